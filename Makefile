@@ -86,6 +86,7 @@ lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only, and
 	@.venv/bin/python -m tests.weight changes
 
 lint-js: $(NODE)/ready ## style and types of JavaScript, by Node; after it, lint does so too
+	@$(firstword $(wildcard .venv/bin/python) python3) -m scalarviz.pages.translator $(WEB)
 	@$(NODE)/.bin/eslint . --config $(WEB)/eslint.config.mjs --cache --cache-location $(NODE)/.cache/eslint/
 	@$(PRETTIER) --check --cache --cache-location $(NODE)/.cache/prettier $(SCRIPTS)
 	@$(NODE)/.bin/tsc --project $(WEB)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+# Where tests and `make lint-js` write what scalarviz/pages/translator.py makes of Python.
+GENERATED = ROOT / "scalarviz" / "pages" / "web" / "story"
 
 
 def until(

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.machine import ROOT
+from tests.machine import GENERATED, ROOT
 
 TABLE = Path(__file__).with_suffix(".tsv")
 TEXTS = "scalarviz/base/texts/english.json"
@@ -81,7 +81,10 @@ def prose_of(root: Path = ROOT) -> Prose:
     for folder in FOLDERS:
         files += [each for each in (root / folder).rglob("*") if each.suffix in SUFFIXES]
     found = {}
-    for path in [each for each in sorted(files) if "node_modules" not in each.parts]:
+    left_out = {root / each.relative_to(ROOT) for each in GENERATED.glob("*")}
+    for path in sorted({*files} - left_out):
+        if "node_modules" in path.parts:
+            continue
         pieces = PIECES[path.suffix](path.read_text(encoding="utf-8"))
         name = path.relative_to(root).as_posix()
         found[name] = [(line, CODE.sub("``", text)) for line, text in pieces]

@@ -29,7 +29,7 @@ from scalarviz.scene.visuals.shaders import SPHERE
 from scalarviz.stage.shader_evaluator import fragment_of
 from scalarviz.training.network.network import Network
 from tests.cases import MATRICES, chosen_of, id_of
-from tests.machine import ROOT
+from tests.machine import GENERATED, ROOT
 from tests.nearest import main, near_tests
 from tests.pages.browser import chromium
 
@@ -203,7 +203,7 @@ PACKAGE = ROOT / "scalarviz"
 TOOLS = {path for path in PACKAGE.joinpath("pages", "web").iterdir() if path.suffix != ".js"}
 FILES = sorted(
     path
-    for path in {*PACKAGE.rglob("*")} - TOOLS
+    for path in {*PACKAGE.rglob("*")} - TOOLS - {*GENERATED.glob("*")}
     if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
 )
 SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}

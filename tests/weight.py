@@ -27,8 +27,8 @@ TABLE = Path(__file__).with_suffix(".tsv")
 SUFFIXES = set(".py .js .mjs .ts .css .html .cu .cuh .frag .vert .glsl .c .cpp .h".split())
 FOLDERS = "scalarviz", "tests", "benchmarks", "docs", "scenes"
 BESIDE = "conftest.py", "setup.py"
-LEFT_OUT = "docs/pages/", "scalarviz/pages/web/node_modules/"  # generated, installed
 WEB = "scalarviz/pages/web"
+LEFT_OUT = "docs/pages/", f"{WEB}/story/", f"{WEB}/node_modules/"  # generated, installed
 SUMS = {"scalarviz/": ("scalarviz",), "tests and benchmarks": ("tests", "benchmarks", *BESIDE)}
 
 

@@ -1,7 +1,7 @@
 """One HTML file of a page's parts: its markup, style, modules of JavaScript, and data.
 
-The modules become one script, in the order of their imports; so their names at the top are unique
-over all of them. It stands in the page packed, as the data do, and a loader runs it.
+The modules become one script, in the order of their imports, each a function that returns what it
+exports. It stands in the page packed, as the data do, and a loader runs it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ from scalarviz.base.package_files import fingerprint
 
 Read = Callable[[str], str]  # the text of a module by its file name
 
-IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";?\n', re.MULTILINE)
+IMPORT = re.compile(
+    r'^import (?:\{([^}]*)\}|\* as (\w+)) from "(\.{1,2}/[\w./-]+\.js)";?\n', re.MULTILINE
+)
 EXPORT = re.compile(r"^export (?=(?:async )?function\b|class\b|const\b)", re.MULTILINE)
 TOP = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let|var) (.*)", re.MULTILINE)
 OTHER = re.compile(r"^(?:import|export)\b.*|^(?:const|let|var) [\[{].*", re.MULTILINE)
@@ -50,33 +53,58 @@ POLICY = {
 class ScriptModule:
     """A module of JavaScript: its text without imports and exports.
 
-    imports  the modules that it imports, each with the names that it takes from there
+    imports  the modules that it imports, each with the names that it takes from there, as
+             `name` or `name: another` if it has another name here
+    wholes   the modules that it imports as a whole, by name
     names    its names at the top, each with whether it is exported
     """
 
     name: str
-    imports: Mapping[str, list[str]]
+    imports: Mapping[str, dict[str, str]]
+    wholes: Mapping[str, str]
     text: str
     names: Mapping[str, bool]
+
+    def script(self) -> str:
+        """Return a function that runs the module and returns what it exports."""
+        wholes = [f"const {name} = {variable(other)};" for name, other in self.wholes.items()]
+        taken = [
+            f"const {{ {', '.join(names.values())} }} = {variable(other)};"
+            for other, names in self.imports.items()
+            if names
+        ]
+        exported = ", ".join(name for name, is_exported in self.names.items() if is_exported)
+        text = COMMENT.sub("", self.text).strip()
+        lines = [*wholes, *taken, text, *([f"return {{ {exported} }};"] if exported else [])]
+        return "\n".join([f"const {variable(self.name)} = (() => {{", *lines, "})();"])
+
+
+def variable(module: str) -> str:
+    """Return the name of what a module exports, which no module has for anything else."""
+    return "$" + re.sub(r"\W", "_", module.removesuffix(".js"))
 
 
 def module_of(name: str, source: str) -> ScriptModule:
     """Return a module; raise ValueError for an import or export of another form."""
-    imports: dict[str, list[str]] = {}
-    for names, other in IMPORT.findall(source):
-        imports.setdefault(other, []).extend(filter(None, re.split(r"[\s,]+", names)))
+    imports: dict[str, dict[str, str]] = {}
+    wholes: dict[str, str] = {}
+    for names, whole, path in IMPORT.findall(source):
+        other = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+        taken = imports.setdefault(other, {})
+        for each in filter(None, map(str.strip, names.split(","))):
+            taken[each.partition(" as ")[0]] = each.replace(" as ", ": ")
+        if whole:
+            wholes[whole] = other
     text = EXPORT.sub("", IMPORT.sub("", source))
     unknown = OTHER.search(text)
-    renamed = next((names for names in imports.values() if "as" in names), None)
-    if unknown or renamed:
-        line = unknown[0] if unknown else ", ".join(renamed or ())
+    if unknown:
         raise ValueError(
-            f'{name}: {line!r} cannot be put into one script: write `import {{ a }} from "./b.js"` '
-            "and `export function`, `class` or `const`"
+            f"{name}: {unknown[0]!r} cannot be put into one script: write "
+            '`import { a } from "./b.js"` and `export function`, `class` or `const`'
         )
     lines = TOP.findall(source)
-    names = {each: bool(exported) for exported, line in lines for each in declared_in(line)}
-    return ScriptModule(name, imports, text, names)
+    found = {each: bool(exported) for exported, line in lines for each in declared_in(line)}
+    return ScriptModule(name, imports, wholes, text, found)
 
 
 def declared_in(line: str) -> list[str]:
@@ -109,26 +137,17 @@ def in_order(start: str, read: Read) -> list[ScriptModule]:
 def bundle(start: str, read: Read) -> str:
     """Return one script of a module and all that it imports, without comments of whole lines.
 
-    Its last line is its name in errors. Raises ValueError if two modules have a name in common, if
-    one imports a name that is not there, or if the script could end its element in HTML.
+    Its last line is its name in errors. Raises ValueError if a module imports a name that is not
+    there, or if the script could end its element in HTML.
     """
     modules = in_order(start, read)
-    homes: dict[str, ScriptModule] = {}
-    for module in modules:
-        for name in module.names:
-            if name in homes:
-                raise ValueError(
-                    f"{name} is in {homes[name].name} and in {module.name}: rename one of them"
-                )
-            homes[name] = module
+    homes = {module.name: module for module in modules}
     for module in modules:
         for other, names in module.imports.items():
             for name in names:
-                home = homes.get(name)
-                if home is None or home.name != other or not home.names[name]:
+                if not homes[other].names.get(name):
                     raise ValueError(f"{module.name} imports {name}, which {other} does not export")
-    texts = {module.name: COMMENT.sub("", module.text).strip() for module in modules}
-    script = "".join(f"\n// {name}\n\n{text}\n" for name, text in texts.items())
+    script = "".join(f"\n// {module.name}\n\n{module.script()}\n" for module in modules)
     script += f"\n//# sourceURL=scalarviz/{start}\n"
     if re.search(r"</script|<!--", script, re.IGNORECASE):
         raise ValueError("a script that is to stand in HTML must not contain </script or <!--")

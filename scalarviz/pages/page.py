@@ -33,6 +33,7 @@ from scalarviz.pages.plain_pages import version
 from scalarviz.pages.recording import Recording, compressed, recording_of, spare_of
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.pages.session_state import earlier_data
+from scalarviz.pages.translator import translated
 from scalarviz.scene.canvas.palette import (
     CLASSES_ON_DARK,
     CLASSES_ON_LIGHT,
@@ -42,8 +43,7 @@ from scalarviz.scene.canvas.palette import (
     rgb,
     to_bytes,
 )
-from scalarviz.stage.show import Show
-from scalarviz.story.first_controls import first_groups
+from scalarviz.stage.show import Show, first_groups
 from scalarviz.training.session.naming import came_from
 from scalarviz.training.session.session import Session
 
@@ -286,7 +286,7 @@ def loader() -> str:
 
 def module_text(name: str, kinds: Collection[str] | None = None) -> str:
     """Return the text of a module; with `kinds`, exhibit_kinds.js has those exhibits alone."""
-    content = text_beside(WEB, name)
+    content = translated().get(name) or text_beside(WEB, name)
     return (
         shown_only(content, kinds) if name == "exhibit_kinds.js" and kinds is not None else content
     )

@@ -18,12 +18,11 @@ FEW, MOST = 2, 6  # digits of numbers; more only where differences would vanish
 FINEST = 9
 MOST_ALIKE = 5  # digits up to which a number is written alike in a whole caption
 TRIES = 6
-NAME = re.compile(r"\b[A-Za-z_]\w*\b\^?")
-BESIDE = re.compile(
-    r"(\d|\)|\b[aptz]) (?=\(|[aptz]\b)"
-)  # a product without a sign, as in 2 (p - t)
-SQUARE = re.compile(r"\^2(?![\d.])")
-EXPONENT = re.compile(r"\^(-[\d.]+(?:e-?\d+)?)")
+NAME = re.compile(r"\b[A-Za-z_]\w*\b\^?", re.ASCII)
+# A product without a sign, as in 2 (p - t).
+BESIDE = re.compile(r"(\d|\)|\b[aptz]) (?=\(|[aptz]\b)", re.ASCII)
+SQUARE = re.compile(r"\^2(?![\d.])", re.ASCII)
+EXPONENT = re.compile(r"\^(-[\d.]+(?:e-?\d+)?)", re.ASCII)
 
 
 @dataclass

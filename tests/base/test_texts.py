@@ -31,12 +31,11 @@ from scalarviz.pages.bundle import texts_of
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.channels import CHANNELS
-from scalarviz.stage.show import Show
-from scalarviz.story.first_controls import FIRST_CONTROLS
+from scalarviz.stage.show import FIRST_CONTROLS, Show
 from scalarviz.training.session.reading import caption
 from tests.base.words_in_code import Use, uses_in, words_in, words_of_a_page, words_of_a_script
 from tests.faces.controller.fake_stage import FakeStage
-from tests.machine import ROOT
+from tests.machine import GENERATED, ROOT
 from tests.stage.test_displays import Drawn
 
 PACKAGE = ROOT / "scalarviz"
@@ -94,6 +93,9 @@ NOT_WORDS = [
     ("pages/web/app.js", "first picture", "the name of a moment for measurements"),
     ("pages/web/cubes.js", "#define*", "GLSL"),
     ("pages/web/paper.js", "bold ", "a style of letters"),
+    ("pages/bundle.py", "const {*|return {*| as ", "JavaScript"),
+    ("pages/web/python.js", "*", "names, and errors that no user sees"),
+    ("pages/translat*.py", "*", "JavaScript, and parts of errors"),
     ("pages/web/cards.js", " if ", "a part of the code of a formula"),
     (
         "pages/web/explanation.js",
@@ -108,7 +110,7 @@ NOT_WORDS = [
         "names typed by users",
     ),
     ("stage/live_values.py", "row {}", "a name in an error"),
-    ("story/first_controls.py", "*", "controls by their names in rows"),
+    ("stage/show.py", "neuron maps|add *|remove *|own input|new weights|?o wrong", "names of rows"),
     (
         "pages/lessons/answers.py",
         "scalarviz answers|*in the picture|a text|true or false|a list|an object|a number",
@@ -152,7 +154,7 @@ def relative(path: Path) -> str:
 
 SHOWN = [
     path
-    for path in sorted(PACKAGE.rglob("*"))
+    for path in sorted({*PACKAGE.rglob("*")} - {*GENERATED.glob("*")})
     if path.suffix in (".py", ".html", ".js") and any(fnmatchcase(relative(path), x) for x in SHOWS)
 ]
 

@@ -22,6 +22,7 @@ from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.wasm.compile_module import end_of_data
 from scalarviz.engines.wasm.module import module_of
 from scalarviz.engines.wasm.page_memory import PageMemory
+from scalarviz.pages import translator
 from scalarviz.pages.engine_data import EngineData, engine_data, training_of
 
 SECONDS = 300.0  # that a script may take
@@ -39,11 +40,18 @@ def found_node() -> str | None:
     return shutil.which("node")
 
 
+@cache
+def write_modules() -> None:
+    """Write the modules that are made of Python to where those by hand import them."""
+    translator.main(str(Path(translator.__file__).with_name("web")))
+
+
 def run_script(script: Path, *words: str, given: str = "") -> Any:
     """Return what a script prints, read as JSON; `given` is its standard input.
 
     Skips the test if there is no Node.
     """
+    write_modules()
     node = found_node()
     if node is None:
         import pytest  # benchmarks, which only look for Node, do without it

@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { captionOf } from "../../scalarviz/pages/web/captions.js";
 import { cardOf } from "../../scalarviz/pages/web/cards.js";
 import { setTexts } from "../../scalarviz/pages/web/texts.js";
-import * as format from "../../scalarviz/pages/web/formats.js";
+import * as decimals from "../../scalarviz/pages/web/story/decimals.js";
+import * as formats from "../../scalarviz/pages/web/story/formats.js";
 
 const WORDS = { NaN, Infinity, "-Infinity": -Infinity };
 const numbers = (key, value) =>
@@ -32,6 +33,8 @@ if (task.states) {
   });
 }
 if (task.formats) {
-  answers.formats = task.formats.map(([name, ...args]) => format[name](...args));
+  answers.formats = task.formats.map(([name, ...args]) =>
+    ({ ...decimals, ...formats })[name](...args),
+  );
 }
 process.stdout.write(JSON.stringify(answers, words));

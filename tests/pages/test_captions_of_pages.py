@@ -625,12 +625,12 @@ def test_numbers_are_written_as_python_writes_them(tmp_path: Path) -> None:
         if not math.isfinite(value):
             continue
         other = value * (1.0 + 10.0 ** -draw.randint(1, 10))
-        asked += [["lastPlace", value, digits], ["bothSaid", value, other]]
+        asked += [["last_place", value, digits], ["both", value, other]]
         wanted += [formats.last_place(value, digits), [*formats.both(value, other)]]
         asked.append(["figures", decimals.rounded(value, digits)])
         wanted.append(formats.figures(decimals.rounded(value, digits)))
     for i in range(0, len(every) - 8, 8):
-        asked.append(["exactSum", every[i : i + 8]])
+        asked.append(["exact_sum", every[i : i + 8]])
         wanted.append(formats.exact_sum(every[i : i + 8]))
     found = said_by_node({"formats": asked}, tmp_path)["formats"]
     for question, ours, theirs in zip(asked, wanted, found, strict=True):
@@ -648,8 +648,8 @@ def test_formulas_are_written_as_python_writes_them(tmp_path: Path) -> None:
         "z**2 - -0.5 * a z",
     ]
     known = {"p": "-1.4e-8", "t": "0.5", "a": "-0.25", "z": "3", "w": "-2"}
-    asked = [[name, each] for each in formulas for name in ("pretty", "fillNumbers")]
-    asked = [[*each, known] if each[0] == "fillNumbers" else each for each in asked]
+    asked = [[name, each] for each in formulas for name in ("pretty", "fill")]
+    asked = [[*each, known] if each[0] == "fill" else each for each in asked]
     wanted = [
         call for each in formulas for call in (formats.pretty(each), formats.fill(each, known))
     ]

@@ -265,7 +265,7 @@ def test_a_slow_machine_takes_the_steps_of_the_tour_after_its_end() -> None:
     ],
 )
 def test_a_number_is_typed_in_decimals(words: str, number: object) -> None:
-    found = run("formats.js", f"return String(page.numberTyped({json.dumps(words)}))")
+    found = run("numbers.js", f"return String(page.numberTyped({json.dumps(words)}))")
     assert found == (number if number == "NaN" else f"{number:g}")
 
 

@@ -319,7 +319,7 @@ WORDS = {
 
 
 def test_minus_signs_are_true_ones_and_hyphens_stay() -> None:
-    found = in_web("formats", "return data.words.map(trueMinus);", words=list(WORDS))
+    found = in_web("numbers", "return data.words.map(trueMinus);", words=list(WORDS))
     assert found == [MINUS.sub("−", words) for words in WORDS] == list(WORDS.values())
 
 

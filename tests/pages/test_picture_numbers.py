@@ -43,12 +43,12 @@ def test_numbers_have_the_same_few_letters() -> None:
     body = """
     const all = data.values.map((value) => Number(String(value).replace("inf", "Infinity")));
     return {
-      short: [1, 2, 3, 4].map((digits) => all.map((value) => shortNumber(value, digits))),
+      short: [1, 2, 3, 4].map((digits) => all.map((value) => short(value, digits))),
       general: [2, 6].map((digits) => {
         return all.filter(Number.isFinite).map((value) => generalNumber(value, digits));
       }),
     };"""
-    found = in_web("formats", body, values=given)
+    found = in_web("numbers story/decimals", body, values=given)
     for digits, words in enumerate(found["short"], 1):
         assert words == [short(value, digits) for value in values]
     known = [value for value in values if np.isfinite(value)]

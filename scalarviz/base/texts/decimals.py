@@ -6,13 +6,13 @@ import math
 import re
 
 LEAST, MOST = -6, 6  # exponents of ten from which to below which a number is a plain decimal
-LEADING = re.compile(r"(?<![\d.])0\.(?=\d)")
+LEADING = re.compile(r"(?<![\d.])0\.(?=\d)", re.ASCII)
 
 
 def rounded(value: float, digits: int = 2) -> str:
     """Return a number with some digits: 0.15, -1.3, 1234, 1.4e-8, and never -0."""
     if not math.isfinite(value):
-        return str(float(value))
+        return f"{value:f}"  # nan, inf, -inf
     if value == 0.0:
         return "0"
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")

@@ -36,7 +36,7 @@ from scalarviz.faces.controller.control import Control, FaceState
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.group import Group
-from scalarviz.faces.controller.options import OptionChoice
+from scalarviz.faces.controller.options import OptionChoice, as_sentence
 from scalarviz.faces.controller.pointer import roll
 from scalarviz.faces.links import check_plain
 from scalarviz.pages.caption_data import spoken, told
@@ -48,7 +48,6 @@ from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.stage.stage import Stage
-from scalarviz.story.plain_errors import as_sentence
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.over_time import KINDS, ORDERS
 from scalarviz.training.session.session import Session, Unit

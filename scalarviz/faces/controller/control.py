@@ -25,7 +25,7 @@ from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.faces.controller.playing import WALKED
 from scalarviz.scene.frame_data import Work
 from scalarviz.stage.by_neuron import has_neurons
-from scalarviz.story.first_controls import FIRST_CONTROLS
+from scalarviz.stage.show import FIRST_CONTROLS
 from scalarviz.story.guess_rules import can_guess
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.measurements import measured_names

@@ -39,7 +39,7 @@ from scalarviz.faces.controller.control import (
 from scalarviz.faces.controller.controls import CONTROLS, walk
 from scalarviz.faces.controller.export import BranchWindows, Exports
 from scalarviz.faces.controller.guide import Guessing, Guide
-from scalarviz.faces.controller.options import Options, Recipe
+from scalarviz.faces.controller.options import Options, Recipe, as_sentence
 from scalarviz.faces.controller.playing import Playing, offer_more
 from scalarviz.faces.controller.precompile import Warming, computes, kind_of
 from scalarviz.faces.scene_options import as_number
@@ -47,7 +47,6 @@ from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.by_neuron import check_neurons
 from scalarviz.stage.show import Show
 from scalarviz.stage.side_by_side import AnyStage
-from scalarviz.story.plain_errors import as_sentence
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import Background, Job

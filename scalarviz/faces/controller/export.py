@@ -31,7 +31,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.controller.changes import show_another, tell_another
-from scalarviz.faces.controller.options import Options, Recipe
+from scalarviz.faces.controller.options import Options, Recipe, without_code
 from scalarviz.faces.controller.precompile import computes, kinds_of_run
 from scalarviz.faces.links import Link, is_plain, link_to, option_text
 from scalarviz.faces.scene_file import about, find, load, scenes
@@ -40,7 +40,6 @@ from scalarviz.files.runs import check_saving, save_timeline
 from scalarviz.scene.frame_data import Work
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.side_by_side import AnyStage
-from scalarviz.story.plain_errors import without_code
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import actions_of
 from scalarviz.training.session.trainer import settings_now

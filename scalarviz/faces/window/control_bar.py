@@ -60,7 +60,7 @@ from scalarviz.faces.controller.controller import Controller, keys_of, rows_for,
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.window.application import icon
-from scalarviz.story.first_controls import FIRST_CONTROLS, first_groups
+from scalarviz.stage.show import FIRST_CONTROLS, first_groups
 
 Act = Callable[[Any], object]
 ICONS = {

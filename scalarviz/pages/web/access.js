@@ -7,7 +7,7 @@ import { text } from "./texts.js";
 import { asSentence, neuronName, weightName } from "./names.js";
 import { numberAt } from "./arrays.js";
 import { NO_INDEX } from "./formulas.js";
-import { said } from "./formats.js";
+import { said } from "./story/formats.js";
 
 const LEAST_RING = 12; // pixels from the middle of a cube to its ring
 const PAGE = 10; // parts of the whole curve that PageUp and PageDown go by: one of so many

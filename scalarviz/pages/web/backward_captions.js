@@ -14,12 +14,13 @@ import {
   varianceOf,
 } from "./forward_captions.js";
 import { NO_INDEX, calledFormula, caseOf, computedTree, logSumExp } from "./formulas.js";
-import { agreeing, exactSum, fillNumbers, inBrackets, pretty, said } from "./formats.js";
+import { agreeing, exact_sum, fill, pretty, said } from "./story/formats.js";
 import {
   asProduct,
   captionWith,
   equationLine,
   firstOnCube,
+  inBrackets,
   isLong,
   joinedBy,
   listed,
@@ -88,7 +89,7 @@ function slopeLine(ctx, row, arrived) {
     const values = { z, a };
     const names = ["z", "a"].filter((each) => new RegExp(`\\b${each}\\b`).test(written));
     const given = (v) => Object.fromEntries(names.map((each, i) => [each, v[i]]));
-    const words = (...shown) => fillNumbers(written, given(shown));
+    const words = (...shown) => fill(written, given(shown));
     const numbers = names.map((each) => values[each]);
     second = termOf(numbers, { words, neuron: ctx.behind });
     compute = (v) => v[0] * derivative({ ...values, ...given(v.slice(1)) });
@@ -381,7 +382,7 @@ function poolBack(ctx) {
   if (isAverage && mine.length) {
     const pixels = operation.settings[3] ** 2;
     const parts = [`${start}(`, ...joinedBy(terms), `) / ${pixels}`];
-    line = equationLine(parts, (v) => exactSum(v) / pixels, result, { about: ctx.before });
+    line = equationLine(parts, (v) => exact_sum(v) / pixels, result, { about: ctx.before });
   } else if (mine.length > 1) {
     line = sumLine(terms, result, { start, about: ctx.before });
   }

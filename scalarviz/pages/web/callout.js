@@ -8,7 +8,7 @@ import { cornersOfCube } from "./marks.js";
 import { marksOf } from "./cube_numbers.js";
 import { LABELS } from "./labels.js";
 import { text } from "./texts.js";
-import { onCube, rounded, shortNumber } from "./formats.js";
+import { on_cube, rounded, short } from "./story/decimals.js";
 
 const CALLOUT = {
   size: 14, // letters
@@ -40,14 +40,14 @@ export function drawCallout(view, taken) {
   const [size, pad] = [CALLOUT.size * scale, CALLOUT.pad * scale];
   const high = size + 1.4 * pad + ends.length * row * scale;
   let [box, words] = [null, said];
-  [said, said.split(": ").at(-1)].forEach((each, short) => {
+  [said, said.split(": ").at(-1)].forEach((each, cut) => {
     const room = paper.measure(each, { size, bold: true }) + 2 * pad;
     const least = CALLOUT.step * Math.ceil(room / CALLOUT.step); // fonts differ by parts of a pixel
-    const wide = Math.max(least, summed ? (long * scale) / (1 + short) : 0);
+    const wide = Math.max(least, summed ? (long * scale) / (1 + cut) : 0);
     if (wide > see.box.width || high > see.box.height) return;
     const reach = summed ? Infinity : CALLOUT.farthest * scale;
     const place = freePlace(view, taken, subject, [wide, high], reach);
-    place.cost += CALLOUT.shorter * short;
+    place.cost += CALLOUT.shorter * cut;
     const isBad = summed || box?.cost > CALLOUT.much;
     if (!box || (isBad && place.cost < box.cost)) [box, words] = [place, each];
   });
@@ -246,7 +246,7 @@ function drawTerms(view, { largest }, [x, y, wide], ends) {
   const left = (pace.terms + 1) * Math.min(1, frame.part / pace.arrives);
   const last = ends.length - 1;
   const factor = (/** @type {number} */ value) =>
-    Math.abs(value) >= stack.least || !value ? shortNumber(value, 2) : onCube(rounded(value));
+    Math.abs(value) >= stack.least || !value ? short(value, 2) : on_cube(rounded(value));
   const isBack = WAY_BACK.has(frame.moment.kind);
   const zero = x + wide * ends[0][0];
   paper.segment([zero, y], [zero, y + ends.length * step], palette.quiet, thin);

@@ -2,7 +2,7 @@
 // the picture.
 
 import { byId, isNews, isTouched, made } from "./dom.js";
-import { trueMinus } from "./formats.js";
+import { trueMinus } from "./numbers.js";
 import { madeButton } from "./events.js";
 import { text } from "./texts.js";
 import { captionOf, progressOf, restWords, withPieces } from "./captions.js";

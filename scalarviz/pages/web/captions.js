@@ -3,19 +3,18 @@
 
 import { inputGradientCaption, deltaCaption } from "./backward_captions.js";
 import { forwardCaption, lossCaption } from "./forward_captions.js";
+import { generalNumber } from "./numbers.js";
 import {
-  FEW_DIGITS,
-  bothSaid,
-  digitsBetween,
-  exactSum,
+  FEW,
+  both,
+  digits_between,
+  exact_sum,
   figures,
-  fillNumbers,
-  generalNumber,
-  inBrackets,
+  fill,
   pretty,
   said,
-  writtenAlike,
-} from "./formats.js";
+  written_alike,
+} from "./story/formats.js";
 import { NO_INDEX, computedTree, isKnownLoss, lossOf } from "./formulas.js";
 import {
   LONGEST_LINE,
@@ -24,6 +23,7 @@ import {
   endingOn,
   equationLine,
   firstOnCube,
+  inBrackets,
   isExactLine,
   isLong,
   pieceOf,
@@ -104,7 +104,7 @@ function momentCaption(facts, state, moment, row, neuron) {
   const learns = (state.frozen ?? []).indexOf(0);
   row ??= learns < 0 ? facts.first_row : learns;
   const traced = new TracedWeight(facts, state, moment, row, neuron, chosen);
-  return writtenAlike(() => tell(traced));
+  return written_alike(() => tell(traced));
 }
 
 /** Return the first bias that a 1 is multiplied by. */
@@ -221,7 +221,7 @@ function gradientLines(ctx, row, { own: factors, all }, written, read) {
   const mine = all ? all.sums[sample] : factors.reduce((sum, [a, b]) => sum + a * b, 0);
   const start = `${text("captions.sample", { sample })}: `;
   const line = sumLine(own, mine, { start });
-  const rest = all ? exactSum(all.sums.filter((_, i) => i !== sample)) : grad - mine;
+  const rest = all ? exact_sum(all.sums.filter((_, i) => i !== sample)) : grad - mine;
   const more = plural("captions.more_samples", samples - 1, { rest: "{}" });
   const others = termOf([rest], { words: (number) => more.replace("{}", number), opens: true });
   const added = sumLine([termOf([mine]), others], grad, about);
@@ -266,7 +266,7 @@ function stepCaption(ctx) {
   const targets = state.all?.targets ?? (samples === 1 ? state.target : null);
   if (!facts.learning && state.fresh && targets && isKnownLoss(facts.loss)) {
     const again = lossOf(facts.loss, state.fresh, targets, samples);
-    const [old, fresh] = bothSaid(state.loss, again);
+    const [old, fresh] = both(state.loss, again);
     addLine(caption, plural("captions.step.loss", samples, { old, new: fresh }));
   }
   return caption;
@@ -303,7 +303,7 @@ function movedCaption(optimizer, found, name) {
     before.push(formulaLine(line, { exactly, start: `${now} = ` }));
     names[line.name] = now;
   }
-  const digits = digitsBetween(old, last.value);
+  const digits = digits_between(old, last.value);
   let [ended, shown] = endingLine(found, exactly, digits);
   if (figures(shown) > digits) [ended, shown] = endingLine(found, exactly, figures(shown));
   const fresh = ended.at(-1).words;
@@ -313,7 +313,7 @@ function movedCaption(optimizer, found, name) {
   if (!ended.some((each) => each.row === row))
     ended[ended.length - 1] = { ...ended.at(-1), row, mark };
   const words = last.words ?? last.formula;
-  const formula = text("captions.step.formula", { formula: pretty(fillNumbers(words, names)) });
+  const formula = text("captions.step.formula", { formula: pretty(fill(words, names)) });
   const all = [ended, ...before];
   const short = all.map(foldedLine);
   const whole = short.some((line, i) => line !== all[i]) ? all : [];
@@ -322,7 +322,7 @@ function movedCaption(optimizer, found, name) {
 
 /** Return the caption of a step whose arithmetic a page does not know. */
 function changeCaption({ row, value }, now, name) {
-  const [old, fresh] = bothSaid(value, now);
+  const [old, fresh] = both(value, now);
   const title = text("captions.step.title", { name, old, new: fresh });
   const line = [pieceOf(old, { row, mark: `${old}\n→ ${fresh}` }), pieceOf(` → ${fresh}`)];
   return captionWith(title, "", [line], { rows: [row] });
@@ -351,7 +351,7 @@ function foldedLine(line) {
 }
 
 /** Return a line of the optimizer with numbers in place of its names. */
-function formulaLine(line, { exactly, start = "", row = NO_INDEX, least = FEW_DIGITS }) {
+function formulaLine(line, { exactly, start = "", row = NO_INDEX, least = FEW }) {
   if (!line.numbered) return plainLines(start + line.formula)[0];
   const { words, numbers, tree } = line.numbered;
   /** @type {any[]} */

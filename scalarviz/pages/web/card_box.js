@@ -2,7 +2,8 @@
 
 import { byId, isNews, made, setWords } from "./dom.js";
 import { madeButton } from "./events.js";
-import { numberTyped, said, trueMinus } from "./formats.js";
+import { numberTyped, trueMinus } from "./numbers.js";
+import { said } from "./story/formats.js";
 import { plural, text } from "./texts.js";
 import { owns, usesOf } from "./names.js";
 

@@ -1,6 +1,6 @@
 // Cards of weights and neurons; as story/cards.py.
 
-import { agreeing, pretty, said } from "./formats.js";
+import { agreeing, pretty, said } from "./story/formats.js";
 import { numberAt } from "./arrays.js";
 import { onceOf } from "./captions.js";
 import { NO_INDEX, errorOf, readAnswers } from "./formulas.js";

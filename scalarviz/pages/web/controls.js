@@ -2,7 +2,7 @@
 // often.
 
 import { byId, made, setShown, setWords } from "./dom.js";
-import { generalNumber, numberTyped } from "./formats.js";
+import { generalNumber, numberTyped } from "./numbers.js";
 import { plural, text } from "./texts.js";
 import { fillOptions, madeButton } from "./events.js";
 import { SINCE_START } from "./frame_data.js";
@@ -240,7 +240,7 @@ export class Options {
 
 let known = []; // the groups of the page
 
-/** Put the first controls into their groups, as far as the page has them; see first_controls.py. */
+/** Put the first controls into their groups, as far as the page has them; see stage/show.py. */
 export function arrange(groups = known) {
   known = groups;
   const focused = document.activeElement;

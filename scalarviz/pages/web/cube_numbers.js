@@ -4,7 +4,7 @@
 // its cell, meet another number, or be covered by something nearer. The cubes of a sum that is
 // hovered, pinned or spoken of come first, are covered by nothing, and have theirs at any size.
 
-import { onCube, shortNumber } from "./formats.js";
+import { on_cube, short } from "./story/decimals.js";
 import { MOVED } from "./lights.js";
 import { halfSide } from "./scales.js";
 import { along3, dot3, minus3 } from "./camera.js";
@@ -78,7 +78,7 @@ function firstRows(frame) {
 export function marksOf(frame) {
   if (!frame.moment || !frame.caption || frame.part < frame.scene.numbers.touched) return new Map();
   const told = frame.pieces.filter((piece) => (piece.row ?? -1) >= 0);
-  return new Map(told.map((piece) => [piece.row, onCube(piece.mark ?? "")]));
+  return new Map(told.map((piece) => [piece.row, on_cube(piece.mark ?? "")]));
 }
 
 /** What a cube may have written on it, on which face, and whether only if that is seen; the best first. */
@@ -90,21 +90,21 @@ function choicesOf(frame, { index, order }, mark, rank) {
     words.push(oldAndNew(old, value), ...changedBy(old, value));
   }
   for (const digits of value === undefined ? [] : Math.abs(value) >= 0.95 ? [2, 1, 0] : [2, 1])
-    words.push(shortNumber(value, digits));
+    words.push(short(value, digits));
   const every = (isOpen) => words.flatMap((each) => [0, 1].map((k) => [each, order[k], isOpen]));
   return rank < 2 ? [...every(true), ...every(false)] : every(true);
 }
 
 /** Two numbers in lines of their own, with as many digits as distinguish them. */
 function oldAndNew(old, now) {
-  const pairs = [2, 3, 4].map((digits) => [shortNumber(old, digits), shortNumber(now, digits)]);
+  const pairs = [2, 3, 4].map((digits) => [short(old, digits), short(now, digits)]);
   const [first, last] = pairs.find(([a, b]) => a !== b) ?? pairs.at(-1);
   return `${first}\n→ ${last}`;
 }
 
 /** An arrow with the change of a number, in up to four digits; nothing if it is smaller. */
 export function changedBy(old, now) {
-  const words = [2, 3, 4].map((digits) => shortNumber(Math.abs(now - old), digits));
+  const words = [2, 3, 4].map((digits) => short(Math.abs(now - old), digits));
   const found = words.find((each) => /[^.0]/.test(each));
   return found ? [`${now > old ? "↑" : "↓"} ${found}`] : [];
 }

@@ -1,25 +1,20 @@
 // Lines of numbers: equations of captions, made of terms, each about a weight or a neuron; tables
 // of products and lines of an optimizer on cards. As story/equations.py.
 
+import * as py from "./python.js";
+import { LEAST as LEAST_POWER, MOST as MOST_POWER, stripped } from "./story/decimals.js";
 import {
-  FEW_DIGITS,
-  LEAST_POWER,
-  MOST_DIGITS,
-  MOST_POWER,
+  FEW,
+  MOST,
   agreeing,
-  digitsBetween,
-  exactSum,
-  fillNumbers,
-  fixed,
-  isPlain,
-  lastPlace,
-  numberOf,
-  powerOfTen,
+  digits_between,
+  exact_sum,
+  fill,
+  last_place,
   said,
-  stripped,
-  valueOf,
-  writtenApart,
-} from "./formats.js";
+  value_of,
+  written_apart,
+} from "./story/formats.js";
 import { text } from "./texts.js";
 import { NO_INDEX, computedTree } from "./formulas.js";
 
@@ -72,7 +67,7 @@ export function termOf(numbers, more = {}) {
  * result   what the engine has
  * about    the neuron whose number the result is, or null
  */
-export function equationLine(parts, compute, result, { about = null, least = FEW_DIGITS } = {}) {
+export function equationLine(parts, compute, result, { about = null, least = FEW } = {}) {
   const terms = parts.filter((part) => typeof part !== "string");
   const values = terms.flatMap((each) => each.numbers);
   const exact = terms.flatMap((each) => each.numbers.map(() => Boolean(each.exact)));
@@ -105,6 +100,11 @@ export function sumOf(terms) {
 /** Return terms with a sign between them. */
 export function joinedBy(parts, sign = " + ") {
   return parts.flatMap((part, i) => (i ? [sign, part] : [part]));
+}
+
+/** Return a number that a sign or a power stands beside: a negative one in brackets. */
+export function inBrackets(writing) {
+  return writing.startsWith("-") ? `(${writing})` : writing;
 }
 
 /** Return a sum of products and its result, or a note if a weight was changed since. */
@@ -142,13 +142,13 @@ export function summedOf(terms, result, most, one, back = false) {
     return { row, neuron: neuron ?? one, number, weight };
   });
   const rest = order.slice(most);
-  const others = rest.length ? exactSum(rest.map((i) => terms[i].value)) : null;
+  const others = rest.length ? exact_sum(rest.map((i) => terms[i].value)) : null;
   return { largest: found, others, result };
 }
 
 /** Return a sum with all its terms; its digits are its own, since it may need many. */
 export function wholeLine(terms, result, options = {}) {
-  return writtenApart(() => sumLine(terms, result, { ...options, most: MOST_TERMS }));
+  return written_apart(() => sumLine(terms, result, { ...options, most: MOST_TERMS }));
 }
 
 /** Return a line whose result stands on the cube of a weight, as its grad. */
@@ -167,7 +167,7 @@ export function shortenedTerms(terms, keep, most) {
   );
   const shown = order.slice(0, most).sort((i, j) => i - j);
   const others = order.slice(most);
-  const rest = exactSum(others.map((i) => terms[i].value));
+  const rest = exact_sum(others.map((i) => terms[i].value));
   const words = text("captions.more", { count: others.length, rest: "{}" });
   const open = termOf([rest], { words: (number) => words.replace("{}", number), opens: true });
   return [...shown.map((i) => terms[i]), open, ...terms.filter((each) => each.stays)];
@@ -200,7 +200,7 @@ const COLUMN_SPREAD = 5; // digits of the largest number of a column
  * least     digits of the sum, if it can have them
  */
 export function productTable(head, products, total, more = {}) {
-  const { marked = NO_INDEX, least = FEW_DIGITS } = more;
+  const { marked = NO_INDEX, least = FEW } = more;
   const shown = products.slice(0, MOST_ROWS_WRITTEN);
   const values = products.map((each) => each.first * each.second);
   if (!values.every(Number.isFinite)) {
@@ -210,7 +210,7 @@ export function productTable(head, products, total, more = {}) {
     return { head, rows, rests: restsOf(values, () => "", shown.length), total: [], marked };
   }
   let column = null;
-  for (const digits of [least, Math.max(FEW_DIGITS, least - 1), ...digitsFrom(least + 1)]) {
+  for (const digits of [least, Math.max(FEW, least - 1), ...digitsFrom(least + 1)]) {
     column = columnOf(values, digits, total !== "");
     if (column.agrees) break;
   }
@@ -225,12 +225,12 @@ export function productTable(head, products, total, more = {}) {
 }
 
 function digitsFrom(first) {
-  return Array.from({ length: Math.max(0, MOST_DIGITS + 1 - first) }, (_, i) => first + i);
+  return Array.from({ length: Math.max(0, MOST + 1 - first) }, (_, i) => first + i);
 }
 
 /** Round numbers to one decimal place, so that their sum has some digits. */
 function columnOf(values, digits, hasTotal) {
-  const total = exactSum(values);
+  const total = exact_sum(values);
   const largest = values.reduce((top, each) => Math.max(top, Math.abs(each)), 0);
   const top = exponentOf(largest);
   const finest = top - COLUMN_SPREAD;
@@ -247,7 +247,7 @@ function columnOf(values, digits, hasTotal) {
   let agrees = true;
   for (let i = 0; i <= Math.min(terms.length, MOST_ROWS_WRITTEN); i++) {
     if (i) shown += terms[i - 1];
-    agrees &&= Math.abs(shown + roundedRests[i] - sum) < 0.4999 * powerOfTen(totalPlace);
+    agrees &&= Math.abs(shown + roundedRests[i] - sum) < 0.4999 * py.pow(10, totalPlace);
   }
   agrees ||= !hasTotal;
   return { terms, rests: roundedRests, total: sum, place, totalPlace, exponent: top, agrees };
@@ -260,27 +260,29 @@ function exponentOf(value) {
 
 /** Return a number rounded at a decimal place; halves go to the even one. */
 function roundedAt(value, place) {
-  const scaled = value / powerOfTen(place);
+  const scaled = value / py.pow(10, place);
   const low = Math.floor(scaled);
   const isHalf = scaled - low === 0.5;
-  return (isHalf ? low + (Math.abs(low) % 2) : Math.round(scaled)) * powerOfTen(place);
+  return (isHalf ? low + (Math.abs(low) % 2) : Math.round(scaled)) * py.pow(10, place);
 }
 
 /** Return a number that ends at a decimal place, in a column whose largest has this exponent. */
 function writtenAt(value, place, exponent) {
   if (value === 0) return "0";
-  if (isPlain(exponent)) return stripped(fixed(value, Math.max(0, -place)));
-  const mantissa = fixed(value / powerOfTen(exponent), Math.max(0, exponent - place));
+  const isPlain = LEAST_POWER <= exponent && exponent < MOST_POWER;
+  if (isPlain) return stripped(py.format(value, `.${Math.max(0, -place)}f`));
+  const digits = Math.max(0, exponent - place);
+  const mantissa = py.format(value / py.pow(10, exponent), `.${digits}f`);
   return `${stripped(mantissa)}e${exponent}`;
 }
 
 /** Return two factors with as few digits as make their product the written one. */
 function factorsWritten({ first, second }, result, place) {
   let shown = [];
-  for (let digits = FEW_DIGITS; digits < MOST_DIGITS + 3; digits++) {
+  for (let digits = FEW; digits < MOST + 3; digits++) {
     shown = [said(first, digits), said(second, digits)];
-    const found = numberOf(shown[0]) * numberOf(shown[1]);
-    if (Math.abs(found - result) < 0.4999 * powerOfTen(place)) break;
+    const found = py.float(shown[0]) * py.float(shown[1]);
+    if (Math.abs(found - result) < 0.4999 * py.pow(10, place)) break;
   }
   return shown;
 }
@@ -302,14 +304,14 @@ export function cardLine(words, look = "plain", aside = "") {
 
 /** Return two numbers, and their difference, with as few digits as make them agree. */
 export function changeBetween(old, fresh) {
-  const least = digitsBetween(old, fresh);
+  const least = digits_between(old, fresh);
   if (!Number.isFinite(fresh - old))
     return [said(old, least), said(fresh, least), said(fresh - old)];
   let shown = [];
-  for (let digits = least; digits <= Math.max(least, MOST_DIGITS + 2); digits++) {
+  for (let digits = least; digits <= Math.max(least, MOST + 2); digits++) {
     shown = [said(old, digits), said(fresh, digits), said(fresh - old)];
-    const [a, b, by] = shown.map(numberOf);
-    if (Math.abs(b - a - by) < 0.4999 * lastPlace(fresh - old, FEW_DIGITS)) break;
+    const [a, b, by] = shown.map(py.float);
+    if (Math.abs(b - a - by) < 0.4999 * last_place(fresh - old, FEW)) break;
   }
   return shown;
 }
@@ -366,7 +368,7 @@ function cardEquation(line, name, changing, own = {}, result = "") {
   for (const now of [{ ...fixedNumbers, ...own }, fixedNumbers]) {
     given = now;
     free = card.names.filter((each) => !(each in now));
-    const pairs = Object.entries(now).map(([key, each]) => [key, numberOf(each)]);
+    const pairs = Object.entries(now).map(([key, each]) => [key, py.float(each)]);
     const numbers = Object.fromEntries(pairs);
     const compute = (v) => {
       const all = { ...numbers, ...Object.fromEntries(free.map((each, i) => [each, v[i]])) };
@@ -374,7 +376,7 @@ function cardEquation(line, name, changing, own = {}, result = "") {
     };
     const values = free.map((each) => known[each]);
     const isChange = line.name === "w" && card.names.includes("w");
-    const least = isChange ? digitsBetween(known.w, value) : FEW_DIGITS;
+    const least = isChange ? digits_between(known.w, value) : FEW;
     [shown, ending, agrees] = agreeing(values, compute, value, least);
     if (result) {
       [shown, agrees] = digitsUntil(values, compute, result);
@@ -383,7 +385,7 @@ function cardEquation(line, name, changing, own = {}, result = "") {
     if (agrees) break;
   }
   const all = { ...given, ...Object.fromEntries(free.map((each, i) => [each, shown[i]])) };
-  const filled = fillNumbers(card.words, all);
+  const filled = fill(card.words, all);
   const formula = filled.length > LONGEST_LINE ? "..." : filled.replaceAll("+ -", "- ");
   return cardLine(`${name} = ${formula} ${agrees ? "=" : "≈"} ${ending}`);
 }
@@ -394,11 +396,11 @@ function cardEquation(line, name, changing, own = {}, result = "") {
  */
 function digitsUntil(values, compute, result) {
   const [mantissa, power] = result.split("e");
-  const place = powerOfTen(Number(power ?? 0) - (mantissa.split(".")[1] ?? "").length);
+  const place = py.pow(10, Number(power ?? 0) - (mantissa.split(".")[1] ?? "").length);
   let shown = [];
-  for (let digits = FEW_DIGITS; digits < MOST_DIGITS + 3; digits++) {
+  for (let digits = FEW; digits < MOST + 3; digits++) {
     shown = values.map((value) => said(value, digits));
-    if (Math.abs(valueOf(compute, shown) - numberOf(result)) <= 0.5 * place) return [shown, true];
+    if (Math.abs(value_of(compute, shown) - py.float(result)) <= 0.5 * place) return [shown, true];
   }
   return [shown, false];
 }
@@ -406,5 +408,5 @@ function digitsUntil(values, compute, result) {
 /** Return a setting, such as a rate, with all of its digits. */
 function exactlySaid(value) {
   const shown = [1, 2, 3, 4, 5, 6, 7, 8].map((digits) => said(value, digits));
-  return shown.find((each) => numberOf(each) === value) ?? shown.at(-1);
+  return shown.find((each) => py.float(each) === value) ?? shown.at(-1);
 }

@@ -3,7 +3,7 @@
 import { answersEach, classOf, readAnswers } from "./formulas.js";
 import { colorOf } from "./palette.js";
 import { made, setShown, setWords } from "./dom.js";
-import { withDecimals } from "./formats.js";
+import { withDecimals } from "./numbers.js";
 import { LARGE_KINDS } from "./exhibit_kinds.js";
 import { text } from "./texts.js";
 

@@ -1,7 +1,7 @@
 // How one weight moves in one step, as data: the optimizer's lines; as training/session/explanation.py.
 
 import { calledFormula, computedTree, scheduledRate } from "./formulas.js";
-import { generalNumber } from "./formats.js";
+import { generalNumber } from "./numbers.js";
 
 /**
  * Return how a weight moves in the step that a state shows.

@@ -1,16 +1,7 @@
 // Captions of operations forward, by their kind, of the prediction and of the loss; as
 // story/forward_captions.py.
 
-import {
-  FEW_DIGITS,
-  MOST_DIGITS,
-  bothSaid,
-  exactSum,
-  fillNumbers,
-  pretty,
-  said,
-  writtenApart,
-} from "./formats.js";
+import { FEW, MOST, both, exact_sum, fill, pretty, said, written_apart } from "./story/formats.js";
 import {
   NO_INDEX,
   calledFormula,
@@ -351,7 +342,7 @@ function maxPoolLines(ctx, x, y) {
 function averagePoolLines(ctx, x, y) {
   const pixels = ctx.operation.settings[3] ** 2;
   const parts = ["(", ...joinedBy(windowTerms(ctx, x)), `) / ${pixels}`];
-  return [equationLine(parts, (v) => exactSum(v) / pixels, y, { about: ctx.behind })];
+  return [equationLine(parts, (v) => exact_sum(v) / pixels, y, { about: ctx.behind })];
 }
 
 const ROW_LINES = {
@@ -384,12 +375,12 @@ function predictedCaption(ctx, plainly) {
     });
     return { ...plainly, formula, lines: withLine(plainly.lines, pieces) };
   }
-  const [own, should] = bothSaid(prediction[place], target[place]);
+  const [own, should] = both(prediction[place], target[place]);
   const fields = { unit: ctx.called(ctx.behind), prediction: own, target: should };
   const title = asSentence(text("captions.last", fields));
   const others = [...target.keys()].filter((i) => i !== place).slice(0, SHOWN_TERMS);
   const pieces = others.map((i) => {
-    const [p, t] = bothSaid(prediction[i], target[i]);
+    const [p, t] = both(prediction[i], target[i]);
     const unit = shortName(ctx.facts, i);
     const words = text("captions.should", { unit, prediction: p, target: t });
     return pieceOf(words, { neuron: [name, i] });
@@ -428,7 +419,7 @@ export function lossCaption(ctx) {
 
 /** Return the factor of a loss as formulas begin with it. */
 export function factorOf(loss) {
-  return loss.factor === 1 ? "" : `${said(loss.factor, MOST_DIGITS)} × `;
+  return loss.factor === 1 ? "" : `${said(loss.factor, MOST)} × `;
 }
 
 /** Return the errors of the focus sample, and a line with some of them. */
@@ -475,7 +466,7 @@ function partLines(ctx, errors, whole) {
   const outputs = ctx.answers[0].length;
   const divisor = loss.scalar ? loss.divisor || 1 : 1;
   const scale = loss.factor / divisor;
-  const own = exactSum(errors) * scale;
+  const own = exact_sum(errors) * scale;
   const found = [];
   const last = samples === 1;
   if (errors.length > 1 || scale !== 1) {
@@ -501,14 +492,14 @@ function partLines(ctx, errors, whole) {
   const each = errorsOfBatch(ctx)?.map((error) => termOf([error * scale])) ?? null;
   const count = loss.mean === "none" ? 1 : samples;
   const others = each
-    ? exactSum(each.flatMap(({ value }, i) => (i === sample ? [] : [value])))
+    ? exact_sum(each.flatMap(({ value }, i) => (i === sample ? [] : [value])))
     : whole * count - own;
   const more = plural("captions.more_samples", samples - 1, { rest: "{}" });
   const words = (number) => more.replace("{}", number);
   const terms = [termOf([own]), termOf([others], { words, opens: true })];
   if (!each) return [[...found, meanLine(terms, count, whole)], null];
   const every = shortenedTerms(each, sample, MOST_TERMS);
-  const total = writtenApart(() => meanLine(every, count, whole));
+  const total = written_apart(() => meanLine(every, count, whole));
   return [[...found, meanLine(terms, count, whole)], total];
 }
 
@@ -529,7 +520,7 @@ function errorsOfBatch(ctx) {
   return [...Array(ctx.samples).keys()].map((i) => {
     const [own, wanted] = [p, t].map((all) => [...all.slice(i * size, (i + 1) * size)]);
     const errors = errorsOf(loss, own, wanted);
-    return loss.scalar ? exactSum(errors) : errors[0];
+    return loss.scalar ? exact_sum(errors) : errors[0];
   });
 }
 
@@ -574,14 +565,14 @@ export function standardized(mean) {
 
 /** Return what an activation makes of a number, as a line. */
 export function activationLine(name, row, z, a, more = {}) {
-  const { before = null, behind = null, least = FEW_DIGITS } = more;
+  const { before = null, behind = null, least = FEW } = more;
   const options = { about: behind, least };
   const given = termOf([z], { neuron: before });
   const own = caseOf(row.cases, { z });
   if (own === null) {
     return equationLine([`${name}(`, given, ")"], (v) => calledFormula(row.value, v), a, options);
   }
-  const filled = termOf([z], { words: (shown) => fillNumbers(own.alone, { z: shown }) });
+  const filled = termOf([z], { words: (shown) => fill(own.alone, { z: shown }) });
   const compute = (v) => computedTree(own.tree, { z: v[1] });
   return equationLine([`${name}(`, given, ") = ", filled], compute, a, options);
 }
@@ -596,7 +587,7 @@ export function lossTerm(loss, part, p, t, neuron) {
   const formula = own ? own.text : loss[part].text;
   const names = ["p", "t"].filter((each) => new RegExp(`\\b${each}\\b`).test(formula));
   const given = (v) => Object.fromEntries(names.map((each, i) => [each, v[i]]));
-  const words = (...shown) => fillNumbers(formula, given(shown));
+  const words = (...shown) => fill(formula, given(shown));
   const compute = (v) => {
     const now = { ...known, ...given(v) };
     return own ? computedTree(own.tree, now) : partOfLoss(loss, part, now.p, now.t);

@@ -1,7 +1,8 @@
 // Guess first: a learner says how a number will go before the operation that changes it.
 
 import { byId, isFramed, setShown, setWords } from "./dom.js";
-import { bothSaid, numberTyped, said, trueMinus } from "./formats.js";
+import { numberTyped, trueMinus } from "./numbers.js";
+import { both, said } from "./story/formats.js";
 import { numberAt } from "./arrays.js";
 import { judged, questionAbout, rowAsked } from "./guess_rules.js";
 import { asSentence, owns, weightName } from "./names.js";
@@ -123,7 +124,7 @@ export class GuessBox {
   answer(question, typed, before, after) {
     const { kind, way } = question;
     const { truth, isWay, isRight } = judged({ way, typed, before, after });
-    const [old, fresh] = bothSaid(before, after);
+    const [old, fresh] = both(before, after);
     const key = kind === "value" && !truth ? "stays" : kind;
     const came = text(`guess.came.${key}`, { before: old, after: fresh });
     const [name] = Object.entries(WAYS).find(([, each]) => each === way);

@@ -1,6 +1,8 @@
 // The rules of guessing: which weight and which operation a question is about, and what is right.
 
-import { figures, numberTyped, rounded } from "./formats.js";
+import { numberTyped } from "./numbers.js";
+import { rounded } from "./story/decimals.js";
+import { figures } from "./story/formats.js";
 
 const LEAST_CHANGE = 1e-12; // of the larger number; below it a number stays
 const NEAR = 0.1; // of the true change: a number that is so near is right

@@ -2,7 +2,7 @@
 // as faces/controller/pointer.py.
 
 import { answersFor } from "./exhibit.js";
-import { bothSaid, said } from "./formats.js";
+import { both, said } from "./story/formats.js";
 import { cardOf } from "./cards.js";
 import { numberAt } from "./arrays.js";
 import { asSentence, neuronName } from "./names.js";
@@ -69,7 +69,7 @@ export async function typedIn(app, row, value) {
 function tellChange(app, row, before, after, answers) {
   const { player } = app;
   const { name } = cardOf(app.spec, app.state, { row });
-  const [old, fresh] = bothSaid(before, after);
+  const [old, fresh] = both(before, after);
   const repair = player.playing ? "" : text("notices.repair");
   const goOn = () => player.playing || player.play();
   const moves = answers && answerWords(app.spec.facts, answers, answersIn(app), old, fresh);
@@ -86,7 +86,7 @@ export function answerWords(facts, before, after, old, fresh) {
   const moved = Array.from(before, (each, i) => Math.abs((after?.[i] ?? NaN) - each));
   if (!moved.every(Number.isFinite)) return "";
   const place = moved.indexOf(Math.max(...moved));
-  const [start, end] = bothSaid(before[place], after[place]);
+  const [start, end] = both(before[place], after[place]);
   const unit = neuronName(facts, [facts.outputs, place]);
   const what = moved.length === 1 ? text("notices.dragged.answer") : unit;
   return start === end ? "" : text("notices.dragged.moves", { old, new: fresh, what, start, end });

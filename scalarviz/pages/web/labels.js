@@ -1,7 +1,7 @@
 // Labels: names of layers, IN and OUT, where they cover nothing; as scene/labels.py.
 
 import { Box } from "./camera.js";
-import { rounded, shortNumber } from "./formats.js";
+import { rounded, short } from "./story/decimals.js";
 import { legendBox } from "./legend.js";
 import { spreadOf } from "./cubes.js";
 import { biasBox } from "./neurons.js";
@@ -257,7 +257,7 @@ export function drawTied(view) {
     });
     const { "picture.out": answer, "exhibits.swatches.target": goal } = colors;
     if (!named || !answer || !goal || [...answer, ...goal].some(Number.isNaN)) continue;
-    const error = shortNumber(Math.max(...answer.map((each, i) => Math.abs(each - goal[i]))));
+    const error = short(Math.max(...answer.map((each, i) => Math.abs(each - goal[i]))));
     const words = text("outputs.off", { error });
     const hasRoom = tied.box.y >= view.see.box.y - size;
     // Else below the goal, since wires come to the answer from below.

@@ -2,7 +2,8 @@
 // scene/legend.py.
 
 import { Box } from "./camera.js";
-import { generalNumber, said } from "./formats.js";
+import { generalNumber } from "./numbers.js";
+import { said } from "./story/formats.js";
 import { text } from "./texts.js";
 import { byId, isNews, made, setShown } from "./dom.js";
 

@@ -2,7 +2,7 @@
 // and lines of branches.
 
 import { byId, fitted, setShown, styled, unitLength } from "./dom.js";
-import { generalNumber, trueMinus } from "./formats.js";
+import { generalNumber, trueMinus } from "./numbers.js";
 import { isShown, lossScale } from "./loss_record.js";
 import { text } from "./texts.js";
 import { unpacked } from "./arrays.js";

@@ -2,7 +2,7 @@
 // colors. As scene/neuron_images.py.
 
 import { colorOf } from "./palette.js";
-import { shortNumber } from "./formats.js";
+import { short } from "./story/decimals.js";
 import { readAnswers } from "./formulas.js";
 
 const MAPS = {
@@ -153,7 +153,7 @@ function writeOnMaps(view, line, name, left) {
   for (const i of inside) {
     const depth = seen.depth[i] - 1e-4;
     const look = { size, color: palette.number, anchor: "center", depth, outline: palette.halo };
-    paper.text(seen.x[i], seen.y[i] + 0.36 * size, shortNumber(frame.values[name][i]), look);
+    paper.text(seen.x[i], seen.y[i] + 0.36 * size, short(frame.values[name][i]), look);
   }
 }
 

@@ -1,7 +1,7 @@
 // What stands on and beside the spheres of neurons; as scene/neurons.py.
 
 import { colorOf } from "./palette.js";
-import { shortNumber } from "./formats.js";
+import { short } from "./story/decimals.js";
 import { Box, along3 } from "./camera.js";
 import {
   crossOut,
@@ -94,7 +94,7 @@ function numbersIn({ paper, scale }, values, radius, wide) {
   if (radius < NEURONS.smallest * scale || values.length > NEURONS.most)
     return { words: null, size: 0 };
   for (const digits of [2, 1]) {
-    const words = values.map((value) => shortNumber(value, digits));
+    const words = values.map((value) => short(value, digits));
     const widest =
       Math.max(...words.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
     const size = Math.floor(Math.min(NEURONS.big * scale, (wide * radius) / widest));
@@ -274,8 +274,8 @@ export function drawErrors({ paper, see, palette, frame, scale }) {
     let low = line.radius * unit + 6 * scale;
     const wide = 0.3 * unit;
     const size = Math.round(Math.min(13 * scale, Math.max(11 * scale, 0.26 * unit)));
-    const short = shortNumber(error);
-    const number = (error > 0 && short !== "0" ? "+" : "") + short;
+    const written = short(error);
+    const number = (error > 0 && written !== "0" ? "+" : "") + written;
     let words = text("outputs.off", { error: number });
     if (paper.measure(words, { size }) > 0.95 * room) words = number;
     const color = palette.map(Math.sign(error) * 0.8);

@@ -2,7 +2,7 @@
 
 import { colorOf } from "./palette.js";
 import { GlProgram, GlTexture } from "./gl.js";
-import { trueMinus } from "./formats.js";
+import { trueMinus } from "./numbers.js";
 
 const PAPER = {
   numbers: 24, // of a shape: place, axis and depths, extra, style, clip, colors

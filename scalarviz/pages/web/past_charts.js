@@ -2,7 +2,8 @@
 // them; as scene/past_charts.py.
 
 import { byId, fitted, made, setShown, setWords, styled, unitLength } from "./dom.js";
-import { generalNumber, rounded, trueMinus } from "./formats.js";
+import { generalNumber, trueMinus } from "./numbers.js";
+import { rounded } from "./story/decimals.js";
 import { lossScale } from "./loss_record.js";
 import { weightTitle } from "./names.js";
 import { layersOf } from "./over_time.js";

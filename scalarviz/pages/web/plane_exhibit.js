@@ -3,7 +3,7 @@
 import { answersEach, calledFormula, classOf } from "./formulas.js";
 import { isNews, made, putImage, setShown, setSize, setWords, styled } from "./dom.js";
 import { followPen, takesAlone } from "./events.js";
-import { said } from "./formats.js";
+import { said } from "./story/formats.js";
 import { text } from "./texts.js";
 import { wayOf } from "./pointing.js";
 

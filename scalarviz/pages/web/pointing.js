@@ -5,7 +5,7 @@ import { halfSide } from "./scales.js";
 import { along3, cross3, dot3, length3, minus3, row3 } from "./camera.js";
 import { numberAt } from "./arrays.js";
 import { asSentence, neuronName, owns, weightName } from "./names.js";
-import { said } from "./formats.js";
+import { said } from "./story/formats.js";
 import { text } from "./texts.js";
 
 /** What is seen at a logical pixel: {row}, {neuron: [buffer, place]}, or null. */

@@ -3,7 +3,7 @@
 import { answersEach, classOf, readAnswers } from "./formulas.js";
 import { fitted, isNews, made, putImage, setWords, styled, unitLength } from "./dom.js";
 import { followPen, takesAlone } from "./events.js";
-import { withDecimals } from "./formats.js";
+import { withDecimals } from "./numbers.js";
 import { bytesOf } from "./plane_exhibit.js";
 import { text } from "./texts.js";
 import { unpacked } from "./arrays.js";

@@ -1,6 +1,6 @@
 // Texts that people read, by key, as in scalarviz/texts: the only place where a page has them.
 
-import { generalNumber } from "./formats.js";
+import * as py from "./python.js";
 
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // letters without a look of their own; some turn those around them
 
@@ -31,14 +31,7 @@ export function shortened(words, most) {
   return letters.length > most ? `${letters.slice(0, most).join("")}…` : letters.join("");
 }
 
-/** Return a field as its format says: "", ",", or digits such as ".0f", ",.1f" and ".3g". */
+/** Return a field as its format says; without one, a fraction as JavaScript writes it. */
 function written(value, format) {
-  if (!format) return String(value);
-  const found = /^(,?)(?:\.(\d+)([fg]))?$/.exec(format);
-  if (!found) return String(value);
-  const [, comma, digits, kind] = found;
-  let words = String(value);
-  if (kind === "f") words = Number(value).toFixed(Number(digits));
-  if (kind === "g") words = generalNumber(Number(value), Number(digits));
-  return comma ? words.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",")) : words;
+  return format ? py.format(value, format) : String(value);
 }

@@ -1,6 +1,6 @@
 // The tour, the first ten seconds of a training, as a schedule; as story/tour.py.
 
-import { said } from "./formats.js";
+import { said } from "./story/formats.js";
 import { text } from "./texts.js";
 
 const TOUR_ENDS = { stand: 1, forward: 3.5, error: 4.5, backward: 7, step: 8, faster: 10 };

@@ -1,6 +1,6 @@
 // Why a weight changed: a sentence, the sum that makes its gradient, and the optimizer's lines.
 
-import { said } from "./formats.js";
+import { said } from "./story/formats.js";
 import { NO_INDEX } from "./formulas.js";
 import { asSentence, neuronName, owns, usesOf } from "./names.js";
 import { explained, optimizerOf } from "./explanation.js";

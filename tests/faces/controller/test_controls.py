@@ -22,8 +22,8 @@ from scalarviz.faces.controller.changes import learn_input, set_learning_rate
 from scalarviz.faces.controller.control import DIGITS, Control
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.options import CLICKS, as_sentence, without_code
 from scalarviz.stage.stage import Stage
-from scalarviz.story.plain_errors import CLICKS, as_sentence, without_code
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage, patient
 from tests.sessions import inverting
@@ -546,7 +546,7 @@ def test_every_row_has_something_that_leads_to_it() -> None:
 # Errors of the files to which a mouse leads, also those that are raised seldom.
 
 REACHED = """
-    story/plain_errors.py faces/controller/controller.py faces/controller/changes.py
+    faces/controller/controller.py faces/controller/changes.py
     faces/controller/export.py faces/controller/options.py data/samples.py data/texture.py
     files/checked_safetensors.py files/networks.py files/runs.py files/run_settings.py
     core/bank_arrays.py training/network/grown_networks.py training/session/growth.py

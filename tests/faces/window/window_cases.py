@@ -65,9 +65,8 @@ from scalarviz.scene.charts import Chart
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.visuals.opengl import Smooth
-from scalarviz.stage.show import Show
+from scalarviz.stage.show import FIRST_CONTROLS, Show
 from scalarviz.stage.stage import Stage
-from scalarviz.story.first_controls import FIRST_CONTROLS
 from tests.additions import test_new_controls
 from tests.faces.controller.fake_stage import GROUNDS, FakeStage
 from tests.machine import until

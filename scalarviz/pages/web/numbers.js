@@ -1,0 +1,32 @@
+// Numbers as the fields and labels of a page write and read them.
+
+import * as py from "./python.js";
+
+/** Return words with true minus signs: of numbers, exponents and differences, in no name as 3-8-3. */
+export function trueMinus(words) {
+  if (!words.includes("-")) return words;
+  const signs = words.replace(/(^|[^\w.)\]-])-(?=[.\d(]|inf\b)/g, "$1−").replace(/ - /g, " − ");
+  return signs.replace(/(\de)-(?=\d)/g, "$1−");
+}
+
+/** Return a number with some decimals, and without a sign if it rounds to zero. */
+export function withDecimals(value, decimals) {
+  const words = value.toFixed(decimals);
+  return Number(words) === 0 ? (0).toFixed(decimals) : words;
+}
+
+/** Return a number with so many digits in all, without zeros at its end. */
+export function generalNumber(value, digits = 6) {
+  return value === 0 ? "0" : py.format(value, `.${digits}g`);
+}
+
+const TYPED = /^([+-]\s*)?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+/** Return the decimal number that a user has typed, with a comma or a point; NaN for anything else. */
+export function numberTyped(words) {
+  const given = words
+    .trim()
+    .replace(",", ".")
+    .replace(/[\u2212\u2013]/, "-");
+  return TYPED.test(given) ? Number(given.replace(/\s/g, "")) : NaN;
+}
