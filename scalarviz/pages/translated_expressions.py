@@ -75,6 +75,7 @@ FUNCTIONS = {
     "tuple": ("py.list", "found", "list[T]"),
     "dict.fromkeys": ("py.fromkeys", "found value", "dict"),
     "functools.partial": ("py.partial", "make *", ""),
+    "math.cos": ("py.math.cos", "x", "float"),
     "math.ceil": ("py.ceil", "x", "int"),
     "math.exp": ("py.math.exp", "x", "float"),
     "math.floor": ("py.floor", "x", "int"),
@@ -85,7 +86,9 @@ FUNCTIONS = {
     "math.log": ("py.math.log", "x", "float"),
     "math.log10": ("py.math.log10", "x", "float"),
     "math.prod": ("py.prod", "found start", ""),
+    "math.sin": ("py.math.sin", "x", "float"),
     "math.sqrt": ("py.math.sqrt", "x", "float"),
+    "math.tanh": ("py.math.tanh", "x", "float"),
 }
 NAMED = {"math.nan": "NaN", "math.inf": "Infinity", "math.pi": "Math.PI"}
 # Methods of texts and containers, by name and number of arguments.
@@ -1006,7 +1009,8 @@ def write_isinstance(self: Expressions, node: ast.Call) -> str:
 
 
 def write_replace(self: Expressions, node: ast.Call) -> str:
-    return f"py.replace_fields({self.write(node.args[0])}, {self.fields(node.keywords)})"
+    parts = [f"{each.arg}: {self.write(each.value)}" for each in node.keywords]
+    return f"py.replace_fields({self.write(node.args[0])}, {{ {', '.join(parts)} }})"
 
 
 def write_variable(self: Expressions, node: ast.Call) -> str:

@@ -42,6 +42,18 @@ from scalarviz.pages.translated_expressions import (
 SOURCES = {
     "story/decimals.js": "base/texts/decimals.py",
     "story/formats.js": "story/formats.py",
+    "story/facts.js": "story/facts.py",
+    "story/caption.js": "story/caption.py",
+    "story/names.js": "story/names.py",
+    "story/traced_weight.js": "story/traced_weight.py",
+    "story/equations.js": "story/equations.py",
+    "story/forward_captions.js": "story/forward_captions.py",
+    "story/backward_captions.js": "story/backward_captions.py",
+    "story/captions.js": "story/captions.py",
+    "story/cards.js": "story/cards.py",
+    "story/weight_card.js": "story/weight_card.py",
+    "story/guess_rules.js": "story/guess_rules.py",
+    "story/tour.js": "story/tour.py",
 }
 # Names that a module written for pages has, by the module of Python.
 BY_HAND = {"scalarviz.base.texts": ("texts.js", ("text", "plural", "row_text"))}
@@ -625,6 +637,8 @@ class Translation:
 
     def method(self, node: ast.FunctionDef, owner: str) -> list[str]:
         kinds = [*map(ast.unparse, node.decorator_list)]
+        if node.name == "__str__":  # what a prompt of Python shows
+            return []
         if (node.name.startswith("__") and node.name != "__init__") or len(kinds) > 1:
             raise Refused(node, f"the method {node.name} is not known")
         self.x.owner = owner
@@ -670,7 +684,7 @@ def is_docstring(node: ast.stmt) -> bool:
 
 
 def is_slots(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__slots__"
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("__slots__", "__repr__")
 
 
 def is_generator(node: ast.FunctionDef) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from scalarviz.base.texts import text
@@ -172,10 +172,15 @@ def read_answers(outputs: Numbers, logits: str) -> list[float]:
 def numbers_of(facts: Facts, state: State, neuron: Neuron) -> NeuronNumbers | None:
     """Return what is known of a neuron; None of one that the picture does not have."""
     name, place = neuron
-    line = next((each for each in facts.lines if (each.values or each.sums) == name), None)
-    if line is None or place >= line.count + (1 if line.one else 0):
+    lines = [each for each in facts.lines if (each.values or each.sums) == name]
+    if not lines or place >= size_of(lines[0]):
         return None
-    return NeuronNumbers(facts, state, line, place)
+    return NeuronNumbers(facts, state, lines[0], place)
+
+
+def size_of(line: NeuronLine) -> int:
+    """Return the number of neurons of a line, the 1 of the biases included."""
+    return line.count + (1 if line.one else 0)
 
 
 def neuron_card(
@@ -278,7 +283,8 @@ def made_by(known: NeuronNumbers, operation: OperationFacts) -> list[CardLine | 
         return [line_of(activation_line(formula, row, x, y, least=NEURON_DIGITS))]
     other = known.values(operation.sources[1]) if operation.kind == "sum" else None
     if other is not None:
-        shown, found, _ = agreeing([float(other[place]), x], sum, y, NEURON_DIGITS)
+        pair = [float(other[place]), x]
+        shown, found, _ = agreeing(pair, lambda v: v[0] + v[1], y, NEURON_DIGITS)
         return [CardLine(f"{shown[0]} + {shown[1]} = {found}".replace("+ -", "- "))]
     name = (formula or operation.kind).replace("_", " ")
     by = CardLine(text("card.neuron.by", name=name))
@@ -287,10 +293,10 @@ def made_by(known: NeuronNumbers, operation: OperationFacts) -> list[CardLine | 
 
 def sum_table(known: NeuronNumbers, operation: OperationFacts, x: Numbers) -> CardTable:
     """Return weight times input of each term of a sum, and the sum."""
-    value, name = known.state.value, partial(known.in_table, operation.source)
+    value, source = known.state.value, operation.source
     rows, read = weights_into(known.facts, operation, known.place)
     weights, inputs = [float(value[row]) for row in rows], [float(x[i]) for i in read]
-    terms = terms_of(weights, inputs, read, name)
+    terms = terms_of(weights, inputs, read, lambda i: known.in_table(source, i))
     if operation.biases != NONE:
         row = operation.biases + known.place // operation.each
         bias = ProductRow(text("card.neuron.bias"), 1.0, float(value[row]))
@@ -327,8 +333,8 @@ def sent_table(known: NeuronNumbers, operation: OperationFacts) -> CardTable:
     else:
         rows, outputs = weights_from(facts, operation, known.place)
     weights = [float(known.state.value[row]) for row in rows]
-    name = partial(known.in_table, operation.target)
-    sent = terms_of(weights, [value] * len(rows), outputs, name)
+    target, same = operation.target, [value] * len(rows)
+    sent = terms_of(weights, same, outputs, lambda i: known.in_table(target, i))
     head = ("to", "sends", "weight", "arrives")
     names = tuple(text(f"card.neuron.head.{name}") for name in head)
     return product_table(names, sent, "", least=NEURON_DIGITS)

@@ -53,7 +53,7 @@ class Tour:
         ]
         self._stills = stills
         self._pace = math.inf  # seconds of a step, at its quickest: any may wait for the machine
-        self._operations = self._steps = 0
+        self._operations, self._steps = 0, 0
 
     def due(self, seconds: float) -> tuple[int, int]:
         """Return how many steps, or else how many operations, are due after so many seconds."""
@@ -116,11 +116,12 @@ def tour_caption(part: str, facts: Facts, state: State) -> Caption:
 def error_words(facts: Facts, state: State) -> str:
     """Return how far the outputs of the focus sample are off; for many outputs, the loss."""
     target, outputs = state.target, state.values.get(facts.outputs)
-    if target is not None and outputs is not None and len(outputs) == len(target) <= FEW:
+    count = 0 if target is None else len(target)
+    if target is not None and outputs is not None and len(outputs) == count <= FEW:
         answers = read_answers(outputs, facts.loss.logits)
         off = max(abs(a - t) for a, t in zip(answers, target, strict=True))
         if off == off:
-            kind = "one" if len(target) == 1 else "some"
+            kind = "one" if count == 1 else "some"
             return text(f"captions.tour.error.{kind}", off=said(off))
     if state.loss == state.loss:
         return text("captions.tour.error.loss", loss=said(state.loss))

@@ -5,9 +5,9 @@ In operations without the weight, the neuron that its signal passes is followed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from math import isqrt
 
 from scalarviz.story.facts import NONE, Facts, MomentFacts, Neuron, Numbers, OperationFacts, State
 from scalarviz.story.names import (
@@ -309,7 +309,7 @@ def place_in(facts: Facts, operation: OperationFacts, row: int) -> tuple[int, in
 
 def middle(count: int) -> int:
     """Return the middle of `count` places; for a square, that of the middle row."""
-    return min(count - 1, (count + isqrt(count)) // 2)
+    return min(count - 1, (count + int(math.sqrt(count))) // 2)
 
 
 def output_for(facts: Facts, operation: OperationFacts, column: int, source: str) -> int:
