@@ -609,7 +609,8 @@ class Expressions:
             body = f"{' && '.join(tests)} ? {body if others else f'[{body}]'} : []"
         elif tests:
             found += f".filter(({name}) => {' && '.join(tests)})"
-        return found if body == name else f"{found}.{way}(({name}) => {body})"
+        is_same = body == name and way == "map"
+        return found if is_same else f"{found}.{way}(({name}) => {body})"
 
     def write_GeneratorExp(self, node: ast.GeneratorExp) -> str:
         """Return a generator; what takes all of it has a list instead, see `items`."""
@@ -718,7 +719,7 @@ class Expressions:
             if each.arg is not None and bare(self.type_of(each.value)) == "float":
                 self.check_text(each.value)
             made = self.write(each.value)
-            parts.append(f"...{made}" if each.arg is None else f"{each.arg}: {made}")
+            parts.append(f"...py.fields({made})" if each.arg is None else f"{each.arg}: {made}")
         return f"{{ {', '.join(parts)} }}" if parts else "{}"
 
     def library_call(self, node: ast.Call, name: str) -> str:

@@ -684,7 +684,10 @@ def is_docstring(node: ast.stmt) -> bool:
 
 
 def is_slots(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("__slots__", "__repr__")
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in (
+        "__slots__",
+        "__repr__",
+    )
 
 
 def is_generator(node: ast.FunctionDef) -> bool:

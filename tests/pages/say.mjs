@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { captionOf } from "../../scalarviz/pages/web/captions.js";
 import { cardOf } from "../../scalarviz/pages/web/cards.js";
+import { readyFacts } from "../../scalarviz/pages/web/facts.js";
 import { setTexts } from "../../scalarviz/pages/web/texts.js";
 import * as decimals from "../../scalarviz/pages/web/story/decimals.js";
 import * as formats from "../../scalarviz/pages/web/story/formats.js";
@@ -24,8 +25,15 @@ function arrays(value) {
 
 const task = JSON.parse(readFileSync(process.argv[2], "utf8"), numbers);
 const answers = {};
-if (task.spec) setTexts(task.spec.texts);
-const makers = { caption: captionOf, card: cardOf };
+if (task.spec) {
+  setTexts(task.spec.texts);
+  task.spec.facts = readyFacts(task.spec.facts);
+}
+const captionWithPieces = (...asked) => {
+  const found = captionOf(...asked);
+  return { ...found, pieces: found.pieces };
+};
+const makers = { caption: captionWithPieces, card: cardOf };
 if (task.states) {
   answers.states = task.states.map(({ state, asked }) => {
     const given = arrays(state);

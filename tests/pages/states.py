@@ -16,6 +16,7 @@ from scalarviz.base.texts import texts
 from scalarviz.pages.bundle import bundle, packed, texts_of
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.page import module_text
+from scalarviz.pages.session_state import arrays
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box
 from scalarviz.stage.narration import blocks_of_weight
@@ -162,22 +163,16 @@ class Walk:
 
     def state(self) -> dict[str, Any]:
         """Return the state of a page at this moment of the session."""
-        session, program = self.session, self.session.network.program
-        step, operation = session.clock.place
-        moments = program.moments
-        done = moments[:operation] if operation else moments
-        inputs, targets = self.batch
-        sample = min(session.focus, len(inputs) - 1)
-        bank, run = session.network.bank, self.trainer.run
-        written = {each.name: each for moment in done for each in moment.values}
-        known = {program.inputs.name: np.asarray(inputs).astype(bank.value.dtype)}
-        known |= {name: run.values(buffer) for name, buffer in written.items()}
-        flows = {each.name: run.gradients(each) for moment in done for each in moment.gradients}
-        fresh = None if operation or self.edited else session.network(inputs)
+        session, bank = self.session, self.session.network.bank
+        with session.doing():
+            moment = reading.state_of(session)
+        assert moment.all is not None
+        inputs, _ = self.batch
+        fresh = None if moment.operation or self.edited else session.network(inputs)
         return {
-            "step": step,
-            "operation": operation,
-            "moment": (operation or len(moments)) - 1,
+            "step": moment.step,
+            "operation": moment.operation,
+            "moment": moment.moment,
             "playing": False,
             "loss": session.loss,
             "rate": self.trainer.settings.optimizer.lr,
@@ -188,15 +183,15 @@ class Walk:
             "edited": dict(self.edited),
             "grad_before": self.grad_before,
             "slots_before": self.slots_before,
-            "values": {name: each[sample].copy() for name, each in known.items()},
-            "gradients": {name: each[sample].copy() for name, each in flows.items()},
+            "values": arrays(moment.values),
+            "gradients": arrays(moment.gradients),
             "all": {
-                "values": {name: each.copy() for name, each in known.items()},
-                "gradients": {name: each.copy() for name, each in flows.items()},
-                "targets": np.asarray(targets),
+                "values": arrays(moment.all.values),
+                "gradients": arrays(moment.all.gradients),
+                "targets": np.array(moment.all.targets),
             },
-            "target": np.asarray(targets[sample]),
-            "batch": len(inputs),
+            "target": np.array(moment.target),
+            "batch": moment.batch,
             "focus": session.focus,
             "frozen": bank.frozen.astype(np.float64),
             "bank_state": bank.state.copy(),

@@ -4,7 +4,7 @@ import { byId, isNews, made, setShown, setWords } from "./dom.js";
 import { madeButton, takesAlone } from "./events.js";
 import { isSameThing, nextTarget, spokenOf, wayOf } from "./pointing.js";
 import { text } from "./texts.js";
-import { asSentence, neuronName, weightName } from "./names.js";
+import { neuron_name, sentence, weight_name } from "./story/names.js";
 import { numberAt } from "./arrays.js";
 import { NO_INDEX } from "./formulas.js";
 import { said } from "./story/formats.js";
@@ -128,8 +128,8 @@ function wallOf(facts, operation) {
     title: text("walls.title", { layer: label || layer, rows, columns: inputs }),
     rows,
     columns: inputs + (hasBias ? 1 : 0),
-    name: (i) => asSentence(neuronName(facts, [target, i])),
-    head: (j) => (j < inputs ? neuronName(facts, [source, j]) : text("walls.bias")),
+    name: (i) => sentence(neuron_name(facts, [target, i])),
+    head: (j) => (j < inputs ? neuron_name(facts, [source, j]) : text("walls.bias")),
     place: (i, j) => (j < inputs ? weights + i * inputs + j : biases + i),
   };
 }
@@ -141,7 +141,7 @@ function listOf(facts, operation) {
     title: text("walls.list", { layer: label || layer, rows: count }),
     rows: count,
     columns: 1,
-    name: (i) => asSentence(weightName(facts, operation, weights + i)),
+    name: (i) => sentence(weight_name(facts, operation, weights + i)),
     head: () => text("page.value"),
     place: (i) => weights + i,
   };

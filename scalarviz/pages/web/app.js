@@ -8,7 +8,7 @@ import { SphereMaps } from "./neuron_images.js";
 import { ByNeuron, seenOf } from "./by_neuron.js";
 import { byId, failWith, isFramed, made, setShown, unitLength } from "./dom.js";
 import { CaptionBox, captionFor } from "./caption_box.js";
-import { cardOf, pinnedFor, withBeside } from "./cards.js";
+import { cardOf, pinnedFor, rowsBeside, withBeside } from "./cards.js";
 import { CardBox, MovedLine } from "./card_box.js";
 import { Chip, Growing } from "./messages.js";
 import { commandOf, followPointers, takesKey } from "./events.js";
@@ -21,7 +21,7 @@ import { GuessBox } from "./guess_box.js";
 import { leadOn, leadTour, showTour, skipTour, slowStep } from "./guide.js";
 import { MarksKey } from "./legend.js";
 import { Motion, Wave } from "./motion.js";
-import { rowsBeside } from "./names.js";
+import { readyFacts } from "./facts.js";
 import { Past } from "./past_charts.js";
 import { Player } from "./player.js";
 import { text } from "./texts.js";
@@ -633,7 +633,8 @@ export function pictureOf({ scene }) {
 export function appOf(spec, client, picture) {
   document.documentElement.classList.toggle("recorded", Boolean(spec.recording));
   const calm = spec.page.calm || matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const app = new App({ spec, client, picture, calm, failed: failWith });
+  const ready = { ...spec, facts: readyFacts(spec.facts) };
+  const app = new App({ spec: ready, client, picture, calm, failed: failWith });
   globalThis.scalarviz = app; // for the console: scalarviz.state
   app.resize();
   return app;

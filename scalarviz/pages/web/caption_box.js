@@ -5,10 +5,11 @@ import { byId, isNews, isTouched, made } from "./dom.js";
 import { trueMinus } from "./numbers.js";
 import { madeButton } from "./events.js";
 import { text } from "./texts.js";
-import { captionOf, progressOf, restWords, withPieces } from "./captions.js";
+import { captionOf, progressOf, restWords } from "./captions.js";
 import { walkedIn } from "./by_neuron.js";
 import { tourSentence, verdictIn } from "./guide.js";
-import { captionWith } from "./equations.js";
+import { Caption } from "./story/caption.js";
+import * as py from "./python.js";
 import { sentenceOfOwn } from "./handles.js";
 
 const MOST_HIGH = 0.3; // part of the window that a caption may fill
@@ -103,7 +104,7 @@ const HASTY = 0.45; // seconds for an operation below which its caption cannot b
 export function captionFor(app, state, number) {
   const { spec } = app;
   if (app.tourPart)
-    return captionWith(
+    return new Caption(
       tourSentence(app, state),
       app.tour && app.calm ? text("page.tour.still") : "",
     );
@@ -116,25 +117,22 @@ export function captionFor(app, state, number) {
     const about = app.guess.question ?? app.pinned ?? {};
     const found = captionOf(spec, state, neuron ? { neuron } : about);
     const isEarly = neuron && moment.kind === "forward" && number < moment.neurons[1];
-    return isEarly ? withPieces({ ...found, lines: found.lines.slice(0, 1) }) : found;
+    return isEarly ? py.replace_fields(found, { lines: found.lines.slice(0, 1) }) : found;
   }
   if (isPlaying) {
     const { every } = app.wave;
     const lit = every > 1 ? text("captions.playing.every", { count: every }) : "";
-    return captionWith(
-      progressOf(spec.facts.progress, state, app.losses, verdictIn(app, state)),
-      lit,
-    );
+    return new Caption(progressOf(state, app.losses, verdictIn(app, state)), lit);
   }
-  if (state.own) return captionWith(sentenceOfOwn(spec.facts, state, app.own.name));
+  if (state.own) return new Caption(sentenceOfOwn(spec.facts, state, app.own.name));
   const looks = document.documentElement.classList.contains("looks"); // and cannot change it
   if (!state.step) {
     const isHeaded = byId("about").checkVisibility();
     const untrained = isTouched() ? "page.untrained.touch" : "page.untrained";
     const words = text(looks ? "page.looks" : untrained);
-    return captionWith(spec.page.came || words, isHeaded ? "" : spec.page.about);
+    return new Caption(spec.page.came || words, isHeaded ? "" : spec.page.about);
   }
   const rest = spec.recording ? "page.rest.recorded" : "captions.rest.hint";
   const hint = text(looks ? "page.looks" : isTouched() ? "page.rest.touch" : rest);
-  return captionWith(Number.isNaN(state.loss) ? spec.page.about : restWords(state), hint);
+  return new Caption(Number.isNaN(state.loss) ? spec.page.about : restWords(state), hint);
 }

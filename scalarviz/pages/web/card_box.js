@@ -5,7 +5,7 @@ import { madeButton } from "./events.js";
 import { numberTyped, trueMinus } from "./numbers.js";
 import { said } from "./story/formats.js";
 import { plural, text } from "./texts.js";
-import { owns, usesOf } from "./names.js";
+import { owns, uses_of } from "./story/names.js";
 
 const FREEZING = [["page.frozen", "page.unfreeze"], ["page.frozen.layer", "page.unfreeze.layer"]]; // prettier-ignore
 const MOST_ROWS = 12; // of a table; it says how many more there are
@@ -226,7 +226,10 @@ export class MovedLine {
     Object.assign(this, { asked, words: "" });
     const homes = this.facts.operations.filter((each) => owns(each, row));
     if (!homes.every(({ kind }) => kind === "affine" || kind === "convolution")) return;
-    const uses = homes.map((each) => ({ source: each.source, target: each.target, ...usesOf(this.facts, each, row) })); // prettier-ignore
+    const uses = homes.map((each) => {
+      const [written, read] = uses_of(this.facts, each, row);
+      return { source: each.source, target: each.target, written, read };
+    });
     const found = await this.ask({ row, uses });
     if (asked !== this.asked || !found) return;
     if (found.words === null)

@@ -2,6 +2,7 @@
 
 import { calledFormula, computedTree, scheduledRate } from "./formulas.js";
 import { generalNumber } from "./numbers.js";
+import * as py from "./python.js";
 
 /**
  * Return how a weight moves in the step that a state shows.
@@ -49,7 +50,8 @@ function updateLine(line) {
 
 /** Return a formula with a function of its names in place of its tree; null without. */
 function computing(formula) {
-  return formula ? { ...formula, compute: (known) => computedTree(formula.tree, known) } : null;
+  if (!formula) return null;
+  return { ...formula, compute: (known) => computedTree(formula.tree, py.fields(known)) };
 }
 
 /** Return the optimizer of the step that a state shows, whichever is chosen since. */

@@ -1,9 +1,11 @@
-// Facts as story/facts.py has them: with functions of numbers in place of trees.
+// Facts and states as story/facts.py has them: with functions of numbers in place of trees.
 
-import { calledFormula, errorsOf, partOfLoss } from "./formulas.js";
+import { explainedOf, frozenOf } from "./explanation.js";
+import { calledFormula, errorsOf, isKnownLoss, lossOf, partOfLoss } from "./formulas.js";
 
 /** Return facts with functions in place of trees; null for those that a page cannot compute. */
 export function readyFacts(facts) {
+  if (facts.is_ready) return facts;
   const { loss } = facts;
   const part = (name) => ({
     ...loss[name],
@@ -13,6 +15,7 @@ export function readyFacts(facts) {
   const ofRow = (p, t) => errorsOf(loss, p, t)[0];
   return {
     ...facts,
+    is_ready: true,
     program: null,
     activations: mapped(facts.activations, (row) => ({
       ...row,
@@ -51,4 +54,29 @@ function casesOf(lists, names) {
 
 function mapped(rows, make) {
   return Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, make(row)]));
+}
+
+const readied = new WeakMap(); // by state
+
+/** Return a state with all that words are made of; null for what it does not have. */
+export function readyState(facts, state) {
+  if (readied.has(state)) return readied.get(state);
+  const { all = null, before = null, earlier = null, grad_before = null, target = null } = state;
+  const { batch = 1, focus = 0, edited = {}, values = {}, gradients = {}, bank_state = [] } = state;
+  const frozen = new Array(facts.rows).fill(0);
+  frozenOf(facts, state).forEach((row) => (frozen[row] = 1));
+  const found = {
+    ...state, all, before, earlier, grad_before, target, batch, focus, edited, values, gradients,
+    bank_state, frozen, again: lossAgain(facts, state), run: null,
+    explained: (row) => explainedOf(facts, state, row),
+  }; // prettier-ignore
+  readied.set(state, found);
+  return found;
+}
+
+/** Return the loss of the same batch by the weights after the step; null where it is not known. */
+function lossAgain({ learning, loss }, { fresh, all, target, batch = 1 }) {
+  const targets = all?.targets ?? (batch === 1 ? target : null);
+  if (learning || !fresh || !targets || !isKnownLoss(loss)) return null;
+  return lossOf(loss, fresh, targets, batch);
 }

@@ -5,7 +5,7 @@ import { numberTyped, trueMinus } from "./numbers.js";
 import { both, said } from "./story/formats.js";
 import { numberAt } from "./arrays.js";
 import { judged, questionAbout, rowAsked } from "./guess_rules.js";
-import { asSentence, owns, weightName } from "./names.js";
+import { name_of_row, sentence } from "./story/names.js";
 import { text } from "./texts.js";
 
 const WAYS = { up: 1, down: -1, stays: 0 };
@@ -79,8 +79,7 @@ export class GuessBox {
     const row = rowAsked({ step, k, pinned: app.pinned?.row ?? -1, rows });
     const { kind, moment } = questionAbout(moments, k, row);
     const { facts } = app.spec;
-    const home = facts.operations.find((each) => owns(each, row));
-    const name = asSentence(weightName(facts, home, row));
+    const name = sentence(name_of_row(facts, row));
     const words = text(`guess.asks.${kind}`, { name });
     const question = (this.question = { kind, row, words, way: null, place: "" });
     this.field.value = "";

@@ -5,7 +5,7 @@ import { answersFor } from "./exhibit.js";
 import { both, said } from "./story/formats.js";
 import { cardOf } from "./cards.js";
 import { numberAt } from "./arrays.js";
-import { asSentence, neuronName } from "./names.js";
+import { neuron_name, sentence } from "./story/names.js";
 import { isSameThing } from "./pointing.js";
 import { text } from "./texts.js";
 import { made, setShown, setWords } from "./dom.js";
@@ -87,7 +87,7 @@ export function answerWords(facts, before, after, old, fresh) {
   if (!moved.every(Number.isFinite)) return "";
   const place = moved.indexOf(Math.max(...moved));
   const [start, end] = both(before[place], after[place]);
-  const unit = neuronName(facts, [facts.outputs, place]);
+  const unit = neuron_name(facts, [facts.outputs, place]);
   const what = moved.length === 1 ? text("notices.dragged.answer") : unit;
   return start === end ? "" : text("notices.dragged.moves", { old, new: fresh, what, start, end });
 }
@@ -240,18 +240,18 @@ function rangesOf(spec) {
 
 /** Return the sentence about the answer to the user's own input, which has a name. */
 export function sentenceOfOwn(facts, state, name) {
-  const what = asSentence(name);
+  const what = sentence(name);
   const given = Array.from(state.values[facts.outputs]);
   const listed = (buffer, values) => {
     if (values.length > MOST_SAID) return "";
     const { names } = facts.buffers[buffer];
     if (values.length === 1 && !names.length) return said(values[0]);
-    const called = (i) => names[i] ?? neuronName(facts, [buffer, i]);
+    const called = (i) => names[i] ?? neuron_name(facts, [buffer, i]);
     return Array.from(values, (x, i) => `${called(i)} ${said(x)}`).join(", ");
   };
   const outputs = listed(facts.outputs, given);
   if (!outputs) {
-    const largest = neuronName(facts, [facts.outputs, given.indexOf(Math.max(...given))]);
+    const largest = neuron_name(facts, [facts.outputs, given.indexOf(Math.max(...given))]);
     return text("own.answered.largest", { what, name: largest });
   }
   const inputs = listed(facts.inputs, state.inputs);

@@ -5,7 +5,7 @@ import { byId, fitted, made, setShown, setWords, styled, unitLength } from "./do
 import { generalNumber, trueMinus } from "./numbers.js";
 import { rounded } from "./story/decimals.js";
 import { lossScale } from "./loss_record.js";
-import { weightTitle } from "./names.js";
+import { weight_title } from "./story/names.js";
 import { layersOf } from "./over_time.js";
 import { madeButton } from "./events.js";
 import { plural, text } from "./texts.js";
@@ -326,7 +326,7 @@ export class Past {
   /** Return the name of a weight, or how many weights of which layer a tile is the mean of. */
   nameOf(tile) {
     const { heads, counts, groups } = this.seen;
-    if (counts[tile] === 1) return weightTitle(this.facts, heads[tile]);
+    if (counts[tile] === 1) return weight_title(this.facts, heads[tile]);
     const [label] = groups.find(([, first, count]) => tile < first + count);
     const layer = label ? text("plates.layer", { label }) : "";
     return plural("past.tile", counts[tile], { layer }).replace(/[ ,]+$/, "");
@@ -494,7 +494,7 @@ class TerrainMap {
     const { box, seen } = this;
     const { shares, rows } = seen.plane;
     const [across, up] = rows.length
-      ? rows.map((row) => weightTitle(facts, row))
+      ? rows.map((row) => weight_title(facts, row))
       : shares.map((share) => text("past.axis.main", { share: generalNumber(100 * share, 3) }));
     const margin = 6 * unit;
     context.strokeStyle = styled("--ground");

@@ -4,7 +4,7 @@
 import { halfSide } from "./scales.js";
 import { along3, cross3, dot3, length3, minus3, row3 } from "./camera.js";
 import { numberAt } from "./arrays.js";
-import { asSentence, neuronName, owns, weightName } from "./names.js";
+import { name_of_row, neuron_name, sentence } from "./story/names.js";
 import { said } from "./story/formats.js";
 import { text } from "./texts.js";
 
@@ -191,17 +191,16 @@ export function isSameThing(one, other) {
 /** Return the name of a cube or neuron with its value, for screen readers. */
 export function spokenOf(facts, layout, state, { row = -1, neuron = null }) {
   if (!neuron) {
-    const operation = facts.operations.find((each) => owns(each, row));
-    return spokenWith(asSentence(weightName(facts, operation, row)), numberAt(state, row));
+    return spokenWith(sentence(name_of_row(facts, row)), numberAt(state, row));
   }
   const [name, place] = neuron;
   const line = layout.lineOf(neuron);
-  if (line && place >= line.count) return spokenWith(asSentence(text("walls.bias")), 1);
+  if (line && place >= line.count) return spokenWith(sentence(text("walls.bias")), 1);
   const known = [line?.values, ...(line?.also ?? []), line?.sums].find(
     (each) => each && each in state.values,
   );
   const value = known === undefined ? undefined : state.values[known][place];
-  return spokenWith(asSentence(neuronName(facts, [name, place])), value);
+  return spokenWith(sentence(neuron_name(facts, [name, place])), value);
 }
 
 function spokenWith(name, value) {

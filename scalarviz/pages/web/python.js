@@ -101,6 +101,8 @@ export const set = (found = []) => new PySet(found);
 export const keys = (d) => (d instanceof Map ? [...d.keys()] : Object.keys(d));
 export const values = (d) => (d instanceof Map ? [...d.values()] : Object.values(d));
 export const items = (d) => (d instanceof Map ? [...d] : Object.entries(d));
+/** Return a dictionary as an object, for arguments by name. */
+export const fields = (d) => (d instanceof Map ? Object.fromEntries(d) : d);
 export const fromkeys = (found, value = null) => new Dict(each(found).map((key) => [key, value]));
 export const len = (x) => x.length ?? x.size ?? Object.keys(x).length;
 
