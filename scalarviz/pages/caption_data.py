@@ -25,8 +25,7 @@ from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.pointing import neuron_lines
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Card, CardLine, CardTable
-from scalarviz.story.captions import AVERAGED, LOSS_CHANGES
-from scalarviz.story.facts import TERMS, ActivationFacts, Facts
+from scalarviz.story.facts import ActivationFacts, Facts
 from scalarviz.training.session.explanation import (
     FUNCTIONS,
     FormulaLine,
@@ -58,10 +57,8 @@ def caption_data(session: Session) -> Data:
     cells = cells_of(program, program.moments)
     return {
         **{name: getattr(facts, name) for name in PLAIN},
-        "progress": {"mean": AVERAGED, "changes": LOSS_CHANGES},
         "first": bank.step_count - session.step_index,
         "rows": len(bank),
-        "terms": TERMS,
         "row_names": row_names(session, facts),
         "frozen": np.flatnonzero(bank.frozen).tolist(),
         # `told` explains a compiled function.

@@ -45,7 +45,8 @@ def test_numbers_of_a_page_are_those_of_python(network: sv.Network) -> None:
     reader = WeightsOverTime(network.program, count)
     facts = {
         "operations": [
-            asdict(operation_facts(network.program, o)) for o in network.program.operations
+            {**asdict(operation_facts(network.program, o)), "uses": None}
+            for o in network.program.operations
         ]
     }
     given = [{"step": m.step, "value": m.value.tolist(), "grad": m.grad.tolist()} for m in moments]

@@ -641,7 +641,7 @@ def test_it_says_how_the_loss_has_changed_and_a_page_says_the_same(
             const [losses, known] = [new LossRecord(), each.map(Number)];
             losses.write(0, known);
             const state = { step: known.length, loss: known.at(-1) ?? NaN };
-            return progressOf(data.spec.facts.progress, state, losses, data.verdict);
+            return progressOf(state, losses, data.verdict);
         });
     """
     given = [[str(loss) if loss != loss else loss for loss in losses] for losses in runs]

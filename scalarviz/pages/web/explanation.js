@@ -55,7 +55,7 @@ function computing(formula) {
 }
 
 /** Return the optimizer of the step that a state shows, whichever is chosen since. */
-export function optimizerOf(facts, state) {
+function optimizerOf(facts, state) {
   const found = facts.optimizers?.[state.made?.optimizer] ?? facts.optimizer;
   return state.made?.is_steady ? { ...found, schedule: "constant" } : found;
 }

@@ -62,16 +62,6 @@ export function calledFormula(formula, args) {
   return computedTree(formula.result, known);
 }
 
-/** Return the case of a formula whose conditions hold: {text, alone, tree}; null if it has none. */
-export function caseOf(lists, known) {
-  for (const cases of lists) {
-    const holds = ({ tests }) => tests.every(([test, is]) => computedTree(test, known) === is);
-    const found = cases.find(holds);
-    if (found?.text) return found;
-  }
-  return null;
-}
-
 /** Return the complementary error function: by its series near 0, else by a continued fraction. */
 export function erfc(x) {
   if (Number.isNaN(x)) return NaN;
@@ -93,7 +83,7 @@ export function erfc(x) {
 }
 
 /** Return log(sum of exp(z)) without overflow: the largest is subtracted first. */
-export function logSumExp(z) {
+function logSumExp(z) {
   const largest = z.reduce((top, each) => (each > top ? each : top), z[0]);
   return largest + Math.log(z.reduce((sum, each) => sum + Math.exp(each - largest), 0));
 }
@@ -104,7 +94,7 @@ export function partOfLoss(loss, part, p, t) {
 }
 
 /** Return the error of one number by a loss. */
-export function errorOf(loss, p, t) {
+function errorOf(loss, p, t) {
   return partOfLoss(loss, "error", p, t);
 }
 

@@ -105,9 +105,10 @@ def test_going_back_and_changing_begins_a_branch() -> None:
 
 SAID_OF_AN_EDIT = """
     setTexts(data.texts);
-    const { scene, facts } = data.spec;
+    const { scene } = data.spec;
+    const facts = readyFacts(data.spec.facts);
     const state = new BankReader(scene).read(data.state);
-    const lines = blocksAbout(facts, state, data.row).map(({ words }) => words);
+    const lines = cardOf({ facts }, state, { row: data.row }).blocks.map(({ words }) => words);
     return [restWords(state), ...lines, state.changed];
 """
 
@@ -120,7 +121,7 @@ def test_a_change_by_hand_is_said_to_be_one_as_in_python() -> None:
         page.ask("edit", {"row": row, "value": value})
     spec = page.link.described["spec"]
     given = {"texts": dict(texts()), "spec": spec, "state": page.state, "row": row}
-    said = in_web("arrays weight_card captions texts", SAID_OF_AN_EDIT, **given)
+    said = in_web("arrays cards captions facts texts", SAID_OF_AN_EDIT, **given)
     blocks = [each.words for each in blocks_of_weight(s, row) if isinstance(each, CardLine)]
     caption = Stage(s).frame_data().words.caption
     assert caption is not None and said == [caption.title, *blocks, 3]
