@@ -147,6 +147,14 @@ def test_what_no_test_has_found_is_tried_first_and_what_is_explained_stays(
     assert found == ["test_b", "test_b", "equivalent: why", "test_b"]
 
 
+def test_each_fault_of_the_list_is_found_by_a_test_that_exists() -> None:
+    for line in code_mutants.LIST.read_text(encoding="utf-8").splitlines():
+        path, _, name = Mutant.read(line).found.partition("::")
+        if path.startswith("tests/"):  # else an example, or why none need fail
+            text = (ROOT / path).read_text(encoding="utf-8")
+            assert not name or f"def {name.partition('[')[0]}(" in text, line
+
+
 @pytest.mark.parametrize(
     ("path", "first", "last"),
     [
