@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from typer.testing import CliRunner
@@ -23,7 +22,6 @@ from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.metric_formulas import METRICS
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.layers import LAYERS
-from scalarviz.core.layers.custom_layers import OWN
 from scalarviz.data import DATA_SETS
 from scalarviz.engines.registry import ENGINES
 from scalarviz.faces.cli.class_pages import named
@@ -57,8 +55,7 @@ def test_the_examples_of_a_page_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.syspath_prepend(page.parent)  # microgpt.py
-    with patch.dict(OWN):  # a class of layers of the page takes its name from none of a test
-        run_examples(page)
+    run_examples(page)
 
 
 def test_the_examples_of_readme_are_run_by_pytest() -> None:
