@@ -12,12 +12,13 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.layers.custom_layers import OWN
 
 # Grammars of addresses, which no lesson has, and which nbformat takes seconds to build.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # it is not to be found
 
 TABLES: tuple[dict[str, Any], ...] = (
-    ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS, PARAMETRIC_FORMULAS,
+    ACTIVATIONS, LOSSES, ROW_LOSSES, OPTIMIZERS, PARAMETRIC_FORMULAS, OWN,
 )  # fmt: skip
 
 
@@ -70,7 +71,7 @@ def own_folders(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(autouse=True)
 def tables_as_before(tables_of_modules: None) -> Iterator[None]:
-    """After a test that adds formulas of its own the tables are as before."""
+    """After a test that adds formulas or classes of layers the tables are as before."""
     yield from kept_tables()
 
 

@@ -43,9 +43,7 @@ from tests.wording import GOLDEN
 
 PACKAGE = ROOT / "scalarviz"
 WEB = PACKAGE / "pages" / "web"
-FACES = (
-    "tests/faces/(controller|window|notebook|terminal)/"  # folders of tests of controls and keys
-)
+FACES = "tests/faces/(controller|window|notebook)/"  # folders of tests of controls and keys
 OPTIONS = "SHARED", "RUNNING", "WATCHING", "RENDERING", "PAGING"  # tables of the command line
 
 
@@ -235,7 +233,7 @@ def controls() -> Iterator[Feature]:
 def command_line() -> Iterator[Feature]:
     """Commands, options and scenes."""
     for command in get_command(application(())).commands:  # type: ignore[attr-defined]  # a group
-        yield Feature("command", command, (f'"{command}"',), where="cli|terminal|scenefiles|base")
+        yield Feature("command", command, (f'"{command}"',), where="cli|scene_files|base")
         words = [command, "rgb"] if command in VERBS else [command]
         found = get_command(application(words)).commands[command]  # type: ignore[attr-defined]  # a group
         found = found.commands["rgb"] if command in VERBS else found

@@ -467,11 +467,6 @@ class Walk:
         return float(self.see(np.zeros((1, 3))).unit[0])
 
 
-def faded(color: np.ndarray, bright: float) -> np.ndarray:
-    ground = ground_of("dark")
-    return ground + bright * (color - ground)
-
-
 def widths(walk: Walk, pixels: np.ndarray) -> dict[int, float]:
     """How wide each cube is seen to be, as a part of the largest."""
     found, unit = {}, walk.unit()

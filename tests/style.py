@@ -75,8 +75,8 @@ def write(phrases: list[Phrase], path: Path = TABLE) -> None:
     path.write_text("\n".join([HEAD, *rows, ""]), encoding="utf-8")
 
 
-def prose_of(root: Path = ROOT) -> Prose:
-    """Return the prose of the repository."""
+def prose_of(root: Path = ROOT, *, quoted: bool = False) -> Prose:
+    """Return the prose of the repository; `quoted` is whether with what stands in backquotes."""
     files = [root / TEXTS, *root.glob("*.md")]
     for folder in FOLDERS:
         files += [each for each in (root / folder).rglob("*") if each.suffix in SUFFIXES]
@@ -87,7 +87,7 @@ def prose_of(root: Path = ROOT) -> Prose:
             continue
         pieces = PIECES[path.suffix](path.read_text(encoding="utf-8"))
         name = path.relative_to(root).as_posix()
-        found[name] = [(line, CODE.sub("``", text)) for line, text in pieces]
+        found[name] = [(line, text if quoted else CODE.sub("``", text)) for line, text in pieces]
     return found
 
 

@@ -35,6 +35,17 @@ def test_a_limit_that_is_far_above_the_count_is_to_be_lowered() -> None:
     assert found == "'told' occurs 80 times: lower its limit 90"
 
 
+def test_files_and_folders_that_prose_names_exist() -> None:
+    rooms = "|".join(each.name for each in (ROOT / "scalarviz").glob("[a-z]*/"))
+    named = re.compile(rf"(?<![\w/.-])(?:{'|'.join(style.FOLDERS)}|notebooks|{rooms})/[\w./-]*\w")
+    for path, texts in prose_of(quoted=True).items():
+        around = ROOT, ROOT / "scalarviz", (ROOT / path).parent
+        found = {name for _, text in texts for name in named.findall(text) if "/dutch/" not in name}
+        assert not [name for name in found if not any((top / name).exists() for top in around)], (
+            path
+        )
+
+
 def test_prose_is_docstrings_comments_texts_and_markdown(tmp_path: Path) -> None:
     files = {  # X: the phrase, Q: three quotes
         "a.md": "it was\nX `X`",

@@ -31,6 +31,7 @@ import numpy.typing as npt
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import pick, table
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS
+from scalarviz.errors import InputError
 
 NONE = -1  # first row of parameters that an operation lacks
 OVERFLOW = -2  # in place of the row of a bad gradient: an update is not finite
@@ -507,15 +508,22 @@ class Program:
         held_by: range = range(0),
         own: object = None,
     ) -> Buffer:
-        """Append an operation; return the buffer it writes. By default it reads the outputs."""
+        """Append an operation; return the buffer it writes. By default it reads the outputs.
+
+        Raises InputError if the program has an operation of this name already.
+        """
         formulas = pick(KINDS, kind, "kind of operation").formulas
         if formulas is not None:
             pick(formulas, formula, f"formula of the kind {kind}")
         label = f"{self.layer}{self.part}"
         target = self.buffer(f"{formula or kind} {label}", size, shape)
+        if target.name in [each.target.name for each in self.operations]:
+            raise InputError(
+                f"layer {label} has two operations named {target.name!r}: write "
+                'program.part += ".1" before the second one, or give its formula another name'
+            )
         ours = weights, biases, settings, self.layer, label, state, held_by, own
-        read = sources or (self.outputs,)
-        self.operations.append(Operation(kind, formula, read, target, *ours))
+        self.operations.append(Operation(kind, formula, sources or (self.outputs,), target, *ours))
         self.outputs = target
         return target
 
@@ -579,8 +587,10 @@ class Program:
     @cached_property
     def first_parameters(self) -> int:
         """Index of the first operation with parameters; backward stops there."""
-        places = [i for i, operation in enumerate(self.operations) if operation.parameters]
-        return places[0] if places else len(self.operations)
+        return next(
+            (i for i, operation in enumerate(self.operations) if operation.parameters),
+            len(self.operations),
+        )
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:

@@ -426,6 +426,25 @@ def test_one_whose_settings_lack_something_is_refused() -> None:
         session("cpu", Forgetful(2, 5.0), sv.Dense(2, 1)).advance(1)
 
 
+class Tanhs(Scaled):
+    """y = tanh(tanh(x)), as two operations; the factor says whether in two places."""
+
+    def lower(self, program: Any) -> None:
+        place = program.part
+        for program.part in (place, f"{place}{'.1' * bool(self.factor)}"):
+            program.add("activation", "tanh", size=self.outputs)
+        program.part = place
+
+
+@pytest.mark.usefixtures("no_trouble")
+def test_two_operations_of_one_name_are_refused_unless_in_two_places() -> None:
+    with refused(InputError, "'tanh 1.0'"):
+        sv.Network([sv.Dense(2, 3), sv.Residual(Tanhs(3, 0.0))])
+    s = session("cpu", sv.Dense(2, 3), *2 * [Tanhs(3)], sv.Dense(3, 1))
+    s.advance(3, "operation")
+    assert "tanh" in caption(s, 0).title
+
+
 class Table(Scaled):
     def __init__(self, features: int, factor: Any) -> None:
         super().__init__(features, factor)

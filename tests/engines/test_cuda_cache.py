@@ -33,6 +33,7 @@ from tests.engines.machine_code import (
     needs_a_linker,
     unit,
 )
+from tests.engines.test_kernel_units import wavy, wavy_derivative
 from tests.machine import ROOT
 
 if importlib.util.find_spec("numba_cuda") is None:
@@ -272,14 +273,6 @@ def test_a_formula_that_a_kernel_does_not_compute_leaves_its_file_as_it_is(
     function: Any, rows: list[tuple[str, str]]
 ) -> None:
     assert text(function, rows=IN_USE) == text(function, rows=[*IN_USE, *rows])
-
-
-def wavy(x: float) -> float:
-    return 2 * x if x > 0 else x**2
-
-
-def wavy_derivative(x: float, y: float) -> float:
-    return 2 if x > 0 else 2 * x
 
 
 @pytest.mark.skipif(

@@ -34,6 +34,7 @@ from tests.engines.agreement import MAKERS
 from tests.engines.machine_code import IN_USE, FakeDevice, all_formulas, unit
 from tests.engines.ptx.card import SHARED, Card, Fused, unguarded
 from tests.engines.test_cuda import needs_numba_cuda
+from tests.engines.test_cuda_interpreted import dense
 
 pytestmark = needs_numba_cuda
 
@@ -41,10 +42,6 @@ THREADS, LANES = 8, 2  # of a block, and of a warp
 
 Maker = Callable[[], sv.Network]
 Result = tuple[list[RunOutcome], list[bytes]]
-
-
-def dense(*sizes: int) -> sv.Network:
-    return sv.Network(list(sizes), "leaky_relu", "sigmoid", seed=1)
 
 
 def table(inputs: int, outputs: int, samples: int) -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ The report, the comparison of what must be unchanged, faults put into code.
 """
 
 import ast
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,6 +146,12 @@ def test_what_no_test_has_found_is_tried_first_and_what_is_explained_stays(
     assert asked == ["untried", "the time limit", "test_a", "other"]
     found = [Mutant.read(line).found for line in (tmp_path / "list").read_text().splitlines()]
     assert found == ["test_b", "test_b", "equivalent: why", "test_b"]
+
+
+def test_each_fault_of_the_list_is_found_by_a_test_that_exists() -> None:
+    rows = code_mutants.LIST.read_text(encoding="utf-8")
+    for path, name in re.findall(r"\t(tests/[\w/.]+)::(\w+)", rows):
+        assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), path
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,10 @@ import numpy as np
 import scalarviz as sv
 from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.stage.stage import Stage
+from tests.stage.cubes_in_canvas import made
 
 LIME, RED = (0, 255, 0), (255, 0, 0)
 BELOW = 9.0  # pixels from the middle of a cube
-
-
-def made() -> sv.Session:
-    network = sv.Network([2, 3, 1], "tanh", seed=1)
-    return sv.Session(network, sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
 
 
 def squares(stage: Stage, view: Any) -> None:

@@ -495,11 +495,3 @@ class Control:
             self.scale(state),
             tuple(self.marks(state)),
         )
-
-
-def groups(rows: Iterable[Control]) -> list[list[Control]]:
-    """Return rows grouped by their labels, in order."""
-    found: dict[str, list[Control]] = {}
-    for row in rows:
-        found.setdefault(row.label, []).append(row)
-    return [*found.values()]

@@ -6,7 +6,7 @@ There is a widget for each kind of control: its constructor takes a row and its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, final
@@ -55,7 +55,7 @@ from PySide6.QtWidgets import (
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text
-from scalarviz.faces.controller.control import Control, FaceState, LogScale, Scale, Shown, groups
+from scalarviz.faces.controller.control import Control, FaceState, LogScale, Scale, Shown
 from scalarviz.faces.controller.controller import Controller, keys_of, rows_for, written_key
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.options import OptionChoice
@@ -795,3 +795,11 @@ class ControlBar(QFrame):
     def shows_all(self) -> bool:
         """Whether no control was touched since the last `show_state`."""
         return bool(self._shown) and self.panel.shows_all
+
+
+def groups(rows: Iterable[Control]) -> list[list[Control]]:
+    """Return rows grouped by their labels, in order."""
+    found: dict[str, list[Control]] = {}
+    for row in rows:
+        found.setdefault(row.label, []).append(row)
+    return [*found.values()]

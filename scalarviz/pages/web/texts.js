@@ -1,4 +1,4 @@
-// Texts that people read, by key, as in scalarviz/texts: the only place where a page has them.
+// Texts that people read, by key, as in scalarviz/base/texts: the only place where a page has them.
 
 import * as py from "./python.js";
 

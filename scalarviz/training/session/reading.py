@@ -49,6 +49,7 @@ from scalarviz.story.facts import (
     ParametricFacts,
     State,
 )
+from scalarviz.story.forward_captions import MOST_OUTPUTS, MOST_SAMPLES, is_met
 from scalarviz.story.names import NAMED_BY_ENDS
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock
@@ -279,14 +280,10 @@ def cases(
             for code, holds in zip(writer.tests, writer.choices, strict=True)
         ]
         compute, words = writer.function_of(part), part.within(PRODUCT)
-        points = [
-            each
-            for each in product(POINTS, repeat=len(names))
-            if all(bool(test(*each)) == holds for test, holds in tests)
-        ]
+        case = FormulaCase(tests, words, part.text, compute)
+        points = [each for each in product(POINTS, repeat=len(names)) if is_met(case, each)]
         agrees = all(same(value_at(compute, *at), value_at(function, *at)) for at in points)
-        is_shown = agrees and len(words) <= LONGEST
-        yield FormulaCase(tests, words if is_shown else "", part.text, compute)
+        yield case if agrees and len(words) <= LONGEST else replace(case, text="")
 
 
 def loss_facts(loss: Loss, outputs: int) -> LossFacts:
@@ -335,7 +332,6 @@ HARMLESS = {
     *("learning rate", "own rate", "optimizer", "data", "samples", "batch", "engine", "freeze"),
     KIND,
 }
-MOST_SAMPLES, MOST_OUTPUTS = 4096, 65_536  # of a batch whose loss is computed once more
 
 
 class Later(Sequence[float]):
@@ -400,7 +396,8 @@ class Computed:
             session.timeline,
             session.timeline.trainer,
         )
-        values = {} if program.is_graph else {program.inputs.name: program.inputs}
+        ends = program.outputs if program.is_graph else program.inputs
+        values = {ends.name: ends}
         flows: dict[str, Buffer] = {}
         for moment in () if program.is_graph else done:
             values |= {each.name: each for each in moment.values}

@@ -1,10 +1,18 @@
-"""Links end with their test."""
+"""A browser, and links that end with their test."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests.faces.browser import pages
+from tests.pages.browser import chromium
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)

@@ -28,18 +28,11 @@ from scalarviz.story.formats import said
 from scalarviz.training.session import value_session
 from tests.faces.browser.framed import FramedPage
 from tests.faces.browser.pages import linked
-from tests.pages.browser import chromium
 
 pytestmark = pytest.mark.slow
 
 ROW = 5
 LINKS: list[PageLink] = []
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
 
 
 def rgb_session() -> sv.Session:
@@ -471,17 +464,12 @@ def framed_guesses(browser: Any, session: sv.Session, **more: Any) -> FramedPage
     return FramedPage(browser, linked(session), reduced_motion="reduce", **more)
 
 
-def colors() -> sv.Session:
-    net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)
-    return sv.Session(net, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="cpu")
-
-
 def says(page: FramedPage, where: str, key: str) -> None:
     page.wait(lambda: page.frame.inner_text(where) == text(key))
 
 
 def test_a_guess_moves_the_session_and_is_told_to_the_page_around(browser: Any) -> None:
-    session = colors()
+    session = rgb_session()
     page = framed_guesses(browser, session)
     page.frame.evaluate("void (location.hash = '#guess=1')")
     page.wait(lambda: page.app(ASKS))
@@ -516,7 +504,7 @@ def test_expressions_and_onlookers_cannot_guess(browser: Any) -> None:
     a = sv.Value(2.0)
     for session, classes, key in (
         (value_session.session_of(a * a + a), "", "guess.not_here"),
-        (colors(), "looks", "page.looks"),
+        (rgb_session(), "looks", "page.looks"),
     ):
         page = framed_guesses(browser, session)
         page.frame.evaluate(f"document.documentElement.classList += ' {classes}'")

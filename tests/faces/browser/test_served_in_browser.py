@@ -87,12 +87,6 @@ class Opened:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
     with serving("--port", "0") as made:
         yield made

@@ -56,6 +56,14 @@ def opened() -> Iterator[Open]:
 
 
 @pytest.fixture
+def controller(opened: Open, show: Show) -> Any:
+    """The session of `show`, four steps on."""
+    made = opened(show)
+    made.step(+1, 4)
+    return made
+
+
+@pytest.fixture
 def stage(session: sv.Session, studio: Any, request: pytest.FixtureRequest) -> Stage:
     """The stage of the `session` of a module, drawn once in its SIZE."""
     stage = Stage(Show(session))

@@ -41,13 +41,6 @@ open(sys.argv[3], "w").write("all")
 
 
 @pytest.fixture
-def controller(opened: Open, show: Show) -> Any:
-    made = opened(show)
-    made.step(+1, 4)
-    return made
-
-
-@pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "COMMAND", ("-c", SLOW, "-"))
 

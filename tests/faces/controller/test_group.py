@@ -19,9 +19,8 @@ from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.stage import render
-from scalarviz.stage.show import Several, Show
+from scalarviz.stage.show import Several
 from scalarviz.stage.side_by_side import SideBySide
-from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import attended
 from tests.machine import until
 from tests.studio import Studio
@@ -438,13 +437,6 @@ def test_a_video_of_three_sessions_is_written(face: Face, tmp_path: Path) -> Non
     face.until(lambda: not face.group.lead.exports.going, 120.0)
     assert (tmp_path / "all.gif").stat().st_size > 1000, face.told()
     assert face.steps == [2, 2, 2]
-
-
-@pytest.fixture
-def controller(opened: Open, show: Show) -> Any:
-    made = opened(show)
-    made.step(+1, 4)
-    return made
 
 
 def branch(session: sv.Session) -> None:

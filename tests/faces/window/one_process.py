@@ -13,15 +13,10 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz import data
+from tests.stage.many_pictures import made
 
 first: list[Any] = []
 errors: list[BaseException] = []
-
-
-def made() -> sv.Session:
-    network = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0)
-    return sv.Session(network, data.Rgb(), "mse", sv.SGD(0.5), batch=8, engine="python")
 
 
 def picture() -> str:

@@ -24,7 +24,6 @@ WIDE = "document.documentElement.scrollWidth - innerWidth"
 SMALL = """[...document.querySelectorAll('button, input')].filter((each) => each.offsetParent)
   .map((each) => each.getBoundingClientRect().height).filter((height) => height < 43)"""
 ALL_BUT_LAST = "scalarvizLesson.asked.slice(0, -1).forEach((each) => each.settle({ shown: true }))"
-ALL_SHOWN = "for (const each of scalarvizLesson.asked) each.settle({ shown: true })"
 OPEN = ".question:not([hidden]):not(.settled)"
 
 Lessons = Callable[..., Tab]

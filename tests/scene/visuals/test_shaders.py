@@ -22,6 +22,7 @@ from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
 from scalarviz.stage.stage import Stage
 from tests.machine import ROOT
 from tests.scene import es_compiler
+from tests.stage.cubes_in_canvas import made
 from tests.studio import BLACK, Studio, at, framed, plate, shade
 from tests.wording import refused
 
@@ -88,11 +89,6 @@ def test_nothing_of_the_older_language_is_left() -> None:
 
 
 LOST = "OpenGL got errors (glDrawElements): GL_OUT_OF_MEMORY"
-
-
-def made() -> sv.Session:
-    network = sv.Network([2, 3, 1], "tanh", seed=1)
-    return sv.Session(network, sv.data.Xor(), "mse", sv.SGD(0.5), engine="python")
 
 
 def picture(**look: Any) -> np.ndarray:
