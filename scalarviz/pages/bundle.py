@@ -30,6 +30,7 @@ IMPORT = re.compile(
 EXPORT = re.compile(r"^export (?=(?:async )?function\b|class\b|const\b)", re.MULTILINE)
 TOP = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let|var) (.*)", re.MULTILINE)
 OTHER = re.compile(r"^(?:import|export)\b.*|^(?:const|let|var) [\[{].*", re.MULTILINE)
+INDENTED = re.compile(r"\n[ \t]+")
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/)[\s\S])*\*/|//.*)[ \t]*\n", re.MULTILINE)
 LITERAL = re.compile(r'"([\w.]+)"|' + r"'([\w.]+)'|" + r"`((?:[\w.]|\$\{[^`{}]*\})+)`")
 STATED = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
@@ -74,7 +75,7 @@ class ScriptModule:
             if names
         ]
         exported = ", ".join(name for name, is_exported in self.names.items() if is_exported)
-        text = COMMENT.sub("", self.text).strip()
+        text = INDENTED.sub("\n", COMMENT.sub("", self.text).strip())
         lines = [*wholes, *taken, text, *([f"return {{ {exported} }};"] if exported else [])]
         return "\n".join([f"const {variable(self.name)} = (() => {{", *lines, "})();"])
 

@@ -52,7 +52,6 @@ SOURCES = {
     "story/captions.js": "story/captions.py",
     "story/cards.js": "story/cards.py",
     "story/weight_card.js": "story/weight_card.py",
-    "story/guess_rules.js": "story/guess_rules.py",
     "story/tour.js": "story/tour.py",
 }
 # Names that a module written for pages has, by the module of Python.
@@ -160,6 +159,7 @@ class Module:
     path      of the file of Python, in scalarviz/
     top       the names that it defines and imports
     imported  the modules of JavaScript where imported names come from, and their names there
+    left_out  classes of which no module makes anything
     """
 
     def __init__(self, name: str, path: str, source: str) -> None:
@@ -168,6 +168,7 @@ class Module:
         self.top: Scope = {}
         self.imported: dict[str, tuple[str, str]] = {}
         self.classes: dict[str, Class] = {}
+        self.left_out: set[str] = set()
         for node in self.tree.body:
             self.define(node)
 
@@ -234,6 +235,14 @@ def types_of_fields(node: ast.ClassDef) -> dict[str, str]:
     return {ast.unparse(each.target): type_text(each.annotation) for each in fields}
 
 
+def names_used(node: ast.AST) -> Iterator[str]:
+    """Yield names by which a class may be made or looked at: what is called, and what has fields."""
+    if isinstance(node, ast.Call):
+        yield from (each.id for each in (node.func, *node.args) if isinstance(each, ast.Name))
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        yield node.value.id
+
+
 def python_name(path: str) -> str:
     return "scalarviz." + path.removesuffix(".py").replace("/", ".")
 
@@ -261,6 +270,10 @@ def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
         python_name(path): Module(name, path, text) for name, (path, text) in sources.items()
     }
     classes = {name: one for each in modules.values() for name, one in each.classes.items()}
+    trees = [each.tree for each in modules.values()]
+    used = {name for tree in trees for each in ast.walk(tree) for name in names_used(each)}
+    for each in modules.values():
+        each.left_out = each.classes.keys() - used
     translations = [Translation(each, classes, modules) for each in modules.values()]
     made = {each.module.name: each.text() for each in translations}
     names_free.cache_clear()
@@ -326,7 +339,8 @@ class Translation:
         if isinstance(node, ast.FunctionDef):
             return ["", *comment(node), *self.function(node, "export function")]
         if isinstance(node, ast.ClassDef):
-            return ["", *comment(node), *self.class_lines(node)]
+            is_left_out = node.name in self.module.left_out
+            return [] if is_left_out else ["", *comment(node), *self.class_lines(node)]
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return []
         if not isinstance(node, (ast.Assign, ast.AnnAssign)):

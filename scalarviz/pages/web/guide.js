@@ -1,10 +1,11 @@
 // Leads through the tour: takes its steps when they are due, and says its sentences; and through the
 // operations of a slow step.
 
-import { answersFor } from "./exhibit.js";
 import { byId, isTouched, setShown } from "./dom.js";
 import { text } from "./texts.js";
-import { Tour, hasLearned, tourWords } from "./tour.js";
+import { readyState } from "./facts.js";
+import { tour_caption } from "./story/tour.js";
+import { Tour, hasLearned } from "./tour.js";
 
 const LONGEST = 0.5; // seconds of the tour from one picture to the next
 const MOST_STILL = 30; // hundreds of steps that the last part takes without motion
@@ -85,12 +86,8 @@ export function verdictIn(app, state) {
 }
 
 /** Return the sentence of the present part of the tour about a state. */
-export function tourSentence(app, state) {
-  return tourWords(app.tourPart, {
-    state,
-    answers: answersFor(state, app.spec.page.exhibit),
-    tint: app.spec.page.tint,
-  });
+export function tourSentence({ tourPart, spec: { facts } }, state) {
+  return tour_caption(tourPart, facts, readyState(facts, state)).title;
 }
 
 /** End the tour; the rest of its first step is done at once. */

@@ -1,7 +1,4 @@
-// The tour, the first ten seconds of a training, as a schedule; as story/tour.py.
-
-import { said } from "./story/formats.js";
-import { text } from "./texts.js";
+// The tour, the first ten seconds of a training, as a schedule; as story/tour.py, which has its sentences.
 
 const TOUR_ENDS = { stand: 1, forward: 3.5, error: 4.5, backward: 7, step: 8, faster: 10 };
 const TOUR_SPEEDS = [1, 3, 10, 30, 100, 300, 1000]; // steps a second at the end, equally long
@@ -10,7 +7,6 @@ const LEARNED = 0.1; // of the loss at first: then the tour has shown what it is
 const FIRST = 8; // steps, and the last ones, whose mean loss that is
 const LAST = 32;
 const AT_ONCE = 0.1; // seconds of steps at once
-const FEW_OUTPUTS = 4; // up to which the largest distance from a target is said
 
 /** One step in its operations, and then some more, faster and faster. */
 export class Tour {
@@ -83,32 +79,4 @@ export function hasLearned(losses, first) {
     Array.from({ length: count }, (_, i) => losses.at(from + i)).reduce((a, b) => a + b) / count;
   if (losses.end - first < LAST) return false;
   return !(mean(losses.end - LAST, LAST) > LEARNED * mean(first, FIRST));
-}
-
-/**
- * Return the sentence of a part of the tour.
- *
- * part     "stand", "forward", "error", "backward", "step" or "faster"
- * state    of the training
- * answers  outputs for its sample as the loss reads them, or null
- * tint     "rgb" or "grey" for samples that are colours or pictures
- */
-export function tourWords(part, { state, answers, tint }) {
-  if (part === "error") return errorWords(state, answers);
-  if (part === "forward") {
-    return text(`captions.tour.forward.${["rgb", "grey"].includes(tint) ? tint : "sample"}`);
-  }
-  return text(`captions.tour.${part}`);
-}
-
-function errorWords(state, answers) {
-  const target = state.target;
-  if (answers && target && answers.length === target.length && target.length <= FEW_OUTPUTS) {
-    const off = Math.max(...Array.from(answers, (answer, i) => Math.abs(answer - target[i])));
-    const kind = target.length === 1 ? "one" : "some";
-    if (!Number.isNaN(off)) return text(`captions.tour.error.${kind}`, { off: said(off) });
-  }
-  if (!Number.isNaN(state.loss))
-    return text("captions.tour.error.loss", { loss: said(state.loss) });
-  return text("captions.tour.error");
 }

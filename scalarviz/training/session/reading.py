@@ -49,7 +49,7 @@ from scalarviz.story.facts import (
     ParametricFacts,
     State,
 )
-from scalarviz.story.forward_captions import MOST_OUTPUTS, MOST_SAMPLES, is_met
+from scalarviz.story.forward_captions import is_met, is_small
 from scalarviz.story.names import NAMED_BY_ENDS
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock
@@ -516,8 +516,8 @@ def loss_again(session: Session) -> float | None:
     with timeline.at_work():
         inputs, targets = trainer.batches.at(timeline.clock.step)
     is_plain = not any(each.about.learning for each in network.program.operations)
-    is_small = len(inputs) <= MOST_SAMPLES and targets.size <= MOST_OUTPUTS
-    if not (is_plain and is_small and all(each.kind in HARMLESS for each in actions)):
+    few = is_small(len(inputs), targets.size)
+    if not (is_plain and few and all(each.kind in HARMLESS for each in actions)):
         return None
     found = value_at(lambda: trainer.loss(network(inputs), targets))
     return None if math.isnan(found) and not math.isnan(timeline.loss) else found
