@@ -503,9 +503,10 @@ def test_modules_of_folders_and_whole_modules_are_found() -> None:
     assert "const { c } = $c;" in lines and "const d = $a_b;" in lines
 
 
-def test_comments_of_whole_lines_are_left_out() -> None:
+def test_comments_of_whole_lines_and_indents_are_left_out() -> None:
     code = 'const a = "http://a"; // b\n/** c */ function d() {\n  return a; /* e */\n}\n'
     script = bundled(main=f"// f\n/** g\n *\n * h\n */\n{code}  // i\n  /** j */\nd();\n")
+    code = code.replace("\n  ", "\n")
     wanted = f"\n// main.js\n\nconst $main = (() => {{\n{code}d();\n}})();\n"
     assert script.partition("\n//# ")[0] == wanted
 
