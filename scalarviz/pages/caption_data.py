@@ -36,9 +36,8 @@ from scalarviz.training.session.explanation import (
     powers_of,
     update_lines,
 )
-from scalarviz.training.session.naming import cells_of
 from scalarviz.training.session.node_captions import entitled
-from scalarviz.training.session.reading import facts_of, loss_facts
+from scalarviz.training.session.reading import cells_of, facts_of, loss_facts
 from scalarviz.training.session.session import Session
 
 # Fields of Facts that a page has as they are.

@@ -32,7 +32,7 @@ from scalarviz.stage.data_exhibits import (
 )
 from scalarviz.training.session.branches import Series
 from scalarviz.training.session.measurements import Metrics
-from scalarviz.training.session.naming import axis_names, class_names, output_names
+from scalarviz.training.session.reading import axis_names, class_names, output_names
 from scalarviz.training.session.session import Session
 
 SIDE = 24  # cells along a map

@@ -44,7 +44,7 @@ from scalarviz.scene.canvas.palette import (
     to_bytes,
 )
 from scalarviz.stage.show import Show, first_groups
-from scalarviz.training.session.naming import came_from
+from scalarviz.training.session.reading import came_from
 from scalarviz.training.session.session import Session
 
 LARGEST = 10_000_000  # bytes of a page

@@ -31,7 +31,7 @@ from scalarviz.scene.visuals.mip_levels import levels_of, room_of
 from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
 from scalarviz.stage import stage
 from scalarviz.stage.background import LONGEST_REST
-from scalarviz.stage.by_neuron import has_neurons, walked
+from scalarviz.stage.by_parts import has_neurons, walked
 from scalarviz.stage.channels import GROWTH_SECONDS, STOPS
 from scalarviz.stage.motion import gradients_of
 from scalarviz.stage.network_layout import TINTS, layout_of

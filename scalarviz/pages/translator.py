@@ -52,7 +52,7 @@ SOURCES = {
     "story/captions.js": "story/captions.py",
     "story/cards.js": "story/cards.py",
     "story/weight_card.js": "story/weight_card.py",
-    "story/tour.js": "story/tour.py",
+    "story/guide.js": "story/guide.py",
 }
 # Names that a module written for pages has, by the module of Python.
 BY_HAND = {"scalarviz.base.texts": ("texts.js", ("text", "plural", "row_text"))}
@@ -236,7 +236,7 @@ def types_of_fields(node: ast.ClassDef) -> dict[str, str]:
 
 
 def names_used(node: ast.AST) -> Iterator[str]:
-    """Yield names by which a class may be made or looked at: what is called, and what has fields."""
+    """Yield names by which a class may be made: what is called, its arguments, what has fields."""
     if isinstance(node, ast.Call):
         yield from (each.id for each in (node.func, *node.args) if isinstance(each, ast.Name))
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

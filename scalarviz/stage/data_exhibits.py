@@ -24,7 +24,7 @@ from scalarviz.scene.exhibits.classified import Classes, ConfusionMatrix, Sortin
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.images import Pictures, Swatches
 from scalarviz.scene.exhibits.plots import FunctionPlot, Plane, cells
-from scalarviz.training.session.naming import axis_names, class_names, output_names
+from scalarviz.training.session.reading import axis_names, class_names, output_names
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import check_end
 

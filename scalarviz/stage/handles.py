@@ -26,8 +26,7 @@ from scalarviz.stage.channels import stop_above
 from scalarviz.story.caption import Caption
 from scalarviz.story.formats import said
 from scalarviz.story.names import neuron_name
-from scalarviz.training.session.naming import names_of
-from scalarviz.training.session.reading import facts_of
+from scalarviz.training.session.reading import facts_of, names_of
 from scalarviz.training.session.session import Session
 
 SMALLEST_HANDLE = 12.0  # pixels of a cube that can be dragged; elsewhere a drag turns the network

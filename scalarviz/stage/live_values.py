@@ -18,7 +18,7 @@ from scalarviz.scene.charts import round_up
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import Buffers
 from scalarviz.stage.background import Answer, Throttle
-from scalarviz.stage.by_neuron import NeuronPart
+from scalarviz.stage.by_parts import NeuronPart
 from scalarviz.stage.curves import Curves
 from scalarviz.stage.data_exhibits import can_be_finer, exhibit_of, is_quick, needs_batch
 from scalarviz.stage.handles import target_of

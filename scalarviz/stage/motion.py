@@ -26,7 +26,7 @@ from scalarviz.scene.pace import (
     longest,
     moved,
 )
-from scalarviz.stage.by_neuron import ByNeuron, NeuronPart, walked
+from scalarviz.stage.by_parts import ByNeuron, NeuronPart, walked
 from scalarviz.stage.channels import ChannelSource, read
 from scalarviz.stage.live_values import LiveValues, Sample
 

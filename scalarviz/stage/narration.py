@@ -39,9 +39,8 @@ from scalarviz.story.names import weight_title
 from scalarviz.story.weight_card import Blocks, blocks_about
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.explanation import done_in
-from scalarviz.training.session.naming import came_from
 from scalarviz.training.session.node_captions import computed, entitled, named
-from scalarviz.training.session.reading import caption_at, facts_of, state_of
+from scalarviz.training.session.reading import came_from, caption_at, facts_of, state_of
 from scalarviz.training.session.replays import POINTS
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.user_changes import OF_THE_LOSS, changed_at

@@ -20,7 +20,7 @@ from scalarviz.scene.layout.formula_layout import of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import of_graph
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.training.network.model import Model
-from scalarviz.training.session.naming import names_of
+from scalarviz.training.session.reading import names_of
 from scalarviz.training.session.session import Session
 
 # Functions from values to colors of neurons, one row each.

@@ -36,7 +36,7 @@ from scalarviz.stage.sweep_look import sweep_look
 from scalarviz.stage.sweep_stage import SweepStage
 from scalarviz.story.facts import Neuron
 from scalarviz.sweeps.sweep import Sweep
-from scalarviz.training.session.naming import names_of_cells
+from scalarviz.training.session.reading import names_of_cells
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.timeline import holding

@@ -30,7 +30,7 @@ from scalarviz.scene.frame_data import (
 )
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.overlay import OnTop
-from scalarviz.stage.by_neuron import ByNeuron
+from scalarviz.stage.by_parts import ByNeuron
 from scalarviz.stage.channels import DIFFERENCE, Scales, Shown, of_scales
 from scalarviz.stage.chart_view import CurveView
 from scalarviz.stage.curves import is_share, loss_at
@@ -42,7 +42,7 @@ from scalarviz.story.caption import label
 from scalarviz.story.facts import Neuron
 from scalarviz.story.formats import said
 from scalarviz.story.names import weight_title
-from scalarviz.training.session.naming import cells_of as cells_in
+from scalarviz.training.session.reading import cells_of as cells_in
 from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.timeline import Position
 

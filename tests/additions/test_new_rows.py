@@ -37,8 +37,7 @@ from scalarviz.stage.data_exhibits import EXHIBITS, exhibit_of
 from scalarviz.stage.network_layout import layout_of, tints_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.training.session.naming import names_of
-from scalarviz.training.session.reading import caption
+from scalarviz.training.session.reading import caption, names_of
 from tests.engines.test_cuda import needs_numba_cuda
 from tests.machine import ROOT
 from tests.studio import Studio

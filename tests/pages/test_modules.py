@@ -17,8 +17,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.pages import page
 from scalarviz.pages.engine_data import engine_data, initial_data, training_of
-from scalarviz.stage.by_neuron import ByNeuron, walked
-from scalarviz.story.tour import Tour
+from scalarviz.stage.by_parts import ByNeuron, walked
+from scalarviz.story.guide import Tour
 from tests.pages.node import InPage, data_in, floats, in_web, run_script
 from tests.pages.test_engine import rgb, xor
 from tests.sessions import advanced, inverting

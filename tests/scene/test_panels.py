@@ -40,7 +40,7 @@ from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.story.caption import Card, CardLine, CardTable
-from scalarviz.training.session.naming import cells_of
+from scalarviz.training.session.reading import cells_of
 from tests.scene.measures import Words
 from tests.studio import Studio, at
 

@@ -12,7 +12,7 @@ from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.lights import focus_of, lights, rows_of_sum
-from scalarviz.stage.by_neuron import ByNeuron, check_neurons, has_neurons
+from scalarviz.stage.by_parts import ByNeuron, check_neurons, has_neurons
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.reading import caption
 from tests.sessions import image, inverting

@@ -26,7 +26,7 @@ from scalarviz.stage import background, render
 from scalarviz.stage.background import PORTION, Portions
 from scalarviz.stage.encoders import encoder_for
 from scalarviz.stage.render_options import PASTS, RenderOptions, drawn
-from scalarviz.training.session.naming import names_of_cells
+from scalarviz.training.session.reading import names_of_cells
 from tests.machine import ROOT
 from tests.stage.many_pictures import MOST, grown, linux
 from tests.wording import refused

@@ -30,7 +30,7 @@ from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.show import Show, whole_numbers
 from scalarviz.stage.stage import Stage
-from scalarviz.training.session.naming import names_of
+from scalarviz.training.session.reading import names_of
 from tests.scene.measures import Words, projection, stage_of
 from tests.sessions import advanced
 from tests.stage.conftest import SIZE, words

@@ -31,8 +31,8 @@ from scalarviz.story.backward_captions import BACKWARD_KINDS
 from scalarviz.story.caption import Caption, Card, CardLine, Piece
 from scalarviz.story.captions import FORWARD_KINDS
 from scalarviz.story.formats import said as in_words
+from scalarviz.story.guide import tour_caption
 from scalarviz.story.names import name_of_row
-from scalarviz.story.tour import tour_caption
 from scalarviz.story.traced_weight import path_of_weight, weights_from, weights_into
 from scalarviz.training.session.reading import buffers_of, caption, facts_of, operation_facts
 from scalarviz.training.session.value_session import session_of

@@ -23,7 +23,7 @@ from scalarviz.story import captions
 from scalarviz.story.caption import Caption
 from scalarviz.story.equations import EquationTerm, in_brackets, sum_line
 from scalarviz.story.formats import agreeing, both, fill, pretty, said, written_alike
-from scalarviz.story.tour import PARTS, tour_caption
+from scalarviz.story.guide import PARTS, tour_caption
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.reading import caption
 from tests.pages.node import in_web

@@ -24,9 +24,9 @@ from scalarviz.faces.controller.changes import (
 from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.faces.controller.playing import WALKED
 from scalarviz.scene.frame_data import Work
-from scalarviz.stage.by_neuron import has_neurons
+from scalarviz.stage.by_parts import has_neurons
 from scalarviz.stage.show import FIRST_CONTROLS
-from scalarviz.story.guess_rules import can_guess
+from scalarviz.story.guide import can_guess
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.measurements import measured_names
 from scalarviz.training.session.reading import bank_now, facts_of

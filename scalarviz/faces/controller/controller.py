@@ -44,7 +44,7 @@ from scalarviz.faces.controller.playing import Playing, offer_more
 from scalarviz.faces.controller.precompile import Warming, computes, kind_of
 from scalarviz.faces.scene_options import as_number
 from scalarviz.stage.background import AT_ONCE
-from scalarviz.stage.by_neuron import check_neurons
+from scalarviz.stage.by_parts import check_neurons
 from scalarviz.stage.show import Show
 from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.training.session.branches import Branch

@@ -17,10 +17,13 @@ from scalarviz.engines.codegen.cache_files import cache_folder
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.scene.frame_data import Guess
 from scalarviz.scene.pace import pauses
-from scalarviz.stage.batch_sum import can_add_up
+from scalarviz.stage.by_parts import can_add_up
 from scalarviz.story.formats import both, said
-from scalarviz.story.guess_rules import (
+from scalarviz.story.guide import (
+    SLOWEST,
+    STEP,
     GuessQuestion,
+    Tour,
     can_guess,
     is_near,
     number_asked,
@@ -28,7 +31,6 @@ from scalarviz.story.guess_rules import (
     way_of,
 )
 from scalarviz.story.names import name_of_row, sentence
-from scalarviz.story.tour import SLOWEST, STEP, Tour
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.reading import bank_now, facts_of
 from scalarviz.training.session.session import Session, Unit

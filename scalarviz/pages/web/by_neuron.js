@@ -1,5 +1,5 @@
 // Which neurons of the last operation are shown, where one goes by neurons; as
-// stage/by_neuron.py.
+// stage/by_parts.py.
 
 import { rowsOfSum } from "./lights.js";
 

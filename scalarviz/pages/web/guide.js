@@ -4,7 +4,7 @@
 import { byId, isTouched, setShown } from "./dom.js";
 import { text } from "./texts.js";
 import { readyState } from "./facts.js";
-import { tour_caption } from "./story/tour.js";
+import { tour_caption } from "./story/guide.js";
 import { Tour, hasLearned } from "./tour.js";
 
 const LONGEST = 0.5; // seconds of the tour from one picture to the next

@@ -1,4 +1,4 @@
-// The tour, the first ten seconds of a training, as a schedule; as story/tour.py, which has its sentences.
+// The tour, the first ten seconds of a training, as a schedule; as story/guide.py, which has its sentences.
 
 const TOUR_ENDS = { stand: 1, forward: 3.5, error: 4.5, backward: 7, step: 8, faster: 10 };
 const TOUR_SPEEDS = [1, 3, 10, 30, 100, 300, 1000]; // steps a second at the end, equally long

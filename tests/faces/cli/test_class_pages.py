@@ -26,10 +26,10 @@ from scalarviz.base.shell_commands import pip_command
 from scalarviz.base.texts import text
 from scalarviz.errors import FileError, InputError
 from scalarviz.faces.browser.link_server import FREE
-from scalarviz.faces.cli import class_pages, collecting, commands
+from scalarviz.faces.cli import class_pages, commands
+from scalarviz.faces.cli import class_pages as collecting
 from scalarviz.faces.cli import class_pages as module
-from scalarviz.faces.cli.class_pages import copy_lessons
-from scalarviz.faces.cli.collecting import AT_ONCE, EVERY, Collecting
+from scalarviz.faces.cli.class_pages import AT_ONCE, EVERY, Collecting, copy_lessons
 from scalarviz.pages import addresses, web_server
 from scalarviz.pages.addresses import listening
 from scalarviz.pages.lessons.answers import LARGEST_RECORD, table_in

@@ -12,7 +12,7 @@ from scalarviz.faces.controller.control import Shown
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.precompile import Warming
-from scalarviz.stage.by_neuron import ByNeuron
+from scalarviz.stage.by_parts import ByNeuron
 from scalarviz.stage.chart_view import CurveView
 from scalarviz.stage.stage import Stage
 from tests.machine import until

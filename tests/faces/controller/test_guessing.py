@@ -22,7 +22,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.marks import mark_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.story.guess_rules import (
+from scalarviz.story.guide import (
     OF_NUMBER,
     OF_STEP,
     GuessQuestion,

@@ -17,7 +17,7 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.group import Opening
 from scalarviz.faces.controller.guide import SAMPLE, SUM_STANDS
 from scalarviz.stage.show import Show
-from scalarviz.story.tour import (
+from scalarviz.story.guide import (
     BACKWARD,
     END,
     ERROR,
@@ -361,7 +361,7 @@ def test_one_sample_is_no_sum(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_there_is_no_sum_it_says_so(adder: Adder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scalarviz.stage.batch_sum.MOST", 3)
+    monkeypatch.setattr("scalarviz.stage.by_parts.MOST_PRODUCTS", 3)
     adder.controller.guide.add_up()
     assert adder.stage.notices == ["There is no sum over samples that can be shown here"]
     adder.watch(3.0)

@@ -38,7 +38,7 @@ from scalarviz.faces.scene_file import load, scenes
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.story.tour import LONGEST
+from scalarviz.story.guide import LONGEST
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage, attended, patient
 from tests.machine import until

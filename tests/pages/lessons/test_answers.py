@@ -16,7 +16,7 @@ import pytest
 
 from scalarviz.base.texts import text, texts
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.faces.cli.collecting import Collecting
+from scalarviz.faces.cli.class_pages import Collecting
 from scalarviz.pages.addresses import listening
 from scalarviz.pages.bundle import as_json, bundle, texts_of
 from scalarviz.pages.lessons.answers import (
