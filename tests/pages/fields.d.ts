@@ -49,9 +49,6 @@ declare module "../../scalarviz/pages/web/plane_exhibit.js" {
 declare module "../../scalarviz/pages/web/tour.js" {
   interface Tour extends Fields<"first latency leads seconds"> {}
 }
-declare module "../../scalarviz/pages/web/traced_weight.js" {
-  interface TracedWeight extends Fields<"facts state moment row neuron chosen"> {}
-}
 declare global {
   const framebuffer: any; // of jupyter_rfb, in the script of notebooks
   const PICTURE: string;

@@ -200,8 +200,8 @@ export function index(found, x) {
 }
 
 /** Return a copy of an object with other fields. */
-export function replace_fields(x, fields) {
-  return Object.assign(Object.create(Object.getPrototypeOf(x)), x, fields);
+export function replace_fields(x, others) {
+  return Object.assign(Object.create(Object.getPrototypeOf(x)), x, others);
 }
 
 /** Return the value of a cached property, which is no field. */
@@ -499,12 +499,12 @@ function rounded(x, way, digits) {
 }
 
 /** Return a text with fields filled in: {}, {0} and {name}, each with a format behind a colon. */
-export function filled(words, given, fields = {}) {
+export function filled(words, given, named = {}) {
   let count = 0;
   return words.replace(/\{\{|\}\}|\{(\w*)(?::([^{}]*))?\}/g, (all_of_it, name, spec = "") => {
     if (name === undefined) return all_of_it[0];
     const value =
-      name === "" ? at(given, count++) : /^\d+$/.test(name) ? at(given, name) : at(fields, name);
+      name === "" ? at(given, count++) : /^\d+$/.test(name) ? at(given, name) : at(named, name);
     return format(value, spec);
   });
 }
