@@ -36,7 +36,7 @@ MODULES = (
 )
 TEXTS = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md"),
-    *(f"docs/{name}.md" for name in ("RELIABILITY", "RELEASE", "GLOSSARY")),
+    *(f"docs/{name}.md" for name in ("RELIABILITY", "RELEASE", "GLOSSARY", "TRANSLATOR")),
 )
 ARGUMENT = re.compile(r"(\*?\w+(?:, \*?\w+)*)  +(\S.*)")  # argument names, description
 SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)

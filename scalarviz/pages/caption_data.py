@@ -109,7 +109,7 @@ def activation_data(name: str, facts: ActivationFacts) -> Data:
 
 
 def loss_data(loss: Loss, outputs: int) -> Data:
-    """Return a loss for so many outputs, with its formulas as trees."""
+    """Return a loss for a number of outputs, with its formulas as trees."""
     row, facts = loss.row, loss_facts(loss, outputs)
     found = {name: each for name, each in fields_of(facts).items() if name != "of_row"}
     functions = {"error": row.value, "slope": row.derivative} if isinstance(row, LossRow) else {}

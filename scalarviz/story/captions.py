@@ -254,7 +254,7 @@ def caption_of_state(
 
 
 def first_row(facts: Facts, state: State) -> int:
-    """Return the weight that is followed by default, one that learns if any; NONE without."""
+    """Return the weight that is followed by default, preferably one that learns; NONE without."""
     learning = (row for row, frozen in enumerate(state.frozen) if not frozen)
     return next(learning, facts.first_row)
 

@@ -485,7 +485,7 @@ def corrections(line: UpdateLine, changing: Collection[str]) -> list[CardLine]:
 
 
 def corrected(line: UpdateLine) -> UpdateLine:
-    """Return a line that knows the corrected numbers, too."""
+    """Return a line that also knows the corrected numbers."""
     known = {**line.known}
     for each in line.corrections:
         known[f"{each.name}_corrected"] = known[each.name] / known[each.by]

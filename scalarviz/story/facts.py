@@ -1,6 +1,6 @@
 """Facts and State: what the words of a picture are made of, in plain numbers and texts.
 
-Facts stay as they are while a network trains; a State is one moment. `training.session.reading`
+Facts do not change while a network trains; a State is one moment. `training.session.reading`
 makes both of a session; a page has them as JSON, with these names. Formulas are functions of
 numbers: in Python those of the tables, in a page made of their trees.
 """
@@ -29,7 +29,7 @@ class BufferFacts:
     role   "input", "output" (or the sums that the outputs are computed from), "hidden"; "node" of a
            compiled function
     names  those of its neurons, if they have some of their own
-    layer  label of the layer, if neurons of several layers must be told apart, else ""
+    layer  label of the layer, if neurons of several layers must be distinguished, else ""
     wave   whether a frequency encoding writes it
     """
 
@@ -125,7 +125,7 @@ class ActivationFacts:
     value, derivative  functions of z, and of z and a; None where a page cannot compute it
     steepest           largest slope, at most 1
     alone              its formula; "" if it has captions of its own
-    cases, slope_cases what is written of both, by the numbers
+    cases, slope_cases texts of both, by the numbers
     slope              the formula of the slope; `slope_text` if it has one written by hand
     caption, zero, back sentences, with {unit} for the neuron; "" for the usual ones
     """

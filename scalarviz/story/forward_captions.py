@@ -451,7 +451,7 @@ MOST_SAMPLES, MOST_OUTPUTS = 4096, 65_536  # of a batch whose errors a caption c
 
 
 def is_small(samples: int, outputs: int) -> bool:
-    """Return whether the errors of a batch with so many outputs in all are computed again."""
+    """Return whether a batch is small enough for captions to compute its errors again."""
     return samples <= MOST_SAMPLES and outputs <= MOST_OUTPUTS
 
 

@@ -522,6 +522,7 @@ CLICKS = {
     re.compile(
         r"register (it|the former one) with sv\.\w+\(\.\.\.\) before loading"
         r"|pass it again, with data=|define that class, a subclass of sv\.Layer, before loading"
+        r"|pass them with data=\(inputs, targets\), or .*"
     ): "program",
     re.compile(r"give yours another name, and make the network anew"): "program_saves",
     re.compile(

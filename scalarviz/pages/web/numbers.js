@@ -15,7 +15,7 @@ export function withDecimals(value, decimals) {
   return Number(words) === 0 ? (0).toFixed(decimals) : words;
 }
 
-/** Return a number with so many digits in all, without zeros at its end. */
+/** Return a number with some digits in all, without zeros at its end. */
 export function generalNumber(value, digits = 6) {
   return value === 0 ? "0" : py.format(value, `.${digits}g`);
 }

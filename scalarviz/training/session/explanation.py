@@ -353,7 +353,7 @@ class FormulaLine:
 
     pattern  the formula with names in place of all numbers; "" if it is a sentence
     known    the numbers of these names
-    calls    the functions that it calls, by their names in it
+    calls    the functions that it calls, by name
     is_same  whether it is the same for all weights, as the learning rate is
     is_own_rate  whether it is the learning rate that only some weights have
     """
@@ -550,7 +550,7 @@ class Resolved(ast.NodeTransformer):
     """An expression with conditions decided by numbers, and functions called by their own names.
 
     known  the numbers of all names in it
-    calls  the functions that it calls, by their names in it
+    calls  the functions that it calls, by name
     """
 
     def __init__(self, values: Mapping[str, float], outer: Mapping[str, Any]) -> None:

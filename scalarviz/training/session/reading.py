@@ -270,9 +270,9 @@ def buffer_facts(
 ) -> BufferFacts:
     """Return a buffer of a network.
 
-    given       names of inputs and outputs, by the names of their buffers
+    given       names of inputs and outputs, by buffer
     is_end      whether it holds outputs, or the sums that they are computed from
-    has_layers  whether neurons of several layers must be told apart
+    has_layers  whether neurons of several layers must be distinguished
     """
     writer = writer_of(program, buffer)
     role, named = "hidden", buffer
@@ -465,10 +465,10 @@ class Later(Sequence[float]):
 
 
 class Numbers(Mapping[str, Any]):
-    """Arrays by the names of their buffers, each read when it is asked for.
+    """Arrays by buffer name, each read when it is asked for.
 
     names  of the buffers
-    read   returns the array of a buffer, by its name
+    read   returns the array of a buffer, by name
     """
 
     def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
@@ -683,7 +683,7 @@ def row_followed(session: Session, moment: MomentFacts) -> int:
 
 
 def first_row(network: Model) -> int:
-    """Return the parameter that is followed by default, one that learns if any; NONE without."""
+    """Return the parameter that is followed by default, preferably one that learns; NONE without."""
     rows = row_numbers(network)
     return next((row for row in rows if not network.bank.frozen[row]), next(iter(rows), NONE))
 
