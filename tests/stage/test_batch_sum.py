@@ -131,7 +131,7 @@ def test_only_after_a_weight_gradient_there_is_a_sum() -> None:
 def test_what_would_take_long_is_not_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
     operation = sessions()[0].values[0]().network.program.operations[0]
     assert can_add_up(operation)
-    monkeypatch.setattr(by_parts, "MOST", 23)
+    monkeypatch.setattr(by_parts, "MOST_PRODUCTS", 23)
     assert not can_add_up(operation)
 
 
