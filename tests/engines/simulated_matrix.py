@@ -86,7 +86,7 @@ def verbs_agree(net: sv.Network, samples: int, near: float = TOLERANCE["float64"
     assert difference(reference(batch), engine.evaluate(batch)) < near
 
 
-@pytest.mark.some(7)
+@pytest.mark.some("rows", "residual", "branches", "slopes", "pools", "depthwise", "all")
 @every_network
 def test_verbs_give_what_the_objects_give(name: str) -> None:
     for samples in (1, 9):

@@ -10,8 +10,8 @@ import re
 import runpy
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from hashlib import sha256
 from functools import cache
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
