@@ -53,15 +53,13 @@ def is_matrix(cases: list[pytest.Item]) -> bool:
     return any(chosen_of(item) or is_slow_case(item) for item in cases) and not any(
         mark.name == "slow"
         for item in cases
-        for mark in [*getattr(getattr(item, "obj", None), "pytestmark", []), *above(item)]
+        for mark in [
+            *getattr(getattr(item, "obj", None), "pytestmark", []),
+            *(item.parent.iter_markers() if item.parent else ()),
+        ]
     )
 
 
 def is_slow_case(item: pytest.Item) -> bool:
     marks = getattr(getattr(item, "callspec", None), "marks", [])
     return any(mark.name == "slow" for mark in marks)
-
-
-def above(item: pytest.Item) -> list[pytest.Mark]:
-    """The marks of the class and the file of a test."""
-    return list(item.parent.iter_markers()) if item.parent is not None else []

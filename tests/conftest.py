@@ -18,7 +18,7 @@ from tests.studio import Studio
 
 # `make test` looks at the same few examples each time; `make test-all` looks for new ones. There is
 # no deadline, since a first call may compile.
-settings.register_profile("steady", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("steady")
 

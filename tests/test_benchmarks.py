@@ -26,6 +26,7 @@ print(len(PARTS))
 """
 
 
+@pytest.mark.slow
 def test_the_benchmarks_need_no_pytest() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT],
@@ -180,6 +181,7 @@ def test_the_summary_has_what_was_wrong_left_out_or_measured() -> None:
     assert on_gpu.summary(rows) == [lines[1], lines[2], *lines[4:]]
 
 
+@pytest.mark.slow
 def test_wheels_of_another_python_end_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

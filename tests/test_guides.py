@@ -41,7 +41,7 @@ PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 README = ROOT / "README.md"
 
 
-SLOW = ("microgpt", "own-formulas", "sweeps")
+SLOW = ("microgpt", "own-formulas", "pictures", "sessions", "side-by-side", "sweeps")
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def steps_to_learn_xor(rule: Rule, seed: int, most: int) -> int | None:
     return None
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", [0, 1])
 @every_rule
 def test_xor_takes_the_course_of_plain_numpy(rule: Rule, seed: int) -> None:
@@ -110,7 +110,7 @@ def test_xor_takes_the_course_of_plain_numpy(rule: Rule, seed: int) -> None:
     assert np.abs(net.bank.value - expected).max() <= TOLERANCE * np.abs(expected).max()
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 4))]
 )
@@ -119,6 +119,7 @@ def test_xor_is_learned_within_twice_the_median(rule: Rule, seed: int) -> None:
     assert steps_to_learn_xor(rule, seed, 2 * rule.median) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 4))]
 )

@@ -192,6 +192,7 @@ def test_it_was_run_from_top_to_bottom_without_an_error(path: Path) -> None:
     assert not [output for output in outputs(book) if output.get("name") == "stderr"]
 
 
+@pytest.mark.some(5)
 @each_lesson
 def test_its_pictures_are_stored_and_not_empty(path: Path) -> None:
     book = read(path)

@@ -103,7 +103,8 @@ def test_no_test_repeats_the_wording_of_an_error() -> None:
     found = {
         (str(path.relative_to(TESTS)), pattern)
         for path in TESTS.rglob("*.py")
-        for pattern in patterns(ast.parse(path.read_text(encoding="utf-8")))
+        if "match" in (text := path.read_text(encoding="utf-8"))
+        for pattern in patterns(ast.parse(text))
         if len(re.findall(r"[A-Za-z]{2,}", pattern)) > MOST_WORDS
     }
     assert {pattern for _, pattern in found} == OTHERS, sorted(found)

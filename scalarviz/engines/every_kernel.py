@@ -18,7 +18,7 @@ from scalarviz.errors import EngineError
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float64")
 MOST = 200  # files in a command line; that of Windows has at most 32,767 characters
-LOOK = 0.1  # seconds between two looks
+LOOK = 0.5  # seconds between two looks, each at all the files
 
 
 def every_kernel() -> list[tuple[Unit, Dtype]]:

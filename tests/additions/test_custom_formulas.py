@@ -402,6 +402,7 @@ def test_an_activation_is_two_functions() -> None:
         sv.activation("cube", cube_derivative)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("value", "derivative", "shown"),
     [

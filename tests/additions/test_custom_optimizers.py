@@ -76,6 +76,7 @@ def same_bits(a: sv.Session, b: sv.Session) -> bool:
 # ---- training -----------------------------------------------------------------------------------
 
 
+@pytest.mark.some("cpu")
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_an_optimizer_with_the_formula_of_adam_has_its_bits(engine: str) -> None:
     kind = sv.optimizer(my_adam, ("m", "v"), constants=constants)

@@ -193,6 +193,7 @@ def test_its_gradients_agree_with_finite_differences(name: str) -> None:
     assert sv.gradcheck(sv.Network(PLACES[name](), seed=3), X[:3]).error < 1e-6
 
 
+@pytest.mark.some(11)
 @pytest.mark.usefixtures("no_trouble")
 @pytest.mark.parametrize("batch", [1, 16, 300])
 @pytest.mark.parametrize("name", PLACES)
@@ -744,7 +745,7 @@ def test_pictures_draw_a_matrix_and_biases_as_those_of_dense() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", PLACES)
 def test_it_is_drawn_and_told_at_each_moment(name: str) -> None:
     s = session("cpu", *PLACES[name]())

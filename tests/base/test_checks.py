@@ -106,6 +106,7 @@ every_kind = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.some(11)
 @every_kind
 @every_way
 def test_labels_are_what_their_rows_are(way: Way, labels: Any) -> None:
@@ -113,6 +114,7 @@ def test_labels_are_what_their_rows_are(way: Way, labels: Any) -> None:
         assert way(labels, CLASSES, loss) == way(ROWS, CLASSES, loss), loss
 
 
+@pytest.mark.some(11)
 @every_way
 @pytest.mark.parametrize("targets", [LABELS > 0, LABELS / 2.0, (LABELS > 0).tolist()])
 def test_one_output_takes_one_number_a_sample(way: Way, targets: Any) -> None:

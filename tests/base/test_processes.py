@@ -151,7 +151,7 @@ def test_a_training_that_is_stopped_is_kept_and_the_code_says_by_what(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [TRAIN, RENDER])
 def test_it_ends_at_once_however_often_it_is_asked(words: tuple[str, ...], tmp_path: Path) -> None:
     after = "parameters" if "render" not in words else ""
@@ -176,6 +176,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
 def test_a_picture_that_was_asked_for_is_not_half_made(tmp_path: Path) -> None:
     words = ("render", *RGB, "-o", "a.png")
@@ -271,6 +272,7 @@ class Terminal:
         self.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
 def test_a_training_whose_terminal_is_closed_is_kept(tmp_path: Path) -> None:
     with Terminal(("train", *RGB, "--save", "it.safetensors"), tmp_path) as terminal:
@@ -321,7 +323,7 @@ def ran(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is a device of Linux")
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "file"),
     [

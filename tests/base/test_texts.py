@@ -172,6 +172,7 @@ def is_no_word(file: str, literal: str) -> bool:
     )
 
 
+@cache
 def found_in(path: Path) -> list[str]:
     """The literals of a file that read like words."""
     source = path.read_text(encoding="utf-8")
@@ -477,6 +478,7 @@ def test_captions(colours: sv.Session) -> None:
     assert small(shown) == set()
 
 
+@pytest.mark.some(1)
 @pytest.mark.usefixtures("capitals")
 @pytest.mark.parametrize("done", [0, 5, 13])
 def test_pictures(done: int, colours: sv.Session, monkeypatch: pytest.MonkeyPatch) -> None:

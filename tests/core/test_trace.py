@@ -216,6 +216,7 @@ def test_equal_nodes_of_samples_are_one() -> None:
     assert len(cones_of(trace)) == 40 * 16 + 1
 
 
+@pytest.mark.slow
 def test_equal_nodes_with_other_parameters_are_one_if_there_are_too_many() -> None:
     ours = network(160, 160, 1)
     trace = trace_of(ours([1.0, 2.0]))
@@ -243,6 +244,7 @@ def test_merged_nodes_come_after_what_they_take(by_parameters: bool) -> None:
     assert sum(node.count for node in nodes) == len(cones_of(trace))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("samples", [1, 40])
 def test_walking_over_folded_nodes_leads_to_the_same_bits(samples: int) -> None:
     ours, pairs = network(16, 16, 1), np.random.default_rng(0).normal(size=(samples, 2)).tolist()

@@ -325,6 +325,7 @@ def test_a_table_of_text_is_weighed_while_it_is_read(written: Any) -> None:
     assert data.from_csv(path, limit=16_000).samples == 1000
 
 
+@pytest.mark.slow
 def test_a_column_is_found_quickly_among_very_many(written: Any) -> None:
     names = [f"c{i}" for i in range(300_000)]
     path = written(",".join([*names, "c7"]) + "\n" + ",".join("1" * 300_001) + "\n")

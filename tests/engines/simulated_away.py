@@ -528,6 +528,7 @@ ACTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", [1, 2, *slow(*range(3, 9))])
 def test_any_actions_give_the_same_numbers(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)

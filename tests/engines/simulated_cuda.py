@@ -55,6 +55,7 @@ def test_two_forwards_before_a_backward_and_what_is_refused() -> None:
 # ---- training -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kernels_for_the_formulas_in_use_give_what_those_with_all_give(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -251,6 +252,7 @@ def test_a_call_that_was_interrupted_leaves_nothing_behind_on_the_device(
     assert (net.bank.value == other.bank.value).all()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("optimizer", [sv.Adam(0.1), sv.SGD(0.1)])
 def test_blocks_that_get_too_little_for_whole_steps_leave_them_to_kernels(
     optimizer: Optimizer, monkeypatch: pytest.MonkeyPatch

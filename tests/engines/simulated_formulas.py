@@ -139,6 +139,7 @@ def own_layers() -> sv.Network:
     return net
 
 
+@pytest.mark.slow
 def test_what_has_no_kernel_runs_on_the_host_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KINDS, "mirror", Kind("mirror", "y = -x"))
     mirror = Reference(lambda _, given: -given.x, lambda _, given: -not_none(given.upstream))

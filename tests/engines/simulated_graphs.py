@@ -71,6 +71,7 @@ def bank_bytes(run: CudaRun) -> list[bytes]:
 EVERY = [plain, batch_norm, clipped, refused_gradient, overflow]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("make", EVERY)
 def test_a_graph_has_the_bits_of_launches_one_by_one(
     make: Any, monkeypatch: pytest.MonkeyPatch
@@ -113,6 +114,7 @@ def test_a_graph_is_kept_from_call_to_call_and_made_anew_for_other_tables_or_for
     assert (driver.count("cuStreamBeginCapture"), driver.count("cuGraphLaunch")) == (3, 7)
 
 
+@pytest.mark.slow
 def test_a_step_takes_as_many_launches_as_it_has_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two for each gradient of parameters; one each for forward and gradients of inputs."""
     driver = FakeDriver(monkeypatch)

@@ -86,6 +86,7 @@ def verbs_agree(net: sv.Network, samples: int, near: float = TOLERANCE["float64"
     assert difference(reference(batch), engine.evaluate(batch)) < near
 
 
+@pytest.mark.some("rows", "residual", "branches", "slopes", "pools", "depthwise", "all")
 @every_network
 def test_verbs_give_what_the_objects_give(name: str) -> None:
     for samples in (1, 9):
@@ -139,7 +140,7 @@ def test_what_lies_between_is_that_of_the_objects(name: str) -> None:
 PATHS = [(True, 18, 1, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)]
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(3)
 @every_network
 def test_every_path_has_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     net, optimizer = network(name, "float32"), sv.SGD(0.01, clip_norm=0.5)
@@ -335,6 +336,7 @@ def test_what_a_callback_sees_and_changes(loss: str) -> None:
     assert (cuda.network.bank.value == before).all(), "replayed without the callback"
 
 
+@pytest.mark.slow
 def test_a_rate_that_falls_on_a_plateau() -> None:
     def train(session: sv.Session) -> None:
         session.on_step(sv.ReduceOnPlateau("held_out_loss", factor=0.5, patience=2, min_delta=0.02))
@@ -349,6 +351,7 @@ def test_a_rate_that_falls_on_a_plateau() -> None:
     assert falls[0] == falls[1] and len(falls[0]) > 1
 
 
+@pytest.mark.some(1)
 @one_type_or_both
 def test_it_stops_by_itself_at_the_same_step(dtype: str) -> None:
     def train(session: sv.Session) -> None:

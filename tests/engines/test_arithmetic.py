@@ -157,7 +157,7 @@ def linear(*widths: int) -> sv.Network:
     return sv.Network(list(widths), "linear", seed=1, engine="cpu", dtype="float64")
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("widths", WIDTHS, ids=lambda widths: "-".join(map(str, widths)))
 def test_products_are_those_of_numpy(widths: list[int], batch: int) -> None:
@@ -184,6 +184,7 @@ def test_products_are_those_of_numpy(widths: list[int], batch: int) -> None:
     assert net.bank.grad == pytest.approx(np.concatenate(gradients), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("batch", [1, 2, 20, 100])
 def test_a_wide_layer_on_all_cores_has_the_bits_of_one_core(
     batch: int, monkeypatch: pytest.MonkeyPatch

@@ -177,6 +177,7 @@ def test_another_thread_gets_the_line(tty: Tty, monkeypatch: pytest.MonkeyPatch)
     assert tty.getvalue() == LINE
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_child")
 def test_who_silences_messages_sees_no_bar_and_a_log_has_the_line(
     tty: Tty, caplog: pytest.LogCaptureFixture
@@ -250,6 +251,7 @@ print(len(made), sha256(kernel._library.get_asm_str().encode()).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_has_the_same_machine_code_and_its_functions_none(tmp_path: Path) -> None:
     path = kernel_units.path_of_unit(TRAINING["move"], "float64")
     file = tmp_path / path.name
@@ -285,7 +287,7 @@ print(numba.njit(lambda a: a @ a)(np.array([[1.0, 2.0], [0.0, 1.0]])).tolist())
 """
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("scipy") is None, reason="without SciPy there is nothing to import")
 @pytest.mark.parametrize("kernel", [FIRST_CALL, COMPILED], ids=["called", "compiled"])
 def test_a_kernel_is_loaded_without_scipy_and_a_user_has_products(kernel: str) -> None:

@@ -118,6 +118,7 @@ def test_kernels_of_layers_give_what_the_objects_give(name: str) -> None:
     agrees(Card(2, 32), lambda: sv.Network(LAYERS[name](), seed=2), samples, **how)
 
 
+@pytest.mark.slow
 def test_products_of_several_tiles_give_what_the_objects_give() -> None:
     """Two tiles of 64 in each direction, panels of 16, and more parts than threads."""
     how = {"optimizer": sv.Momentum(0.01), "whole": False, "steps": 1}

@@ -267,6 +267,7 @@ def test_all_kernels_that_are_kept_are_kept_so(module: str) -> None:
     assert not any(isinstance(file.own, KernelFile) for file in files)
 
 
+@pytest.mark.slow
 def test_all_processes_look_for_the_same_file() -> None:
     path = kernel_units.path_of_unit(TRAINING["move"], "float64")
     command = [sys.executable, "-c", PROGRAM, str(path)]
@@ -275,6 +276,7 @@ def test_all_processes_look_for_the_same_file() -> None:
     assert names[0].rstrip().endswith(b".nbc")
 
 
+@pytest.mark.slow
 def test_without_a_folder_to_keep_them_in_they_are_compiled_each_time() -> None:
     """As for a user without a home, in an installation of somebody else."""
     program = """

@@ -270,6 +270,7 @@ def test_without_a_child_process_kernels_are_compiled_here(
     assert kernel.module.compiled.cache_hits == 0 and value(kernel, 3.0) == 1.75
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("part", ["end", "middle", "bit"])
 def test_machine_code_is_not_trusted_if_it_is_damaged(part: str, process: Process) -> None:
     process.load(BENT)

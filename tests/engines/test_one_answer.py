@@ -131,7 +131,7 @@ PICTURES: dict[str, Callable[[], list[sv.Layer]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.some(9)
+@pytest.mark.some(4)
 @every_engine
 @pytest.mark.parametrize("samples", [1, 7, 64, 70, 150])
 @pytest.mark.parametrize("make", PICTURES.values(), ids=PICTURES)

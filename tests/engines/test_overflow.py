@@ -215,6 +215,7 @@ NETWORKS = {
 }
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     "optimizer", [sv.SGD(1e30), sv.SGD(0.1, clip_norm=1.0)], ids=["rate", "clip"]
 )
@@ -402,6 +403,7 @@ def everything(bank: sv.Bank) -> tuple[bytes, ...]:
     return (*numbers(bank), bank.grad.tobytes(), bytes([bank.has_gradients]))
 
 
+@pytest.mark.some(1)
 @both_engines
 def test_ctrl_c_ends_a_long_training_after_a_whole_step(engine: str) -> None:
     net, straight = network(engine), network(engine)

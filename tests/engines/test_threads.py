@@ -99,6 +99,7 @@ def test_importing_scalarviz_starts_no_threads() -> None:
     assert done.stdout.split() == ["False", "False"], done.stderr
 
 
+@pytest.mark.slow
 def test_threads_that_cannot_be_started_are_an_error_in_one_sentence() -> None:
     done = run(
         """
@@ -221,6 +222,7 @@ def test_a_forked_child_is_told_to_spawn_by_every_engine_call(before: str) -> No
     assert lines == ["{('EngineError', True)} (2,)", "0", "True"], done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @forks
 def test_a_session_that_was_refused_its_kernels_after_a_fork_goes_on_without_them() -> None:
     inside = """
@@ -239,6 +241,7 @@ def test_a_session_that_was_refused_its_kernels_after_a_fork_goes_on_without_the
     assert lines in expected, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @forks
 def test_a_child_forked_before_any_kernel_was_loaded_trains() -> None:
     done = run("""
@@ -276,6 +279,7 @@ def test_a_child_forked_while_objects_train_goes_on_or_is_told_to_spawn() -> Non
     assert done.stdout.split() == ["0"] * 5, done.stderr
 
 
+@pytest.mark.slow
 @forks
 def test_a_network_arrives_in_a_forked_worker_and_its_first_engine_call_is_refused() -> None:
     done = run("""
@@ -366,6 +370,7 @@ HELD = """
 """
 
 
+@pytest.mark.slow
 @forks
 def test_a_lock_that_another_thread_held_at_a_fork_is_refused() -> None:
     done = run(HELD)
@@ -455,6 +460,7 @@ def test_a_training_that_stops_ends_the_call(machine: Machine) -> None:
     assert calls == [1]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("batch", [300, 100], ids=["four chunks", "layers on all cores"])
 def test_bits_do_not_depend_on_the_choice(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads are tried after any number of steps."""

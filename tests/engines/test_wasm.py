@@ -229,6 +229,7 @@ def test_folders_of_killed_processes_are_removed_after_an_hour(
     assert found == ["page-c3d4", "page-link", "pages"] and (others / "kernel.bc").exists()
 
 
+@pytest.mark.slow
 def test_pieces_that_are_none_are_compiled_once_more_and_then_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

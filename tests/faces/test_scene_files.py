@@ -376,6 +376,7 @@ def test_first_weights_and_biases_are_those_of_a_network_made_so() -> None:
     )
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("name", sorted(scenes()))
 @pytest.mark.parametrize(
     "given",
@@ -572,6 +573,7 @@ def said(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     return of
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_scene_that_fails_is_told_by_its_file_and_line(

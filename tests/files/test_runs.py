@@ -67,7 +67,7 @@ def test_it_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
     assert same(s, loaded) and (s.losses == loaded.losses).all()
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_run_can_be_kept_at_any_moment(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
@@ -112,6 +112,7 @@ def test_its_size_is_bounded_by_the_memory_for_keyframes(tmp_path: Path) -> None
     assert same(s, loaded)
 
 
+@pytest.mark.some("keyframes")
 @pytest.mark.parametrize(
     ("sizes", "steps", "portion"),
     [([2, 2, 1], 2_700_000, timeline.PORTION), ([30, 300, 1], 100, 0.0)],
@@ -334,6 +335,7 @@ def test_a_run_of_two_data_sets_is_saved_whole_or_not_at_all(tmp_path: Path) -> 
         s.save(tmp_path / "run", data=None)  # type: ignore[arg-type]  # wrong on purpose
 
 
+@pytest.mark.slow
 def test_an_unsuitable_entry_is_refused_or_does_no_harm(path: Path) -> None:
     description, arrays = read(path, "run")
     entry = description["start"]["data"]["data"]

@@ -173,6 +173,7 @@ def test_captions_of_a_small_network_are_those_of_python(tmp_path: Path) -> None
     assert compared(session, tmp_path) > 100
 
 
+@pytest.mark.slow
 def test_captions_of_classes_with_adam_are_those_of_python(tmp_path: Path) -> None:
     network = sv.Network([4, 3, 2], "leaky_relu", "linear", seed=0)
     assert compared(classes(network, 4), tmp_path) > 100
@@ -574,6 +575,7 @@ def session_of(made: Any, sizes: list[int]) -> sv.Session:
 ROWS = np.zeros((2, 3))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "session",
     [

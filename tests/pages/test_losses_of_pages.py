@@ -75,6 +75,7 @@ def test_losses_of_many_steps_stay_within_a_bound() -> None:
     assert least <= low < high <= most
 
 
+@pytest.mark.slow
 def test_a_curve_has_what_the_worker_keeps_after_it_went_to_another_branch() -> None:
     found = in_web(
         "loss_record",
@@ -218,7 +219,7 @@ def measuring(of: sv.Session) -> str:
     return MEASURING.format(home=home, spec=spec, held=held)
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", [*METRICS])
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_each_metric_is_that_of_the_table(name: str, outputs: int) -> None:
@@ -285,6 +286,7 @@ def test_metrics_belong_to_branches_and_are_measured_once(tmp_path: Path) -> Non
     assert found["back"] == first and found["tail"] == first[2:]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_kernels")
 def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
     trained = advanced(session("accuracy", sure), 12)
@@ -298,6 +300,7 @@ def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
     assert spec["page"]["measured"]["losses"]["shape"] == [13]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_kernels")
 def test_a_page_of_a_session_that_measures_nothing_has_nothing_of_it() -> None:
     made = page_of(session())
@@ -307,6 +310,7 @@ def test_a_page_of_a_session_that_measures_nothing_has_nothing_of_it() -> None:
     assert not made.left_out and "held" not in found
 
 
+@pytest.mark.some(1)
 @pytest.mark.usefixtures("no_kernels")
 @pytest.mark.parametrize("engine", [None, False])
 def test_a_page_knows_the_losses_from_before_it(engine: bool | None) -> None:
@@ -358,6 +362,7 @@ def test_losses_from_before_the_page_stand_where_their_steps_end() -> None:
     assert found == [[7, [0.5, 3]], 8, ["NaN", 3, "NaN", 2, "NaN", 1, 0.5, 0.25]]
 
 
+@pytest.mark.slow
 def test_metrics_stay_within_a_bound_however_long_a_page_plays(tmp_path: Path) -> None:
     here = session("accuracy", every=1)
     last = 40_000

@@ -371,6 +371,7 @@ def test_writing_a_page_adds_no_slots_of_other_optimizers_to_the_network() -> No
     assert [*session.network.bank.blocks] == before
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("seed", [0, 1, 7, 2**33 + 5])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_weights_are_those_of_a_network_of_the_seed(dtype: str, seed: int) -> None:
@@ -434,6 +435,7 @@ def test_a_training_with_another_seed_is_that_of_its_network(tmp_path: Path) -> 
     np.testing.assert_allclose(found["value"], wanted.network.bank.value, rtol=1e-9)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("size", [1, 4, 64])
 def test_batches_of_another_size_are_those_of_such_a_session(tmp_path: Path, size: int) -> None:
     folders = [tmp_path / "given", tmp_path / "wanted"]
@@ -494,6 +496,7 @@ def test_a_page_with_large_layers_offers_no_larger_batches() -> None:
     assert offered == [[1, 2, 4, 8, 16, 32, 64], [1, 2, 4]]
 
 
+@pytest.mark.slow
 def test_a_page_is_of_one_moment_while_another_thread_changes_the_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

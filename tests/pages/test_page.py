@@ -10,6 +10,7 @@ import re
 import runpy
 from base64 import b64decode, b64encode
 from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
@@ -66,9 +67,15 @@ def _quick(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("no_kernels")
 
 
-@pytest.fixture
-def made() -> Page:
+@cache
+def page_made(_slow: bool) -> Page:
+    """A page, whose engine has all its kernels in slow tests."""
     return page_of(sv.Show(small(), title=NASTY, about=NASTY))
+
+
+@pytest.fixture
+def made(request: pytest.FixtureRequest) -> Page:
+    return page_made("slow" in request.keywords)
 
 
 class Reader(HTMLParser):
@@ -393,6 +400,7 @@ def test_a_scene_is_written_as_a_page_with_its_options(
     assert spec["engine"]["step"] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_quick")
 def test_without_steps_a_page_begins_untrained(
     run: Callable[..., tuple[int, str, str]], tmp_path: Path

@@ -185,6 +185,7 @@ def xor() -> sv.Session:
     return sv.Session(network, (inputs, targets), optimizer=sv.Momentum(0.3), engine="cpu", batch=3)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("pins", [[], [2, 9]], ids=["main directions", "two weights"])
 def test_a_landscape_of_a_page_is_that_of_the_session(tmp_path: Path, pins: list[int]) -> None:
     session = xor()

@@ -173,6 +173,7 @@ def test_every_cube_of_a_plate_is_in_its_cell() -> None:
         assert {*map(tuple, ours.round(6))} == {*map(tuple, theirs.round(6))}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("make", [lambda: made(3, 8, 3), convolved, depthwise])
 def test_the_same_things_are_under_the_pointer(make: Any) -> None:
     session = advanced(make(), 1)
@@ -223,6 +224,7 @@ def stages() -> dict[str, Stage]:
     return {"rgb": pinned, "deep": stage_of(Show.of(made(3, 9, 9, 2)), (1280, 800))}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ["rgb", "deep"])
 @pytest.mark.parametrize("turn", [(0.0, 0.0), (35.0, 12.0)], ids=str)
 def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) -> None:
@@ -349,6 +351,7 @@ return data.parts.map((part) => {{
 }});"""
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle"])
 def test_a_page_draws_the_terms_of_a_window(name: str) -> None:
     show, found = Show.of(load(find(name))(engine="cpu")), 0

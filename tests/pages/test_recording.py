@@ -269,6 +269,7 @@ def test_what_is_not_recorded_leaves_room_to_what_is(monkeypatch: pytest.MonkeyP
     assert most - 20_000 < len(fitted.text) <= most
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("steps", "every", "better"),
     [(10**12, 1, None), (2**63 - 1, 2**62, None), (2_000_000, 1, 5), (2_000_000, 3, 5)],
@@ -281,6 +282,7 @@ def test_what_cannot_fit_is_refused_before_it_trains(
         page_of(small(), engine=False, steps=steps, every=every)
 
 
+@pytest.mark.slow
 def test_so_is_a_recording_whose_weights_take_too_much_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -393,6 +395,7 @@ def test_a_training_in_mixed_precision_has_one_of_its_own_numbers() -> None:
     assert given["engine"] and session.network.precision.mixed
 
 
+@pytest.mark.slow
 def test_it_is_the_same_each_time_and_measures_nothing() -> None:
     calls = []
 
@@ -422,6 +425,7 @@ def test_where_too_little_fits_there_is_none(
     assert spare_of(session, probe_of(session)) is None
 
 
+@pytest.mark.slow
 def test_a_page_that_is_too_large_with_it_goes_without(monkeypatch: pytest.MonkeyPatch) -> None:
     session = small_rgb(engine="cpu")
     whole = page_of(session).text

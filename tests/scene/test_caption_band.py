@@ -67,6 +67,7 @@ def text_of(rows: list[list[Piece]]) -> str:
     return " ".join("".join(piece.words for row in rows for piece in row).split())
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("done", [2, 3, 5, 7])
 def test_in_a_small_picture_without_controls_an_equation_has_the_place_of_the_loss_curve(
     studio: Studio, done: int
@@ -132,7 +133,7 @@ def test_without_room_the_formula_goes_first_then_lines_stand_side_by_side() -> 
     assert width_of(sheet, rows[0], SIZE) <= 70.0
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("done", [2, 4, 5, 6, 7, 8, 9])
 def test_the_caption_stays_in_its_place_at_every_size(
@@ -224,6 +225,7 @@ def test_a_result_is_not_written_while_its_light_is_on_its_way(studio: Studio) -
     assert [a for a, b in zip(early, late, strict=True) if a != b] == ["…"]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_bars_are_seen_on_the_ground(
     studio: Studio, theme: str, monkeypatch: pytest.MonkeyPatch
@@ -303,6 +305,7 @@ def apart(first: Box, second: Box) -> float:
     return float(np.hypot(aside, high))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("size", MARK_SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize(
     "name", ["rgb", "xor", *(pytest.param(n, marks=pytest.mark.slow) for n in SLOW)]

@@ -86,6 +86,7 @@ def test_a_cube_just_below_1_has_its_number_where_one_of_two_letters_fits() -> N
     assert {each.words for each in found[1].values()} == {"1"} and len(found[0]) == len(found[1])
 
 
+@pytest.mark.some(4)
 @every_size
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle", "xnor", "2-12-2"])
 def test_numbers_stand_apart_and_on_their_cubes_after_each_turn(name: str, size: Any) -> None:
@@ -121,6 +122,7 @@ def test_a_number_is_on_what_is_seen_of_its_cube(name: str) -> None:
             assert seen.picture[int(number.y), int(number.x)] == place[row]
 
 
+@pytest.mark.some(3)
 @every_size
 @pytest.mark.parametrize("way", ["hover", "pinned"])
 def test_the_cubes_of_a_hovered_or_pinned_sum_have_their_numbers(way: str, size: Any) -> None:
@@ -140,6 +142,7 @@ def test_the_hovered_cube_has_its_number_where_cubes_are_too_small_for_any() -> 
     assert 100 in numbers(stage)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("operation", [2, 4, 9, 11])
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
 def test_the_arithmetic_of_a_caption_is_on_all_of_its_cubes_or_on_none(

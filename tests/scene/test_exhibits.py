@@ -110,6 +110,7 @@ def check_order(canvas: Noted, box: Box) -> None:
 # All of them.
 
 
+@pytest.mark.some(28)
 @every_exhibit
 @every_size
 @pytest.mark.parametrize("present", [False, True], ids=["", "presented"])
@@ -135,6 +136,7 @@ def test_a_picture_has_its_exhibit_at_the_right_end_of_the_stage(
         assert same.sum() > 40.0 * 40.0
 
 
+@pytest.mark.some(7)
 @every_exhibit
 @pytest.mark.parametrize("picture", [(1280, 800), (800, 500)])
 def test_a_box_of_any_shape_is_enough(exhibit: Exhibit, picture: tuple[int, int]) -> None:
@@ -144,6 +146,7 @@ def test_a_box_of_any_shape_is_enough(exhibit: Exhibit, picture: tuple[int, int]
         check_order(canvas, box)
 
 
+@pytest.mark.some(28)
 @every_exhibit
 @every_size
 @every_theme

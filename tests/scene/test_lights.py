@@ -67,7 +67,7 @@ def test_the_difference_of_colors_is_that_of_published_pairs() -> None:
 
 
 # Large networks as they open: turned until two faces look almost equally large, both are lit.
-@pytest.mark.some(6)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize(
     ("name", "turned"),
@@ -290,6 +290,7 @@ CASES: dict[str, Any] = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("case", CASES)
 def test_the_cells_and_neurons_of_a_sum_are_in_focus_and_a_page_has_the_same(case: str) -> None:
     stage = CASES[case]()
@@ -338,6 +339,7 @@ def test_at_rest_and_at_a_step_nothing_falls_back() -> None:
     assert focus_of(stage_of(s, (1280, 800)).frame_data()) is None
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", THEMES)
 def test_what_is_out_of_focus_has_half_the_light_or_the_contrast_that_is_kept(
     studio: Studio, theme: str

@@ -89,6 +89,7 @@ def test_nine_of_ten_cubes_and_the_spheres_are_seen_to_a_half(
     assert (shown >= 0.5 * whole).sum() >= 0.98 * len(whole)
 
 
+@pytest.mark.some(4)
 @every_size
 @pytest.mark.parametrize("name", ["3-3", "1-3", "3-9-3", "rgb", "xor", "xnor", "circle"])
 def test_no_cube_lies_on_an_output(name: str, size: tuple[int, int]) -> None:
@@ -98,6 +99,7 @@ def test_no_cube_lies_on_an_output(name: str, size: tuple[int, int]) -> None:
     assert outputs.one is None and (shown == whole).all()
 
 
+@pytest.mark.some(4)
 @every_size
 @pytest.mark.parametrize("name", SMALL)
 def test_no_two_spheres_touch(name: str, size: tuple[int, int]) -> None:
@@ -125,6 +127,7 @@ def test_the_network_fills_its_part_of_the_stage_and_no_more(
 
 
 # Beside the exhibit, and above strip and caption, which keep the size of their letters.
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("size", "least"), [((640, 400), 0.59), ((640, 360), 0.57)])
 @every_scene
 def test_in_a_small_picture_the_network_takes_most_of_the_frame(
@@ -135,6 +138,7 @@ def test_in_a_small_picture_the_network_takes_most_of_the_frame(
     assert (np.ptp(xy, axis=0) / size).max() > least
 
 
+@pytest.mark.some(4)
 @every_size
 @every_scene
 def test_no_label_lies_on_another_or_on_a_sphere(name: str, size: tuple[int, int]) -> None:
@@ -178,6 +182,7 @@ def test_a_layer_is_named_once_above_its_wall(name: str, size: tuple[int, int]) 
         assert found[words].bottom <= see(label.start).xy[0, 1]  # the middle of its upper edge
 
 
+@pytest.mark.some(4)
 @every_size
 @pytest.mark.parametrize("name", SMALL)
 def test_no_arrow_head_lies_on_a_cube(name: str, size: tuple[int, int]) -> None:

@@ -391,6 +391,7 @@ def test_a_step_is_said_in_plain_words_under_three_parts() -> None:
     ]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", ["3-8-3", "digits", "normalized", "expression", "deep"])
 def test_cells_lie_in_the_strip_side_by_side_and_the_current_one_is_there(

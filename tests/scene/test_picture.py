@@ -361,7 +361,7 @@ scenes = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @scenes
 @pytest.mark.parametrize("theme", THEMES)
 def test_each_cube_has_its_color_where_it_is_seen(
@@ -388,6 +388,7 @@ def test_each_cube_has_its_color_where_it_is_seen(
     assert judged > 0.9 * len(seen.rows) or name == "normalized"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("factor", [0.3, 3.0])
 def test_zooming_draws_nothing_over_what_is_around_the_stage(studio: Studio, factor: float) -> None:
     size = (800, 500)

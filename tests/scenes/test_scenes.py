@@ -69,7 +69,7 @@ def test_these_are_the_scenes() -> None:
 
 
 @pytest.mark.usefixtures("path")
-@pytest.mark.some(4)
+@pytest.mark.some(2)
 @every_scene
 def test_a_scene_trains_and_says_what_came_of_it(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -82,6 +82,7 @@ def test_a_scene_trains_and_says_what_came_of_it(
     assert type(exhibit_of(show.session)) is SHOWN[name]
 
 
+@pytest.mark.some(3)
 @pytest.mark.usefixtures("path")
 @every_scene
 def test_a_seed_decides_on_everything(name: str) -> None:
@@ -128,7 +129,7 @@ def test_rgb_opens_slowly_with_the_network_and_the_rate_that_it_began_with() -> 
 
 
 @pytest.mark.usefixtures("path")
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", data.MAPS)
 def test_every_map_of_colours_is_learned(name: str) -> None:
     session = play("rgb", map=name, lr=2.0).session
@@ -255,6 +256,7 @@ def test_normalized_has_norms_or_none(norm: str, kinds: int) -> None:
     assert sum("Norm" in type(layer).__name__ for layer in layers) == kinds
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("path")
 def test_the_expression_finds_the_numbers() -> None:
     session = advanced(play("expression", noise=0.0).session, 400)
@@ -422,6 +424,7 @@ def cases(name: str) -> list[tuple[str, Any]]:
     return found
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", sorted(scenes()))
 def test_an_absurd_value_is_refused_by_the_name_of_its_option(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -152,6 +152,7 @@ def test_of_the_wires_those_of_the_neuron_have_light(walked: Stage) -> None:
     assert not any(of_one.wires) and not of_one.white.any()
 
 
+@pytest.mark.slow
 def test_back_shows_the_same_pictures_in_reverse(small: sv.Session, studio: Studio) -> None:
     small.advance(3)
     small.back(1)  # so that the loss curve has its end

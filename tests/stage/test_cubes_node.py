@@ -47,6 +47,7 @@ def memory(canvas: Any) -> int:
 CAMERAS = ("turntable", "perspective", "arcball", "panzoom", "mirrored", "fly")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", CAMERAS)
 def test_each_weight_is_seen_in_its_color_under_any_camera(
     canvas: Any, name: str, monkeypatch: pytest.MonkeyPatch

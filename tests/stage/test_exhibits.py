@@ -366,6 +366,7 @@ def test_maps_follow_the_training_and_are_not_made_twice_of_the_same() -> None:
     assert np.abs(later.values["affine 0"] - first.values["affine 0"]).max() > 1e-6
 
 
+@pytest.mark.slow
 def test_a_network_too_large_for_maps_has_none() -> None:
     stage = Stage(learned(circle(), (2, 100, 1)))
     stage.neuron_maps = True
@@ -414,6 +415,7 @@ def test_each_map_has_its_own_place_among_the_tiles_of_all() -> None:
         np.testing.assert_array_equal(whole[cells_there], image)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("name", "most", "large"), [("circle", 9, 6), ("xor", 7, 7), ("xnor", 19, 0)]
 )

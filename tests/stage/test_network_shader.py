@@ -507,6 +507,7 @@ print(process.exitcode, right(made))
     assert 'start it by multiprocessing.get_context("spawn")' in lines[1]
 
 
+@pytest.mark.slow
 @linux
 def test_a_child_that_was_forked_before_has_its_own() -> None:
     lines = run("""
@@ -581,6 +582,7 @@ print(made.engine)
     assert "apt-get install libegl1" in lines[0]
 
 
+@pytest.mark.slow
 def test_a_program_ends_while_requests_are_under_way() -> None:
     lines = run("""
 made = shader(net)

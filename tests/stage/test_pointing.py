@@ -288,6 +288,7 @@ def shown(studio: Studio, session: sv.Session, size: tuple[int, int]) -> Stage:
     return stage
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("size", SIZES)
 def test_arrows_reach_every_cube_and_every_sphere(
     studio: Studio, colours: sv.Session, size: tuple[int, int]
@@ -357,7 +358,7 @@ def test_the_tooltip_covers_neither_its_cube_nor_the_neurons_it_joins(
         assert tip.y >= scene.y and tip.bottom <= scene.bottom
 
 
-@pytest.mark.some("size0-6")
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [6, 1])
 @pytest.mark.parametrize("size", SIZES)
 def test_the_tooltip_covers_no_button_of_a_message(
@@ -419,6 +420,7 @@ def seen(stage: Stage) -> tuple[Moment | None, int, str]:
     return data.moment, data.current, data.words.caption.title
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "move",
     [
@@ -450,6 +452,7 @@ def test_while_the_light_catches_up_the_caption_is_of_the_operation_that_is_lit(
     assert len(set(lit)) > 2 and before == colours.clock.operation
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("unit", ["operation", "phase"])
 def test_a_new_picture_is_of_the_last_operation_of_a_step_too(
     colours: sv.Session, unit: Any

@@ -139,6 +139,7 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
     assert session.step_index == 0 and not list(tmp_path.iterdir())
 
 
+@pytest.mark.some(1)
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.parametrize(
     ("save", "name"),
@@ -173,7 +174,7 @@ def test_a_video_that_could_not_be_kept_trains_nothing(
 
 
 @pytest.mark.usefixtures("opengl")
-@pytest.mark.some("1-operation", "2-step")
+@pytest.mark.some(1)
 @pytest.mark.parametrize("unit", ["step", "operation"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_video_of_steps_holds_its_sample(
@@ -286,6 +287,7 @@ def test_in_a_video_light_moves_in_every_operation_and_its_caption_can_be_read(
         assert said == session.caption().title
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("opengl")
 def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> None:
     pytest.importorskip("av", reason="videos take PyAV")
@@ -437,7 +439,7 @@ def test_a_video_ends_where_the_training_stops_by_itself() -> None:
 
 
 @pytest.mark.usefixtures("opengl")
-@pytest.mark.some("value", "norms", "landscape")
+@pytest.mark.some(1)
 @pytest.mark.parametrize("past", [*PASTS, "gradient norms"])
 def test_a_picture_may_show_the_past_below_the_network(session: sv.Session, past: str) -> None:
     session.engine = "cpu"
@@ -456,6 +458,7 @@ def test_a_picture_may_show_the_past_below_the_network(session: sv.Session, past
         sv.picture(session, **look, past="landscap")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("opengl")
 def test_videos_and_storyboards_may_show_the_past(session: sv.Session, tmp_path: Path) -> None:
     session.engine = "cpu"

@@ -205,6 +205,7 @@ def test_the_table_says_loss_accuracy_weights_and_time_of_each(
     assert sum(each.endswith((" µs", " ms", " s")) for each in words) == 2
 
 
+@pytest.mark.slow
 def test_a_measured_share_stands_in_place_of_the_samples_that_are_right(studio: Studio) -> None:
     network = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=1)
     given = {"engine": "python", "metrics": ["binary_accuracy"], "every": 5}
@@ -347,6 +348,7 @@ def test_a_branch_itself_is_no_session() -> None:
             session.copy(wrong)  # type: ignore[arg-type]  # on purpose
 
 
+@pytest.mark.slow
 def test_the_key_to_the_marks_stands_in_the_chosen_pane(studio: Studio) -> None:
     shown = beside(rgb(), rgb((3, 3)))
     shown.chosen = 1
@@ -389,6 +391,7 @@ def test_a_mistake_is_one_sentence_and_writes_nothing(
     assert not path.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("opengl")
 def test_a_video_advances_all_on_one_clock_with_the_bits_of_each_alone(tmp_path: Path) -> None:
     together, alone = [rgb(), rgb((3, 3), steps=8), xor()], [rgb(), rgb((3, 3), steps=8), xor()]
@@ -409,6 +412,7 @@ def test_a_video_advances_all_on_one_clock_with_the_bits_of_each_alone(tmp_path:
     assert frames_of(path).shape == (4, 200, 320, 3)  # a GIF has equal frames once
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("opengl")
 def test_a_video_of_operations_goes_through_the_phases_together(tmp_path: Path) -> None:
     sessions = [rgb((3, 3)), rgb()]

@@ -283,6 +283,7 @@ def test_a_theme_can_be_exchanged(studio: Studio, stage: Stage) -> None:
     assert_right_colors(studio, stage)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_the_parameters_of_an_expression_are_cubes_too(studio: Studio, engine: str) -> None:
     show = load(find("expression"))(engine=engine)
@@ -302,6 +303,7 @@ def test_the_parameters_of_an_expression_are_cubes_too(studio: Studio, engine: s
     assert stage.pinned == 1 and "damping" in " ".join(words(studio, stage))
 
 
+@pytest.mark.slow
 def test_a_window_may_become_as_small_as_nothing_and_large_again(
     studio: Studio, stage: Stage
 ) -> None:
@@ -557,6 +559,7 @@ def test_terminals_show_all_letters(
     assert hidden(iter([capsys.readouterr().out]), lines=True) == []
 
 
+@pytest.mark.some(2)
 def test_notebooks_show_all_letters(session: sv.Session) -> None:
     shown = [session, session.network, session.data]
     if session.network.layers:

@@ -83,6 +83,7 @@ def whiteness(walk: Walk, pixels: np.ndarray, light: str = "#ffffff") -> dict[in
     return found
 
 
+@pytest.mark.slow
 def test_all_cubes_flash_violet_where_rows_and_columns_meet(walk: Walk) -> None:
     for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
         walk.go_to(name)
@@ -140,6 +141,7 @@ def test_going_back_shows_the_same_pictures_in_reverse(
         assert np.abs(picture(1.0 - part) - forward[name]).max() <= 2, name
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("move", [lambda s: s.advance(1), lambda s: s.seek(0), lambda s: s.reset()])
 def test_after_any_other_move_all_is_bright(walk: Walk, move: Callable[[sv.Session], None]) -> None:
     walk.go_to("affine 1")
@@ -159,6 +161,7 @@ def without_arrows(monkeypatch: pytest.MonkeyPatch) -> None:
 # Sizes.
 
 
+@pytest.mark.slow
 def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -249,7 +249,7 @@ def numbers_of(session: sv.Session, name: str) -> dict[str, Array]:
     return {key: each[session.focus].astype(np.float64) for key, each in found.items()}
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("key", [key for key in SESSIONS if key not in GRAPHS])
 def test_each_number_is_that_of_the_engine(key: str) -> None:
     """Pieces about neurons have the numbers of these neurons, and the result that of the subject.
@@ -312,7 +312,7 @@ def test_what_is_read_first_has_no_words_of_the_engines() -> None:
         assert not re.search(TECHNICAL, re.sub(r"\{[^}]*\}", "", words)), f"{key}: {words}"
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", SCENES)
 def test_no_picture_of_a_scene_has_words_of_the_engines(name: str, studio: Any) -> None:
     play = load(find(name))(engine="python" if name in ("rgb", "xor") else "cpu")
@@ -598,6 +598,7 @@ def test_at_the_loss_each_output_is_off_as_the_loss_reads_it(loss: str) -> None:
     np.testing.assert_allclose(off, predictions - targets, atol=0.00501)
 
 
+@pytest.mark.some(3)
 @LOSSES
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_the_card_of_an_output_compares_what_the_loss_reads(loss: str, place: int) -> None:

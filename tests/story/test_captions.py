@@ -270,6 +270,7 @@ def test_a_frozen_weight_stays() -> None:
     assert said_of_all in caption(s, 1).numbers
 
 
+@pytest.mark.some(18)
 @pytest.mark.parametrize("name", [*LOSSES, *ROW_LOSSES])
 @pytest.mark.parametrize("mean", ["all", "samples", "none"])
 @pytest.mark.parametrize("batch", [1, 2])
@@ -549,6 +550,7 @@ def test_a_share_too_small_for_a_number_is_told() -> None:
     assert walk_before_update(s)["loss"].numbers[0] == "share of output 0: -log(0) ≈ 2000"
 
 
+@pytest.mark.slow
 def test_the_outputs_of_a_large_batch_are_not_gone_through_one_by_one() -> None:
     pairs = np.ones((40, 1)), np.ones((40, 2000))
     s = sv.Session(sv.Network([1, 2000], seed=0), pairs, optimizer=sv.SGD(0.1), engine="python")

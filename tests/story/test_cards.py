@@ -119,7 +119,7 @@ def by_hand(session: sv.Session) -> ByHand:
     return ByHand(value, inputs.astype(float), targets.astype(float))
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", OF_CARDS)
 def test_a_card_has_the_numbers_of_the_step_and_a_calculator_agrees(name: str) -> None:
     session = advanced(rgb(OF_CARDS[name]), 23)
@@ -481,6 +481,7 @@ def test_of_many_terms_the_largest_come_first_and_the_bias_before_them() -> None
     assert sizes == sorted(sizes, reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make", [rgb_for_neurons, pytest.param(every_kind, marks=pytest.mark.slow)]
 )

@@ -262,6 +262,7 @@ def test_an_own_loss_is_seen_as_its_formula(name: str, formula: str, slope: str)
     assert agrees(delta, told["delta 1"].numbers[0].split(" = ")[-1])
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ["pinball", "quartic", "cosh_error", "series", "mse", "huber"])
 def test_the_card_of_an_output_has_its_error(name: str) -> None:
     s = advanced(session(name), 1)
@@ -298,7 +299,7 @@ def test_an_own_loss_of_whole_rows_has_its_name_and_its_value() -> None:
 # Optimizers.
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("steps", [0, 3])
 def test_every_line_of_an_own_optimizer_is_right(name: str, steps: int) -> None:
@@ -428,7 +429,7 @@ def test_what_users_add_is_seen() -> None:
 # Anything.
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("loss", "optimizer"), [*((loss, "sgd") for loss in ERRORS), *(("mse", name) for name in MOVES)]
 )

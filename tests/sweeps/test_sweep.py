@@ -162,6 +162,7 @@ def test_metrics_are_measured_at_the_checks() -> None:
     assert {"accuracy", "mae"} <= set(runs.table().columns)
 
 
+@pytest.mark.slow
 def test_a_folder_keeps_results_for_the_next_time(tmp_path: Path) -> None:
     first = advanced(sv.sweep(xor, GRID_OF_RATES, seeds=range(3), folder=tmp_path / "kept"), 30)
     files = sorted((tmp_path / "kept").iterdir())

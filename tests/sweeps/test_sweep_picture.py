@@ -341,6 +341,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_pictures_while_it_trains(shown: list[Any]) -> None:
     runs = sv.sweep(xor, {}, seeds=range(3))
     show_sweep(runs, 12, "auto", (320, 200), play=True)

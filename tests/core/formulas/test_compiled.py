@@ -76,7 +76,7 @@ def on_cpu() -> Target:
     return make_target(numba.njit(error_model="numpy"))
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("formula", unique(SCALAR_FORMULAS + ROW_WISE))
 def test_a_formula_compiles_for_the_cpu_and_stays_float32(
     formula: Callable[..., Any], on_cpu: Target
@@ -114,7 +114,7 @@ def test_the_check_for_float64_can_fail(on_cpu: Target) -> None:
     assert "double" in body(kernel.inspect_llvm(types))
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("row", OPERATIONS.values(), ids=OPERATIONS)
 def test_a_compiled_operation_gives_what_plain_python_gives(row: Any, on_cpu: Target) -> None:
     for x in (-1000.0, -3.5, -0.2, 0.0, 0.2, 3.5, 1000.0):

@@ -69,6 +69,7 @@ def test_a_constant_column_becomes_0(constant: float) -> None:
     assert layer.kernel.tolist() == [1.0] and not layer(np.full((3, 1), constant)).any()
 
 
+@pytest.mark.slow
 def test_the_mean_of_float32_is_taken_in_double_precision() -> None:
     x = (np.arange(200_000)[:, np.newaxis] % 7 + 1000.0).astype(np.float32)
     np.testing.assert_allclose(sv.Affine.standardizing(x)(x).mean(), 0.0, atol=1e-9)

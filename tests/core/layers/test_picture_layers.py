@@ -80,6 +80,7 @@ def test_a_kernel_sees_the_channels_of_its_group_only() -> None:
     assert layer.row_name(18) == "kernel 1, weight of channel 2 at 0, 0"
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("stride", [1, 2, (2, 1), (1, 3)])
 @pytest.mark.parametrize("dilation", [1, 2, (1, 2), (3, 2)])
 @pytest.mark.parametrize("groups", [1, 2, 4])

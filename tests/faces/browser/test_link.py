@@ -276,7 +276,7 @@ def test_who_looks_on_changes_nothing() -> None:
     assert s.step_index == 0
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "value",
     ["/etc/passwd", "C:\\x", "..", "mine.png", "none.png", "private"],
@@ -307,6 +307,7 @@ def test_others_who_control_set_no_option_to_a_path(
     assert made[-3:] == ["8,0.5(a)", "8,0.5(b)", f"{value}(b)"]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("name", "args"),
     [
@@ -393,6 +394,7 @@ def large(*sizes: int) -> sv.Session:
     return sv.Session(net, data, batch=4, engine="cpu")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("sizes", "tile"),
     [((300, 160, 3), 1), ((300, 300, 200, 10), 2), ((1000, 820, 10), 4)],
@@ -446,6 +448,7 @@ def test_each_page_has_exact_numbers_of_its_own_rows() -> None:
         assert "refused" in page.ask("exact", {"rows": rows})
 
 
+@pytest.mark.slow
 def test_exact_numbers_of_a_network_that_has_shrunk_are_those_that_it_has() -> None:
     s = large(300, 300, 200, 10)
     page = opened(s)
@@ -470,6 +473,7 @@ def test_of_a_large_network_python_says_captions_and_cards() -> None:
     assert page.state["card"] is None
 
 
+@pytest.mark.slow
 def test_a_card_whose_arithmetic_comes_late_is_sent_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     def slowly(*given: Any, **options: Any) -> Any:
         time.sleep(0.1)
@@ -499,6 +503,7 @@ def test_codes_are_means_of_tiles() -> None:
     assert value["codes"][0] * value["top"] / 127 == pytest.approx(mean, abs=value["top"] / 127)
 
 
+@pytest.mark.slow
 def test_layers_wider_than_a_state_leave_room_for_banks() -> None:
     net = sv.Network([3, 30_000, 3], "tanh", seed=0)
     page = opened(sv.Session(net, (X, X), batch=2, engine="cpu"))
@@ -627,6 +632,7 @@ def test_the_card_of_a_node_or_a_leaf_comes_from_python() -> None:
     assert page.state["values"]["[4]"] == pytest.approx(page.link.session.network([0.0])[0])
 
 
+@pytest.mark.slow
 def test_a_page_tells_what_is_pinned_where_python_has_more_of_it() -> None:
     told = graph()
     assert told.link.described["spec"]["facts"]["is_graph"] and "card" in told.state

@@ -154,6 +154,7 @@ def test_it_ends_by_ctrl_c(served: Served) -> None:
         assert heard(client, "closed")["closed"]
 
 
+@pytest.mark.slow
 def test_without_a_network_no_address_is_told_to_others() -> None:
     words = ["watch", "rgb", "--browser", "--address", "0.0.0.0", "--port", "0"]
     program = f"""
@@ -175,6 +176,7 @@ def test_only_one_session_of_a_network_is_served() -> None:
         sv.watch({"a": "rgb", "b": "xor"}, browser=True)
 
 
+@pytest.mark.slow
 def test_without_websockets_a_line_says_what_to_install() -> None:
     program = (
         "import sys; sys.modules['websockets'] = None; import scalarviz as sv\n"

@@ -626,6 +626,7 @@ def test_the_command_keeps_answers_and_ends_with_the_table(
     assert said.endswith(capsys.readouterr().out) and "right after 2" in said
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_the_table_while_the_class_works(
     run_collecting: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

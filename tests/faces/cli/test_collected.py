@@ -136,6 +136,7 @@ def test_questions_stand_in_the_order_of_the_lesson(
     assert [each.short for each in table_in(tmp_path).columns[:3]] == ["a", "z", "m"]
 
 
+@pytest.mark.slow
 def test_a_flood_of_made_up_questions_hides_none_of_the_class(
     put: Callable[..., None], tmp_path: Path
 ) -> None:

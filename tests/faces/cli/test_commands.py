@@ -229,6 +229,7 @@ def test_ctrl_c_in_the_middle_is_told_by_it_too(run, monkeypatch: pytest.MonkeyP
     assert ran.code == 130 and "Nothing was saved: --save" in ran.out
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
@@ -343,7 +344,7 @@ def test_a_shell_completes_the_values_of_options(
     assert run().out.split() == offered
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["complete_zsh", "complete_fish"])
 def test_other_shells_complete_scenes_and_their_options_too(shell: str) -> None:
     environment = {
@@ -488,6 +489,7 @@ def test_an_option_of_every_scene_arrives(
         assert given[name] == value
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     "name", [*WATCHING, "steps", "save", "autosave", "keyframes", "weights", "limit"]
 )

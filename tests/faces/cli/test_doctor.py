@@ -130,6 +130,7 @@ def test_a_notebook_without_its_widget_is_told(monkeypatch: pytest.MonkeyPatch) 
     assert answer("notebook") == lack
 
 
+@pytest.mark.slow
 def test_what_a_lesson_draws_with_is_looked_for() -> None:
     found = answer("kernels")
     assert found["works"]
@@ -282,6 +283,7 @@ def test_what_is_lacking_is_compiled(
     assert means == ["means"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_what_another_process_has_compiled_meanwhile_is_left_as_it_is() -> None:
     first, second = [kernel_units.path_of_unit(*each) for each in SMALL]
@@ -297,6 +299,7 @@ def wrong(x: int) -> None:
     x.nothing()  # type: ignore[attr-defined]  # on purpose
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_kernel_that_cannot_be_compiled_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = [*SMALL[:1], (Unit("test_wrong", wrong), "float32")]
@@ -371,6 +374,7 @@ def test_an_engine_without_kernels_is_refused() -> None:
         kernel_commands.warm("python")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_the_fastest_engine_is_compiled_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

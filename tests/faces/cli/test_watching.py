@@ -113,6 +113,7 @@ def test_a_file_is_its_own_until_somebody_changes_it(
         assert not is_own(Path("a.html"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 def test_no_steps_are_refused_before_anything_is_said(folder: Path) -> None:
     code, out, error = ran(folder, "watch", "xor", "--engine", "python", "--steps", "0")
@@ -178,6 +179,7 @@ def test_alone_it_watches_rgb_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     assert recipe.values["hidden"] == 8
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 def test_a_fresh_process_opens_a_link(folder: Path) -> None:
     link = "xor?engine=python#step=3&op=2"
@@ -578,7 +580,7 @@ def refuse_to_train(*given: object) -> None:
 
 
 @pytest.mark.usefixtures("opengl")
-@pytest.mark.some(14)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
 @pytest.mark.parametrize(
     ("words", "sentence"),
@@ -682,6 +684,7 @@ def test_a_long_training_and_a_long_video_have_bars(render: Any, clock: Clock, t
     assert tty.getvalue().endswith(REMOVED)
 
 
+@pytest.mark.some(1)
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.parametrize("name", ["x.png", "x.html"])
 def test_what_fails_to_be_drawn_is_saved(

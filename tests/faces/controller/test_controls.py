@@ -54,6 +54,7 @@ def used(controller: Controller, row: Control, value: Any) -> Any:
     return row.get(controller.state)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("row", TICKS, ids=lambda row: row.name)
 def test_a_tick_shows_that_it_was_flipped(controller: Controller, row: Control) -> None:
     controller.stage.frame_data()
@@ -333,7 +334,7 @@ QUICK = [(inverting, "weight"), (expression, "")]
 EACH = [(make, what) for make in SESSIONS for what in ("", "weight", "input", "output")]
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "what"),
     [*QUICK, *(pytest.param(*each, marks=pytest.mark.slow) for each in EACH if each not in QUICK)],

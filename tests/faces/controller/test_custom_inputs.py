@@ -142,6 +142,7 @@ def test_an_image_is_drawn_on_a_pad(pointer: Pointer, stage: Stage, studio: Stud
     assert stage.press("Draw anew") and not values(stage, "inputs").any()
 
 
+@pytest.mark.some(1)
 def test_the_samples_come_back(pointer: Pointer, stage: Stage) -> None:
     before = values(stage, "inputs").tolist()
     for end in (lambda: stage.press(BACK), lambda: pointer.controller.press("escape")):
@@ -153,6 +154,7 @@ def test_the_samples_come_back(pointer: Pointer, stage: Stage) -> None:
         assert values(stage, "inputs").tolist() == before and BACK not in stage.offered
 
 
+@pytest.mark.some(1)
 def test_a_step_is_that_of_the_samples_with_light_and_words(pointer: Pointer, stage: Stage) -> None:
     controller = pointer.controller
     for acts in (controller.operation, lambda _: controller.press("p")):
@@ -168,6 +170,7 @@ def test_a_step_is_that_of_the_samples_with_light_and_words(pointer: Pointer, st
     assert controller.guessing.on and stage.hidden is not None
 
 
+@pytest.mark.some(1)
 def test_while_whole_steps_are_taken_it_stays(pointer: Pointer, stage: Stage) -> None:
     put_in(pointer.controller, np.full(len(values(stage, "inputs")), 0.5))
     pointer.controller.go(1, 3, "step")
@@ -175,6 +178,7 @@ def test_while_whole_steps_are_taken_it_stays(pointer: Pointer, stage: Stage) ->
     assert set(values(stage, "inputs").tolist()) == {0.5} and BACK in stage.offered
 
 
+@pytest.mark.some(1)
 def test_the_caption_says_the_answer(
     pointer: Pointer, stage: Stage, session: sv.Session, studio: Studio
 ) -> None:
@@ -195,6 +199,7 @@ def test_a_single_answer_without_a_name_is_a_number_alone() -> None:
     assert title == "You put in x 0.5, y -0.5. It answers -0.34."
 
 
+@pytest.mark.some(1)
 @only("session", [inverting, plane], indirect=True)
 def test_an_input_of_ones_own_is_learned_and_that_is_undone(
     pointer: Pointer, stage: Stage, session: sv.Session
@@ -215,6 +220,7 @@ def test_an_input_of_ones_own_is_learned_and_that_is_undone(
     assert session.data.samples == before and session.step_index == 2
 
 
+@pytest.mark.some(1)
 def test_many_answers_are_offered_by_themselves(opened: Open, stage: Stage, studio: Studio) -> None:
     rows = np.random.default_rng(0).uniform(size=(12, 2))
     net = sv.Network([2, 6], seed=0)

@@ -244,6 +244,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(trained_controller: Controller)
     assert any("layer 0" in each for each in words), words
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("name", "options", "offered"),
     [

@@ -238,7 +238,7 @@ def tells(words: str, number: float) -> bool:
     )
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("shows", ["pinned", "hovered", "colours"])
 def test_the_answer_is_nowhere_before_it_is_given(
@@ -275,6 +275,7 @@ def test_the_answer_is_nowhere_before_it_is_given(
     assert "?" in before.split("\n")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", list(THEMES))
 def test_a_question_mark_then_two_arrows_are_seen(
     opened: Open, session: sv.Session, studio: Any, theme: str
@@ -343,6 +344,7 @@ def dragged(controller: Controller, x: float, y: float, up: float) -> None:
     pointer.release(LEFT, x, y - up)
 
 
+@pytest.mark.slow
 def test_no_cube_is_dragged_while_it_asks(
     controller: Controller, session: sv.Session, studio: Any
 ) -> None:
@@ -358,6 +360,7 @@ def test_no_cube_is_dragged_while_it_asks(
     assert state_of(session) != numbers
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("zoom", [1.0, 12.0])
 def test_a_drag_begins_on_the_arrow_that_is_drawn(
     controller: Controller, studio: Any, zoom: float

@@ -87,6 +87,7 @@ def test_the_mouse_reads_the_loss_of_that_step_and_not_a_mean_of_its_neighbours(
     assert np.isnan(stage.frame_data().curve.reads)
 
 
+@pytest.mark.slow
 def test_under_a_mouse_that_rests_the_step_is_that_of_the_chart_as_it_is_now(
     session: sv.Session, stage: Stage, pointer: Pointer, studio: Studio
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_click_on_the_line_of_a_branch_goes_to_its_step(
     assert session.current_branch.number == 1 and session.step_index == 40
 
 
+@pytest.mark.slow
 def test_a_drag_from_the_line_of_a_branch_is_that_of_the_slider(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
@@ -153,6 +155,7 @@ def test_the_mouse_on_the_line_of_a_branch_shows_its_name_and_its_loss(
         assert not any("loss" in each and "branch" in each for each in stage.picture().words)
 
 
+@pytest.mark.slow
 def test_on_the_line_of_a_long_branch_the_loss_is_that_of_the_step(
     session: sv.Session, stage: Stage, studio: Studio
 ) -> None:
@@ -181,6 +184,7 @@ def test_only_the_newest_branches_have_lines(session: sv.Session) -> None:
 # Zoom.
 
 
+@pytest.mark.slow
 def test_the_wheel_shows_the_steps_around_the_pointer(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
@@ -204,6 +208,7 @@ def test_the_wheel_shows_the_steps_around_the_pointer(
     assert "step 60" in stage.picture().words
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("button", "shift"), [(RIGHT, False), (LEFT, True)])
 def test_a_drag_with_the_right_button_or_shift_moves_the_curve(
     pointer: Pointer, stage: Stage, studio: Studio, button: int, shift: bool
@@ -451,6 +456,7 @@ def test_the_ball_is_dragged_and_one_undo_takes_it_back(
     assert np.array_equal(session.network.bank.value, before)
 
 
+@pytest.mark.slow
 def test_a_landscape_along_two_weights_needs_them_pinned(
     pointer: Pointer, stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
 ) -> None:
@@ -474,6 +480,7 @@ def test_a_landscape_along_two_weights_needs_them_pinned(
     assert np.array_equal(reader.shown.plane.center, session.network.bank.value)
 
 
+@pytest.mark.slow
 def test_a_landscape_is_made_anew_where_the_path_has_left_it(
     stage: Stage, studio: Studio, terrain: Chart, session: sv.Session
 ) -> None:
@@ -492,6 +499,7 @@ def test_a_landscape_is_made_anew_where_the_path_has_left_it(
     assert ((bottom <= seen.path[:, 1]) & (seen.path[:, 1] <= top)).all()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("plays", [False, True])
 def test_a_landscape_of_the_start_follows_the_path_as_it_grows(
     stage: Stage, studio: Studio, session: sv.Session, plays: bool

@@ -153,6 +153,7 @@ def test_a_step_that_waited_for_the_machine_leaves_none_out() -> None:
     assert done == steps_after(END)
 
 
+@pytest.mark.some(1)
 @pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize("count", [2, 30])
 def test_however_many_operations_there_are_it_takes_ten_seconds(
@@ -180,6 +181,7 @@ def test_a_click_on_skip_finishes_the_step_and_plays(watcher: Watcher) -> None:
     assert watcher.stage.part_of_tour == "" and watcher.controller.guide.tour is None
 
 
+@pytest.mark.some(3)
 @pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize(
     "act",

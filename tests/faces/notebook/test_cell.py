@@ -134,6 +134,7 @@ def test_several_play_and_pause_together() -> None:
     run(program)
 
 
+@pytest.mark.some(2)
 @pytest.mark.usefixtures("studio", "patient")
 @pytest.mark.parametrize("page", [-1, 2, "0", None, True, 1.0])
 def test_a_message_for_no_page_changes_nothing(page: object) -> None:
@@ -150,6 +151,7 @@ def test_a_message_for_no_page_changes_nothing(page: object) -> None:
     run(program)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("studio", "patient")
 def test_closing_one_leaves_the_others() -> None:
     async def program() -> None:
@@ -262,6 +264,7 @@ def test_a_cell_that_goes_on_for_long_can_show_itself(monkeypatch: pytest.Monkey
     run(program)
 
 
+@pytest.mark.some(1)
 @pytest.mark.usefixtures("studio", "patient")
 @pytest.mark.parametrize("make", [inverting, expression])
 def test_a_snapshot_is_the_picture_as_it_is_now(make: Callable[[], sv.Session]) -> None:
@@ -392,6 +395,7 @@ def test_nodes_of_vispy_are_in_snapshots_and_it_says_so(
     run(program)
 
 
+@pytest.mark.some(1)
 @pytest.mark.usefixtures("studio", "patient")
 @pytest.mark.parametrize(("present", "larger"), [(False, 1.0), (True, PRESENTED)])
 def test_for_an_audience_the_letters_of_a_page_are_larger(present: bool, larger: float) -> None:

@@ -167,6 +167,7 @@ def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
     asyncio.run(program())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio")
 def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
@@ -246,6 +247,7 @@ def test_without_the_widget_it_shows_a_page_that_trains_and_says_why(
     assert (session.step_index, session.playing) == (3, False)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("no_widget")
 def test_the_page_in_a_frame_cannot_break_out_and_has_no_rights(
@@ -264,6 +266,7 @@ def test_the_page_in_a_frame_cannot_break_out_and_has_no_rights(
     assert "image/png" not in shown[0]
 
 
+@pytest.mark.some(1)
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio", "no_widget", "no_page")
 @pytest.mark.parametrize("count", [1, 2])

@@ -1,7 +1,7 @@
 """Windows on a screen of their own: each case of the *_cases.py files, in processes of its own."""
 
-import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,21 +18,20 @@ from scalarviz.faces.window.window import watch
 from tests.machine import ROOT
 from tests.wording import refused
 
-SOURCE = Path(__file__).with_name("window_cases.py").read_text(encoding="utf-8")
-CASES = [
-    node.name
-    for node in ast.parse(SOURCE).body
-    if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")
-]
+
+def cases_of(module: str) -> list[str]:
+    """The names of the cases in a module beside this one."""
+    source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    return re.findall(r"^def (case_\w+)", source, re.MULTILINE)
+
+
+CASES = cases_of("window_cases")
 QUICK = (
     "case_space_plays_and_pauses",
     "case_stops_and_commas_go_by_operations",
     "case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch",
-    "case_the_panel_takes_its_room_from_the_stage_alone",
     "case_twelve_controls_in_three_groups_stand_behind_the_button_at_first",
-    "case_e_opens_a_field_on_the_pinned_cube",
     "case_closing_ends_every_thread",
-    "case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it",
     "case_an_error_in_drawing_is_raised_where_it_was_opened",
 )
 
@@ -116,12 +115,7 @@ def test_a_screen_that_refuses_for_a_moment_is_asked_again(monkeypatch: pytest.M
     connects.cache_clear()
 
 
-KERNEL_SOURCE = Path(__file__).with_name("kernel_cases.py").read_text(encoding="utf-8")
-KERNEL_CASES = [
-    node.name
-    for node in ast.parse(KERNEL_SOURCE).body
-    if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")
-]
+KERNEL_CASES = cases_of("kernel_cases")
 QUICK_KERNEL_CASE = "case_the_keys_of_a_first_start"
 LONG = "case_all_is_compiled_and_then_kernels_do_the_work"
 
@@ -162,64 +156,22 @@ def test_in_the_end_the_kernels_do_the_work(bare: Mapping[str, str]) -> None:
     assert not wrong, wrong
 
 
-SEVERAL_SOURCE = Path(__file__).with_name("several_cases.py").read_text(encoding="utf-8")
-CASES_OF_SEVERAL = [
-    node.name
-    for node in ast.parse(SEVERAL_SOURCE).body
-    if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")
-]
-QUICK_OF_SEVERAL = [
-    "case_space_and_arrows_move_all_at_once",
-    "case_a_click_chooses_and_the_tick_lets_one_go_alone",
-]
+CASES_OF_SEVERAL = cases_of("several_cases")
 
 
 @pytest.fixture(scope="module")
-def quickly_with_several(screen: Mapping[str, str]) -> dict[str, str]:
-    return run(QUICK_OF_SEVERAL, screen, "several_cases")
+def with_several(screen: Mapping[str, str]) -> dict[str, str]:
+    return run(CASES_OF_SEVERAL, screen, "several_cases")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", QUICK_OF_SEVERAL)
-def test_several_sessions_in_one_window(case: str, quickly_with_several: Mapping[str, str]) -> None:
-    assert not quickly_with_several[case], quickly_with_several[case]
-
-
-@pytest.fixture(scope="module")
-def thoroughly_with_several(screen: Mapping[str, str]) -> dict[str, str]:
-    return run(
-        [case for case in CASES_OF_SEVERAL if case not in QUICK_OF_SEVERAL], screen, "several_cases"
-    )
+@pytest.mark.parametrize("case", CASES_OF_SEVERAL)
+def test_several_sessions_in_one_window(case: str, with_several: Mapping[str, str]) -> None:
+    assert not with_several[case], with_several[case]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "case", [case for case in CASES_OF_SEVERAL if case not in QUICK_OF_SEVERAL]
-)
-def test_all_of_several_sessions_in_one_window(
-    case: str, thoroughly_with_several: Mapping[str, str]
-) -> None:
-    assert not thoroughly_with_several[case], thoroughly_with_several[case]
-
-
-SWEEP_SOURCE = Path(__file__).with_name("sweep_cases.py").read_text(encoding="utf-8")
-SWEEP_CASES = [
-    node.name
-    for node in ast.parse(SWEEP_SOURCE).body
-    if isinstance(node, ast.FunctionDef) and node.name.startswith("case_")
-]
-
-
-QUICK_SWEEP_CASE = "case_it_trains_and_every_network_can_be_pointed_at"
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        case if case == QUICK_SWEEP_CASE else pytest.param(case, marks=pytest.mark.slow)
-        for case in SWEEP_CASES
-    ],
-)
+@pytest.mark.parametrize("case", cases_of("sweep_cases"))
 def test_the_window_of_a_sweep(case: str, screen: Mapping[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.faces.window.sweep_cases", case],

@@ -182,6 +182,7 @@ def run_deeds(screen: Mapping[str, str], *words: str) -> list[str]:
     return [line for line in done.stdout.splitlines() if line.split()[0] in words]
 
 
+@pytest.mark.slow
 def test_a_picture_and_then_a_window(screen: Mapping[str, str]) -> None:
     assert run_deeds(screen, "picture", "watch") == ["picture same", "watch seen"]
 

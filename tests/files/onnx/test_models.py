@@ -162,7 +162,7 @@ def damaged(name: str, count: int) -> Iterator[bytes]:
     yield from with_other_bytes(data, count)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_damaged_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "damaged.onnx"

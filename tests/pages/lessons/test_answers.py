@@ -294,6 +294,7 @@ OTHERS: list[Any] = [
 ]  # fmt: skip
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("other", [{}, {"id": "of this page"}, *OTHERS], ids=str)
 def test_answers_are_taken_up_only_in_the_form_in_which_they_are_kept(other: Any) -> None:
     kept: dict[str, Any] = {

@@ -153,6 +153,7 @@ def test_a_question_is_found_behind_any_fence(tmp_path: Path) -> None:
         assert [type(each).__name__ for each in lesson.parts] == ["Text", "Question", "Text"]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("content", ["```python\n", "<div\n" + "<" * 30, f"$\\text{{{'{' * 30}$ "])
 def test_a_long_text_of_any_kind_is_read(content: str, tmp_path: Path) -> None:
     """In seconds; they were minutes, in which a test ends."""
@@ -326,7 +327,7 @@ def test_the_ten_questions_are_the_same_before_and_after() -> None:
     assert {*HANDOUTS} == {"glossary", "questions-before", "questions-after"}
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("number", ["01", "02", "03", "04", "05", "10"])
 def test_its_pictures_train_from_where_the_notebook_shows_them(number: str) -> None:
     lesson = lesson_of(lessons()[number])

@@ -286,6 +286,7 @@ def angles_of(stage: Stage) -> list[float]:
     return [stage.eyes.camera.azimuth, stage.eyes.camera.elevation]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", [*SMALL, *LARGE])
 def test_a_card_or_a_resize_by_a_tenth_turns_no_network(name: str) -> None:
     stage = stage_of(trained(name), (1280, 800))
@@ -428,6 +429,7 @@ def test_the_parts_of_a_pane_lie_beside_each_other(size: tuple[int, int], card: 
     assert bool(parts.card.width) == (card > 0.0 and size[0] >= 560)
 
 
+@pytest.mark.some(14)
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("size", PANE_SIZES)
 @pytest.mark.parametrize("count", [2, 3, 4, 6])

@@ -85,6 +85,7 @@ def test_every_node_stands_behind_what_it_takes(made: Callable[[], sv.Session]) 
                 assert places[source.name][0] < places[operation.target.name][0] - 1.0
 
 
+@pytest.mark.some(3)
 @each_graph
 @pytest.mark.parametrize("shape", [0.6, 1.75])
 def test_nothing_stands_over_another(made: Callable[[], sv.Session], shape: float) -> None:
@@ -122,6 +123,7 @@ def test_the_squares_of_all_parameters_have_a_word_in_place_of_edges() -> None:
     assert sum(len(bundle.start) for bundle in ends) < 20
 
 
+@pytest.mark.slow
 def test_blocks_have_the_names_of_arrays() -> None:
     _, layout = laid_out(gpt())
     below = {sign.below for sign in layout.signs}

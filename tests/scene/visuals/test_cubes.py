@@ -375,6 +375,7 @@ def test_bytes_hold_every_float(studio: Studio) -> None:
         assert (difference(studio, [line], see, values, sizes) > 1).mean() < 2e-3
 
 
+@pytest.mark.slow
 def test_bytes_give_the_same_means(studio: Studio) -> None:
     rng = np.random.default_rng(0)
     each = plate(300, 200)

@@ -56,7 +56,7 @@ VIEWS = [
 ]
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [60, 1000])
 @pytest.mark.parametrize("fov", [0.0, 28.0, 60.0])
 def test_a_plate_has_no_holes_from_wherever_it_is_seen(
@@ -94,7 +94,7 @@ def moved(studio: Studio, cubes, camera: Camera) -> float:
     return float(np.abs(np.diff(frames, axis=0)).mean(axis=(0, 3))[shown].mean())
 
 
-@pytest.mark.some(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("azimuth", "elevation", "fov"), [(0, 0, 0), (-40, 30, 28), (0, 75, 0), (60, 20, 40)]
 )
@@ -121,6 +121,7 @@ def expected(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return (cover[:, None] * colors + (1.0 - cover[:, None]) * GROUND).mean(axis=0)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("kind", ["none", "holey", "warm", "cold"])
 @pytest.mark.parametrize("height", [300.0, 1800.0])
 def test_from_far_one_sees_what_is_alike(studio: Studio, kind: str, height: float) -> None:
@@ -231,7 +232,7 @@ def test_means_follow_numbers_scales_and_theme(studio: Studio, theme: str) -> No
 # The table of means.
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("rows", "columns"), [(48, 1), (50, 70), (3, 129), (333, 64), (1, 1000)])
 @pytest.mark.parametrize("alone", [0, 100, mip_levels.ALONE])  # on some threads, then on one
 def test_each_level_has_the_means_of_its_blocks(

@@ -79,6 +79,7 @@ def outline(see: Projection, center: np.ndarray, radius: float) -> np.ndarray:
     return see(center + radius * way / np.linalg.norm(way, axis=1, keepdims=True)).xy
 
 
+@pytest.mark.some(1)
 @every_fov
 def test_a_sphere_is_seen_where_its_surface_is(studio: Studio, fov: float) -> None:
     see = seen_from(fov, 25.0, 15.0)
@@ -118,6 +119,7 @@ def test_light_comes_from_above_and_from_before_what_cubes_show_most(
         assert dark + 12 < lit <= 1.1 * 128
 
 
+@pytest.mark.some(1)
 @every_fov
 def test_spheres_that_cross_are_cut_where_their_surfaces_meet(studio: Studio, fov: float) -> None:
     see = seen_from(fov, 20.0, 10.0)
@@ -345,6 +347,7 @@ def disagreements(studio: Studio, seeds: range, samples: int) -> tuple[int, int,
     return asked, hits, edges
 
 
+@pytest.mark.slow
 def test_what_is_picked_is_what_is_seen(studio: Studio) -> None:
     asked, hits, edges = disagreements(studio, range(36), 60)
     assert asked > 4_000 and hits > 0.5 * asked and edges < 0.005 * asked

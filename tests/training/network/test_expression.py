@@ -120,7 +120,7 @@ def check(function: Callable[..., Any], parameters: list[Value], batch: Any, eng
 # The same numbers as plain Values
 
 
-@pytest.mark.some(60)
+@pytest.mark.some(20)
 @every_engine
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("kinds", ["inputs", "parameters", "constant first", "constant last"])
@@ -408,6 +408,7 @@ def our_nn() -> ModuleType:
     return module
 
 
+@pytest.mark.some(1)
 @every_engine
 def test_a_network_of_micrograd_is_compiled_as_it_stands(our_nn: ModuleType, engine: str) -> None:
     random.seed(1)
@@ -525,6 +526,7 @@ def test_a_step_moves_all_named_parameters_of_all_functions(engine: str) -> None
     assert names["w"][2][1].data != first
 
 
+@pytest.mark.some("float64-python", "float64-cpu")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_copy_has_numbers_of_its_own(engine: str, dtype: str) -> None:

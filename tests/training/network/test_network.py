@@ -117,6 +117,7 @@ def test_training_goes_through_the_methods_of_the_weights(
 # Its gradients are right.
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_gradients_agree_for_every_activation(activation: str) -> None:
     net = sv.Network([3, 5, 4, 2], activation, activation, init="xavier_normal", seed=2)

@@ -207,7 +207,7 @@ UNDONE = {
 }
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", UNDONE)
 def test_an_undo_or_redo_that_ctrl_c_ends_is_done_or_can_be_done(name: str) -> None:
     made: list[sv.Session] = []
@@ -249,6 +249,7 @@ LEAPS: dict[str, tuple[Callable[[sv.Session], object], int]] = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", LEAPS)
 def test_what_ctrl_c_ends_halfway_can_be_undone(name: str) -> None:
     leap, every = LEAPS[name]

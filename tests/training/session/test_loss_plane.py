@@ -358,7 +358,7 @@ def test_unsuitable_arguments_are_refused() -> None:
 def test_a_hundred_thousand_weights_are_planned_in_a_second() -> None:
     values = [each.astype(np.float32) for each in RNG.normal(size=(60, 100_000))]
     seconds = []
-    for _ in range(5):  # other programs may keep the cores busy
+    while len(seconds) < 5 and min(seconds, default=1.0) >= 1.0:  # others may keep the cores busy
         start = time.thread_time()
         plane = plane_of(past(values))
         seconds.append(time.thread_time() - start)

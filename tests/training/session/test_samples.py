@@ -390,6 +390,7 @@ def test_the_network_is_the_one_that_would_have_been_written(engine: str) -> Non
     assert net.name_of(0) == "layer 0, gain of feature 0"
 
 
+@pytest.mark.slow
 def test_it_learns_what_it_would_not_learn_without() -> None:
     found = []
     for on in (True, False):

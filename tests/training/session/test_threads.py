@@ -422,6 +422,7 @@ def test_who_looks_on_does_not_see_a_session_look_something_up() -> None:
     assert values == {s.network.bank.value.tobytes()}
 
 
+@pytest.mark.some(1)
 @pytest.mark.usefixtures("nothing_is_left_running")
 @pytest.mark.parametrize("activation", ["linear", "relu"])
 def test_what_comes_next_is_always_an_operation_of_its_own_step(activation: str) -> None:
@@ -811,6 +812,7 @@ def check(seed: int, seconds: float, path: Path) -> None:
     until(lambda: not ours())
 
 
+@pytest.mark.slow
 def test_four_threads_that_do_anything_leave_a_training_that_can_be_replayed(
     tmp_path: Path,
 ) -> None:

@@ -334,6 +334,7 @@ def told(s: sv.Session) -> list[Any]:
     return [*found, *map(str, steps)]
 
 
+@pytest.mark.some(7)
 @every_engine
 @pytest.mark.parametrize("change", CHANGES_BETWEEN_STEPS)
 def test_the_step_that_is_done_is_told_whatever_is_set_after_it(engine: str, change: str) -> None:
@@ -350,6 +351,7 @@ def test_the_step_that_is_done_is_told_whatever_is_set_after_it(engine: str, cha
     assert state(s) == state(reference)
 
 
+@pytest.mark.some(4)
 @every_engine
 @pytest.mark.parametrize("change", ["relu", "linear", "engine", "data", "optimizer", "rate"])
 def test_what_waits_for_the_next_step_is_not_seen_in_this_one(engine: str, change: str) -> None:

@@ -167,6 +167,7 @@ def test_all_that_a_user_does_is_undone_done_again_saved_and_replayed(
             ]
 
 
+@pytest.mark.slow
 def test_random_changes_with_undo_and_redo_lead_where_a_replay_leads(
     undo_session: sv.Session,
 ) -> None:
@@ -352,7 +353,7 @@ def grown_at(line: Line, make: Callable[[], sv.Session], clock: Clock) -> sv.Ses
     return sv.add_neurons(line.replayed(make, clock), 0)
 
 
-@pytest.mark.some(20)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("seed", range(1500))
 def test_random_sequences_lead_where_a_straight_training_leads(
     undo_session: sv.Session, seed: int

@@ -81,14 +81,14 @@ def checks() -> Iterator[Any]:
                 yield pytest.param(each, check, id=f"{kind.__name__}-{engine}-{name}")
 
 
-@pytest.mark.some(36)
+@pytest.mark.some(9)
 @pytest.mark.parametrize(("estimator", "check"), [*checks()])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_a_check_of_scikit_learn_holds(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@pytest.mark.some("load_iris-0.95", "load_wine-0.97")
+@pytest.mark.some(1)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("load", "floor"), [(load_iris, 0.95), (load_wine, 0.97), (load_digits, 0.91)]
@@ -281,14 +281,18 @@ def test_it_stands_behind_and_inside_other_estimators() -> None:
     assert calibrated.predict_proba(FLOWERS.data).shape == (150, 3)
 
 
-def test_it_is_shown_by_its_session(tmp_path: Path) -> None:
+@pytest.mark.slow  # kernels for the page are compiled
+def test_it_has_a_page(tmp_path: Path) -> None:
+    sv.page(classifier().fit(FLOWERS.data, FLOWERS.target), tmp_path / "flowers.html")
+    assert (tmp_path / "flowers.html").stat().st_size > 100_000
+
+
+def test_it_is_shown_by_its_session() -> None:
     both = [each.fit(FLOWERS.data, FLOWERS.target) for each in (classifier(), regressor())]
     assert Show.of(both[0]).session is both[0].session_
     several = Several.of({"kinds": both[0], "numbers": both[1]})
     assert several is not None
     assert [show.session for show in several.shows] == [each.session_ for each in both]
-    sv.page(both[0], tmp_path / "flowers.html")
-    assert (tmp_path / "flowers.html").stat().st_size > 100_000
     with refused(NotFittedError, "Classifier"):
         Show.of(classifier())
     with refused(NotFittedError, "Regressor"):
