@@ -17,6 +17,11 @@ export default [
   },
   {
     files: ["scalarviz/pages/web/story/*.js"], // made of Python by ../translator.py
-    rules: { "no-shadow": "off", "no-unused-vars": "off", "prefer-const": "off" },
+    rules: {
+      "no-duplicate-imports": "off",
+      "no-shadow": "off",
+      "no-unused-vars": "off",
+      "prefer-const": "off",
+    },
   },
 ];
