@@ -21,24 +21,23 @@ from pathlib import Path
 from scalarviz.base.package_files import PACKAGE
 from scalarviz.pages.translated_expressions import (
     ATOM,
-    DICTS,
     ERRORS,
-    ITERABLES,
-    NUMBERS,
+    YIELD,
     Class,
     Expressions,
     Meaning,
     Refused,
     Scope,
     Signature,
-    item_of,
+    check,
     js_name,
     signature_of,
     text_of,
     type_text,
 )
 
-# The modules of a page that are made, and the files of Python that they are made of.
+# The modules of a page that are made, and the files of Python that they are made of, each behind
+# those that it imports.
 SOURCES = {
     "story/decimals.js": "base/texts/decimals.py",
     "story/formats.js": "story/formats.py",
@@ -54,73 +53,74 @@ SOURCES = {
     "story/weight_card.js": "story/weight_card.py",
     "story/guide.js": "story/guide.py",
 }
-# Names that a module written for pages has, by the module of Python.
-BY_HAND = {"scalarviz.base.texts": ("texts.js", ("text", "plural", "row_text"))}
-FIELDS = Signature(("key",), 1, fields=True, result="str")
-COUNTED = Signature(("key", "count"), 2, fields=True, result="str")
-SIGNATURES = {
-    "text": FIELDS,
-    "plural": COUNTED,
-    "row_text": Signature(("key", "words"), 2, result="str"),
+# What modules have that are written for pages by hand.
+TEXT = Signature(("key",), 1, fields=True, result="str")
+BY_HAND = {
+    "scalarviz.base.texts.text": ("texts.js", TEXT),
+    "scalarviz.base.texts.plural": ("texts.js", Signature(("key", "count"), 2, False, True, "str")),
+    "scalarviz.base.texts.row_text": ("texts.js", Signature(("key", "words"), 2, result="str")),
 }
 LIBRARIES = ("math", "re", "dataclasses", "functools", "contextvars")
-ONLY_TYPES = ("__future__", "typing", "collections.abc")
-EMPTY = {"list": "[]", "dict": "new py.Dict()", "set": "py.set()"}
+TYPES = ("__future__", "typing", "collections.abc")
+DATACLASSES = ("dataclass", "dataclass(frozen=True)", "dataclass(frozen=True, slots=True)")
+FACTORIES = {"list": "[]", "dict": "new py.Dict()", "set": "py.set()"}
+INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class TranslationError(ValueError):
     """Why a module of Python has no JavaScript: file, line and reason."""
 
 
-# ---- names of a function -------------------------------------------------------------------------
+# ---- names in statements -------------------------------------------------------------------------
 
 
 def names_bound(node: ast.AST) -> Iterator[str]:
     """Yield the names that a statement binds, each time, without those of functions in it."""
-    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        yield node.name
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id
-    if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-        yield from (each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr))
-    elif not isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-        for child in ast.iter_child_nodes(node):
-            yield from names_bound(child)
+    match node:
+        case ast.FunctionDef():
+            yield node.name
+        case ast.Name(ctx=ast.Store()):
+            yield node.id
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            yield from (x.target.id for x in ast.walk(node) if isinstance(x, ast.NamedExpr))
+        case ast.Lambda():
+            pass
+        case _:
+            yield from (name for each in ast.iter_child_nodes(node) for name in names_bound(each))
 
 
 @cache
-def names_free(node: ast.AST) -> frozenset[str]:
+def names_in(node: ast.AST) -> frozenset[str]:
     """Return the names that a node uses or binds, without those of functions in it."""
-    found: set[str] = {node.id} if isinstance(node, ast.Name) else set()
-    inner: set[str] = set()
-    for child in ast.iter_child_nodes(node):
-        found |= names_free(child)
-    if isinstance(node, (ast.FunctionDef, ast.Lambda)):
-        inner = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-        body = node.body if isinstance(node.body, list) else [node.body]
-        inner |= {name for each in body for name in names_bound(each)}
-    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-        inner = {name for each in node.generators for name in names_bound(each.target)}
-        return frozenset(found - inner | names_free(node.generators[0].iter))
-    own = {node.name} if isinstance(node, ast.FunctionDef) else set()
-    return frozenset(found - inner | own)
+    found = {name for each in ast.iter_child_nodes(node) for name in names_in(each)}
+    match node:
+        case ast.Name():
+            found = {node.id}
+        case ast.FunctionDef() | ast.Lambda():
+            body = node.body if isinstance(node, ast.FunctionDef) else [node.body]
+            found -= {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+            found -= {name for each in body for name in names_bound(each)}
+            found |= {*names_bound(node)}
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            found -= {name for each in node.generators for name in names_bound(each.target)}
+            found |= names_in(node.generators[0].iter)
+    return frozenset(found)
 
 
 def blocks_of(node: ast.stmt) -> list[list[ast.stmt]]:
     """Return the blocks in a statement."""
-    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+    if isinstance(node, ast.FunctionDef):
         return []
     blocks = [getattr(node, name, []) for name in ("body", "orelse", "finalbody")]
     return [*filter(None, blocks), *(each.body for each in getattr(node, "handlers", []))]
 
 
 def is_in_head(node: ast.stmt, name: str) -> bool:
-    """Whether a statement has a name outside its blocks, the target of a loop left out."""
-    inner = {id(each) for block in blocks_of(node) for each in block}
-    inner |= {id(each) for each in getattr(node, "handlers", [])}
-    inner |= {id(node.target)} if isinstance(node, ast.For) else set()
-    heads = (each for each in ast.iter_child_nodes(node) if id(each) not in inner)
-    return any(name in names_free(each) for each in heads)
+    """Whether a statement has a name outside its blocks and the target of its loop."""
+    inner = [each for block in blocks_of(node) for each in block]
+    inner += [*getattr(node, "handlers", []), getattr(node, "target", node)]
+    heads = [each for each in ast.iter_child_nodes(node) if each not in inner]
+    return any(name in names_in(each) for each in heads)
 
 
 def is_set_by(node: ast.stmt, name: str) -> bool:
@@ -129,14 +129,12 @@ def is_set_by(node: ast.stmt, name: str) -> bool:
         return node.name == name
     if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
         return False
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    is_bound = any(name in names_bound(each) for each in targets)
-    return is_bound and name not in names_free(node.value)
+    return name in names_bound(node) and name not in names_in(node.value)
 
 
 def is_inside(node: ast.stmt, name: str) -> bool:
     """Whether a statement with blocks has a name for itself: it sets it before it is used."""
-    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.FunctionDef)) or is_in_head(node, name):
+    if not blocks_of(node) or is_in_head(node, name):
         return False
     if isinstance(node, ast.For) and name in names_bound(node.target):
         return True
@@ -145,102 +143,11 @@ def is_inside(node: ast.stmt, name: str) -> bool:
 
 def is_set_first(block: Sequence[ast.stmt], name: str) -> bool:
     """Whether a block sets a name before it uses it, or does not have it."""
-    found = [each for each in block if name in names_free(each)]
+    found = [each for each in block if name in names_in(each)]
     return not found or is_set_by(found[0], name) or all(is_inside(each, name) for each in found)
 
 
 # ---- modules -------------------------------------------------------------------------------------
-
-
-class Module:
-    """A module of Python: its statements, and what the names at its top stand for.
-
-    name      of the module of JavaScript
-    path      of the file of Python, in scalarviz/
-    top       the names that it defines and imports
-    imported  the modules of JavaScript where imported names come from, and their names there
-    left_out  classes of which no module makes anything
-    """
-
-    def __init__(self, name: str, path: str, source: str) -> None:
-        self.name, self.path = name, path
-        self.tree = ast.parse(source)
-        self.top: Scope = {}
-        self.imported: dict[str, tuple[str, str]] = {}
-        self.classes: dict[str, Class] = {}
-        self.left_out: set[str] = set()
-        for node in self.tree.body:
-            self.define(node)
-
-    def define(self, node: ast.stmt) -> None:
-        """Take in what a statement at the top defines."""
-        if isinstance(node, ast.FunctionDef):
-            self.top[node.name] = Meaning("function", thing=signature_of(node))
-        elif isinstance(node, ast.ClassDef):
-            self.classes[node.name] = class_of(node)
-            self.top[node.name] = Meaning("class", thing=self.classes[node.name])
-
-    def take_imports(self, modules: Mapping[str, Module]) -> None:
-        """Take in what the module imports, of `modules` a table by name in Python."""
-        for node in self.tree.body:
-            if isinstance(node, ast.Import):
-                for each in node.names:
-                    self.top[each.asname or each.name] = Meaning("library", name=each.name)
-            elif isinstance(node, ast.ImportFrom):
-                for each in node.names:
-                    name = each.asname or each.name
-                    self.top[name] = self.meaning(node.module or "", each.name, name, modules)
-
-    def meaning(
-        self, module: str, name: str, known_as: str, modules: Mapping[str, Module]
-    ) -> Meaning:
-        """Return what an imported name stands for."""
-        whole = f"{module}.{name}"
-        if module in LIBRARIES:
-            return Meaning("library", name=whole)
-        if module in ONLY_TYPES:
-            return Meaning("type", name=whole)
-        if whole in modules:
-            self.imported[known_as] = modules[whole].name, "*"
-            return Meaning("module", thing=modules[whole].top)
-        if module in modules and name in modules[module].top:
-            self.imported[known_as] = modules[module].name, name
-            return modules[module].top[name]
-        if module in BY_HAND and name in BY_HAND[module][1]:
-            self.imported[known_as] = BY_HAND[module][0], name
-            return Meaning("function", thing=SIGNATURES[name])
-        return Meaning("import", name=module)
-
-
-def class_of(node: ast.ClassDef) -> Class:
-    """Return what a class has: fields, properties and methods."""
-    types: dict[str, str] = {}
-    methods: dict[str, Signature] = {}
-    for each in node.body:
-        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
-            types[each.target.id] = type_text(each.annotation)
-        elif isinstance(each, ast.FunctionDef):
-            kinds = set(map(ast.unparse, each.decorator_list))
-            if kinds & {"property", "cached_property"}:
-                types[each.name] = type_text(each.returns)
-            else:
-                methods[each.name] = signature_of(each, is_method="staticmethod" not in kinds)
-    made = methods.pop("__init__", Signature(tuple(types_of_fields(node)), len(types)))
-    signature = Signature(made.names, made.positional, made.rest, made.fields, node.name)
-    return Class(node.name, signature, types, methods)
-
-
-def types_of_fields(node: ast.ClassDef) -> dict[str, str]:
-    fields = (each for each in node.body if isinstance(each, ast.AnnAssign))
-    return {ast.unparse(each.target): type_text(each.annotation) for each in fields}
-
-
-def names_used(node: ast.AST) -> Iterator[str]:
-    """Yield names by which a class may be made: what is called, its arguments, what has fields."""
-    if isinstance(node, ast.Call):
-        yield from (each.id for each in (node.func, *node.args) if isinstance(each, ast.Name))
-    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        yield node.value.id
 
 
 def python_name(path: str) -> str:
@@ -250,110 +157,174 @@ def python_name(path: str) -> str:
 @cache
 def translated() -> Mapping[str, str]:
     """Return the text of each module of SOURCES."""
-    return translate(
-        {
-            name: (path, (PACKAGE / path).read_text(encoding="utf-8"))
-            for name, path in SOURCES.items()
-        }
-    )
+    return translate({name: (path, source_of(path)) for name, path in SOURCES.items()})
+
+
+def source_of(path: str) -> str:
+    return (PACKAGE / path).read_text(encoding="utf-8")
 
 
 def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
-    """Return modules of JavaScript, a table by name.
+    """Return the text of modules of JavaScript, by name.
 
-    sources  the path in scalarviz/ and the text of a file of Python for each, in such an order that
-             a file stands behind those that it imports
+    sources  the path in scalarviz/ and the text of the Python for each, in the order of SOURCES
 
-    Raises TranslationError, with file, line and reason, for what is not known.
+    Raises TranslationError for what is not known.
     """
-    modules = {
-        python_name(path): Module(name, path, text) for name, (path, text) in sources.items()
-    }
-    classes = {name: one for each in modules.values() for name, one in each.classes.items()}
-    trees = [each.tree for each in modules.values()]
-    used = {name for tree in trees for each in ast.walk(tree) for name in names_used(each)}
-    for each in modules.values():
-        each.left_out = each.classes.keys() - used
-    translations = [Translation(each, classes, modules) for each in modules.values()]
-    made = {each.module.name: each.text() for each in translations}
-    names_free.cache_clear()
+    trees = {name: ast.parse(text) for name, (_, text) in sources.items()}
+    nodes = [node for tree in trees.values() for node in tree.body]
+    used = {name for tree in trees.values() for each in ast.walk(tree) for name in names_used(each)}
+    classes = {node.name: class_of(node) for node in nodes if isinstance(node, ast.ClassDef)}
+    known: dict[str, tuple[str, Scope]] = {}
+    made = {}
+    for name, (path, _) in sources.items():
+        kept = (
+            each
+            for each in trees[name].body
+            if not isinstance(each, ast.ClassDef) or each.name in used
+        )
+        module = Translation(name, path, [*kept], classes, known)
+        made[name] = module.text()
+        known[python_name(path)] = name, module.top
+    names_in.cache_clear()
     return made
 
 
-# ---- statements ----------------------------------------------------------------------------------
+def class_of(node: ast.ClassDef) -> Class:
+    types: dict[str, str] = {}
+    methods: dict[str, Signature] = {}
+    for each in node.body:
+        match each:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                types[name] = type_text(each.annotation)
+            case ast.FunctionDef(name=name, decorator_list=[ast.Name(id="staticmethod")]):
+                methods[name] = signature_of(each)
+            case ast.FunctionDef(name=name, decorator_list=[_, *_]):
+                types[name] = type_text(each.returns)
+            case ast.FunctionDef(name=name):
+                methods[name] = signature_of(each, skips=True)
+    return Class(types, methods)
+
+
+def constructor_of(node: ast.ClassDef, known: Class) -> Signature:
+    """Return what a class is called with: what `__init__` takes, or its fields."""
+    names = [ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)]
+    made = known.methods.get("__init__", Signature((*names,), len(names)))
+    return Signature(made.names, made.positional, made.rest, made.fields, node.name)
 
 
 class Translation:
-    """A module that is being translated.
+    """A module that is translated.
 
-    counts  how often names are bound in the function that is written
+    name, path  of the module of JavaScript, and of the file of Python
+    known       the modules before it, a table by name in Python: what they define
+    top         what the names at its top stand for
+    counts      how often names are bound in the function that is written
     """
 
     def __init__(
-        self, module: Module, classes: Mapping[str, Class], modules: Mapping[str, Module]
+        self,
+        name: str,
+        path: str,
+        body: Sequence[ast.stmt],
+        classes: Mapping[str, Class],
+        known: Mapping[str, tuple[str, Scope]],
     ) -> None:
-        module.take_imports(modules)
-        self.module = module
-        self.x = Expressions(module.top, classes)
+        self.name, self.path, self.body, self.known = name, path, body, known
+        self.classes, self.top = classes, Scope()
+        self.x = Expressions(self.top, classes)
         self.counts: Counter[str] = Counter()
-        for node in module.tree.body:
-            self.take_constant(node)
-
-    def take_constant(self, node: ast.stmt) -> None:
-        """Take in the names and types of constants at the top."""
-        if isinstance(node, ast.AnnAssign):
-            self.x.bind(node.target, type_text(node.annotation))
-        elif isinstance(node, ast.Assign) and not is_for_types(node, self.module.top):
-            self.x.bind(node.targets[0], self.x.type_of(node.value))
+        self.imports: dict[str, str] = {}  # a line for each name
 
     def text(self) -> str:
         """Return the module; raise TranslationError for what is not known."""
         try:
-            lines = [line for node in self.module.tree.body for line in self.at_top(node)]
+            for node in self.body:
+                self.define(node)
+            lines = [line for node in self.body for line in self.at_top(node)]
         except Refused as refused:
-            raise TranslationError(
-                f"{self.module.path}, line {refused.line}: {refused}"
-            ) from refused
-        head = f"// Made of scalarviz/{self.module.path} by scalarviz/pages/translator.py."
-        checked = "// @ts-nocheck: mypy has checked its types"
-        return "\n".join([head, checked, "", *self.import_lines("\n".join(lines)), "", *lines, ""])
+            why = f"{self.path}, line {refused.line}: {refused}"
+            raise TranslationError(why) from refused
+        above = "../" * self.name.count("/")
+        imports = [line for name, line in self.imports.items() if name in self.x.used]
+        head = [
+            f"// Made of scalarviz/{self.path} by scalarviz/pages/translator.py.",
+            "// @ts-nocheck: mypy has checked the types of the Python.",
+            "",
+            f'import * as py from "{above}python.js";',
+        ]
+        return "\n".join([*head, *imports, "", *lines, ""])
 
-    def import_lines(self, body: str) -> list[str]:
-        """Return the imports of what is used."""
-        above = "../" * self.module.name.count("/")
-        lines = [f'import * as py from "{above}python.js";'] if "py." in body else []
-        for known_as in sorted(self.x.used & self.module.imported.keys()):
-            home, name = self.module.imported[known_as]
-            path = posixpath.relpath(home, posixpath.dirname(self.module.name))
-            path = path if path.startswith(".") else f"./{path}"
-            new = js_name(known_as) if name in (known_as, "*") else f"{name} as {js_name(known_as)}"
-            lines.append(
-                f'import {f"* as {new}" if name == "*" else f"{{ {new} }}"} from "{path}";'
-            )
-        return lines
+    def define(self, node: ast.stmt) -> None:
+        """Take in what a statement at the top defines or imports."""
+        match node:
+            case ast.FunctionDef():
+                self.top[node.name] = Meaning("function", signature=signature_of(node))
+            case ast.ClassDef():
+                made = constructor_of(node, self.classes[node.name])
+                self.top[node.name] = Meaning("class", signature=made)
+            case ast.AnnAssign():
+                self.x.bind(node.target, type_text(node.annotation))
+            case ast.Assign(targets=[ast.Name(id=name)]) if is_type(node):
+                self.top[name] = Meaning("type")
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                for target, value in zip(names, values, strict=True):
+                    self.x.bind(target, self.x.type_of(value))
+            case ast.Assign(targets=[target]):
+                self.x.bind(target, self.x.type_of(node.value))
+            case ast.Import():
+                self.top |= {each.name: Meaning("library", name=each.name) for each in node.names}
+            case ast.ImportFrom(module=str(home)):
+                for each in node.names:
+                    self.top[each.asname or each.name] = self.imported(home, each)
+
+    def imported(self, home: str, alias: ast.alias) -> Meaning:
+        """Return what an imported name stands for, and keep the line that imports it."""
+        name, whole = alias.asname or alias.name, f"{home}.{alias.name}"
+        if home in LIBRARIES:
+            return Meaning("library", name=whole)
+        if home in TYPES:
+            return Meaning("type")
+        module, top = self.known.get(home, ("", Scope()))
+        if whole in BY_HAND:
+            module, signature = BY_HAND[whole]
+            top = {alias.name: Meaning("function", signature=signature)}
+        path = posixpath.relpath(module or ".", posixpath.dirname(self.name))
+        words = js_name(alias.name) + (f" as {js_name(name)}" if alias.asname else "")
+        place = path if path.startswith(".") else f"./{path}"
+        self.imports[name] = f'import {{ {words} }} from "{place}";'
+        return top.get(alias.name, Meaning("elsewhere", name=home))
 
     def at_top(self, node: ast.stmt) -> list[str]:
         """Return a statement at the top of the module, with what it exports."""
-        if isinstance(node, (ast.Import, ast.ImportFrom)) or is_for_types(node, self.module.top):
-            return []
-        if isinstance(node, ast.FunctionDef):
-            return ["", *comment(node), *self.function(node, "export function")]
-        if isinstance(node, ast.ClassDef):
-            is_left_out = node.name in self.module.left_out
-            return [] if is_left_out else ["", *comment(node), *self.class_lines(node)]
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            return []
-        if not isinstance(node, (ast.Assign, ast.AnnAssign)):
-            raise Refused(node, "only imports, constants, functions and classes stand at the top")
-        names = set(names_bound(node))
-        self.counts.update(names)
-        return [f"export {line}" for line in self.statement(node, set(), names)]
+        match node:
+            case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
+                return []
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                return []
+            case ast.FunctionDef():
+                check(not node.decorator_list, node, "a decorator of a function is not known")
+                return [
+                    "",
+                    *comment(node),
+                    *self.function(node, "export function", js_name(node.name)),
+                ]
+            case ast.ClassDef():
+                return ["", *comment(node), *self.class_lines(node)]
+            case ast.Assign() | ast.AnnAssign():
+                names = {*names_bound(node)}
+                self.counts.update(names)
+                lines = [] if is_type(node) else self.statement(node, set(), names)
+                return [f"export {line}" for line in lines]
+        raise Refused(node, "only imports, constants, functions and classes stand at the top")
+
+    # ---- blocks ----
 
     def block(self, body: Sequence[ast.stmt], names: set[str]) -> list[str]:
         """Return statements, and the declarations of names that no block above has declared."""
         firsts: dict[str, ast.stmt] = {}
         for name in names:
-            found = [each for each in body if name in names_free(each)]
+            found = [each for each in body if name in names_in(each)]
             if found and not all(is_inside(each, name) for each in found):
                 firsts[name] = found[0]
         lines = []
@@ -368,317 +339,233 @@ class Translation:
         names  those that its blocks are to declare
         fresh  those that are to be declared here
         """
-        make = getattr(self, f"write_{type(node).__name__}", None)
-        if make is None:
-            raise Refused(node, f"a statement `{type(node).__name__}` is not known".lower())
+        late = sorted(name for name in fresh if not is_set_by(node, name))
         try:
-            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.FunctionDef)):
-                late = sorted(name for name in fresh if not is_set_by(node, name))
-                lines = make(node, fresh - {*late})
-            else:
-                late = sorted(fresh)
-                lines = make(node, names)
+            lines = self.lines_of(node, names, fresh - {*late})
         except Refused as refused:
             refused.line = refused.line or node.lineno
             raise
         return [*([f"let {', '.join(map(js_name, late))};"] if late else []), *lines]
 
-    # assignments
-
-    def write_Assign(self, node: ast.Assign, fresh: set[str]) -> list[str]:
-        first, *others = node.targets
-        lines = self.assigned(first, node.value, fresh)
-        for each in others:
-            if not isinstance(first, ast.Name):
-                raise Refused(node, "a = b = ... begins with a name here")
-            lines += self.assigned(each, ast.Name(first.id, ast.Load()), fresh)
-        return lines
-
-    def write_AnnAssign(self, node: ast.AnnAssign, fresh: set[str]) -> list[str]:
-        if isinstance(node.target, ast.Name):
-            self.x.bind(node.target, type_text(node.annotation))
-        if node.value is None:
-            return [f"let {js_name(name)};" for name in sorted(fresh)]
-        return self.assigned(node.target, node.value, fresh)
-
-    def assigned(self, target: ast.expr, value: ast.expr, fresh: set[str]) -> list[str]:
-        if isinstance(target, (ast.Tuple, ast.List)):
-            return self.unpacked(target, value, fresh)
-        made, kind = self.x.write(value), self.x.type_of(value)
-        if isinstance(target, ast.Name):
-            return [f"{self.declare({target.id}, fresh)}{self.x.bind(target, kind)} = {made};"]
-        return [self.set_to(target, made)]
-
-    def set_to(self, target: ast.expr, made: str) -> str:
-        """Return the assignment to a field or an item."""
-        if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
-            found, place = self.x.write(target.value), self.x.write(target.slice)
-            return f"py.put({found}, {place}, {made});"
-        if isinstance(target, ast.Attribute):
-            return f"{self.x.write(target.value, ATOM)}.{target.attr} = {made};"
-        raise Refused(target, f"an assignment to `{ast.unparse(target)}` is not known")
-
-    def declare(self, names: set[str], fresh: set[str]) -> str:
-        """Return how names are declared: "const ", "let ", or "" if they are known."""
-        if not names & fresh:
-            return ""
-        return "const " if all(self.counts[name] == 1 for name in names) else "let "
-
-    def unpacked(self, target: ast.Tuple | ast.List, value: ast.expr, fresh: set[str]) -> list[str]:
-        """Return the assignment to several names."""
-        names = set(names_bound(target))
-        stars = [isinstance(each, ast.Starred) for each in target.elts]
-        if isinstance(value, ast.Tuple) and names <= fresh and not any(stars):
-            pairs = zip(target.elts, value.elts, strict=True)
-            return [line for pair in pairs for line in self.assigned(*pair, fresh)]
-        if True in stars[:-1]:
-            return self.unpacked_around(target, value, fresh)
-        if any(isinstance(each, (ast.Attribute, ast.Subscript)) for each in ast.walk(target)):
-            raise Refused(target, "several fields or items are set at once: write two lines")
-        kind = self.x.type_of(value)
-        made = self.x.each(value)
-        late = [f"let {js_name(name)};" for name in sorted(names & fresh) if not names <= fresh]
-        way = self.declare(names, fresh) if names <= fresh else ""
-        return [*late, f"{way}{self.x.bind(target, kind)} = {made};"]
-
-    def unpacked_around(
-        self, target: ast.Tuple | ast.List, value: ast.expr, fresh: set[str]
-    ) -> list[str]:
-        """Return the assignment to names of which `*some` is not the last."""
-        if not isinstance(value, ast.Name):
-            raise Refused(value, "give this a name, since *names stands before others")
-        lines, count = [], len(target.elts)
-        for i, each in enumerate(target.elts):
-            is_star = isinstance(each, ast.Starred)
-            is_behind = any(isinstance(other, ast.Starred) for other in target.elts[:i])
-            place = i - count if is_behind else i
-            part = (
-                ast.Slice(*(ast.Constant(i), ast.Constant(i + 1 - count)))
-                if is_star
-                else ast.Constant(place)
-            )
-            name = each.value if isinstance(each, ast.Starred) else each
-            lines += self.assigned(name, ast.Subscript(value, part, ast.Load()), fresh)
-        return lines
-
-    def write_AugAssign(self, node: ast.AugAssign, names: set[str]) -> list[str]:
-        if any(isinstance(each, ast.Call) for each in ast.walk(node.target)):
-            raise Refused(node, "a call would be made twice: give it a name")
-        read = ast.parse(ast.unparse(node.target), mode="eval").body
-        made = self.x.operation(node, node.op, read, node.value)
-        for name in ("add", "or"):
-            made = (
-                made.replace(f"py.{name}(", f"py.{name}_to(", 1)
-                if made.startswith(f"py.{name}(")
-                else made
-            )
-        if isinstance(node.target, ast.Name):
-            return [f"{js_name(node.target.id)} = {made};"]
-        return [self.set_to(node.target, made)]
-
-    def write_Delete(self, node: ast.Delete, names: set[str]) -> list[str]:
-        lines = []
-        for each in node.targets:
-            if not isinstance(each, ast.Subscript) or isinstance(each.slice, ast.Slice):
-                raise Refused(node, "only items can be deleted")
-            lines.append(f"py.pop({self.x.write(each.value)}, {self.x.write(each.slice)});")
-        return lines
-
-    # control flow
+    def lines_of(self, node: ast.stmt, names: set[str], fresh: set[str]) -> list[str]:
+        match node:
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                return []
+            case ast.Expr():
+                return [f"{self.x.write(node.value, YIELD)};"]
+            case ast.Return(value=None):
+                return ["return null;"]
+            case ast.Return(value=ast.expr() as value):
+                return [f"return {self.x.write(value)};"]
+            case ast.Assign(targets=[target]):
+                return self.assigned(target, node.value, fresh)
+            case ast.AnnAssign():
+                self.x.bind(node.target, type_text(node.annotation))
+                return self.assigned(node.target, node.value, fresh) if node.value else []
+            case ast.AugAssign():
+                return self.augmented(node)
+            case ast.Delete(targets=[ast.Subscript() as each]):
+                return [f"py.pop({self.x.list_of([each.value, each.slice])});"]
+            case ast.If():
+                return self.branches(node, names)
+            case ast.For(orelse=[]):
+                return self.loop(node, names)
+            case ast.While(orelse=[]):
+                return self.braced(f"while ({self.x.test(node.test)})", node.body, names)
+            case ast.Break() | ast.Continue():
+                return [f"{type(node).__name__.lower()};"]
+            case ast.Try(orelse=[]):
+                return self.attempt(node, names)
+            case ast.Raise(exc=None):
+                return ["throw caught;"]
+            case ast.Raise(exc=ast.Name(id=name)) if name in ERRORS:
+                return [f"throw new py.{name}();"]
+            case ast.Raise(exc=ast.expr() as error):
+                return [f"throw {self.x.write(error)};"]
+            case ast.Assert():
+                why = self.x.write(node.msg) if node.msg else text_of(ast.unparse(node.test))
+                return [f"if (!{self.x.test(node.test, ATOM)}) throw new py.AssertionError({why});"]
+            case ast.FunctionDef(decorator_list=[]):
+                self.x.scopes[-1][node.name] = Meaning("function", signature=signature_of(node))
+                head = f"{self.declare({node.name}, fresh)}{js_name(node.name)} ="
+                return [*self.function(node, head)[:-1], "};"]
+        words = ast.unparse(node).partition("\n")[0]
+        has_else = " ... else" if getattr(node, "orelse", None) else ""
+        raise Refused(node, f"`{words}{has_else}` is not known")
 
     def braced(self, head: str, body: Sequence[ast.stmt], names: set[str]) -> list[str]:
         return [f"{head} {{", *indented(self.block(body, names)), "}"]
 
-    def write_If(self, node: ast.If, names: set[str]) -> list[str]:
+    def branches(self, node: ast.If, names: set[str]) -> list[str]:
         lines = self.braced(f"if ({self.x.test(node.test)})", node.body, names)
         if not node.orelse:
             return lines
-        if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
-            first, *rest = self.block(node.orelse, names)
-            if first.startswith("if "):
-                return [*lines[:-1], f"}} else {first}", *rest]
-        return [*lines[:-1], *self.braced("} else", node.orelse, names)]
+        others = self.braced("else", node.orelse, names)
+        if len(node.orelse) == 1 and others[1].startswith("  if "):
+            others = [f"else {others[1][2:]}", *(line[2:] for line in others[2:-1])]
+        return [*lines[:-1], f"}} {others[0]}", *others[1:]]
 
-    def write_For(self, node: ast.For, names: set[str]) -> list[str]:
-        if node.orelse:
-            raise Refused(node, "a `for ... else` is not known")
-        targets = set(names_bound(node.target))
-        found, kind = self.x.each(node.iter), item_of(self.x.type_of(node.iter))
-        if targets & names and not targets <= names:
-            raise Refused(node, f"of {', '.join(sorted(targets))} some are used after the loop")
-        inner = {name for each in node.body for name in names_bound(each)}
-        way = "" if not targets <= names else "let " if targets & inner else "const "
-        head = f"for ({way}{self.x.bind(node.target, kind)} of {found})"
+    def loop(self, node: ast.For, names: set[str]) -> list[str]:
+        targets = {*names_bound(node.target)}
+        used_later = targets - names
+        check(not used_later or used_later == targets, node, "some of its names are used after it")
+        is_set = targets & {name for each in node.body for name in names_bound(each)}
+        way = "" if used_later else "let " if is_set else "const "
+        found = self.x.each(node.iter)
+        head = f"for ({way}{self.x.bind_loop(node.target, node.iter)} of {found})"
         return self.braced(head, node.body, names - targets)
 
-    def write_While(self, node: ast.While, names: set[str]) -> list[str]:
-        if node.orelse:
-            raise Refused(node, "a `while ... else` is not known")
-        return self.braced(f"while ({self.x.test(node.test)})", node.body, names)
-
-    def write_Try(self, node: ast.Try, names: set[str]) -> list[str]:
-        if node.orelse:
-            raise Refused(node, "a `try ... else` is not known")
+    def attempt(self, node: ast.Try, names: set[str]) -> list[str]:
+        """Return try, catch and finally."""
         lines = self.braced("try", node.body, names)
-        if node.handlers:
-            found = [line for each in node.handlers for line in self.handler(each, names)]
-            chain = [
-                found[0].removeprefix("} else "),
-                *found[1:],
-                "} else {",
-                "  throw caught;",
-                "}",
-            ]
+        chain: list[str] = []
+        for each in node.handlers:
+            kinds = each.type.elts if isinstance(each.type, ast.Tuple) else [each.type]
+            check(each.type, each, "an `except` names its errors")
+            tests = [f"caught instanceof {self.x.write(kind)}" for kind in kinds if kind]
+            name = [f"const {js_name(each.name)} = caught;"] if each.name else []
+            self.x.scopes[-1] |= {each.name: Meaning()} if each.name else {}
+            body = indented([*name, *self.block(each.body, names)])
+            chain += [f"{'} else ' if chain else ''}if ({' || '.join(tests)}) {{", *body]
+        if chain:
+            chain += ["} else {", "  throw caught;", "}"]
             lines = [*lines[:-1], "} catch (caught) {", *indented(chain), "}"]
         if node.finalbody:
             lines = [*lines[:-1], *self.braced("} finally", node.finalbody, names)]
         return lines
 
-    def handler(self, node: ast.ExceptHandler, names: set[str]) -> list[str]:
-        """Return what is done with errors of some kinds, without its last bracket."""
-        if node.type is None:
-            raise Refused(node, "an `except` names its errors")
-        kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
-        tests = [f"caught instanceof {self.x.write(each)}" for each in kinds]
-        name = [f"const {js_name(node.name)} = caught;"] if node.name else []
-        if node.name:
-            self.x.scopes[-1][node.name] = Meaning("variable")
-        lines = [*name, *self.block(node.body, names)]
-        return [f"}} else if ({' || '.join(tests)}) {{", *indented(lines)]
+    # ---- assignments ----
 
-    def write_Return(self, node: ast.Return, names: set[str]) -> list[str]:
-        return ["return null;" if node.value is None else f"return {self.x.write(node.value)};"]
+    def declare(self, names: set[str], fresh: set[str]) -> str:
+        """Return how names are declared: "const ", "let ", or "" if they are known."""
+        is_const = all(self.counts[name] == 1 for name in names)
+        return "" if not names & fresh else "const " if is_const else "let "
 
-    def write_Raise(self, node: ast.Raise, names: set[str]) -> list[str]:
-        if node.exc is None:
-            return ["throw caught;"]
-        is_class = isinstance(node.exc, ast.Name) and node.exc.id in ERRORS
-        made = self.x.write(node.exc)
-        return [f"throw new {made}();" if is_class else f"throw {made};"]
+    def assigned(self, target: ast.expr, value: ast.expr, fresh: set[str]) -> list[str]:
+        names = {*names_bound(target)}
+        match target, value:
+            case ast.Name(), _:
+                made = self.x.write(value)
+                name = self.x.bind(target, self.x.type_of(value))
+                return [f"{self.declare(names, fresh)}{name} = {made};"]
+            case ((ast.Subscript() | ast.Attribute()), _):
+                return [self.set_to(target, self.x.write(value))]
+            case ast.Tuple(elts=parts), ast.Tuple(elts=values) if names <= fresh and not stars(
+                parts
+            ):
+                pairs = zip(parts, values, strict=True)
+                return [line for pair in pairs for line in self.assigned(*pair, fresh)]
+            case ast.Tuple(elts=parts), _ if all(
+                isinstance(x, (ast.Name, ast.Starred)) for x in parts
+            ):
+                return self.unpacked(target, value, names, fresh)
+        raise Refused(target, f"an assignment to `{ast.unparse(target)}` is not known")
 
-    def write_Assert(self, node: ast.Assert, names: set[str]) -> list[str]:
-        why = self.x.write(node.msg) if node.msg else text_of(ast.unparse(node.test))
-        return [f"if (!{self.x.test(node.test, ATOM)}) throw new py.AssertionError({why});"]
+    def unpacked(
+        self, target: ast.Tuple, value: ast.expr, names: set[str], fresh: set[str]
+    ) -> list[str]:
+        """Return the assignment to several names, of which one may be *names."""
+        found = self.x.each(value)
+        parts = [each.value if isinstance(each, ast.Starred) else each for each in target.elts]
+        if places := stars(target.elts):
+            found = f"py.unpack({found}, {places[0]}, {len(parts) - places[0] - 1})"
+        late = [f"let {js_name(name)};" for name in sorted(names & fresh) if not names <= fresh]
+        way = self.declare(names, fresh) if names <= fresh else ""
+        return [*late, f"{way}{self.x.bind(ast.Tuple(parts), self.x.type_of(value))} = {found};"]
 
-    def write_Expr(self, node: ast.Expr, names: set[str]) -> list[str]:
-        return [] if isinstance(node.value, ast.Constant) else [f"{self.x.write(node.value)};"]
+    def set_to(self, target: ast.expr, made: str) -> str:
+        """Return the assignment to a field or an item."""
+        match target:
+            case ast.Attribute():
+                return f"{self.x.write(target.value, ATOM)}.{target.attr} = {made};"
+            case ast.Subscript(slice=ast.Slice()):
+                raise Refused(target, "an assignment to a slice is not known")
+            case ast.Subscript():
+                return f"py.put({self.x.list_of([target.value, target.slice])}, {made});"
+        return f"{self.x.write(target)} = {made};"
 
-    def write_Pass(self, node: ast.Pass, names: set[str]) -> list[str]:
-        return []
+    def augmented(self, node: ast.AugAssign) -> list[str]:
+        is_call = any(isinstance(each, ast.Call) for each in ast.walk(node.target))
+        check(not is_call, node, "a call would be made twice: give it a name")
+        read = ast.parse(ast.unparse(node.target), mode="eval").body
+        made = self.x.operation(node, node.op, read, node.value)
+        for name in ("py.add(", "py.or("):
+            if made.startswith(name):  # a list or a dictionary stays the same one
+                made = f"{name[:-1]}_to({made.removeprefix(name)}"
+        return [self.set_to(read, made)]
 
-    def write_Break(self, node: ast.Break, names: set[str]) -> list[str]:
-        return ["break;"]
+    # ---- functions and classes ----
 
-    def write_Continue(self, node: ast.Continue, names: set[str]) -> list[str]:
-        return ["continue;"]
-
-    # functions and classes
-
-    def write_FunctionDef(self, node: ast.FunctionDef, fresh: set[str]) -> list[str]:
-        """Return a function in a function: an arrow, in which `this` is that of the method."""
-        self.x.scopes[-1][node.name] = Meaning("function", thing=signature_of(node))
-        way = self.declare({node.name}, fresh)
-        lines = self.function(node, f"{way}{js_name(node.name)} =")
-        return [*lines[:-1], "};"]
-
-    def function(self, node: ast.FunctionDef, head: str, *, is_method: bool = False) -> list[str]:
-        """Return a function; an arrow if its head ends with "=", else with its name behind it."""
-        if node.decorator_list and not is_method:
-            raise Refused(node, "a decorator of a function is not known")
-        self.x.scopes.append({})
-        if is_method:
-            self.x.scopes[-1]["self"] = Meaning("variable", type="self")
-        parameters = f"({self.x.parameters(node.args, is_method=is_method)})"
-        before, self.counts = (
-            self.counts,
-            Counter(n for each in node.body for n in names_bound(each)),
-        )
+    def function(
+        self, node: ast.FunctionDef, head: str, name: str = "", *, skips: bool = False
+    ) -> list[str]:
+        """Return a function; an arrow if its head ends with "="."""
+        self.x.scopes.append({"self": Meaning()} if skips else {})
+        parameters = f"({self.x.parameters(node.args, skips=skips)})"
+        before, self.counts = self.counts, Counter(n for x in node.body for n in names_bound(x))
         lines = self.block(node.body, {*self.counts} - self.x.scopes[-1].keys())
         self.counts = before
         self.x.scopes.pop()
         is_arrow = head.endswith("=")
-        if is_generator(node):
-            if is_arrow:
-                raise Refused(node, "a generator in a function: put it at the top")
-            head = f"*{head}" if is_method else f"{head}*"
-        name = "" if is_arrow or is_method else f" {js_name(node.name)}"
-        return [
-            f"{head}{name}{' ' * is_arrow}{parameters}{' =>' * is_arrow} {{",
-            *indented(lines),
-            "}",
-        ]
+        if any(line.lstrip().startswith("yield") for line in lines):
+            check(not is_arrow, node, "a generator in a function: put it at the top")
+            head = f"{head}*"
+        start = f"{head} {name}{parameters}".lstrip() + (" =>" if is_arrow else "")
+        return [f"{start} {{", *indented(lines), "}"]
 
     def class_lines(self, node: ast.ClassDef) -> list[str]:
-        """Return a class: its fields are the arguments of its constructor."""
-        made = [*map(ast.unparse, node.decorator_list)]
-        unknown = [each for each in made if each not in KINDS_OF_CLASS]
-        if unknown or node.bases or node.keywords:
-            raise Refused(node, f"a class with {', '.join(unknown) or 'a base'} is not known")
-        is_data = any(each.startswith("dataclass") for each in made)
-        lines = ["static is_data = true;"] if is_data else []
+        """Return a class; the arguments of its constructor are its fields."""
+        kinds = [ast.unparse(each) for each in node.decorator_list if ast.unparse(each) != "final"]
+        check(not node.bases and kinds[1:] == [], node, "a class with a base is not known")
+        check(not kinds or kinds[0] in DATACLASSES, node, f"@{kinds} is not known")
         fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
-        if is_data:
-            lines += ["", *self.constructor(fields)]
+        lines = ["static is_data = true;", "", *self.constructor(fields)] if kinds else []
+        self.x.owner = node.name
         for each in node.body:
+            if is_left_out(each) or isinstance(each, ast.AnnAssign):
+                continue
             if isinstance(each, ast.FunctionDef):
-                lines += ["", *comment(each), *self.method(each, node.name)]
-            elif not (is_docstring(each) or (each in fields and is_data) or is_slots(each)):
+                lines += ["", *comment(each), *self.method(each)]
+            else:
                 raise Refused(each, f"`{ast.unparse(each)}` in a class is not known")
         return [f"export class {js_name(node.name)} {{", *indented(lines), "}"]
 
     def constructor(self, fields: Sequence[ast.AnnAssign]) -> list[str]:
-        parts, lines = [], []
-        for each in fields:
-            name = ast.unparse(each.target)
-            default = "" if each.value is None else f" = {self.default(each.value)}"
-            parts.append(f"{js_name(name)}{default}")
-            lines.append(f"this.{name} = {js_name(name)};")
+        names = [ast.unparse(each.target) for each in fields]
+        defaults = [f" = {self.default(each.value)}" if each.value else "" for each in fields]
+        parts = [js_name(name) + default for name, default in zip(names, defaults, strict=True)]
+        lines = [f"this.{name} = {js_name(name)};" for name in names]
         return [f"constructor({', '.join(parts)}) {{", *indented(lines), "}"]
 
     def default(self, node: ast.expr) -> str:
         """Return the default of a field."""
-        if not (
-            isinstance(node, ast.Call) and self.x.library_name(node.func) == "dataclasses.field"
-        ):
+        if not isinstance(node, ast.Call) or self.x.library_name(node.func) != "dataclasses.field":
             return self.x.write(node)
-        known = {each.arg: each.value for each in node.keywords}
-        if known.keys() == {"default"}:
-            return self.x.write(known["default"])
-        name = ast.unparse(known.get("default_factory", node))
-        if known.keys() != {"default_factory"} or name not in EMPTY:
-            raise Refused(node, f"`{ast.unparse(node)}` is not known")
-        return EMPTY[name]
+        match node.keywords:
+            case [ast.keyword(arg="default_factory", value=ast.Name(id=name))] if name in FACTORIES:
+                return FACTORIES[name]
+        raise Refused(node, f"`{ast.unparse(node)}` is not known")
 
-    def method(self, node: ast.FunctionDef, owner: str) -> list[str]:
-        kinds = [*map(ast.unparse, node.decorator_list)]
-        if node.name == "__str__":  # what a prompt of Python shows
-            return []
-        if (node.name.startswith("__") and node.name != "__init__") or len(kinds) > 1:
-            raise Refused(node, f"the method {node.name} is not known")
-        self.x.owner = owner
-        name = "constructor" if node.name == "__init__" else node.name
-        if kinds == ["staticmethod"]:
-            undecorated = ast.FunctionDef(node.name, node.args, node.body, [], node.returns)
-            return self.function(undecorated, f"static {name}", is_method=False)
-        head = "get " + name if kinds in (["property"], ["cached_property"]) else name
-        lines = self.function(node, head, is_method=True)
-        if kinds == ["cached_property"]:
-            made = ["const make = () => {", *lines[1:-1], "};"]
-            lines = [
-                lines[0],
-                *indented([*made, f'return py.cached(this, "{name}", make());']),
-                "}",
-            ]
-        return lines
+    def method(self, node: ast.FunctionDef) -> list[str]:
+        match node.name, [*map(ast.unparse, node.decorator_list)]:
+            case "__init__", []:
+                return self.function(node, "constructor", skips=True)
+            case name, ["staticmethod"] if not name.startswith("__"):
+                return self.function(node, "static", name)
+            case name, ["property"]:
+                return self.function(node, "get", name, skips=True)
+            case name, ["cached_property"]:
+                head, *lines = self.function(node, "get", name, skips=True)
+                start = f'return py.cached(this, "{name}", () => {{'
+                return [head, f"  {start}", *indented(lines[:-1]), "  });", "}"]
+            case name, [] if not name.startswith("__"):
+                return self.function(node, "", name, skips=True)
+        raise Refused(node, f"the method {node.name} is not known")
 
 
-KINDS_OF_CLASS = (
-    "dataclass",
-    "dataclass(frozen=True)",
-    "dataclass(frozen=True, slots=True)",
-    "dataclass(slots=True)",
-    "final",
-)
+def stars(nodes: Sequence[ast.expr]) -> list[int]:
+    """Return the places of *names."""
+    return [i for i, each in enumerate(nodes) if isinstance(each, ast.Starred)]
 
 
 def indented(lines: Sequence[str]) -> list[str]:
@@ -693,49 +580,28 @@ def comment(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
     return ["/**", *(f" * {each}".rstrip() for each in words), " */"]
 
 
-def is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+def is_left_out(node: ast.stmt) -> bool:
+    """Whether a statement in a class is a docstring, or what a prompt of Python shows."""
+    match node:
+        case ast.Expr(value=ast.Constant()) | ast.FunctionDef(name="__str__"):
+            return True
+        case ast.Assign(targets=[ast.Name(id="__repr__")]):
+            return True
+    return False
 
 
-def is_slots(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in (
-        "__slots__",
-        "__repr__",
-    )
+def names_used(node: ast.AST) -> Iterator[str]:
+    """Yield names by which a class may be made: what is called, its arguments, what has fields."""
+    if isinstance(node, ast.Call):
+        yield from (each.id for each in (node.func, *node.args) if isinstance(each, ast.Name))
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        yield node.value.id
 
 
-def is_generator(node: ast.FunctionDef) -> bool:
-    inner = [each for each in ast.walk(node) if isinstance(each, (ast.FunctionDef, ast.Lambda))]
-    yields = [each for each in ast.walk(node) if isinstance(each, (ast.Yield, ast.YieldFrom))]
-    theirs = {id(each) for one in inner if one is not node for each in ast.walk(one)}
-    return any(id(each) not in theirs for each in yields)
-
-
-def is_for_types(node: ast.stmt, top: Scope) -> bool:
-    """Whether a statement matters to type checkers alone."""
-    if isinstance(node, ast.If):
-        return ast.unparse(node.test) == "TYPE_CHECKING"
-    if not isinstance(node, ast.Assign) or len(node.targets) > 1:
-        return False
-    if isinstance(node.value, ast.Call):
-        return ast.unparse(node.value.func) == "TypeVar"
-    is_union = isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.BitOr)
-    return (is_union or isinstance(node.value, ast.Subscript)) and is_type(node.value, top)
-
-
-def is_type(node: ast.expr, top: Scope) -> bool:
-    """Whether an expression is a type, such as `tuple[Piece, ...] | None`."""
-    if isinstance(node, ast.Constant):
-        return True
-    if isinstance(node, ast.Name):
-        kind = top[node.id].kind if node.id in top else "builtin"
-        return kind in ("type", "class", "import") or node.id in NAMES_OF_TYPES
-    return all(
-        is_type(each, top) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)
-    )
-
-
-NAMES_OF_TYPES = {*NUMBERS, *ITERABLES, *DICTS, "str", "object", "Callable"}
+def is_type(node: ast.Assign | ast.AnnAssign) -> bool:
+    """Whether a statement names a type: it alone is written as `CaptionLine = ...`."""
+    name = next(names_bound(node), "")
+    return isinstance(node, ast.Assign) and name[:1].isupper() and not name.isupper()
 
 
 def main(folder: str) -> None:

@@ -388,7 +388,7 @@ def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> 
     plane  what is learned, which has the samples and axes
     """
     buffers = known.line.values, *known.line.also, known.line.sums
-    name = next((each for each in buffers if known.values(each) is not None), "")
+    name = next((each for each in buffers if known.array(each) is not None), "")
     if known.is_one or maps is None or name not in maps.values or not isinstance(plane, Plane):
         return None
     place = known.place

@@ -217,7 +217,8 @@ def norm_back(ctx: TracedWeight) -> Caption:
     place, known = ctx.place[1], normed(ctx)
     if known is None:
         return row_back(ctx)
-    (x, y, g), eps = known
+    numbers, eps = known
+    x, y, g = numbers
     result, own, own_y = (float(each[place]) for each in (ctx.gradient, ctx.upstream, ctx.outputs))
     centred = ctx.operation.formula != "rms_norm"
     shift, stretch = mean(g), mean([a * b for a, b in zip(g, y, strict=True)])

@@ -64,7 +64,7 @@ class NeuronNumbers:
         found, least = arrays[name], min(self.place, self.line.count - 1)
         return None if name in self.buffers and len(found) <= least else found
 
-    def values(self, name: str) -> Numbers | None:
+    def array(self, name: str) -> Numbers | None:
         """Return the values of a buffer, if they are there."""
         return self.find(self.state.values, name)
 
@@ -79,7 +79,7 @@ class NeuronNumbers:
         if self.is_one:
             return 1.0
         for name in (self.line.values, *self.line.also, self.line.sums):
-            found = self.values(name)
+            found = self.array(name)
             if found is not None:
                 return float(found[self.place])
         return None
@@ -104,7 +104,7 @@ class NeuronNumbers:
     def outputs(self) -> Numbers | None:
         """The outputs, if they are computed and it is one of them."""
         name = self.facts.outputs
-        return self.values(name) if name in self.buffers else None
+        return self.array(name) if name in self.buffers else None
 
     @property
     def answer(self) -> float | None:
@@ -246,8 +246,8 @@ def error_lines(known: NeuronNumbers, target: float) -> list[CardLine]:
 
 def neuron_facts(known: NeuronNumbers) -> list[tuple[str, str]]:
     """Return value, sum, answer, target and delta of a neuron, as names and texts."""
-    sums, logits = known.values(known.line.sums), known.facts.loss.logits
-    is_there = known.is_one or known.values(known.line.values) is not None
+    sums, logits = known.array(known.line.sums), known.facts.loss.logits
+    is_there = known.is_one or known.array(known.line.values) is not None
     numbers = [
         ("sum", None if sums is None or known.is_one else float(sums[known.place])),
         ("value", known.value if is_there else None),
@@ -269,8 +269,8 @@ def neuron_facts(known: NeuronNumbers) -> list[tuple[str, str]]:
 def made_by(known: NeuronNumbers, operation: OperationFacts) -> list[CardLine | CardTable]:
     """Return how an operation makes the number of a neuron, as far as it is computed."""
     arrived, made, place = (
-        known.values(operation.source),
-        known.values(operation.target),
+        known.array(operation.source),
+        known.array(operation.target),
         known.place,
     )
     if known.is_one or arrived is None or made is None:
@@ -281,7 +281,7 @@ def made_by(known: NeuronNumbers, operation: OperationFacts) -> list[CardLine | 
     if operation.kind == "activation" and known.facts.activations[formula].value is not None:
         row = known.facts.activations[formula]
         return [line_of(activation_line(formula, row, x, y, least=NEURON_DIGITS))]
-    other = known.values(operation.sources[1]) if operation.kind == "sum" else None
+    other = known.array(operation.sources[1]) if operation.kind == "sum" else None
     if other is not None:
         pair = [float(other[place]), x]
         shown, found, _ = agreeing(pair, lambda v: v[0] + v[1], y, NEURON_DIGITS)
@@ -312,7 +312,7 @@ def sum_table(known: NeuronNumbers, operation: OperationFacts, x: Numbers) -> Ca
 def sent_by(known: NeuronNumbers) -> list[CardLine | CardTable]:
     """Return what a neuron sends on, and where."""
     found: list[CardLine | CardTable] = []
-    is_known = known.is_one or known.values(known.name) is not None
+    is_known = known.is_one or known.array(known.name) is not None
     for operation in known.readers:
         if operation.multiplies:
             if is_known and (operation.biases != NONE or not known.is_one):

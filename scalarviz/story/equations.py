@@ -7,7 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from scalarviz.base.texts import decimals, text
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import LEAST as LEAST_POWER
+from scalarviz.base.texts.decimals import MOST as MOST_POWER
+from scalarviz.base.texts.decimals import stripped
 from scalarviz.story.caption import CardLine, CardTable, Piece, Summand, Summed
 from scalarviz.story.facts import NONE, Explained, NamedFormula, Neuron, UpdateLine
 from scalarviz.story.formats import (
@@ -331,8 +334,9 @@ def places_of(
     total_place = max(exponent_of(total) - digits + 1, finest + 1)
     place = total_place - (1 if count > 1 else 0)
     if not has_total:
-        total_place = place = max(top - digits, finest)
-    return (min(place, 0), min(total_place, 0)) if top < decimals.MOST else (place, total_place)
+        place = max(top - digits, finest)
+        total_place = place
+    return (min(place, 0), min(total_place, 0)) if top < MOST_POWER else (place, total_place)
 
 
 def adds_up(column: NumberColumn, total: float, total_place: int) -> bool:
@@ -350,7 +354,7 @@ def adds_up(column: NumberColumn, total: float, total_place: int) -> bool:
 def exponent_of(value: float) -> int:
     """Return the power of ten of the first digit."""
     if value == 0.0:
-        return decimals.LEAST
+        return LEAST_POWER
     return max(LEAST_EXPONENT, int(f"{value:.16e}".partition("e")[2]))
 
 
@@ -363,9 +367,9 @@ def written_to(value: float, place: int, exponent: int) -> str:
     """Return a number that ends at a decimal place, in a column whose largest has this exponent."""
     if value == 0.0:
         return "0"
-    if decimals.LEAST <= exponent < decimals.MOST:
-        return decimals.stripped(f"{value:.{max(0, -place)}f}")
-    mantissa = decimals.stripped(f"{value / 10.0**exponent:.{max(0, exponent - place)}f}")
+    if LEAST_POWER <= exponent < MOST_POWER:
+        return stripped(f"{value:.{max(0, -place)}f}")
+    mantissa = stripped(f"{value / 10.0**exponent:.{max(0, exponent - place)}f}")
     return f"{mantissa}e{exponent}"
 
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from scalarviz.base.texts import decimals
+from scalarviz.base.texts.decimals import MOST as MOST_POWER
 from scalarviz.base.texts.decimals import rounded
 
 Made = TypeVar("Made")
@@ -111,7 +111,7 @@ def last_place(value: float, digits: int) -> float:
     if not math.isfinite(value):
         return math.nan
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
-    is_whole = 0 <= exponent < decimals.MOST
+    is_whole = 0 <= exponent < MOST_POWER
     return 10.0 ** min(exponent - digits + 1, 0 if is_whole else exponent)
 
 

@@ -119,7 +119,7 @@ export const and_then = (a, make) => (truth(a) ? make() : a);
 export function equal(a, b) {
   if (a === b || (is_number(a) && is_number(b))) return Number(a) === Number(b) || a === b;
   if (is_list(a) && is_list(b))
-    return a.length === b.length && each(a).every((x, i) => equal(x, b[i]));
+    return a.length === b.length && each(a).every((x, i) => same(x, b[i]));
   if (is_data(a))
     return a.constructor === b?.constructor && equal(Object.values(a), Object.values(b));
   if (a instanceof Set && b instanceof Set)
@@ -128,10 +128,13 @@ export function equal(a, b) {
   return items(a).every(([key, x]) => has(b, key) && equal(x, at(b, key)));
 }
 
+/** Whether items are equal; a nan is mostly the same one. */
+const same = (a, b) => Object.is(a, b) || equal(a, b);
+
 /** Whether a is less than b; of sequences, the first difference decides. */
 export function less(a, b) {
   if (!is_list(a)) return a < b;
-  const i = each(a).findIndex((x, place) => place >= b.length || !equal(x, b[place]));
+  const i = each(a).findIndex((x, place) => place >= b.length || !same(x, b[place]));
   return i < 0 ? a.length < b.length : i < b.length && less(a[i], b[i]);
 }
 
@@ -140,7 +143,7 @@ export const less_or_equal = (a, b) => less(a, b) || equal(a, b);
 export function has(found, x) {
   if (typeof found === "string") return found.includes(x);
   if (found instanceof Map || found instanceof Set) return found.has(x);
-  return is_dict(found) ? Object.hasOwn(found, x) : each(found).some((other) => equal(x, other));
+  return is_dict(found) ? Object.hasOwn(found, x) : each(found).some((other) => same(x, other));
 }
 
 /** Return found[place]. */
@@ -194,8 +197,7 @@ export function update(d, more) {
 }
 
 export function index(found, x) {
-  const i =
-    typeof found === "string" ? found.indexOf(x) : each(found).findIndex((y) => equal(x, y));
+  const i = typeof found === "string" ? found.indexOf(x) : each(found).findIndex((y) => same(x, y));
   return i < 0 ? raise(new ValueError("not found")) : i;
 }
 
@@ -204,8 +206,9 @@ export function replace_fields(x, others) {
   return Object.assign(Object.create(Object.getPrototypeOf(x)), x, others);
 }
 
-/** Return the value of a cached property, which is no field. */
-export function cached(x, name, value) {
+/** Return the value of a cached property, which is made once and is no field. */
+export function cached(x, name, make) {
+  const value = make();
   Object.defineProperty(x, name, { value });
   return value;
 }
@@ -252,7 +255,22 @@ export function zip(found, isStrict = false) {
 
 export const enumerate = (found, start = 0) => each(found).map((x, i) => [i + start, x]);
 export const reversed = (found) => list(found).reverse();
+export const any = (found) => found_in(found, true);
+export const all = (found) => !found_in(found, false);
 export const map = (make, ...lists) => zip(lists).map((given) => make(...given));
+
+/** Whether some value is true, or false; those behind it are not computed. */
+function found_in(found, wanted) {
+  for (const x of is_dict(found) ? keys(found) : found) if (truth(x) === wanted) return true;
+  return false;
+}
+
+/** Return items, those between the first and the last ones as a list. */
+export function unpack(found, first, last) {
+  if (found.length < first + last) throw new ValueError("not enough values to unpack");
+  const end = found.length - last;
+  return [...found.slice(0, first), found.slice(first, end), ...found.slice(end)];
+}
 
 /** Return a function with some arguments, of which those that are undefined come later. */
 export function partial(make, ...known) {
@@ -332,25 +350,28 @@ export function div(a, b) {
   return Number(b) === 0 ? raise(new ZeroDivisionError("division by zero")) : a / b;
 }
 
+/** Return a % b; a zero has no sign. */
 export function mod(a, b) {
-  if (Number(b) === 0) throw new ZeroDivisionError("modulo by zero");
-  const rest = a % b;
-  if (rest === 0) return b < 0 ? -0 : 0;
-  return rest < 0 === b < 0 ? rest : rest + Number(b);
+  const rest = Number(b) === 0 ? raise(new ZeroDivisionError("modulo by zero")) : a % b;
+  return rest === 0 ? 0 : rest < 0 === b < 0 ? rest : rest + Number(b);
 }
 
 export function floordiv(a, b) {
-  const quotient = (a - mod(a, b)) / b;
-  return quotient - Math.floor(quotient) > 0.5 ? Math.ceil(quotient) : Math.floor(quotient);
+  const rest = Number(b) === 0 ? raise(new ZeroDivisionError("division by zero")) : a % b;
+  const quotient = (a - rest) / b - Number(rest !== 0 && rest < 0 !== b < 0);
+  return quotient - Math.floor(quotient) > 0.5 ? Math.ceil(quotient) : Math.floor(quotient) + 0;
 }
 
+export const divmod = (a, b) => [floordiv(a, b), mod(a, b)];
+
+/** Return a ** b; a power of ten is that of its text, others may differ in the last digit. */
 export function pow(a, b) {
   if (Number(a) === 0 && b < 0) throw new ZeroDivisionError("a negative power of zero");
   if (a < 0 && Number.isFinite(b) && !Number.isInteger(b)) throw new TypeError("a complex number");
-  const power = a === 10 && Number.isInteger(b) ? Number(`1e${b}`) : Number(a) ** Number(b);
-  return [a, b].every(Number.isFinite) && !Number.isFinite(power)
-    ? raise(new OverflowError("**"))
-    : power;
+  const isTen = a === 10 && Number.isInteger(b);
+  const power = isTen ? Number(`1e${b}`) : Number(a) ** Number(b);
+  const isTooLarge = [a, b].every(Number.isFinite) && !Number.isFinite(power);
+  return isTooLarge ? raise(new OverflowError("too large")) : power;
 }
 
 export const sum = (found, start = 0) => each(found).reduce(add, start);
@@ -407,10 +428,14 @@ export function int(x) {
   return Number.isFinite(number) ? Math.trunc(number) + 0 : raise(new OverflowError("infinity"));
 }
 
+export const isqrt = (x) => int(Math.floor(Math.sqrt(x)));
 export const floor = (x) => int(Math.floor(x));
 export const ceil = (x) => int(Math.ceil(x));
-export const round = (x, digits = 0) =>
-  Number.isFinite(x) ? Number(fixed(x, digits)) : digits ? x : int(x);
+/** Return a number with some decimals; without them a whole one, which is never -0. */
+export function round(x, digits = null) {
+  if (!Number.isFinite(x)) return digits === null ? int(x) : x;
+  return digits === null ? int(fixed(Number(x), 0)) : Number(fixed(Number(x), digits));
+}
 
 /** Return a function of Math that raises errors as that of Python does. */
 function raising(compute) {
@@ -459,12 +484,12 @@ export function format(value, spec) {
 }
 
 function number_text(x, kind, digits = "6") {
+  if (kind === "%") return `${number_text(100 * x, "f", digits)}%`;
   if (!Number.isFinite(x) || !kind || kind === "d") return str(x);
-  if (kind === "%") return `${fixed(100 * x, Number(digits))}%`;
   return { e: exponential, f: fixed, g: general }[kind](x, Number(digits));
 }
 
-export const fixed = (x, digits) =>
+const fixed = (x, digits) =>
   Math.abs(x) < 1e21 ? rounded(x, "toFixed", digits) : whole(x, digits);
 const whole = (x, digits) => BigInt(x) + (digits ? `.${"0".repeat(digits)}` : "");
 
@@ -524,6 +549,8 @@ export function strip(words, letters = SPACE, atStart = true, atEnd = true) {
 
 export const lstrip = (words, letters = SPACE) => strip(words, letters, true, false);
 export const rstrip = (words, letters = SPACE) => strip(words, letters, false, true);
+
+export const replace = (words, old, made) => words.replaceAll(old, () => made);
 
 /** Return what stands before a sign, the sign, and what stands behind it. */
 export function partition(words, sign, i = words.indexOf(sign)) {
