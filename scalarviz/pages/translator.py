@@ -157,17 +157,21 @@ def python_name(path: str) -> str:
 @cache
 def translated() -> Mapping[str, str]:
     """Return the text of each module of SOURCES."""
-    return translate({name: (path, source_of(path)) for name, path in SOURCES.items()})
+    sources = {name: (path, source_of(path)) for name, path in SOURCES.items()}
+    return translate(sources, only_used=True)
 
 
 def source_of(path: str) -> str:
     return (PACKAGE / path).read_text(encoding="utf-8")
 
 
-def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
+def translate(
+    sources: Mapping[str, tuple[str, str]], *, only_used: bool = False
+) -> Mapping[str, str]:
     """Return the text of modules of JavaScript, by name.
 
-    sources  the path in scalarviz/ and the text of the Python for each, in the order of SOURCES
+    sources    the path in scalarviz/ and the text of the Python for each, in the order of SOURCES
+    only_used  whether classes are left out of which none of them makes anything
 
     Raises TranslationError for what is not known.
     """
@@ -181,7 +185,7 @@ def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
         kept = (
             each
             for each in trees[name].body
-            if not isinstance(each, ast.ClassDef) or each.name in used
+            if not (only_used and isinstance(each, ast.ClassDef)) or each.name in used
         )
         module = Translation(name, path, [*kept], classes, known)
         made[name] = module.text()
