@@ -11,7 +11,7 @@ import gzip
 import json
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape, unescape
 from string import Template
@@ -66,15 +66,15 @@ class ScriptModule:
     text: str
     names: Mapping[str, bool]
 
-    def script(self) -> str:
-        """Return a function that runs the module and returns what it exports."""
+    def script(self, wanted: Collection[str]) -> str:
+        """Return a function that runs the module and returns the names that are wanted of it."""
         wholes = [f"const {name} = {variable(other)};" for name, other in self.wholes.items()]
         taken = [
             f"const {{ {', '.join(names.values())} }} = {variable(other)};"
             for other, names in self.imports.items()
             if names
         ]
-        exported = ", ".join(name for name, is_exported in self.names.items() if is_exported)
+        exported = ", ".join(name for name in self.names if name in wanted)
         text = INDENTED.sub("\n", COMMENT.sub("", self.text).strip())
         lines = [*wholes, *taken, text, *([f"return {{ {exported} }};"] if exported else [])]
         return "\n".join([f"const {variable(self.name)} = (() => {{", *lines, "})();"])
@@ -148,7 +148,13 @@ def bundle(start: str, read: Read) -> str:
             for name in names:
                 if not homes[other].names.get(name):
                     raise ValueError(f"{module.name} imports {name}, which {other} does not export")
-    script = "".join(f"\n// {module.name}\n\n{module.script()}\n" for module in modules)
+    wanted: dict[str, set[str]] = {module.name: set() for module in modules}
+    for module in modules:
+        for other, names in module.imports.items():
+            wanted[other] |= names.keys()
+        for other in module.wholes.values():
+            wanted[other] |= homes[other].names.keys()
+    script = "".join(f"\n// {m.name}\n\n{m.script(wanted[m.name])}\n" for m in modules)
     script += f"\n//# sourceURL=scalarviz/{start}\n"
     if re.search(r"</script|<!--", script, re.IGNORECASE):
         raise ValueError("a script that is to stand in HTML must not contain </script or <!--")
