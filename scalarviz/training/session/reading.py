@@ -683,7 +683,7 @@ def row_followed(session: Session, moment: MomentFacts) -> int:
 
 
 def first_row(network: Model) -> int:
-    """Return the parameter that is followed by default, preferably one that learns; NONE without."""
+    """Return the parameter followed by default, one that learns if possible; NONE without."""
     rows = row_numbers(network)
     return next((row for row in rows if not network.bank.frozen[row]), next(iter(rows), NONE))
 
