@@ -34,6 +34,7 @@ from scalarviz.training.session.explanation import (
     corrected,
     divisions_of,
     powers_of,
+    schedule_name,
     update_lines,
 )
 from scalarviz.training.session.node_captions import entitled
@@ -150,7 +151,7 @@ def optimizer_data(optimizer: Optimizer, *, mixed: bool) -> Data:
         "clip_value": finite(optimizer.clip_value),
         "clip_norm": finite(optimizer.clip_norm),
         "refuses": optimizer.not_finite == "error" and not mixed,
-        "schedule": schedule.name,
+        "schedule": schedule_name(schedule),
         "factor": function_tree(schedule.row.factor),
         "factor_settings": list(schedule.settings.values()),
         "constants": constants,

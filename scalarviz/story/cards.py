@@ -217,8 +217,9 @@ def blocks_of(known: NeuronNumbers) -> list[CardLine | CardTable]:
         shown, off, _ = agreeing(
             [answer, wanted], lambda v: v[0] - v[1], answer - wanted, NEURON_DIGITS
         )
-        key = f"card.neuron.target.{loss.logits or 'value'}"
-        blocks.append(CardLine(text(key, value=shown[0], target=shown[1], off=off)))
+        kind = loss.logits or "value"
+        words = text(f"card.neuron.target.{kind}", value=shown[0], target=shown[1], off=off)
+        blocks.append(CardLine(words))
         if loss.scalar:
             blocks += error_lines(known, wanted)
     if known.delta is not None:

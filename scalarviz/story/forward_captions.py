@@ -60,8 +60,8 @@ def about(ctx: TracedWeight, caption: Caption, value: float, what: str = "") -> 
           input, with what arrives there
     """
     neuron = ctx.before if what == "arrives" else ctx.behind
-    key = f"captions.callout.{what}" if what else "captions.callout"
-    words = text(key, unit=ctx.called(neuron), value=said(value))
+    fields = {"unit": ctx.called(neuron), "value": said(value)}
+    words = text(f"captions.callout.{what}" if what else "captions.callout", **fields)
     return replace(caption, neurons=(neuron,), callout=words)
 
 
@@ -300,9 +300,14 @@ def batch_norm(ctx: TracedWeight) -> Caption:
     parts = standardizing(float(ctx.inputs[place]), middle, spread, eps)
     line = equation(parts, standardized(middle), y, about=ctx.behind)
     numbers = said(middle, 3), said(spread, 3)
-    key = "captions.batch_norm.feature"
-    over = text(key, feature=feature, over=over, mean=numbers[0], variance=numbers[1])
-    lines, unit = (line, *plain_lines(over)), ctx.called(ctx.behind)
+    shown = text(
+        "captions.batch_norm.feature",
+        feature=feature,
+        over=over,
+        mean=numbers[0],
+        variance=numbers[1],
+    )
+    lines, unit = (line, *plain_lines(shown)), ctx.called(ctx.behind)
     caption = caption_of("frozen_batch_norm" if held else "batch_norm", *lines, unit=unit)
     return about(ctx, caption, y)
 
@@ -341,8 +346,8 @@ def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine
     parts = standardizing(x[ctx.place[0]], middle, spread, eps)
     line = equation(parts, standardized(middle), y, about=ctx.behind)
     numbers = said(middle, 3), said(spread, 3)
-    key = "captions.layer_norm.over"
-    return line, *plain_lines(text(key, count=len(x), mean=numbers[0], variance=numbers[1]))
+    over = text("captions.layer_norm.over", count=len(x), mean=numbers[0], variance=numbers[1])
+    return line, *plain_lines(over)
 
 
 def rms_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:

@@ -125,8 +125,7 @@ def error_words(facts: Facts, state: State) -> str:
         answers = read_answers(outputs, facts.loss.logits)
         off = max(abs(a - t) for a, t in zip(answers, target, strict=True))
         if off == off:
-            kind = "one" if count == 1 else "some"
-            return text(f"captions.tour.error.{kind}", off=said(off))
+            return text(f"captions.tour.error.{'one' if count == 1 else 'some'}", off=said(off))
     if state.loss == state.loss:
         return text("captions.tour.error.loss", loss=said(state.loss))
     return text("captions.tour.error")

@@ -19,12 +19,13 @@ def neuron_name(facts: Facts, neuron: Neuron) -> str:
         return buffer.names[0]
     if buffer.role == "hidden":
         return hidden_name(buffer, place)
-    key = f"captions.end.{buffer.role}"
     if place < len(buffer.names):
-        return text(key, name=buffer.names[place])
+        return text(f"captions.end.{buffer.role}", name=buffer.names[place])
     if buffer.shape:
         return pixel_name(buffer, place)
-    return text(f"{key}.only") if buffer.size == 1 else text(key, name=place)
+    if buffer.size == 1:
+        return text(f"captions.end.{buffer.role}.only")
+    return text(f"captions.end.{buffer.role}", name=place)
 
 
 def short_name(facts: Facts, place: int) -> str:

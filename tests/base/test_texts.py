@@ -96,14 +96,12 @@ NOT_WORDS = [
     ("pages/bundle.py", "const {*|return {*| as ", "JavaScript"),
     ("pages/web/python.js", "*", "names, and errors that no user sees"),
     ("pages/translat*.py", "*", "JavaScript, and parts of errors"),
-    ("pages/web/cards.js", " if ", "a part of the code of a formula"),
     (
         "pages/web/explanation.js",
         "as it is*|0, since*|g [*] scale",
         "formulas, as in explanation.py",
     ),
-    ("story/captions.py", "learning rate", "the name of an action"),
-    ("story/captions.py", "own rate", "the name of an action"),
+    ("story/traced_weight.py", "weight gradient", "a kind of moments"),
     (
         "stage/channels.py",
         "last change|change since start|difference to first",

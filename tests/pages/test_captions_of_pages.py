@@ -4,6 +4,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from scalarviz.base.texts import decimals
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.elementary import exp, log, log1p
 from scalarviz.core.formulas.losses import LOSSES, MEANS, ROW_LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.pages.caption_data import loss_data, optimizer_data
 from scalarviz.pages.engine_data import training_of
 from scalarviz.stage.handles import caption_of_custom
@@ -190,6 +191,14 @@ def test_captions_and_cards_of_edited_weights_are_those_of_python(tmp_path: Path
         states.append({"state": state, "asked": asked})
         wanted.append([expected(session, state, *each) for each in asked])
     compare(session, states, wanted, tmp_path)
+
+
+def test_a_schedule_of_two_words_is_that_of_python(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(SCHEDULES, "warm up", replace(SCHEDULES["cosine"], name="warm up"))
+    optimizer = sv.SGD(0.5, schedule=sv.Schedule("warm up", steps=50))
+    assert compared(colours(sv.Dense(3, 2), sv.Dense(2, 3), optimizer=optimizer), tmp_path) > 100
 
 
 def test_what_learns_is_explained_by_itself(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from scalarviz.core.formulas.formula_words import (
     syntax_of,
     variables,
 )
-from scalarviz.core.formulas.optimizers import OptimizerRow, clip, regularize
+from scalarviz.core.formulas.optimizers import OptimizerRow, Schedule, clip, regularize
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import Buffer, Moment, Operation
 from scalarviz.story.facts import (
@@ -254,6 +254,11 @@ def optimizer_lines(trainer: Trainer, row: int) -> tuple[FormulaLine, ...]:
     return (*lines, *update_lines(optimizer.row, known))
 
 
+def schedule_name(schedule: Schedule) -> str:
+    """Return what the factor of a schedule is called in formulas."""
+    return schedule.name if schedule.name.isidentifier() else "schedule"
+
+
 def rate_line(optimizer: Optimizer, row: int, step: int) -> FormulaLine:
     """Return the line of the learning rate, including the schedule if there is one."""
     rate, own = optimizer.rate_of(row, step), optimizer.own_rates.of(row)
@@ -261,7 +266,7 @@ def rate_line(optimizer: Optimizer, row: int, step: int) -> FormulaLine:
     if optimizer.schedule.name == "constant":
         formula = f"{lr:g}" if is_same else "its own rate"
         return FormulaLine("lr", formula, rate, is_same=is_same, is_own_rate=not is_same)
-    name = optimizer.schedule.name if optimizer.schedule.name.isidentifier() else "schedule"
+    name = schedule_name(optimizer.schedule)
     known, pattern = {"lr": lr, name: rate / lr if lr else 0.0}, f"lr * {name}"
     words = f"{'' if is_same else 'its own rate, '}{lr:g} * {optimizer.schedule!r}"
     return FormulaLine("lr", words, rate, pattern, known, is_same=is_same, is_own_rate=not is_same)

@@ -293,7 +293,6 @@ def buffer_facts(
 def operation_facts(program: Program, operation: Operation) -> OperationFacts:
     """Return an operation, its place in the bank, and its names and texts."""
     name, kind = operation.formula or operation.kind, operation.about
-    row = f"rows.row_formulas.{name}"
     around = way_around(program, operation) if operation.kind == "branch" else None
     return OperationFacts(
         operation.kind,
@@ -316,8 +315,8 @@ def operation_facts(program: Program, operation: Operation) -> OperationFacts:
         operation.label,
         row_text(f"rows.kinds.{kind.name}.meaning", kind.meaning),
         row_text(f"rows.kinds.{kind.name}.plain", name),
-        row_text(f"{row}.caption", text("captions.row", name=name)),
-        row_text(f"{row}.formula", f"y = {name}(x)"),
+        row_text(f"rows.row_formulas.{name}.caption", text("captions.row", name=name)),
+        row_text(f"rows.row_formulas.{name}.formula", f"y = {name}(x)"),
         None if operation.kind in NAMED_BY_ENDS else uses_by(operation),
     )
 
