@@ -137,6 +137,8 @@ export function less(a, b) {
 }
 
 export const less_or_equal = (a, b) => less(a, b) || equal(a, b);
+export const greater = (a, b) => less(b, a);
+export const greater_or_equal = (a, b) => less_or_equal(b, a);
 
 export function has(found, x) {
   if (typeof found === "string") return found.includes(x);
