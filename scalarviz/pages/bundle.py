@@ -11,9 +11,10 @@ import gzip
 import json
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape, unescape
+from itertools import pairwise
 from string import Template
 from typing import Any
 
@@ -31,6 +32,7 @@ EXPORT = re.compile(r"^export (?=(?:async )?function\b|class\b|const\b)", re.MUL
 TOP = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let|var) (.*)", re.MULTILINE)
 OTHER = re.compile(r"^(?:import|export)\b.*|^(?:const|let|var) [\[{].*", re.MULTILINE)
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/)[\s\S])*\*/|//.*)[ \t]*\n", re.MULTILINE)
+WORD = re.compile(r"(?<![.\w])\w+")
 LITERAL = re.compile(r'"([\w.]+)"|' + r"'([\w.]+)'|" + r"`((?:[\w.]|\$\{[^`{}]*\})+)`")
 STATED = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 COMPUTED = re.compile(r"\\\$\\\{.*?\\\}")
@@ -147,11 +149,36 @@ def bundle(start: str, read: Read) -> str:
             for name in names:
                 if not homes[other].names.get(name):
                     raise ValueError(f"{module.name} imports {name}, which {other} does not export")
-    script = "".join(f"\n// {module.name}\n\n{module.script()}\n" for module in modules)
+    needed = (without_unused(module, modules) for module in modules)
+    script = "".join(f"\n// {module.name}\n\n{module.script()}\n" for module in needed)
     script += f"\n//# sourceURL=scalarviz/{start}\n"
     if re.search(r"</script|<!--", script, re.IGNORECASE):
         raise ValueError("a script that is to stand in HTML must not contain </script or <!--")
     return script
+
+
+def without_unused(module: ScriptModule, modules: Sequence[ScriptModule]) -> ScriptModule:
+    """Return a module that others import as a whole, without what none of them uses."""
+    used = {
+        name
+        for each in modules
+        for here, other in each.wholes.items()
+        if other == module.name
+        for name in re.findall(rf"\b{here}\.(\w+)", each.text)
+    }
+    if not used:
+        return module
+    text = COMMENT.sub("", module.text)
+    starts = [*(found.start() for found in TOP.finditer(text)), len(text)]
+    unused = {text[first:last] for first, last in pairwise(starts)}
+    taken: list[str] = []
+    while found := [each for each in unused if used & {*declared_in(TOP.findall(each)[0][1])}]:
+        unused -= {*found}
+        taken += found
+        used |= {word for each in found for word in WORD.findall(each)}
+    text = "".join(sorted(taken, key=text.index))
+    names = {name: is_exported and name in used for name, is_exported in module.names.items()}
+    return replace(module, text=text, names=names)
 
 
 def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:

@@ -242,7 +242,8 @@ class Translation:
             "",
             f'import * as py from "{above}python.js";',
         ]
-        return "\n".join([*head, *imports, "", *lines, ""])
+        text = "\n".join([*head, *imports, "", *lines, ""])
+        return text.replace("\n\n\n", "\n\n").replace("\n}\nexport", "\n}\n\nexport")
 
     def define(self, node: ast.stmt) -> None:
         """Take in what a statement at the top defines or imports."""
