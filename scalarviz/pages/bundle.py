@@ -11,9 +11,10 @@ import gzip
 import json
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape, unescape
+from itertools import pairwise
 from string import Template
 from typing import Any
 
@@ -32,6 +33,7 @@ TOP = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let|var) (.*
 OTHER = re.compile(r"^(?:import|export)\b.*|^(?:const|let|var) [\[{].*", re.MULTILINE)
 INDENTED = re.compile(r"\n[ \t]+")
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/)[\s\S])*\*/|//.*)[ \t]*\n", re.MULTILINE)
+WORD = re.compile(r"(?<![.\w])\w+")
 LITERAL = re.compile(r'"([\w.]+)"|' + r"'([\w.]+)'|" + r"`((?:[\w.]|\$\{[^`{}]*\})+)`")
 STATED = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 COMPUTED = re.compile(r"\\\$\\\{.*?\\\}")
@@ -74,7 +76,8 @@ class ScriptModule:
             for other, names in self.imports.items()
             if names
         ]
-        exported = ", ".join(name for name in self.names if name in wanted)
+        taken_here = (name for name, is_exported in self.names.items() if is_exported)
+        exported = ", ".join(name for name in taken_here if name in wanted)
         text = INDENTED.sub("\n", COMMENT.sub("", self.text).strip())
         lines = [*wholes, *taken, text, *([f"return {{ {exported} }};"] if exported else [])]
         return "\n".join([f"const {variable(self.name)} = (() => {{", *lines, "})();"])
@@ -154,11 +157,36 @@ def bundle(start: str, read: Read) -> str:
             wanted[other] |= names.keys()
         for other in module.wholes.values():
             wanted[other] |= homes[other].names.keys()
-    script = "".join(f"\n// {m.name}\n\n{m.script(wanted[m.name])}\n" for m in modules)
+    needed = (without_unused(module, modules) for module in modules)
+    script = "".join(f"\n// {m.name}\n\n{m.script(wanted[m.name])}\n" for m in needed)
     script += f"\n//# sourceURL=scalarviz/{start}\n"
     if re.search(r"</script|<!--", script, re.IGNORECASE):
         raise ValueError("a script that is to stand in HTML must not contain </script or <!--")
     return script
+
+
+def without_unused(module: ScriptModule, modules: Sequence[ScriptModule]) -> ScriptModule:
+    """Return a module that others import as a whole, without what none of them uses."""
+    used = {
+        name
+        for each in modules
+        for here, other in each.wholes.items()
+        if other == module.name
+        for name in re.findall(rf"\b{here}\.(\w+)", each.text)
+    }
+    if not used:
+        return module
+    text = COMMENT.sub("", module.text)
+    starts = [*(found.start() for found in TOP.finditer(text)), len(text)]
+    unused = {text[first:last] for first, last in pairwise(starts)}
+    taken: list[str] = []
+    while found := [each for each in unused if used & {*declared_in(TOP.findall(each)[0][1])}]:
+        unused -= {*found}
+        taken += found
+        used |= {word for each in found for word in WORD.findall(each)}
+    text = "".join(sorted(taken, key=text.index))
+    names = {name: is_exported and name in used for name, is_exported in module.names.items()}
+    return replace(module, text=text, names=names)
 
 
 def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:

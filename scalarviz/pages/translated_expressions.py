@@ -48,10 +48,10 @@ OPERATORS: Mapping[type[ast.operator], tuple[str, int, str]] = {
     ast.BitOr: ("", ATOM, "or"),
 }
 COMPARED: Mapping[type[ast.cmpop], tuple[str, str]] = {
-    ast.Lt: ("<", "py.less({}, {})"),
-    ast.LtE: ("<=", "py.less_or_equal({}, {})"),
-    ast.Gt: (">", "py.less({1}, {0})"),
-    ast.GtE: (">=", "py.less_or_equal({1}, {0})"),
+    ast.Lt: ("<", "py.less"),
+    ast.LtE: ("<=", "py.less_or_equal"),
+    ast.Gt: (">", "py.greater"),
+    ast.GtE: (">=", "py.greater_or_equal"),
 }
 # Functions of Python: what they are in JavaScript, the names of their arguments, and the type of
 # what they return; T is that of the items of the first argument, S that of the argument itself.
@@ -304,16 +304,18 @@ class Expressions:
 
     def written(self, node: ast.expr) -> str:
         match node:
+            case ast.Name():
+                return self.name(node)
+            case ast.Attribute():
+                return self.attribute(node)
+            case ast.Call():
+                return self.call(node)
             case ast.Constant(value=str(words)):
                 return text_of(words)
             case ast.Constant(value=bool() | None as value):
                 return {True: "true", False: "false", None: "null"}[value]
             case ast.Constant(value=int() | float()):
                 return repr(node.value)
-            case ast.Name():
-                return self.name(node)
-            case ast.Attribute():
-                return self.attribute(node)
             case ast.BinOp(op=op, left=left, right=right):
                 return self.operation(node, op, left, right)
             case ast.UnaryOp(op=ast.Not()):
@@ -360,8 +362,6 @@ class Expressions:
                 return code(made, ARROW)
             case ast.JoinedStr():
                 return self.joined_text(node)
-            case ast.Call():
-                return self.call(node)
             case ast.Yield(value=ast.expr() as value):
                 return code(f"yield {self.write(value)}", YIELD)
             case ast.YieldFrom():
@@ -435,19 +435,21 @@ class Expressions:
 
     # ---- operators ----
 
-    def operation(self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr) -> str:
+    def operation(
+        self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr, in_place: str = ""
+    ) -> str:
+        """Return `left op right`; in_place "_to": a list or a dictionary stays the same one."""
         check(type(op) in OPERATORS, node, f"the operator {type(op).__name__} is not known")
         sign, level, name = OPERATORS[type(op)]
         kinds = [bare(self.type_of(each)) for each in (left, right)]
         check(
             "str" not in kinds or name in ("add", "mul"), node, "texts have no such operator here"
         )
-        are_plain = {*kinds} <= NUMBERS or (name == "add" and kinds == ["str", "str"])
-        if name == "div":
-            are_plain = are_plain and isinstance(right, ast.Constant) and bool(right.value)
-        if not sign or not are_plain:
-            return f"py.{name}({self.list_of([left, right])})"
-        return code(f"{self.write(left, level)} {sign} {self.write(right, level + 1)}", level)
+        is_plain = {*kinds} <= NUMBERS or (name == "add" and kinds == ["str", "str"])
+        is_safe = name != "div" or (isinstance(right, ast.Constant) and bool(right.value))
+        if sign and is_plain and is_safe:
+            return code(f"{self.write(left, level)} {sign} {self.write(right, level + 1)}", level)
+        return f"py.{name}{in_place * (name in ('add', 'or'))}({self.list_of([left, right])})"
 
     def negative(self, node: ast.expr) -> str:
         if self.type_of(node) == "int":
@@ -483,32 +485,25 @@ class Expressions:
                 isinstance(each, (ast.Call, ast.NamedExpr)) and ast.unparse(each)[:4] != "len("
             )
             check(not is_once, node, f"`{ast.unparse(each)}` would be computed twice: name it")
-        parts = [
-            self.compared(*pair, AND + 1 if len(lefts) > 1 else ARROW)
-            for pair in zip(node.ops, lefts, node.comparators, strict=True)
-        ]
+        parts = [*map(self.comparison, node.ops, lefts, node.comparators)]
         return parts[0] if len(parts) == 1 else code(" && ".join(parts), AND)
-
-    def compared(self, op: ast.cmpop, left: ast.expr, right: ast.expr, level: int) -> str:
-        made = self.comparison(op, left, right)
-        return f"({made})" if isinstance(made, Code) and made.level < level else made
 
     def comparison(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> str:
         kinds = {bare(self.type_of(each)) for each in (left, right)}
         is_not = isinstance(op, (ast.NotIn, ast.NotEq, ast.IsNot))
-        if isinstance(op, (ast.In, ast.NotIn)):
-            made = f"py.has({self.list_of([right, left])})"
-            return code(f"!{made}", SIGN) if is_not else made
+        is_plain = kinds & {"str", "NoneType"} or kinds <= {"int", "float"} or kinds == {"bool"}
         if type(op) in COMPARED:
             sign, called = COMPARED[type(op)]
             if not kinds & {*NUMBERS, "str"}:
-                return called.format(self.write(left), self.write(right))
+                return f"{called}({self.list_of([left, right])})"
             return code(f"{self.write(left, SUM)} {sign} {self.write(right, SUM)}", LESS)
-        is_plain = kinds & {"str", "NoneType"} or kinds <= {"int", "float"} or kinds == {"bool"}
-        if is_plain or isinstance(op, (ast.Is, ast.IsNot)):
+        if isinstance(op, (ast.In, ast.NotIn)):
+            made = f"py.has({self.list_of([right, left])})"
+        elif is_plain or isinstance(op, (ast.Is, ast.IsNot)):
             sign = "!==" if is_not else "==="
             return code(f"{self.write(left, LESS)} {sign} {self.write(right, LESS)}", EQUAL)
-        made = f"py.equal({self.list_of([left, right])})"
+        else:
+            made = f"py.equal({self.list_of([left, right])})"
         return code(f"!{made}", SIGN) if is_not else made
 
     # ---- containers and loops ----

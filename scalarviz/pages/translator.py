@@ -14,7 +14,7 @@ import os
 import posixpath
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -53,12 +53,17 @@ SOURCES = {
     "story/weight_card.js": "story/weight_card.py",
     "story/guide.js": "story/guide.py",
 }
-# What modules have that are written for pages by hand.
-TEXT = Signature(("key",), 1, fields=True, result="str")
+# What modules for pages have that are written by hand, by the module of Python.
+TEXTS = {
+    "text": Signature(("key",), 1, fields=True, result="str"),
+    "plural": Signature(("key", "count"), 2, fields=True, result="str"),
+    "row_text": Signature(("key", "words"), 2, result="str"),
+}
 BY_HAND = {
-    "scalarviz.base.texts.text": ("texts.js", TEXT),
-    "scalarviz.base.texts.plural": ("texts.js", Signature(("key", "count"), 2, False, True, "str")),
-    "scalarviz.base.texts.row_text": ("texts.js", Signature(("key", "words"), 2, result="str")),
+    "scalarviz.base.texts": (
+        "texts.js",
+        {name: Meaning("function", signature=each) for name, each in TEXTS.items()},
+    )
 }
 LIBRARIES = ("math", "re", "dataclasses", "functools", "contextvars")
 TYPES = ("__future__", "typing", "collections.abc")
@@ -74,19 +79,19 @@ class TranslationError(ValueError):
 # ---- names in statements -------------------------------------------------------------------------
 
 
-def names_bound(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a statement binds, each time, without those of functions in it."""
+@cache
+def names_bound(node: ast.AST) -> tuple[str, ...]:
+    """Return the names that a statement binds, each time, without those of functions in it."""
     match node:
         case ast.FunctionDef():
-            yield node.name
-        case ast.Name(ctx=ast.Store()):
-            yield node.id
+            return (node.name,)
+        case ast.Name():
+            return (node.id,) if isinstance(node.ctx, ast.Store) else ()
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            yield from (x.target.id for x in ast.walk(node) if isinstance(x, ast.NamedExpr))
-        case ast.Lambda():
-            pass
-        case _:
-            yield from (name for each in ast.iter_child_nodes(node) for name in names_bound(each))
+            return tuple(x.target.id for x in ast.walk(node) if isinstance(x, ast.NamedExpr))
+        case ast.Lambda() | ast.Constant():
+            return ()
+    return tuple(name for each in ast.iter_child_nodes(node) for name in names_bound(each))
 
 
 @cache
@@ -179,7 +184,7 @@ def translate(
     nodes = [node for tree in trees.values() for node in tree.body]
     used = {name for tree in trees.values() for each in ast.walk(tree) for name in names_used(each)}
     classes = {node.name: class_of(node) for node in nodes if isinstance(node, ast.ClassDef)}
-    known: dict[str, tuple[str, Scope]] = {}
+    known: dict[str, tuple[str, Scope]] = {**BY_HAND}
     made = {}
     for name, (path, _) in sources.items():
         kept = (
@@ -190,6 +195,7 @@ def translate(
         module = Translation(name, path, [*kept], classes, known)
         made[name] = module.text()
         known[python_name(path)] = name, module.top
+    names_bound.cache_clear()
     names_in.cache_clear()
     return made
 
@@ -257,7 +263,8 @@ class Translation:
             "",
             f'import * as py from "{above}python.js";',
         ]
-        return "\n".join([*head, *imports, "", *lines, ""])
+        text = "\n".join([*head, *imports, "", *lines, ""])
+        return text.replace("\n\n\n", "\n\n").replace("\n}\nexport", "\n}\n\nexport")
 
     def define(self, node: ast.stmt) -> None:
         """Take in what a statement at the top defines or imports."""
@@ -284,15 +291,12 @@ class Translation:
 
     def imported(self, home: str, alias: ast.alias) -> Meaning:
         """Return what an imported name stands for, and keep the line that imports it."""
-        name, whole = alias.asname or alias.name, f"{home}.{alias.name}"
         if home in LIBRARIES:
-            return Meaning("library", name=whole)
+            return Meaning("library", name=f"{home}.{alias.name}")
         if home in TYPES:
             return Meaning("type")
+        name = alias.asname or alias.name
         module, top = self.known.get(home, ("", Scope()))
-        if whole in BY_HAND:
-            module, signature = BY_HAND[whole]
-            top = {alias.name: Meaning("function", signature=signature)}
         path = posixpath.relpath(module or ".", posixpath.dirname(self.name))
         words = js_name(alias.name) + (f" as {js_name(name)}" if alias.asname else "")
         place = path if path.startswith(".") else f"./{path}"
@@ -448,54 +452,45 @@ class Translation:
     def assigned(self, target: ast.expr, value: ast.expr, fresh: set[str]) -> list[str]:
         names = {*names_bound(target)}
         match target, value:
-            case ast.Name(), _:
-                made = self.x.write(value)
-                name = self.x.bind(target, self.x.type_of(value))
-                return [f"{self.declare(names, fresh)}{name} = {made};"]
-            case ((ast.Subscript() | ast.Attribute()), _):
-                return [self.set_to(target, self.x.write(value))]
             case ast.Tuple(elts=parts), ast.Tuple(elts=values) if names <= fresh and not stars(
                 parts
             ):
                 pairs = zip(parts, values, strict=True)
                 return [line for pair in pairs for line in self.assigned(*pair, fresh)]
-            case ast.Tuple(elts=parts), _ if all(
-                isinstance(x, (ast.Name, ast.Starred)) for x in parts
-            ):
-                return self.unpacked(target, value, names, fresh)
+            case ast.Tuple(elts=parts), _ if {type(x) for x in parts} <= {ast.Name, ast.Starred}:
+                return self.unpacked(parts, value, names, fresh)
+        made = self.set_to(target, self.x.write(value), self.x.type_of(value))
+        return [f"{self.declare(names, fresh)}{made}"]
+
+    def set_to(self, target: ast.expr, made: str, kind: str = "") -> str:
+        """Return the assignment to a name, a field or an item."""
+        match target:
+            case ast.Name():
+                return f"{self.x.bind(target, kind)} = {made};"
+            case ast.Attribute():
+                return f"{self.x.write(target.value, ATOM)}.{target.attr} = {made};"
+            case ast.Subscript(slice=place) if not isinstance(place, ast.Slice):
+                return f"py.put({self.x.list_of([target.value, place])}, {made});"
         raise Refused(target, f"an assignment to `{ast.unparse(target)}` is not known")
 
     def unpacked(
-        self, target: ast.Tuple, value: ast.expr, names: set[str], fresh: set[str]
+        self, parts: Sequence[ast.expr], value: ast.expr, names: set[str], fresh: set[str]
     ) -> list[str]:
         """Return the assignment to several names, of which one may be *names."""
         found = self.x.each(value)
-        parts = [each.value if isinstance(each, ast.Starred) else each for each in target.elts]
-        if places := stars(target.elts):
+        if places := stars(parts):
             found = f"py.unpack({found}, {places[0]}, {len(parts) - places[0] - 1})"
-        late = [f"let {js_name(name)};" for name in sorted(names & fresh) if not names <= fresh]
-        way = self.declare(names, fresh) if names <= fresh else ""
-        return [*late, f"{way}{self.x.bind(ast.Tuple(parts), self.x.type_of(value))} = {found};"]
-
-    def set_to(self, target: ast.expr, made: str) -> str:
-        """Return the assignment to a field or an item."""
-        match target:
-            case ast.Attribute():
-                return f"{self.x.write(target.value, ATOM)}.{target.attr} = {made};"
-            case ast.Subscript(slice=ast.Slice()):
-                raise Refused(target, "an assignment to a slice is not known")
-            case ast.Subscript():
-                return f"py.put({self.x.list_of([target.value, target.slice])}, {made});"
-        return f"{self.x.write(target)} = {made};"
+        plain = [each.value if isinstance(each, ast.Starred) else each for each in parts]
+        made = f"{self.x.bind(ast.Tuple(plain), self.x.type_of(value))} = {found};"
+        if names <= fresh:
+            return [f"{self.declare(names, fresh)}{made}"]
+        return [*(f"let {js_name(name)};" for name in sorted(names & fresh)), made]
 
     def augmented(self, node: ast.AugAssign) -> list[str]:
         is_call = any(isinstance(each, ast.Call) for each in ast.walk(node.target))
         check(not is_call, node, "a call would be made twice: give it a name")
         read = ast.parse(ast.unparse(node.target), mode="eval").body
-        made = self.x.operation(node, node.op, read, node.value)
-        for name in ("py.add(", "py.or("):
-            if made.startswith(name):  # a list or a dictionary stays the same one
-                made = f"{name[:-1]}_to({made.removeprefix(name)}"
+        made = self.x.operation(node, node.op, read, node.value, in_place="_to")
         return [self.set_to(read, made)]
 
     # ---- functions and classes ----
@@ -604,7 +599,7 @@ def names_used(node: ast.AST) -> Iterator[str]:
 
 def is_type(node: ast.Assign | ast.AnnAssign) -> bool:
     """Whether a statement names a type: it alone is written as `CaptionLine = ...`."""
-    name = next(names_bound(node), "")
+    name = "".join(names_bound(node))
     return isinstance(node, ast.Assign) and name[:1].isupper() and not name.isupper()
 
 

@@ -511,6 +511,21 @@ def test_modules_of_folders_and_whole_modules_are_found() -> None:
     assert "const { c } = $c;" in lines and "const d = $a_b;" in lines
 
 
+def test_of_a_whole_module_only_what_is_used_is_there() -> None:
+    modules = {
+        "main.js": 'import * as a from "./a.js";\na.used();\n',
+        "a.js": "// b\nconst c = 1;\nexport function used() {\n  return c + d();\n}\n"
+        "export const e = 2;\nfunction d() {\n  return 1;\n}\nexport class f {}\n",
+    }
+    script = bundle("main.js", modules.__getitem__)
+    found = [
+        name
+        for name in ("c", "d", "e", "f")
+        if re.search(rf"(const|function|class) {name}\b", script)
+    ]
+    assert found == ["c", "d"] and "return { used };" in script
+
+
 def test_comments_of_whole_lines_and_indents_are_left_out() -> None:
     code = 'const a = "http://a"; // b\n/** c */ function d() {\n  return a; /* e */\n}\n'
     script = bundled(main=f"// f\n/** g\n *\n * h\n */\n{code}  // i\n  /** j */\nd();\n")

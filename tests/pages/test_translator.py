@@ -62,7 +62,7 @@ REFUSED = {
     "global n": "`global n` is not known",
     "del n": "`del n` is not known",
     "a = b = n": "`a = b = n` is not known",
-    "xs[1:2] = []": "an assignment to a slice is not known",
+    "xs[1:2] = []": "an assignment to `xs[1:2]` is not known",
     "xs[f()] += 1": "a call would be made twice: give it a name",
     "try:\n        n = 1\n    except:\n        pass": "an `except` names its errors",
     "for k, m in xs:\n        pass\n    return m": "some of its names are used after it",

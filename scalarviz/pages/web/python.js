@@ -139,6 +139,8 @@ export function less(a, b) {
 }
 
 export const less_or_equal = (a, b) => less(a, b) || equal(a, b);
+export const greater = (a, b) => less(b, a);
+export const greater_or_equal = (a, b) => less_or_equal(b, a);
 
 export function has(found, x) {
   if (typeof found === "string") return found.includes(x);
@@ -412,13 +414,15 @@ function sum_of_parts(parts) {
   return i > 0 && low * parts[i - 1] > 0 && doubled - high === 2 * low ? doubled : high;
 }
 
+const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const SPECIAL = { inf: Infinity, infinity: Infinity, nan: NaN };
+
 export function float(x) {
-  if (typeof x !== "string") return Number(x);
+  if (typeof x !== "string" || DECIMAL.test(x)) return Number(x);
   const words = strip(x).toLowerCase();
-  const special = { inf: Infinity, infinity: Infinity, nan: NaN }[words.replace(/^[+-]/, "")];
+  const special = SPECIAL[words.replace(/^[+-]/, "")];
   if (special !== undefined) return words.startsWith("-") ? -special : special;
-  const is_known = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/.test(words);
-  return is_known ? Number(words) : raise(new ValueError(`no number: ${x}`));
+  return DECIMAL.test(words) ? Number(words) : raise(new ValueError(`no number: ${x}`));
 }
 
 export function int(x) {
@@ -469,58 +473,56 @@ export function str(x) {
   return Number.isInteger(x) ? String(BigInt(x)) : raise(new TypeError(`${x} without a format`));
 }
 
+const FORMAT = /^(\+?)(,?)(?:\.(\d+))?([defg%]?)$/;
+
 /** Return a value as its format says, such as "+.2f", ",", ".3g" and ".1e". */
 export function format(value, spec) {
-  const found = /^(\+?)(,?)(?:\.(\d+))?([defg%]?)$/.exec(spec);
-  if (!found) throw new ValueError(`an unknown format: ${spec}`);
-  const [, plus, comma, digits, kind] = found;
-  if (!spec || !is_number(value))
-    return spec ? raise(new ValueError("a format of text")) : str(value);
-  const words = number_text(Number(value), kind, digits);
-  const grouped = comma
-    ? words.replace(/^-?\d+/, (x) => x.replace(/\B(?=(\d{3})+$)/g, ","))
-    : words;
-  return plus && !words.startsWith("-") ? `+${grouped}` : grouped;
+  if (spec === "") return str(value);
+  const found = FORMAT.exec(spec);
+  if (!found || !is_number(value)) throw new ValueError(`an unknown format: ${spec}`);
+  const [, plus, comma, digits = "6", kind] = found;
+  let words = number_text(Number(value), kind, Number(digits));
+  if (comma) words = words.replace(/^-?\d+/, (x) => x.replace(/\B(?=(\d{3})+$)/g, ","));
+  return plus && !words.startsWith("-") ? `+${words}` : words;
 }
 
-function number_text(x, kind, digits = "6") {
+function number_text(x, kind, digits) {
   if (kind === "%") return `${number_text(100 * x, "f", digits)}%`;
   if (!Number.isFinite(x) || !kind || kind === "d") return str(x);
-  return { e: exponential, f: fixed, g: general }[kind](x, Number(digits));
+  if (kind === "f") return fixed(x, digits);
+  return kind === "e" ? exponential(x, digits) : general(x, Math.max(1, digits));
 }
 
-const fixed = (x, digits) =>
-  Math.abs(x) < 1e21 ? rounded(x, "toFixed", digits) : whole(x, digits);
-const whole = (x, digits) => BigInt(x) + (digits ? `.${"0".repeat(digits)}` : "");
+function fixed(x, digits) {
+  if (Math.abs(x) < 1e21) return rounded(x, "toFixed", digits);
+  return BigInt(x) + (digits ? `.${"0".repeat(digits)}` : "");
+}
 
 function exponential(x, digits) {
-  return rounded(x, "toExponential", digits).replace(/e([+-])(\d)$/, "e$10$2");
+  const words = rounded(x, "toExponential", digits);
+  return "+-".includes(words.at(-2)) ? `${words.slice(0, -1)}0${words.at(-1)}` : words;
 }
 
 /** Return a number with some digits in all, without zeros at its end. */
 function general(x, digits) {
-  const count = Math.max(1, digits);
-  const [mantissa, power] = exponential(x, count - 1).split("e");
+  const [mantissa, power] = exponential(x, digits - 1).split("e");
   const exponent = Number(power);
-  const isPlain = -4 <= exponent && exponent < count;
-  const words = isPlain ? fixed(x, count - 1 - exponent) : mantissa;
-  const short = words.includes(".") ? words.replace(/\.?0+$/, "") : words;
-  return isPlain ? short : `${short}e${power}`;
+  const stripped = (words) => (words.includes(".") ? words.replace(/\.?0*$/, "") : words);
+  if (exponent < -4 || exponent >= digits) return `${stripped(mantissa)}e${power}`;
+  const sign = mantissa.startsWith("-") ? "-" : "";
+  const figures = "0".repeat(Math.max(0, -exponent)) + mantissa.replace(/[-.]/g, "");
+  const place = Math.max(0, exponent) + 1;
+  return stripped(`${sign}${figures.slice(0, place)}.${figures.slice(place)}`);
 }
 
 /** Return a number by toFixed or toExponential, with halves rounded to an even digit. */
 function rounded(x, way, digits) {
-  const sign = Object.is(x, -0) ? "-" : "";
-  const [exact, power] = x[way](digits + 1).split("e");
-  const isHalf =
-    /[02468]\.?5$/.test(exact) &&
-    /^50*$/.test(
-      x[way](100)
-        .slice(exact.length - 1)
-        .split("e")[0],
-    );
-  if (!isHalf) return sign + x[way](digits);
-  return exact.slice(0, -1).replace(/\.$/, "") + (power === undefined ? "" : `e${power}`);
+  const exact = x[way](digits + 1);
+  const end = way === "toFixed" ? exact.length : exact.indexOf("e");
+  const isHalf = exact[end - 1] === "5" && /^50*(e|$)/.test(x[way](100).slice(end - 1));
+  const before = exact.slice(0, end - 1);
+  if (isHalf && /[02468]\.?$/.test(before)) return before.replace(/\.$/, "") + exact.slice(end);
+  return (Object.is(x, -0) ? "-" : "") + x[way](digits);
 }
 
 /** Return a text with fields filled in: {}, {0} and {name}, each with a format behind a colon. */
