@@ -130,7 +130,7 @@ REFUSED_AT_TOP = {
     [*((f"{BEFORE}{body}", why) for body, why in REFUSED.items()), *REFUSED_AT_TOP.items()],
 )
 def test_what_is_not_known_is_refused_with_its_line(source: str, why: str) -> None:
-    with pytest.raises(TranslationError, match=r"story/given\.py, line ") as caught:
+    with pytest.raises(TranslationError, match=r"given\.py, line ") as caught:
         script(source)
     assert why in str(caught.value)
 
