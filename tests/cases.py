@@ -50,7 +50,11 @@ def id_of(item: pytest.Item) -> str:
 
 def is_matrix(cases: list[pytest.Item]) -> bool:
     """Whether some cases of a test are slow, and not the test itself, its class or its file."""
-    return any(chosen_of(item) or is_slow_case(item) for item in cases) and not any(
+    marks = [
+        mark for item in cases for mark in getattr(getattr(item, "callspec", None), "marks", [])
+    ]
+    is_cut = any(chosen_of(item) for item in cases) or any(mark.name == "slow" for mark in marks)
+    return is_cut and not any(
         mark.name == "slow"
         for item in cases
         for mark in [
@@ -58,8 +62,3 @@ def is_matrix(cases: list[pytest.Item]) -> bool:
             *(item.parent.iter_markers() if item.parent else ()),
         ]
     )
-
-
-def is_slow_case(item: pytest.Item) -> bool:
-    marks = getattr(getattr(item, "callspec", None), "marks", [])
-    return any(mark.name == "slow" for mark in marks)

@@ -1,15 +1,27 @@
 """What tests need of the machine.
 
-The folder of the checkout, and waiting until something has happened.
+The folder of the checkout, other programs, and waiting until something has happened.
 """
 
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 # Where tests and `make lint-js` write what scalarviz/pages/translator.py makes of Python.
 GENERATED = ROOT / "scalarviz" / "pages" / "web" / "story"
+
+
+def output_of(*words: str, env: Mapping[str, str] | None = None, seconds: float = 600.0) -> str:
+    """What Python prints if it is called with these words; it must end well."""
+    command = [sys.executable, *words]
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=seconds
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-5000:]
+    return done.stdout
 
 
 def until(

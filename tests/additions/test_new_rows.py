@@ -5,8 +5,6 @@ A row each, which everything else takes from the table.
 
 import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, final
@@ -39,25 +37,17 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.reading import caption, names_of
 from tests.engines.test_cuda import needs_numba_cuda
-from tests.machine import ROOT
+from tests.machine import output_of
 from tests.studio import Studio
 from tests.wording import refused
 
-WITH_ERF = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "erf", "-m", ""]
+WITH_ERF = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "erf", "-m", ""]
 WITH_ERF += ["-p", "tests.additions.erf"]
 
 
 def run(*options: str, **settings: str) -> str:
     """Run the tests that are about erf in a process that has it in its table; what it printed."""
-    done = subprocess.run(
-        [*WITH_ERF, *options],
-        cwd=ROOT,
-        env=os.environ | settings | {"WITH_ERF": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    return done.stdout
+    return output_of(*WITH_ERF, *options, env=os.environ | settings | {"WITH_ERF": "1"})
 
 
 @pytest.mark.slow  # kernels with one more formula are compiled, the first time

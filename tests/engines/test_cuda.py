@@ -12,7 +12,7 @@ import pytest
 from scalarviz.base.shell_commands import pip_command, pip_install
 from scalarviz.engines.cuda import missing
 from scalarviz.engines.cuda.missing import missing_for_cuda
-from tests.machine import ROOT
+from tests.machine import output_of
 
 NAMES = ("matrix", "cuda", "formulas", "graphs", "away")
 FILES = [f"tests/engines/simulated_{name}.py" for name in NAMES]
@@ -25,13 +25,11 @@ needs_numba_cuda = pytest.mark.skipif(
 
 def simulate(*words: str, blocks: str = "turns") -> None:
     """Run tests in the simulator; its blocks are those of `simulated_blocks`, or numba's."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-p", "tests.engines.simulator"]
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.engines.simulator"]
     # Numbers there are numpy's, and numpy warns where a GPU overflows.
     command += ["-W", "ignore::RuntimeWarning", *words]
     settings = os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "SIMULATED_BLOCKS": blocks}
-    done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    output_of(*command, env=settings, seconds=3600.0)
 
 
 @needs_numba_cuda

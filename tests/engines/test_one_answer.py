@@ -1,6 +1,6 @@
 """Every engine agrees with the python engine: values, gradients, whole runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any
 
@@ -22,6 +22,7 @@ from tests.engines.agreement import (
     schedule_of,
 )
 from tests.sessions import RUNNABLE, examples, networks
+from tests.warm import SELDOM
 
 FAST = [name for name in RUNNABLE if name != "python"]
 
@@ -41,12 +42,13 @@ def gradients_agree(net: sv.Network, engine: str, batch: Array) -> None:
 
 
 # In float32 each activation is compared by `test_dispatch`, with the same body in its kernels.
-QUICK = {("float32", "tanh"), *(("float64", name) for name in ACTIVATIONS)}
-# Of those that are like others here a long run compiles the kernels.
-QUICK -= {
-    ("float64", name)
-    for name in "celu hard_sigmoid hard_swish hard_tanh relu6 softsign log_sigmoid".split()
-}
+QUICK = {("float32", "tanh"), *(("float64", name) for name in ACTIVATIONS.keys() - SELDOM)}
+
+
+def usual(names: Iterable[str]) -> list[Any]:
+    """The names of formulas; those whose kernels are not compiled before the tests are slow."""
+    slow = pytest.mark.slow
+    return [pytest.param(each, marks=slow if each in SELDOM else ()) for each in names]
 
 
 @every_engine
@@ -197,7 +199,7 @@ def runs_agree(
 
 @every_engine
 @pytest.mark.parametrize("mean", ["all", "samples", "none"])
-@pytest.mark.parametrize("loss", [*LOSSES, *ROW_LOSSES])
+@pytest.mark.parametrize("loss", usual([*LOSSES, *ROW_LOSSES]))
 def test_every_loss(engine: str, loss: str, mean: str) -> None:
     net = sv.Network([3, 5, 4], "tanh", dtype="float64")
     chosen = sv.Loss(loss, mean=mean, factor=0.3)  # type: ignore[arg-type]  # one of the names
@@ -220,7 +222,7 @@ def test_every_optimizer_over_100_steps(engine: str, name: str, conditions: dict
 
 
 @every_engine
-@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("name", usual(SCHEDULES))
 def test_every_schedule(engine: str, name: str) -> None:
     schedule = schedule_of(name, every=5.0, steps=15.0, warmup=4.0)
     net = sv.Network([2, 3], dtype="float64")

@@ -11,8 +11,6 @@ import re
 import signal
 import stat
 import struct
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +33,7 @@ from scalarviz.files import atomic, checked_safetensors
 from scalarviz.files.atomic import check_place, replace_file
 from scalarviz.files.checked_safetensors import encode, read, write
 from tests.base.test_progress import REMOVED, Clock, Tty, clock, tty
-from tests.machine import ROOT
+from tests.machine import output_of
 from tests.wording import refused
 
 DESCRIPTION: dict[str, Any] = {"text": 'é "quoted" \\ \n', "tiny": 5e-324, "nested": [{"a": None}]}
@@ -512,10 +510,7 @@ print(len(seen), left)
 def test_a_kill_at_any_moment_leaves_a_whole_file_and_no_litter(
     kills: int, way: str, tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-c", KILLS, str(tmp_path), str(kills), way]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    seen, left = map(int, done.stdout.split())
+    seen, left = map(int, output_of("-c", KILLS, str(tmp_path), str(kills), way).split())
     if way == "without a name":
         assert left < kills / 4  # between two calls of the system; the next save took these away
     elif kills == 100:

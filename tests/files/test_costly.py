@@ -1,21 +1,17 @@
 """A small file that stands for much is refused before it costs anything; the rest loads quickly."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.machine import ROOT
 
 pytest.importorskip("onnx", reason="models take onnx")
 if not Path("/proc/self/clear_refs").exists():
     pytest.skip("only Linux tells what a process has taken so", allow_module_level=True)
 
 from tests.files.costly import LOADED, REFUSED
+from tests.machine import output_of
 
 MOST_SECONDS = 20.0  # of the processor; a file that costs too much would take minutes
 MOST_BYTES = 150 * 2**20
@@ -24,12 +20,8 @@ MOST_BYTES = 150 * 2**20
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What each file cost in a process of its own."""
-    command = [sys.executable, "-m", "tests.files.costly", str(tmp_path_factory.mktemp("costly"))]
-    done = subprocess.run(
-        command, cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    return {each["name"]: each for each in map(json.loads, done.stdout.splitlines())}
+    told = output_of("-m", "tests.files.costly", str(tmp_path_factory.mktemp("costly")))
+    return {each["name"]: each for each in map(json.loads, told.splitlines())}
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """sv.Cubes in vispy scenes of users, and visuals of users in the scene of our pictures."""
 
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,7 +12,7 @@ from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.stage.cubes_node import plan_of
 from scalarviz.stage.stage import Stage
 from tests.faces.window.conftest import screen as screen
-from tests.machine import ROOT
+from tests.machine import output_of
 from tests.sessions import advanced
 from tests.stage import cubes_in_canvas as inside
 from tests.stage import nodes_of_users as own
@@ -242,10 +240,7 @@ def test_it_cannot_be_bent_or_drawn_in_two_canvases(canvas: Any, studio: Studio)
 
 def run(backend: str, environment: Mapping[str, str]) -> list[str]:
     """What is seen in a canvas of a backend, in a process of its own."""
-    command = [sys.executable, "-m", "tests.stage.cubes_in_canvas", backend]
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return output_of("-m", "tests.stage.cubes_in_canvas", backend, env=environment).splitlines()
 
 
 SEEN = ["colors 13 of 13", "lines before True, behind True", "followed True", "colors 13 of 13"]
@@ -297,10 +292,7 @@ def test_a_visual_that_is_invisible_or_removed_is_not_drawn(studio: Studio) -> N
 
 @pytest.mark.slow
 def test_a_window_calls_for_them(screen: Mapping[str, str]) -> None:
-    command = [sys.executable, "-m", "tests.stage.nodes_of_users"]
-    done = subprocess.run(command, env=screen, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert SEEN_NODES in done.stdout.splitlines()
+    assert SEEN_NODES in output_of("-m", "tests.stage.nodes_of_users", env=screen).splitlines()
 
 
 def test_they_are_made_by_a_function() -> None:

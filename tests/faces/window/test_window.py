@@ -15,7 +15,7 @@ from scalarviz.errors import DisplayError
 from scalarviz.faces.controller.group import WatchOptions
 from scalarviz.faces.window.display_check import connects
 from scalarviz.faces.window.window import watch
-from tests.machine import ROOT
+from tests.machine import ROOT, output_of
 from tests.wording import refused
 
 
@@ -95,10 +95,8 @@ def test_a_screen_that_does_not_answer_is_refused(screen: Mapping[str, str]) -> 
         "try:\n    check_window()\nexcept DisplayError as error:\n    print(error)"
     )
     there = {**screen, "DISPLAY": ":59999"}
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, env=there, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip().startswith("the screen ':59999' does not answer")
+    told = output_of("-c", program, env=there)
+    assert told.strip().startswith("the screen ':59999' does not answer")
 
 
 def test_a_screen_that_refuses_for_a_moment_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,12 +171,4 @@ def test_several_sessions_in_one_window(case: str, with_several: Mapping[str, st
 @pytest.mark.slow
 @pytest.mark.parametrize("case", cases_of("sweep_cases"))
 def test_the_window_of_a_sweep(case: str, screen: Mapping[str, str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.faces.window.sweep_cases", case],
-        cwd=ROOT,
-        env=dict(screen),
-        capture_output=True,
-        text=True,
-        timeout=180,
-    )
-    assert done.returncode == 0, done.stderr
+    output_of("-m", "tests.faces.window.sweep_cases", case, env=screen)

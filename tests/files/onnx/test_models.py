@@ -1,10 +1,6 @@
 """Stored and hostile ONNX models: the same outputs, or a clear error at little cost."""
 
-import importlib.util
-import os
 import random
-import subprocess
-import sys
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +14,7 @@ from onnx import TensorProto, helper
 
 import scalarviz as sv
 from scalarviz.errors import FileError
+from tests.engines.test_cuda import needs_numba_cuda, simulate
 from tests.files.onnx.models import (
     FOLDER,
     MODELS,
@@ -56,17 +53,9 @@ def test_a_model_learns_the_same_on_each_engine(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None,
-    reason="numba-cuda is not available for this system or Python",
-)
+@needs_numba_cuda
 def test_a_model_learns_the_same_on_cuda() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-p", "tests.engines.simulator", "-W", "ignore::RuntimeWarning"]
-    command += ["tests/files/onnx/simulated_cuda.py"]
-    settings = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    simulate("tests/files/onnx/simulated_cuda.py")
 
 
 @every_model
