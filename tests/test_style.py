@@ -36,7 +36,7 @@ def test_a_limit_that_is_far_above_the_count_is_to_be_lowered() -> None:
 
 
 def test_files_and_folders_that_prose_names_exist() -> None:
-    rooms = "|".join(each.name for each in (ROOT / "scalarviz").glob("[a-z]*/"))
+    rooms = "|".join(each.parent.name for each in (ROOT / "scalarviz").glob("[a-z]*/__init__.py"))
     named = re.compile(rf"(?<![\w/.-])(?:{'|'.join(style.FOLDERS)}|notebooks|{rooms})/[\w./-]*\w")
     for path, texts in prose_of(quoted=True).items():
         around = ROOT, ROOT / "scalarviz", (ROOT / path).parent
