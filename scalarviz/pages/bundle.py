@@ -11,7 +11,7 @@ import gzip
 import json
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape, unescape
 from itertools import pairwise
@@ -33,7 +33,7 @@ TOP = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let|var) (.*
 OTHER = re.compile(r"^(?:import|export)\b.*|^(?:const|let|var) [\[{].*", re.MULTILINE)
 INDENTED = re.compile(r"\n[ \t]+")
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/)[\s\S])*\*/|//.*)[ \t]*\n", re.MULTILINE)
-WORD = re.compile(r"(?<![.\w])\w+")
+WORD = re.compile(r"(?:(?<=\.{3})|(?<![.\w]))\w+")
 LITERAL = re.compile(r'"([\w.]+)"|' + r"'([\w.]+)'|" + r"`((?:[\w.]|\$\{[^`{}]*\})+)`")
 STATED = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 COMPUTED = re.compile(r"\\\$\\\{.*?\\\}")
@@ -152,30 +152,28 @@ def bundle(start: str, read: Read) -> str:
                 if not homes[other].names.get(name):
                     raise ValueError(f"{module.name} imports {name}, which {other} does not export")
     wanted: dict[str, set[str]] = {module.name: set() for module in modules}
-    for module in modules:
-        for other, names in module.imports.items():
-            wanted[other] |= names.keys()
-        for other in module.wholes.values():
-            wanted[other] |= homes[other].names.keys()
-    needed = (without_unused(module, modules) for module in modules)
-    script = "".join(f"\n// {m.name}\n\n{m.script(wanted[m.name])}\n" for m in needed)
+    # Of those that only define, what nobody takes stays away.
+    defining = {other for module in modules for other in module.wholes.values()}
+    defining |= {module.name for module in modules if module.name.startswith("story/")}
+    scripts: list[str] = []
+    for module in reversed(modules):
+        asked = wanted[module.name]
+        needed = without_unused(module, asked) if module.name in defining else module
+        scripts.append(f"\n{needed.script(asked)}\n")
+        for other, taken in module.imports.items():
+            wanted[other] |= taken.keys()
+        for here, other in module.wholes.items():
+            wanted[other].update(re.findall(rf"\b{here}\.(\w+)", needed.text))
+    script = "".join(reversed(scripts))
     script += f"\n//# sourceURL=scalarviz/{start}\n"
     if re.search(r"</script|<!--", script, re.IGNORECASE):
         raise ValueError("a script that is to stand in HTML must not contain </script or <!--")
     return script
 
 
-def without_unused(module: ScriptModule, modules: Sequence[ScriptModule]) -> ScriptModule:
-    """Return a module that others import as a whole, without what none of them uses."""
-    used = {
-        name
-        for each in modules
-        for here, other in each.wholes.items()
-        if other == module.name
-        for name in re.findall(rf"\b{here}\.(\w+)", each.text)
-    }
-    if not used:
-        return module
+def without_unused(module: ScriptModule, wanted: Collection[str]) -> ScriptModule:
+    """Return a module of definitions without those that what is wanted of it does not use."""
+    used = {*wanted}
     text = COMMENT.sub("", module.text)
     starts = [*(found.start() for found in TOP.finditer(text)), len(text)]
     unused = {text[first:last] for first, last in pairwise(starts)}
@@ -184,9 +182,7 @@ def without_unused(module: ScriptModule, modules: Sequence[ScriptModule]) -> Scr
         unused -= {*found}
         taken += found
         used |= {word for each in found for word in WORD.findall(each)}
-    text = "".join(sorted(taken, key=text.index))
-    names = {name: is_exported and name in used for name, is_exported in module.names.items()}
-    return replace(module, text=text, names=names)
+    return replace(module, text="".join(sorted(taken, key=text.index)))
 
 
 def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:

@@ -511,10 +511,19 @@ def test_modules_of_folders_and_whole_modules_are_found() -> None:
     assert "const { c } = $c;" in lines and "const d = $a_b;" in lines
 
 
-def test_of_a_whole_module_only_what_is_used_is_there() -> None:
+@pytest.mark.parametrize(
+    ("module", "import_used"),
+    [
+        ("a.js", 'import * as a from "./a.js";\na.used();\n'),
+        ("story/a.js", 'import { used } from "./story/a.js";\nused();\n'),
+    ],
+)
+def test_of_a_module_of_definitions_only_what_is_used_is_there(
+    module: str, import_used: str
+) -> None:
     modules = {
-        "main.js": 'import * as a from "./a.js";\na.used();\n',
-        "a.js": "// b\nconst c = 1;\nexport function used() {\n  return c + d();\n}\n"
+        "main.js": import_used,
+        module: "// b\nconst c = 1;\nexport function used() {\n  return [c, ...d()];\n}\n"
         "export const e = 2;\nfunction d() {\n  return 1;\n}\nexport class f {}\n",
     }
     script = bundle("main.js", modules.__getitem__)
@@ -530,7 +539,7 @@ def test_comments_of_whole_lines_and_indents_are_left_out() -> None:
     code = 'const a = "http://a"; // b\n/** c */ function d() {\n  return a; /* e */\n}\n'
     script = bundled(main=f"// f\n/** g\n *\n * h\n */\n{code}  // i\n  /** j */\nd();\n")
     code = code.replace("\n  ", "\n")
-    wanted = f"\n// main.js\n\nconst $main = (() => {{\n{code}d();\n}})();\n"
+    wanted = f"\nconst $main = (() => {{\n{code}d();\n}})();\n"
     assert script.partition("\n//# ")[0] == wanted
 
 
