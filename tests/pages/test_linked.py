@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import struct
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from scalarviz.faces.browser.link_server import is_command, read
 from scalarviz.pages import bundle, page
 from tests.pages.node import in_web
 
-WEB = Path(bundle.__file__).with_name("web")
 STARTS = "linked.js", "main.js"
 
 # A client over a channel that a test speaks for, `frames` that it lets pass, and what was heard.
@@ -428,7 +426,7 @@ def test_a_walk_by_operations_goes_on_though_python_takes_no_whole_steps() -> No
 
 def test_a_linked_page_has_no_engine_and_a_page_that_trains_no_link() -> None:
     def script(start: str) -> str:
-        return bundle.bundle(start, lambda name: (WEB / name).read_text(encoding="utf-8"))
+        return bundle.bundle(start, page.module_text)
 
     names = ["class LinkClient", "class Offers", "class Client", "class RecordingClient"]
     link_page, own_page = ([name in script(start) for name in names] for start in STARTS)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scalarviz.pages
 from scalarviz.base.texts import texts
+from scalarviz.pages.page import module_text
 from scalarviz.pages.scene_data import SHAPES, scene_data
 from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas import fonts
@@ -37,7 +37,6 @@ from tests.pages.conftest import Opens
 from tests.pages.states import caption_as_data, made, state_of
 from tests.studio import go_by_neurons
 
-WEB = Path(scalarviz.pages.__file__).parent / "web"
 FONTS = Path(fonts.__file__).parent / "dejavu"
 HTML = """<!doctype html><meta charset="utf-8">
 <style>
@@ -92,13 +91,13 @@ class PicturePage:
         )
 
     def _answer(self, route: Any) -> None:
-        name = route.request.url.rpartition("/")[2]
+        name = route.request.url.partition("page.test/")[2]
         if name == "index.html":
             route.fulfill(body=HTML, content_type="text/html")
         elif name.endswith(".ttf"):
             route.fulfill(body=(FONTS / name).read_bytes(), content_type="font/ttf")
-        elif (WEB / name).is_file() and name.endswith(".js"):
-            route.fulfill(body=(WEB / name).read_text("utf-8"), content_type="text/javascript")
+        elif name.endswith(".js"):
+            route.fulfill(body=module_text(name), content_type="text/javascript")
         else:
             route.fulfill(status=204)
 

@@ -529,12 +529,14 @@ def test_a_lost_connection_and_a_page_of_a_file_are_told() -> None:
 
 def page_of(found: object) -> bytes:
     """A page that sends a record when it is loaded, and has what came of it as its title."""
-    script = bundle("lesson_answers.js", module_text)
-    table = as_json(texts_of(script, texts()))
-    script += (
+    table = as_json(texts_of(bundle("lesson_answers.js", module_text), texts()))
+    sending = (
+        'import { sendAnswers } from "./lesson_answers.js";\n'
+        'import { setTexts } from "./texts.js";\n'
         f"setTexts({table}); sendAnswers({as_json(found)}).then(() => 'kept', String)"
         ".then((words) => (document.title = words));"
     )
+    script = bundle("main.js", lambda name: sending if name == "main.js" else module_text(name))
     code = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; script-src 'sha256-{code}'; connect-src 'self'; img-src data:"
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
