@@ -164,8 +164,7 @@ def bundle(start: str, read: Read) -> str:
             wanted[other] |= taken.keys()
         for here, other in module.wholes.items():
             wanted[other].update(re.findall(rf"\b{here}\.(\w+)", needed.text))
-    script = "".join(reversed(scripts))
-    script += f"\n//# sourceURL=scalarviz/{start}\n"
+    script = "".join(reversed(scripts)) + f"\n//# sourceURL=scalarviz/{start}\n"
     if re.search(r"</script|<!--", script, re.IGNORECASE):
         raise ValueError("a script that is to stand in HTML must not contain </script or <!--")
     return script
