@@ -46,7 +46,8 @@ test: .venv/ready-to-test ## style, types and the quick tests: 8 minutes on two 
 	    trap 'exit 130' INT TERM; trap 'kill $$warming 2>/dev/null' EXIT; \
 	    $(MAKE) --no-print-directory lint && wait $$warming
 	@echo "pytest runs the quick tests, which takes some 3 minutes on two cores; make test-all runs all:"
-	@.venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder --durations=40
+	@began=$$(date +%s); .venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile \
+	    --no-loadscope-reorder --durations=40 && .venv/bin/python -m tests.warm $$began
 
 test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more random examples
 	@.venv/bin/python -m pytest -m "" --hypothesis-profile=thorough
