@@ -16,7 +16,7 @@ from scalarviz.base.texts import text
 from scalarviz.story.caption import Caption
 from scalarviz.story.cards import read_answers
 from scalarviz.story.facts import Facts, State
-from scalarviz.story.formats import said
+from scalarviz.story.formats import figures, said
 from scalarviz.story.names import owns
 
 # When each part of the tour ends, in seconds.
@@ -192,6 +192,6 @@ def is_near(typed: str, old: float, new: float) -> bool:
 
     old  the number before, from which it has changed; 0 for a gradient
     """
-    digits = len(typed.lstrip("-0.").replace(".", ""))
+    digits = figures(typed)
     has_digits = digits >= DIGITS and float(f"{new:.{digits}g}") == float(typed)
     return has_digits or abs(float(typed) - new) <= NEAR * abs(new - old)

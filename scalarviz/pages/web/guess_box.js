@@ -1,10 +1,10 @@
 // Guess first: a learner says how a number will go before the operation that changes it.
 
 import { byId, isFramed, setShown, setWords } from "./dom.js";
-import { numberTyped, trueMinus } from "./numbers.js";
+import { asWritten, numberTyped, trueMinus } from "./numbers.js";
 import { both, said } from "./story/formats.js";
 import { numberAt } from "./arrays.js";
-import { judged, questionAbout, rowAsked } from "./guess_rules.js";
+import { can_guess, is_near, question_of, way_of } from "./story/guide.js";
 import { name_of_row, sentence } from "./story/names.js";
 import { text } from "./texts.js";
 
@@ -30,8 +30,7 @@ export class GuessBox {
   /** Why nothing can be asked, in a sentence; "" if it can. */
   get lack() {
     if (document.documentElement.classList.contains("looks")) return text("page.looks");
-    const isThere = !this.app.spec.facts.is_graph && this.frozen.includes(0);
-    return isThere ? "" : text("guess.not_here");
+    return can_guess(this.app.spec.facts, this) ? "" : text("guess.not_here");
   }
 
   /** Which weights do not change, as flags. */
@@ -71,14 +70,13 @@ export class GuessBox {
 
   /** Go to the operation before which the next question is asked, and ask. */
   async pose() {
-    const { app, frozen, asked: k } = this;
+    const { app, frozen } = this;
     const { step, operation } = app.state;
-    const { moments } = app.spec.scene;
-    const walked = app.spec.recording?.walked; // steps
-    const rows = [...frozen.keys()].filter((each) => !frozen[each]);
-    const row = rowAsked({ step, k, pinned: app.pinned?.row ?? -1, rows });
-    const { kind, moment } = questionAbout(moments, k, row);
     const { facts } = app.spec;
+    const { moments } = facts;
+    const walked = app.spec.recording?.walked; // steps
+    const pinned = app.pinned?.row >= 0 ? app.pinned.row : null;
+    const { kind, row, at: moment } = question_of(facts, { step, frozen }, this.asked, pinned);
     const name = sentence(name_of_row(facts, row));
     const words = text(`guess.asks.${kind}`, { name });
     const question = (this.question = { kind, row, words, way: null, place: "" });
@@ -122,7 +120,9 @@ export class GuessBox {
   /** Say what came, and count it. */
   answer(question, typed, before, after) {
     const { kind, way } = question;
-    const { truth, isWay, isRight } = judged({ way, typed, before, after });
+    const truth = way_of(before, after);
+    const isWay = way === truth;
+    const isRight = isWay && (!typed || is_near(asWritten(typed), before, after));
     const [old, fresh] = both(before, after);
     const key = kind === "value" && !truth ? "stays" : kind;
     const came = text(`guess.came.${key}`, { before: old, after: fresh });

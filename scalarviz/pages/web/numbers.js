@@ -20,13 +20,16 @@ export function generalNumber(value, digits = 6) {
   return value === 0 ? "0" : py.format(value, `.${digits}g`);
 }
 
-const TYPED = /^([+-]\s*)?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const TYPED = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/;
 
 /** Return the decimal number that a user has typed, with a comma or a point; NaN for anything else. */
 export function numberTyped(words) {
-  const given = words
-    .trim()
-    .replace(",", ".")
-    .replace(/[\u2212\u2013]/, "-");
-  return TYPED.test(given) ? Number(given.replace(/\s/g, "")) : NaN;
+  const given = asWritten(words);
+  return TYPED.test(given) ? Number(given) : NaN;
+}
+
+/** Return a number that a user has typed as Python writes it: with a point, and no sign but minus. */
+export function asWritten(words) {
+  const given = words.trim().toLowerCase().replace(",", ".");
+  return given.replace(/[\u2212\u2013]/, "-").replace(/^(?:\+|(-))\s*(?=[\d.])/, "$1");
 }

@@ -35,7 +35,6 @@ from scalarviz.story.guide import (
 from scalarviz.training.session.reading import bank_now, facts_of
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import HANG, attended, chips_of, shown, stage_of
-from tests.pages.node import in_web
 
 SIZE = 800, 500
 ASKED = "The weight from input x to neuron 2: which way will this weight go?"
@@ -582,29 +581,3 @@ def test_the_gradient_of_a_shared_weight_is_asked_about_before_its_last_sum() ->
     session.advance(1)
     assert grad == float(session.network.bank.grad[0]) != 0.0
     assert np.isfinite(number_asked(GuessQuestion("value", 0, 0), bank_now(session)))
-
-
-def test_pages_have_the_same_rules() -> None:
-    rng = np.random.default_rng(0)
-    cases = []
-    for old, change in rng.normal(0.0, [1.0, 0.1], (200, 2)).tolist():
-        new = old + change * rng.integers(0, 2)
-        near = new + change * rng.uniform(-0.2, 0.2)
-        cases.append((f"{near:.{rng.integers(1, 5)}f}", old, float(new)))
-    body = """
-        return data.cases.map(([typed, old, now]) =>
-            [wayBetween(old, now), isRightNumber(typed, old, now)]);
-    """
-    pages = in_web("guess_rules", body, cases=cases)
-    ours = [[way_of(old, new), is_near(typed, old, new)] for typed, old, new in cases]
-    assert pages == ours and {near for _, near in ours} == {False, True}
-    body = """
-        return data.asks.map(([step, k]) => rowAsked({ step, k, pinned: -1, rows: data.rows }));
-    """
-    session, asks, found = plain_session_of(), [], []
-    for _ in range(4):
-        for number in range(4):
-            asks.append((session.step_index, number))
-            found.append(question_of(facts_of(session), bank_now(session), number, None).row)
-        session.advance()
-    assert in_web("guess_rules", body, asks=asks, rows=[*range(13)]) == found
