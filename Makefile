@@ -40,12 +40,12 @@ notebooks: .venv/ready-for-notebooks ## open the lessons in JupyterLab
 	@.venv/bin/python -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) --notebook-dir=notebooks
 
 # Kernels are compiled while one core checks types; an end before that ends both.
-test: .venv/ready-to-test ## style, types and the quick tests: 8 minutes on two cores
-	@echo "Style, types and tests take some 8 minutes on two cores, 6 when kernels are compiled already."
+test: .venv/ready-to-test ## style, types and the quick tests: 7 minutes on two cores, then 4
+	@echo "Style, types and tests take some 7 minutes on two cores, 4 when kernels are compiled already."
 	@.venv/bin/python -m tests.warm & warming=$$!; \
 	    trap 'exit 130' INT TERM; trap 'kill $$warming 2>/dev/null' EXIT; \
 	    $(MAKE) --no-print-directory lint && wait $$warming
-	@echo "pytest runs the quick tests, which takes some 3 minutes on two cores; make test-all runs all:"
+	@echo "pytest runs the quick tests, which takes some 4 minutes on two cores; make test-all runs all:"
 	@began=$$(date +%s); .venv/bin/python -m pytest -n auto --maxprocesses=4 --dist loadfile \
 	    --no-loadscope-reorder --durations=40 && .venv/bin/python -m tests.warm $$began
 
@@ -82,7 +82,7 @@ check: lint ## style, types, and the tests nearest to what you changed: a minute
 lint: .venv/ready-to-test $(if $(HAS_NODE),lint-js) ## style and types only, and how the size of each room changed
 	@.venv/bin/python -m ruff check
 	@.venv/bin/python -m ruff format --check
-	@echo "mypy checks types, which takes some 3 minutes the first time, a dot every 5 seconds:"
+	@echo "mypy checks types, which takes a minute the first time, a dot every 5 seconds:"
 	@sh -uc "$$DOTS && with_dots .venv/bin/python -m mypy"
 	@.venv/bin/python -m tests.weight changes
 

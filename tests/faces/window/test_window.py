@@ -168,7 +168,7 @@ def test_several_sessions_in_one_window(case: str, with_several: Mapping[str, st
     assert not with_several[case], with_several[case]
 
 
-@pytest.mark.slow
+@pytest.mark.some(1)
 @pytest.mark.parametrize("case", cases_of("sweep_cases"))
 def test_the_window_of_a_sweep(case: str, screen: Mapping[str, str]) -> None:
     output_of("-m", "tests.faces.window.sweep_cases", case, env=screen)
