@@ -292,15 +292,6 @@ def parametric_counts(operation: Operation) -> list[int]:
     return [operation.target.size // int(each) for each in operation.settings]
 
 
-def parametric_rows(operation: Operation, output: int) -> list[int]:
-    """Return the rows of the parameters of an output."""
-    rows, first = [], operation.weights
-    for each, count in zip(operation.settings, parametric_counts(operation), strict=True):
-        rows.append(first + output // int(each))
-        first += count
-    return rows
-
-
 def parametric_shape(operation: Operation) -> Shape:
     return (sum(parametric_counts(operation)),)
 
