@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -225,7 +226,7 @@ def test_the_values_of_metrics_are_written(
     for name in ("loss ", "held out ", "held-out accuracy "):
         words, place = next(each for each in written if each[0].startswith(name))
         left, _, wide, room = place
-        assert words.removeprefix(name).rstrip("%").replace(".", "").isdigit(), words
+        assert re.fullmatch(r"[\d.]+%?( \(step 200\))?", words.removeprefix(name)), words
         assert left >= 0 and left + min(wide, room) <= width + 1 and wide <= room + 1
     bases = sorted({base for _, (_, base, _, _) in written})
     assert min(b - a for a, b in itertools.pairwise(bases)) >= 12
