@@ -615,4 +615,9 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) != 2:
+        sys.exit("name one folder: python -m scalarviz.pages.translator build/look")
+    try:
+        main(sys.argv[1])
+    except OSError as error:
+        sys.exit(f"{sys.argv[1]!r} cannot be written to ({error.strerror}): name another folder")

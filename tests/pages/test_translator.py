@@ -10,6 +10,8 @@ import json
 import math
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -133,6 +135,16 @@ def test_what_is_not_known_is_refused_with_its_line(source: str, why: str) -> No
     with pytest.raises(TranslationError, match=r"given\.py, line ") as caught:
         script(source)
     assert why in str(caught.value)
+
+
+def test_one_folder_is_named_to_which_modules_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    wrong = {"name one folder": [], "cannot be written": [str(tmp_path / "file")]}
+    for words, arguments in wrong.items():
+        line = [sys.executable, "-m", "scalarviz.pages.translator", *arguments]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and words in done.stderr
+        assert done.stderr.count("\n") == 1 and done.stderr.rstrip().endswith(("look", "folder"))
 
 
 # ---- random programs -----------------------------------------------------------------------------
