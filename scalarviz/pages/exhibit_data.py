@@ -212,7 +212,7 @@ class MetricData(NamedTuple):
 def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
     """Return the metrics of a page that trains; None: the session measures none.
 
-    loss  as `loss_data` describes it
+    loss  that of the facts, as data
     """
     metrics: Metrics | None = session.visits.metrics
     if metrics is None:
@@ -242,7 +242,7 @@ def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
 def is_known(loss: Mapping[str, Any]) -> bool:
     """Return whether a page can compute a loss; as `isKnownLoss` of formulas.js."""
     if loss["scalar"]:
-        return loss["error"]["tree"] is not None
+        return loss["error"]["compute"] is not None
     return bool(loss["name"] == "softmax_cross_entropy")
 
 

@@ -42,6 +42,7 @@ SOURCES = {
     "story/decimals.js": "base/texts/decimals.py",
     "story/formats.js": "story/formats.py",
     "story/facts.js": "story/facts.py",
+    "story/update.js": "story/update.py",
     "story/caption.js": "story/caption.py",
     "story/names.js": "story/names.py",
     "story/traced_weight.js": "story/traced_weight.py",

@@ -195,7 +195,7 @@ def formula_line(
     if numbered is None:  # a sentence
         return plain_lines(f"{start}{line.formula}")[0]
     parts: list[EquationTerm | str] = [start] if start else []
-    order = []
+    order: list[int] = []  # places in the formula, as they stand in its words
     pieces = PLACE_OF_NUMBER.sub("\n\\1\n", numbered.words).split("\n")  # text, place, text ...
     for i, piece in enumerate(pieces):
         if i % 2 == 0:
@@ -207,12 +207,12 @@ def formula_line(
         words = in_brackets if holds else "{}".format
         own = row if number == "w" else NONE
         parts.append(EquationTerm((value,), words, own, exact=number in exactly))
-        order.append(f"_{piece}_")
+        order.append(int(piece))
     if len(order) < len(numbered.numbers):  # it cannot be written
         return plain_lines(f"{start}{said(line.value)}")[0]
 
     def compute(v: Sequence[float]) -> float:
-        return numbered.compute(dict(zip(order, v, strict=True)))
+        return numbered.compute(*[v[order.index(i)] for i in range(len(order))])
 
     return equation(parts, compute, line.value, least=least)
 

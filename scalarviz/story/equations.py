@@ -539,7 +539,8 @@ def evaluated(
 ) -> float:
     """Return what a formula gives with some numbers as written, and others."""
     known = {name: float(number) for name, number in given.items()}
-    return card.compute({**known, **dict(zip(names, numbers, strict=True))})
+    known.update(zip(names, numbers, strict=True))
+    return card.compute(*[known[name] for name in card.names])
 
 
 def until(

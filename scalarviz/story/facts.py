@@ -244,21 +244,21 @@ class NumberedFormula:
     """A formula with _0_, _1_ ... in place of its numbers.
 
     numbers  names, or constants
-    compute  a function of a dict of _0_, _1_ ...; None if that is impossible
+    compute  a function of the numbers in these places
     """
 
     words: str
     numbers: Sequence[str | float]
-    compute: Callable[[Mapping[str, float]], float]
+    compute: Function
 
 
 @dataclass(frozen=True)
 class NamedFormula:
-    """A formula of names: its words, the names in their order, and a function of a dict of them."""
+    """A formula of names: its words, the names in their order, and a function of their numbers."""
 
     words: str
     names: Sequence[str]
-    compute: Callable[[Mapping[str, float]], float]
+    compute: Function
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ class UpdateLine:
     name: str
     formula: str
     value: float
-    known: Mapping[str, float]
+    known: Mapping[str, float] = field(default_factory=dict)
     words: str = ""
     numbered: NumberedFormula | None = None
     card: NamedFormula | None = None
@@ -298,6 +298,98 @@ class UpdateLine:
     same: bool = False
     own_rate: bool = False
     follows: bool = True
+
+    def __str__(self) -> str:
+        value = f"{self.value:.6g}"
+        formula = [] if self.formula in ("", value) else [self.formula]
+        return " = ".join([self.name, *formula, value])
+
+    __repr__ = __str__  # a prompt and a notebook also show it
+
+
+@dataclass(frozen=True)
+class UpdateStep:
+    """A line of an optimizer before it has numbers, or a condition.
+
+    place      where its number is kept
+    names      in its formula, and the places of their numbers
+    constants  numbers that a user's function has from outside, by name
+    compute    a function of the numbers of the names; None if a page cannot compute it
+    holds      whether the condition is to hold
+    line       its text; None of a condition
+    """
+
+    place: str
+    names: Sequence[str]
+    places: Sequence[str]
+    constants: Mapping[str, float]
+    compute: Function | None
+    line: UpdateLine | None = None
+    holds: bool = True
+
+
+@dataclass(frozen=True)
+class UpdateCase:
+    """The steps of an update where its conditions hold; `last` of its lines is the new weight."""
+
+    steps: Sequence[UpdateStep]
+    count: int
+    last: int
+
+
+@dataclass(frozen=True)
+class OptimizerFacts:
+    """An optimizer: its settings, and the steps of its update in each case of its conditions.
+
+    given        its other numbers: l1, l2, and the limit of gradients
+    clip_norm    to which all gradients are limited together; None for no limit
+    refuses      whether it refuses a gradient that is not finite
+    schedule     what its factor is called; "" for a constant rate. `schedule_text` has its settings
+    factor       of the rate, by the number of steps taken and by `factor_settings`
+    before       the steps from the gradient to that of the update
+    constants    those of the numbers that are the same for all weights
+    names        of the numbers of the update
+    results      functions of these: the new weight, and the new slots; None as `compute`
+    whole        of an update that cannot be followed: the line of the weight
+    """
+
+    name: str
+    lr: float
+    settings: Mapping[str, float]
+    slots: Sequence[str]
+    given: Mapping[str, float]
+    clip_norm: float | None
+    refuses: bool
+    schedule: str
+    schedule_text: str
+    factor: Function
+    factor_settings: Numbers
+    before: Sequence[UpdateStep]
+    constants: Sequence[UpdateStep]
+    names: Sequence[str]
+    results: Sequence[Function | None]
+    cases: Sequence[UpdateCase]
+    whole: UpdateStep
+
+
+@dataclass(frozen=True)
+class MovingWeight:
+    """A weight in the step that a state shows.
+
+    value, new  before the step; and now, as far as it is known
+    grad        its gradient; `scale` by which all gradients are multiplied
+    kept        the optimizer's own numbers for it before the step, by slot
+    own_rate    the learning rate that only some weights have; None of others
+    taken       number of steps taken before
+    """
+
+    value: float
+    new: float
+    grad: float
+    scale: float
+    kept: Mapping[str, float]
+    own_rate: float | None
+    taken: int
 
 
 @dataclass(frozen=True)

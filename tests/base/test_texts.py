@@ -96,11 +96,7 @@ NOT_WORDS = [
     ("pages/bundle.py", "const {*|return {*| as ", "JavaScript"),
     ("pages/web/python.js", "*", "names, and errors that no user sees"),
     ("pages/translat*.py", "*", "JavaScript, and parts of errors"),
-    (
-        "pages/web/explanation.js",
-        "as it is*|0, since*|g [*] scale",
-        "formulas, as in explanation.py",
-    ),
+    ("story/update.py", "as it is*|0, since*|its own rate*|lr [*]*", "formulas"),
     ("story/traced_weight.py", "weight gradient", "a kind of moments"),
     (
         "stage/channels.py",

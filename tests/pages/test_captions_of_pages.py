@@ -20,12 +20,13 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.elementary import exp, log, log1p
 from scalarviz.core.formulas.losses import LOSSES, MEANS, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
-from scalarviz.pages.caption_data import loss_data, optimizer_data
+from scalarviz.pages.caption_data import as_data, optimizer_data
 from scalarviz.pages.engine_data import training_of
 from scalarviz.stage.handles import caption_of_custom
 from scalarviz.story import formats
 from scalarviz.story.equations import change_between
 from scalarviz.story.formats import said
+from scalarviz.training.session.reading import loss_facts
 from tests.additions.test_custom_losses import (
     chosen,
     pinball,
@@ -270,7 +271,7 @@ def test_formulas_of_facts_are_functions() -> None:
     bent = [sv.Dense(3, 3, name) for name in sorted(ACTIVATIONS)]
     facts = spec_of(colours(*bent, sv.PReLU(3)))["facts"]
     names, points = [*LOSSES, *ROW_LOSSES], [-2.2, -0.3, 0.0, 0.7, 3.1]
-    losses = [loss_data(sv.Loss(name), 3) for name in names]
+    losses = [as_data(loss_facts(sv.Loss(name), 3)) for name in names]
     given = {"facts": facts, "points": points, "losses": losses}
     shown, prelu, scalar, rows = in_web("facts", FORMULAS, **given)
     assert len(shown) == len(ACTIVATIONS) - 1  # "linear" is no operation
@@ -292,18 +293,19 @@ def test_formulas_of_facts_are_functions() -> None:
 
 
 EXPLAINED = """
-    const { facts, state, row } = data;
-    const { lines, settings, clips } = explainedOf(readyFacts(facts), state, row);
+    const facts = readyFacts(data.facts);
+    const { state, row } = data;
+    const { lines, settings, clips } = explainedOf(facts, state, row);
     const found = lines.map((line) => {
         const { name, value, known, numbered, card, corrections, same, own_rate, follows } = line;
-        const numbers = (numbered?.numbers ?? []).map((each) => known[each] ?? each);
-        const all = { ...known };
-        for (const each of corrections) {
-            all[`${each.name}_corrected`] = known[each.name] / known[each.by];
-            if (each.card.compute(known) !== all[`${each.name}_corrected`]) return each;
+        const named = (each) => known.get(each);
+        const numbers = (numbered?.numbers ?? []).map((each) => named(each) ?? each);
+        for (const { name, by, card } of corrections) {
+            known.set(`${name}_corrected`, named(name) / named(by));
+            if (card.compute(...card.names.map(named)) !== named(`${name}_corrected`)) return card;
         }
-        const places = Object.fromEntries(numbers.map((each, i) => [`_${i}_`, each]));
-        const computed = [numbered?.compute(places) ?? value, card?.compute(all) ?? value];
+        const by_name = card?.compute(...card.names.map(named));
+        const computed = [numbered?.compute(...numbers) ?? value, by_name ?? value];
         return [name, same, own_rate, follows, value, ...computed];
     });
     state.grad[row] = NaN;
@@ -318,11 +320,11 @@ def test_the_lines_of_an_optimizer_are_functions(optimizer: sv.Optimizer) -> Non
     for row in (5, len(session.network.bank) - 1):  # of the first one the rate is its own
         [*_, state] = Walk(session).states()
         given = {"facts": spec_of(session)["facts"], "state": state, "row": row}
-        lines, settings, clips, refused = in_web("facts explanation", EXPLAINED, **given)
+        lines, settings, clips, refused = in_web("facts", EXPLAINED, **given)
         wanted = session.explain(row).lines
         assert settings == list(optimizer.settings) and clips == (optimizer.clip_norm < math.inf)
         for (*about, value, one, other), line in zip(lines, wanted, strict=True):
-            assert about == [line.name, line.is_same, line.is_own_rate, True]
+            assert about == [line.name, line.same, line.own_rate, True]
             assert [value, one, other] == pytest.approx([line.value] * 3, rel=1e-5), line
         assert refused["words"].startswith("as it is") and refused["numbered"] is refused["card"]
 

@@ -15,10 +15,11 @@ from scalarviz.base.texts import texts
 from scalarviz.core.formulas.metric_formulas import METRICS
 from scalarviz.pages import page as module
 from scalarviz.pages.bundle import packed
-from scalarviz.pages.caption_data import loss_data
+from scalarviz.pages.caption_data import as_data
 from scalarviz.pages.exhibit_data import measured_data, metric_data
 from scalarviz.pages.page import page_of
 from scalarviz.pages.session_state import blocks_of
+from scalarviz.training.session.reading import loss_facts
 from tests.pages.node import InPage, data_in, floats, in_web
 from tests.pages.test_engine import xor
 from tests.sessions import advanced
@@ -212,7 +213,7 @@ def session(*metrics: object, table: data.Arrays = TABLE, every: int = 5) -> sv.
 
 def measuring(of: sv.Session) -> str:
     """The code that makes a clock that measures what a session does."""
-    made = metric_data(of, loss_data(of.trainer.loss, of.network.outputs))
+    made = metric_data(of, as_data(loss_facts(of.trainer.loss, of.network.outputs)))
     assert made is not None
     home = Path(module.__file__).with_name("web").as_posix()
     spec, held = json.dumps(made.engine), json.dumps([*made.held])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -18,8 +18,7 @@ import numpy as np
 
 from scalarviz.core.formulas import elementary
 from scalarviz.core.formulas.formula_words import (
-    LONGEST,
-    PRODUCT,
+    ExpressionFunction,
     FormulaWriter,
     Term,
     UnwritableError,
@@ -74,12 +73,15 @@ def function_tree(function: Callable[..., Any], place: int = 0) -> Tree:
     """
     try:
         return made(function, place)
-    except (UnwritableError, RecursionError):
+    except (UnwritableError, RecursionError, SyntaxError):
         return None
 
 
 def made(function: Callable[..., Any], place: int = 0) -> Tree:
     """Return what `function_tree` does; raise UnwritableError if that is impossible."""
+    if isinstance(function, ExpressionFunction):
+        part, names = ast.parse(function.code, mode="eval").body, [*function.names]
+        return {"names": names, "result": tree_of(part, function.functions, {*names})}
     if function in ELEMENTARY:
         names = ["x", "y"][: len(inspect.signature(function).parameters)]
         return {"names": names, "result": [ELEMENTARY[function], *names]}
@@ -167,79 +169,57 @@ def number(value: object) -> Tree:
     return ["nan"] if value != value else ["inf"] if value > 0 else ["neg", ["inf"]]
 
 
-def expression_tree(formula: str, names: Iterable[str], calls: Mapping[str, Any]) -> Tree:
-    """Return an expression of Python as a tree; None if it has more than arithmetic.
+class Choices:
+    """Which conditions of a function hold: some that are given, then all others, as they are met.
 
-    formula  the expression
-    names    names of its numbers
-    calls    the functions that it calls, by their names in it
+    taken  what was chosen so far
     """
-    try:
-        return tree_of(ast.parse(formula, mode="eval").body, calls, set(names))
-    except (UnwritableError, SyntaxError):
-        return None
+
+    def __init__(self, given: Sequence[bool]) -> None:
+        self.given = given
+        self.taken: list[bool] = []
+
+    def next(self) -> bool:
+        """Return whether the next condition holds."""
+        self.taken.append(next(iter(self.given[len(self.taken) :]), True))
+        return self.taken[-1]
+
+
+def all_choices() -> Iterator[Choices]:
+    """Yield choices for each case of a function, which is to be followed before the next one."""
+    waiting: list[list[bool]] = [[]]
+    for _ in range(MOST_CASES):
+        if not waiting:
+            return
+        choices = Choices(waiting.pop())
+        yield choices
+        taken = choices.taken
+        waiting += [[*taken[:i], False] for i in range(len(choices.given), len(taken))]
 
 
 class CaseWriter(FormulaWriter):
     """Writes one of the cases that the conditions of a formula have.
 
-    choices  whether each condition holds, in the order in which they are met; by default all do
-    tests    the conditions that were met, as Python
+    tests  the conditions that were met, as Python
     """
 
-    def __init__(self, names: Sequence[str], choices: Sequence[bool], *, inline: bool) -> None:
+    def __init__(self, names: Sequence[str], choices: Choices, *, inline: bool) -> None:
         super().__init__(names, inline=inline)
         self.choices = choices
         self.tests: list[str] = []
 
     def chosen(self, test: Term, yes: Callable[[], Term], no: Callable[[], Term]) -> Term:
-        holds = next(iter(self.choices[len(self.tests) :]), True)
         self.tests.append(test.code)
-        return yes() if holds else no()
-
-
-def cases_of(function: Callable[..., float], names: Sequence[str]) -> list[list[Tree]]:
-    """Return what `formula_of` writes of a function, for each case of its conditions.
-
-    There are two lists: with the formulas of the functions that it calls, and without. Each case
-    has its conditions, as trees that hold or not, its texts, and the tree that they compute.
-    """
-    return [[*trees_of(function, names, inline=inline)] for inline in (True, False)]
-
-
-def trees_of(
-    function: Callable[..., float], names: Sequence[str], *, inline: bool
-) -> Iterator[Tree]:
-    """Yield the cases of a function as trees; see `cases_of`."""
-    for writer, part in written_cases(function, names, inline=inline):
-        trees = [expression_tree(code, names, writer.functions) for code in writer.tests]
-        tree = expression_tree(part.code, names, writer.functions)
-        text = part.within(PRODUCT)
-        if tree is None or None in trees:
-            return
-        yield {
-            "tests": [[test, holds] for test, holds in zip(trees, writer.choices, strict=True)],
-            "text": text if len(text) <= LONGEST else "",
-            "alone": part.text,
-            "tree": tree,
-        }
+        return yes() if self.choices.next() else no()
 
 
 def written_cases(
     function: Callable[..., float], names: Sequence[str], *, inline: bool
 ) -> Iterator[tuple[CaseWriter, Term]]:
     """Yield a writer for each case of a function, with what was chosen, and what it has written."""
-    waiting: list[list[bool]] = [[]]
-    for _ in range(MOST_CASES):
-        if not waiting:
-            return
-        chosen = waiting.pop()
-        writer = CaseWriter(names, chosen, inline=inline)
+    for choices in all_choices():
+        writer = CaseWriter(names, choices, inline=inline)
         try:
-            part = writer.inlined(function, [Term(name, name) for name in names])
+            yield writer, writer.inlined(function, [Term(name, name) for name in names])
         except (UnwritableError, RecursionError):
             return
-        first = len(chosen)
-        writer.choices = chosen = [*chosen, *[True] * (len(writer.tests) - first)]
-        waiting += [[*chosen[:i], False] for i in range(first, len(chosen))]
-        yield writer, part

@@ -14,9 +14,9 @@ import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import islice, product
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,22 @@ class WrittenFormula:
     compute: Callable[..., float]
 
 
+class ExpressionFunction:
+    """A function of the numbers of `names`: an expression of Python that calls `functions`."""
+
+    def __init__(self, code: str, names: Sequence[str], functions: Mapping[str, Any]) -> None:
+        self.code, self.names, self.functions = code, names, functions
+
+    @cached_property
+    def _compiled(self) -> CodeType:
+        return compile(self.code, "<formula>", "eval")
+
+    def __call__(self, *numbers: float) -> float:
+        known = dict(zip(self.names, map(np.float64, numbers), strict=True))
+        with np.errstate(all="ignore"):  # as kernels, which do not raise
+            return float(eval(self._compiled, {"__builtins__": {}, **self.functions}, known))
+
+
 def written(function: Callable[..., float], names: Sequence[str] = ()) -> str:
     """Return the formula of a function; "" if it cannot be written on a line.
 
@@ -122,25 +138,23 @@ def written(function: Callable[..., float], names: Sequence[str] = ()) -> str:
 
 @lru_cache(maxsize=256)
 def formula_of(
-    function: Callable[..., float], names: tuple[str, ...] = (), at: tuple[float, ...] = ()
+    function: Callable[..., float], names: tuple[str, ...] = ()
 ) -> WrittenFormula | None:
     """Return the formula of a function; None if it cannot be written on a line.
 
     function  a plain function of numbers with one result
     names     what the formula calls its arguments; by default as the function does
-    at        numbers of these names: of each condition only the case that they meet is written;
-              empty for all cases
     """
     names = names or tuple(inspect.signature(function).parameters)
     for inline in (True, False):  # without the formulas of the functions that it calls
         try:
-            writer = FormulaWriter(names, at, inline=inline)
+            writer = FormulaWriter(names, inline=inline)
             part = writer.inlined(function, [Term(name, name, ATOM) for name in names])
             compute = writer.function_of(part)
             found = WrittenFormula(part.within(PRODUCT), part.text, compute)
         except (UnwritableError, RecursionError, ArithmeticError, ValueError):
             continue
-        if len(found.text) <= LONGEST and agrees(found.compute, function, names, at):
+        if len(found.text) <= LONGEST and agrees(found.compute, function, names):
             return found
     return None
 
@@ -161,15 +175,12 @@ def in_words(formula: str, names: Iterable[str], calls: Mapping[str, Any]) -> st
 
 
 def agrees(
-    compute: Callable[..., float],
-    function: Callable[..., float],
-    names: Sequence[str],
-    at: Sequence[float],
+    compute: Callable[..., float], function: Callable[..., float], names: Sequence[str]
 ) -> bool:
     """Return whether a formula gives what its function gives; the source may have been changed."""
-    points = [at] if at else islice(product(POINTS, repeat=len(names)), MOST_POINTS)
+    points = islice(product(POINTS, repeat=len(names)), MOST_POINTS)
     pairs = [(value_at(compute, *point), value_at(function, *point)) for point in points]
-    return all(same(*pair) for pair in pairs) and (bool(at) or any(a == a for a, _ in pairs))
+    return all(same(*pair) for pair in pairs) and any(a == a for a, _ in pairs)
 
 
 def same(a: float, b: float) -> bool:
@@ -199,7 +210,6 @@ class FormulaWriter:
     """Writes formulas of some names.
 
     names   the names
-    at      their numbers, which select the cases of conditions; empty for all cases
     inline  whether a call is replaced by the formula of its function
     literal whether brackets, products and the names of functions stay as they are in the source
     """
@@ -207,13 +217,11 @@ class FormulaWriter:
     def __init__(
         self,
         names: Sequence[str],
-        at: Sequence[float] = (),
         *,
         inline: bool = False,
         literal: bool = False,
     ) -> None:
         self.names, self.inline, self.literal = names, inline, literal
-        self.numbers = dict(zip(names, at, strict=False))
         self.functions: dict[str, Any] = {}
         self.depth = 0
         self.folds = False  # whether numbers are computed, and conditions come first
@@ -222,15 +230,9 @@ class FormulaWriter:
         """Return the function that computes a part from numbers of the names."""
         return self.code_function(part.code)
 
-    def code_function(self, source: str) -> Callable[..., float]:
+    def code_function(self, code: str) -> ExpressionFunction:
         """Return the function that computes an expression of the names."""
-        code, names, known = compile(source, "<formula>", "eval"), self.names, self.functions
-
-        def compute(*numbers: float) -> float:
-            values = dict(zip(names, numbers, strict=True))
-            return float(eval(code, {"__builtins__": {}, **known}, values))
-
-        return compute
+        return ExpressionFunction(code, self.names, self.functions)
 
     def inlined(self, function: Callable[..., Any], arguments: Sequence[Term]) -> Term:
         """Return what a function makes of its arguments."""
@@ -267,10 +269,7 @@ class FormulaWriter:
         raise UnwritableError
 
     def chosen(self, test: Term, yes: Callable[[], Term], no: Callable[[], Term]) -> Term:
-        """Return a conditional expression, or the case that the numbers meet."""
-        if self.numbers:
-            is_met = eval(test.code, {"__builtins__": {}, **self.functions}, dict(self.numbers))
-            return yes() if is_met else no()
+        """Return a conditional expression."""
         first, second = yes(), no()
         ending = second.text.removeprefix("(").removesuffix(")")
         is_chain = second.rank == ATOM and " if " in second.text and "(" not in ending

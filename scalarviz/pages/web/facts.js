@@ -1,59 +1,60 @@
 // Facts and states as story/facts.py has them: with functions of numbers in place of trees.
 
-import { explainedOf, frozenOf } from "./explanation.js";
-import { calledFormula, errorsOf, isKnownLoss, lossOf, partOfLoss } from "./formulas.js";
+import { errorsOf, isKnownLoss, lossOf, ready } from "./formulas.js";
+import { optimizer_lines } from "./story/update.js";
 
 /** Return facts with functions in place of trees; null for those that a page cannot compute. */
 export function readyFacts(facts) {
   if (facts.is_ready) return facts;
-  const { loss } = facts;
-  const part = (name) => ({
-    ...loss[name],
-    cases: casesOf(loss[name].cases, ["p", "t"]),
-    compute: loss[name].tree && loss.weight && ((p, t) => partOfLoss(loss, name, p, t)),
-  });
-  const ofRow = (p, t) => errorsOf(loss, p, t)[0];
+  const found = { ...ready(facts), is_ready: true, program: null };
+  if (facts.loss.name === "softmax_cross_entropy")
+    found.loss.of_row = (p, t) => errorsOf(facts.loss, p, t)[0];
+  return found;
+}
+
+/** Return the rows that do not move in the step that a state shows. */
+function frozenOf(facts, state) {
+  const frozen = state.made?.frozen ?? state.frozen;
+  if (!frozen) return new Set(facts.frozen);
+  return new Set([...frozen.keys()].filter((row) => frozen[row]));
+}
+
+/** Return the optimizer of the step that a state shows, whichever is chosen since, with its rate. */
+function optimizerOf(facts, { made, rate }) {
+  const found = facts.optimizers?.[made?.optimizer] ?? facts.optimizer;
+  if (found.schedule && !made?.is_steady) return found;
+  return { ...found, schedule: "", lr: made?.rate ?? rate ?? found.lr };
+}
+
+/** Return how a weight moves in the step that a state shows: `Explained` of story/facts.py. */
+export function explainedOf(facts, state, row) {
+  const optimizer = optimizerOf(facts, state);
+  const frozenRows = frozenOf(facts, state);
+  const value = (state.operation ? state.value : (state.before ?? state.value))[row];
+  const grad = state.grad[row];
+  const slots = (state.operation ? (state.slots_before ?? state.slots) : state.slots_before) ?? {};
+  const kept = Object.fromEntries(optimizer.slots.map((name) => [name, slots[name]?.[row] ?? 0]));
+  const isKnown = (state.operation || state.before) && optimizer.slots.every((name) => slots[name]);
+  const frozen = frozenRows.has(row);
+  const clips = optimizer.clip_norm !== null;
+  const weight = {
+    value, grad, kept, new: state.value[row], scale: clips ? normScale(optimizer, state.grad, frozenRows) : 1,
+    own_rate: optimizer.own_rates.find(([first, end]) => first <= row && row < end)?.[2] ?? null,
+    taken: (state.made?.counted ?? facts.first) + state.step - (state.operation ? 0 : 1),
+  }; // prettier-ignore
   return {
-    ...facts,
-    is_ready: true,
-    program: null,
-    activations: mapped(facts.activations, (row) => ({
-      ...row,
-      ...bothOf(row),
-      cases: casesOf(row.cases, ["z"]),
-      slope_cases: casesOf(row.slope_cases, ["z", "a"]),
-    })),
-    parametrics: mapped(facts.parametrics, (row) => ({ ...row, ...bothOf(row) })),
-    loss: {
-      ...loss,
-      error: part("error"),
-      slope: part("slope"),
-      of_row: loss.name === "softmax_cross_entropy" ? ofRow : null,
-      is_value: false,
-    },
-  };
+    row, value, grad, kept, settings: Object.keys(optimizer.settings), frozen, clips,
+    is_any_frozen: frozenRows.size > 0, lines: isKnown && !frozen ? optimizer_lines(optimizer, weight) : [],
+  }; // prettier-ignore
 }
 
-/** Return value and derivative of a formula as functions. */
-function bothOf({ value, derivative }) {
-  const of = (formula) => formula && ((...numbers) => calledFormula(formula, numbers));
-  return { value: of(value), derivative: of(derivative) };
-}
-
-/** Return lists of cases, whose tests and results are functions of these names. */
-function casesOf(lists, names) {
-  const of =
-    (tree) =>
-    (...numbers) =>
-      calledFormula({ names, result: tree }, numbers);
-  const tested = ({ tests }) => tests.map(([tree, holds]) => [of(tree), holds]);
-  return lists.map((cases) =>
-    cases.map((each) => ({ ...each, tests: tested(each), compute: of(each.tree) })),
-  );
-}
-
-function mapped(rows, make) {
-  return Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, make(row)]));
+/** Return the factor, at most 1, by which `clip_norm` multiplies all gradients. */
+function normScale({ clip_norm: most }, grads, frozen) {
+  let squares = 0;
+  grads.forEach((each, row) => {
+    if (Number.isFinite(each) && !frozen.has(row)) squares += each * each;
+  });
+  return Math.min(1, most / (Math.sqrt(squares) + 1e-6));
 }
 
 const readied = new WeakMap(); // by state

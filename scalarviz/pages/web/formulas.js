@@ -88,24 +88,22 @@ function logSumExp(z) {
   return largest + Math.log(z.reduce((sum, each) => sum + Math.exp(each - largest), 0));
 }
 
-/** Return the "error" of one number by a loss, or its "slope". */
-export function partOfLoss(loss, part, p, t) {
-  return calledFormula(loss[part].tree, [p, t]) * calledFormula(loss.weight, [p, t]);
-}
-
-/** Return the error of one number by a loss. */
-function errorOf(loss, p, t) {
-  return partOfLoss(loss, "error", p, t);
+/** Return data with functions in place of the functions of tables. */
+export function ready(data) {
+  if (Array.isArray(data)) return data.map(ready);
+  if (data === null || typeof data !== "object") return data;
+  if ("result" in data) return (...numbers) => calledFormula(data, numbers);
+  return Object.fromEntries(Object.entries(data).map(([name, each]) => [name, ready(each)]));
 }
 
 /** Return whether a page can compute a loss. */
 export function isKnownLoss(loss) {
-  return loss.scalar ? loss.error.tree !== null : loss.name === "softmax_cross_entropy";
+  return loss.scalar ? loss.error.compute !== null : loss.name === "softmax_cross_entropy";
 }
 
 /** Return the errors of a sample, one for each output; a loss of a whole row has one. */
 export function errorsOf(loss, p, t) {
-  if (loss.scalar) return p.map((each, i) => errorOf(loss, each, t[i]));
+  if (loss.scalar) return p.map((each, i) => loss.error.compute(each, t[i]));
   const normalizer = logSumExp(p);
   return [t.reduce((sum, each, i) => sum + each * (normalizer - p[i]), 0)];
 }
@@ -119,12 +117,6 @@ export function lossOf(loss, outputs, targets, count) {
     total += errorsOf(loss, p, t).reduce((sum, each) => sum + each, 0);
   }
   return total * (loss.factor / (count * loss.divisor || 1));
-}
-
-/** Return the learning rate of a step, counted from 0. */
-export function scheduledRate(optimizer, rate, step) {
-  if (optimizer.schedule === "constant" || optimizer.factor === null) return rate;
-  return optimizer.lr * calledFormula(optimizer.factor, [step, ...optimizer.factor_settings]);
 }
 
 // Answers of a network: its outputs as the loss reads them.

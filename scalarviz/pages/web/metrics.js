@@ -1,6 +1,6 @@
 // The metrics of the table in core/formulas/metric_formulas.py, measured by the worker at every some steps.
 
-import { indexOfLargest, lossOf, readAnswers } from "./formulas.js";
+import { indexOfLargest, lossOf, readAnswers, ready } from "./formulas.js";
 
 /** The number between the two classes: 0 for targets -1 and 1, else 0.5. */
 function cutOf(t) {
@@ -127,7 +127,7 @@ export class Metrics {
     this.engine = engine;
     this.names = spec.names;
     this.every = spec.every;
-    this.loss = spec.loss;
+    this.loss = ready(spec.loss);
     this.held = spec.held ? samplesIn(engine, held, spec.held) : null;
   }
 

@@ -21,6 +21,7 @@ from scalarviz.core.formulas.formula_trees import written_cases
 from scalarviz.core.formulas.formula_words import (
     LONGEST,
     PRODUCT,
+    ExpressionFunction,
     WrittenFormula,
     formula_of,
     same,
@@ -55,7 +56,7 @@ from scalarviz.story.forward_captions import is_met, is_small
 from scalarviz.story.names import NAMED_BY_ENDS, sentence
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.explanation import done_in, explain, explained_of, last_edit
+from scalarviz.training.session.explanation import done_in, explained, last_edit
 from scalarviz.training.session.node_captions import TELLERS, node_name
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.stops import KIND
@@ -389,7 +390,7 @@ def cases(
     for writer, part in written_cases(function, names, inline=inline):
         tests = [
             (writer.code_function(code), holds)
-            for code, holds in zip(writer.tests, writer.choices, strict=True)
+            for code, holds in zip(writer.tests, writer.choices.taken, strict=True)
         ]
         compute, words = writer.function_of(part), part.within(PRODUCT)
         case = FormulaCase(tests, words, part.text, compute)
@@ -423,9 +424,8 @@ def loss_part(row: LossRow | RowLossRow, part: str) -> LossPart:
     function = row.value if part == "error" else row.derivative
     is_own = words == written(function, ("p", "t"))
 
-    def compute(p: float, t: float) -> float:
-        return value_at(function, p, t) * row.weight(p, t)
-
+    functions = {"value": function, "weight": row.weight}
+    compute = ExpressionFunction("value(p, t) * weight(p, t)", ("p", "t"), functions)
     return LossPart(words, formula_cases(function, ("p", "t")) if is_own else [], compute)
 
 
@@ -641,14 +641,7 @@ def explained_now(session: Session, row: int) -> Explained:
     is_any_frozen = bool(session.network.bank.frozen.any())
     # Within at_work the session must not be used: it would journal the older numbers as edits.
     with timeline.at_work():
-        found, optimizer = (
-            explain(trainer, row, timeline.clock.operation),
-            trainer.settings.optimizer,
-        )
-        slots = optimizer.row.slots
-        block = trainer.bank.slot_block(slots)
-        kept = {name: float(slot[row]) for name, slot in zip(slots, block, strict=True)}
-        return explained_of(found, optimizer, kept, is_any_frozen)
+        return explained(trainer, row, timeline.clock.operation, is_any_frozen=is_any_frozen)
 
 
 # ---- captions -----------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.engines.custom.user_functions import on_numbers, recorded_derivative
 from scalarviz.errors import InputError
 from scalarviz.story.formats import fill, pretty
+from scalarviz.story.forward_captions import case_of
+from scalarviz.training.session.reading import formula_cases
 from tests.story.caption_reader import FUNCTIONS, as_python
 
 NUMBERS = count()
@@ -152,7 +154,7 @@ def loss(p, t):
 def test_numbers_choose_the_case() -> None:
     function = of_body("e = p - t\nreturn 0.5 * e * e if abs(e) <= 1 else abs(e) - 0.5")
     for p, case in ((0.5, "0.5 * (p - t)^2"), (3.0, "(|p - t| - 0.5)")):
-        found = formula_of(function, ("p", "t"), (p, 0.0))
+        found = case_of(formula_cases(function, ("p", "t")), {"p": p, "t": 0.0})
         assert found is not None and found.text == case
         assert found.compute(p, 0.0) == function(p, 0.0)
 
@@ -267,8 +269,10 @@ def test_a_calculator_gives_what_the_function_gives(source: str, p: float, t: fl
 def assert_reads(function: Callable[..., float], p: float, t: float, value: float) -> None:
     """Whether what is written is true, with all cases and with the case that is met."""
     numbers = {"p": f"{p:g}", "t": f"{t:g}"}
-    for at in ((), (p, t)):
-        found = formula_of(function, ("p", "t"), at)
+    known = {"p": p, "t": t}
+    for found in (
+        formula_of(function, ("p", "t")), case_of(formula_cases(function, ("p", "t")), known)
+    ):  # fmt: skip
         if found is not None:
             assert found.compute(p, t) == pytest.approx(value, rel=1e-9, abs=1e-9)
             assert read(fill(found.text, numbers)) == pytest.approx(value, rel=1e-9, abs=1e-9)

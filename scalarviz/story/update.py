@@ -1,0 +1,139 @@
+"""How one weight moves in one step: the lines of an optimizer, with the numbers of the weight."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from scalarviz.story.facts import (
+    MovingWeight,
+    NamedFormula,
+    OptimizerFacts,
+    UpdateLine,
+    UpdateStep,
+)
+
+SAME = 1e-12  # relative difference of two numbers that are computed in two ways
+NAME = re.compile(r"\b[a-z]\w*", re.ASCII)
+
+
+def optimizer_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[UpdateLine]:
+    """Return the optimizer's arithmetic for one weight, from its gradient to its new value."""
+    if optimizer.refuses and not math.isfinite(weight.grad):
+        words = "as it is: the step will be refused, since g is not finite"
+        return [UpdateLine("w", words, weight.value, words=words)]
+    lines = gradient_lines(optimizer, weight)
+    g = lines[-1].value if lines else weight.grad
+    rate = rate_line(optimizer, weight)
+    known = {"w": weight.value, "g": g, **weight.kept, "lr": rate.value, **optimizer.settings}
+    known["step"] = weight.taken + 1.0
+    constants = lines_of(optimizer.constants, known)
+    known.update([(each.name, each.value) for each in constants])
+    lines += [rate, *constants]
+    if len(constants) < len(optimizer.constants):
+        return [*lines, unknown_line(weight, known)]
+    return [*lines, *update_lines(optimizer, weight, known)]
+
+
+def unknown_line(weight: MovingWeight, known: Mapping[str, float]) -> UpdateLine:
+    """Return the line of a new weight where it is not known how it comes about."""
+    return UpdateLine("w", "", weight.new, known, follows=False)
+
+
+def gradient_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[UpdateLine]:
+    """Return the lines of clipping and regularisation, which come before the update."""
+    lines: list[UpdateLine] = []
+    known = {"w": weight.value, "g": weight.grad, "scale": weight.scale, **optimizer.given}
+    if not math.isfinite(weight.grad):
+        known["g"] = 0.0
+        words = "0, since it is not finite"
+        lines.append(UpdateLine("g", words, 0.0, words=words))
+    for each in optimizer.before:
+        if weight.scale != 1.0 or "scale" not in each.names:
+            for line in lines_of([each], known):
+                formula = numbered(line)
+                lines.append(replace(line, formula=formula))
+                known = {**known, "g": line.value}
+    return lines
+
+
+def numbered(line: UpdateLine) -> str:
+    """Return the formula of a line with numbers in place of their names."""
+
+    def number(found: re.Match[str]) -> str:
+        name = found[0]
+        return f"{line.known[name]:.6g}" if name in line.known else name
+
+    return NAME.sub(number, line.formula)
+
+
+def rate_line(optimizer: OptimizerFacts, weight: MovingWeight) -> UpdateLine:
+    """Return the line of the learning rate, including the schedule if there is one."""
+    own, schedule = weight.own_rate, optimizer.schedule
+    lr = optimizer.lr if own is None else own
+    line = UpdateLine("lr", f"{lr:g}", lr, same=True)
+    if own is not None:
+        line = UpdateLine("lr", "its own rate", lr, own_rate=True)
+    if not schedule:
+        return line
+    rate = lr * optimizer.factor(float(weight.taken), *optimizer.factor_settings)
+    formula = f"{'' if own is None else 'its own rate, '}{lr:g} * {optimizer.schedule_text}"
+    known = {"lr": lr, schedule: rate / lr if lr else 0.0}
+    card = NamedFormula(f"lr * {schedule}", ["lr", schedule], lambda lr, factor: lr * factor)
+    return replace(line, formula=formula, value=rate, known=known, card=card)
+
+
+def update_lines(
+    optimizer: OptimizerFacts, weight: MovingWeight, known: Mapping[str, float]
+) -> list[UpdateLine]:
+    """Return the lines of an optimizer's update with the numbers of one weight.
+
+    There is a line for each assignment that these numbers reach, and for what is returned; that of
+    the weight is the last. Of an update that cannot be followed, such as one with a loop, there is
+    a line for each slot and one for the weight, with their new values only.
+    """
+    numbers = [known[name] for name in optimizer.names]
+    values = [None if each is None else each(*numbers) for each in optimizer.results]
+    new = values[0]
+    for case in optimizer.cases:
+        lines = lines_of(case.steps, known)
+        if len(lines) == case.count:
+            last = lines.pop(case.last)
+            if new is None or agrees(last.value, new):
+                return [*lines, last]
+    whole = optimizer.whole.line
+    if new is None or whole is None or optimizer.whole.compute is None:
+        return [unknown_line(weight, known)]
+    found: list[UpdateLine] = []
+    for name, value in zip(optimizer.slots, values[1:], strict=False):
+        if value is not None:
+            found.append(UpdateLine(name, f"{value:.6g}", value, known))
+    return [*found, replace(whole, value=new, known=known)]
+
+
+def agrees(value: float, whole: float) -> bool:
+    """Return whether a line gives what the update gives, whose source may have been changed."""
+    is_equal = value == whole or whole != whole
+    return is_equal or abs(value - whole) <= SAME * abs(whole)
+
+
+def lines_of(steps: Sequence[UpdateStep], given: Mapping[str, float]) -> list[UpdateLine]:
+    """Return the lines of steps up to a condition that does not hold, or what is not known."""
+    numbers = {**given}  # by place
+    lines: list[UpdateLine] = []
+    for each in steps:
+        own = {
+            name: each.constants[name] if name in each.constants else numbers[place]
+            for name, place in zip(each.names, each.places, strict=True)
+        }
+        if each.compute is None:
+            return lines
+        value = each.compute(*own.values())
+        numbers[each.place] = value
+        if each.line is not None:
+            lines.append(replace(each.line, value=value, known={**given, **own}))
+        elif bool(value) != each.holds:
+            return lines
+    return lines
