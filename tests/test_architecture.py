@@ -58,7 +58,6 @@ PACKAGES = """
     data
     engines.engine
     engines.reference
-    engines.kernel_threads
     engines.codegen
     engines.custom
     engines.python
@@ -225,17 +224,7 @@ def test_a_package_imports_only_from_packages_above_it() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-# Imports that still run the wrong way, as "module -> module". The list may only shrink: words are
-# to know `base` only, the scene no training, no engine, and of words what captions are.
-WRONG_ARROWS = """
-scene.frame_data -> training.session.landscape
-scene.frame_data -> training.session.over_time
-scene.layout.formula_layout -> training.network.named_arrays
-scene.offscreen -> engines.kernel_threads
-scene.overlay -> training.session.over_time
-scene.visuals.mip_levels -> engines.kernel_threads
-scene.visuals.mip_means -> engines.codegen.cache_files
-""".strip().splitlines()
+# Words know `base` only, the scene no training, no engine, and of words what captions are.
 
 
 def runs_the_wrong_way(module: str, imported: str) -> bool:
@@ -249,17 +238,14 @@ def runs_the_wrong_way(module: str, imported: str) -> bool:
     return False
 
 
-def test_words_and_scene_know_no_more_than_listed() -> None:
+def test_words_and_scene_know_no_more_than_they_need() -> None:
     found = {
         f"{name} -> {each.module}"
         for name, path in MODULES.items()
         for each in imports_of(path)
         if runs_the_wrong_way(name, each.module)
     }
-    listed = set(WRONG_ARROWS)
-    assert sorted(listed) == WRONG_ARROWS, "WRONG_ARROWS is not sorted, or names one twice"
-    assert not found - listed, f"run the wrong way: {sorted(found - listed)}"
-    assert not listed - found, f"are gone, take them out of WRONG_ARROWS: {sorted(listed - found)}"
+    assert not found, f"run the wrong way: {sorted(found)}"
 
 
 def test_words_are_made_of_plain_numbers_and_texts() -> None:

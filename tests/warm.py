@@ -11,8 +11,9 @@ import re
 import sys
 import time
 
+from scalarviz.base import kernel_files
 from scalarviz.engines import every_kernel
-from scalarviz.engines.codegen import cache_files, compiling
+from scalarviz.engines.codegen import compiling
 from scalarviz.engines.codegen.kernel_units import Unit, path_of_unit
 
 EVERY = 20.0  # seconds between two lines about how far it is
@@ -49,7 +50,7 @@ def main() -> None:
 
 def tell(since: float) -> None:
     """Print the kernels that were compiled since a moment."""
-    files = cache_files.cache_folder().glob("__pycache__/*")
+    files = kernel_files.cache_folder().glob("__pycache__/*")
     stems = {
         re.sub(r"_\w{20}\..*", "", each.name) for each in files if each.stat().st_mtime > since
     }

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, final
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
@@ -280,3 +281,14 @@ def restart_optimizer(bank: Bank) -> None:
 def start_scaling(bank: Bank, precision: Precision) -> None:
     """Reset the `scaling` of a bank to the loss scale of a `precision`."""
     bank.scaling[:] = [precision.loss_scale if precision.mixed else 1.0, 0.0, 0.0]
+
+
+class Wall(NamedTuple):
+    """Where the numbers of a name stand in the bank: from row `first` on, in this shape."""
+
+    first: int
+    shape: tuple[int, ...]
+
+    def of(self, numbers: FloatArray) -> FloatArray:
+        """Return the numbers of this wall, of all in the bank, as a view."""
+        return numbers[self.first : self.first + prod(self.shape)].reshape(self.shape)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base import processes
+from scalarviz.base.kernel_files import is_compiled
 from scalarviz.engines.codegen import compiling, dispatch, kernel_units
-from scalarviz.engines.codegen.cache_files import is_compiled
 from scalarviz.engines.codegen.kernel_units import Dtype, Unit
 from scalarviz.engines.cpu import table as cpu
 from scalarviz.engines.expression import cpu_expression as expression

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from scalarviz.base.kernel_threads import check_process
 from scalarviz.base.messages import inform
 from scalarviz.base.processes import is_worker
 from scalarviz.base.shell_commands import pip_install
@@ -17,7 +18,6 @@ from scalarviz.core.program import SCALAR, Operation, Program
 from scalarviz.core.trace_program import TraceProgram
 from scalarviz.engines.engine import Engine
 from scalarviz.engines.expression.expression_engine import PythonExpressionEngine
-from scalarviz.engines.kernel_threads import check_process
 from scalarviz.engines.python import PythonEngine
 from scalarviz.engines.reference import runs_as_python
 from scalarviz.errors import EngineError

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.core.past_numbers import LossPlane, OverTime
 from scalarviz.core.program import Moment
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.layout.division import SMALL, Box, Division
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.story.caption import Caption, Card, Cell, Piece
 from scalarviz.story.facts import Neuron
-from scalarviz.training.session.landscape import LossPlane
-from scalarviz.training.session.over_time import OverTime
 
 NOTHING = np.zeros(0)
 CARD = 0.235  # width of a card, as a share of that of the picture

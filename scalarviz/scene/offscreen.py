@@ -14,8 +14,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from scalarviz.base.kernel_threads import Guard
 from scalarviz.base.shell_commands import pip_install, program
-from scalarviz.engines.kernel_threads import Guard
 from scalarviz.errors import DisplayError
 
 WINDOWED = "pyside6"

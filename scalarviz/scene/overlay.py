@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from scalarviz.base.texts import text
+from scalarviz.core.past_numbers import KINDS, ORDERS
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.caption_band import ABOUT, HEAD, NEXT, PieceBox, caption_box
@@ -24,7 +25,6 @@ from scalarviz.scene.past_charts import (
 )
 from scalarviz.scene.strip import Place
 from scalarviz.story.caption import Piece
-from scalarviz.training.session.over_time import KINDS, ORDERS
 
 LOSS_SHARE = 0.4  # of a large chart that the losses have
 LANDSCAPE = "landscape"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import final
 
+from scalarviz.core.past_numbers import KINDS
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.overlay import ALONG, OnTop
 from scalarviz.story.caption import Piece
-from scalarviz.training.session.over_time import KINDS
 
 FEWEST = 10.0  # steps that are shown at least, if there are so many
 LONG = 2_000  # steps from which on losses are smoothed by default

@@ -13,6 +13,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
+from scalarviz.core.past_numbers import LossPlane, OverTime
 from scalarviz.engines.engine import SnapshotValues
 from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import BranchLine, Curve, Measured, PastWeights, Terrain
@@ -22,12 +23,11 @@ from scalarviz.stage.channels import largest
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.story.names import sentence, weight_title
 from scalarviz.training.session.branches import Branch, Series, means_of
-from scalarviz.training.session.landscape import LossPlane, LossPlanes
+from scalarviz.training.session.landscape import LossPlanes
 from scalarviz.training.session.over_time import (
     FilledPast,
     Moment,
     Now,
-    OverTime,
     WeightsOverTime,
     moments_of,
 )

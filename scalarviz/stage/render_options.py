@@ -13,12 +13,12 @@ import numpy.typing as npt
 from scalarviz.base.checks import answers, number, shorten
 from scalarviz.base.checks import size as count_of
 from scalarviz.core.formulas.formula import pick
+from scalarviz.core.past_numbers import KINDS
 from scalarviz.errors import InputError
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.overlay import TABS_OF_PAST
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.side_by_side import AnyStage, Pin, stage_of
-from scalarviz.training.session.over_time import KINDS
 
 if TYPE_CHECKING:
     from scalarviz.stage.sweep_stage import SweepStage

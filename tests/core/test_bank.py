@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.kernel_threads import Guard
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import start_scaling
 from scalarviz.core.device_arrays import DeviceNumbers
 from scalarviz.core.precision import Precision
 from scalarviz.core.weight import Part
-from scalarviz.engines.kernel_threads import Guard
 from scalarviz.errors import (
     GradientError,
     InputError,

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.engines.codegen import cache_files, dispatch
+from scalarviz.base import kernel_files
+from scalarviz.engines.codegen import dispatch
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.codegen.kernel_units import HEAD, Dtype, UnitWriter
 
@@ -30,8 +31,8 @@ def text_of(name: str, row: Any, dtype: Dtype) -> str:
 
 def import_text(text: str, stem: str) -> ModuleType:
     """The module of a file with a text, whose functions are compiled when they are called."""
-    path = cache_files.path_of(text, stem)
-    cache_files.write(path, text)
+    path = kernel_files.path_of(text, stem)
+    kernel_files.write(path, text)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)

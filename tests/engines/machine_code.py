@@ -15,8 +15,8 @@ from unittest import mock
 
 import pytest
 
+from scalarviz.base.kernel_files import keep, kept, path_of
 from scalarviz.engines.codegen import cuda_file
-from scalarviz.engines.codegen.cache_files import keep, kept, path_of
 from scalarviz.engines.codegen.cuda_file import CudaUnit, products_rounded
 from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.codegen.kernel_units import Dtype, form_of

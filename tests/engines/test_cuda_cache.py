@@ -17,10 +17,11 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base import kernel_files
 from scalarviz.core.formulas import activations, layer_formulas, losses
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import Formula
-from scalarviz.engines.codegen import cache_files, cuda_file
+from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.cuda import kernels
 from scalarviz.engines.cuda.launches import units_of_training
@@ -315,8 +316,8 @@ def test_versions_of_all_that_compiles_are_in_the_text() -> None:
 )
 @pytest.mark.parametrize("function", EVERY)
 def test_every_file_of_kernels_gives_each_name_one_meaning(function: Any) -> None:
-    cache_files.check_names(text(function))
-    cache_files.check_names(text(function, rows=IN_USE))
+    kernel_files.check_names(text(function))
+    kernel_files.check_names(text(function, rows=IN_USE))
 
 
 NEW_ROW = """

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from scalarviz.engines.codegen import cache_files, compiling, kernel_units
-from scalarviz.engines.codegen.cache_files import KernelFile
+from scalarviz.base import kernel_files
+from scalarviz.base.kernel_files import KernelFile
+from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.cpu.table import TRAINING
 from scalarviz.errors import EngineError
 from scalarviz.scene.visuals import mip_means
@@ -25,32 +26,32 @@ SMALL = "ANSWER = 42\n"
 
 def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "small.py"
-    assert cache_files.write(path, SMALL)
-    assert not cache_files.write(path, SMALL)
+    assert kernel_files.write(path, SMALL)
+    assert not kernel_files.write(path, SMALL)
     for damaged in ("", SMALL[:6], SMALL.replace("42", "41")):
         path.write_text(damaged)
-        assert cache_files.write(path, SMALL)
+        assert kernel_files.write(path, SMALL)
         assert path.read_text() == SMALL
     assert [file.name for file in tmp_path.iterdir()] == ["small.py"]
 
 
 def test_a_file_is_named_by_its_text() -> None:
-    one, other = (cache_files.path_of(text, "kind") for text in (SMALL, SMALL + "\n"))
-    assert one == cache_files.path_of(SMALL, "kind") != other
-    assert one.name.startswith("kind_") and one.parent == cache_files.cache_folder()
+    one, other = (kernel_files.path_of(text, "kind") for text in (SMALL, SMALL + "\n"))
+    assert one == kernel_files.path_of(SMALL, "kind") != other
+    assert one.name.startswith("kind_") and one.parent == kernel_files.cache_folder()
 
 
 def test_a_kernel_is_compiled_if_its_code_is_there_and_whole(tmp_path: Path) -> None:
     path, folder = tmp_path / "small.py", tmp_path / "__pycache__"
-    cache_files.keep(folder / "other.answer-1.py312.0123.nbc", b"code of another")
-    assert not cache_files.is_compiled(path)
+    kernel_files.keep(folder / "other.answer-1.py312.0123.nbc", b"code of another")
+    assert not kernel_files.is_compiled(path)
     file = folder / "small.answer-1.py312.0123.nbc"
-    cache_files.keep(file, b"its code")
-    assert cache_files.is_compiled(path)
+    kernel_files.keep(file, b"its code")
+    assert kernel_files.is_compiled(path)
     whole = file.read_bytes()
     for damaged in (b"", whole[:-1], whole[:20], b"\0" * len(whole), whole.replace(b"its", b"ITS")):
         file.write_bytes(damaged)
-        assert not cache_files.is_compiled(path)
+        assert not kernel_files.is_compiled(path)
 
 
 @pytest.mark.parametrize(
@@ -69,14 +70,14 @@ def test_a_full_disk_is_said_once_and_nothing_is_left(
     def full(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(cache_files.os, "replace", full)
+    monkeypatch.setattr(kernel_files.os, "replace", full)
     for name in ("one.py", "other.py"):
-        assert not cache_files.write(tmp_path / name, SMALL)
-    cache_files.keep(tmp_path / "third.nbc", b"code")
+        assert not kernel_files.write(tmp_path / name, SMALL)
+    kernel_files.keep(tmp_path / "third.nbc", b"code")
     assert not [*tmp_path.iterdir()]
     (said,) = caplog.messages
     assert str(tmp_path) in said and str(error.strerror) in said
-    assert cache_files.run_file(tmp_path / "one.py", SMALL).ANSWER == 42
+    assert kernel_files.run_file(tmp_path / "one.py", SMALL).ANSWER == 42
     del sys.modules["one"]
 
 
@@ -99,9 +100,9 @@ def test_a_file_gives_no_name_two_meanings(
     first: tuple[str, ...], second: tuple[str, ...], tmp_path: Path
 ) -> None:
     text = "\n".join([KERNEL.format(*first), "kernel = numba.njit"])
-    cache_files.check_names(text)
+    kernel_files.check_names(text)
     with refused(EngineError, "two meanings", varies="LOW|HIGH"):
-        cache_files.write(tmp_path / "twice.py", "\n".join([text, KERNEL.format(*second)]))
+        kernel_files.write(tmp_path / "twice.py", "\n".join([text, KERNEL.format(*second)]))
     assert not list(tmp_path.iterdir())
 
 
@@ -115,14 +116,14 @@ def test_a_folder_that_cannot_be_written_is_passed_over(
     blocked.write_text("")
     home = tmp_path / "home"
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(blocked / "cache"))
-    monkeypatch.setattr(cache_files, "user_cache", lambda: home)
-    assert cache_files.cache_folder() == home
-    monkeypatch.setattr(cache_files, "user_cache", lambda: blocked / "home")
-    monkeypatch.setattr(cache_files.tempfile, "gettempdir", lambda: str(tmp_path))
-    folder = cache_files.cache_folder()
+    monkeypatch.setattr(kernel_files, "user_cache", lambda: home)
+    assert kernel_files.cache_folder() == home
+    monkeypatch.setattr(kernel_files, "user_cache", lambda: blocked / "home")
+    monkeypatch.setattr(kernel_files.tempfile, "gettempdir", lambda: str(tmp_path))
+    folder = kernel_files.cache_folder()
     assert folder.parent == tmp_path
-    assert cache_files.cache_folder() == folder
-    assert cache_files.write(cache_files.path_of(SMALL, "blocked"), SMALL)
+    assert kernel_files.cache_folder() == folder
+    assert kernel_files.write(kernel_files.path_of(SMALL, "blocked"), SMALL)
 
 
 def test_where_nothing_can_be_written_kernels_are_compiled_in_memory(
@@ -134,12 +135,12 @@ def test_where_nothing_can_be_written_kernels_are_compiled_in_memory(
         raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
 
     monkeypatch.delenv("SCALARVIZ_CACHE_DIR", raising=False)
-    monkeypatch.setattr(cache_files, "user_cache", lambda: blocked / "cache")
-    monkeypatch.setattr(cache_files.tempfile, "gettempdir", nowhere)
-    cache_files.tell_not_kept.cache_clear()
-    path = cache_files.path_of(SMALL, "nowhere")
-    assert not cache_files.write(path, SMALL) and not path.exists()
-    assert vars(cache_files.run_file(path, SMALL))["__file__"] == str(path)
+    monkeypatch.setattr(kernel_files, "user_cache", lambda: blocked / "cache")
+    monkeypatch.setattr(kernel_files.tempfile, "gettempdir", nowhere)
+    kernel_files.tell_not_kept.cache_clear()
+    path = kernel_files.path_of(SMALL, "nowhere")
+    assert not kernel_files.write(path, SMALL) and not path.exists()
+    assert vars(kernel_files.run_file(path, SMALL))["__file__"] == str(path)
     assert "cannot be kept" in caplog.text
 
 
@@ -149,19 +150,19 @@ def test_a_folder_that_others_can_write_is_not_trusted(
 ) -> None:
     shared = tmp_path / "shared"
     monkeypatch.delenv("SCALARVIZ_CACHE_DIR", raising=False)
-    monkeypatch.setattr(cache_files, "user_cache", lambda: shared)
-    monkeypatch.setattr(cache_files.tempfile, "gettempdir", lambda: str(tmp_path))
-    assert cache_files.cache_folder() == shared
+    monkeypatch.setattr(kernel_files, "user_cache", lambda: shared)
+    monkeypatch.setattr(kernel_files.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert kernel_files.cache_folder() == shared
     assert stat.S_IMODE(shared.stat().st_mode) == 0o700
     shared.chmod(0o777)
-    folder = cache_files.cache_folder()
+    folder = kernel_files.cache_folder()
     assert folder != shared
     folder.chmod(0o777)
-    monkeypatch.setattr(cache_files.tempfile, "tempdir", str(tmp_path))
-    cache_files.own_folder.cache_clear()
-    own = cache_files.cache_folder()
-    assert own not in (folder, shared) and cache_files.cache_folder() == own
-    cache_files.own_folder.cache_clear()
+    monkeypatch.setattr(kernel_files.tempfile, "tempdir", str(tmp_path))
+    kernel_files.own_folder.cache_clear()
+    own = kernel_files.cache_folder()
+    assert own not in (folder, shared) and kernel_files.cache_folder() == own
+    kernel_files.own_folder.cache_clear()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
@@ -169,18 +170,18 @@ def test_a_folder_that_is_asked_for_is_not_trusted_either_if_others_can_write_to
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked, home = tmp_path / "asked", tmp_path / "home"
-    monkeypatch.setattr(cache_files, "user_cache", lambda: home)
+    monkeypatch.setattr(kernel_files, "user_cache", lambda: home)
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(asked))
-    assert cache_files.cache_folder() == asked
+    assert kernel_files.cache_folder() == asked
     asked.chmod(0o777)
     for _ in range(2):
-        assert cache_files.cache_folder() == home
+        assert kernel_files.cache_folder() == home
     (said,) = caplog.messages
     assert str(asked) in said and "chmod go-w" in said
     link = tmp_path / "link"
     link.symlink_to(home)
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(link))
-    assert cache_files.cache_folder() == link
+    assert kernel_files.cache_folder() == link
 
 
 def test_old_generations_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +199,7 @@ def test_old_generations_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     long_ago = time.time() - 30 * 24 * 3600
     for old in (tmp_path / "kind_old.py", tmp_path / "other_old.py", path, killed[0]):
         os.utime(old, (long_ago, long_ago))
-    cache_files.remove_old(path, "kind")
+    kernel_files.remove_old(path, "kind")
     assert [*tmp_path.rglob("*.new")] == [killed[1]]
     left = ["kind_new", "kind_now", "other_old"]
     assert sorted(file.stem for file in tmp_path.glob("*.py")) == left

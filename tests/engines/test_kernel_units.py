@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.base import kernel_files
 from scalarviz.core.formulas import activations, layer_formulas, losses
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import FloatFunction, Formula
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.formulas.losses import LOSSES
-from scalarviz.engines.codegen import cache_files, compiling, kernel_units
+from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.codegen.dispatch import by_address
 from scalarviz.engines.codegen.kernel_units import Unit, source_of
 from scalarviz.engines.cpu import products, records
@@ -166,7 +167,7 @@ def test_a_file_gives_no_name_two_meanings(
 
 def test_every_kernel_gives_each_name_one_meaning() -> None:
     for unit in [*every_unit(), *SHELL.values()]:
-        cache_files.check_names(kernel_units.text_of(unit, "float32"))
+        kernel_files.check_names(kernel_units.text_of(unit, "float32"))
 
 
 # ---- loading and compiling ----------------------------------------------------------------------
@@ -306,7 +307,7 @@ def test_where_nothing_can_be_kept_kernels_are_compiled_in_memory(
         replace_file(source, target)
 
     replace_file = os.replace
-    monkeypatch.setattr(cache_files.os, "replace", full)
+    monkeypatch.setattr(kernel_files.os, "replace", full)
     process.anew(alone=alone)
     assert value(process.load(BENT)[0], 3.0) == 1.75
     said = [each for each in caplog.messages if "cannot be kept" in each]

@@ -10,7 +10,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.engines.codegen.cache_files import keep
+from scalarviz.base.kernel_files import keep
 from scalarviz.engines.reference import program_forward
 from scalarviz.engines.wasm.compile_module import (
     A_MEMORY,

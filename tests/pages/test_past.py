@@ -12,7 +12,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.texts import text
-from scalarviz.training.session.over_time import KINDS, ORDERS, Now, WeightsOverTime
+from scalarviz.core.past_numbers import KINDS, ORDERS
+from scalarviz.training.session.over_time import Now, WeightsOverTime
 from scalarviz.training.session.reading import operation_facts
 from tests.pages.conftest import Opens
 from tests.pages.node import InPage

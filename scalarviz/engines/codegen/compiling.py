@@ -38,7 +38,7 @@ from typing import IO, Any
 from weakref import WeakSet
 
 from scalarviz.base import processes
-from scalarviz.engines.codegen.cache_files import (
+from scalarviz.base.kernel_files import (
     enable_caching,
     is_compiled,
     keep_whole_files,

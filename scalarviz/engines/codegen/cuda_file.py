@@ -39,10 +39,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from scalarviz.base.messages import inform, is_informed
-from scalarviz.base.progress import Progress
-from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, kernel_source
-from scalarviz.engines.codegen.cache_files import (
+from scalarviz.base.kernel_files import (
     enable_caching,
     is_compiled,
     keep_whole_files,
@@ -51,6 +48,10 @@ from scalarviz.engines.codegen.cache_files import (
     run_file,
     write,
 )
+from scalarviz.base.kernel_threads import Guard, RefusedKernel, may_call_kernels, start_threads
+from scalarviz.base.messages import inform, is_informed
+from scalarviz.base.progress import Progress
+from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, kernel_source
 from scalarviz.engines.codegen.compiling import aside, keep_whole
 from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.codegen.kernel_source import AnyFunction, ingredients
@@ -63,7 +64,6 @@ from scalarviz.engines.codegen.kernel_units import (
     joined,
     syntax_of,
 )
-from scalarviz.engines.kernel_threads import Guard, RefusedKernel, may_call_kernels, start_threads
 
 # On a GPU a formula is compiled into the kernels that call it. The simulator runs kernels in plain
 # Python, where math.exp(1000) would raise an OverflowError.

@@ -24,10 +24,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from scalarviz.base.kernel_files import assigned_names
 from scalarviz.engines.codegen.kernel_source import (
     AnyFunction,
     KernelWriter,
-    assigned_names,
     expression,
     parse,
     variables,

@@ -20,6 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import CodeType, ModuleType
 from typing import Any
 
+from scalarviz.base.kernel_files import assigned_names
 from scalarviz.errors import InputError
 
 AnyFunction = Callable[..., Any]
@@ -167,12 +168,6 @@ def variables(function: AnyFunction) -> dict[str, Any]:
     """Return the values of a function's global and nonlocal variables."""
     found = inspect.getclosurevars(function)
     return {**found.globals, **found.nonlocals}
-
-
-def assigned_names(syntax: ast.AST) -> set[str]:
-    """Return the names that a syntax tree assigns to."""
-    names = [node for node in ast.walk(syntax) if isinstance(node, ast.Name)]
-    return {node.id for node in names if isinstance(node.ctx, ast.Store)}
 
 
 # Syntax that needs integers. In a function without it, the 2 of 2 * x is replaced by 2.0.

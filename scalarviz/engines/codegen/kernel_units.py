@@ -28,10 +28,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from scalarviz.base.kernel_files import assigned_names, is_compiled, path_of, remove_old, write
+from scalarviz.base.kernel_threads import Guard, check_process, start_threads
 from scalarviz.base.messages import inform, is_informed
 from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen import compiling, dispatch, fast_math
-from scalarviz.engines.codegen.cache_files import is_compiled, path_of, remove_old, write
 from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.formula_loops import (
     EVERYTHING,
@@ -43,14 +44,12 @@ from scalarviz.engines.codegen.formula_loops import (
 from scalarviz.engines.codegen.kernel_source import (
     AnyFunction,
     KernelWriter,
-    assigned_names,
     ingredients,
     parse,
     plain_text,
     variables,
     versions,
 )
-from scalarviz.engines.kernel_threads import Guard, check_process, start_threads
 
 Dtype = Literal["float32", "float64"]
 

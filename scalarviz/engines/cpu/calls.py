@@ -29,6 +29,7 @@ from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import cuttable, uncut
+from scalarviz.base.kernel_threads import ONE_AT_A_TIME, check_process
 from scalarviz.core.bank import Bank
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Operation, Program
@@ -57,7 +58,6 @@ from scalarviz.engines.cpu.table import (
     units_of,
 )
 from scalarviz.engines.cpu.tiles import number_of_chunks
-from scalarviz.engines.kernel_threads import ONE_AT_A_TIME, check_process
 from scalarviz.engines.reference import (
     Costs,
     OperationArrays,

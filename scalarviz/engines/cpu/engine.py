@@ -18,6 +18,7 @@ import numpy as np
 from numba.np.ufunc.parallel import get_thread_count
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.kernel_threads import check_process
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import bad_gradient, bad_update
 from scalarviz.core.formulas.losses import Loss
@@ -74,7 +75,6 @@ from scalarviz.engines.engine import (
     StackEngine,
     Waiting,
 )
-from scalarviz.engines.kernel_threads import check_process
 
 
 @final

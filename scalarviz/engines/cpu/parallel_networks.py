@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.kernel_threads import ONE_AT_A_TIME, check_process
 from scalarviz.core.bank_arrays import BankStack
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.optimizer import Optimizer
@@ -58,7 +59,6 @@ from scalarviz.engines.cpu.table import (
     units_of_optimizer,
 )
 from scalarviz.engines.cpu.tiles import number_of_chunks, number_of_tiles
-from scalarviz.engines.kernel_threads import ONE_AT_A_TIME, check_process
 
 
 class JobTables:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.kernel_threads import check_process
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import BankStack, bad_gradient, bad_update
 from scalarviz.core.formulas.losses import Loss
@@ -47,7 +48,6 @@ from scalarviz.engines.engine import (
     StackEngine,
     Waiting,
 )
-from scalarviz.engines.kernel_threads import check_process
 from scalarviz.errors import EngineError
 
 MOST_SPARE = 4  # sizes of batches whose memory is kept

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.base.kernel_files import cache_folder, keep, kept
 from scalarviz.base.messages import inform
 from scalarviz.base.package_files import text_beside
 from scalarviz.core.program import NONE, Operation, Program
 from scalarviz.data.batches import POINTS
 from scalarviz.engines.codegen import cuda_file
-from scalarviz.engines.codegen.cache_files import cache_folder, keep, kept
 from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.cuda_dispatch import (
     Real,

@@ -20,6 +20,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.kernel_threads import RefusedKernel
 from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Loss, LossRow
 from scalarviz.core.optimizer import Optimizer
@@ -44,7 +45,6 @@ from scalarviz.engines.cuda.device_memory import (
 from scalarviz.engines.cuda.fused_steps import FusedSteps
 from scalarviz.engines.cuda.kernels import DRAWS
 from scalarviz.engines.cuda.table import BY_NUMBER, WHOLE_BATCH
-from scalarviz.engines.kernel_threads import RefusedKernel
 from scalarviz.engines.reference import Costs, OperationArrays, all_gradients, reference_of
 
 THREADS = 256

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base import processes
+from scalarviz.base.kernel_files import cache_folder, replace_file
 from scalarviz.base.shell_commands import pip_command, pip_install
-from scalarviz.engines.codegen.cache_files import cache_folder, replace_file
 from scalarviz.engines.codegen.kernel_source import version_of
 from scalarviz.engines.cuda import probe
 

@@ -17,6 +17,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.kernel_threads import check_process
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import bad_gradient, bad_update
 from scalarviz.core.formulas.arithmetic import flat, where_by_condition
@@ -37,7 +38,6 @@ from scalarviz.engines.engine import BeforeStep, Waiting
 from scalarviz.engines.expression import expression_kernels
 from scalarviz.engines.expression.expression_engine import ExpressionEngine
 from scalarviz.engines.expression.expression_kernels import FORMULA, SLOPES, STEP, SUM, TraceRecord
-from scalarviz.engines.kernel_threads import check_process
 
 SHELL = {
     "forward": Unit("expression_tile_forward", expression_kernels.tile_forward),

@@ -23,7 +23,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scalarviz.engines.codegen.cache_files import run_file
+from scalarviz.base.kernel_files import run_file
 from scalarviz.engines.codegen.compiling import end_with_parent
 from scalarviz.engines.cpu import products
 from scalarviz.engines.wasm.compile_module import piece_of, symbol_of, target

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base import processes
+from scalarviz.base.kernel_files import cache_folder, keep, kept
 from scalarviz.base.messages import inform, is_informed
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.activations import WithSettings
-from scalarviz.engines.codegen.cache_files import cache_folder, keep, kept
 from scalarviz.engines.codegen.compiling import CHILD_LOOK, ROOT, aside
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.codegen.kernel_units import Dtype, Unit, path_of_unit, text_of

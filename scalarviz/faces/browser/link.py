@@ -19,6 +19,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.formulas.formula import pick
+from scalarviz.core.past_numbers import KINDS, ORDERS
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.browser.wire import (
     MOST_ROWS,
@@ -49,7 +50,6 @@ from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.over_time import KINDS, ORDERS
 from scalarviz.training.session.session import Session, Unit
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds

@@ -17,9 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from scalarviz.base import processes
+from scalarviz.base.kernel_files import cache_folder, is_compiled
 from scalarviz.base.messages import say
 from scalarviz.base.texts import text
-from scalarviz.engines.codegen.cache_files import cache_folder, is_compiled
 from scalarviz.engines.every_kernel import compile_all, compile_files
 from scalarviz.engines.registry import ENGINES, choose
 from scalarviz.errors import InputError, ScalarvizError

@@ -18,10 +18,10 @@ from time import monotonic
 from typing import Any, final
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.kernel_threads import Guard
 from scalarviz.base.messages import LONGEST_LINE, visible
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
-from scalarviz.engines.kernel_threads import Guard
 from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError
 from scalarviz.faces.controller import changes

@@ -12,8 +12,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, final
 
+from scalarviz.base.kernel_files import cache_folder
 from scalarviz.base.texts import text
-from scalarviz.engines.codegen.cache_files import cache_folder
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.scene.frame_data import Guess
 from scalarviz.scene.pace import pauses

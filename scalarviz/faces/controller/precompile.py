@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, final
 import numpy as np
 
 from scalarviz.base import processes
+from scalarviz.base.kernel_files import cache_folder, is_compiled
 from scalarviz.base.messages import inform
 from scalarviz.base.texts import text
 from scalarviz.core.bank import Dtype
@@ -41,7 +42,6 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.trace_program import TraceProgram
 from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen import compiling, cuda_file, kernel_units
-from scalarviz.engines.codegen.cache_files import cache_folder, is_compiled
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.cpu.table import units_of_training
 from scalarviz.engines.expression.cpu_expression import units_of_expression

@@ -12,10 +12,10 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import visible
+from scalarviz.core.bank_arrays import Wall
 from scalarviz.scene.canvas.fonts import font
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Label, Layout, Plate, WrittenWords
-from scalarviz.training.network.named_arrays import Wall
 
 LETTERS = 0.62  # size of letters, in cells
 LINE, CUBE = 2.3, 1.25  # from a line to the next, and room of a cube in it, in cells

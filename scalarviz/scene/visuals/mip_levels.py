@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.engines.kernel_threads import parallel_calls
+from scalarviz.base.kernel_threads import parallel_calls
 from scalarviz.scene.layout.plates import Plate
 
 WORTH = 48  # rows or columns from which on a plate has mip levels

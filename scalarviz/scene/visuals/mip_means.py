@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from scalarviz.engines.codegen.cache_files import enable_caching, keep_whole_files
+from scalarviz.base.kernel_files import enable_caching, keep_whole_files
 from scalarviz.scene.visuals.shaders import HALF, LEAST
 
 

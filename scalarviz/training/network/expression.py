@@ -24,7 +24,7 @@ from scalarviz.base.checks import (
 from scalarviz.base.leaf_calls import save_expression
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import DTYPES, Dtype, Rows
-from scalarviz.core.bank_arrays import copy_arrays
+from scalarviz.core.bank_arrays import Wall, copy_arrays
 from scalarviz.core.bank_values import move_to_bank, place_of
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import AnyLoss, Loss
@@ -40,7 +40,6 @@ from scalarviz.training.network.model import Model
 from scalarviz.training.network.named_arrays import (
     REST,
     LoadedKeys,
-    Wall,
     as_arrays,
     copies_of,
     label,

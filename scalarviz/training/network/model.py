@@ -12,7 +12,7 @@ from scalarviz.base.attributes import set_known, unknown
 from scalarviz.base.checks import FloatArray, Shape, as_batch
 from scalarviz.base.messages import caution
 from scalarviz.core.bank import Bank
-from scalarviz.core.bank_arrays import start_scaling
+from scalarviz.core.bank_arrays import Wall, start_scaling
 from scalarviz.core.formulas.losses import JUDGED, Loss
 from scalarviz.core.layers import Layer
 from scalarviz.core.precision import Precision
@@ -23,7 +23,6 @@ from scalarviz.engines.engine import Engine, Run, Snapshot
 from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import lost_by_forward
 from scalarviz.training.network.model_queries import check_activation, probabilities
-from scalarviz.training.network.named_arrays import Wall
 
 
 class Model(Part):

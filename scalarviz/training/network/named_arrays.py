@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, matching, shorten
 from scalarviz.core.bank import Bank
+from scalarviz.core.bank_arrays import Wall
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.parameters import (
     checked_array,
@@ -204,17 +204,6 @@ def rows_named(net: Network, names: str | Sequence[str]) -> npt.NDArray[np.intp]
 # Walls: the parameters of a compiled function by name, as arrays of Values.
 
 REST = "parameters"  # the name of those that have none
-
-
-class Wall(NamedTuple):
-    """Where the numbers of a name stand in the bank: from row `first` on, in this shape."""
-
-    first: int
-    shape: tuple[int, ...]
-
-    def of(self, numbers: FloatArray) -> FloatArray:
-        """Return the numbers of this wall, of all in the bank, as a view."""
-        return numbers[self.first : self.first + prod(self.shape)].reshape(self.shape)
 
 
 def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:

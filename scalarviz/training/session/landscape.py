@@ -6,7 +6,7 @@ import math
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten, size
 from scalarviz.core.formulas.randomness import STREAM_INITIAL, unit_pairs
+from scalarviz.core.past_numbers import LossPlane
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
 from scalarviz.errors import InputError
 from scalarviz.training.network.model import Model
@@ -31,55 +32,6 @@ MARGIN = 0.25  # of the width of the path, on each side of it
 FLATTEST = 0.2  # the narrower width of the path counts as at least this much of the wider one
 BLOCK = 2**14  # weights whose path is in memory in float64 at a time
 NEW = 1e-3  # of a direction, at least, is perpendicular to those before it
-
-
-@dataclass(frozen=True, eq=False)
-class LossPlane:
-    """The loss over a plane through the weights of a network, and the way of a training there.
-
-    center   the present values of the bank, float64; the point (0, 0)
-    across   direction of x: a unit vector of one number for each row of the bank; frozen weights
-             have 0
-    up       direction of y, perpendicular to `across`
-    names    names of the two weights; "" for main directions
-    steps    steps of the moments on the path, int64, up to the end of the branch
-    path     where these moments lie, seen from above the plane, shape (moments, 2)
-    span     left, right, bottom and top end of the grid
-    shares   share of the variance of the path that each direction explains; NaN for two weights
-    xs, ys   coordinates of the grid, float64
-    losses   loss at each point, shape (len(ys), len(xs)); NaN where it is not computed yet
-    """
-
-    center: FloatArray
-    across: FloatArray
-    up: FloatArray
-    names: tuple[str, str]
-    steps: FloatArray
-    path: FloatArray
-    span: tuple[float, float, float, float]
-    shares: tuple[float, float]
-    xs: FloatArray
-    ys: FloatArray
-    losses: FloatArray
-
-    def values_at(self, x: float, y: float) -> FloatArray:
-        """Return the values of the bank at the point (`x`, `y`), float64."""
-        return self.center + x * self.across + y * self.up
-
-    def place_of(self, values: FloatArray) -> tuple[float, float]:
-        """Return x and y of the point of the plane that is nearest to `values` of the bank."""
-        moved = np.asarray(values, np.float64) - self.center
-        return float(moved @ self.across), float(moved @ self.up)
-
-    def __repr__(self) -> str:
-        along = " and ".join(self.names)
-        if not any(self.names):
-            first, second = self.shares
-            along = f"main directions with {first:.1%} and {second:.1%} of the path"
-        found = self.losses[np.isfinite(self.losses)]
-        reach = f", {found.min():.4g} to {found.max():.4g}" if found.size else ""
-        grid = f"{len(self.xs)} x {len(self.ys)} losses{reach}"
-        return f"LossPlane along {along}: {grid}; path of {len(self.path):,} moments"
 
 
 class Past(NamedTuple):

@@ -17,15 +17,12 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.formula import pick
+from scalarviz.core.past_numbers import KINDS, ORDERS, OverTime, Rows
 from scalarviz.core.program import Program
 from scalarviz.training.session.branches import Branch, Clock, Frame
 from scalarviz.training.session.replays import MEMORY, arrivals, copy_at_start
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import Background, Job
-
-KINDS = {each: each for each in ("value", "gradient", "change")}
-ORDERS = {each: each for each in ("layer", "distance", "norms")}
-Rows = Any  # an array of bank indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,52 +38,6 @@ Moment = Frame | Now
 Filled = Mapping[Branch, Sequence[Now]]  # further moments, by the branch that owns their steps
 NONE_FILLED: Filled = {}
 step_of = attrgetter("step")
-
-
-@dataclass(frozen=True)
-class OverTime:
-    """Numbers of all weights at some steps.
-
-    kind    "value", "gradient", or "change", since the start of the training
-    steps   on arrival at which the numbers were so, increasing
-    rows    bank indices in the order shown
-    starts  the place in `rows` of the first weight of each tile
-    tiles   the mean of each tile at each step, shape (tiles, steps)
-    groups  name, first tile and number of tiles of each layer; one without a name if the order is
-            that of the distances
-    norms   of each layer at each step, shape (layers, steps), if the order is "norms": Euclidean
-            norms of values, of gradients, or of the change a step since the moment before
-    """
-
-    kind: str
-    steps: FloatArray
-    rows: Rows
-    starts: Rows
-    tiles: FloatArray
-    groups: Sequence[tuple[str, int, int]]
-    norms: FloatArray
-
-    def rows_of(self, tile: int) -> Rows:
-        """Return the bank indices of a tile."""
-        ends = [*self.starts[1:], len(self.rows)]
-        return self.rows[self.starts[tile] : ends[tile]]
-
-    def tiles_with(self, row: int) -> list[int]:
-        """Return the tile that has a row of the bank, in a list; none if norms are shown."""
-        if not len(self.tiles):
-            return []
-        place = int(np.flatnonzero(self.rows == row)[0])
-        return [int(np.searchsorted(self.starts, place, side="right")) - 1]
-
-    def moment_at(self, step: float) -> int:
-        """Return the place of the last moment at or before a step; the first one before all."""
-        return max(0, int(np.searchsorted(self.steps, step, side="right")) - 1)
-
-    def moved_most(self, first: float, last: float, most: int = 3) -> list[tuple[int, float]]:
-        """Return the tiles that differ most between two steps, with by how much."""
-        change = self.tiles[:, self.moment_at(last)] - self.tiles[:, self.moment_at(first)]
-        order = np.argsort(-np.abs(change), kind="stable")[:most]
-        return [(int(tile), float(change[tile])) for tile in order]
 
 
 @final

@@ -14,9 +14,9 @@ from typing import Any, Literal, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.kernel_threads import Guard
 from scalarviz.core.bank import Bank
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
-from scalarviz.engines.kernel_threads import Guard
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Branch, Clock, copies_of

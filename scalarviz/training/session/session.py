@@ -29,6 +29,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import AnyLoss, Loss
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.past_numbers import LossPlane
 from scalarviz.core.precision import Precision
 from scalarviz.core.weight import Part, Weight
 from scalarviz.data import DataSet
@@ -66,7 +67,7 @@ from scalarviz.training.session.explanation import (
     last_edit,
     numbers_of,
 )
-from scalarviz.training.session.landscape import Landscape, LossPlane
+from scalarviz.training.session.landscape import Landscape
 from scalarviz.training.session.landscape import checked as checked_plane
 from scalarviz.training.session.measurements import HistoryTable, measured_names, metrics_of, series
 from scalarviz.training.session.replays import (

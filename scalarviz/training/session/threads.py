@@ -23,8 +23,8 @@ from weakref import WeakMethod, WeakSet, ref
 
 from scalarviz.base.checks import not_copied, number
 from scalarviz.base.interrupt import ctrl_c, uncut, whole
+from scalarviz.base.kernel_threads import Guard
 from scalarviz.engines.engine import Snapshot, SnapshotValues
-from scalarviz.engines.kernel_threads import Guard
 from scalarviz.errors import OrderError
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.user_changes import BranchMoment, Change

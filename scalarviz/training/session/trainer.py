@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, as_floats, is_picture, labels_as_rows, number, shorten
+from scalarviz.base.kernel_threads import may_call_kernels
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import restart, restart_optimizer, start_scaling
 from scalarviz.core.formulas.losses import Loss
@@ -23,7 +24,6 @@ from scalarviz.core.program import Moment
 from scalarviz.data import DataSet
 from scalarviz.data.data_set import TableSet
 from scalarviz.engines.engine import Run
-from scalarviz.engines.kernel_threads import may_call_kernels
 from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.training.network.grown_networks import begin_with_affine

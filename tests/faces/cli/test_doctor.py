@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scalarviz.base import processes
+from scalarviz.base import kernel_files, processes
 from scalarviz.base.shell_commands import pip_command, program, requirements
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.engines import every_kernel
-from scalarviz.engines.codegen import cache_files, compiling, kernel_units
+from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.codegen.dispatch import by_address
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.expression.expression_kernels import unary, unary_back
@@ -277,7 +277,7 @@ def test_what_is_lacking_is_compiled(
     kernel_commands.warm()
     assert capsys.readouterr().out == f"2 kernels compiled, kept in {tmp_path}\n"
     assert every_kernel.lacking_kernels() == [] and means == ["means"]
-    assert all(cache_files.is_compiled(kernel_units.path_of_unit(*each)) for each in SMALL)
+    assert all(kernel_files.is_compiled(kernel_units.path_of_unit(*each)) for each in SMALL)
     kernel_commands.warm()
     assert capsys.readouterr().out == f"all kernels are compiled, kept in {tmp_path}\n"
     assert means == ["means"]
@@ -291,7 +291,7 @@ def test_what_another_process_has_compiled_meanwhile_is_left_as_it_is() -> None:
         child = compiling.start_child(paths)
         child.wait()
         processes.end(child)
-        assert child.returncode == 0 and all(map(cache_files.is_compiled, paths))
+        assert child.returncode == 0 and all(map(kernel_files.is_compiled, paths))
 
 
 @by_address
@@ -315,7 +315,7 @@ SCENES = "expression", "rgb"
 # In the place of the process that compiles for a GPU: it leaves the files that numba would leave.
 COMPILER = """
 import os, pathlib, sys
-from scalarviz.engines.codegen.cache_files import keep
+from scalarviz.base.kernel_files import keep
 kind, _, names = sys.argv[1].partition("=")
 assert kind == "cuda"
 for name in names.split(os.pathsep):
@@ -346,7 +346,7 @@ def test_the_kernels_of_the_scenes_are_compiled_for_a_gpu(
     kernel_commands.warm("cuda")
     said = capsys.readouterr()
     compiled = [path.stem for path in tmp_path.glob("cuda_*.py")]
-    assert len(compiled) > 10 and all(cache_files.is_compiled(p) for p in tmp_path.glob("cuda_*"))
+    assert len(compiled) > 10 and all(kernel_files.is_compiled(p) for p in tmp_path.glob("cuda_*"))
     assert any(name.startswith("cuda_train_float32") for name in compiled)
     kept = f"kept in {tmp_path}\n"
     assert said.out == f"{len(compiled)} kernels of the scenes compiled for the GPU, {kept}"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import scalarviz as sv
 from docs.guide.microgpt import Gpt
 from scalarviz import nn
-from scalarviz.core.bank_arrays import row_numbers
+from scalarviz.core.bank_arrays import Wall, row_numbers
 from scalarviz.core.trace_program import TraceProgram
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.labels import draw_written
@@ -23,7 +23,6 @@ from scalarviz.scene.layout.graph_layout import block
 from scalarviz.scene.layout.layered import NODE_GAP, GraphLayout, lay_out
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.stage.network_layout import layout_of
-from scalarviz.training.network.named_arrays import Wall
 from scalarviz.training.session.value_session import session_of
 from tests.scene.measures import Words, projection, stage_of, trained
 

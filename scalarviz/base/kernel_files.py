@@ -28,7 +28,6 @@ from types import ModuleType
 from typing import Any
 
 from scalarviz.base.messages import inform
-from scalarviz.engines.codegen.kernel_source import assigned_names
 from scalarviz.errors import EngineError
 
 DAYS_KEPT = 14
@@ -233,6 +232,12 @@ def names_defined(node: ast.stmt) -> Iterator[str]:
     elif isinstance(node, ast.Assign):
         for target in node.targets:
             yield from assigned_names(target)
+
+
+def assigned_names(syntax: ast.AST) -> set[str]:
+    """Return the names that a syntax tree assigns to."""
+    names = [node for node in ast.walk(syntax) if isinstance(node, ast.Name)]
+    return {node.id for node in names if isinstance(node.ctx, ast.Store)}
 
 
 @dataclass(frozen=True, slots=True)
