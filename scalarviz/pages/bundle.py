@@ -1,7 +1,7 @@
 """One HTML file of a page's parts: its markup, style, modules of JavaScript, and data.
 
-The modules become one script, in the order of their imports, each a function that returns what it
-exports. It stands in the page packed, as the data do, and a loader runs it.
+The modules become one script, in the order of their imports, without what none of them uses. It
+stands in the page packed, as the data do, and a loader runs it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import gzip
 import json
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape, unescape
 from itertools import pairwise
@@ -32,8 +33,25 @@ EXPORT = re.compile(r"^export (?=(?:async )?function\b|class\b|const\b)", re.MUL
 TOP = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let|var) (.*)", re.MULTILINE)
 OTHER = re.compile(r"^(?:import|export)\b.*|^(?:const|let|var) [\[{].*", re.MULTILINE)
 INDENTED = re.compile(r"\n[ \t]+")
-COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/)[\s\S])*\*/|//.*)[ \t]*\n", re.MULTILINE)
-WORD = re.compile(r"(?:(?<=\.{3})|(?<![.\w]))\w+")
+# A comment behind code has no quotes, unless around one word: then it is in no text.
+COMMENT = re.compile(
+    r"^[ \t]*(?:/\*\*(?:(?!\*/)[\s\S])*\*/|//.*)[ \t]*\n"
+    r"|(?<=[;{},(\[)])[ \t]+// (?:[^\"'`$\n]|([\"`])\w+\1)*$",
+    re.MULTILINE,
+)
+# What is not the definition of one thing: a statement, or a `const` of several lines and names.
+STATEMENT = re.compile(
+    r"^(?!(?:(?:async )?function|class|const|let|var)\b|[\])}])\S"
+    r"|^(?:const|let|var)\b(?:.|\n(?!\S))*,\n  [\w$]+ = ",
+    re.MULTILINE,
+)
+# A constant that is made by a call which may do more than that.
+CALLED = re.compile(
+    r"(?:const|let|var) \w+ =\s+(?!new (?:Weak)?(?:Map|Set)\b|Object\.|(?:new )?\$)"
+    r"(?:new )?[\w.]+\("
+)
+START = r"(?:(?<=\.{3})|(?<![.\w$]))"  # of a name that is not of a property
+WORD = re.compile(rf"{START}[\w$]+")
 LITERAL = re.compile(r'"([\w.]+)"|' + r"'([\w.]+)'|" + r"`((?:[\w.]|\$\{[^`{}]*\})+)`")
 STATED = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 COMPUTED = re.compile(r"\\\$\\\{.*?\\\}")
@@ -54,33 +72,28 @@ POLICY = {
 
 @dataclass(frozen=True)
 class ScriptModule:
-    """A module of JavaScript: its text without imports and exports.
+    """A module of JavaScript: its text without imports, exports and comments.
 
-    imports  the modules that it imports, each with the names that it takes from there, as
-             `name` or `name: another` if it has another name here
-    wholes   the modules that it imports as a whole, by name
+    imports  the modules that it imports, each with the names that it takes from there, and what
+             they are called here
     names    its names at the top, each with whether it is exported
     """
 
     name: str
     imports: Mapping[str, dict[str, str]]
-    wholes: Mapping[str, str]
     text: str
     names: Mapping[str, bool]
 
-    def script(self, wanted: Collection[str]) -> str:
-        """Return a function that runs the module and returns the names that are wanted of it."""
-        wholes = [f"const {name} = {variable(other)};" for name, other in self.wholes.items()]
-        taken = [
-            f"const {{ {', '.join(names.values())} }} = {variable(other)};"
-            for other, names in self.imports.items()
-            if names
-        ]
-        taken_here = (name for name, is_exported in self.names.items() if is_exported)
-        exported = ", ".join(name for name in taken_here if name in wanted)
-        text = INDENTED.sub("\n", COMMENT.sub("", self.text).strip())
-        lines = [*wholes, *taken, text, *([f"return {{ {exported} }};"] if exported else [])]
-        return "\n".join([f"const {variable(self.name)} = (() => {{", *lines, "})();"])
+    @property
+    def only_defines(self) -> bool:
+        return not STATEMENT.search(self.text)
+
+    @property
+    def foreign_words(self) -> set[str]:
+        """Words that may mean what no module defines: local names, and what browsers have."""
+        pairs = [pair for names in self.imports.values() for pair in names.items()]
+        known = {*self.names, *(here for _, here in pairs)}
+        return {*WORD.findall(self.text)} - known | {name for name, here in pairs if name != here}
 
 
 def variable(module: str) -> str:
@@ -91,15 +104,14 @@ def variable(module: str) -> str:
 def module_of(name: str, source: str) -> ScriptModule:
     """Return a module; raise ValueError for an import or export of another form."""
     imports: dict[str, dict[str, str]] = {}
-    wholes: dict[str, str] = {}
+    text = COMMENT.sub("", EXPORT.sub("", IMPORT.sub("", source)))
     for names, whole, path in IMPORT.findall(source):
         other = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
         taken = imports.setdefault(other, {})
         for each in filter(None, map(str.strip, names.split(","))):
-            taken[each.partition(" as ")[0]] = each.replace(" as ", ": ")
+            taken[each.partition(" as ")[0]] = each.rpartition(" as ")[2]
         if whole:
-            wholes[whole] = other
-    text = EXPORT.sub("", IMPORT.sub("", source))
+            text = re.sub(rf"{START}{whole}\.", f"{variable(other)}.", text)
     unknown = OTHER.search(text)
     if unknown:
         raise ValueError(
@@ -108,7 +120,7 @@ def module_of(name: str, source: str) -> ScriptModule:
         )
     lines = TOP.findall(source)
     found = {each: bool(exported) for exported, line in lines for each in declared_in(line)}
-    return ScriptModule(name, imports, wholes, text, found)
+    return ScriptModule(name, imports, text, found)
 
 
 def declared_in(line: str) -> list[str]:
@@ -139,7 +151,7 @@ def in_order(start: str, read: Read) -> list[ScriptModule]:
 
 
 def bundle(start: str, read: Read) -> str:
-    """Return one script of a module and all that it imports, without comments of whole lines.
+    """Return one script of a module and all that it imports, without comments.
 
     Its last line is its name in errors. Raises ValueError if a module imports a name that is not
     there, or if the script could end its element in HTML.
@@ -152,36 +164,79 @@ def bundle(start: str, read: Read) -> str:
                 if not homes[other].names.get(name):
                     raise ValueError(f"{module.name} imports {name}, which {other} does not export")
     wanted: dict[str, set[str]] = {module.name: set() for module in modules}
-    # Of those that only define, what nobody takes stays away.
-    defining = {other for module in modules for other in module.wholes.values()}
-    defining |= {module.name for module in modules if module.name.startswith("story/")}
-    scripts: list[str] = []
+    needed: list[ScriptModule] = []
     for module in reversed(modules):
-        asked = wanted[module.name]
-        needed = without_unused(module, asked) if module.name in defining else module
-        scripts.append(f"\n{needed.script(asked)}\n")
-        for other, taken in module.imports.items():
-            wanted[other] |= taken.keys()
-        for here, other in module.wholes.items():
-            wanted[other].update(re.findall(rf"\b{here}\.(\w+)", needed.text))
-    script = "".join(reversed(scripts)) + f"\n//# sourceURL=scalarviz/{start}\n"
-    if re.search(r"</script|<!--", script, re.IGNORECASE):
+        is_whole = module.name == start or not module.only_defines
+        needed.insert(0, module if is_whole else without_unused(module, wanted[module.name]))
+        for other, taken in needed[0].imports.items():
+            fields = re.findall(re.escape(variable(other)) + r"\.(\w+)", needed[0].text)
+            wanted[other] |= {*taken, *fields}
+    parts = "".join(f"{part}\n" for part in parts_of(needed, wanted))
+    if re.search(r"</script|<!--", parts, re.IGNORECASE):
         raise ValueError("a script that is to stand in HTML must not contain </script or <!--")
-    return script
+    return f"\n(() => {{\n{parts}}})();\n//# sourceURL=scalarviz/{start}\n"
 
 
 def without_unused(module: ScriptModule, wanted: Collection[str]) -> ScriptModule:
     """Return a module of definitions without those that what is wanted of it does not use."""
     used = {*wanted}
-    text = COMMENT.sub("", module.text)
-    starts = [*(found.start() for found in TOP.finditer(text)), len(text)]
-    unused = {text[first:last] for first, last in pairwise(starts)}
+    starts = [*(found.start() for found in TOP.finditer(module.text)), len(module.text)]
+    unused = {module.text[first:last] for first, last in pairwise(starts)}
     taken: list[str] = []
-    while found := [each for each in unused if used & {*declared_in(TOP.findall(each)[0][1])}]:
+    while found := [
+        each
+        for each in unused
+        if CALLED.match(each) or used & {*declared_in(TOP.findall(each)[0][1])}
+    ]:
         unused -= {*found}
         taken += found
         used |= {word for each in found for word in WORD.findall(each)}
-    return replace(module, text="".join(sorted(taken, key=text.index)))
+    imports = {
+        other: {name: here for name, here in names.items() if here in used}
+        for other, names in module.imports.items()
+    }
+    return replace(module, imports=imports, text="".join(sorted(taken, key=module.text.index)))
+
+
+def parts_of(
+    modules: Sequence[ScriptModule], wanted: Mapping[str, Collection[str]]
+) -> Iterator[str]:
+    """Yield modules as parts of one script, whose names at the top they share.
+
+    A word that a module neither defines nor imports may be a local name there, or what a browser
+    has: no such name stands at the top. A module that has other names, or takes those that do not
+    stand there, is a function that returns what is wanted of it.
+    """
+    foreign = {word for module in modules for word in module.foreign_words}
+    counts = Counter(word for module in modules for word in {*WORD.findall(module.text)})
+    homes: dict[str, str] = {}
+    for module in modules:
+        variable_here = variable(module.name)
+        asked = [name for name in module.names if name in wanted[module.name]]
+        is_object = any(f"{variable_here}." in each.text for each in modules)
+        shared = [name for name in asked if name not in {*foreign, *homes} and not is_object]
+        homes |= dict.fromkeys(shared, module.name)
+        taken = {
+            other: [
+                name if name == here else f"{name}: {here}"
+                for name, here in names.items()
+                if homes.get(name) != other
+            ]
+            for other, names in module.imports.items()
+        }
+        lines = [
+            f"const {{ {', '.join(names)} }} = {variable(other)};"
+            for other, names in taken.items()
+            if names
+        ]
+        is_closed = lines or asked != shared or not module.only_defines
+        is_closed = is_closed or any(counts[name] > 1 for name in module.names.keys() - shared)
+        lines.append(INDENTED.sub("\n", module.text.strip()))
+        if is_closed:
+            returned = [f"return {{ {', '.join(asked)} }};"] if asked else []
+            lines = [f"const {variable_here} = (() => {{", *lines, *returned, "})();"]
+            lines += [f"const {{ {', '.join(shared)} }} = {variable_here};"] if shared else []
+        yield "\n".join(lines)
 
 
 def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ import base64
 import gzip
 import io
 import json
+import random
 import re
 import runpy
 from base64 import b64decode, b64encode
@@ -47,7 +48,7 @@ from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.show import Show
 from tests.machine import ROOT
-from tests.pages.node import data_in, script_in, unpacked
+from tests.pages.node import data_in, run_script, script_in, unpacked
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -493,10 +494,11 @@ def test_a_module_stands_after_all_that_it_imports_and_once() -> None:
     )
     assert script.endswith("\n//# sourceURL=scalarviz/main.js\n")
     assert [line for line in script.splitlines() if line and line[0] != "/"] == [
+        "(() => {",
         "const $b = (() => {", "const b = 1;", "class c {}", "return { b, c };", "})();",
-        "const $a = (() => {", "const { b } = $b;", "function a() { return b; }",
-        "return { a };", "})();",
-        "const $main = (() => {", "const { a } = $a;", "const { b, c: d } = $b;", "a(b, d);",
+        "const { b } = $b;",
+        "function a() { return b; }",
+        "const $main = (() => {", "const { c: d } = $b;", "a(b, d);", "})();",
         "})();",
     ]  # fmt: skip
 
@@ -508,38 +510,115 @@ def test_modules_of_folders_and_whole_modules_are_found() -> None:
         "c.js": "export const c = 1, e = 2;\n",
     }
     lines = bundle("main.js", modules.__getitem__).splitlines()
-    assert "const { c } = $c;" in lines and "const d = $a_b;" in lines
+    assert "const { c } = $c;" in lines and "$a_b.e();" in lines
 
 
 @pytest.mark.parametrize(
-    ("module", "import_used"),
-    [
-        ("a.js", 'import * as a from "./a.js";\na.used();\n'),
-        ("story/a.js", 'import { used } from "./story/a.js";\nused();\n'),
-    ],
+    "import_used",
+    ['import * as a from "./a.js";\na.used();\n', 'import { used } from "./a.js";\nused();\n'],
 )
-def test_of_a_module_of_definitions_only_what_is_used_is_there(
-    module: str, import_used: str
-) -> None:
+def test_of_a_module_of_definitions_only_what_is_used_is_there(import_used: str) -> None:
     modules = {
         "main.js": import_used,
-        module: "// b\nconst c = 1;\nexport function used() {\n  return [c, ...d()];\n}\n"
-        "export const e = 2;\nfunction d() {\n  return 1;\n}\nexport class f {}\n",
+        "a.js": "// b\nconst c = 1;\nexport function used() {\n  return [c, ...d()];\n}\n"
+        "export const e = 2;\nfunction d() {\n  return 1;\n}\nexport class f {}\n"
+        "const g = h();\nconst k = new Map();\n",
     }
     script = bundle("main.js", modules.__getitem__)
-    found = [
-        name
-        for name in ("c", "d", "e", "f")
-        if re.search(rf"(const|function|class) {name}\b", script)
-    ]
-    assert found == ["c", "d"] and "return { used };" in script
+    assert re.findall(r"^(?:const|function|class) (\w)\b", script, re.MULTILINE) == ["c", "d", "g"]
+    modules["a.js"] += "h(2);\n"
+    assert "class f" in bundle("main.js", modules.__getitem__)
 
 
-def test_comments_of_whole_lines_and_indents_are_left_out() -> None:
-    code = 'const a = "http://a"; // b\n/** c */ function d() {\n  return a; /* e */\n}\n'
-    script = bundled(main=f"// f\n/** g\n *\n * h\n */\n{code}  // i\n  /** j */\nd();\n")
+def test_of_two_modules_with_a_name_for_others_one_is_a_function() -> None:
+    script = bundled(
+        main='import { n } from "./b.js";\nimport { m } from "./c.js";\nrun(n, m);\n',
+        a="export const n = 1;\n",
+        b="export const n = 2;\n",
+        c='import { n } from "./a.js";\nexport const m = n;\n',
+    )
+    lines = script.splitlines()
+    assert "const $a = (() => {" in lines and "const { n } = $a;" in lines
+    assert "const $b = (() => {" not in lines and "const { n } = $b;" not in lines
+
+
+# Each name stands for a function that says where it is from, also in browsers.
+MEANT = "abcdefgh"
+
+
+def random_modules(draw: random.Random) -> dict[str, str]:
+    """Modules with names of each other, of browsers and of functions."""
+    modules: dict[str, str] = {}
+    exported: dict[str, list[str]] = {}
+    for home in "vwxyz":
+        lines, known, given = [], set[str](), []
+        for other, names in exported.items():
+            if draw.random() < 0.2:
+                lines.append(f'import * as {other} from "./{other}.js";')
+                given += [f"...{other}.{name}()" for name in names]
+                continue
+            for name in draw.sample(names, draw.randint(0, len(names))):
+                here = draw.choice([name, name, *MEANT])
+                if here not in known:
+                    words = name if name == here else f"{name} as {here}"
+                    lines.append(f'import {{ {words} }} from "./{other}.js";')
+                    known.add(here)
+        exported[home], inner = [], list[str]()
+        for name in draw.sample(MEANT, draw.randint(0, 3)):
+            if name not in known:
+                is_exported = draw.random() < 0.6
+                start = "export " if is_exported else ""
+                lines.append(f'{start}const {name} = () => "{home}.{name}";')
+                (exported[home] if is_exported else inner).append(name)
+        if draw.random() < 0.1:
+            first, second = draw.sample(MEANT, 2)
+            if not {first, second} & {*known, *exported[home], *inner}:
+                lines.append(f'const {first} =\n    () => "{home}",\n  {second} = () => "{home}";')
+        used = [name for name in MEANT if draw.random() < (0.7 if name in known else 0.1)]
+        given += [f"{name}()" for name in used]
+        local = draw.choice(MEANT)
+        given.append(f'(({local}) => {local}())(() => "local")')
+        lines.append(f"export function say_{home}() {{\n  return [{', '.join(given)}];")
+        lines.append("}")
+        modules[f"{home}.js"] = "\n".join([*lines, ""])
+    says = [f"say_{home}" for home in exported]
+    imports = [f'import {{ {say} }} from "./{say[-1]}.js";' for say in says]
+    calls = ", ".join(f"{say}()" for say in says)
+    return {**modules, "main.js": "\n".join([*imports, f"tell([{calls}]);", ""])}
+
+
+def test_a_name_in_the_script_means_what_it_means_in_its_module(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    for number in range(150):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        modules = random_modules(random.Random(number))
+        modules["script.txt"] = bundle("main.js", modules.__getitem__)
+        for name, content in modules.items():
+            (folder / name).write_text(content)
+    (tmp_path / "all.js").write_text(f"""
+        import {{ readFileSync }} from "node:fs";
+        const said = [];
+        globalThis.tell = (found) => said.push(found);
+        for (const name of "{MEANT}") globalThis[name] = () => `browser.${{name}}`;
+        for (let i = 0; i < 150; i++) {{
+          await import(`./${{i}}/main.js`);
+          (0, eval)(readFileSync(new URL(`./${{i}}/script.txt`, import.meta.url), "utf-8"));
+        }}
+        console.log(JSON.stringify(said));
+    """)
+    said = run_script(tmp_path / "all.js")
+    assert said[1::2] == said[::2]
+    found = {word.split(".")[0] for each in said for words in each for word in words}
+    assert found >= {"browser", "local", *"vwxyz"}
+
+
+def test_comments_and_indents_are_left_out() -> None:
+    code = 'const a = "http://a; // b";\n/** c */ function d() {\n  return a; /* e */\n}\n'
+    behind = code.replace("() {", "() { // it is `a`")
+    script = bundled(main=f"// f\n/** g\n *\n * h\n */\n{behind}  // i\n  /** j */\nd(); // k\n")
     code = code.replace("\n  ", "\n")
-    wanted = f"\nconst $main = (() => {{\n{code}d();\n}})();\n"
+    wanted = f"\n(() => {{\nconst $main = (() => {{\n{code}d();\n}})();\n}})();"
     assert script.partition("\n//# ")[0] == wanted
 
 

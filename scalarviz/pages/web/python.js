@@ -452,9 +452,9 @@ function raising(compute) {
   };
 }
 
-export const math = {};
-for (const name of "sqrt exp log log10 hypot sin cos tanh".split(" "))
-  math[name] = raising(Math[name]);
+export const math = Object.fromEntries(
+  "sqrt exp log log10 hypot sin cos tanh".split(" ").map((name) => [name, raising(Math[name])]),
+);
 
 // ---- texts ------------------------------------------------------------------------------------
 
