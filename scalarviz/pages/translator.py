@@ -52,6 +52,7 @@ SOURCES = {
     "story/cards.js": "story/cards.py",
     "story/weight_card.js": "story/weight_card.py",
     "story/guide.js": "story/guide.py",
+    "story/judging.js": "story/judging.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
 TEXTS = {
