@@ -36,6 +36,7 @@ from scalarviz.scene.layout.plates import (
 from scalarviz.scene.lights import DIM
 from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.stage import cubes_node, network_layout
+from scalarviz.stage.by_parts import sizes_of
 from scalarviz.stage.narration import NO_CAPTION
 from scalarviz.stage.stage import Stage
 
@@ -491,8 +492,8 @@ def biases(walk: Walk) -> set[int]:
 def go_by_neurons(stage: Stage, by: int) -> None:
     """Go on by neurons, or back if negative, as a controller does."""
     session = stage.session
-    place, program = session.clock.place, stage.reading.program
-    operations = stage.by_neuron.go(program, place, by, waits=False)
+    (step, operation), sizes = session.clock.place, sizes_of(stage.reading.program)
+    operations = stage.by_neuron.go(sizes, step * len(sizes) + operation, by, waits=False)
     if operations > 0:
         session.advance(operations, "operation")
     elif operations:

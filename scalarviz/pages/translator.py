@@ -14,7 +14,7 @@ import os
 import posixpath
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -53,6 +53,7 @@ SOURCES = {
     "story/cards.js": "story/cards.py",
     "story/weight_card.js": "story/weight_card.py",
     "story/guide.js": "story/guide.py",
+    "story/judging.js": "story/judging.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
 TEXTS = {
@@ -164,36 +165,27 @@ def python_name(path: str) -> str:
 def translated() -> Mapping[str, str]:
     """Return the text of each module of SOURCES."""
     sources = {name: (path, source_of(path)) for name, path in SOURCES.items()}
-    return translate(sources, only_used=True)
+    return translate(sources)
 
 
 def source_of(path: str) -> str:
     return (PACKAGE / path).read_text(encoding="utf-8")
 
 
-def translate(
-    sources: Mapping[str, tuple[str, str]], *, only_used: bool = False
-) -> Mapping[str, str]:
+def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
     """Return the text of modules of JavaScript, by name.
 
-    sources    the path in scalarviz/ and the text of the Python for each, in the order of SOURCES
-    only_used  whether classes are left out of which none of them makes anything
+    sources  the path in scalarviz/ and the text of the Python for each, in the order of SOURCES
 
     Raises TranslationError for what is not known.
     """
     trees = {name: ast.parse(text) for name, (_, text) in sources.items()}
     nodes = [node for tree in trees.values() for node in tree.body]
-    used = {name for tree in trees.values() for each in ast.walk(tree) for name in names_used(each)}
     classes = {node.name: class_of(node) for node in nodes if isinstance(node, ast.ClassDef)}
     known: dict[str, tuple[str, Scope]] = {**BY_HAND}
     made = {}
     for name, (path, _) in sources.items():
-        kept = (
-            each
-            for each in trees[name].body
-            if not (only_used and isinstance(each, ast.ClassDef)) or each.name in used
-        )
-        module = Translation(name, path, [*kept], classes, known)
+        module = Translation(name, path, trees[name].body, classes, known)
         made[name] = module.text()
         known[python_name(path)] = name, module.top
     names_bound.cache_clear()
@@ -588,14 +580,6 @@ def is_left_out(node: ast.stmt) -> bool:
         case ast.Assign(targets=[ast.Name(id="__repr__")]):
             return True
     return False
-
-
-def names_used(node: ast.AST) -> Iterator[str]:
-    """Yield names by which a class may be made: what is called, its arguments, what has fields."""
-    if isinstance(node, ast.Call):
-        yield from (each.id for each in (node.func, *node.args) if isinstance(each, ast.Name))
-    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        yield node.value.id
 
 
 def is_type(node: ast.Assign | ast.AnnAssign) -> bool:

@@ -56,6 +56,12 @@ def walked(program: Program, moment: Moment) -> Buffer | None:
     return operation.target if moment.kind in ("forward", "delta", "weight gradient") else None
 
 
+def sizes_of(program: Program) -> list[int]:
+    """Return the number of neurons through which one goes in each moment; 1: it is one whole."""
+    buffers = [walked(program, moment) for moment in program.moments]
+    return [1 if each is None else each.size for each in buffers]
+
+
 @dataclass(frozen=True)
 class NeuronPart:
     """A moment of which a picture shows some neurons.
@@ -119,59 +125,6 @@ class NeuronPart:
             grown = min(1.0, max(0.0, 2.0 * self.part - 1.0))
             found[rows] = grown * found[rows] if is_last else missing
         return found
-
-
-@final
-class ByNeuron:
-    """How many neurons of the last operation are shown, where one goes by neurons."""
-
-    def __init__(self) -> None:
-        self._shown: dict[tuple[int, int], int] = {}  # by step and operation; the last is the aim
-
-    def clear(self) -> None:
-        """Show whole operations."""
-        self._shown.clear()
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Changes with the neurons that are shown."""
-        return tuple(self._shown.items())
-
-    def at(self, place: tuple[int, int]) -> int:
-        """Return how many neurons are shown at a place of the clock; 0: the whole operation."""
-        return self._shown.get(place, 0)
-
-    def go(self, program: Program, place: tuple[int, int], by: int, *, waits: bool) -> int:
-        """Go on by some neurons, or back; return by how many operations the session is to go.
-
-        place  where the session stands: step and operation
-        by     number of neurons, negative back; an operation without neurons counts as one
-        waits  whether the session is still on its way to where one went before
-        """
-        moments = program.moments
-        if not waits:
-            self._shown = {place: self.at(place)}
-        begun, shown = list(self._shown.items())[-1] if self._shown else (place, 0)
-        first = at = begun[0] * len(moments) + begun[1]
-
-        def size() -> int:
-            buffer = walked(program, moments[at % len(moments) - 1]) if at else None
-            return 1 if buffer is None else buffer.size
-
-        shown = shown or size()
-        for _ in range(abs(by)):
-            if by > 0:
-                at, shown = (at, shown + 1) if shown < size() else (at + 1, 1)
-            elif shown > 1:
-                shown -= 1
-            elif at:
-                at -= 1
-                shown = size()
-        self._shown.setdefault(begun, 0)
-        aim = at // len(moments), at % len(moments)
-        self._shown.pop(aim, None)
-        self._shown[aim] = shown
-        return at - first
 
 
 MOST_PRODUCTS = (

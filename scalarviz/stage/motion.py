@@ -26,9 +26,10 @@ from scalarviz.scene.pace import (
     longest,
     moved,
 )
-from scalarviz.stage.by_parts import ByNeuron, NeuronPart, walked
+from scalarviz.stage.by_parts import NeuronPart, walked
 from scalarviz.stage.channels import ChannelSource, read
 from scalarviz.stage.live_values import LiveValues, Sample
+from scalarviz.story.guide import ByNeuron
 
 BEHIND = 0.25  # seconds that the light is behind the clock, at most about
 CHANGED = (
@@ -115,7 +116,11 @@ class Motion:
         reading = self.reading
         self._place, self._leaps = reading.place, reading.here.leaps
         self._numbers, self._sample = reading.numbers, reading.sample
-        self._neuron = self.by_neuron.at(reading.place[:2])
+        self._neuron = self._shown_at(reading.place)
+
+    def _shown_at(self, place: Sequence[int]) -> int:
+        """Return how many neurons are shown at a place; 0: the whole operation."""
+        return self.by_neuron.at(place[0] * len(self.reading.moments) + place[1])
 
     @property
     def walking(self) -> bool:
@@ -132,11 +137,11 @@ class Motion:
         places = passed(old[:2], place[:2], len(reading.moments))
         if place != old and (not places or places.skips):
             self.stop()
-        if place == old and self._neuron and not self.by_neuron.at(place[:2]):
+        if place == old and self._neuron and not self._shown_at(place):
             self._show_whole()
         passages = self._passages(places) if places else self._neurons()
         if passages:
-            neuron = self.by_neuron.at(place[:2])
+            neuron = self._shown_at(place)
             neuron = neuron if passages[-1].forward else self._neuron
             passages[-1] = replace(passages[-1], neuron=neuron)
             self._append(passages, now)
@@ -163,7 +168,7 @@ class Motion:
         """Return the passage of a neuron of the last operation that comes or goes, in a list."""
         reading = self.reading
         (step, number, _), now = reading.place, reading.numbers
-        shown = self.by_neuron.at((step, number))
+        shown = self._shown_at(reading.place)
         if self._place != reading.place or not number or shown in (0, self._neuron):
             return []
         moment = reading.moments[number - 1]

@@ -30,7 +30,6 @@ from scalarviz.scene.frame_data import (
 )
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.overlay import OnTop
-from scalarviz.stage.by_parts import ByNeuron
 from scalarviz.stage.channels import DIFFERENCE, Scales, Shown, of_scales
 from scalarviz.stage.chart_view import CurveView
 from scalarviz.stage.curves import is_share, loss_at
@@ -41,6 +40,7 @@ from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import label
 from scalarviz.story.facts import Neuron
 from scalarviz.story.formats import said
+from scalarviz.story.guide import ByNeuron
 from scalarviz.story.names import weight_title
 from scalarviz.training.session.reading import cells_of as cells_in
 from scalarviz.training.session.reading import facts_of

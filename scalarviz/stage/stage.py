@@ -26,7 +26,7 @@ from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import FOCUS_SECONDS, focus_of
 from scalarviz.scene.overlay import OnTop
 from scalarviz.stage.background import Answer, Throttle
-from scalarviz.stage.by_parts import BatchSum, ByNeuron
+from scalarviz.stage.by_parts import BatchSum
 from scalarviz.stage.camera_control import CameraController, ViewBox
 from scalarviz.stage.channels import (
     CHANGE,
@@ -47,7 +47,7 @@ from scalarviz.stage.pointed import Pointed
 from scalarviz.stage.pointing import same_in
 from scalarviz.stage.show import Show
 from scalarviz.story.caption import Caption, Card
-from scalarviz.story.guide import tour_caption
+from scalarviz.story.guide import ByNeuron, tour_caption
 from scalarviz.training.session.reading import cells_of
 from scalarviz.training.session.timeline import Position
 
@@ -242,7 +242,7 @@ class Stage(Pointed):
             *self.curve_view.looks,
             self.beside,
             self.guess,
-            self.by_neuron.key,
+            tuple(self.by_neuron.shown.items()),
             self.reading.curves.past.progress,
         )
 

@@ -1,4 +1,4 @@
-"""Tour and guessing: a schedule with captions, and what is asked of a learner who guesses first.
+"""What leads through a training: the tour, neuron after neuron, and guessing.
 
 The tour is the first ten seconds of a training. Of a guess there is said what is right.
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 from scalarviz.base.texts import text
@@ -129,6 +129,51 @@ def error_words(facts: Facts, state: State) -> str:
     if state.loss == state.loss:
         return text("captions.tour.error.loss", loss=said(state.loss))
     return text("captions.tour.error")
+
+
+@final
+@dataclass
+class ByNeuron:
+    """How many neurons of the last operation are shown, where one goes by neurons.
+
+    shown  that number by how many operations are done, 0 for the whole operation
+    aim    how many are done at the place that one goes to
+    """
+
+    shown: dict[int, int] = field(default_factory=dict)
+    aim: int = 0
+
+    def at(self, done: int) -> int:
+        """Return how many neurons are shown after some operations; 0: the whole operation."""
+        return self.shown.get(done, 0)
+
+    def go(self, sizes: Sequence[int], done: int, by: int, *, waits: bool) -> int:
+        """Go on by some neurons, or back; return by how many operations the session is to go.
+
+        sizes  number of neurons of each moment of a step, 1 for one without
+        done   how many operations the session has done
+        by     number of neurons, negative back
+        waits  whether the session is still on its way to where one went before
+        """
+        if not (waits and self.shown):
+            self.shown, self.aim = {done: self.at(done)}, done
+        at, shown = self.aim, self.at(self.aim) or size_at(sizes, self.aim)
+        for _ in range(abs(by)):
+            if by > 0:
+                at, shown = (at, shown + 1) if shown < size_at(sizes, at) else (at + 1, 1)
+            elif shown > 1:
+                shown -= 1
+            elif at:
+                at -= 1
+                shown = size_at(sizes, at)
+        passed, self.aim = at - self.aim, at
+        self.shown[at] = shown
+        return passed
+
+
+def size_at(sizes: Sequence[int], done: int) -> int:
+    """Return the number of neurons of the last of some operations."""
+    return sizes[done % len(sizes) - 1] if done else 1
 
 
 SAME = 1e-12  # of a number: a smaller change is none

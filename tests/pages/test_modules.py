@@ -17,8 +17,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.pages import page
 from scalarviz.pages.engine_data import engine_data, initial_data, training_of
-from scalarviz.stage.by_parts import ByNeuron, walked
-from scalarviz.story.guide import Tour
+from scalarviz.stage.by_parts import sizes_of
+from scalarviz.story.guide import ByNeuron, Tour
 from tests.pages.node import InPage, data_in, floats, in_web, run_script
 from tests.pages.test_engine import rgb, xor
 from tests.sessions import advanced, inverting
@@ -102,34 +102,29 @@ def test_light_runs_forward_and_undone_backward_and_leaps_are_shown_at_once() ->
 
 
 def test_a_page_goes_by_neurons_as_a_window_does() -> None:
-    program, walk = inverting().network.program, ByNeuron()
-    moments = [
-        {"neurons": buffer and [buffer.name, buffer.size]}
-        for buffer in (walked(program, moment) for moment in program.moments)
-    ]
+    sizes, walk = sizes_of(inverting().network.program), ByNeuron()
     moves = [(2, False), (3, True), (1, True), (-2, False), (9, False), (-30, False), (40, True)]
     moves += [(-13, False), (1, False), (-1, False)]
     other = 7  # where something else has led
     expected, place, here = [], 0, 0
     for by, waits in moves:
         here = here if waits else place
-        clock = divmod(here, len(program.moments))
-        place += walk.go(program, clock, by, waits=waits)
-        expected.append([place, walk.at(divmod(place, len(program.moments)))])
-    operations = walk.go(program, (0, other), 1, waits=False)
-    expected.append([operations, walk.at((0, other + operations))])
+        place += walk.go(sizes, here, by, waits=waits)
+        expected.append([place, walk.at(place)])
+    operations = walk.go(sizes, other, 1, waits=False)
+    expected.append([operations, walk.at(other + operations)])
     body = f"""
-      const walk = new page.ByNeuron({json.dumps(moments)}), told = [];
+      const walk = new page.ByNeuron(), told = [], sizes = {sizes};
       let [place, here] = [0, 0];
       for (const [by, waits] of {json.dumps(moves)}) {{
         if (!waits) here = place;
-        place += walk.go({{ step: Math.floor(here / 12), operation: here % 12 }}, by, waits);
-        told.push([place, walk.at({{ step: 0, operation: place }})]);
+        place += walk.go(sizes, here, by, waits);
+        told.push([place, walk.at(place)]);
       }}
-      const operations = walk.go({{ step: 0, operation: {other} }}, 1, false);
-      return [...told, [operations, walk.at({{ step: 0, operation: {other} + operations }})]];
+      const operations = walk.go(sizes, {other}, 1, false);
+      return [...told, [operations, walk.at({other} + operations)]];
     """
-    assert run("by_neuron.js", body) == expected
+    assert run("story/guide.js", body) == expected
     assert [place for place, _ in expected][:5] == [2, 2, 3, 2, 5]
 
 

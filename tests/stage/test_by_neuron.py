@@ -12,8 +12,9 @@ from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.lights import focus_of, lights, rows_of_sum
-from scalarviz.stage.by_parts import ByNeuron, check_neurons, has_neurons
+from scalarviz.stage.by_parts import check_neurons, has_neurons, sizes_of
 from scalarviz.stage.stage import Stage
+from scalarviz.story.guide import ByNeuron
 from scalarviz.training.session.reading import caption
 from tests.sessions import image, inverting
 from tests.studio import NAMES, Studio, go_by_neurons
@@ -188,13 +189,13 @@ def test_a_neuron_arrives_with_its_light_and_goes_as_it_came(small: sv.Session) 
     assert count(1, 0.5) == 1 and count(1, 0.9) == 3
     assert count(-1, 0.1) == 3 and count(-1, 0.9) == 1
     assert count(3, 0.9) == 4
-    stage.by_neuron.clear()
+    stage.by_neuron.shown.clear()
     assert count(-1, 0.1) == 4 and count(0, 1.0) == 3  # of the whole operation, the last one goes
 
 
 def test_whole_operations_are_shown_when_one_goes_by_them_again(walked: Stage) -> None:
     seen = to(walked, "affine 0", 2)
-    walked.by_neuron.clear()
+    walked.by_neuron.shown.clear()
     seen = walked.frame_data()
     assert seen.walked is None and len(seen.buffers.values["affine 0"]) == 4
     walked.session.advance(1, "operation")
@@ -214,15 +215,15 @@ def test_the_card_of_a_later_neuron_has_no_number_yet(walked: Stage) -> None:
 
 
 def test_moves_that_wait_are_added_up(small: sv.Session) -> None:
-    program, walk = small.network.program, ByNeuron()
-    assert walk.go(program, (0, 0), 2, waits=False) == 2  # zero_grad, and neuron 0
-    assert walk.go(program, (0, 0), 3, waits=True) == 0
-    assert walk.go(program, (0, 0), 1, waits=True) == 1
-    assert walk.at((0, 3)) == 1 and walk.at((0, 2)) == 4
-    assert walk.go(program, (0, 3), -2, waits=False) == -1 and walk.at((0, 2)) == 3
-    assert walk.go(program, (0, 2), -99, waits=False) == -2
-    assert walk.go(program, (0, 5), 1, waits=False) == 1  # from where something else has led
-    assert walk.at((0, 6)) == 1 and not walk.at((0, 5))
+    sizes, walk = sizes_of(small.network.program), ByNeuron()
+    assert walk.go(sizes, 0, 2, waits=False) == 2  # zero_grad, and neuron 0
+    assert walk.go(sizes, 0, 3, waits=True) == 0
+    assert walk.go(sizes, 0, 1, waits=True) == 1
+    assert walk.at(3) == 1 and walk.at(2) == 4
+    assert walk.go(sizes, 3, -2, waits=False) == -1 and walk.at(2) == 3
+    assert walk.go(sizes, 2, -99, waits=False) == -2
+    assert walk.go(sizes, 5, 1, waits=False) == 1  # from where something else has led
+    assert walk.at(6) == 1 and not walk.at(5)
 
 
 def test_only_small_networks_of_dense_layers_go_by_neurons() -> None:

@@ -44,7 +44,7 @@ from scalarviz.faces.controller.playing import Playing, offer_more
 from scalarviz.faces.controller.precompile import Warming, computes, kind_of
 from scalarviz.faces.scene_options import as_number
 from scalarviz.stage.background import AT_ONCE
-from scalarviz.stage.by_parts import check_neurons
+from scalarviz.stage.by_parts import check_neurons, sizes_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.training.session.branches import Branch
@@ -155,7 +155,7 @@ class Controller:
         """Play in the background; `anew`: beyond the step where it pauses, if it is there."""
         self.guide.stop()
         self.withdraw()
-        self.stage.by_neuron.clear()
+        self.stage.by_neuron.shown.clear()
         with self.reporting_errors():
             self.playing.play(anew=anew)
 
@@ -257,8 +257,9 @@ class Controller:
         self.pause()
         self.withdraw()
         session, shown = self.session, self.stage.by_neuron
-        place, waits = session.clock.place, self.hand.busy
-        operations = shown.go(session.network.program, place, by, waits=waits)
+        (step, operation), sizes = session.clock.place, sizes_of(session.network.program)
+        done = step * len(sizes) + operation
+        operations = shown.go(sizes, done, by, waits=self.hand.busy)
         if operations:
             move = session.advance if operations > 0 else session.back
             count = abs(operations)
@@ -296,7 +297,7 @@ class Controller:
     def stand_still(self) -> None:
         """Pause, remove the large buttons, and show whole operations."""
         self.pause()
-        self.stage.by_neuron.clear()
+        self.stage.by_neuron.shown.clear()
         self.withdraw()
 
     def withdraw(self) -> None:

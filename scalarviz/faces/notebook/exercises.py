@@ -23,8 +23,9 @@ from scalarviz.core.value_graph import all_values
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.notebook.notebook_cells import CellOutput, has_widgets, run_of
 from scalarviz.pages.lessons.answers import MIME, Given, records_in
-from scalarviz.pages.lessons.questions import NEAR, Question, in_words, quoted
+from scalarviz.pages.lessons.questions import NEAR, Question
 from scalarviz.pages.lessons.questions import question as question_at
+from scalarviz.story.judging import answer_words, quoted
 from scalarviz.training.learner_checks import Comparison, first_wrong, scenario, shown
 
 Answer = float | str | Callable[[], float | str]
@@ -124,7 +125,7 @@ class Prediction(CellOutput):
         if self._computes is not None:
             self.asked = replace(self.asked, answer=self._computes())
         self.right = self.asked.is_right(guess)
-        self.guesses.append(guess if isinstance(guess, str) else in_words(guess))
+        self.guesses.append(guess if isinstance(guess, str) else answer_words(guess))
         self._changed()
         return self.right
 
@@ -143,7 +144,7 @@ class Prediction(CellOutput):
     @property
     def result(self) -> str:
         """The answer, once it may be seen."""
-        return "" if self.is_open else in_words(self.answer)
+        return "" if self.is_open else answer_words(self.answer)
 
     @property
     def said(self) -> str:
@@ -156,7 +157,7 @@ class Prediction(CellOutput):
     def judged(self, guess: str, right: bool) -> str:
         """Return the feedback on a guess."""
         if right:
-            answer = quoted(in_words(self.answer), self.asked)
+            answer = quoted(answer_words(self.answer), self.asked)
             return f"{text('predict.said.right', answer=answer)} {self.asked.why}".rstrip()
         words = text("predict.said.wrong", guess=quoted(guess, self.asked))
         return f"{words} {self.asked.reply(guess)}".rstrip()

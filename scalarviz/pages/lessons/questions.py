@@ -6,32 +6,20 @@ in its text.
 
 from __future__ import annotations
 
-import ast
-import math
-import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeGuard
 
-import numpy as np
-
 from scalarviz.base.checks import number, shorten
-from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
+from scalarviz.story.judging import agrees, reply_to
 
-# A number, with a point or a comma before its decimals; 1,000 may mean two numbers, and is none.
-NUMBER = re.compile(
-    r"(?!([+-]\s*)?[1-9]\d{0,2},\d{3}$)([+-]\s*)?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?",
-    re.ASCII | re.IGNORECASE,
-)
 NEAR = 0.02  # relative tolerance of a numeric guess
-ZERO = 1e-12  # an answer up to this is 0, as of a sum whose terms cancel
 FOLDER = Path(__file__).with_name("questions")
 AT = (
     (2.0, -3.0, 4.0, 0.5),
@@ -132,65 +120,13 @@ class Question:
 
     def reply(self, guess: object) -> str:
         """Return what is said to a wrong guess, or the hint, also to one of another question."""
-        if self.names and self._is_one_of_its_numbers(str(guess)):
-            return text("predict.letters")
-        with suppress(InputError):
-            for wrong, words in self.replies.items():
-                other = wrong if isinstance(self.answer, str) else as_number(wrong)
-                if self._agree(guess, other):
-                    return words
-        return self.hint
-
-    def _is_one_of_its_numbers(self, guess: str) -> bool:
-        """Return whether a number was typed that the answer has at some of the numbers of `at`."""
-        with suppress(InputError):
-            value = value_of(guess, {})
-            return any(math.isclose(value, each) for each in self.values(str(self.answer)))
-        return False
-
-    def values(self, line: str) -> list[float]:
-        """Return the values of an expression at the numbers of `at`."""
-        return [value_of(line, dict(zip(self.names, row, strict=False))) for row in self.at]
+        return reply_to(self, str(guess))
 
     def _agree(self, guess: object, answer: float | str) -> bool:
-        if self.names:
-            pairs = zip(self.values(str(guess)), self.values(str(answer)), strict=True)
-            return all(
-                math.isfinite(one) and math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
-                for one, other in pairs
-            )
-        if isinstance(answer, str):
-            words = [str(guess), answer]
-            if not self.choices:  # as JavaScript does: casefold would also make ss of ß
-                words = [word.strip().lower() for word in words]
-            return words[0] == words[1]
-        of_zero = self.near if abs(answer) <= ZERO else 0.0
-        return math.isclose(as_number(guess), answer, rel_tol=self.near, abs_tol=of_zero + ZERO)
-
-
-def as_number(guess: object) -> float:
-    """Return a typed number, also a product or a fraction; raise InputError if it is not one."""
-    if not isinstance(guess, str):
-        return number(guess, "a guess")
-    plain = guess.translate(SIGNS)
-    factors = [NUMBER.fullmatch(each.strip()) for each in re.split(r"[*/]", plain)]
-    value = value_of(plain.replace(",", "."), {}) if all(factors) else math.nan
-    if not math.isfinite(value):
-        raise InputError("type a number, like 0.25, -3 or 1/3")
-    return value
-
-
-def in_words(answer: float | str) -> str:
-    """Return an answer as text: a whole number with all digits, another with four."""
-    if isinstance(answer, str):
-        return answer
-    is_whole = abs(answer) < 1e15 and answer == round(answer)
-    return str(round(answer)) if is_whole else f"{answer:.4g}"
-
-
-def quoted(words: str, question: Question) -> str:
-    """Return a choice in quotation marks, and other guesses as they are."""
-    return text("predict.choice", words=words) if question.choices else words
+        try:
+            return agrees(self, str(guess), answer)
+        except ValueError as error:
+            raise InputError(str(error)) from error
 
 
 @cache
@@ -238,100 +174,3 @@ def made(table: Any, lesson: str, key: str) -> Question:
         return Question(**table, lesson=lesson, key=key)
     except InputError as error:
         raise InputError(f"the question {key}: {error}") from error
-
-
-# One line that a learner fills in: an expression, read and never run as code.
-
-LONGEST = 200  # characters
-SIGNS = str.maketrans(
-    {
-        "−": "-",
-        "–": "-",
-        "·": "*",
-        "×": "*",
-        "÷": "/",
-        "²": "**2",
-        "³": "**3",
-        "^": "**",
-        "\u00a0": " ",
-    }
-)
-# A number, a name or a sign; the pages read the same, see judging.js.
-TOKEN = re.compile(
-    r"\s*(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|([a-z_]\w*|\*\*|[-+*/(),]))",
-    re.ASCII | re.IGNORECASE,
-)
-OPERATIONS: dict[type, Callable[..., float]] = {  # of numpy, which has no number as JavaScript does
-    ast.Add: np.add,
-    ast.Sub: np.subtract,
-    ast.Mult: np.multiply,
-    ast.Div: np.divide,
-    ast.Pow: np.power,
-    ast.USub: np.negative,
-    ast.UAdd: np.positive,
-}
-FUNCTIONS: dict[str, Callable[..., float]] = {
-    "exp": np.exp,
-    "log": np.log,
-    "tanh": np.tanh,
-    "sqrt": np.sqrt,
-    "abs": np.absolute,
-    "relu": lambda x: np.maximum(x, 0.0),
-    "max": lambda a, b: np.maximum(a, b),
-    "min": lambda a, b: np.minimum(a, b),
-}
-
-
-def value_of(line: str, names: Mapping[str, float]) -> float:
-    """Return the value of an expression; raise InputError if it is none, or has another name.
-
-    A division by 0 or a root of -1 is no error: it gives infinity or NaN, a wrong number.
-    """
-    if len(line) > LONGEST:
-        raise InputError(f"a line has at most {LONGEST} characters, not {len(line)}: shorten it")
-    try:
-        with np.errstate(all="ignore"):
-            return float(walked(ast.parse(plain(line, names), mode="eval").body, names))
-    except (SyntaxError, RecursionError, MemoryError, TypeError, LookupError) as error:
-        raise InputError(
-            f"{shorten(line)} is no expression here: write one of {', '.join(names)} and numbers, "
-            "such as 2 * (a - b)"
-        ) from error
-
-
-def plain(line: str, names: Mapping[str, float]) -> str:
-    """Return a line as Python writes it, also where a product has no sign, as in 2(y - t)y.
-
-    Raises SyntaxError for a sign that it must not have.
-    """
-    line, parts, at = line.translate(SIGNS).strip(), [""], 0
-    while at < len(line):
-        found = TOKEN.match(line, at)
-        if found is None:
-            raise SyntaxError(line)
-        number = repr(float(found[1] or 0)).replace("inf", "1e999")  # as Python reads it
-        last, sign = parts[-1], found[2] or ""
-        is_factor = last == ")" or last in names or last[:1].isdigit()
-        if is_factor and (sign == "(" or sign[:1].isidentifier()):
-            parts.append("*")
-        parts.append(number if found[1] else sign)
-        at = found.end()
-    return " ".join(parts).lstrip()
-
-
-def walked(node: ast.AST, names: Mapping[str, float]) -> float:
-    """Return the value of a part of an expression; raise InputError for an unknown name."""
-    match node:
-        case ast.Constant(value=float() as number):
-            return np.float64(number)
-        case ast.Name(id=name) if name in names:
-            return np.float64(names[name])
-        case ast.Name(id=name):
-            raise InputError(f"{name} has no value here: use {', '.join(names)}")
-        case ast.UnaryOp(op=sign, operand=part):
-            return OPERATIONS[type(sign)](walked(part, names))
-        case ast.BinOp(left=left, op=sign, right=right):
-            return OPERATIONS[type(sign)](walked(left, names), walked(right, names))
-        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if name in FUNCTIONS:
-            return FUNCTIONS[name](*(walked(part, names) for part in parts))
-    raise TypeError(type(node).__name__)

@@ -5,7 +5,8 @@ import { BranchLines, BranchList, Curve } from "./loss_chart.js";
 import { branchName } from "./changes.js";
 import { Thread, exhibitIn } from "./exhibit.js";
 import { SphereMaps } from "./neuron_images.js";
-import { ByNeuron, seenOf } from "./by_neuron.js";
+import { seenOf } from "./by_neuron.js";
+import { ByNeuron, size_at } from "./story/guide.js";
 import { byId, failWith, isFramed, made, setShown, unitLength } from "./dom.js";
 import { CaptionBox, captionFor } from "./caption_box.js";
 import { cardOf, pinnedFor, rowsBeside, withBeside } from "./cards.js";
@@ -42,7 +43,9 @@ export class App {
     const moments = spec.engine.moments;
     this.player = new Player(client, { moments: moments.length, speed: spec.page.speed });
     this.motion = new Motion(spec.scene.pace, calm);
-    this.byNeuron = new ByNeuron(spec.scene.moments);
+    this.byNeuron = new ByNeuron();
+    /** How many neurons each moment has, where one goes by neurons; 1: it is one whole. */
+    this.counts = spec.scene.moments.map(({ neurons }) => neurons?.[1] ?? 1);
     this.wave = new Wave(spec.scene.pace);
     const { earlier } = spec.page; // losses, as of a state, before step 0
     this.losses = new LossRecord(earlier?.from);
@@ -87,7 +90,7 @@ export class App {
     const { spec } = this;
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
     arrange(spec.page.first);
-    if (!this.byNeuron.isThere) byId("unit").querySelector("[value=neuron]").remove();
+    if (!this.hasNeurons) byId("unit").querySelector("[value=neuron]").remove();
     this.options = new Options(spec, (name, ...given) => this.run(name, ...given));
     this.strip = new StripBar(byId("strip"), spec.facts.cells, (done) => this.run("go", done));
     this.lines = new BranchLines();
@@ -194,9 +197,15 @@ export class App {
 
   /** Let the light go on to a state, and to the neuron of its operation that is to be shown. */
   moveTo(state) {
-    const [neuron, size] = [this.byNeuron.at(state), this.byNeuron.sizeAt(state.operation)];
+    const neuron = this.byNeuron.at(this.doneIn(state));
+    const size = size_at(this.counts, state.operation);
     this.motion.follow(state, performance.now() / 1000, this.player.playing, neuron, size);
     this.request();
+  }
+
+  /** How many operations a state has done. */
+  doneIn({ step, operation }) {
+    return step * this.counts.length + operation;
   }
 
   /** Let cubes show what a state has. */
@@ -392,7 +401,7 @@ export class App {
   /** Go elsewhere in the training, where all neurons are shown. */
   async still(name, args) {
     this.act();
-    this.byNeuron.clear();
+    this.byNeuron.shown.clear();
     this.chip.clear();
     await this.player.navigate(name, args);
   }
@@ -462,7 +471,7 @@ export class App {
 
   play() {
     this.guess.leave();
-    this.byNeuron.clear();
+    this.byNeuron.shown.clear();
     this.moveTo(this.state);
     this.player.play();
   }
@@ -473,7 +482,8 @@ export class App {
     this.act();
     this.chip.clear();
     if (player.playing) await player.rest();
-    const count = this.byNeuron.go(this.state, by, player.going !== null);
+    const done = this.doneIn(this.state);
+    const count = this.byNeuron.go(this.counts, done, by, player.going !== null);
     if (count)
       player.navigate(count > 0 ? "advance" : "back", {
         count: Math.abs(count),
@@ -482,9 +492,14 @@ export class App {
     else this.moveTo(this.state);
   }
 
+  /** Whether one can go by neurons. */
+  get hasNeurons() {
+    return this.spec.scene.moments.some(({ neurons }) => neurons);
+  }
+
   /** Choose what the arrows move by; with operation or neuron, it plays by operation, too. */
   setUnit(wanted) {
-    const unit = wanted === "neuron" && !this.byNeuron.isThere ? "operation" : wanted;
+    const unit = wanted === "neuron" && !this.hasNeurons ? "operation" : wanted;
     this.player.setUnit(unit);
     this.change({ unit });
   }

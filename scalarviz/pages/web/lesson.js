@@ -2,7 +2,7 @@
 
 import { LessonAnswers, sendAnswers } from "./lesson_answers.js";
 import { byId, dataOfPage, failWith, made, setShown, setWords } from "./dom.js";
-import { answerWords, isRight, quoted, replyTo } from "./judging.js";
+import { agrees, answer_words, quoted, reply_to } from "./story/judging.js";
 import { text } from "./texts.js";
 import { unzippedText } from "./zipped.js";
 
@@ -90,7 +90,7 @@ class LessonPage {
     const rows = begun.map((question) => {
       const { guesses } = this.answers.of(question.key);
       const isOpen = this.answers.isOpen(question.key);
-      const result = isOpen ? "" : answerWords(question);
+      const result = isOpen ? "" : answer_words(question.answer);
       const why = isOpen ? "" : question.why;
       const cells = [cell("", question.ask), cell(guesses.join(", ")), cell(result), cell("", why)];
       for (const [i, name] of names.entries()) {
@@ -235,7 +235,7 @@ export class Asked {
   guess(typed) {
     if (!typed.trim()) return this.say(text("predict.first"));
     try {
-      const right = isRight(this.question, typed);
+      const right = agrees(this.question, typed, this.question.answer);
       if (!this.answers.isOpen(this.question.key)) return this.judge(typed, right);
       const { guesses } = this.answers.of(this.question.key);
       return this.settle({ guesses: [...guesses, typed], right });
@@ -262,16 +262,16 @@ export class Asked {
       button.setAttribute("aria-pressed", String(button.textContent === guesses.at(-1)));
     }
     if (this.field) this.field.value = guesses.at(-1) ?? "";
-    const answer = quoted(answerWords(this.question), this.question);
+    const answer = quoted(answer_words(this.question.answer), this.question);
     if (shown) this.say(text("predict.said.answer", { answer }), why);
     else if (guesses.length) this.judge(guesses.at(-1), right);
   }
 
   /** Say whether a guess is right, and why; what was settled stays so. */
   judge(typed, right) {
-    const words = quoted(right ? answerWords(this.question) : typed, this.question);
+    const words = quoted(right ? answer_words(this.question.answer) : typed, this.question);
     if (right) this.say(text("predict.said.right", { answer: words }), this.question.why);
-    else this.say(text("predict.said.wrong", { guess: words }), replyTo(this.question, typed));
+    else this.say(text("predict.said.wrong", { guess: words }), reply_to(this.question, typed));
   }
 
   /** Say words, and after them what the lesson says, which is HTML of the page's own. */

@@ -12,9 +12,9 @@ from scalarviz.faces.controller.control import Shown
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.precompile import Warming
-from scalarviz.stage.by_parts import ByNeuron
 from scalarviz.stage.chart_view import CurveView
 from scalarviz.stage.stage import Stage
+from scalarviz.story.guide import ByNeuron
 from tests.machine import until
 
 GROUNDS = {"dark": (0.25, 0.5, 0.25, 1.0), "light": (0.75, 1.0, 0.75, 1.0)}

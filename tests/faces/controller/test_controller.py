@@ -111,8 +111,9 @@ def test_arrows_and_point_go_by_neurons_where_they_are_the_unit(controller: Any)
         for key in keys:
             assert controller.press(key, shift)
         until(lambda: not controller.hand.busy, controller.attend)
-        place = controller.session.clock.place
-        return place, shown.at(place)
+        step, operation = controller.session.clock.place
+        done = step * len(controller.session.operations) + operation
+        return (step, operation), shown.at(done)
 
     controller.set_unit("neuron")
     assert controller.state.units[0] == controller.state.unit == "neuron"
@@ -134,10 +135,10 @@ def test_play_shows_whole_operations_one_by_one(
     controller.set_unit("neuron")
     controller.step(+1, 3)
     until(lambda: not controller.hand.busy, controller.attend)
-    assert controller.stage.by_neuron.at((0, 2)) == 2
+    assert controller.stage.by_neuron.at(2) == 2
     controller.play()
     assert played == [(pytest.approx(1.0), "operation", 2000)]
-    assert controller.stage.by_neuron.at((0, 2)) == 0
+    assert controller.stage.by_neuron.at(2) == 0
     assert controller.state.pace == "an operation in 1 s"
 
 

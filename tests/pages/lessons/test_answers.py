@@ -31,15 +31,14 @@ from scalarviz.pages.lessons.answers import (
 )
 from scalarviz.pages.lessons.questions import (
     Question,
-    in_words,
     lesson_names,
     question,
     questions_in,
     questions_of,
-    value_of,
 )
 from scalarviz.pages.page import module_text
 from scalarviz.pages.web_server import PageServer
+from scalarviz.story.judging import answer_words, line_value
 from tests.pages.browser import chromium
 from tests.pages.node import in_web
 from tests.wording import refused
@@ -121,7 +120,7 @@ def test_a_line_is_compared_by_its_values() -> None:
     for typed in ("b *", "", "b if a else g", "[b][0]", "b.real", "'b'", "a=b", "b" * 300, "((((("):
         with pytest.raises(InputError):
             asked.is_right(typed)
-    with refused(InputError, "x"):
+    with refused(InputError, "a, b, g"):
         asked.is_right("b * x")
 
 
@@ -137,20 +136,20 @@ def test_a_line_is_compared_by_its_values() -> None:
     ],
 )
 def test_a_line_is_read_as_people_write_it(line: str, value: float) -> None:
-    assert value_of(line, {"a": 2.0}) == value
+    assert line_value(line, {"a": 2.0}) == value
 
 
 @pytest.mark.parametrize("line", ["1 / (a - 2)", "exp(1000 * a)", "9 ** 9 ** 9"])
 def test_what_has_no_value_is_a_wrong_number_and_no_error(line: str) -> None:
-    assert not math.isfinite(value_of(line, {"a": 2.0}))
+    assert not math.isfinite(line_value(line, {"a": 2.0}))
 
 
 @pytest.mark.parametrize(
     "line", ["__import__('os')", "exp(a, a)", "open('x')", "a.__class__", "lambda: 1", "1j"]
 )
 def test_a_line_is_never_run(line: str) -> None:
-    with pytest.raises(InputError):
-        value_of(line, {"a": 2.0})
+    with pytest.raises(ValueError, match="write an expression of a"):
+        line_value(line, {"a": 2.0})
 
 
 @pytest.mark.parametrize(
@@ -204,21 +203,28 @@ def test_a_question_of_the_lessons_is_asked_by_its_place() -> None:
     ("answer", "words"), [(12544, "12544"), (-3.0, "-3"), (0.12345, "0.1235"), (1e20, "1e+20")]
 )
 def test_a_whole_number_is_said_with_all_its_digits(answer: float, words: str) -> None:
-    assert in_words(answer) == words
-    if abs(answer) < 1e15:
-        assert in_web("judging", "return answerWords(data)", answer=answer) == words
+    assert answer_words(answer) == words
+    assert in_web("story/judging", "return answer_words(data.answer)", answer=answer) == words
 
 
-LINES = [
-    "a * b", "b·a", "-a**2", "2**-a", "2 ** 3 ** 2", "-2 ** 2", "(a - b) / (a + b)", "1e-3 * a",
-    ".5a", "a b", "2(a)", "2(a - b)b(1 - a)",
-    "2 3", "3a²", "(a)(b)", "a2", "exp(a)b",
-    "a – b", "a +", "(a", "a)", "max(a)", "max(a, b)", "min(a, b, a)",
-    "exp(a) - log(b)",
-    "relu(-a) + abs(-b) + sqrt(b) + tanh(a)", "a / 0", "c", "a;b", "a,b", "", "--a",
-    "+a", "a^2 - b²", "constructor", "a['b']", "__proto__", "a" * 201, "−a × b ÷ 2", "sqrt(-a)",
-    "a % b", "a // b", "~a", "a @ b", "not a", "True", "1_0", "0x1", "1E3", "01", "1j", "a # b",
-    "a\u00a0* b", "1 / exp(1000)", "tanh(1 / 0)", "sqrt(-a) * c", "max(1 / 0, b)", "exp(a, b)",
+NAMES = {"a": 2.0, "b": 3.0}
+# Lines with their values for those names: infinity and NaN are None.
+LINES = {
+    "a * b": 6, "b·a": 6, "-a**2": -4, "2**-a": 0.25, "2 ** 3 ** 2": 512, "-2 ** 2": -4,
+    "(a - b) / (a + b)": -0.2, "1e-3 * a": 0.002, ".5a": 1, "a b": 6, "2(a)": 4, "3a²": 12,
+    "2(a - b)b(1 - a)": 6, "(a)(b)": 6, "exp(a)b": 3 * math.exp(2), "a – b": -1, "a - b - a": -3,
+    "a / b / b": 2 / 9, "max(a, b)": 3, "min(a, b)": 2,
+    "exp(a) - log(b)": math.exp(2) - math.log(3),
+    "relu(-a) + abs(-b) + sqrt(b) + tanh(a)": 3 + math.sqrt(3) + math.tanh(2), "a / 0": None,
+    "--a": 2, "+a": 2, "a^2 - b²": -5, "−a × b ÷ 2": -3, "sqrt(-a)": None, "1E3": 1000, "01": 1,
+    "a\u00a0* b": 6, "1 / exp(1000)": 0, "tanh(1 / 0)": 1, "max(1 / 0, b)": None, "(-a)**.5": None,
+    "(-a)**b": -8, "0 ** -1": None, "log(0)": None,
+}  # fmt: skip
+NO_LINES = [
+    "2 3", "a2", "a +", "(a", "a)", "max(a)", "min(a, b, a)", "c", "a;b", "a,b", "", "constructor",
+    "a['b']", "__proto__", "a" * 201, "a % b", "a // b", "~a", "a @ b", "not a", "True", "1_0",
+    "0x1", "1j", "a # b", "sqrt(-a) * c", "exp(a, b)", "exp a", "exp()", "*(a, b)", "nan",
+    "inf", "a .5",
 ]  # fmt: skip
 GUESSES = [
     "8", "-8", " −8 ", "0", "1/3", "0.5", "1e1", "ten", "1/0", "up", "UP ", "a * b", "x * upstream",
@@ -228,7 +234,6 @@ GUESSES = [
     "1,000*2", "1/3*3", "8\u00a0/ 1", "(8)", "8 8",
     "0,5", "-8,0", "1,000", "+12,345", "1,5/3", ",5", "1,2,3", "0,125", "1,0000", "1,5.2",
 ]  # fmt: skip
-NAMES = {"a": 2.0, "b": 3.0}
 
 
 def ours(question: Question, guess: str) -> Any:
@@ -239,26 +244,28 @@ def ours(question: Question, guess: str) -> Any:
         return None
 
 
-def test_lines_have_the_values_of_python() -> None:
-    found = in_web(
-        "judging",
-        """return data.lines.map((line) => {
-          try { return lineValue(line, data.names); } catch (error) { return "none"; }
-        });""",
-        lines=LINES,
-        names=NAMES,
-    )
-    for line, theirs in zip(LINES, found, strict=True):
-        try:
-            value: Any = value_of(line, NAMES)
-        except InputError:
-            value = "none"
-        if value == "none":
-            assert theirs == "none", line
-        elif math.isfinite(value):
-            assert theirs == pytest.approx(value), line
+def test_lines_have_values_in_python_and_in_pages() -> None:
+    ours = [line_value(line, NAMES) for line in LINES]
+    body = "return data.lines.map((line) => line_value(line, data.names));"
+    theirs = in_web("story/judging", body, lines=[*LINES], names=NAMES)
+    for line, one, other in zip(LINES, ours, theirs, strict=True):
+        wanted = LINES[line]
+        if wanted is None:
+            assert not math.isfinite(one) and other in ("NaN", "Infinity", "-Infinity"), line
         else:
-            assert theirs in ("NaN", "Infinity", "-Infinity"), line
+            assert [one, other] == pytest.approx([wanted] * 2), line
+
+
+def test_other_lines_are_refused_in_python_and_in_pages() -> None:
+    body = """return data.lines.map((line) => {
+      try { return line_value(line, data.names); } catch (error) { return error.message; }
+    });"""
+    theirs = in_web("story/judging texts", f"setTexts(data.texts); {body}",
+        lines=NO_LINES, names=NAMES, texts=texts())  # fmt: skip
+    for line, said in zip(NO_LINES, theirs, strict=True):
+        with pytest.raises(ValueError, match="write an expression of a, b") as refusal:
+            line_value(line, NAMES)
+        assert said == str(refusal.value), line
 
 
 def test_every_question_is_judged_as_by_python() -> None:
@@ -267,10 +274,10 @@ def test_every_question_is_judged_as_by_python() -> None:
     told = [dataclasses.asdict(each) for each in questions]
     guesses = [[*GUESSES, *each.replies, str(each.answer)] for each in questions]
     found = in_web(
-        "judging texts",
+        "story/judging texts",
         """setTexts(data.texts);
         return data.questions.map((question, i) => data.guesses[i].map((guess) => {
-          try { return [isRight(question, guess), replyTo(question, guess)]; }
+          try { return [agrees(question, guess, question.answer), reply_to(question, guess)]; }
           catch (error) { return null; }
         }));""",
         questions=told,

@@ -13,8 +13,9 @@ from scalarviz.base.texts import text
 from scalarviz.faces.cli.class_pages import bound, collecting_in, named, page_of_lesson
 from scalarviz.pages.lessons.answers import records_in
 from scalarviz.pages.lessons.lesson import lessons
-from scalarviz.pages.lessons.questions import Question, quoted
+from scalarviz.pages.lessons.questions import Question
 from scalarviz.pages.plain_pages import Entry, links_of
+from scalarviz.story.judging import quoted
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 
 pytestmark = pytest.mark.slow
