@@ -52,6 +52,8 @@ SOURCES = {
     "story/cards.js": "story/cards.py",
     "story/weight_card.js": "story/weight_card.py",
     "story/guide.js": "story/guide.py",
+    "story/camera.js": "scene/layout/camera.py",
+    "story/camera_control.js": "stage/camera_control.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
 TEXTS = {
@@ -63,11 +65,20 @@ BY_HAND = {
     "scalarviz.base.texts": (
         "texts.js",
         {name: Meaning("function", signature=each) for name, each in TEXTS.items()},
-    )
+    ),
+    "scalarviz.scene.layout.plates": ("layout.js", {"reach_of": Meaning("function")}),
+    "scalarviz.scene.neurons": (
+        "neurons.js",
+        {
+            "covers": Meaning("function", signature=Signature(result="bool")),
+            "sides": Meaning("function", signature=Signature(result="tuple[float, ...]")),
+        },
+    ),
 }
 LIBRARIES = ("math", "re", "dataclasses", "functools", "contextvars")
 TYPES = ("__future__", "typing", "collections.abc")
 DATACLASSES = ("dataclass", "dataclass(frozen=True)", "dataclass(frozen=True, slots=True)")
+FOR_PAGES = {"CameraController"}  # classes that only modules by hand make
 FACTORIES = {"list": "[]", "dict": "new py.Dict()", "set": "py.set()"}
 INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -182,7 +193,9 @@ def translate(
     """
     trees = {name: ast.parse(text) for name, (_, text) in sources.items()}
     nodes = [node for tree in trees.values() for node in tree.body]
-    used = {name for tree in trees.values() for each in ast.walk(tree) for name in names_used(each)}
+    used = FOR_PAGES | {
+        name for tree in trees.values() for each in ast.walk(tree) for name in names_used(each)
+    }
     classes = {node.name: class_of(node) for node in nodes if isinstance(node, ast.ClassDef)}
     known: dict[str, tuple[str, Scope]] = {**BY_HAND}
     made = {}
@@ -201,7 +214,11 @@ def translate(
 
 
 def class_of(node: ast.ClassDef) -> Class:
-    types: dict[str, str] = {}
+    types = {
+        each.target.attr: type_text(each.annotation)
+        for each in ast.walk(node)
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Attribute)
+    }
     methods: dict[str, Signature] = {}
     for each in node.body:
         match each:
@@ -365,8 +382,11 @@ class Translation:
                 return ["return null;"]
             case ast.Return(value=ast.expr() as value):
                 return [f"return {self.x.write(value)};"]
-            case ast.Assign(targets=[target]):
-                return self.assigned(target, node.value, fresh)
+            case (
+                ast.Assign(targets=[target], value=value)
+                | ast.AnnAssign(target=ast.Attribute() as target, value=ast.expr() as value)
+            ):
+                return self.assigned(target, value, fresh)
             case ast.AnnAssign():
                 self.x.bind(node.target, type_text(node.annotation))
                 return self.assigned(node.target, node.value, fresh) if node.value else []

@@ -453,7 +453,7 @@ function raising(compute) {
 }
 
 export const math = {};
-for (const name of "sqrt exp log log10 hypot sin cos tanh".split(" "))
+for (const name of "sqrt exp log log10 hypot sin cos tan tanh".split(" "))
   math[name] = raising(Math[name]);
 
 // ---- texts ------------------------------------------------------------------------------------
