@@ -64,15 +64,15 @@ def plate_drawer(rows: int, columns: int, fresh: bool = True):
     """Draws a plate that fills most of the picture, each time with fresh numbers or not."""
     from scalarviz.scene.canvas.palette import MAPS
     from scalarviz.scene.layout.camera import CAMERAS
-    from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate
+    from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate, reach_of
     from scalarviz.scene.visuals.cubes import CubesVisual
 
     plate = Plate(0, rows, columns, columns, np.zeros(3), RIGHT, DOWN, NEAR)
     cubes = CubesVisual([plate], plate.size)
     cubes.set_map(MAPS["dark"], "#0e1116")
     cubes.scales(2.0, 2.0)
-    camera = CAMERAS["perspective"].framing(plate.corners(), WIDTH / HEIGHT)
-    place(cubes, camera.matrix(WIDTH / HEIGHT, 2.0 * max(rows, columns)), WIDTH, HEIGHT)
+    camera = CAMERAS["perspective"].framing(reach_of(plate.corners()), WIDTH / HEIGHT)
+    place(cubes, np.array(camera.matrix(WIDTH / HEIGHT, 2.0 * max(rows, columns))), WIDTH, HEIGHT)
     sets = numbers(plate.size)
 
     def draw(repeat: int) -> None:
@@ -90,7 +90,7 @@ def mesh_drawer(canvas, rows: int, columns: int):
 
     from scalarviz.scene.canvas.palette import MAPS
     from scalarviz.scene.layout.camera import CAMERAS
-    from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate
+    from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate, reach_of
     from scalarviz.scene.visuals.picking import half_sides
 
     plate = Plate(0, rows, columns, columns, np.zeros(3), RIGHT, DOWN, NEAR)
@@ -111,8 +111,8 @@ def mesh_drawer(canvas, rows: int, columns: int):
         instance_colors=colors[0],
     )
     mesh.set_gl_state(depth_test=True, blend=False, cull_face=False)
-    camera = CAMERAS["perspective"].framing(plate.corners(), WIDTH / HEIGHT)
-    place(mesh, camera.matrix(WIDTH / HEIGHT, 2.0 * max(rows, columns)), WIDTH, HEIGHT)
+    camera = CAMERAS["perspective"].framing(reach_of(plate.corners()), WIDTH / HEIGHT)
+    place(mesh, np.array(camera.matrix(WIDTH / HEIGHT, 2.0 * max(rows, columns))), WIDTH, HEIGHT)
 
     def draw(repeat: int) -> None:
         mesh.instance_colors = colors[repeat % 2]

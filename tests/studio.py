@@ -32,6 +32,7 @@ from scalarviz.scene.layout.plates import (
     Neurons,
     Plate,
     Wires,
+    reach_of,
 )
 from scalarviz.scene.lights import DIM
 from scalarviz.scene.visuals.shaders import HALF
@@ -72,7 +73,7 @@ def project(camera: Camera, plates: Any, width: int = 320, height: int = 240) ->
 
 def framed(plates: Any, width: int = 320, height: int = 240, **camera: float) -> Projection:
     """All of some plates."""
-    whole = Camera(**camera).framing(corners(plates), width / height)
+    whole = Camera(**camera).framing(reach_of(corners(plates)), width / height)
     return project(whole, plates, width, height)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from scalarviz.scene.callout import STACK
 from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, POWER, THEMES, Theme
 from scalarviz.scene.cube_numbers import NUMBERS
 from scalarviz.scene.labels import SIGNS
-from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.plates import SIDE, Fan, Label, Layout, Neurons, Plate, Sign, Wires
 from scalarviz.scene.lights import FOCUS_SECONDS as SECONDS_OF_FOCUS
 from scalarviz.scene.lights import gradient_path
@@ -95,7 +95,6 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         "stops": STOPS,
         "patience": GROWTH_SECONDS,
         "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},
-        "cameras": {name: camera_data(camera) for name, camera in CAMERAS.items()},
         "layouts": layouts,
         "shapes": placed,
         "operations": [operation_data(program, i) for i in range(len(program.operations))],
@@ -131,11 +130,6 @@ def colors_of(theme: Theme) -> dict[str, Any]:
     found = {name: getattr(theme, name) for name in names}
     found |= {"number": NUMBER, "halo": HALO}
     return {**found, "ends": ends, "power": POWER, "unknown": NOT_A_NUMBER}
-
-
-def camera_data(camera: Camera) -> dict[str, Any]:
-    names = "target azimuth elevation height fov".split()
-    return {name: getattr(camera, name) for name in names}
 
 
 def tints_data(session: Session) -> dict[str, str]:
@@ -220,7 +214,7 @@ def layouts_of(
     is_graph = session.network.program.is_graph  # its layouts are large, and much alike
     for shape in shapes or SHAPES[:: OF_GRAPHS if is_graph else 1]:
         layout = layout_of(session, shape, walks=True)
-        mark = layout.points().tobytes()
+        mark = layout.extent.tobytes()
         marks = [each for _, each in found]
         if mark not in marks:
             found.append((layout, mark))
@@ -238,7 +232,7 @@ def layout_data(layout: Layout) -> dict[str, Any]:
         "labels": [label_data(label) for label in layout.labels],
         "fans": [fan_data(fan) for fan in layout.fans],
         "signs": [sign_data(sign) for sign in layout.signs],
-        "views": {name: camera_data(camera) for name, camera in layout.views.items()},
+        "views": {name: astuple(camera) for name, camera in layout.views.items()},
     }
 
 

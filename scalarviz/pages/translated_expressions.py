@@ -100,6 +100,7 @@ FUNCTIONS = {
     "math.prod": ("py.prod", "found start", ""),
     "math.sin": ("py.math.sin", "x", "float"),
     "math.sqrt": ("py.math.sqrt", "x", "float"),
+    "math.tan": ("py.math.tan", "x", "float"),
     "math.tanh": ("py.math.tanh", "x", "float"),
     "re.compile": ("", "*", "Pattern"),
 }

@@ -54,6 +54,8 @@ SOURCES = {
     "story/weight_card.js": "story/weight_card.py",
     "story/guide.js": "story/guide.py",
     "story/judging.js": "story/judging.py",
+    "story/camera.js": "scene/layout/camera.py",
+    "story/camera_control.js": "stage/camera_control.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
 TEXTS = {
@@ -65,7 +67,15 @@ BY_HAND = {
     "scalarviz.base.texts": (
         "texts.js",
         {name: Meaning("function", signature=each) for name, each in TEXTS.items()},
-    )
+    ),
+    "scalarviz.scene.layout.plates": ("layout.js", {"reach_of": Meaning("function")}),
+    "scalarviz.scene.neurons": (
+        "neurons.js",
+        {
+            "covers": Meaning("function", signature=Signature(result="bool")),
+            "sides": Meaning("function", signature=Signature(result="tuple[float, ...]")),
+        },
+    ),
 }
 LIBRARIES = ("math", "re", "dataclasses", "functools", "contextvars")
 TYPES = ("__future__", "typing", "collections.abc")
@@ -194,7 +204,11 @@ def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
 
 
 def class_of(node: ast.ClassDef) -> Class:
-    types: dict[str, str] = {}
+    types = {
+        each.target.attr: type_text(each.annotation)
+        for each in ast.walk(node)
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Attribute)
+    }
     methods: dict[str, Signature] = {}
     for each in node.body:
         match each:
@@ -358,8 +372,11 @@ class Translation:
                 return ["return null;"]
             case ast.Return(value=ast.expr() as value):
                 return [f"return {self.x.write(value)};"]
-            case ast.Assign(targets=[target]):
-                return self.assigned(target, node.value, fresh)
+            case (
+                ast.Assign(targets=[target], value=value)
+                | ast.AnnAssign(target=ast.Attribute() as target, value=ast.expr() as value)
+            ):
+                return self.assigned(target, value, fresh)
             case ast.AnnAssign():
                 self.x.bind(node.target, type_text(node.annotation))
                 return self.assigned(node.target, node.value, fresh) if node.value else []

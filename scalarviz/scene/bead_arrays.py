@@ -77,18 +77,27 @@ def beads_of(
     shining = joined([*lights, *fans_of(frame_data, theme, scale)], 4)
     if camera is not None and layout.fans:
         for wires in (nets, shining):
-            wires[:2] = [camera.behind(points, FAR) for points in wires[:2]]
+            wires[:2] = [behind(camera, points) for points in wires[:2]]
     starts, ends, colors, widths = joined([tuple(nets), tuple(shining)], 4)
     centers, radii, fills, outlines, lines = joined([*spheres, ones], 5)
     balls = centers, radii, fills, outlines, lines
     return Beads(*balls, starts, ends, colors, widths)
 
 
+def behind(camera: Camera, points: FloatArray) -> FloatArray:
+    """Return points, (n, 3), moved far away from the eye: they are seen at the same places."""
+    toward = np.array(camera.toward)
+    if not camera.slope:
+        return points - FAR * toward
+    ways = points - camera.target - camera.distance * toward
+    return points + FAR * ways / np.linalg.norm(ways, axis=1, keepdims=True)
+
+
 def clear(layout: Layout, camera: Camera | None, points: FloatArray) -> FloatArray | float:
     """Return what fog leaves of wires with these middles, (n, 3)."""
     if camera is None or not len(points):
         return 1.0
-    low, high = np.quantile(layout.points() @ camera.toward, (0.0, 1.0))
+    low, high = np.quantile(layout.extent @ camera.toward, (0.0, 1.0))
     found: FloatArray = 1.0 - FOG * (high - points @ camera.toward) / max(high - low, 1e-9)
     return found
 

@@ -84,7 +84,9 @@ def ring(
     if np.isfinite(seen.xy).all():
         width *= canvas.scale
         radius = line.radius * float(seen.unit[0]) + canvas.scale + 0.5 * width
-        depth = np.maximum(see(line.point(place) + line.radius * see.camera.toward).depth, -1.0)
+        depth = np.maximum(
+            see(line.point(place) + line.radius * np.array(see.camera.toward)).depth, -1.0
+        )
         canvas.discs(seen.xy, [radius], None, outline=color, line=width, depth=depth)
 
 
@@ -218,7 +220,7 @@ def draw_arrows(
     right = max(edges, key=lambda xy: float(np.nan_to_num(xy[:, 0]).sum()))
     right = right + np.stack([3.0 * scale * beside, none], axis=1)
     # Before the cubes beside its own, too.
-    nearest = see(plate.point(column + 0.5, row + 0.5, half) + NEARER * see.camera.toward)
+    nearest = see(plate.point(column + 0.5, row + 0.5, half) + NEARER * np.array(see.camera.toward))
     length = (
         (SHORTEST_ARROW + (LONGEST_ARROW - SHORTEST_ARROW) * np.sqrt(np.abs(push)))
         * plate.unit

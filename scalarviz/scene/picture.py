@@ -338,7 +338,7 @@ class Picture:
     def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
         """Return the projection of the scene in a picture of this size in logical pixels."""
         box = frame_data.view or frame_data.division(width, height).inner
-        points = frame_data.layout.points()
+        points = frame_data.layout.extent
         reach = (
             float(np.linalg.norm(points - np.array(camera.target), axis=1).max(initial=0.0)) + 2.0
         )
@@ -382,7 +382,7 @@ class Picture:
         with self.scene.changing(width, height, ratio):
             self.scene.look(see)
             self._set_cubes(frame_data, lit)
-            self._cubes.fog(see.deep(frame_data.layout.points()))
+            self._cubes.fog(see.deep(frame_data.layout.extent))
             self.scene.set_beads(beads)
             self.scene.flat.paper, on_top = self._flat(frame_data, see, lit, ratio)
             self.scene.draw(frame_data.division(wide, high).view, high, ratio, corner)

@@ -1,25 +1,24 @@
-"""The camera of a stage, with smooth moves between views, and the box that the network fills."""
+"""The camera of a stage, with smooth moves between views, and the box that the network fills.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import final
 
-import numpy as np
-
-from scalarviz.base.checks import FloatArray
-from scalarviz.core.formulas.formula import pick
-from scalarviz.scene.layout.camera import CAMERAS, EDGE, Camera
-from scalarviz.scene.layout.division import Box, Division, Projection
-from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.legend import SIZE
-from scalarviz.scene.neurons import boxes_below
+from scalarviz.scene.layout.camera import CAMERAS, EDGE, Box, Camera
+from scalarviz.scene.layout.plates import Layout, reach_of
+from scalarviz.scene.neurons import covers, sides
 
 SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for a card
 NEAR = 7.0  # visible height in cells when a single cube is framed
 FARTHEST = 2.0  # visible height, in those of the whole network, at which zooming out ends
 GAP = 8.0  # pixels from the network to the legend
-PARTS = np.arange(1, 16) / 10.0  # of the height of the legend
+LEGEND = 240.0  # width of the legend where letters have their usual size
+PARTS = 16  # tenths of the height of the legend, from 0 on, that are tried above it
 DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
 
@@ -29,41 +28,52 @@ class CameraController:
 
     Until the user moves it or zooms, it keeps the whole network in the picture, also when the user
     has turned it.
+
+    inner   the box of the picture that the network is fitted to
+    framed  whether all of the network is kept in it
     """
 
-    def __init__(self, layout: Layout, name: str = "perspective", *, cuts: bool = False) -> None:
+    def __init__(self, layout: Layout, name: str = "perspective", cuts: bool = False) -> None:
         self.layout = layout
         self.name = name
-        self.cuts = cuts
-        self.camera = self._preset(name)
-        self._size = (1280.0, 800.0)
-        self._inner: Box | None = None
+        self.cuts: bool = cuts
+        self.framed: bool = True
+        self.inner: Box = Box(0.0, 0.0, 1280.0, 800.0)
+        self._size: tuple[float, float] | None = None
         self._legend: Box | None = None
-        self._framed = True
         self._from: Camera | None = None
-        self._goal = self.camera
+        self._goal = self._preset(name)
         self._started: float | None = None
         self._seconds = SECONDS
-        self.camera = self.whole(self.camera)
+        self.camera: Camera = self.whole(self._goal)
 
     @property
-    def inner(self) -> Box:
-        """The box of the picture that the network is fitted to."""
-        return self._inner or Division.of(*self._size).inner
+    def is_turned(self) -> bool:
+        """Whether it looks from another side than its preset, or goes there."""
+        goal, preset = self.goal, self._preset(self.name)
+        return (goal.azimuth, goal.elevation) != (preset.azimuth, preset.elevation)
+
+    @property
+    def goal(self) -> Camera:
+        """The camera, or the end of its move."""
+        return self.camera if self._from is None else self._goal
 
     def frame(
-        self, size: tuple[float, float], inner: Box | None = None, legend: Box | None = None
+        self,
+        size: tuple[float, float],
+        inner: Box,
+        legend: Box | None = None,
     ) -> None:
         """Set the size of the picture in logical pixels, and the box that the network fills.
 
         legend  a box in its lower left corner that the network keeps clear of
         """
-        before = self._inner if size == self._size else None
-        is_as_before = (size, inner, legend) == (self._size, self._inner, self._legend)
-        self._size, self._inner, self._legend = size, inner, legend
-        if self._framed and not self.cuts and before is not None and self.inner != before:
+        before, is_resized = self.inner, size != self._size
+        is_as_before = (size, inner, legend) == (self._size, before, self._legend)
+        self._size, self.inner, self._legend = size, inner, legend
+        if self.framed and not self.cuts and not is_resized and inner != before:
             self._refit(before)
-        if self._framed and self._from is None and not is_as_before:
+        if self.framed and self._from is None and not is_as_before:
             self.camera = self.whole(self.camera)
 
     def _refit(self, before: Box) -> None:
@@ -73,42 +83,35 @@ class CameraController:
         right = (before.x + before.width / 2.0 - box.x - box.width / 2.0) / box.height
         down = (before.y + before.height / 2.0 - box.y - box.height / 2.0) / box.height
         self.camera = camera.moved(-right, down)  # what is seen stays where it is
-        goal = self._goal if self._from is not None else self.camera
-        self.go(self.whole(goal), framed=True, seconds=QUICK)
+        self.go(self.whole(self.goal), framed=True, seconds=QUICK)
 
     def follow(self, layout: Layout) -> None:
         """Show another layout of the same network, from its own side until the user turns it."""
-        now, own = self.camera if self._from is None else self._goal, self._preset(self.name)
-        is_turned = (now.azimuth, now.elevation) != (own.azimuth, own.elevation)
+        goal, is_turned = self.goal, self.is_turned
         self.layout = layout
-        if self._framed:
-            goal = now if is_turned else self._preset(self.name)
+        if self.framed:
+            goal = goal if is_turned else self._preset(self.name)
             self.camera, self._from = self.whole(goal), None
 
     def _preset(self, name: str) -> Camera:
-        chosen = pick(CAMERAS, name, "camera")
-        return self.layout.views.get(name, chosen)
+        return self.layout.views.get(name, CAMERAS[name])
 
     def look(self, name: str) -> None:
         """Move to a preset of `CAMERAS`, with the whole network in the picture."""
-        chosen = self._preset(name)
         self.name = name
-        self.go(self.whole(replace(chosen, target=self.camera.target)), framed=True)
+        goal = replace(self._preset(name), target=self.camera.target)
+        self.go(self.whole(goal), framed=True)
 
     def frame_all(self) -> None:
         self.go(self.whole(self.camera), framed=True)
 
-    def frame_cube(self, index: int) -> None:
-        """Move close to one cube."""
-        found = self.layout.plate_of(index)
-        if found is not None:
-            plate, row, column = found
-            target = tuple(plate.point(column + 0.5, row + 0.5).tolist())
-            self.go(replace(self.camera, target=target, height=min(NEAR, self.camera.height)))
+    def frame_point(self, target: tuple[float, ...]) -> None:
+        """Move close to a point in space."""
+        self.go(replace(self.camera, target=target, height=min(NEAR, self.camera.height)))
 
-    def go(self, goal: Camera, *, framed: bool = False, seconds: float = SECONDS) -> None:
+    def go(self, goal: Camera, framed: bool = False, seconds: float = SECONDS) -> None:
         """Start a move to a camera; with `cuts`, jump there."""
-        self._framed, self._seconds = framed, seconds
+        self.framed, self._seconds = framed, seconds
         if self.cuts:
             self.camera, self._from = goal, None
         else:
@@ -122,14 +125,14 @@ class CameraController:
         part = (now - self._started) / self._seconds
         if part >= 1.0:
             self.camera, self._from = self._goal, None
-            self.camera = self.whole(self.camera) if self._framed else self.camera
+            self.camera = self.whole(self.camera) if self.framed else self.camera
         else:
             self.camera = self._from.blended(self._goal, max(part, 0.0))
         return True
 
     def orbit(self, right: float, down: float) -> None:
         """Rotate by dragging, in pixels; the next change of the free stage fits it again."""
-        ends = self._framed and self._from is not None  # a move to where the network fits
+        ends = self.framed and self._from is not None  # a move to where the network fits
         self.camera, self._from = self._goal if ends else self.camera, None
         if self.name == "flat" and (right or down):
             self.name = "orthographic"
@@ -152,49 +155,42 @@ class CameraController:
         self.camera = self.camera.zoomed(factor, right, up)
 
     def _stay(self) -> None:
-        self._framed = False
+        self.framed = False
         self._from = None
 
     def whole(self, camera: Camera) -> Camera:
         """Return the camera with the whole network in the picture, in the same direction."""
-        box, points = self.inner, self.layout.points()
-        if not len(points) or not np.isfinite(points).all():
+        box, legend, reach = self.inner, self._legend, reach_of(self.layout.extent)
+        if not math.isfinite(reach(camera.toward)):
             return camera
-        found = camera.framing(points, box.width / box.height, EDGE)
-        legend = self._legend
-        if legend is None or not self._covers(found, points, legend):
+        found = camera.framing(reach, box.width / box.height, EDGE)
+        if legend is None or not self._covers(found, legend):
             return found
         # The network goes to the right, and above the legend as far as it must.
-        for part in (0.0, *PARTS):
-            above = box.height - part * legend.height
-            found = self._upper_right(camera, box.width, above)
-            wide = float(np.ptp(Projection(found, box, *self._size)(points).xy[:, 0]))
-            found = self._upper_right(camera, min(box.width, wide / (1.0 - 2.0 * EDGE)), above)
-            if not self._covers(found, points, legend):
+        for tenths in range(PARTS):
+            above = box.height - tenths / 10.0 * legend.height
+            left, right = sides(self.layout, self._upper_right(camera, box.width, above), box)
+            wide = min(box.width, (right - left) / (1.0 - 2.0 * EDGE))
+            found = self._upper_right(camera, wide, above)
+            if not self._covers(found, legend):
                 break
         return found
 
     def _upper_right(self, camera: Camera, width: float, height: float) -> Camera:
         """Return the camera with the whole network in the upper right part of its box."""
-        box, points = self.inner, self.layout.points()
-        found = camera.framing(points, width / height, EDGE)
+        box = self.inner
+        found = camera.framing(reach_of(self.layout.extent), width / height, EDGE)
         found = replace(found, height=found.height * box.height / height)
         right, up = (box.width - width) / box.height, (box.height - height) / box.height
         found = found.moved(-0.5 * right, -0.5 * up)
         # What is near moves further than what is far.
-        beyond = float(Projection(found, box, *self._size)(points).xy[:, 0].max()) - box.right
-        return found.moved(max(0.0, beyond / box.height), 0.0)
+        _, end = sides(self.layout, found, box)
+        return found.moved(max(0.0, (end - box.right) / box.height), 0.0)
 
-    def _covers(self, camera: Camera, points: FloatArray, legend: Box) -> bool:
+    def _covers(self, camera: Camera, legend: Box) -> bool:
         """Return whether the network, or a name below a sphere, would be in the legend's box."""
-        see = Projection(camera, self.inner, *self._size)
-        xy = see(points).xy
-        x, y = xy[np.isfinite(xy).all(axis=1)].T
-        if ((x < legend.right + GAP) & (y > legend.y - GAP)).any():
-            return True
-        lines, scale = self.layout.neurons, legend.width / SIZE[0]
-        names = [box for line in lines for box in boxes_below(see, line, scale)]
-        return any(box.x < legend.right + GAP and box.bottom > legend.y - GAP for box in names)
+        corner = Box(0.0, legend.y - GAP, legend.right + GAP, legend.height)
+        return covers(self.layout, camera, self.inner, corner, legend.width / LEGEND)
 
 
 BOX_SECONDS = 0.2  # duration of a move

@@ -73,7 +73,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         plan = plan_of(network)
         CubesNode.__init__(self, plan.plates, len(network.bank), name=name)
         self.unfreeze()
-        points = plan.points() if len(plan.points()) else np.zeros((1, 3))
+        points = plan.extent if len(plan.extent) else np.zeros((1, 3))
         self._corners = np.stack([points.min(axis=0), points.max(axis=0)])
         self._around = SpheresNode(parent=self), WiresNode(parent=self)
         self.network = network

@@ -24,7 +24,7 @@ from scalarviz.core.perceptron import Perceptron
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.layout.camera import Camera, along_path
+from scalarviz.scene.layout.camera import Camera
 from scalarviz.stage.background import Portions
 from scalarviz.stage.encoders import encoder_for, png
 from scalarviz.stage.render_options import PAGE, Frame, RenderOptions, drawn, looked, shown
@@ -427,3 +427,16 @@ def telling(
             bar.tell(done, math.nan if session is None else session.loss)
 
         yield tell
+
+
+def along_path(path: Sequence[Camera], part: float) -> Camera:
+    """Return the camera at `part` of a path, 0 for its first camera and 1 for its last.
+
+    Raise InputError if the path has no cameras.
+    """
+    cameras = list(path)
+    if not cameras or not all(isinstance(camera, Camera) for camera in cameras):
+        raise InputError("a camera path must be a list of at least one camera")
+    place = min(max(part, 0.0), 1.0) * (len(cameras) - 1)
+    first = min(int(place), len(cameras) - 2) if len(cameras) > 1 else 0
+    return cameras[first].blended(cameras[min(first + 1, len(cameras) - 1)], place - first)

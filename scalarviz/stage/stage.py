@@ -21,6 +21,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.plots import Plane, cells
 from scalarviz.scene.frame_data import CubeValues, FrameData, NeuronMaps, Pane, PictureWords
+from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Division
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import FOCUS_SECONDS, focus_of
@@ -122,7 +123,8 @@ class Stage(Pointed):
         self._shape = shape_of(Division.of(*self._extent).inner)
         self._walks = self.unfolded
         self.plan = layout_of(self.session, self._shape)
-        self.eyes = CameraController(self.plan, camera, cuts=self.reduced_motion)
+        pick(CAMERAS, camera, "camera")
+        self.eyes = CameraController(self.plan, camera, self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._cards, self._maps = Cards(self.reading), PlaneMaps(self.reading)
         self.narration = Narration(self.reading)
@@ -209,15 +211,17 @@ class Stage(Pointed):
         return self.eyes.name
 
     def look(self, name: str) -> None:
+        pick(CAMERAS, name, "camera")
         self.eyes.look(name)
         self._preset = name
 
     def frame_pinned(self) -> None:
         """Look at the pinned weight closely; at the whole network if none is pinned."""
-        if self.pinned is not None:
-            self.eyes.frame_cube(self.pinned)
-        else:
+        if self.pinned is None:
             self.eyes.frame_all()
+        elif (found := self.plan.plate_of(self.pinned)) is not None:
+            plate, row, column = found
+            self.eyes.frame_point(tuple(plate.point(column + 0.5, row + 0.5).tolist()))
 
     def restore(self) -> None:
         """Close help, panel, own input, walking, chart or card, or else show all as at first."""
@@ -538,7 +542,6 @@ class Stage(Pointed):
         """Set the size in logical pixels."""
         if (width, height) != self._extent:
             self._extent = width, height
-            self.eyes.frame(self._extent)
 
     def leave(self) -> None:
         """Unpin, and free the picture."""

@@ -7,13 +7,6 @@ type Fields<S extends string> = Record<Names<S>, any>;
 declare module "../../scalarviz/pages/web/branches.js" {
   interface Branch extends Fields<"key parent fork journal end"> {}
 }
-declare module "../../scalarviz/pages/web/camera.js" {
-  interface Camera extends Fields<"target azimuth elevation height fov"> {}
-  interface Projection extends Fields<"camera box width height reach"> {}
-}
-declare module "../../scalarviz/pages/web/camera_control.js" {
-  interface Eyes extends Fields<"layout presets name cuts size inner legend started seconds"> {}
-}
 declare module "../../scalarviz/pages/web/caption_box.js" {
   interface CaptionBox extends Fields<"element picture point pin open"> {}
 }
@@ -45,6 +38,9 @@ declare module "../../scalarviz/pages/web/paper.js" {
 declare module "../../scalarviz/pages/web/plane_exhibit.js" {
   interface PlaneMap extends Fields<"data use answers places coarse neuronMap"> {}
   interface PlaneMap extends Fields<"zero negative positive ground"> {}
+}
+declare module "../../scalarviz/pages/web/projection.js" {
+  interface Projection extends Fields<"camera box width height reach"> {}
 }
 declare module "../../scalarviz/pages/web/tour.js" {
   interface Tour extends Fields<"first latency leads seconds"> {}

@@ -68,7 +68,7 @@ def numbers(array: Any) -> dict[str, Any]:
 SEE = """
 const { x, y, width, height } = data.box;
 const box = new Box(x, y, width, height);
-const see = new Projection(new Camera(data.camera), box, ...data.size, data.reach);
+const see = new Projection(new Camera(...data.camera), box, ...data.size, data.reach);
 """
 
 

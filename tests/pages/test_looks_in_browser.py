@@ -342,7 +342,7 @@ def test_a_button_leads_back_to_the_whole_network(opened: Opens) -> None:
         tab.page.mouse.wheel(0, -300)
     whole.click()
     whole.wait_for(state="hidden")
-    tab.until("!app.picture.eyes.from")
+    tab.until("app.picture.eyes.goal === app.picture.eyes.camera")
     assert tab.place_of("{row: 0}") == pytest.approx(before, abs=1.0)
 
 

@@ -3,21 +3,22 @@
 Camera, layout, picking, faces of cubes, terms of sums.
 """
 
-from dataclasses import replace
+from dataclasses import asdict, astuple, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from scalarviz.faces.scene_file import find, load
-from scalarviz.pages.scene_data import camera_data, colors_of, layout_data, scene_data
+from scalarviz.pages.scene_data import colors_of, layout_data, scene_data
+from scalarviz.scene.bead_arrays import behind
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.fonts import MINUS
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
-from scalarviz.scene.layout.plates import Layout, Neurons
+from scalarviz.scene.layout.plates import Layout, Neurons, reach_of
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.neurons import name_lines, write_names
 from scalarviz.scene.pace import SUM, longest, moved
@@ -49,10 +50,10 @@ def test_points_are_seen_where_a_window_shows_them(camera: Camera) -> None:
     body = f"""{SEE}
     return {{...see.see(data.points.flat()), matrix: see.matrix, ray: see.ray({x}, {y})}};"""
     found = in_web(
-        "camera",
+        "story/camera projection",
         body,
         box=box_data(BOX),
-        camera=camera_data(camera),
+        camera=astuple(camera),
         size=SIZE,
         reach=20.0,
         points=points,
@@ -71,25 +72,29 @@ def test_points_are_seen_where_a_window_shows_them(camera: Camera) -> None:
 def test_a_camera_moves_as_that_of_a_window(camera: Camera) -> None:
     points = np.random.default_rng(2).normal(0.0, 6.0, (40, 3))
     body = """
-    const camera = new Camera(data.camera);
-    const points = data.points.flat();
-    return {
-      moves: [
-        camera.orbited(-30, 200), camera.moved(0.2, -0.1), camera.zoomed(1.7, 0.1, 0.3),
-        camera.zoomed(1e9), camera.framing(points, 1.6, 0.02), camera.blended(new Camera(), 0.3),
-      ],
-      behind: camera.behind(points, 3),
-    };"""
-    found = in_web("camera", body, camera=camera_data(camera), points=points)
+    const camera = new Camera(...data.camera);
+    const reach = (way) => Math.max(...data.points.map((point) => dot3(point, way)));
+    return [
+      camera.orbited(-30, 200), camera.moved(0.2, -0.1), camera.zoomed(1.7, 0.1, 0.3),
+      camera.zoomed(1e9), camera.framing(reach, 1.6, 0.02), camera.blended(new Camera(), 0.3),
+    ];"""
+    found = in_web("story/camera projection", body, camera=astuple(camera), points=points)
+    framed = camera.framing(reach_of(points), 1.6, 0.02)
     moves = [
         *(camera.orbited(-30.0, 200.0), camera.moved(0.2, -0.1), camera.zoomed(1.7, 0.1, 0.3)),
-        *(camera.zoomed(1e9), camera.framing(points, 1.6, 0.02), camera.blended(Camera(), 0.3)),
+        *(camera.zoomed(1e9), framed, camera.blended(Camera(), 0.3)),
     ]
-    for move, expected in zip(found["moves"], moves, strict=True):
-        for name, number in camera_data(expected).items():
+    for move, expected in zip(found, moves, strict=True):
+        for name, number in asdict(expected).items():
             np.testing.assert_allclose(move[name], number, rtol=1e-9, atol=1e-9, err_msg=name)
-    away = np.reshape(found["behind"], (-1, 3))
-    np.testing.assert_allclose(away, camera.behind(points, 3.0), rtol=1e-9)
+
+
+def test_wires_go_behind_everything_as_in_a_window() -> None:
+    points = np.random.default_rng(2).normal(0.0, 6.0, (40, 3))
+    body = "return data.points.map((point) => behind(new Camera(...data.camera), point));"
+    for camera in SEEN:
+        found = in_web("story/camera beads", body, camera=astuple(camera), points=points)
+        np.testing.assert_allclose(found, behind(camera, points), rtol=1e-9)
 
 
 @pytest.mark.parametrize("shape", [(640.0, 300.0), (390.0, 500.0), (1280.0, 640.0)])
@@ -108,21 +113,19 @@ def test_the_whole_network_is_framed_and_the_legend_stays_free(
     body = """
     const layout = new Layout(unpackedAll(data.layout));
     const boxOf = (box) => box && new Box(box.x, box.y, box.width, box.height);
-    const eyes = new Eyes(layout, data.cameras);
-    eyes.cuts = true;
+    const eyes = new CameraController(layout, "perspective", true);
     eyes.frame(data.size, boxOf(data.inner), boxOf(data.legend));
     const first = eyes.camera;
     eyes.orbit(40, 25);
     eyes.zoom(0.1, 100, 50);
-    eyes.pan(30, -20);
+    eyes.move(30, -20);
     const last = eyes.camera;
     eyes.look("flat");
     return {first, last, flat: eyes.camera, extent: layout.extent};"""
     found = in_web(
-        "arrays layout camera camera_control",
+        "arrays layout story/camera story/camera_control",
         body,
         layout=layout_data(layout),
-        cameras={name: camera_data(camera) for name, camera in CAMERAS.items()},
         size=shape,
         inner=box_data(division.inner),
         legend=None if legend is None else box_data(legend),
@@ -132,10 +135,10 @@ def test_the_whole_network_is_framed_and_the_legend_stays_free(
     first, last = whole.camera, eyes.camera
     eyes.look("flat")
     for name, camera in (("first", first), ("last", last), ("flat", eyes.camera)):
-        for part, number in camera_data(camera).items():
+        for part, number in asdict(camera).items():
             np.testing.assert_allclose(found[name][part], number, rtol=1e-5, atol=1e-5)
     extent = np.sort(np.reshape(found["extent"], (-1, 3)), axis=0)
-    np.testing.assert_allclose(extent, np.sort(layout.points(), axis=0), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(extent, np.sort(layout.extent, axis=0), rtol=1e-5, atol=1e-5)
 
 
 def plates_in_web(layout: Layout, count: int) -> Any:
@@ -193,10 +196,10 @@ def test_the_same_things_are_under_the_pointer(make: Any) -> None:
     const frame = frameOf(scene, layout, state, {{}}, remembered, 0);
     return data.places.map(([x, y]) => targetAt(frame, see, x, y));"""
     found = in_web(
-        "arrays layout camera scales frame_data pointing",
+        "arrays layout story/camera projection scales frame_data pointing",
         body,
         box=box_data(division.inner),
-        camera=camera_data(stage.eyes.camera),
+        camera=astuple(stage.eyes.camera),
         size=SIZE,
         reach=30.0,
         places=places,
@@ -252,13 +255,13 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
         "pinnedRow": pinned,
     }
     found = in_web(
-        "arrays layout camera cube_numbers",
+        "arrays layout story/camera projection cube_numbers",
         body,
         scene=scene_data(stage.show, [1.75]),
         layout=layout_data(data.layout),
         frame=frame,
         box=box_data(see.box),
-        camera=camera_data(see.camera),
+        camera=astuple(see.camera),
         size=[see.width, see.height],
         reach=see.reach,
     )
@@ -367,10 +370,10 @@ def test_a_page_draws_the_terms_of_a_window(name: str) -> None:
         taken = drawn[0][2]
         known: dict[str, Any] = {"boxes": [*map(box_data, taken.boxes)], "spheres": taken.spheres}
         pictures = in_web(
-            "arrays layout camera scales frame_data palette callout",
+            "arrays layout story/camera projection scales frame_data palette callout",
             BODY,
             box=box_data(see.box),
-            camera=camera_data(stage.eyes.camera),
+            camera=astuple(stage.eyes.camera),
             size=STAGE_SIZE,
             reach=30.0,
             state=state_of(stage, seen),

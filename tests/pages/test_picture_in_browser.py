@@ -434,7 +434,7 @@ def test_the_camera_follows_the_hand_and_comes_home(small: tuple[PicturePage, An
     first, _ = page.draw(state, (640, 400))
     row = page.ask("() => [picture.placeOf({row: 2}), picture.at(320, 200)]")[0]
     assert page.ask("([x, y]) => picture.at(x, y)", [row["x"], row["y"]]) is not None
-    for move in ("orbit(30, 10)", "zoom(1.5, 100, 100)", "pan(20, 5)"):
+    for move in ("orbit(30, 10)", "zoom(1.5, 100, 100)", "move(20, 5)"):
         page.ask(f"() => picture.eyes.{move}")
         moved, _ = page.draw(state, (640, 400))
         assert np.abs(moved.astype(int) - first).mean() > 1.0

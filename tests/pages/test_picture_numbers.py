@@ -1,5 +1,6 @@
 """The numbers of the page's picture, in Node: colors, scales, lights, pushes, means, an Affine."""
 
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import scalarviz as sv
 from scalarviz.base.texts.decimals import short
 from scalarviz.core.program import NONE
 from scalarviz.pages.bundle import packed
-from scalarviz.pages.scene_data import camera_data, colors_of, layout_data, plate_data, scene_data
+from scalarviz.pages.scene_data import colors_of, layout_data, plate_data, scene_data
 from scalarviz.scene.canvas.palette import MAPS, THEMES, contrast, dimmed, rgb
 from scalarviz.scene.charts import round_up
 from scalarviz.scene.layout.camera import Camera
@@ -255,10 +256,10 @@ def test_a_plate_is_as_near_as_in_a_window() -> None:
       return nearnessOf(new Plate(plate, 0), see, ...data.size, {{ oblique: 4 }});
     }});"""
     found = in_web(
-        "layout camera cubes",
+        "layout story/camera projection cubes",
         body,
         box=box_data(box),
-        camera=camera_data(camera),
+        camera=astuple(camera),
         size=size,
         reach=90.0,
         plates=[plate_data(plate) for plate in plates],

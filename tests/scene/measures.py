@@ -59,7 +59,7 @@ def stage_of(show: Any, size: tuple[int, int], **look: Any) -> Stage:
 def projection(stage: Stage) -> Projection:
     data = stage.frame_data()
     box = data.division(*stage._extent).inner
-    points = data.layout.points()
+    points = data.layout.extent
     reach = (
         float(np.linalg.norm(points - np.array(stage.eyes.camera.target), axis=1).max(initial=0.0))
         + 2.0

@@ -5,7 +5,7 @@ Legible, and never over cubes.
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
 from scalarviz.faces.scene_file import find, load
-from scalarviz.pages.scene_data import camera_data, layout_data
+from scalarviz.pages.scene_data import layout_data
 from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -185,10 +185,10 @@ def test_a_page_has_them_at_the_same_places(size: tuple[int, int]) -> None:
     buffers = frame_data.buffers
     numbers = {"values": buffers.values, "answers": buffers.answers, "target": buffers.target}
     found = in_web(
-        "camera layout arrays labels",
+        "story/camera projection layout arrays labels",
         body,
         layout=layout_data(frame_data.layout),
-        camera=camera_data(see.camera),
+        camera=astuple(see.camera),
         box=box_data(see.box),
         size=size,
         reach=see.reach,

@@ -41,11 +41,11 @@ def fronts(studio: Studio, name: str, theme: str, value: float, **turned: Any) -
     see, layout = projection(stage), stage.frame_data().layout
     count = max(each.indices.stop for each in layout.plates)
     cubes = studio.cubes(layout.plates, np.full(count, value), theme=theme)
-    cubes.fog(see.deep(layout.points()))
+    cubes.fog(see.deep(layout.extent))
     pixels = studio.look(cubes, see)
     cubes.ids = True
     ids = ids_of(studio.look(cubes, see, WHITE))
-    toward = see.camera.toward
+    toward = np.array(see.camera.toward)
     way = np.eye(3)[np.abs(toward).argmax()] * np.sign(toward)
     found = []
     for each in layout.plates:
@@ -137,7 +137,7 @@ def test_wires_fade_as_far_as_sides_do() -> None:
     from scalarviz.scene.bead_arrays import clear
 
     layout = stage_of(trained("rgb"), (1280, 800)).frame_data().layout
-    points, camera = layout.points(), Camera(azimuth=-50.0, elevation=15.0)
+    points, camera = layout.extent, Camera(azimuth=-50.0, elevation=15.0)
     order = np.argsort(-(points @ camera.toward))
     np.testing.assert_allclose(clear(layout, camera, points[order])[[0, -1]], [1.0, 1.0 - FOG])
     assert (np.diff(clear(layout, camera, points[order])) <= 1e-12).all()

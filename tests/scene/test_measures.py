@@ -116,7 +116,7 @@ def test_the_network_fills_its_part_of_the_stage_and_no_more(
     stage = stage_of(trained(name), size)
     data, see = stage.frame_data(), projection(stage)
     inner, legend = see.box, legend_box(data.division(*size))
-    xy = see(data.layout.points()).xy
+    xy = see(data.layout.extent).xy
     low, high = xy.min(axis=0), xy.max(axis=0)
     assert inner.x - 1.0 <= low[0] and high[0] <= inner.right + 1.0
     assert inner.y - 1.0 <= low[1] and high[1] <= inner.bottom + 1.0
@@ -134,7 +134,7 @@ def test_in_a_small_picture_the_network_takes_most_of_the_frame(
     name: str, size: tuple[int, int], least: float
 ) -> None:
     stage = stage_of(trained(name), size)
-    xy = projection(stage)(stage.frame_data().layout.points()).xy
+    xy = projection(stage)(stage.frame_data().layout.extent).xy
     assert (np.ptp(xy, axis=0) / size).max() > least
 
 

@@ -10,7 +10,7 @@ from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
 from scalarviz.scene.layout.beads import beads
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Division
-from scalarviz.scene.layout.plates import DOWN, NEAR, Layout
+from scalarviz.scene.layout.plates import DOWN, NEAR, Layout, reach_of
 from scalarviz.scene.picture import Picture
 from tests.studio import Studio, at, ground_of, shade
 
@@ -73,7 +73,7 @@ def shot(
     picture = Picture(theme, program)
     inner = Division.of(*SIZE).inner
     look = frame_data.layout.views.get(camera, CAMERAS[camera])
-    here: Camera = look.framing(frame_data.layout.points(), inner.width / inner.height)
+    here: Camera = look.framing(reach_of(frame_data.layout.extent), inner.width / inner.height)
     pixels = studio.shoot(lambda: picture.draw(frame_data, here, *SIZE, 1.0), *SIZE)
     return pixels, picture.see(frame_data, here, *SIZE)
 
@@ -159,7 +159,7 @@ def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
 
     program = sv.Network([sv.Conv2d((40, 3, 3), 1, 1)], seed=0).program
     layout = laid_out(program)
-    camera = layout.views["flat"].framing(layout.points(), 1.5)
+    camera = layout.views["flat"].framing(reach_of(layout.extent), 1.5)
     see = Projection(camera, Division.of(*SIZE).inner, *SIZE)
     canvas = Canvas2D(*SIZE)
     frame_data = sight_of(layout, 41, values={"inputs": np.ones(360)})

@@ -20,7 +20,7 @@ from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData, PictureWo
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.plates import Layout, reach_of
 from scalarviz.scene.legend import explain_arrows, legend_box
 from scalarviz.scene.overlay import OnTop, clearest, corners, draw_chips
 from scalarviz.scene.picture import Picture
@@ -45,7 +45,7 @@ def sight_of(layout: Layout = LAYOUT, **more: Any) -> FrameData:
 
 def framed(picture: Picture, frame_data: FrameData, camera: Camera) -> Camera:
     inner = Division.of(*SIZE).inner
-    return camera.framing(frame_data.layout.points(), inner.width / inner.height)
+    return camera.framing(reach_of(frame_data.layout.extent), inner.width / inner.height)
 
 
 def shot(

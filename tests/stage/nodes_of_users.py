@@ -18,7 +18,7 @@ def squares(stage: Stage, view: Any) -> None:
     from vispy import scene
 
     camera = stage.eyes.camera
-    eye = np.array(camera.target) + camera.distance * camera.toward
+    eye = np.array(camera.target) + camera.distance * np.array(camera.toward)
     for index, (apart, color) in enumerate(((1.0, "lime"), (-1.0, "red"))):
         middle = cube(stage, index)
         way = (eye - middle) / np.linalg.norm(eye - middle)

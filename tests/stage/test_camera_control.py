@@ -33,7 +33,7 @@ def laid_out(program: Program, shape: float = 1.75) -> Layout:
 def places(eyes: CameraController, size: tuple[float, float], box: Box | None = None) -> np.ndarray:
     """Where all of the network is seen."""
     see = Projection(eyes.camera, box or eyes.inner, *size)
-    return see(eyes.layout.points()).xy
+    return see(eyes.layout.extent).xy
 
 
 def fills(box: Box, xy: np.ndarray) -> bool:
@@ -90,7 +90,7 @@ def test_another_layout_is_seen_from_its_own_side_until_the_user_moves() -> None
     turned = {name: view.orbited(-3.0, 0.0) for name, view in high.views.items()}
     high = replace(high, views=turned)
     eyes = CameraController(wide, "perspective")
-    eyes.frame(SIZE)
+    eyes.frame(SIZE, Division.of(*SIZE).inner)
     eyes.follow(high)
     assert eyes.camera.azimuth == high.views["perspective"].azimuth
     assert fills(eyes.inner, places(eyes, SIZE)) and not eyes.tick(0.0)
@@ -106,7 +106,7 @@ def test_another_layout_is_seen_from_its_own_side_until_the_user_moves() -> None
         assert eyes.camera == chosen and eyes.layout is wide
         eyes.frame(SIZE, Division.of(*SIZE, card=300.0).inner)
         assert eyes.camera == chosen and not eyes.tick(0.0)
-        eyes.frame(SIZE)
+        eyes.frame(SIZE, Division.of(*SIZE).inner)
         eyes.follow(high)
 
 
@@ -123,7 +123,8 @@ def test_a_camera_that_was_turned_fits_the_network_again_from_its_angle(cuts: bo
     assert turned.target == first.target and turned.height == first.height
     eyes.frame(SIZE, closed)
     assert eyes.camera == turned  # while it is turned, the distance stays
-    for size, box in ((SIZE, open_), (SIZE, closed), ((900.0, 700.0), None)):
+    small = (900.0, 700.0), Division.of(900.0, 700.0).inner
+    for size, box in ((SIZE, open_), (SIZE, closed), small):
         eyes.frame(size, box)
         eyes.tick(0.0), eyes.tick(9.0)
         assert fills(eyes.inner, places(eyes, size)), (size, box)

@@ -113,7 +113,7 @@ def test_neurons_and_wires_stand_around_the_cubes(canvas: Any) -> None:
     assert (np.abs(seen - tray).max(axis=1) < 12).all()
     for axis in range(3):
         low, high = cubes.bounds(axis)
-        points = plan.points()[:, axis]
+        points = plan.extent[:, axis]
         assert (low, high) == (points.min(), points.max())
 
 

@@ -27,7 +27,7 @@ import { Past } from "./past_charts.js";
 import { Player } from "./player.js";
 import { text } from "./texts.js";
 import { isSameThing } from "./pointing.js";
-import { Picture } from "./picture.js";
+import { Picture, isMoved } from "./picture.js";
 
 const MOST_BESIDE = 5; // weights that are pinned beside another one
 const MOST_LIT = 200000; // weights of a training whose steps are lit
@@ -140,7 +140,7 @@ export class App {
     });
     followPointers(byId("cubes"), {
       orbit: (dx, dy) => this.move("orbit", dx, dy),
-      pan: (dx, dy) => this.move("pan", dx, dy),
+      pan: (dx, dy) => this.move("move", dx, dy),
       zoom: (factor, x, y) => this.move("zoom", factor, x, y),
       home: () => this.run("home"),
       hover: (x, y) => this.look(x < 0 ? null : this.picture.at(x, y)),
@@ -248,7 +248,7 @@ export class App {
       beside: this.beside, color: this.channel, size: this.sizes, maps: this.maps?.now, wave, guess: this.guess.question,
       named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
-    setShown(byId("whole"), !this.tour && this.picture.eyes?.framed === false);
+    setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
     this.caption.show(caption, this.opened);
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
     const seen = seenOf(state, this.picture.frame);

@@ -4,7 +4,8 @@
 import { colorOf, mixedColor } from "./palette.js";
 import { rowsWalked } from "./lights.js";
 import { paintedLine } from "./neuron_images.js";
-import { along3, dot3, row3 } from "./camera.js";
+import { reach_of } from "./layout.js";
+import { along3, dot3, length3, minus3, row3 } from "./projection.js";
 import { GlCopies, GlProgram, copyNames } from "./gl.js";
 
 const WIRES = {
@@ -65,15 +66,20 @@ export function wireRows(frame, lit, palette, eyes, scale) {
 }
 
 /** How much of fog there is at a point: most at the farthest one; null without a camera. */
-function fogOf({ layout: { extent }, scene }, camera) {
+function fogOf({ layout, scene }, camera) {
   if (!camera) return null;
-  let [low, high] = [Infinity, -Infinity];
-  for (let i = 0; i < extent.length; i += 3) {
-    const near = dot3(row3(extent, i / 3), camera.toward);
-    [low, high] = [Math.min(low, near), Math.max(high, near)];
-  }
-  const range = Math.max(high - low, 1e-9);
-  return (point) => (scene.shader.fog * (high - dot3(point, camera.toward))) / range;
+  const { toward } = camera;
+  const reach = reach_of(layout.extent);
+  const high = reach(toward);
+  const range = Math.max(high + reach(toward.map((each) => -each)), 1e-9);
+  return (point) => (scene.shader.fog * (high - dot3(point, toward))) / range;
+}
+
+/** A point moved far away from the eye: it is seen at the same place. */
+export function behind({ target, distance, slope, toward }, point) {
+  if (!slope) return along3(point, -WIRES.far, toward);
+  const way = minus3(point, along3(target, distance, toward));
+  return along3(point, WIRES.far / length3(way), way);
 }
 
 /** Rows of wires of a brightness, moved far away from the eye if there is a camera. */
@@ -97,7 +103,7 @@ class Strokes {
     const way = [0, 1, 2].map((k) => end[k] - start[k]);
     let points = [...along3(start, first, way), ...along3(start, last, way)];
     const clear = this.fog ? 1 - this.fog(along3(start, 0.5 * (first + last), way)) : 1;
-    if (this.camera) points = this.camera.behind(points, WIRES.far);
+    if (this.camera) points = [0, 3].flatMap((i) => behind(this.camera, points.slice(i, i + 3)));
     const [r, g, b, a = 1] = colorOf(paint);
     this.rows.push(...points, r, g, b, a * this.bright * clear, width);
   }

@@ -1,7 +1,8 @@
 // The callout: a few words beside the neuron or cube that the caption is about; as
 // scene/callout.py.
 
-import { Box, along3, minus3, row3 } from "./camera.js";
+import { Box } from "./story/camera.js";
+import { along3, minus3, row3 } from "./projection.js";
 import { legendBox } from "./legend.js";
 import { WAY_BACK, areAt } from "./lights.js";
 import { cornersOfCube } from "./marks.js";

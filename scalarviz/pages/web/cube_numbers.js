@@ -7,7 +7,7 @@
 import { on_cube, short } from "./story/decimals.js";
 import { MOVED } from "./lights.js";
 import { halfSide } from "./scales.js";
-import { along3, dot3, minus3 } from "./camera.js";
+import { along3, dot3, minus3 } from "./projection.js";
 
 const DIMMED_NUMBER = "b0"; // opacity on a plate that is dimmed
 

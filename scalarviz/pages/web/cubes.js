@@ -4,7 +4,7 @@
 import { GlCopies, GlProgram, GlTexture, copyNames } from "./gl.js";
 import { colorOf, colorTable } from "./palette.js";
 import { EVERYWHERE } from "./lights.js";
-import { cross3, dot3, row3 } from "./camera.js";
+import { cross3, dot3, row3 } from "./projection.js";
 
 const BOX_CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i >> 2, (i >> 1) & 1, i & 1]);
 // The six sides of a box as triangles, each clockwise as seen from outside.

@@ -1,6 +1,6 @@
 // Labels: names of layers, IN and OUT, where they cover nothing; as scene/labels.py.
 
-import { Box } from "./camera.js";
+import { Box } from "./story/camera.js";
 import { rounded, short } from "./story/decimals.js";
 import { legendBox } from "./legend.js";
 import { spreadOf } from "./cubes.js";

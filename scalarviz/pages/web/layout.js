@@ -1,6 +1,7 @@
 // What stands where: plates of cubes, lines of neurons, fans of wires; as scene/layout/plates.py.
 
-import { along3, length3, row3 } from "./camera.js";
+import { Camera } from "./story/camera.js";
+import { along3, dot3, length3, row3 } from "./projection.js";
 
 const CUBE_SIGNS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [4, 2, 1].map((bit) => (i & bit ? 1 : -1)));
 
@@ -173,6 +174,15 @@ export class Fan {
   }
 }
 
+/** Return what says how far points of a flat array reach along a vector. */
+export function reach_of(points) {
+  return (way) => {
+    let most = -Infinity;
+    for (let i = 0; i < points.length / 3; i++) most = Math.max(most, dot3(row3(points, i), way));
+    return most;
+  };
+}
+
 /** Everything placed in the scene. */
 export class Layout {
   constructor(given) {
@@ -182,7 +192,8 @@ export class Layout {
     this.wires = given.wires;
     this.labels = given.labels;
     this.signs = given.signs;
-    this.views = given.views;
+    const viewsOf = ([name, each]) => [name, new Camera(...each)];
+    this.views = Object.fromEntries(Object.entries(given.views).map(viewsOf));
     this.size = this.plates.reduce((sum, plate) => sum + plate.size, 0);
     this.extent = this.points();
   }

@@ -1,7 +1,7 @@
 // The legend: what color and size of a cube stand for, and what the marks mean; as
 // scene/legend.py.
 
-import { Box } from "./camera.js";
+import { Box } from "./story/camera.js";
 import { generalNumber } from "./numbers.js";
 import { said } from "./story/formats.js";
 import { text } from "./texts.js";

@@ -1,7 +1,7 @@
 // Brightness of plates, neurons and wires during an operation, and the light on them; as
 // scene/lights.py.
 
-import { row3 } from "./camera.js";
+import { row3 } from "./projection.js";
 
 const LIGHTS = { small: 2000, dimSmall: 0.7, flash: 0.45, pulse: 0.4 };
 /** Kinds of operations whose light is that of the way back. */

@@ -3,7 +3,7 @@
 
 import { WAY_BACK } from "./lights.js";
 import { halfSide } from "./scales.js";
-import { along3 } from "./camera.js";
+import { along3 } from "./projection.js";
 import { numbersOnCubes } from "./cube_numbers.js";
 
 const MARKS = {

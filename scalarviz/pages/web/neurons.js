@@ -2,7 +2,8 @@
 
 import { colorOf } from "./palette.js";
 import { short } from "./story/decimals.js";
-import { Box, along3 } from "./camera.js";
+import { Box } from "./story/camera.js";
+import { Projection, along3 } from "./projection.js";
 import {
   crossOut,
   drawMaps,
@@ -140,7 +141,7 @@ export function biasBox(see, line, scale) {
 }
 
 /** The boxes of the words below spheres: of the bias, and of neurons side by side. */
-export function boxesBelow(see, line, scale) {
+function boxesBelow(see, line, scale) {
   const boxes = [biasBox(see, line, scale)].filter(Boolean);
   const seen = see.see(line.points);
   const spaces = line.count - 1;
@@ -152,6 +153,21 @@ export function boxesBelow(see, line, scale) {
     boxes.push(new Box(seen.x[i] - 12 * scale, y, 24 * scale, 17 * scale));
   });
   return boxes;
+}
+
+/** Whether a network, or a name below a sphere, is seen in a lower left corner. */
+export function covers(layout, camera, box, corner, scale) {
+  const see = new Projection(camera, box, box.right, box.bottom);
+  const { x, y } = see.see(layout.extent);
+  if (x.some((each, i) => each < corner.right && y[i] > corner.y)) return true;
+  const names = layout.neurons.flatMap((line) => boxesBelow(see, line, scale));
+  return names.some((each) => each.x < corner.right && each.bottom > corner.y);
+}
+
+/** Where the network is seen at its left and its right. */
+export function sides({ extent }, camera, box) {
+  const { x } = new Projection(camera, box, box.right, box.bottom).see(extent);
+  return [Math.min(...x), Math.max(...x)];
 }
 
 /** Write names: below neurons that stand side by side, shortened where they would meet, beside those in a column. */

@@ -2,11 +2,12 @@
 // nothing.
 
 import { BeadQuads, sphereRows, wireRows } from "./beads.js";
-import { Box, Projection, along3, row3 } from "./camera.js";
+import { Box } from "./story/camera.js";
+import { Projection, along3, row3 } from "./projection.js";
 import { drawCallout, drawSpoken } from "./callout.js";
 import { Palette } from "./palette.js";
 import { Cubes } from "./cubes.js";
-import { Eyes } from "./camera_control.js";
+import { CameraController } from "./story/camera_control.js";
 import { WAY_BACK, focusOf, lightsOf } from "./lights.js";
 import { Remembered, frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
@@ -139,7 +140,7 @@ export class Picture {
     this.remembered.take(state, [options.color ?? "value", options.size ?? "value"], now);
     this.eyes.cuts = this.calm;
     this.legend = legendBox(whole, scale);
-    this.eyes.frame(this.size, box, this.legend);
+    this.eyes.frame([0, height], box, this.legend); // a card may take of the width
     const moving = this.eyes.tick(now);
     this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
     this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
@@ -216,8 +217,9 @@ export class Picture {
     this.placed = this.chosen;
     this.cubes.setLayout(this.placed);
     if (this.eyes) this.eyes.follow(this.placed);
-    else this.eyes = new Eyes(this.placed, this.scene.cameras, this.seen?.name);
-    if (this.seen?.framed === false) this.eyes.turnTo(this.seen.camera);
+    else this.eyes = new CameraController(this.placed, this.seen?.name);
+    const { camera, framed } = this.seen ?? {};
+    if (isMoved(this.seen)) Object.assign(this.eyes, { camera, framed });
     this.seen = null;
   }
 
@@ -310,6 +312,9 @@ export class Picture {
     this.eyes.look(this.eyes.name);
   }
 }
+
+/** Whether a user has moved or turned a camera. */
+export const isMoved = (eyes) => Boolean(eyes) && (!eyes.framed || eyes.is_turned);
 
 /** The name of what draws; some browsers tell it on request only. */
 function rendererOf(gl) {

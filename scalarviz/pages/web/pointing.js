@@ -2,7 +2,7 @@
 // another one by the arrow keys.
 
 import { halfSide } from "./scales.js";
-import { along3, cross3, dot3, length3, minus3, row3 } from "./camera.js";
+import { along3, cross3, dot3, length3, minus3, row3 } from "./projection.js";
 import { numberAt } from "./arrays.js";
 import { name_of_row, neuron_name, sentence } from "./story/names.js";
 import { said } from "./story/formats.js";

@@ -453,7 +453,7 @@ function raising(compute) {
 }
 
 export const math = Object.fromEntries(
-  "sqrt exp log log10 hypot sin cos tanh".split(" ").map((name) => [name, raising(Math[name])]),
+  "sqrt exp log log10 hypot sin cos tan tanh".split(" ").map((name) => [name, raising(Math[name])]),
 );
 
 // ---- texts ------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ from scalarviz.scene.layout.plates import (
     Neurons,
     Plate,
     Wires,
+    reach_of,
 )
 
 # Forms: how a layout is wrapped, spaced and seen, chosen by the size of its cubes. A form is
@@ -206,10 +207,10 @@ def size_in(
     images  True: how large images are seen that stand across the flow; by default False
     filled  True: less, if they leave much of the stage empty; by default False
     """
-    camera = view.framing(points, aspect, EDGE)
+    camera = view.framing(reach_of(points), aspect, EDGE)
     off = radians(angle)
     if filled:
-        clip = np.c_[points, np.ones(len(points))] @ camera.matrix(aspect).T
+        clip = np.c_[points, np.ones(len(points))] @ np.transpose(camera.matrix(aspect))
         shares = np.sort(np.ptp(clip[:, :2] / clip[:, 3:], axis=0) / 2.0)
         return float(np.minimum(shares / FILLED, 1.0).prod() / (camera.height * clip[:, 3].max()))
     if images:
@@ -500,7 +501,7 @@ def known_of(program: Program, names: Names) -> KnownLayouts:
 
 def size_of(layout: Layout, angle: float, aspect: float) -> float:
     """Return how large cubes are seen, relative to the height of the stage."""
-    return size_in(layout.views["perspective"], layout.points(), angle, aspect)
+    return size_in(layout.views["perspective"], layout.extent, angle, aspect)
 
 
 def laid_out(

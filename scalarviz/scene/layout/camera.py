@@ -1,19 +1,56 @@
-"""The camera, as a few numbers that can be interpolated, and the table of camera presets."""
+"""The camera, as a few numbers that can be interpolated, and the table of camera presets.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-
-import numpy as np
-
-from scalarviz.base.checks import FloatArray
-from scalarviz.errors import InputError
 
 STEEPEST = 85.0  # degrees to each side; the scene has no back
 EDGE = 0.01  # share of the free stage that stays empty on each side
 LEAST_FOV = 0.5  # degrees; smaller angles are drawn without perspective
+RADIANS: float = math.pi / 180.0  # of a degree
+
+Reach = Callable[[tuple[float, ...]], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle of the picture, in logical pixels from its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+    @property
+    def place(self) -> tuple[float, float, float, float]:
+        """x, y, width and height."""
+        return self.x, self.y, self.width, self.height
+
+    def inside(self, margin: float) -> Box:
+        """Return the box reduced by a margin on each side."""
+        wide, high = max(0.0, self.width - 2.0 * margin), max(0.0, self.height - 2.0 * margin)
+        return Box(self.x + margin, self.y + margin, wide, high)
+
+    def has(self, x: float, y: float) -> bool:
+        return self.x <= x < self.right and self.y <= y < self.bottom
+
+    def meets(self, other: Box) -> bool:
+        """Return whether two boxes overlap."""
+        beside = self.right <= other.x or other.right <= self.x
+        return not (beside or self.bottom <= other.y or other.bottom <= self.y)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,65 +64,63 @@ class Camera:
     fov        vertical field of view in degrees; 0 for no perspective
     """
 
-    target: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    target: tuple[float, ...] = (0.0, 0.0, 0.0)
     azimuth: float = 0.0
     elevation: float = 0.0
     height: float = 10.0
     fov: float = 28.0
 
-    @property
-    def toward(self) -> FloatArray:
-        """Unit vector from the target to the eye."""
-        a, e = math.radians(self.azimuth), math.radians(self.elevation)
-        return np.array([math.sin(a) * math.cos(e), math.sin(e), math.cos(a) * math.cos(e)])
+    def way(self, right: float, up: float, toward: float) -> tuple[float, ...]:
+        """Return the vector in space that goes so far right, up and towards the eye."""
+        a, e = self.azimuth * RADIANS, self.elevation * RADIANS
+        deep = toward * math.cos(e) - up * math.sin(e)
+        x, z = right * math.cos(a), right * math.sin(a)
+        high = up * math.cos(e) + toward * math.sin(e)
+        return x + deep * math.sin(a), high, deep * math.cos(a) - z
+
+    def seen(self, x: float, y: float, z: float) -> tuple[float, ...]:
+        """Return how far a vector in space goes right, up and towards the eye."""
+        a, e = self.azimuth * RADIANS, self.elevation * RADIANS
+        deep = x * math.sin(a) + z * math.cos(a)
+        right, up = x * math.cos(a) - z * math.sin(a), y * math.cos(e) - deep * math.sin(e)
+        return right, up, y * math.sin(e) + deep * math.cos(e)
 
     @property
-    def axes(self) -> FloatArray:
-        """Unit vectors to the right, up and towards the eye, one per row."""
-        a, e = math.radians(self.azimuth), math.radians(self.elevation)
-        right = np.array([math.cos(a), 0.0, -math.sin(a)])
-        up = np.array([-math.sin(a) * math.sin(e), math.cos(e), -math.cos(a) * math.sin(e)])
-        return np.stack([right, up, self.toward])
+    def toward(self) -> tuple[float, ...]:
+        """Unit vector from the target to the eye."""
+        return self.way(0.0, 0.0, 1.0)
+
+    @property
+    def slope(self) -> float:
+        """Half the visible height by the distance from the eye; 0 without perspective."""
+        return math.tan(0.5 * self.fov * RADIANS) if self.fov >= LEAST_FOV else 0.0
 
     @property
     def distance(self) -> float:
         """Distance from the eye to the target; large for a camera without perspective."""
-        return 0.5 * self.height / math.tan(math.radians(max(self.fov, LEAST_FOV)) / 2.0)
+        return 0.5 * self.height / (self.slope or math.tan(0.5 * LEAST_FOV * RADIANS))
 
-    def matrix(self, aspect: float, reach: float = 1e4) -> FloatArray:
-        """Return the (4, 4) matrix from space to clip coordinates; points are columns.
+    def matrix(self, aspect: float, reach: float = 1e4) -> list[list[float]]:
+        """Return the rows of the matrix from space to clip coordinates; points are columns.
 
         aspect  width of the picture divided by its height
         reach   largest distance of anything in the scene from the target
         """
-        axes, distance = self.axes, self.distance
-        view = np.eye(4)
-        view[:3, :3] = axes
-        view[:3, 3] = -axes @ np.array(self.target)
-        half = 0.5 * self.height
-        lens = np.zeros((4, 4))
-        lens[0, 0], lens[1, 1] = 1.0 / (half * aspect), 1.0 / half
-        if self.fov < LEAST_FOV:
-            lens[2, 2], lens[3, 3] = -1.0 / reach, 1.0
-            return lens @ view
-        # Scaled so that w is 1 at the target.
-        lens[3, 2], lens[3, 3] = -1.0 / distance, 1.0
-        near = max(distance - reach, 2e-3 * distance)
-        far = distance + reach
-        # Depth is (a + b * z) / w, -1 at `near` and 1 at `far`; z counts from the target.
+        middle, half, distance = self.seen(*self.target), 0.5 * self.height, self.distance
+
+        def row(axis: int, factor: float, more: float) -> list[float]:
+            way = self.way(float(axis == 0), float(axis == 1), float(axis == 2))
+            return [*[factor * each for each in way], more - factor * middle[axis]]
+
+        sides = [row(0, 1.0 / (half * aspect), 0.0), row(1, 1.0 / half, 0.0)]
+        if not self.slope:
+            return [*sides, row(2, -1.0 / reach, 0.0), row(2, 0.0, 1.0)]
+        near, far = max(distance - reach, 2e-3 * distance), distance + reach
+        # Depth is (a + b * z) / w, -1 at `near` and 1 at `far`; z counts from the target, where w
+        # is 1.
         b = -(far + near) / (far - near) / distance
         a = (far + near) / (far - near) - 2.0 * far * near / (far - near) / distance
-        lens[2, 2], lens[2, 3] = b, a
-        return lens @ view
-
-    def behind(self, points: FloatArray, far: float) -> FloatArray:
-        """Return points, (n, 3), moved away from the eye: they are seen at the same places."""
-        ways = np.tile(-self.toward, (len(points), 1))
-        if self.fov >= LEAST_FOV:
-            ways = points - (np.array(self.target) + self.distance * self.toward)
-            ways = ways / np.linalg.norm(ways, axis=1, keepdims=True)
-        found: FloatArray = points + far * ways
-        return found
+        return [*sides, row(2, b, a), row(2, -1.0 / distance, 1.0)]
 
     def orbited(self, right: float, up: float) -> Camera:
         """Return the camera turned around its target by degrees, up to STEEPEST to each side."""
@@ -95,9 +130,9 @@ class Camera:
 
     def moved(self, right: float, up: float) -> Camera:
         """Return the camera moved sideways by fractions of the height of the picture."""
-        axes = self.axes
-        target = np.array(self.target) + self.height * (right * axes[0] + up * axes[1])
-        return replace(self, target=tuple(target.tolist()))
+        way = self.way(right * self.height, up * self.height, 0.0)
+        target = tuple([a + b for a, b in zip(self.target, way, strict=True)])
+        return replace(self, target=target)
 
     def zoomed(self, factor: float, right: float = 0.0, up: float = 0.0) -> Camera:
         """Return the camera zoomed in by a factor.
@@ -108,29 +143,27 @@ class Camera:
         kept = 1.0 - height / self.height
         return replace(self.moved(right * kept, up * kept), height=height)
 
-    def framing(self, points: FloatArray, aspect: float, margin: float = 0.04) -> Camera:
+    def framing(self, reach: Reach, aspect: float, margin: float = 0.04) -> Camera:
         """Return a camera of the same direction, so near that all points just fit into the picture.
 
-        points  (n, 3)
+        reach   returns how far points reach along a vector: their largest product with it
         aspect  width of the picture divided by its height
         margin  share of the picture that stays free on each side
         """
-        axes = self.axes
-        x, y, z = axes @ points.T
         room = 1.0 - 2.0 * margin
-        slope = math.tan(math.radians(self.fov) / 2.0) if self.fov >= LEAST_FOV else 0.0
-        middle, heights = [], []
-        for places, part in ((x, room * aspect), (y, room)):
-            # At a depth z the eye sees up to part * slope * (eye - z) to each side.
-            first = float((places - part * slope * z).min())
-            last = float((places + part * slope * z).max())
-            middle.append((first + last) / 2.0)
-            heights.append((last - first) / part)  # visible at a depth of 0
-        deep = (float(z.min()) + float(z.max())) / 2.0
-        nearest = 1.02 * (float(z.max()) - deep)
-        height = max(max(heights) - 2.0 * slope * deep, 2.0 * slope * nearest, 1e-2)
-        target = tuple((np.array([*middle, deep]) @ axes).tolist())
-        return replace(self, target=target, height=height)
+        wide = room * aspect
+        # At a depth z the eye sees up to wide * slope * (distance - z) to each side.
+        left: float = reach(self.way(-1.0, 0.0, wide * self.slope))
+        right: float = reach(self.way(1.0, 0.0, wide * self.slope))
+        low: float = reach(self.way(0.0, -1.0, room * self.slope))
+        high: float = reach(self.way(0.0, 1.0, room * self.slope))
+        far: float = reach(self.way(0.0, 0.0, -1.0))
+        near: float = reach(self.toward)
+        deep = (near - far) / 2.0
+        height = max((right + left) / wide, (high + low) / room) - 2.0 * self.slope * deep
+        nearest = 2.0 * self.slope * 1.02 * (near - deep)
+        target = self.way((right - left) / 2.0, (high - low) / 2.0, deep)
+        return replace(self, target=target, height=max(height, nearest, 1e-2))
 
     def blended(self, other: Camera, part: float) -> Camera:
         """Return a camera between this one (part 0) and another one (1)."""
@@ -139,10 +172,8 @@ class Camera:
         def mix(a: float, b: float) -> float:
             return a + (b - a) * part
 
-        target = tuple(map(mix, self.target, other.target))
-        assert len(target) == 3
         return Camera(
-            target,
+            tuple([mix(a, b) for a, b in zip(self.target, other.target, strict=True)]),
             mix(self.azimuth, other.azimuth),
             mix(self.elevation, other.elevation),
             math.exp(mix(math.log(self.height), math.log(other.height))),
@@ -156,16 +187,3 @@ CAMERAS = {
     "orthographic": Camera(azimuth=-24.0, elevation=20.0, fov=0.0),
     "flat": Camera(fov=0.0),
 }
-
-
-def along_path(path: Sequence[Camera], part: float) -> Camera:
-    """Return the camera at `part` of a path, 0 for its first camera and 1 for its last.
-
-    Raise InputError if the path has no cameras.
-    """
-    cameras = list(path)
-    if not cameras or not all(isinstance(camera, Camera) for camera in cameras):
-        raise InputError("a camera path must be a list of at least one camera")
-    place = min(max(part, 0.0), 1.0) * (len(cameras) - 1)
-    first = min(int(place), len(cameras) - 2) if len(cameras) > 1 else 0
-    return cameras[first].blended(cameras[min(first + 1, len(cameras) - 1)], place - first)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.scene.layout.camera import Box as Box
 from scalarviz.scene.layout.camera import Camera
 
 MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in others
@@ -26,42 +27,7 @@ PANE_SHARE = 0.25
 PANE_LEAST = 64.0  # width in pixels below which a pane has no exhibit; height, if it is below
 UPRIGHT = 1.25  # width by height, of scene or pane, below which the exhibit is below the network
 PANE_CARD = 560.0  # width in pixels below which a pane has no card
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangle of the picture, in logical pixels from its upper left corner."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    @property
-    def right(self) -> float:
-        return self.x + self.width
-
-    @property
-    def bottom(self) -> float:
-        return self.y + self.height
-
-    @property
-    def place(self) -> tuple[float, float, float, float]:
-        """x, y, width and height."""
-        return self.x, self.y, self.width, self.height
-
-    def inside(self, margin: float) -> Box:
-        """Return the box reduced by a margin on each side."""
-        wide, high = max(0.0, self.width - 2.0 * margin), max(0.0, self.height - 2.0 * margin)
-        return Box(self.x + margin, self.y + margin, wide, high)
-
-    def has(self, x: float, y: float) -> bool:
-        return self.x <= x < self.right and self.y <= y < self.bottom
-
-    def meets(self, other: Box) -> bool:
-        """Return whether two boxes overlap."""
-        beside = self.right <= other.x or other.right <= self.x
-        return not (beside or self.bottom <= other.y or other.bottom <= self.y)
+NOWHERE = Box(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +57,7 @@ class Division:
     band: Box
     scale: float = 1.0
     legend: bool = True
-    chart: Box = Box(0.0, 0.0, 0.0, 0.0)
+    chart: Box = NOWHERE
 
     @property
     def view(self) -> Box:
@@ -237,7 +203,7 @@ class Projection:
         fit[0, 0], fit[1, 1] = box.width / self.width, box.height / self.height
         fit[0, 3] = (2.0 * box.x + box.width) / self.width - 1.0
         fit[1, 3] = 1.0 - (2.0 * box.y + box.height) / self.height
-        matrix: FloatArray = fit @ self.camera.matrix(box.width / box.height, self.reach)
+        matrix: FloatArray = fit @ np.array(self.camera.matrix(box.width / box.height, self.reach))
         return matrix
 
     def __call__(self, points: FloatArray) -> ProjectedPoints:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Places, Shape
-from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.camera import Camera, Reach
 
 RIGHT, UP, NEAR = np.eye(3)
 DOWN = -UP
@@ -332,6 +333,11 @@ class Sign:
         return found
 
 
+def reach_of(points: FloatArray) -> Reach:
+    """Return what says how far points, (n, 3), reach along a vector."""
+    return lambda way: float((points @ way).max(initial=-np.inf))
+
+
 @dataclass(frozen=True)
 class Layout:
     """Everything placed in the scene.
@@ -351,8 +357,9 @@ class Layout:
     written: Sequence[WrittenWords] = ()
     signs: Sequence[Sign] = ()
 
-    def points(self) -> FloatArray:
-        """Return points in space that a picture of the whole should include."""
+    @cached_property
+    def extent(self) -> FloatArray:
+        """Points in space that a picture of the whole should include."""
         return np.vstack(
             [
                 np.zeros((0, 3)),

@@ -16,9 +16,11 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.compared_picture import ComparedPicture
 from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues, Curve, Head
 from scalarviz.scene.layout.beads import beads
-from scalarviz.scene.layout.camera import CAMERAS, STEEPEST, Camera, along_path
+from scalarviz.scene.layout.camera import CAMERAS, STEEPEST, Camera
 from scalarviz.scene.layout.division import UPRIGHT, Box, Division, Panes, Projection
+from scalarviz.scene.layout.plates import reach_of
 from scalarviz.stage.camera_control import CameraController
+from scalarviz.stage.render import along_path
 from scalarviz.stage.show import Several
 from scalarviz.stage.side_by_side import SideBySide
 from scalarviz.stage.stage import Stage
@@ -38,24 +40,31 @@ def cameras(draw: st.DrawFn) -> Camera:
     return Camera(draw(PLACES), *angles, draw(HEIGHTS), draw(LENSES))
 
 
+def axes_of(camera: Camera) -> np.ndarray:
+    """Unit vectors to the right, up and towards the eye, one per row."""
+    return np.array([camera.way(*row) for row in np.eye(3).tolist()])
+
+
 def seen(camera: Camera, points: object, aspect: float = 1.5, reach: float = 1e4) -> np.ndarray:
     """Points in the picture, -1 to 1 across, up and into it."""
     found = np.c_[np.atleast_2d(points), np.ones(len(np.atleast_2d(points)))]
-    clip = found @ camera.matrix(aspect, reach).T
+    clip = found @ np.transpose(camera.matrix(aspect, reach))
     assert (clip[:, 3] > 0.0).all()
     return clip[:, :3] / clip[:, 3:]
 
 
 @given(camera=cameras())
 def test_the_target_is_in_the_middle_and_the_height_from_edge_to_edge(camera: Camera) -> None:
-    right, up, toward = camera.axes
+    axes = axes_of(camera)
+    right, up, toward = axes
     target, half = np.array(camera.target), 0.5 * camera.height
     points = [target, target + half * up, target - half * up, target + 1.5 * half * right]
     flat = seen(camera, points)[:, :2]
     np.testing.assert_allclose(flat, [(0, 0), (0, 1), (0, -1), (1, 0)], atol=1e-6)
-    np.testing.assert_allclose(camera.axes @ camera.axes.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(np.cross(right, up), toward, atol=1e-12)
     np.testing.assert_allclose(toward, camera.toward)
+    np.testing.assert_allclose(camera.seen(*(axes.T @ [2.0, 3.0, 5.0])), [2.0, 3.0, 5.0])
 
 
 @given(camera=cameras(), reach=st.floats(2.0, 1e4))
@@ -65,7 +74,7 @@ def test_what_is_nearer_has_the_smaller_depth_and_all_within_reach_has_one(
     steps = np.linspace(-0.999, 0.999, 41)
     eye = camera.distance if camera.fov >= 0.5 else np.inf
     steps = steps[steps * reach < 0.995 * eye]
-    points = np.array(camera.target) + steps[:, None] * reach * camera.toward
+    points = np.array(camera.target) + steps[:, None] * reach * np.array(camera.toward)
     depth = seen(camera, points, reach=reach)[:, 2]
     assert (np.diff(depth) < 0.0).all() and np.abs(depth).max() <= 1.0 + 1e-9
 
@@ -75,10 +84,10 @@ def test_framing_is_as_near_as_it_can_be(camera: Camera) -> None:
     for rows, columns in ((1, 1), (3, 8), (700, 30), (10, 2_000)):
         points = plate(rows, columns, origin=(40, 10, 0)).corners()
         for azimuth in (camera.azimuth, 60.0, -80.0):
-            framed = replace(camera, azimuth=azimuth).framing(points, 1.6)
+            framed = replace(camera, azimuth=azimuth).framing(reach_of(points), 1.6)
             flat = seen(framed, points, 1.6, 1e5)[:, :2]
             assert np.ptp(flat, axis=0).max() == pytest.approx(1.84, abs=1e-6)
-            again = framed.framing(points, 1.6)
+            again = framed.framing(reach_of(points), 1.6)
             assert again.height == pytest.approx(framed.height)
             np.testing.assert_allclose(again.target, framed.target, atol=1e-9)
 
@@ -90,7 +99,7 @@ def test_orbiting_turns_around_the_target_and_never_behind_the_scene(
     turned = camera.orbited(*turn)
     np.testing.assert_allclose(seen(turned, camera.target)[0, :2], 0.0, atol=1e-6)
     assert abs(turned.azimuth) <= STEEPEST and abs(turned.elevation) <= STEEPEST
-    assert turned.toward[2] > 0.0 and turned.axes[1][1] > 0.0
+    assert turned.toward[2] > 0.0 and axes_of(turned)[1][1] > 0.0
 
 
 @given(first=cameras(), last=cameras())
@@ -197,7 +206,9 @@ def eyes() -> CameraController:
     import scalarviz as sv
 
     program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    return CameraController(beads(program, lambda layer: ("", "")), "perspective")
+    found = CameraController(beads(program, lambda layer: ("", "")), "perspective")
+    found.frame((1280.0, 800.0), Division.of(1280.0, 800.0).inner)
+    return found
 
 
 def camera_projection(
@@ -207,7 +218,7 @@ def camera_projection(
 
 
 def inside(eyes: CameraController, size: tuple[float, float]) -> bool:
-    box, xy = Division.of(*size).inner, camera_projection(eyes, size)(eyes.layout.points()).xy
+    box, xy = Division.of(*size).inner, camera_projection(eyes, size)(eyes.layout.extent).xy
     return all(box.has(x, y) for x, y in xy)
 
 
@@ -215,11 +226,11 @@ def test_the_whole_network_stays_in_the_picture_until_somebody_moves_it(
     eyes: CameraController,
 ) -> None:
     for size in ((1280.0, 800.0), (500.0, 900.0), (2400.0, 500.0), (320.0, 240.0)):
-        eyes.frame(size)
+        eyes.frame(size, Division.of(*size).inner)
         assert inside(eyes, size)
     eyes.orbit(30.0, 10.0), eyes.zoom(1.5, 400.0, 300.0)
     before = eyes.camera
-    eyes.frame((900.0, 700.0))
+    eyes.frame((900.0, 700.0), Division.of(900.0, 700.0).inner)
     assert eyes.camera == before
     eyes.frame_all()
     eyes.tick(0.0)
@@ -241,7 +252,7 @@ def test_the_wheel_goes_toward_the_mouse(eyes: CameraController) -> None:
     x, y = box.x + 0.8 * box.width, box.y + 0.3 * box.height
     see = camera_projection(eyes)
     right, up = (x - box.x) / box.width - 0.5, 0.5 - (y - box.y) / box.height
-    axes, camera = eyes.camera.axes, eyes.camera
+    axes, camera = axes_of(eyes.camera), eyes.camera
     across = camera.height * box.width / box.height
     point = camera.target + right * across * axes[0] + up * camera.height * axes[1]
     np.testing.assert_allclose(see(point).xy[0], (x, y), atol=1e-6)
@@ -263,7 +274,7 @@ def test_the_network_takes_four_fifths_of_the_stage_and_across_three_fifths(
 ) -> None:
     stage = stage_of(trained(name), size)
     see, layout = projection(stage), stage.frame_data().layout
-    xy = see(replace(layout, labels=()).points()).xy
+    xy = see(replace(layout, labels=()).extent).xy
     less, more = sorted(np.ptp(xy, axis=0) / [see.box.width, see.box.height])
     assert less >= 0.6 and more >= 0.8
 

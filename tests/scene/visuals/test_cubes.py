@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
 from scalarviz.scene.layout.camera import CAMERAS, Camera
-from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Plate
+from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Plate, reach_of
 from scalarviz.scene.visuals import opengl
 from scalarviz.scene.visuals.picking import half_sides, pick
 from scalarviz.scene.visuals.shaders import HALF, LEAST
@@ -60,7 +60,8 @@ def test_each_parameter_has_a_cube_in_the_color_of_its_value(
     values[7] = np.nan
     cubes = studio.cubes(PLATES, values, theme=theme, scale=1.2)
     see = project(
-        CAMERAS[camera].framing(np.concatenate([p.corners() for p in PLATES]), 1.5), PLATES
+        CAMERAS[camera].framing(reach_of(np.concatenate([p.corners() for p in PLATES])), 1.5),
+        PLATES,
     )
     pixels = studio.look(cubes, see)
     found = cells(PLATES)
@@ -284,9 +285,9 @@ def test_plates_that_are_turned_or_mirrored_are_drawn_right_side_out(
         pixels = studio.look(cubes, see)
         # Of the four, the cube that is nearest to the eye is wholly seen: its three outer faces.
         places = [each.point(c + 0.5, r + 0.5)[()] for r in (0, 1) for c in (0, 1)]
-        nearest = int(np.argmax([place @ see.camera.toward for place in places]))
+        nearest = int(np.argmax([place @ np.array(see.camera.toward) for place in places]))
         for axis in (RIGHT, UP, NEAR):
-            outward = axis * np.sign(axis @ see.camera.toward)
+            outward = axis * np.sign(axis @ np.array(see.camera.toward))
             # What looks largest has its own color; the other sides are lit from above.
             bright = 1.18 if outward[1] > 0.5 else 1.0 if axis is NEAR else 0.66
             seen = at(pixels, see(places[nearest] + HALF * outward).xy[0])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from scalarviz.core.program import NONE
+from scalarviz.scene.bead_arrays import behind
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Plate
@@ -241,7 +242,7 @@ def test_a_wire_from_behind_the_eye_is_seen_from_where_it_comes_into_view(studio
 def test_a_wire_beyond_the_far_plane_is_behind_everything(studio: Studio, fov: float) -> None:
     see = seen_from(fov)
     places = np.array([[-4.0, 0.0, 0.0], [4.0, 0.0, 0.0]])
-    line = wires(*see.camera.behind(places, 1000.0)[:, np.newaxis], (0, 0, 1, 1), 5.0)
+    line = wires(*behind(see.camera, places)[:, np.newaxis], (0, 0, 1, 1), 5.0)
     pixels = shown(studio, see, [spheres([[0, 0, -4]], 1.0, RED), line])
     left, middle = see(np.array([[-2.5, 0.0, 0.0], [0.0, 0.0, 0.0]])).xy.astype(int)
     assert pixels[left[1], left[0]].tolist() == [0, 0, 255]
@@ -400,7 +401,7 @@ def test_an_eye_between_the_cubes_sees_the_ones_around_it(studio: Studio, axes: 
     for angles in ((80.0, 0.0), (-70.0, 20.0), (0.0, 80.0)):
         target = tuple(each.point(5.0, 5.0).tolist())
         see = project(Camera(target, *angles, 0.3, 40.0), [each], 64, 64)
-        eye = target + see.camera.distance * see.camera.toward
+        eye = target + see.camera.distance * np.array(see.camera.toward)
         assert abs(eye[2]) < HALF
         seen, picked = ids_of(studio.look(cubes, see, WHITE)), Eye([each], see, sizes, 1.0)
         places = [(x, y) for x in range(1, 64, 6) for y in range(1, 64, 6)]
