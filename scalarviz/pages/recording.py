@@ -19,11 +19,13 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.progress import Progress
+from scalarviz.engines.engine import HostSnapshot
 from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.pages.bundle import as_json, packed
 from scalarviz.pages.exhibit_data import measured_data
 from scalarviz.stage.sample_pass import SampleContext, forward
+from scalarviz.training.session.reading import in_focus, row_in_focus
 from scalarviz.training.session.session import Session
 
 PIECE = 2**18  # bytes that are compressed at once
@@ -258,49 +260,34 @@ class RecordedCamera:
 
     def rest(self, taken: Taken) -> None:
         """Take the numbers between two steps: weights, their gradients, the sample, the answers."""
-        session, program, bank = self.session, self.program, self.session.network.bank
-        step = session.step_index
-        inputs, targets = self.trainer.batches.at(self.first)  # one sample, as while it plays
-        focus = min(session.focus, len(inputs) - 1)
+        session, program, step = self.session, self.program, self.session.step_index
+        batch = self.trainer.batches.at(self.first)  # one sample, as while it plays
+        focus, inputs, target, size = in_focus(session, batch)
         with session.doing():
-            value, grad, state = bank.value.copy(), bank.grad.copy(), bank.state.copy()
-        way = forward(program, value, inputs[focus], SampleContext(state, step, focus))
+            numbers = HostSnapshot(session.network.bank).read()
+        way = forward(program, numbers.value, inputs, SampleContext(numbers.state, step, focus))
         taken.steps.append(step)
-        taken.batches.append(len(inputs))
+        taken.batches.append(size)
         taken.rates.append(session.learning_rate)
-        taken.rows.append(self._row(self.first, focus))
-        add = taken.arrays.append
-        add(("value", value))
-        add((ROUGH, grad))
-        add(("", np.asarray(targets[focus])))
+        taken.rows.append(row_in_focus(session, self.first))
+        taken.arrays += [("value", numbers.value), (ROUGH, numbers.grad), (OWN, target)]
         for buffer in program.buffers:
-            add(("", way.values.get(buffer.name, np.zeros(buffer.size))))
+            taken.arrays.append((OWN, way.values.get(buffer.name, np.zeros(buffer.size))))
         if len(self.probe):
-            add(("probe", np.asarray(session.network(self.probe)).ravel()))
-
-    def _row(self, step: int, focus: int) -> int:
-        """Return the row of the sample in the table of the data; -1 if it has none."""
-        rows = getattr(self.trainer.batches, "rows", None)
-        return int(rows(step)[focus]) if rows is not None else -1
+            taken.arrays.append(("probe", np.asarray(session.network(self.probe)).ravel()))
 
     def walk(self, taken: Taken) -> None:
         """Take a step operation by operation, and its numbers after each."""
-        session, run = self.session, self.trainer.run
-        inputs, targets = self.trainer.batches.at(session.step_index)
-        focus = min(session.focus, len(inputs) - 1)
-        found: Arrays = []
-        add, step = found.append, session.step_index
-        add(("", np.asarray(inputs[focus])))
-        add(("", np.asarray(targets[focus])))
+        session, run, step = self.session, self.trainer.run, self.session.step_index
+        focus, inputs, target, _ = in_focus(session, self.trainer.batches.at(step))
+        found = [inputs, target]
         for moment in self.program.moments:
             session.advance(1, "operation")
             with session.doing():
-                add(("", session.network.bank.grad.copy()))
-                for buffer in moment.values:
-                    add(("", np.array(run.values(buffer)[focus])))
-                for buffer in moment.gradients:
-                    add(("", np.array(run.gradients(buffer)[focus])))
-        taken.arrays += found  # of whole steps only: one may be refused
+                found.append(session.network.bank.grad.copy())
+                found += [np.array(run.values(each)[focus]) for each in moment.values]
+                found += [np.array(run.gradients(each)[focus]) for each in moment.gradients]
+        taken.arrays += [(OWN, each) for each in found]  # of whole steps: one may be refused
         taken.walked.append(step)
 
 
