@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
+from functools import cache, lru_cache, partial
 from itertools import product
 from typing import Any, cast, final, overload
 from weakref import WeakKeyDictionary
@@ -468,77 +469,16 @@ class Later(Sequence[float]):
         return len(self.make())
 
 
-class Numbers(Mapping[str, Any]):
-    """Arrays by buffer name, each read when it is asked for.
-
-    names  of the buffers
-    read   returns the array of a buffer, by name
-    """
-
-    def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
-        self.names, self.read = dict.fromkeys(names), lru_cache(maxsize=None)(read)
+class Numbers(UserDict[str, Any]):
+    """Arrays by the name of the buffer, each read when it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
-        return self.read(name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-
-@dataclass(frozen=True)
-class Computed:
-    """What a step has computed of all samples so far: arrays by buffer, and the targets.
-
-    before  the values of the weights meanwhile; `slots` the optimizer's numbers, by name
-    run     what holds the arrays of a step that is walked; None after it
-    """
-
-    values: Mapping[str, FloatArray]
-    gradients: Mapping[str, FloatArray]
-    targets: FloatArray
-    before: FloatArray
-    slots: Mapping[str, FloatArray]
-    run: Any = None
+        return self.data[name]()
 
     @staticmethod
-    def of(session: Session, done: Sequence[Moment]) -> Computed:
-        """Read what moments have computed; after a whole step, it is computed again."""
-        program, timeline, trainer = (
-            session.network.program,
-            session.timeline,
-            session.timeline.trainer,
-        )
-        ends = program.outputs if program.is_graph else program.inputs
-        values = {ends.name: ends}
-        flows: dict[str, Buffer] = {}
-        for moment in () if program.is_graph else done:
-            values |= {each.name: each for each in moment.values}
-            flows |= {each.name: each for each in moment.gradients}
-        run = trainer.run
-        if timeline.clock.operation:
-            return Computed(
-                Numbers(values, lambda name: run.values(values[name])),
-                Numbers(flows, lambda name: run.gradients(flows[name])),
-                run.targets(),
-                trainer.bank.value,
-                trainer.bank.slots,
-                run,
-            )
-        with timeline.at_work():
-            run = trainer.run
-            return Computed(
-                {name: run.values(each).copy() for name, each in values.items()},
-                {name: run.gradients(each).copy() for name, each in flows.items()},
-                run.targets().copy(),
-                trainer.bank.value.copy(),
-                {name: slot.copy() for name, slot in trainer.bank.slots.items()},
-            )
+    def of(names: Iterable[str], read: Callable[[str], Any]) -> Numbers:
+        """Return the arrays of these buffers, which `read` returns by name."""
+        return Numbers({name: cache(partial(read, name)) for name in names})
 
 
 def bank_now(session: Session) -> State:
@@ -550,14 +490,29 @@ def bank_now(session: Session) -> State:
 
 
 def state_of(session: Session) -> State:
-    """Return the present moment of a session; the caller holds its lock while it is read."""
-    timeline, common, moments = session.timeline, bank_now(session), session.trainer.moments
+    """Return the present moment of a session; the caller holds its lock while it is read.
+
+    After a whole step, what it has computed is computed again.
+    """
+    program, timeline, common = session.network.program, session.timeline, bank_now(session)
     step, operation = timeline.clock.place
     if (step, operation) == (0, 0):
         return common
-    moment = (operation or len(moments)) - 1
-    found = Computed.of(session, moments[: moment + 1])
-    focus, targets = min(session.focus, len(found.targets) - 1), found.targets
+    moment = (operation or len(program.moments)) - 1
+    done = () if program.is_graph else program.moments[: moment + 1]
+    ends = program.outputs if program.is_graph else program.inputs
+    written = {each.name: each for each in (ends, *(b for m in done for b in m.values))}
+    flows = {each.name: each for m in done for each in m.gradients}
+    with timeline.at_work():
+        run, bank = timeline.trainer.run, timeline.trainer.bank
+        values: Mapping[str, Any] = Numbers.of(written, lambda name: run.values(written[name]))
+        gradients: Mapping[str, Any] = Numbers.of(flows, lambda name: run.gradients(flows[name]))
+        slots: Mapping[str, Any] = bank.slots
+        targets, before = run.targets(), bank.value
+        if not operation:  # the session goes back to where it stands
+            values, gradients, slots = map(copies, (values, gradients, slots))
+            targets, before = targets.copy(), before.copy()
+    focus = min(session.focus, len(targets) - 1)
 
     def own(numbers: FloatArray) -> list[float]:
         """Return the numbers of the focus sample."""
@@ -565,30 +520,35 @@ def state_of(session: Session) -> State:
         return sample
 
     def flat(numbers: Mapping[str, FloatArray]) -> Numbers:
-        return Numbers(numbers, lambda name: numbers[name].astype(np.float64).ravel())
+        return Numbers.of(numbers, lambda name: numbers[name].astype(np.float64).ravel())
 
     return replace(
         common,
         moment=moment,
         grad_before=Later(lambda: old_gradients(timeline)),
-        before=cast(Any, found.before),
+        before=cast(Any, before),
         earlier=Later(lambda: values_earlier(timeline)) if operation and step else None,
-        slots_before=found.slots,
-        values=Numbers(found.values, lambda name: own(found.values[name])),
-        gradients=Numbers(found.gradients, lambda name: own(found.gradients[name])),
+        slots_before=slots,
+        values=Numbers.of(values, lambda name: own(values[name])),
+        gradients=Numbers.of(gradients, lambda name: own(gradients[name])),
         target=own(targets),
         batch=len(targets),
         focus=focus,
         all=BatchNumbers(
-            flat(found.values),
-            flat(found.gradients),
+            flat(values),
+            flat(gradients),
             Later(lambda: targets.astype(np.float64).ravel()),
         ),
         again=None if operation else loss_again(session),
         edited=edits(session),
         explained=lambda row: explained_now(session, row),
-        run=found.run,
+        run=run if operation else None,
     )
+
+
+def copies(numbers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return copies of arrays by name."""
+    return {name: each.copy() for name, each in numbers.items()}
 
 
 def numbers_at(timeline: Timeline, step: int, actions: int = 0) -> Frame:
