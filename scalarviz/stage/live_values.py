@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, final
 
@@ -162,9 +163,8 @@ class LiveValues:
     # The focus sample.
 
     def _follow(self) -> None:
-        if self.session.playing and len(self.numbers.value) > LARGE:
-            return
-        if self.session.playing and not self._following.due:  # large networks take long
+        is_large = len(self.numbers.value) > LARGE
+        if self.session.playing and (is_large or not self._following.due):  # it takes long
             return
         with self._following.doing():
             self._follow_now(self.session, self.session.trainer)
@@ -308,7 +308,7 @@ class LiveValues:
             *others,
             fine,
         )
-        try:
+        with suppress(ScalarvizError):  # the data have just been replaced
             self._take_exhibit(key[0])
             waits = self._refining or (session.playing and not self._asking.due)
             if key == self._exhibit_key or waits:
@@ -320,8 +320,6 @@ class LiveValues:
                 twin = self._copies[1].with_numbers(self.numbers)
                 self._refining = True
                 self._fine.get(key, lambda: (key, self._made(twin, None, fine)), 0.0)
-        except ScalarvizError:  # the data have just been replaced
-            return
 
     def _take_exhibit(self, data: int) -> None:
         """Show the exhibit from the background if it is there, and belongs to these data."""

@@ -484,9 +484,8 @@ class Numbers(UserDict[str, Any]):
 def bank_now(session: Session) -> State:
     """Return the clock and the numbers of the bank."""
     timeline, bank = session.timeline, session.network.bank
-    step, operation = timeline.clock.place
-    found = State(step, operation, NONE, False, timeline.loss, bank.value, bank.grad)
-    return replace(found, bank_state=bank.state, frozen=bank.frozen)
+    numbers = bank.value, bank.grad, bank.state, bank.frozen
+    return State(*timeline.clock.place, NONE, False, timeline.loss, *numbers)
 
 
 def state_of(session: Session) -> State:
@@ -580,12 +579,10 @@ def values_earlier(timeline: Timeline) -> FloatArray:
 def edits(session: Session) -> dict[int, float]:
     """Return what a user has changed since the last step: the values before, by row."""
     timeline = session.timeline
-    rows = [each.details["rows"] for each in done_in(timeline) if each.kind == "edit"]
-    if not rows:
-        return {}
-    before = numbers_at(timeline, timeline.clock.step).value
-    every = np.unique(np.concatenate([np.ravel(each) for each in rows]))
-    return {int(row): float(before[row]) for row in every}
+    made = [each.details["rows"] for each in done_in(timeline) if each.kind == "edit"]
+    rows = sorted({int(row) for each in made for row in np.ravel(each)})
+    before = numbers_at(timeline, timeline.clock.step).value if rows else ()
+    return {row: float(before[row]) for row in rows}
 
 
 def loss_again(session: Session) -> float | None:
