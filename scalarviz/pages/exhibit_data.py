@@ -11,9 +11,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula_trees import function_tree
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, cut
-from scalarviz.data import Digits, Rgb, Texture
-from scalarviz.data.batches import Pair
-from scalarviz.data.data_set import TableSet
+from scalarviz.data import DataSet, Digits, Rgb, Texture
 from scalarviz.data.plane import FEATURES, PlaneSet
 from scalarviz.pages.bundle import packed
 from scalarviz.scene.canvas.canvas2d import image_bytes
@@ -78,7 +76,7 @@ def exhibit_of(session: Session) -> Made | None:
     varying, plane = varying_inputs(inputs), plane_points(data, (inputs, targets))
     if not len(varying):
         return None
-    made = None if plane is None else plane_of(session, plane)
+    made = None if plane is None else plane_of(data, plane)
     if len(inputs) <= FEW_WRITTEN and inputs.shape[1] <= FEW_WRITTEN and targets.shape[1] <= 2:
         names = axis_names(data)
         shown = {
@@ -100,16 +98,15 @@ def swatches_of(data: Rgb) -> Made:
     return shown, np.asarray(inputs)
 
 
-def plane_of(session: Session, plane: PlanePoints) -> Made:
+def plane_of(data: DataSet, plane: PlanePoints) -> Made:
     """Return a map of the plane in which samples lie."""
-    data, (inputs, targets) = session.data, plane.samples
+    inputs, targets = plane.samples
     count, low, high = targets.shape[1], plane.low, plane.high
     part = (np.arange(SIDE) + 0.5) / SIDE
     across, up = low[0] + part * (high[0] - low[0]), high[1] - part * (high[1] - low[1])
     grid = plane.inputs_of(np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2))
     shown = min(len(plane.points), DOTS)
-    points, _ = held_out_points(data, plane, HELD)
-    others, goals = held_out_of(session)
+    points, others, goals = held_out_points(data, plane, HELD)
     dots = np.concatenate([inputs[:shown], others])
     targets = np.concatenate([targets[:shown], goals])
     named = data.features if isinstance(data, PlaneSet) else ()  # else the inputs are coordinates
@@ -137,15 +134,6 @@ def plane_of(session: Session, plane: PlanePoints) -> Made:
         "held": shown,
     }
     return made, np.concatenate([grid, dots])
-
-
-def held_out_of(session: Session) -> Pair:
-    """Return some of the samples that are held out; may be none."""
-    data = session.data
-    if isinstance(data, TableSet) and data.held_out is not None:
-        inputs, targets = data.held_out
-        return inputs[:HELD], targets[:HELD]
-    return np.zeros((0, data.inputs)), np.zeros((0, data.outputs))
 
 
 def pictures_of(data: Texture) -> Made:

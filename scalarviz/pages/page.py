@@ -22,7 +22,6 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text, texts
 from scalarviz.core.formulas.formula import pick
-from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.errors import EngineError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pages.bundle import POLICY, bundle, html, names_of, packed_bytes, texts_of
@@ -30,7 +29,7 @@ from scalarviz.pages.caption_data import caption_data, optimizer_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, measured_data, metric_data, probe_of
 from scalarviz.pages.plain_pages import version
-from scalarviz.pages.recording import Recording, compressed, recording_of, spare_of
+from scalarviz.pages.recording import Recording, compressed, engine_of, recording_of, spare_of
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.pages.session_state import earlier_data
 from scalarviz.pages.translator import translated
@@ -386,18 +385,10 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
     """Return what a page needs of a show before its first state: `spec` and `texts`, for JSON."""
     session = show.session
     with session.doing():
-        program, names = session.network.program, buffer_names(session.network.program)
         exhibit = exhibit_data(session)
         spec = {
             "linked": True,
-            "engine": {
-                "moments": [moment_data(moment, names) for moment in program.moments],
-                "step": 0,
-                "sizes": {
-                    "batch": session.trainer.batches.size,
-                    "inputs": session.network.inputs,
-                },
-            },
+            "engine": engine_of(session, 0),
             "scene": scene_data(show),
             "facts": caption_data(session),
             "page": {

@@ -19,11 +19,13 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.progress import Progress
+from scalarviz.engines.engine import HostSnapshot
 from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.pages.bundle import as_json, packed
 from scalarviz.pages.exhibit_data import measured_data
 from scalarviz.stage.sample_pass import SampleContext, forward
+from scalarviz.training.session.reading import in_focus, row_in_focus
 from scalarviz.training.session.session import Session
 
 PIECE = 2**18  # bytes that are compressed at once
@@ -224,16 +226,16 @@ def take(session: Session, probe: FloatArray, steps: int, every: int, most: int)
     kept = [*range(first, first + steps, every)]
     walked = kept[:: -(-len(kept) // most)]
     wanted = sorted({*kept, *(step + 1 for step in walked), first + steps})
-    taken, camera = Taken(), RecordedCamera(twin, probe)
+    taken = Taken()
     with Progress(steps) as bar:
         try:
             for step in wanted:
                 if step > twin.step_index:
                     twin.advance(step - twin.step_index, progress=False)
                 bar.tell(step - first, twin.loss)
-                camera.rest(taken)
+                take_rest(taken, twin, probe, first)
                 if step in walked:
-                    camera.walk(taken)
+                    take_walk(taken, twin)
         except GradientError as error:
             if len(taken.steps) < 2:
                 raise
@@ -245,63 +247,39 @@ def take(session: Session, probe: FloatArray, steps: int, every: int, most: int)
     return taken
 
 
-@final
-class RecordedCamera:
-    """Takes the numbers of a session at its moments."""
+def take_rest(taken: Taken, session: Session, probe: FloatArray, first: int) -> None:
+    """Take the numbers between two steps: weights, their gradients, the sample, the answers.
 
-    def __init__(self, session: Session, probe: FloatArray) -> None:
-        self.session = session
-        self.probe = probe
-        self.trainer = session.trainer
-        self.program = session.network.program
-        self.first = session.step_index
+    first  the step whose sample it is, the same for all, as while it plays
+    """
+    program, step = session.network.program, session.step_index
+    focus, inputs, target, size = in_focus(session, session.trainer.batches.at(first))
+    with session.doing():
+        numbers = HostSnapshot(session.network.bank).read()
+    way = forward(program, numbers.value, inputs, SampleContext(numbers.state, step, focus))
+    taken.steps.append(step)
+    taken.batches.append(size)
+    taken.rates.append(session.learning_rate)
+    taken.rows.append(row_in_focus(session, first))
+    values = (way.values.get(each.name, np.zeros(each.size)) for each in program.buffers)
+    taken.arrays += [("value", numbers.value), (ROUGH, numbers.grad)]
+    taken.arrays += [(OWN, each) for each in (target, *values)]
+    if len(probe):
+        taken.arrays.append(("probe", np.asarray(session.network(probe)).ravel()))
 
-    def rest(self, taken: Taken) -> None:
-        """Take the numbers between two steps: weights, their gradients, the sample, the answers."""
-        session, program, bank = self.session, self.program, self.session.network.bank
-        step = session.step_index
-        inputs, targets = self.trainer.batches.at(self.first)  # one sample, as while it plays
-        focus = min(session.focus, len(inputs) - 1)
+
+def take_walk(taken: Taken, session: Session) -> None:
+    """Take a step operation by operation, and its numbers after each."""
+    run, step = session.trainer.run, session.step_index
+    focus, *found, _ = in_focus(session, session.trainer.batches.at(step))
+    for moment in session.network.program.moments:
+        session.advance(1, "operation")
         with session.doing():
-            value, grad, state = bank.value.copy(), bank.grad.copy(), bank.state.copy()
-        way = forward(program, value, inputs[focus], SampleContext(state, step, focus))
-        taken.steps.append(step)
-        taken.batches.append(len(inputs))
-        taken.rates.append(session.learning_rate)
-        taken.rows.append(self._row(self.first, focus))
-        add = taken.arrays.append
-        add(("value", value))
-        add((ROUGH, grad))
-        add(("", np.asarray(targets[focus])))
-        for buffer in program.buffers:
-            add(("", way.values.get(buffer.name, np.zeros(buffer.size))))
-        if len(self.probe):
-            add(("probe", np.asarray(session.network(self.probe)).ravel()))
-
-    def _row(self, step: int, focus: int) -> int:
-        """Return the row of the sample in the table of the data; -1 if it has none."""
-        rows = getattr(self.trainer.batches, "rows", None)
-        return int(rows(step)[focus]) if rows is not None else -1
-
-    def walk(self, taken: Taken) -> None:
-        """Take a step operation by operation, and its numbers after each."""
-        session, run = self.session, self.trainer.run
-        inputs, targets = self.trainer.batches.at(session.step_index)
-        focus = min(session.focus, len(inputs) - 1)
-        found: Arrays = []
-        add, step = found.append, session.step_index
-        add(("", np.asarray(inputs[focus])))
-        add(("", np.asarray(targets[focus])))
-        for moment in self.program.moments:
-            session.advance(1, "operation")
-            with session.doing():
-                add(("", session.network.bank.grad.copy()))
-                for buffer in moment.values:
-                    add(("", np.array(run.values(buffer)[focus])))
-                for buffer in moment.gradients:
-                    add(("", np.array(run.gradients(buffer)[focus])))
-        taken.arrays += found  # of whole steps only: one may be refused
-        taken.walked.append(step)
+            found.append(session.network.bank.grad.copy())
+            found += [np.array(run.values(each)[focus]) for each in moment.values]
+            found += [np.array(run.gradients(each)[focus]) for each in moment.gradients]
+    taken.arrays += [(OWN, each) for each in found]  # of whole steps: one may be refused
+    taken.walked.append(step)
 
 
 @final

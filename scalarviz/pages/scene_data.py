@@ -125,11 +125,19 @@ def plain(text: str) -> str:
 
 def colors_of(theme: Theme) -> dict[str, Any]:
     """Return the colors of a theme."""
-    names = "tray ink quiet faint accent light push lit wire panel rim ghost ground".split()
-    ends = theme.map.negative, theme.map.zero, theme.map.positive
-    found = {name: getattr(theme, name) for name in names}
-    found |= {"number": NUMBER, "halo": HALO}
-    return {**found, "ends": ends, "power": POWER, "unknown": NOT_A_NUMBER}
+    return {
+        **parts(theme, "tray ink quiet faint accent light push lit wire panel rim ghost ground"),
+        "number": NUMBER,
+        "halo": HALO,
+        "ends": (theme.map.negative, theme.map.zero, theme.map.positive),
+        "power": POWER,
+        "unknown": NOT_A_NUMBER,
+    }
+
+
+def parts(thing: object, names: str) -> dict[str, Any]:
+    """Return some attributes of a thing by name."""
+    return {name: getattr(thing, name) for name in names.split()}
 
 
 def tints_data(session: Session) -> dict[str, str]:
@@ -210,17 +218,14 @@ def layouts_of(
 ) -> tuple[list[tuple[float, int]], list[dict[str, Any]]]:
     """Return pairs of a shape and the index of its layout, and the layouts, each once."""
     placed: list[tuple[float, int]] = []
-    found: list[tuple[Layout, bytes]] = []
+    found: dict[bytes, Layout] = {}
     is_graph = session.network.program.is_graph  # its layouts are large, and much alike
     for shape in shapes or SHAPES[:: OF_GRAPHS if is_graph else 1]:
         layout = layout_of(session, shape, walks=True)
         mark = layout.extent.tobytes()
-        marks = [each for _, each in found]
-        if mark not in marks:
-            found.append((layout, mark))
-            marks.append(mark)
-        placed.append((shape, marks.index(mark)))
-    return placed, [layout_data(layout) for layout, _ in found]
+        found.setdefault(mark, layout)
+        placed.append((shape, [*found].index(mark)))
+    return placed, [*map(layout_data, found.values())]
 
 
 def layout_data(layout: Layout) -> dict[str, Any]:
@@ -245,9 +250,9 @@ def plate_data(plate: Plate) -> dict[str, Any]:
     """Return a plate, with the room of its mip levels."""
     tiles = plate.tiles
     return {
-        **{name: getattr(plate, name) for name in "first rows columns stride".split()},
-        **{name: getattr(plate, name).tolist() for name in "origin along across toward".split()},
-        **{name: getattr(plate, name) for name in "role operation layer".split()},
+        **parts(plate, "first rows columns stride"),
+        **{name: x.tolist() for name, x in parts(plate, "origin along across toward").items()},
+        **parts(plate, "role operation layer"),
         "tiles": None if tiles is None else [*tiles.size, *tiles.pitch, *tiles.stride],
         "levels": levels_of(plate),
         "room": room_of(plate) if levels_of(plate) else (0, 0),
@@ -255,9 +260,8 @@ def plate_data(plate: Plate) -> dict[str, Any]:
 
 
 def neurons_data(line: Neurons) -> dict[str, Any]:
-    names = "sums values layer side radius again bars".split()
     return {
-        **{name: getattr(line, name) for name in names},
+        **parts(line, "sums values layer side radius again bars"),
         "names": [*line.names],
         "shape": [*line.shape],
         "also": [*line.also],
@@ -284,9 +288,8 @@ def tied_data(place: FloatArray) -> dict[str, Any]:
 
 
 def wires_data(bundle: Wires) -> dict[str, Any]:
-    names = "operation neurons outgoing head".split()
     ends = {"start": points(bundle.start), "end": points(bundle.end)}
-    return {**{name: getattr(bundle, name) for name in names}, **ends}
+    return {**parts(bundle, "operation neurons outgoing head"), **ends}
 
 
 def label_data(label: Label) -> dict[str, Any]:
@@ -301,17 +304,15 @@ def label_data(label: Label) -> dict[str, Any]:
 
 
 def sign_data(sign: Sign) -> dict[str, Any]:
-    names = "above below radius apart buffer row".split()
     places = {"middle": sign.middle.tolist(), "room": sign.room().ravel().tolist()}
-    return {**{name: getattr(sign, name) for name in names}, **places}
+    return {**parts(sign, "above below radius apart buffer row"), **places}
 
 
 def fan_data(fan: Fan) -> dict[str, Any]:
-    places = "starts columns ends rows".split()
     return {
-        **{name: getattr(fan, name) for name in "weights inputs radius".split()},
+        **parts(fan, "weights inputs radius"),
         "biases": fan.biases if fan.biases != NONE else -1,
         "wired": fan.is_wired,
         "first": fan.is_first,
-        **{name: points(getattr(fan, name)) for name in places},
+        **{name: points(x) for name, x in parts(fan, "starts columns ends rows").items()},
     }

@@ -90,7 +90,8 @@ def behind(camera: Camera, points: FloatArray) -> FloatArray:
     if not camera.slope:
         return points - FAR * toward
     ways = points - camera.target - camera.distance * toward
-    return points + FAR * ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    found: FloatArray = points + FAR * ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    return found
 
 
 def clear(layout: Layout, camera: Camera | None, points: FloatArray) -> FloatArray | float:

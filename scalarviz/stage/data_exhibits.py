@@ -105,14 +105,16 @@ def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
     return PlanePoints(samples, points, low, high, (names[axes[0]], names[axes[1]]), axes)
 
 
-def held_out_points(data: DataSet, plane: PlanePoints, most: int) -> tuple[FloatArray, FloatArray]:
-    """Return where some held-out samples lie in a plane, and their targets; may be none."""
+def held_out_points(
+    data: DataSet, plane: PlanePoints, most: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return where some held-out samples lie in a plane, and the samples; may be none."""
     if not isinstance(data, TableSet) or data.held_out is None:
-        return np.zeros((0, 2)), np.zeros((0, data.outputs))
-    inputs, targets = data.held_out
+        return np.zeros((0, 2)), np.zeros((0, data.inputs)), np.zeros((0, data.outputs))
+    inputs, targets = (part[:most] for part in data.held_out)
     if plane.features is not None and isinstance(data, PlaneSet):
-        return data.held_out_points[:most], targets[:most]
-    return inputs[:most, list(plane.axes)], targets[:most]
+        return data.held_out_points[:most], inputs, targets
+    return inputs[:, list(plane.axes)], inputs, targets
 
 
 def varying_inputs(inputs: FloatArray) -> Any:
@@ -271,7 +273,7 @@ def samples_of(session: Session, batch: Pair | None = None) -> Pair:
 def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
     """Return the output over the plane in which the samples lie."""
     inputs, targets = where.samples
-    others, goals = held_out_points(data, where, MOST_SAMPLES)
+    others, _, goals = held_out_points(data, where, MOST_SAMPLES)
     about = {**where.about(), "tests": where.placed(others)}
     if is_one_hot(targets):
         about["test_targets"] = largest(goals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, final
 
@@ -11,9 +12,8 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.metric_formulas import predictions_of
-from scalarviz.core.program import Moment, Program
-from scalarviz.engines.engine import HostSnapshot, SnapshotValues
-from scalarviz.errors import EngineError, ScalarvizError
+from scalarviz.core.program import Moment
+from scalarviz.errors import ScalarvizError
 from scalarviz.scene.charts import round_up
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import Buffers
@@ -26,17 +26,20 @@ from scalarviz.stage.network_layout import tints_of
 from scalarviz.stage.sample_pass import SampleContext, SamplePass, backward, forward
 from scalarviz.story.facts import Facts, State
 from scalarviz.training.session.explanation import OperationNumbers, done_in
-from scalarviz.training.session.reading import facts_of
+from scalarviz.training.session.reading import (
+    LARGE,
+    NetworkCopy,
+    NewestNumbers,
+    facts_of,
+    in_focus,
+    key_of,
+)
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.timeline import Position
 from scalarviz.training.session.trainer import Trainer
 from scalarviz.training.session.value_session import VALUE
 
 Value = TypeVar("Value")
 
-# In larger banks, a sample is followed only while the session rests, and numbers are copied only
-# after the clock has moved.
-LARGE = 300_000
 Sample = tuple[SamplePass, FloatArray | None]
 
 
@@ -63,8 +66,8 @@ class LiveValues:
     def __init__(self, session: Session, patience: float = math.inf) -> None:
         self.session = session
         self.patience = patience
-        here = session.timeline.here
-        self.program: Program = session.network.program
+        self._newest = NewestNumbers(session)
+        self.numbers, self.here, self.program = self._newest.seen
         self.moments: tuple[Moment, ...] = self.program.moments
         self.has_layers = bool(session.network.layers)
         self.way = SamplePass()
@@ -76,14 +79,9 @@ class LiveValues:
         self.pad: Exhibit | None = None
         self.held: Sample | None = None
         self.neurons: NeuronPart | None = None
-        self._snapshot = session.snapshot()
-        self._snapshot.request()
-        at_once = HostSnapshot(session.network.bank)  # immediately, even if the session is busy
-        self.numbers: SnapshotValues = (self._snapshot if self._snapshot.ready else at_once).read()
-        self.last = self.numbers
-        self.since = here.clock.step
-        self.here, self.key = here, key_of(here)
-        self._twins: dict[bool, tuple[Any, Any]] = {}
+        self.last, self.since = self.numbers, self.here.clock.step
+        self.key = key_of(self.here)
+        self._copies = NetworkCopy(session), NetworkCopy(session)  # the second in the background
         self._asking, self._following = Throttle(), Throttle()
         self.curves = Curves(session)
         self._exhibit_key: Any = None
@@ -130,39 +128,16 @@ class LiveValues:
 
     def refresh(self) -> None:
         """Read the session again; while it is busy, its last published state."""
-        shot, playing = self._snapshot, self.session.playing
-        here, program = self.session.timeline.here, self.session.network.program
-        old, found = self.numbers, self.numbers
-        if playing:  # the numbers and the clock of one moment
-            if not shot.ready:
-                return self._go_on()
-            try:
-                found, here = shot.read(), shot.moment
-            except EngineError:  # of a GPU that has failed: the player says so
-                return self._go_on()
-            shot.request()
-            if len(old.value) <= LARGE and shot.ready:  # it is idle between two operations
-                found, here = shot.read(), shot.moment
-        if self.moments is not here.moments and self.moments != here.moments:
-            if program.moments != here.moments:  # an earlier step is being looked up
-                return
-            self.program, self.moments = program, here.moments
-        key = key_of(here)
-        if not playing and (key != self.key or len(old.value) <= LARGE):
-            if shot.ready:  # else the copy already requested is used
-                shot.request()
-            if shot.ready:  # also finds writes from outside
-                found = shot.read()
-        self.numbers = found
-        if here.clock.operation and here.clock.place != self.here.clock.place:
+        old, before = self.numbers, self.here
+        if not self._newest.read():
+            return
+        self.numbers, self.here, self.program = self._newest.seen
+        self.moments, key = self.here.moments, key_of(self.here)
+        if self.here.clock.operation and self.here.clock.place != before.clock.place:
             self.own = None  # a step is computed for its samples
         if key != self.key:
             self.last, self.since = old, self.key[0]
-        self.here, self.key = here, key
-        return self._go_on()
-
-    def _go_on(self) -> None:
-        """Compute what follows from the numbers."""
+        self.key = key
         self._follow()
         self._look()
 
@@ -188,28 +163,26 @@ class LiveValues:
     # The focus sample.
 
     def _follow(self) -> None:
-        if self.session.playing and len(self.numbers.value) > LARGE:
-            return
-        if self.session.playing and not self._following.due:  # large networks take long
+        is_large = len(self.numbers.value) > LARGE
+        if self.session.playing and (is_large or not self._following.due):  # it takes long
             return
         with self._following.doing():
             self._follow_now(self.session, self.session.trainer)
 
     def _follow_now(self, session: Session, trainer: Trainer) -> None:
         """Send the focus sample through the network, and its gradient back."""
+        state, bank = self.numbers.state, session.network.bank
         if self.own is not None:
-            place = SampleContext(session.network.bank.state, session.network.bank.step_count)
+            place = SampleContext(state, bank.step_count)
             self.way = forward(self.program, self.numbers.value, self.own, place)
             target = target_of(session.data, self.own)
             self.target = np.full(self.program.outputs.size, np.nan) if target is None else target
             return
-        bank, batches = session.network.bank, trainer.batches
-        now, step = self.here.clock.step, self.here.seen
+        now, step, batches = self.here.clock.step, self.here.seen, trainer.batches
         batch = self.ask(self._batch, (batches, step), lambda: batches.at(step))
         if self._batch.pending or batch is None:
             return
-        inputs, targets = batch
-        focus = min(session.focus, len(inputs) - 1)
+        focus, inputs, target, count = in_focus(session, batch)
         done: dict[str, OperationNumbers] = {}
         if any(each.operation for each in done_in(self.here)):  # since then, it is of two networks
             done = self.ask(self._done, self.key, partial(numbers_of_step, session))
@@ -217,13 +190,11 @@ class LiveValues:
                 return
         # A replaced optimizer counts its steps from 0.
         taken = bank.step_count - (now - step if now - step < 2 else 0)
-        place = SampleContext(bank.state, taken, focus)
-        way = forward(self.program, self.numbers.value, inputs[focus], place)
-        self.target = np.asarray(targets[focus], np.float64)
-        self.way = way
+        place = SampleContext(state, taken, focus)
+        self.way = way = forward(self.program, self.numbers.value, inputs, place)
+        self.target = target
         try:
-            numbers = self.numbers.value, way, self.target, trainer.loss, len(inputs), place
-            backward(self.program, *numbers)
+            backward(self.program, self.numbers.value, way, target, trainer.loss, count, place)
         except (ScalarvizError, ArithmeticError):  # e.g. a loss that is undefined for these outputs
             way.flows.clear()
             way.grown.clear()
@@ -337,7 +308,7 @@ class LiveValues:
             *others,
             fine,
         )
-        try:
+        with suppress(ScalarvizError):  # the data have just been replaced
             self._take_exhibit(key[0])
             waits = self._refining or (session.playing and not self._asking.due)
             if key == self._exhibit_key or waits:
@@ -346,11 +317,9 @@ class LiveValues:
             if self.learned is None or not behind:
                 self._make_exhibit((*key[:-1], fine and not behind))
             if behind and key != self._exhibit_key:
-                twin = self._ask(behind=True)
+                twin = self._copies[1].with_numbers(self.numbers)
                 self._refining = True
                 self._fine.get(key, lambda: (key, self._made(twin, None, fine)), 0.0)
-        except ScalarvizError:  # the data have just been replaced
-            return
 
     def _take_exhibit(self, data: int) -> None:
         """Show the exhibit from the background if it is there, and belongs to these data."""
@@ -368,32 +337,12 @@ class LiveValues:
             samples = self.ask(self._first, batches, lambda: batches.at(0))
             if self._first.pending:
                 return
-        self.learned = self._made(self._ask(), samples, key[-1])
+        self.learned = self._made(self._copies[0].with_numbers(self.numbers), samples, key[-1])
         self._exhibit_key = key
 
     def _made(self, ask: Any, samples: Any, fine: bool) -> Exhibit | None:
         with self._asking.doing():
             return exhibit_of(self.session, ask, samples, fine=fine)
-
-    def _ask(self, *, behind: bool = False) -> Any:
-        """Return a network, or expression, with the numbers of this reading.
-
-        behind  True: another one, for the background; by default False
-        """
-        network = self.session.network
-        if not self.has_layers:
-            return network
-        key = network.activations, network.engine
-        made_for, twin = self._twins.get(behind, (None, None))
-        if twin is None or made_for != key:
-            twin = network.copy()
-            engine = "cpu" if network.engine == "cuda" else network.engine
-            if twin.engine != engine:
-                twin.to(engine)
-            twin.bank.name_of = "row {}".format  # avoids a reference cycle
-            self._twins[behind] = key, twin
-        twin.bank.value[:] = self.numbers.value
-        return twin
 
 
 def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:
@@ -401,8 +350,3 @@ def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:
     with session.doing():
         operations = session.network.program.operations
         return {each.target.name: session.numbers(each.name) for each in operations}
-
-
-def key_of(here: Position) -> tuple[int, ...]:
-    """Return the clock, the number of the branch, and what changes with leaps."""
-    return (*here.clock, here.branch.number, here.leaps)

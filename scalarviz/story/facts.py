@@ -455,6 +455,7 @@ class State:
     grad_before      gradients at the start of the step, before they are cleared
     before           values before the step; None before the first one. While a step is walked,
                      `earlier` are those before the step that was the last
+    slots_before     the optimizer's numbers before the step, by name
     values           numbers of the focus sample by buffer, as far as they are computed
     gradients        theirs
     target           targets of the sample, or None
@@ -478,6 +479,7 @@ class State:
     grad_before: Numbers | None = None
     before: Numbers | None = None
     earlier: Numbers | None = None
+    slots_before: Mapping[str, Numbers] = field(default_factory=dict)
     values: Mapping[str, Numbers] = field(default_factory=dict)
     gradients: Mapping[str, Numbers] = field(default_factory=dict)
     target: Numbers | None = None

@@ -16,7 +16,7 @@ from scalarviz.base.texts import texts
 from scalarviz.pages.bundle import bundle, packed, texts_of
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.page import module_text
-from scalarviz.pages.session_state import arrays
+from scalarviz.pages.session_state import SessionState
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box
 from scalarviz.stage.narration import blocks_of_weight
@@ -27,33 +27,29 @@ from scalarviz.story.caption import Caption, Card
 from scalarviz.story.cards import neuron_card
 from scalarviz.story.names import weight_title
 from scalarviz.training.session import reading
-from scalarviz.training.session.reading import caption, facts_of
+from scalarviz.training.session.reading import arrays, caption, facts_of
 from tests.pages.node import run_script
 
 
 def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
     """The state that a stage shows, with all that its operation computes."""
-    session, reading, motion = stage.session, stage.reading, stage.motion
-    clock, bank = session.clock, session.network.bank
+    reading, motion, bank = stage.reading, stage.motion, stage.session.network.bank
     number = 0 if seen.moment is None else motion.current
-    done = reading.moments[:number] if number else reading.moments
-    names = {buffer.name for moment in done for buffer in moment.values}
-    flows = {buffer.name for moment in done for buffer in moment.gradients if number}
-    names |= {buffer.name for buffer in reading.program.given}
     neurons, reading.neurons = reading.neurons, None  # a page leaves out neurons itself
-    now = reading.buffers(max(1, number)).flows  # in a graph they add up
+    shown = reading.buffers(number)
     reading.neurons = neurons
-    before, (way, target) = seen.cubes.before, reading.held or reading.sample
+    before, (_, target) = seen.cubes.before, reading.held or reading.sample
+    step, operation, _ = reading.place
     return {
-        "step": clock.step,
-        "operation": clock.operation,
+        "step": step,
+        "operation": operation,
         "moment": number - 1,
         "value": numbers(bank.value),
         "grad": numbers(bank.grad),
         "grad_before": numbers(motion.gradients[0]),
         "before": numbers(bank.value if before is None else before),
-        "values": {name: numbers(v) for name, v in way.values.items() if name in names},
-        "gradients": {name: numbers(v) for name, v in now.items() if name in flows},
+        "values": {name: numbers(v) for name, v in shown.values.items()},
+        "gradients": {name: numbers(v) for name, v in shown.flows.items()},
         "gradients_before": reading.program.is_graph
         and {name: numbers(v) for name, v in reading.buffers(max(1, number - 1)).flows.items()},
         "target": None if target is None else numbers(target),
@@ -128,75 +124,21 @@ class Walk:
 
     def __init__(self, session: sv.Session) -> None:
         self.session = session
-        self.trainer = session.trainer
-        self.before: Any = None
-        self.edited: dict[int, float] = {}  # since the last step, with the values before
-        if session.step_index:
-            with session.doing(), session.timeline.at_work():
-                self.before = session.network.bank.value.copy()
-
-    def begin(self) -> None:
-        """Remember the numbers at the beginning of a step."""
-        bank = self.session.network.bank
-        self.earlier = self.before if self.before is not None else bank.value.copy()
-        slots = self.trainer.settings.optimizer.row.slots
-        self.before, self.grad_before = bank.value.copy(), bank.grad.copy()
-        self.slots_before = dict(zip(slots, bank.slot_block(slots).copy(), strict=True))
-        self.batch = self.trainer.batches.at(self.session.step_index)
+        self.reader = SessionState(session)
 
     def states(self, steps: int = 1) -> Iterator[dict[str, Any]]:
         """Yield the state after each operation of some steps."""
-        for _ in range(steps):
-            self.begin()
-            for _ in self.session.operations:
-                self.session.advance(1, "operation")
-                if not self.session.clock.operation:
-                    self.edited = {}
-                yield self.state()
-
-    def edit(self, row: int, value: float) -> None:
-        """Set a weight, as the user of a page does."""
-        self.edited.setdefault(row, float(self.session.network.bank.value[row]))
-        self.session.edit(row, value)
-        if self.session.clock.operation:
-            self.before[row] = value  # "step" moves it from there
+        for _ in range(steps * len(self.session.operations)):
+            self.session.advance(1, "operation")
+            yield self.state()
 
     def state(self) -> dict[str, Any]:
-        """Return the state of a page at this moment of the session."""
-        session, bank = self.session, self.session.network.bank
-        with session.doing():
-            moment = reading.state_of(session)
-        assert moment.all is not None
-        inputs, _ = self.batch
-        fresh = None if moment.operation or self.edited else session.network(inputs)
-        return {
-            "step": moment.step,
-            "operation": moment.operation,
-            "moment": moment.moment,
-            "playing": False,
-            "loss": session.loss,
-            "rate": self.trainer.settings.optimizer.lr,
-            "value": bank.value.copy(),
-            "grad": bank.grad.copy(),
-            "before": self.before.copy(),
-            "earlier": self.earlier,
-            "edited": dict(self.edited),
-            "grad_before": self.grad_before,
-            "slots_before": self.slots_before,
-            "values": arrays(moment.values),
-            "gradients": arrays(moment.gradients),
-            "all": {
-                "values": arrays(moment.all.values),
-                "gradients": arrays(moment.all.gradients),
-                "targets": np.array(moment.all.targets),
-            },
-            "target": np.array(moment.target),
-            "batch": moment.batch,
-            "focus": session.focus,
-            "frozen": bank.frozen.astype(np.float64),
-            "bank_state": bank.state.copy(),
-            "fresh": fresh,
-        }
+        """Return the state of a page, which explains the last operation also after a step."""
+        with self.session.doing():
+            moment = reading.state_of(self.session)
+            found = self.reader.read() | self.reader.of_step(moment, walked=True)
+        found |= {"moment": moment.moment, "values": arrays(moment.values)}
+        return found | {"edited": moment.edited}  # as web/arrays.js makes it
 
 
 def questions(session: sv.Session) -> list[Asked]:

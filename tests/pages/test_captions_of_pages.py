@@ -187,7 +187,7 @@ def test_captions_and_cards_of_edited_weights_are_those_of_python(tmp_path: Path
     asked = [(name, {"row": row}) for row in (1, 20) for name in ("caption", "card")]
     for done, state in enumerate(walk.states(2), 1):
         if done in (4, 8, len(session.operations)):  # the last one is after a whole step
-            walk.edit(1 if done != 8 else 20, 0.1 * done)
+            session.edit(1 if done != 8 else 20, 0.1 * done)
             state = walk.state()
         states.append({"state": state, "asked": asked})
         wanted.append([expected(session, state, *each) for each in asked])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, lru_cache, partial
 from itertools import product
-from typing import Any, cast, overload
+from typing import Any, cast, final, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -33,6 +35,9 @@ from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow, by_nothing
 from scalarviz.core.program import NONE, Buffer, Moment, Operation, Program
 from scalarviz.core.trace_program import TraceProgram, sign_of_node
 from scalarviz.data import DataSet
+from scalarviz.data.batches import Pair
+from scalarviz.engines.engine import HostSnapshot, SnapshotValues
+from scalarviz.errors import EngineError, InputError
 from scalarviz.story.caption import BACKWARD, ERROR, FORWARD, Caption, Cell, label
 from scalarviz.story.captions import caption_of_state, with_line
 from scalarviz.story.equations import change_between
@@ -55,12 +60,13 @@ from scalarviz.story.facts import (
 from scalarviz.story.forward_captions import is_met, is_small
 from scalarviz.story.names import NAMED_BY_ENDS, sentence
 from scalarviz.training.network.model import Model
-from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.branches import Clock, Frame
 from scalarviz.training.session.explanation import done_in, explained, last_edit
 from scalarviz.training.session.node_captions import TELLERS, node_name
+from scalarviz.training.session.replays import rows_of_batch
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.stops import KIND
-from scalarviz.training.session.timeline import Timeline
+from scalarviz.training.session.timeline import Position, Timeline
 from scalarviz.training.session.value_session import VALUE
 
 LONGEST_END = 28  # of the name of an input or output, which has two lines in a picture
@@ -463,93 +469,49 @@ class Later(Sequence[float]):
         return len(self.make())
 
 
-class Numbers(Mapping[str, Any]):
-    """Arrays by buffer name, each read when it is asked for.
-
-    names  of the buffers
-    read   returns the array of a buffer, by name
-    """
-
-    def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
-        self.names, self.read = dict.fromkeys(names), lru_cache(maxsize=None)(read)
+class Numbers(UserDict[str, Any]):
+    """Arrays by the name of the buffer, each read when it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
-        return self.read(name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-
-@dataclass(frozen=True)
-class Computed:
-    """What a step has computed of all samples so far: arrays by buffer, and the targets.
-
-    before  the values of the weights meanwhile
-    run     what holds the arrays of a step that is walked; None after it
-    """
-
-    values: Mapping[str, FloatArray]
-    gradients: Mapping[str, FloatArray]
-    targets: FloatArray
-    before: FloatArray
-    run: Any = None
+        return self.data[name]()
 
     @staticmethod
-    def of(session: Session, done: Sequence[Moment]) -> Computed:
-        """Read what moments have computed; after a whole step, it is computed again."""
-        program, timeline, trainer = (
-            session.network.program,
-            session.timeline,
-            session.timeline.trainer,
-        )
-        ends = program.outputs if program.is_graph else program.inputs
-        values = {ends.name: ends}
-        flows: dict[str, Buffer] = {}
-        for moment in () if program.is_graph else done:
-            values |= {each.name: each for each in moment.values}
-            flows |= {each.name: each for each in moment.gradients}
-        run = trainer.run
-        if timeline.clock.operation:
-            return Computed(
-                Numbers(values, lambda name: run.values(values[name])),
-                Numbers(flows, lambda name: run.gradients(flows[name])),
-                run.targets(),
-                trainer.bank.value,
-                run,
-            )
-        with timeline.at_work():
-            run = trainer.run
-            return Computed(
-                {name: run.values(each).copy() for name, each in values.items()},
-                {name: run.gradients(each).copy() for name, each in flows.items()},
-                run.targets().copy(),
-                trainer.bank.value.copy(),
-            )
+    def of(names: Iterable[str], read: Callable[[str], Any]) -> Numbers:
+        """Return the arrays of these buffers, which `read` returns by name."""
+        return Numbers({name: cache(partial(read, name)) for name in names})
 
 
 def bank_now(session: Session) -> State:
     """Return the clock and the numbers of the bank."""
     timeline, bank = session.timeline, session.network.bank
-    step, operation = timeline.clock.place
-    found = State(step, operation, NONE, False, timeline.loss, bank.value, bank.grad)
-    return replace(found, bank_state=bank.state, frozen=bank.frozen)
+    numbers = bank.value, bank.grad, bank.state, bank.frozen
+    return State(*timeline.clock.place, NONE, False, timeline.loss, *numbers)
 
 
 def state_of(session: Session) -> State:
-    """Return the present moment of a session; the caller holds its lock while it is read."""
-    timeline, common, moments = session.timeline, bank_now(session), session.trainer.moments
+    """Return the present moment of a session; the caller holds its lock while it is read.
+
+    After a whole step, what it has computed is computed again.
+    """
+    program, timeline, common = session.network.program, session.timeline, bank_now(session)
     step, operation = timeline.clock.place
     if (step, operation) == (0, 0):
         return common
-    moment = (operation or len(moments)) - 1
-    found = Computed.of(session, moments[: moment + 1])
-    focus, targets = min(session.focus, len(found.targets) - 1), found.targets
+    moment = (operation or len(program.moments)) - 1
+    done = () if program.is_graph else program.moments[: moment + 1]
+    ends = program.outputs if program.is_graph else program.inputs
+    written = {each.name: each for each in (ends, *(b for m in done for b in m.values))}
+    flows = {each.name: each for m in done for each in m.gradients}
+    with timeline.at_work():
+        run, bank = timeline.trainer.run, timeline.trainer.bank
+        values: Mapping[str, Any] = Numbers.of(written, lambda name: run.values(written[name]))
+        gradients: Mapping[str, Any] = Numbers.of(flows, lambda name: run.gradients(flows[name]))
+        slots: Mapping[str, Any] = bank.slots
+        targets, before = run.targets(), bank.value
+        if not operation:  # the session goes back to where it stands
+            values, gradients, slots = map(copies, (values, gradients, slots))
+            targets, before = targets.copy(), before.copy()
+    focus = min(session.focus, len(targets) - 1)
 
     def own(numbers: FloatArray) -> list[float]:
         """Return the numbers of the focus sample."""
@@ -557,42 +519,55 @@ def state_of(session: Session) -> State:
         return sample
 
     def flat(numbers: Mapping[str, FloatArray]) -> Numbers:
-        return Numbers(numbers, lambda name: numbers[name].astype(np.float64).ravel())
+        return Numbers.of(numbers, lambda name: numbers[name].astype(np.float64).ravel())
 
     return replace(
         common,
         moment=moment,
         grad_before=Later(lambda: old_gradients(timeline)),
-        before=cast(Any, found.before),
+        before=cast(Any, before),
         earlier=Later(lambda: values_earlier(timeline)) if operation and step else None,
-        values=Numbers(found.values, lambda name: own(found.values[name])),
-        gradients=Numbers(found.gradients, lambda name: own(found.gradients[name])),
+        slots_before=slots,
+        values=Numbers.of(values, lambda name: own(values[name])),
+        gradients=Numbers.of(gradients, lambda name: own(gradients[name])),
         target=own(targets),
         batch=len(targets),
         focus=focus,
         all=BatchNumbers(
-            flat(found.values),
-            flat(found.gradients),
+            flat(values),
+            flat(gradients),
             Later(lambda: targets.astype(np.float64).ravel()),
         ),
         again=None if operation else loss_again(session),
         edited=edits(session),
         explained=lambda row: explained_now(session, row),
-        run=found.run,
+        run=run if operation else None,
     )
 
 
-def old_gradients(timeline: Timeline) -> FloatArray:
-    """Return the gradients at the start of this step, before zero_grad.
+def copies(numbers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return copies of arrays by name."""
+    return {name: each.copy() for name, each in numbers.items()}
+
+
+def numbers_at(timeline: Timeline, step: int, actions: int = 0) -> Frame:
+    """Return the numbers at the start of a step, after so many actions there.
 
     They are read from a keyframe, or the step before is replayed; the timeline ends where it was.
     """
-    now, actions = timeline.clock, timeline.branch.actions_at((timeline.clock.step, 0))
-    frame = timeline.branch.frame_before(now.step)
-    if frame is not None and frame.step == now.step and not actions:
-        return frame.grad
-    with timeline.visit(Clock(now.step, 0, len(actions))):
-        return timeline.trainer.bank.grad.copy()
+    frame = timeline.branch.frame_before(step)
+    if frame is not None and frame.step == step and not actions:
+        return frame
+    trainer = timeline.trainer
+    with timeline.visit(Clock(step, 0, actions)):
+        return Frame.of(trainer.bank, step, trainer.settings)
+
+
+def old_gradients(timeline: Timeline) -> FloatArray:
+    """Return the gradients at the start of the step that is shown, before zero_grad."""
+    step, operation = timeline.clock.place
+    begun = step if operation else step - 1
+    return numbers_at(timeline, begun, len(timeline.branch.actions_at((begun, 0)))).grad
 
 
 def values_earlier(timeline: Timeline) -> FloatArray:
@@ -604,18 +579,10 @@ def values_earlier(timeline: Timeline) -> FloatArray:
 def edits(session: Session) -> dict[int, float]:
     """Return what a user has changed since the last step: the values before, by row."""
     timeline = session.timeline
-    rows = [each.details["rows"] for each in done_in(timeline) if each.kind == "edit"]
-    if not rows:
-        return {}
-    step = timeline.clock.step
-    frame = timeline.branch.frame_before(step)
-    if frame is not None and frame.step == step:
-        before = frame.value
-    else:
-        with timeline.visit(Clock(step)):
-            before = timeline.trainer.bank.value.copy()
-    every = np.unique(np.concatenate([np.ravel(each) for each in rows]))
-    return {int(row): float(before[row]) for row in every}
+    made = [each.details["rows"] for each in done_in(timeline) if each.kind == "edit"]
+    rows = sorted({int(row) for each in made for row in np.ravel(each)})
+    before = numbers_at(timeline, timeline.clock.step).value if rows else ()
+    return {row: float(before[row]) for row in rows}
 
 
 def loss_again(session: Session) -> float | None:
@@ -705,3 +672,103 @@ def caption_and_edit(session: Session, row: int | None) -> Caption:
         return found
     old, new, _ = change_between(edit.old, edit.new)
     return with_line(found, text("captions.edited", old=old, new=new, step=edit.step))
+
+
+# ---- the newest numbers of a session that may be busy --------------------------------------------
+
+LARGE = 300_000  # numbers of banks that are copied at rest only after the clock has moved
+
+
+@final
+class NewestNumbers:
+    """The newest numbers of a session that are there without waiting for it.
+
+    seen  the numbers of the bank; where the session stood then; and the program, which changing
+          activations replaces
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._snapshot = session.snapshot()
+        self._snapshot.request()
+        at_once = HostSnapshot(session.network.bank)  # immediately, even if the session is busy
+        numbers = (self._snapshot if self._snapshot.ready else at_once).read()
+        program: Program = session.network.program
+        self.seen = numbers, session.timeline.here, program
+
+    def read(self) -> bool:
+        """Read the session again; return False while an earlier step is being looked up there."""
+        session, shot = self.session, self._snapshot
+        here, now, playing = session.timeline.here, session.network.program, session.playing
+        numbers, before, program = self.seen
+        is_small = len(numbers.value) <= LARGE
+        if playing:  # the numbers and the clock of one moment
+            if not shot.ready:
+                return True
+            try:
+                numbers, here = shot.read(), shot.moment
+                shot.request()
+                if is_small and shot.ready:  # it is idle between two operations
+                    numbers, here = shot.read(), shot.moment
+            except EngineError:  # of a GPU that has failed: the player says so
+                return True
+        if program.moments != here.moments:
+            if now.moments != here.moments:
+                return False
+            program = now
+        if not playing and (is_small or key_of(here) != key_of(before)):
+            if shot.ready:  # else the copy already requested is used
+                shot.request()
+            if shot.ready:  # also finds writes from outside
+                numbers = shot.read()
+        self.seen = numbers, here, program
+        return True
+
+
+@final
+class NetworkCopy:
+    """A copy of a session's network, free at any time; an expression answers by itself."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._made: Any = None, None
+
+    def with_numbers(self, numbers: SnapshotValues) -> Any:
+        """Return the copy with these numbers."""
+        network = self.session.network
+        if not network.layers:
+            return network
+        key = network.activations, network.engine
+        if self._made[0] != key:
+            self._made = key, network.copy()
+            if network.engine == "cuda":
+                self._made[1].to("cpu")
+            self._made[1].bank.name_of = "row {}".format  # avoids a reference cycle
+        bank = self._made[1].bank
+        bank.value[:], bank.state[:] = numbers.value, numbers.state
+        return self._made[1]
+
+
+def key_of(here: Position) -> tuple[int, ...]:
+    """Return the clock, the number of the branch, and what changes with leaps."""
+    return (*here.clock, here.branch.number, here.leaps)
+
+
+def in_focus(session: Session, batch: Pair) -> tuple[int, FloatArray, FloatArray, int]:
+    """Return the place of the focus sample in a batch, its inputs and targets, and the size."""
+    inputs, targets = batch
+    place = min(session.focus, len(inputs) - 1)
+    return place, np.asarray(inputs[place]), np.asarray(targets[place], np.float64), len(inputs)
+
+
+def row_in_focus(session: Session, step: int) -> int:
+    """Return the row in the table of the focus sample of a step; -1 of samples made anew."""
+    with suppress(InputError):
+        rows = rows_of_batch(session.trainer.batches, step)
+        return int(rows[min(session.focus, len(rows) - 1)])
+    return -1
+
+
+def arrays(numbers: Mapping[str, Any]) -> dict[str, FloatArray]:
+    """Return numbers by name as arrays of their own."""
+    return {name: np.array(each, np.float64) for name, each in numbers.items()}
