@@ -24,7 +24,6 @@ from scalarviz.scene.frame_data import (
     CubeValues,
     Curve,
     FrameData,
-    Guess,
     Head,
     Pane,
 )
@@ -35,12 +34,11 @@ from scalarviz.stage.chart_view import CurveView
 from scalarviz.stage.curves import is_share, loss_at
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.stage.pointed import Messages
-from scalarviz.stage.show import Several, Show, alike, sizes_of
+from scalarviz.stage.show import Several, alike, sizes_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import label
 from scalarviz.story.facts import Neuron
 from scalarviz.story.formats import said
-from scalarviz.story.guide import ByNeuron
 from scalarviz.story.names import weight_title
 from scalarviz.training.session.reading import cells_of as cells_in
 from scalarviz.training.session.reading import facts_of
@@ -104,13 +102,6 @@ class PointedPanes(Messages):
 
     pinned: int | None = of_chosen("pinned")
     pinned_neuron: Neuron | None = of_chosen("pinned_neuron")
-    hover: int | None = of_chosen("hover")
-    hover_neuron: Neuron | None = of_chosen("hover_neuron")
-    walking: bool = of_chosen("walking")
-    marks: bool = of_chosen("marks")
-    own: FloatArray | None = of_chosen("own")
-    guess: Guess | None = of_chosen("guess")
-    hidden: Guess | None = of_chosen("hidden")
     curve_view: CurveView = setting("curve_view")
 
     @property
@@ -385,13 +376,7 @@ class SideBySide(PointedPanes):
 
     # Settings.
 
-    show: Show = of_chosen("show")
-    part_of_tour: str = of_chosen("part_of_tour")
-    adding: float = of_chosen("adding")
-    asleep: bool = of_chosen("asleep")
-    camera: str = of_chosen("camera")
     nodes: Callable[[Any], object] | None = setting("nodes")
-    patience: float = setting("patience")
     theme: str = setting("theme")
     menus: float = setting("menus")
     panel: float = setting("panel")
@@ -401,10 +386,6 @@ class SideBySide(PointedPanes):
     color: str = of_scales("color")
     size: str = of_scales("size")
     per_layer: bool = of_scales("per_layer")
-    picture: Callable[[], Any] = of_chosen("picture")
-    given: float = setting("given")
-    finish: Callable[[], None] = of_chosen("finish")
-    by_neuron: ByNeuron = of_chosen("by_neuron")
 
     @property
     def has_plane(self) -> bool:

@@ -46,7 +46,7 @@ from scalarviz.faces.scene_options import as_number
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.by_parts import check_neurons, sizes_of
 from scalarviz.stage.show import Show
-from scalarviz.stage.side_by_side import AnyStage
+from scalarviz.stage.stage import Stage
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import Background, Job
@@ -82,14 +82,14 @@ class Controller:
     def __init__(
         self,
         show: Show,
-        stage: AnyStage,
+        stage: Stage,
         recipe: Recipe | None = None,
         *,
         steps: int | None = None,
         speed: float | None = None,
     ) -> None:
         self.show, self.own_session = show, show.session
-        self.stage: AnyStage = stage
+        self.stage: Stage = stage
         self.unit: FaceUnit = "step"
         self.message = ""
         self.measured = 0.0

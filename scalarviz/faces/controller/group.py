@@ -619,6 +619,7 @@ class WatchOptions:
             stage.pin(self.pin)
         if isinstance(show, Several):
             return Group.side_by_side(stage, self.recipes, steps=self.steps, speed=self.speed)
+        assert not isinstance(stage, SideBySide), "one session has a stage"
         recipe = next(iter(self.recipes), None)
         return Group.of(Controller(show, stage, recipe, steps=self.steps, speed=self.speed))
 
