@@ -27,8 +27,9 @@ from scalarviz.engines.registry import ENGINES
 from scalarviz.faces.cli.class_pages import named
 from scalarviz.faces.cli.commands import application
 from scalarviz.faces.controller.changes import preset_names
-from scalarviz.faces.controller.controller import Controller, help_rows
+from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.face import help_rows
 from scalarviz.files.onnx.operators import OPERATORS
 from scalarviz.pages.lessons.questions import Question, question
 from scalarviz.stage.channels import CHANNELS

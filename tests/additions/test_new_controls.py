@@ -14,8 +14,9 @@ from scalarviz.base.texts import text
 from scalarviz.core.bank import Bank
 from scalarviz.errors import FileError, SceneError
 from scalarviz.faces.controller.control import DIGITS, KINDS, Control, LogScale, Scale
-from scalarviz.faces.controller.controller import Controller, help_rows
+from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.face import help_rows
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.playing import offers_of
 from scalarviz.faces.scene_file import load

@@ -24,8 +24,9 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.program import KINDS
-from scalarviz.faces.controller.controller import Controller, help_rows
+from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.faces.controller.face import help_rows
 from scalarviz.faces.scene_file import scenes
 from scalarviz.pages.bundle import texts_of
 from scalarviz.scene.canvas.canvas2d import Canvas2D

@@ -36,7 +36,7 @@ from scalarviz.faces.controller.changes import pinned_layer, put_in, take_out
 from scalarviz.faces.controller.control import Control, FaceState
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.options import OptionChoice, as_sentence
 from scalarviz.faces.controller.pointer import roll
 from scalarviz.faces.links import check_plain
@@ -49,7 +49,6 @@ from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.stage.stage import Stage
-from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session, Unit
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds
@@ -107,7 +106,7 @@ class PageLink:
     """
 
     def __init__(
-        self, group: Group, number: int = 0, *, theme: str = "", tour: bool = False
+        self, group: Face, number: int = 0, *, theme: str = "", tour: bool = False
     ) -> None:
         self.group, self.number = group, number
         self._theme, self._tour = theme, tour
@@ -134,6 +133,11 @@ class PageLink:
     @property
     def controller(self) -> Controller:
         return self.group.members[self.number]
+
+    @property
+    def time(self) -> Face:
+        """What commands on time are for: all sessions that go together, or this one."""
+        return self.group if self.group.together else self.controller
 
     @property
     def session(self) -> Session:
@@ -485,7 +489,7 @@ def control_of(row: Control, state: FaceState) -> dict[str, Any]:
             "example": row.words("example")}  # fmt: skip
 
 
-def use(group: Group, name: str, value: object, *, owns: bool = True) -> None:
+def use(group: Face, name: str, value: object, *, owns: bool = True) -> None:
     """Use an offer by its name; raise InputError if it is none, or not of its kind.
 
     owns  whether the owner of this machine asks: others set no option to a path
@@ -599,11 +603,6 @@ def rows_of(args: Args, name: str, count: int) -> list[int]:
 # ---- commands -----------------------------------------------------------------------------------
 
 
-def clock_of(link: PageLink) -> Group | Controller:
-    """Return what commands on time are for: all sessions that go together, or one."""
-    return link.group if link.group.together else link.controller
-
-
 def nothing(link: PageLink, args: Args) -> None:
     """Only the state is asked for."""
 
@@ -613,43 +612,30 @@ def advance(link: PageLink, args: Args, direction: int = 1) -> None:
     most = MOST if unit in ("step", "epoch") else MOST_WITHIN
     count = whole(args, "count", 0, most, default=1)
     if count:
-        clock_of(link).go(direction, count, unit)
+        link.time.go(direction, count, unit)
 
 
 def seek(link: PageLink, args: Args) -> None:
-    session, controller = link.session, link.controller
     step = whole(args, "step", 0)
-    operation = whole(args, "operation", 0, len(session.operations) - 1, default=0)
-    end = session.current_branch.end.place
-    if step != session.step_index:
+    operation = whole(args, "operation", 0, len(link.session.operations) - 1, default=0)
+    if step != link.session.step_index:
         link.jump()
-    if link.group.together:
-        link.group.seek(step, operation)
-        return
-    controller.stand_still()
-    controller.do(partial(go_to, session, Clock(*min((step, operation), end))), name="seek")
-
-
-def go_to(session: Session, moment: Clock) -> None:
-    """Go to the moment of arrival at an operation."""
-    session.seek(moment.step)
-    if moment.operation:
-        session.advance(moment.operation, "operation", progress=False)
+    link.time.seek(step, operation)
 
 
 def play(link: PageLink, args: Args) -> None:
     rate = None if args.get("rate") is None else real(args, "rate")
-    clock_of(link).set_speed(rate)
-    clock_of(link).play()
+    link.time.set_speed(rate)
+    link.time.play()
 
 
 def pause(link: PageLink, args: Args) -> None:
-    clock_of(link).pause()
+    link.time.pause()
 
 
 def reset(link: PageLink, args: Args) -> None:
     link.jump()
-    clock_of(link).reset()
+    link.time.reset()
 
 
 def undo(link: PageLink, args: Args) -> None:

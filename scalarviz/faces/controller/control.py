@@ -426,7 +426,7 @@ class Control:
              the title, "Time", "View", ... in the panel
     window   whether only a window has it
     acts_on  what it acts on where several sessions are shown: "one", the chosen one, "each" of
-             them, or the "group", which has the picture and the clock of all
+             those that go together, the "time" of these, or "all" with their picture
     several  whether it is only there where several sessions are shown
     scale    scale of a slider; by default 0 to 100
     marks    marked values of a timeline
@@ -461,7 +461,7 @@ class Control:
 
     def __post_init__(self) -> None:
         assert self.kind in KINDS, f"no face knows the kind {self.kind!r}"
-        assert self.acts_on in ("one", "each", "group"), self.acts_on
+        assert self.acts_on in ("one", "each", "time", "all"), self.acts_on
         pressed = self.kind in ("button", "tick", "choice")
         assert pressed or not (self.menu or self.key), f"a {self.kind} has no menu and no key"
 

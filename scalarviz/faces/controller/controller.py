@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -28,17 +27,14 @@ from scalarviz.faces.controller import changes
 from scalarviz.faces.controller import playing as stopping
 from scalarviz.faces.controller.changes import Edits
 from scalarviz.faces.controller.control import (
-    DIGITS,
     UNITS,
-    Control,
     FaceState,
-    FaceUnit,
     state_of,
     unit_for,
 )
-from scalarviz.faces.controller.controls import CONTROLS, walk
 from scalarviz.faces.controller.export import BranchWindows, Exports
-from scalarviz.faces.controller.guide import Guessing, Guide
+from scalarviz.faces.controller.face import Face, help_rows
+from scalarviz.faces.controller.guide import Guessing, Guide, Walk
 from scalarviz.faces.controller.options import Options, Recipe, as_sentence
 from scalarviz.faces.controller.playing import Playing, offer_more
 from scalarviz.faces.controller.precompile import Warming, computes, kind_of
@@ -50,17 +46,13 @@ from scalarviz.stage.stage import Stage
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import Background, Job
-from scalarviz.training.session.timeline import check_unit
+from scalarviz.training.session.timeline import Position, check_unit
 from scalarviz.training.session.trainer import settings_now
 from scalarviz.training.session.user_changes import Change
 
-CHANNELS = {"color": "color", "size": "size"}
-MOST_STEPS = 100  # most steps taken by a command; for more, it plays
-WHOLE = "step", "epoch"  # units of whole steps
-
 
 @final
-class Controller:
+class Controller(Face):
     """A show, its picture, and the commands on both.
 
     show    the show
@@ -90,9 +82,8 @@ class Controller:
     ) -> None:
         self.show, self.own_session = show, show.session
         self.stage: Stage = stage
-        self.unit: FaceUnit = "step"
+        self.members = [self]
         self.message = ""
-        self.measured = 0.0
         self.start_editing: Callable[[str], None] = lambda name: None
         self.leave: Callable[[], None] = lambda: None
         self.fill_screen: Callable[[], None] = lambda: None
@@ -137,27 +128,16 @@ class Controller:
         self.warming.wait()
         self.stage.asleep = False
 
-    def drawing(self, work: Callable[[], None]) -> None:
-        """Call `work`, such as drawing, while nothing computes in parallel."""
-        self.warming.settle()  # code that bypasses the controller may have moved the session
-        self.playing.undisturbed(work)
-
     # Time.
 
-    def toggle_play(self) -> None:
-        if self.session.playing:
-            self.pause()
-        else:
-            self.play()
+    @property
+    def walk(self) -> Walk:
+        return self.guide.walk
 
-    @computes
-    def play(self, *, anew: bool = True) -> None:
-        """Play in the background; `anew`: beyond the step where it pauses, if it is there."""
-        self.guide.stop()
-        self.withdraw()
+    def show_whole_operations(self) -> None:
+        """Remove the large buttons, and show whole operations."""
         self.stage.by_neuron.shown.clear()
-        with self.reporting_errors():
-            self.playing.play(anew=anew)
+        self.withdraw()
 
     def play_soon(self) -> None:
         """Play, as soon as the kernels are compiled."""
@@ -169,23 +149,13 @@ class Controller:
         """Pause; report the error that has stopped the training, if there is one."""
         self._plays_soon = self._resumes = False
         self.guide.stop()
-        self._stop(self.playing.pause)
-
-    def _stop(self, pause: Callable[[], None]) -> None:
-        try:
-            pause()
-        except ScalarvizError as error:
-            self.tell_error(error)
-        except Exception as error:  # an error of the training's thread must be reported
-            self.tell(text("notices.broken", kind=type(error).__name__, error=error))
+        self.stop(self.playing.pause)
 
     def attend(self) -> None:
         """Handle what happens by itself: results, errors, end of a run, opening speed."""
-        playing = self.playing
         self.hand.attend()
         self.guide.attend()
         self.guessing.attend()
-        self.measured = playing.measured() if self.session.playing else 0.0
         self._rename()
         if self.unit != (unit := unit_for(self.session, self.unit)):  # another batch, or layers
             self.set_unit(unit)
@@ -203,26 +173,19 @@ class Controller:
         for why in self.branch_windows.failures():
             self.tell(why)
         self.stage.work = self.search.work or self.exports.work
-        if playing.arrived:
-            is_errand = playing.errand
-            self.pause()
-            playing.until = None
-            stopping.tell_stop(self)
-            if not is_errand and self.stage.own is None:
-                offer_more(self)
-        elif playing.ended:
-            self.pause()
-            stopping.tell_stop(self)
-        elif not self.session.playing:  # the last portion may have failed after the pause
-            self._stop(partial(self.session.pause, 0.0))
+        self.attend_playing()
 
-    def step(self, direction: int, times: int = 1) -> None:
-        """Go forward (+1) or back (-1), `times` times the chosen unit."""
-        self.go(direction, times, self.unit)
+    def arrive(self, *, is_errand: bool) -> None:
+        self.tell_stop()
+        if not is_errand and self.stage.own is None:
+            offer_more(self)
 
-    def operation(self, direction: int) -> None:
-        """Go forward or back by one operation, or by one neuron if that is the unit."""
-        self.go(direction, 1, "neuron" if self.unit == "neuron" else "operation")
+    def tell_stop(self, _: object = None) -> None:
+        stopping.tell_stop(self)
+
+    @property
+    def end(self) -> tuple[int, int]:
+        return self.session.current_branch.end.place
 
     @computes
     def travel(self, operations: int) -> None:
@@ -237,23 +200,7 @@ class Controller:
         self.stand_still()
         self.guide.slow_step(plays=plays)
 
-    @computes
-    def go(self, direction: int, times: int, unit: FaceUnit) -> None:
-        session = self.session
-        if unit == "neuron":
-            return self._go_by_neuron(direction * times)
-        self.stand_still()
-        each = session.trainer.batches.steps_an_epoch if unit == "epoch" else 1
-        if direction < 0:
-            return self.do(partial(session.back, times, unit))
-        if unit not in WHOLE or times * each <= MOST_STEPS:
-            return self.do(partial(session.advance, times, unit), partial(stopping.tell_stop, self))
-        with self.reporting_errors():
-            self.playing.run_to((session.step_index // each + times) * each)
-        return None
-
-    def _go_by_neuron(self, by: int) -> None:
-        """Show more neurons of the last operation, or fewer; go on where there are no others."""
+    def go_by_neuron(self, by: int) -> None:
         self.pause()
         self.withdraw()
         session, shown = self.session, self.stage.by_neuron
@@ -263,21 +210,7 @@ class Controller:
         if operations:
             move = session.advance if operations > 0 else session.back
             count = abs(operations)
-            self.do(partial(move, count, "operation"), partial(stopping.tell_stop, self))
-
-    @computes
-    def seek(self, step: int) -> None:
-        """Go to a step of this branch."""
-        self.stand_still()
-        session = self.session
-        end = session.current_branch.end.step
-        self.do(partial(session.seek, max(0, min(step, end))), name="seek")
-
-    @computes
-    def reset(self) -> None:
-        """Start again with the same initial weights, and scales that fit them; the speed stays."""
-        self.stand_still()
-        self.do(self.session.reset, self.fit)
+            self.do(partial(move, count, "operation"), self.tell_stop)
 
     def set_unit(self, unit: str) -> None:
         """Choose the unit of `step`; if it is the operation, that of playing, too."""
@@ -288,26 +221,10 @@ class Controller:
                 check_unit(self.session.timeline, unit)
             self.unit = self.playing.unit = pick(UNITS, unit, "unit")
 
-    def set_speed(self, speed: float | None) -> None:
-        """Set the steps a second; None for as fast as possible."""
-        self.guide.interrupt()
-        with self.reporting_errors():
-            self.playing.set_speed(speed)
-
-    def stand_still(self) -> None:
-        """Pause, remove the large buttons, and show whole operations."""
-        self.pause()
-        self.stage.by_neuron.shown.clear()
-        self.withdraw()
-
     def withdraw(self) -> None:
         """Remove the large buttons, except those of an input of the user's own."""
         if self.stage.own is None:
             self.stage.offer({})
-
-    def fit(self, _: object = None) -> None:
-        """Fit the scales to the numbers."""
-        self.stage.rescale(anew=True)
 
     def _rename(self) -> None:
         """Update the title: changing what is learned changes it, in the past, too."""
@@ -335,7 +252,7 @@ class Controller:
         """Wait until everything has stopped, and what is kept is done."""
         self.hand.finish()
         self.hand.attend(kept=True)
-        self._stop(self.session.pause)
+        self.stop(self.session.pause)
 
     # Changes by the user.
 
@@ -408,26 +325,6 @@ class Controller:
         if plays:
             self.play_soon()
 
-    # The picture.
-
-    def set_channel(self, which: str, name: str) -> None:
-        """Set the channel of the cubes' "color" or "size"."""
-        with self.reporting_errors():
-            pick(dict.fromkeys(self.stage.channels), name, "channel")
-            setattr(self.stage, pick(CHANNELS, which, "property of a cube"), name)
-
-    @computes
-    def click(self, x: float, y: float) -> None:
-        """Pin the cube at a position, or press a button there."""
-        self.guide.finish()
-        with self.reporting_errors():
-            self.stage.click(x, y)
-
-    def press(self, key: str, shift: bool = False) -> bool:
-        """Execute the command of a key; return whether it has one."""
-        self.guide.finish()
-        return press_key(self, key, shift)
-
     # Messages.
 
     def tell(self, words: str, action: str = "", then: Callable[[], None] | None = None) -> None:
@@ -473,7 +370,7 @@ class Controller:
         plays = changing and (session.playing or self._resumes)
         if plays:
             self._resumes = True
-            self._stop(self.playing.pause)
+            self.stop(self.playing.pause)
 
         def done() -> Any:
             branches.append(session.current_branch)
@@ -497,108 +394,17 @@ class Controller:
 
         self.hand.do(done, finish, name, kept=kept, said=said)
 
-    @contextmanager
-    def reporting_errors(self) -> Iterator[None]:
-        """Report ScalarvizErrors of this block."""
-        try:
-            yield
-        except ScalarvizError as error:
-            self.tell_error(error)
-
     def _tell_branch(self, before: Branch, now: Branch) -> None:
         """Report a new branch, with a button to return."""
         if now is not before:
             words, action = text("notices.branch", step=now.fork.step), text("notices.return")
             self.tell(words, action, partial(self.switch, before.number))
 
-    @property
-    def state(self) -> FaceState:
-        """Everything that controls show; does not wait for the training."""
-        return state_of(self)
+    def change(self, act: Callable[[Controller], object]) -> None:
+        act(self)
 
-
-# Keys: their commands and their help, from the rows of CONTROLS.
-
-TIMES_WITH_SHIFT = 10
-ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
-NAMED_KEYS = ("space", "enter", "escape", "f2", "f11")
-# Alternative keys, known from other programs.
-ALIASES = {"t": "space"}
-
-
-def keys_of(row: Control, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the keys of a control; `names` are the names of a choice."""
-    return tuple(DIGITS[: len(names)]) if row.key == DIGITS else (row.key,) * bool(row.key)
-
-
-def press_key(controller: Controller, key: str, shift: bool) -> bool:
-    """Run the command of a key; return whether it has one."""
-    if controller.guessing.press(key) or walk(controller, key):
-        return True
-    if found := command_of(controller.state, key, shift):
-        row, value = found
-        row.set(controller, value)
-    return found is not None
-
-
-def command_of(state: FaceState, key: str, shift: bool) -> tuple[Control, Any] | None:
-    """Return the control that a key belongs to, and the value for its setter; None without one."""
-    key = ALIASES.get(key, key)
-    for row in rows_for(state):
-        names = tuple(row.names(state))
-        if key in keys_of(row, names):
-            return row, value_of_key(row, names, state, key, shift)
-    return None
-
-
-def rows_for(state: FaceState) -> list[Control]:
-    """Return the controls that there are: some only where several sessions are shown."""
-    return [row for row in CONTROLS.values() if state.names or not row.several]
-
-
-def value_of_key(
-    row: Control, names: Sequence[str], state: FaceState, key: str, shift: bool
-) -> Any:
-    """Return the value that a key passes to the setter of a control."""
-    if row.kind == "tick":
-        return not row.get(state)
-    if row.kind == "choice":
-        return names[DIGITS.index(key)] if row.key == DIGITS else following(names, row.get(state))
-    return TIMES_WITH_SHIFT if shift else 1
-
-
-def following(names: Sequence[str], name: str) -> str:
-    """Return the name after `name`; the first after the last."""
-    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
-
-
-def either(names: Iterable[str]) -> str:
-    *most, last = names
-    return text("keys.or", most=", ".join(most), last=last) if most else last
-
-
-def name_of_key(key: str) -> str:
-    """Return a key as text."""
-    return text(f"keys.name.{key}") if key in NAMED_KEYS else ARROWS.get(key, key)
-
-
-def written_key(key: str) -> str:
-    """Return a key as text for a menu or a tooltip, with letters as capitals."""
-    return name_of_key(key).upper() if len(key) == 1 else name_of_key(key)
-
-
-def help_rows(state: FaceState) -> list[tuple[str, str]]:
-    """Return the rows of the help; keys with the same text share a row."""
-    found: dict[str, list[str]] = {}
-    for row in rows_for(state):
-        names = tuple(row.names(state))
-        about, help = row.words("about", state), row.words("help", state)
-        help = help.replace("{}", either(names)) if names else help
-        help = help or about[:1].lower() + about[1:]
-        for key in keys_of(row, names):
-            other = [f", {alias}" for alias, meant in ALIASES.items() if meant == key]
-            found.setdefault(help, []).append("".join([name_of_key(key), *other]))
-    return [(" ".join(keys), about) for about, keys in found.items()]
+    def state_at(self, here: Position | None = None) -> FaceState:
+        return state_of(self, here)
 
 
 # The thread that executes commands, so that a face does not wait for them.

@@ -90,7 +90,7 @@ TIME_CONTROLS = [
         icon=lambda state: "pause" if state.playing else "play",
         key="space",
         help="play and pause",
-        acts_on="group",
+        acts_on="time",
     ),
     Control(
         "back",
@@ -101,7 +101,7 @@ TIME_CONTROLS = [
         icon="backward",
         key="left",
         help="back and on by the unit; with shift, ten times",
-        acts_on="group",
+        acts_on="time",
     ),
     Control(
         "on",
@@ -112,7 +112,7 @@ TIME_CONTROLS = [
         icon="forward",
         key="right",
         help="back and on by the unit; with shift, ten times",
-        acts_on="group",
+        acts_on="time",
     ),
     Control(
         "timeline",
@@ -123,7 +123,7 @@ TIME_CONTROLS = [
         scale=lambda state: Scale(0, max(1, state.end)),
         marks=lambda state: [fork.start for fork in state.branches if fork.parent >= 0],
         primary=True,
-        acts_on="group",
+        acts_on="time",
     ),
     Control(
         "where",
@@ -142,7 +142,7 @@ TIME_CONTROLS = [
         scale=speeds,
         primary=True,
         label="Speed",
-        acts_on="group",
+        acts_on="time",
     ),
     Control(
         "pace",
@@ -170,7 +170,7 @@ TIME_CONTROLS = [
         lambda controller, _: controller.seek(0),
         label="Move by",
         icon="step-backward",
-        acts_on="group",
+        acts_on="time",
     ),
     Control(
         "unit",
@@ -181,7 +181,7 @@ TIME_CONTROLS = [
         names=lambda state: state.units,
         label="Move by",
         room=5,
-        acts_on="group",
+        acts_on="time",
     ),
     Control(
         "operation back",
@@ -191,7 +191,7 @@ TIME_CONTROLS = [
         menu="Time",
         key=",",
         help="back and on by one operation, or neuron if that is the unit",
-        acts_on="group",
+        acts_on="time",
     ),
     Control(
         "operation on",
@@ -201,7 +201,7 @@ TIME_CONTROLS = [
         menu="Time",
         key=".",
         help="back and on by one operation, or neuron if that is the unit",
-        acts_on="group",
+        acts_on="time",
     ),
     Control(
         "slow step",
@@ -212,7 +212,7 @@ TIME_CONTROLS = [
         text="The next step slowly",
         key="s",
         help="do the next step slowly, then go on",
-        acts_on="group",
+        acts_on="time",
     ),
     Control(
         "guess",
@@ -233,7 +233,7 @@ TIME_CONTROLS = [
         menu="Time",
         key="r",
         help="start again with the same first weights",
-        acts_on="group",
+        acts_on="time",
     ),
     Control(
         "double rate",
@@ -337,7 +337,7 @@ GROUP_CONTROLS = [
         text="Together",
         key="j",
         help="all sessions together, or the chosen one alone",
-        acts_on="group",
+        acts_on="all",
         several=True,
     ),
     Control(
@@ -350,7 +350,7 @@ GROUP_CONTROLS = [
         label="Session",
         key="n",
         help="choose the next session",
-        acts_on="group",
+        acts_on="all",
         several=True,
     ),
 ]
@@ -412,7 +412,7 @@ CHANGE_CONTROLS = [
         text="Undo",
         icon="undo",
         key="z",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "redo",
@@ -424,7 +424,7 @@ CHANGE_CONTROLS = [
         text="Redo",
         icon="redo",
         key="y",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "branches",
@@ -670,7 +670,7 @@ CHANNEL_CONTROLS = [
         label="Colour",
         key="c",
         help="colour by something else",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "size",
@@ -680,7 +680,7 @@ CHANNEL_CONTROLS = [
         lambda state: state.size,
         names=lambda state: state.channels,
         label="Size",
-        acts_on="group",
+        acts_on="all",
     ),
 ]
 
@@ -695,7 +695,7 @@ VIEW_CONTROLS = [
         menu="View",
         key=DIGITS,
         help="look at it from another side: {}",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "look at pinned",
@@ -706,7 +706,7 @@ VIEW_CONTROLS = [
         text="Pinned closely",
         key="f",
         help="look at the pinned weight closely, or at everything",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "point",
@@ -727,7 +727,7 @@ VIEW_CONTROLS = [
         text="As at first",
         key="escape",
         help="close what is open; look at everything as at first",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "theme",
@@ -739,7 +739,7 @@ VIEW_CONTROLS = [
         label="Theme",
         key="d",
         help="{}",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "by layer",
@@ -749,7 +749,7 @@ VIEW_CONTROLS = [
         lambda state: state.per_layer,
         menu="View",
         text="Colours by layer",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "neuron maps",
@@ -762,7 +762,7 @@ VIEW_CONTROLS = [
         text="Neuron maps",
         key="m",
         help="maps of the neurons over the plane, on their spheres",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "test points",
@@ -773,7 +773,7 @@ VIEW_CONTROLS = [
         enabled=lambda state: state.has_plane,
         menu="View",
         text="Test points",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "discrete",
@@ -784,7 +784,7 @@ VIEW_CONTROLS = [
         enabled=lambda state: state.has_plane,
         menu="View",
         text="Discrete",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "fit colours",
@@ -793,7 +793,7 @@ VIEW_CONTROLS = [
         lambda controller, _: controller.stage.rescale(),
         menu="View",
         text="Fit colours",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "smooth",
@@ -803,7 +803,7 @@ VIEW_CONTROLS = [
         lambda state: state.smooth,
         label="Loss curve",
         text="Smooth",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "large curve",
@@ -815,7 +815,7 @@ VIEW_CONTROLS = [
         text="Large",
         key="g",
         help="loss curve and all weights over time large, and small again",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "tour",
@@ -833,7 +833,7 @@ VIEW_CONTROLS = [
         menu="Help",
         key="?",
         help="this help",
-        acts_on="group",
+        acts_on="all",
     ),
     Control(
         "marks",

@@ -46,7 +46,7 @@ from scalarviz.training.session.trainer import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
-    from scalarviz.faces.controller.group import Group
+    from scalarviz.faces.controller.face import Face
 
 
 # Files: trainings, networks, pictures to learn, exports.
@@ -134,7 +134,7 @@ def export_to(controller: Controller, path: str | Path, what: str = "") -> None:
         )
 
 
-def export_video(group: Group, path: str | Path) -> None:
+def export_video(group: Face, path: str | Path) -> None:
     """Draw the history into a video in the background: of all sessions, if there are several."""
     if group.several:
         export_several(group.lead, group, path)
@@ -143,7 +143,7 @@ def export_video(group: Group, path: str | Path) -> None:
 
 
 @computes
-def export_several(controller: Controller, group: Group, path: str | Path) -> None:
+def export_several(controller: Controller, group: Face, path: str | Path) -> None:
     """Draw the history of all sessions of a group side by side; a controller reports on it."""
     shows = [
         replace(member.show, title=name)

@@ -179,11 +179,6 @@ class Guide:
         self.walk.stop()
         self.interrupt()
 
-    def finish(self) -> None:
-        """Show the end of the operation of a slow step that is under way."""
-        if self.walk.slow:
-            self.controller.stage.finish()
-
     def attend(self) -> None:
         """Do what is due."""
         controller = self.controller

@@ -11,7 +11,7 @@ import numpy as np
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.changes import put_in, tell_branch
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.scene.charts import Chart
 from scalarviz.stage.curves import TerrainReader, nearest_step
@@ -38,8 +38,8 @@ class Pointer:
     Buttons are numbered, 1 is left; positions are logical pixels from the upper left corner.
     """
 
-    def __init__(self, controller: Controller | Group) -> None:
-        self.group = Group.of(controller)
+    def __init__(self, controller: Face) -> None:
+        self.group = controller
         self.curve = CurvePointer(self.group)
         self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
@@ -140,10 +140,8 @@ class CurvePointer:
     clock  returns the time in seconds
     """
 
-    def __init__(
-        self, controller: Controller | Group, clock: Callable[[], float] = perf_counter
-    ) -> None:
-        self.group = Group.of(controller)
+    def __init__(self, controller: Face, clock: Callable[[], float] = perf_counter) -> None:
+        self.group = controller
         self._clock = clock
         # While a button is held: "seek", "choose", "compare", "ball", "spot", "move" or "rest".
         self._does = ""
@@ -181,7 +179,7 @@ class CurvePointer:
             self._does = "move"
         elif self._is_double(x, y) and self.group.stage.curve_view.show_all():
             self._does = "rest"
-            self.group.seek(self._pressed[2])  # where it was before the first click
+            self.group.time.seek(self._pressed[2])  # where it was before the first click
         else:
             self._pressed = self._clock(), (x, y), self.controller.session.step_index
             self._branch = chart.branch_at(x, y)
@@ -201,7 +199,7 @@ class CurvePointer:
         step = None if chart is None else chart.step_at(x)
         if step is not None and step != self._step:
             self._step = step
-            self.group.seek(step)
+            self.group.time.seek(step)
 
     def move(self, x: float, y: float) -> bool:
         """Go on with what `press` began; return whether it is still held."""
@@ -248,7 +246,7 @@ class CurvePointer:
         spot = chart.spot_at(*self._start) if did == "spot" and chart is not None else None
         step = None if spot is None else nearest_step(self._terrain.shown, spot)
         if step is not None:
-            self.group.seek(step)
+            self.group.time.seek(step)
 
     def wheel(self, notches: float, x: float, y: float) -> bool:
         """Zoom by notches of the wheel; return whether the pixel is on the curve."""

@@ -336,9 +336,8 @@ def computes(command: CommandT) -> CommandT:
 
     @wraps(command)
     def done(controller: Controller, *given: Any, **named: Any) -> Any:
-        controller.look_at_kernels()
-        if controller.warming.held:
-            return controller.tell(text("notices.wait"))
+        if controller.waits():
+            return None
         try:
             return command(controller, *given, **named)
         finally:

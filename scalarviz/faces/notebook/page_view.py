@@ -19,7 +19,8 @@ from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.browser.link import BETWEEN_STATES, PageLink, PageReader
 from scalarviz.faces.browser.wire import Buffers, Header
-from scalarviz.faces.controller.group import Group, Opening, WatchOptions
+from scalarviz.faces.controller.face import Face
+from scalarviz.faces.controller.group import Opening, WatchOptions
 from scalarviz.faces.notebook.notebook_cells import SIZE, CellOutput, loop_of_cells, run_of
 from scalarviz.pages.page import linked_page
 from scalarviz.scene.layout.division import PRESENTED
@@ -44,7 +45,7 @@ class PageView(CellOutput):
     goes on with the last state that it has.
     """
 
-    def __init__(self, group: Group, size: tuple[int, int], options: WatchOptions) -> None:
+    def __init__(self, group: Face, size: tuple[int, int], options: WatchOptions) -> None:
         loop = loop_of_cells()
         self.later: Callable[[Callable[[], None]], object] = loop.call_soon_threadsafe
         self._wait = loop.call_later
@@ -65,7 +66,7 @@ class PageView(CellOutput):
         self._pictured: object = None
         self._stored = b""
         self._has_opengl = True
-        group.each("leave", group.pause)
+        group.each("leave", group.time.pause)
         self._begin()
 
     def _begin(self) -> None:
@@ -109,7 +110,7 @@ class PageView(CellOutput):
         elsewhere = {member.session for each in _open for member in each.group.members}
         if not elsewhere & {member.session for member in self.group.members}:
             self.group.quit()
-        self.group.leave()
+        self.group.detach()
         for link in self.links:
             link.close(text("page.linked.closed"))
         self.widget.close()
@@ -185,10 +186,10 @@ class PageView(CellOutput):
         if self.widget.readers:
             self._opening.attend()
         elif self.group.is_playing and perf_counter() - self._seen > ALONE:
-            self.group.pause()
+            self.group.time.pause()
 
     def __repr__(self) -> str:
-        state = self.group.state()
+        state = self.group.state
         return f"{state.title or text('notebook.training')}, {state.where}"
 
 

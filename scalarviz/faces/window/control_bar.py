@@ -56,8 +56,7 @@ from PySide6.QtWidgets import (
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.control import Control, FaceState, LogScale, Scale, Shown
-from scalarviz.faces.controller.controller import Controller, keys_of, rows_for, written_key
-from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.face import Face, keys_of, rows_for, written_key
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.window.application import icon
 from scalarviz.stage.show import FIRST_CONTROLS, first_groups
@@ -507,7 +506,7 @@ class ControlPanel(QScrollArea):
     turned  called with whether it is open, when that has changed
     """
 
-    def __init__(self, group: Group, lines: Sequence[Line]) -> None:
+    def __init__(self, group: Face, lines: Sequence[Line]) -> None:
         super().__init__()
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName(text("controls.more.about"))
@@ -567,7 +566,7 @@ class ControlPanel(QScrollArea):
             self.close_now()
         else:
             self.show()
-            self.show_choices(self.group.state().choices)
+            self.show_choices(self.group.state.choices)
             self.place()
             self.raise_()
             self.turned(True)
@@ -717,14 +716,14 @@ class ControlBar(QFrame):
     `made` has all by name. `show_state` sets what they show; what they do goes to the controller.
     """
 
-    def __init__(self, controller: Controller | Group) -> None:
+    def __init__(self, controller: Face) -> None:
         super().__init__()
-        self.group = group = Group.of(controller)
+        self.group = group = controller
         self.setAccessibleName(text("controls.bar"))
         self.setAutoFillBackground(True)
         self.setFixedHeight(HEIGHT)
         self._shown: dict[str, Shown] = {}
-        self.rows = [row for row in rows_for(group.state()) if row.place]
+        self.rows = [row for row in rows_for(group.state) if row.place]
         self.made = {row.name: self._make(row) for row in self.rows}
         self.panel = ControlPanel(group, self._lines())
         self.more = QPushButton(text("controls.more"))

@@ -59,7 +59,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import plural, row_text, text
 from scalarviz.faces.controller.control import Control, FaceState, Shown
-from scalarviz.faces.controller.controller import Controller, keys_of, rows_for, written_key
+from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import (
     drop,
@@ -70,7 +70,8 @@ from scalarviz.faces.controller.export import (
     save,
     save_network,
 )
-from scalarviz.faces.controller.group import Group, Opening
+from scalarviz.faces.controller.face import Face, keys_of, rows_for, written_key
+from scalarviz.faces.controller.group import Opening
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.window.application import dress, first_size
 from scalarviz.faces.window.control_bar import STYLE, ControlBar
@@ -122,11 +123,9 @@ class MainWindow(QMainWindow):
     `error` is an error of drawing, after which the window closes itself.
     """
 
-    def __init__(
-        self, controller: Controller | Group, stop: Stop, keep: Autosave | None = None
-    ) -> None:
+    def __init__(self, controller: Face, stop: Stop, keep: Autosave | None = None) -> None:
         super().__init__()
-        group = self.group = Group.of(controller)
+        group = self.group = controller
         self.stop = stop
         self.keep = keep or Autosave()
         self.error: Exception | None = None
@@ -329,7 +328,7 @@ class MainWindow(QMainWindow):
         QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 
     def _show_state(self, here: Position | None = None) -> None:
-        state = self.group.state(here)
+        state = self.group.state_at(here)
         if state == self._state and self.controls.shows_all:
             return
         self._state, self.view.stale = state, True
@@ -449,15 +448,15 @@ class Menus:
         self,
         window: QMainWindow,
         bars: tuple[QMenuBar, QMenuBar],
-        controller: Controller | Group,
+        controller: Face,
         photograph: Callable[[str], str],
     ) -> None:
         self.window = window
-        self.group = group = Group.of(controller)
+        self.group = group = controller
         self.photograph = photograph
         self.entries: dict[str, QAction] = {}  # by name of the row
         self._shown: dict[str, Shown] = {}
-        self._rows = {row.name: row for row in rows_for(group.state()) if row.menu}
+        self._rows = {row.name: row for row in rows_for(group.state) if row.menu}
         others = (row.menu for row in self._rows.values())
         self.menus = {
             name: bars[name not in AT_TITLE].addMenu(
@@ -466,7 +465,7 @@ class Menus:
             for name in dict.fromkeys((*AT_TITLE, "Time", "View", *others, "Help"))
         }
         self._make_file(self.menus["File"])
-        self._make_rows(group.state())
+        self._make_rows(group.state)
         self._add(self.menus["Help"], text("menus.about"), self._about)
 
     def _make_file(self, menu: QMenu) -> None:
@@ -518,7 +517,7 @@ class Menus:
 
     def _press(self, row: Control) -> None:
         """Press the button or toggle the tick of a row."""
-        self._set(row, 1 if row.kind == "button" else not row.get(self.group.state()))
+        self._set(row, 1 if row.kind == "button" else not row.get(self.group.state))
 
     def _set(self, row: Control, value: object) -> None:
         self.group.act(row, value)
@@ -526,7 +525,7 @@ class Menus:
     def _fill(self, row: Control, menu: QMenu) -> None:
         """Fill the submenu of a choice; the current name is checked."""
         menu.clear()
-        group, shown = QActionGroup(menu), row.shown(self.group.state())
+        group, shown = QActionGroup(menu), row.shown(self.group.state)
         for name in shown.names:
             title = name[:1].upper() + name[1:]
             action = self._add(menu, title, partial(self._set, row, name))
@@ -575,11 +574,9 @@ class ExportsDialog(QDialog):
     `leave` closes the window; it is called after the answer, and when they are written.
     """
 
-    def __init__(
-        self, parent: QWidget, controller: Controller | Group, leave: Callable[[], object]
-    ) -> None:
+    def __init__(self, parent: QWidget, controller: Face, leave: Callable[[], object]) -> None:
         super().__init__(parent)
-        self.group = Group.of(controller)
+        self.group = controller
         self.leave = leave
         self._failures = 0
         self.setWindowTitle("scalarviz")

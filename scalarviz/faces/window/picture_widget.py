@@ -24,8 +24,7 @@ from vispy import gloo
 from scalarviz.base.progress import opening_over
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError
-from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.scene.offscreen import (
     WINDOWED,
@@ -50,9 +49,9 @@ class View(QObject):
     Edges are smooth: always by a graphics card, else when the picture stands still.
     """
 
-    def __init__(self, controller: Controller | Group, failed: Callable[[Exception], None]) -> None:
+    def __init__(self, controller: Face, failed: Callable[[Exception], None]) -> None:
         super().__init__()
-        self.group = Group.of(controller)
+        self.group = controller
         self.drawn = False  # whether a picture was drawn
         self.stale = True  # whether something has changed since the last picture
         self.smooth = Smooth()

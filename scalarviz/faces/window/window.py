@@ -9,7 +9,8 @@ from scalarviz.base.interrupt import Stop
 from scalarviz.base.messages import say
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.export import Exports
-from scalarviz.faces.controller.group import Group, WatchOptions
+from scalarviz.faces.controller.face import Face
+from scalarviz.faces.controller.group import WatchOptions
 from scalarviz.faces.controller.train import Autosave, closing
 from scalarviz.faces.window.display_check import check_window
 from scalarviz.stage.show import Several, Show
@@ -60,7 +61,7 @@ def watch(show: object, options: WatchOptions) -> int:
             begins = min(start, end) if member.session is show.session else 0
             said = closing(member.show, begins, end)
             say(f"{member.show.title}: {said}" if group.several else said)
-    group.leave()
+    group.detach()
     controller = group.lead
     if keep.path is not None and controller.session is not controller.own_session:
         say(text("saving.other", path=keep.path))
@@ -72,7 +73,7 @@ def watch(show: object, options: WatchOptions) -> int:
     return stop.code or finish(group.lead.exports)
 
 
-def save_at_once(group: Group, keep: Autosave) -> None:
+def save_at_once(group: Face, keep: Autosave) -> None:
     """Save, though the thread that draws never goes on."""
     session = group.lead.own_session
     session.inherit(threading.main_thread().ident)

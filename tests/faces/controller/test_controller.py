@@ -16,9 +16,10 @@ from scalarviz.base.texts import text
 from scalarviz.engines.registry import ENGINES
 from scalarviz.faces.controller import guide, playing
 from scalarviz.faces.controller.control import state_of
-from scalarviz.faces.controller.controller import ALIASES, Controller, help_rows, keys_of, rows_for
+from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import drop, open_run, save
+from scalarviz.faces.controller.face import ALIASES, help_rows, keys_of, rows_for
 from scalarviz.faces.controller.group import Opening
 from scalarviz.faces.controller.playing import take_offer
 from scalarviz.scene.pace import pauses

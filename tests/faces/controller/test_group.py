@@ -12,9 +12,9 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.faces.controller import export
-from scalarviz.faces.controller.controller import help_rows
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import export_to, export_video
+from scalarviz.faces.controller.face import help_rows
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.scene.visuals.shaders import HALF
@@ -41,7 +41,7 @@ class Face:
         several = Several.of(list(sessions))
         assert several is not None
         self.stage = SideBySide(several, reduced_motion=True, patience=0.05)
-        self.group = Group.side_by_side(self.stage, **given)
+        self.group = Group(self.stage, **given)
         self.sessions = list(sessions)
 
     @property
@@ -88,15 +88,13 @@ def open_face() -> Iterator[Callable[..., Face]]:
     for face in faces:
         face.group.quit()
         face.group.rest()
-        face.group.leave()
+        face.group.detach()
 
 
-def test_one_controller_is_a_group_of_its_own(open_face: Callable[..., Face]) -> None:
+def test_one_controller_is_a_face_of_its_own(open_face: Callable[..., Face]) -> None:
     lead = open_face().group.lead
-    group = Group.of(lead)
-    assert Group.of(group) is group and group.lead is lead and not group.several
-    assert group.stage is lead.stage and group.state() == lead.state and not group.names
-    group.press("right")
+    assert lead.lead is lead.time is lead and not lead.several and not lead.names
+    lead.press("right")
     assert lead.session.step_index == 1
 
 
@@ -131,7 +129,7 @@ def test_space_plays_all_at_the_same_step_and_pauses_them(open_face: Callable[..
 def test_one_goes_alone_and_the_others_wait_or_catch_up(open_face: Callable[..., Face]) -> None:
     face = open_face()
     face.press("right", "right", "n", "j")
-    state = face.group.state()
+    state = face.group.state
     assert (state.name, state.together) == ("3-8-3", False)
     face.press("right", "right", "right")
     assert face.steps == [2, 5, 2]
@@ -169,7 +167,7 @@ def test_the_rate_changes_for_all_or_for_one_and_undo_knows_which(
     assert rates() == [0.25, 0.125, 0.25]
     face.press("j", "z")
     assert rates() == [0.25] * 3
-    assert face.group.state().undoable
+    assert face.group.state.undoable
     face.press("z")
     assert rates() == [0.5] * 3
     face.press("y")
@@ -198,9 +196,9 @@ def test_channels_cameras_and_themes_are_those_of_the_picture(
     face.press("2")
     assert (face.stage.color, face.stage.size, face.stage.theme) == ("gradient", "w*x", "light")
     assert {stage.camera for stage in face.stage.stages} == {"orthographic"}
-    assert face.group.state().color == "gradient"
+    assert face.group.state.color == "gradient"
     face.press("?")
-    assert face.stage.help and face.group.state().help
+    assert face.stage.help and face.group.state.help
     face.press("escape")
     assert not face.stage.help
 
@@ -319,7 +317,7 @@ def test_a_run_of_some_steps_pauses_and_says_so(open_face: Callable[..., Face]) 
 
 def test_together_they_go_by_operations_in_place_of_neurons(open_face: Callable[..., Face]) -> None:
     face = open_face()
-    assert "neuron" not in face.group.state().units
+    assert "neuron" not in face.group.state.units
     face.group.set_unit("neuron")
     face.press("right", "right")
     assert face.places == [(0, 2)] * 3
@@ -347,7 +345,7 @@ def face() -> Iterator[Face]:
     yield made
     made.group.quit()
     made.group.rest()
-    made.group.leave()
+    made.group.detach()
 
 
 def test_a_video_is_of_all_sessions_as_they_are_seen(
@@ -377,7 +375,7 @@ def test_of_one_session_it_is_what_it_was(
     monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
     face.press("right")
     lead = face.group.lead
-    group = type(face.group).of(lead)
+    group = lead
     for path in (tmp_path / "a.mp4", tmp_path / "b.mp4"):
         export_video(group, path) if path.stem == "a" else export_to(lead, path, "video")
         face.until(path.exists)

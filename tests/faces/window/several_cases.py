@@ -59,7 +59,7 @@ class Open:
         self.window.close()
         self.group.quit()
         self.group.rest()
-        self.group.leave()
+        self.group.detach()
         if error[0] is None:
             assert self.window.error is None, self.window.error
 
