@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import stop_above
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Program
@@ -22,7 +23,6 @@ from scalarviz.scene.frame_data import FrameData, Guess
 from scalarviz.scene.inspector import box_around
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.marks import corners_of, mark_of
-from scalarviz.stage.channels import stop_above
 from scalarviz.story.caption import Caption
 from scalarviz.story.formats import said
 from scalarviz.story.names import neuron_name

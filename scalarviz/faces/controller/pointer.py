@@ -302,14 +302,14 @@ def drag(controller: Controller, handle: Handle, up: float) -> None:
     """
     if handle.guesses:
         return controller.guessing.drag(up)
-    controller.stage.scales.held = True
+    controller.stage.scales.stops.held = True
     return controller.edit(handle.row, handle.value_at(up), dragged=True)
 
 
 def let_go(controller: Controller, handle: Handle, up: float) -> None:
     """Say what a drag has changed, and offer to train on, unless it plays anyway."""
     if not handle.guesses:
-        controller.stage.scales.let_go()
+        controller.stage.scales.stops.let_go()
         controller.do(lambda: None, lambda _: tell_dragged(controller, handle, up))
 
 

@@ -55,12 +55,12 @@ def test_the_scale_grows_when_a_dragged_cube_is_let_go(
     x, y = next(
         place for row in range(20) if stage.target_at(*(place := cube(stage, row))).row == row
     )
-    scale, found = stage.scales.stop("value"), []
+    scale, found = stage.scales.stops.of(("value", -1)), []
     pointer.press(LEFT, x, y)
     for act in (pointer.move, lambda *at: pointer.release(LEFT, *at)):
         act(x, y - 300.0)
         studio.stage(stage, 0.0, SIZE)
-        found.append(stage.scales.stop("value"))
+        found.append(stage.scales.stops.of(("value", -1)))
     assert found[0] == scale < found[1]
 
 
