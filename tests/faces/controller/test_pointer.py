@@ -96,10 +96,10 @@ def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
         setTexts(data.spec.texts);
         const [before, after] = data.answers.map((each) => Float64Array.from(each));
         const [old, fresh] = data.words.split(":")[0].split(" to ");
-        return answerWords(data.spec.facts, before, after, old, fresh);
+        return moved_answer(data.spec.facts, before, after, old, fresh);
     """
     given = {"spec": spec_of(session), "answers": outputs[::2], "words": words}
-    assert in_web("handles texts", body, **given) == words
+    assert in_web("story/by_hand texts", body, **given) == words
     pointer.controller.undo()
     assert float(session.network.bank.value[row]) == before  # the whole drag
 
