@@ -33,8 +33,7 @@ class GrowingStops:
 
     def choose(self, largest: Mapping[Any, float]) -> None:
         """Choose stops that cover some numbers, larger or smaller than before."""
-        for key, number in largest.items():
-            self.known[key] = stop_above(number)
+        self.known |= {key: stop_above(number) for key, number in largest.items()}
         self.growth = None
 
     def follow(self, largest: Mapping[Any, float], now: float, *, tells: bool = True) -> None:
@@ -93,9 +92,8 @@ def plain_numbers(value: float, digits: Sequence[str]) -> list[float]:
 def loss_ends(least: float, most: float, digits: Sequence[str] = PLAIN) -> tuple[float, float]:
     """Return the ends of a scale of losses: below 0 if one is, else ten times apart at least."""
     if least > 0.0:
-        high = round_up(most, digits)
-        low = min(round_down(least, digits), high / 10.0)
-        return max(low, LEAST_LOSS), max(high, 10.0 * LEAST_LOSS)
+        high = max(round_up(most, digits), 10.0 * LEAST_LOSS)
+        return max(min(round_down(least, digits), high / 10.0), LEAST_LOSS), high
     least, most = (min(max(each, -LARGEST_LOSS), LARGEST_LOSS) for each in (least, most))
     largest = max(-least, most)
     step = apart(most - least if most - least > NEARLY_EQUAL * largest else largest)

@@ -10,7 +10,6 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.scales import LARGEST_LOSS, apart, loss_ends
-from scalarviz.base.scales import round_up as round_up
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.scene.canvas.canvas2d import Canvas2D

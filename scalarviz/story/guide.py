@@ -108,8 +108,7 @@ def has_learned(loss_at: Callable[[int], float], first: int, end: int) -> bool:
     if end - first < LAST:
         return False
     before: float = sum([loss_at(first + i) for i in range(FIRST)]) / FIRST
-    now: float = sum([loss_at(end - 1 - i) for i in range(LAST)]) / LAST
-    return not now > LEARNED * before
+    return not sum([loss_at(end - 1 - i) for i in range(LAST)]) / LAST > LEARNED * before
 
 
 TINTS = "rgb", "grey"  # of inputs that are a color, and a picture
