@@ -32,7 +32,6 @@ from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
 from scalarviz.stage import stage
 from scalarviz.stage.background import LONGEST_REST
 from scalarviz.stage.by_parts import has_neurons, walked
-from scalarviz.stage.channels import GROWTH_SECONDS, STOPS
 from scalarviz.stage.motion import gradients_of
 from scalarviz.stage.network_layout import TINTS, layout_of
 from scalarviz.stage.sample_pass import FLAT
@@ -92,8 +91,6 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         "pace": pace_data(program),
         "stack": STACK,
         "ghost": LEAST_GHOST,
-        "stops": STOPS,
-        "patience": GROWTH_SECONDS,
         "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},
         "layouts": layouts,
         "shapes": placed,

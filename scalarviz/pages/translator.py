@@ -53,6 +53,8 @@ SOURCES = {
     "story/cards.js": "story/cards.py",
     "story/weight_card.js": "story/weight_card.py",
     "story/guide.js": "story/guide.py",
+    "story/by_hand.js": "story/by_hand.py",
+    "story/scales.js": "base/scales.py",
     "story/judging.js": "story/judging.py",
     "story/camera.js": "scene/layout/camera.py",
     "story/camera_control.js": "stage/camera_control.py",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import LARGEST_LOSS, apart, loss_ends
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -19,10 +19,7 @@ from scalarviz.scene.layout.division import Box
 
 # How high a loss stands in a chart: on a logarithmic scale where all are above 0.
 
-PLAIN_DIGITS = 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0
 NEAREST_TICKS = 22.0  # pixels from one tick to the next
-LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and what is between them
-NEARLY_EQUAL = 1e-9  # relative difference of losses that are nearly the same
 
 
 @dataclass(frozen=True)
@@ -39,16 +36,7 @@ class LossScale:
         most  the largest one, if not that of the losses
         """
         least, most = float(losses.min()), float(losses.max() if most is None else most)
-        if least > 0.0:
-            high = round_up(most)
-            return LossScale(
-                max(min(round_down(least), high / 10.0), LEAST_LOSS), max(high, 10.0 * LEAST_LOSS)
-            )
-        least, most = (min(max(each, -LARGEST_LOSS), LARGEST_LOSS) for each in (least, most))
-        largest = max(-least, most)
-        step = apart(most - least if most - least > NEARLY_EQUAL * largest else largest)
-        first = min(math.floor(least / step), -1)
-        return LossScale(step * first, step * max(math.ceil(most / step), first + 1))
+        return LossScale(*loss_ends(least, most))
 
     @property
     def is_linear(self) -> bool:
@@ -84,29 +72,6 @@ def shown(losses: FloatArray) -> FloatArray:
     """Return the losses that a scale can show: finite ones, and of a logarithm no 0."""
     found: FloatArray = losses[np.isfinite(losses)]
     return found if (found < 0.0).any() else found[found > 0.0]
-
-
-def apart(between: float) -> float:
-    """Return 1, 2 or 5 times a power of ten: a fourth to a tenth of what is between two losses."""
-    power = 10.0 ** math.floor(math.log10(max(between, LEAST_LOSS)))
-    return power / (5.0 if between < 2.0 * power else 2.0 if between < 5.0 * power else 1.0)
-
-
-def round_up(value: float) -> float:
-    """Return the smallest plain number, such as .08, .1, .15, 2 or 30, that is not below this."""
-    return min(sys.float_info.max, *(plain for plain in plain_numbers(value) if plain >= value))
-
-
-def round_down(value: float) -> float:
-    """Return the largest plain number that is not above this."""
-    return max(plain for plain in plain_numbers(value) if plain <= value)
-
-
-def plain_numbers(value: float) -> list[float]:
-    """Return the plain numbers around this one."""
-    power = math.floor(math.log10(value))
-    powers = range(power - 1, min(power + 1, sys.float_info.max_10_exp) + 1)
-    return [digit * 10.0**p for p in powers for digit in PLAIN_DIGITS]
 
 
 AXIS = 46.0  # pixels left of a curve

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -10,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import GrowingStops
 from scalarviz.core.formulas.formula import pick, table
 from scalarviz.core.program import Program
 from scalarviz.engines.engine import SnapshotValues
@@ -169,10 +169,7 @@ def count_beyond(plates: Sequence[Plate], numbers: FloatArray, scales: FloatArra
 # Scales: the numbers with the strongest color and with the largest size.
 
 LAST_SECONDS = 0.3  # seconds in which the last picture is drawn
-GROWTH_SECONDS = 5.0  # least time from one growth of a scale to the next
-SAID_SECONDS = 2.0  # seconds for which the legend says it
 OF_AFFINE = "gain", "shift"  # roles of its plates
-STOPS = 1.0, 2.0, 5.0, 10.0
 
 
 Shown = tuple[ChannelSource, Sequence[Plate]]  # the numbers of a network, and where its cubes are
@@ -180,20 +177,17 @@ Shown = tuple[ChannelSource, Sequence[Plate]]  # the numbers of a network, and w
 
 @final
 class Scales:
-    """A scale is a stop: 1, 2 or 5 times a power of ten. It only grows by itself.
+    """The scales of colors and sizes.
 
-    held         whether a hand drags a cube, which must not shrink meanwhile: no scale grows
     color, size  the channels
+    stops        the scales, by channel and layer, -1 for those of the network
     per_layer    whether each layer has a scale of its own, as each Affine has in any case
     """
 
     def __init__(self) -> None:
         self.color, self.size = "value", "value"
-        self.per_layer = self.held = False
+        self.per_layer, self.stops = False, GrowingStops()
         self._apart: set[int] = set()  # layers of an Affine, which has units of its own
-        self._stops: dict[tuple[str, int], float] = {}
-        self._grown_at = -math.inf
-        self._grown: tuple[float, float] | None = None
 
     def keep_to(self, channels: Sequence[str]) -> None:
         """Show values in place of a channel that there is not any more."""
@@ -203,55 +197,31 @@ class Scales:
     def choose(self, shown: Sequence[Shown]) -> None:
         """Choose scales for the numbers of all that is shown, larger or smaller than before."""
         for channel in {self.color, self.size}:
-            for layer, number in self._largest(channel, shown).items():
-                self._stops[channel, layer] = stop_above(number)
-        self._grown = None
+            self.stops.choose(self._largest(channel, shown))
 
     def follow(self, shown: Sequence[Shown], now: float) -> None:
-        """Let the scales grow if numbers exceed them, at most once in GROWTH_SECONDS."""
+        """Let the scales grow if numbers exceed them."""
         for channel in dict.fromkeys((self.color, self.size)):
-            for layer, number in self._largest(channel, shown).items():
-                stop, key = stop_above(number), (channel, layer)
-                before = self._stops.get(key, 0.0)
-                if not before:  # the first numbers of a channel
-                    self._stops[key] = stop
-                elif (
-                    stop > before
-                    and not self.held
-                    and (now - self._grown_at >= GROWTH_SECONDS or now < self._grown_at)
-                ):
-                    self._stops[key], self._grown_at = stop, now
-                    self._grown = (before, stop) if channel == self.color else None
+            largest = self._largest(channel, shown)
+            self.stops.follow(largest, now, tells=channel == self.color)
 
-    def let_go(self) -> None:
-        """Let the scales grow at once after a drag."""
-        self.held, self._grown_at = False, -math.inf
-
-    def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[int, float]:
-        """Return the magnitudes that the scales of a channel should cover, by layer."""
-        found: dict[int, float] = {}
+    def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[tuple[str, int], float]:
+        """Return the magnitudes that the scales of a channel should cover."""
+        found: dict[tuple[str, int], float] = {}
         self._apart = {each.layer for source, _ in shown for each in source.program.affines}
         for source, plates in shown:
             largest = largest_of(plates, self._layers(plates), read(channel, source))
             for layer, number in largest.items():
-                found[layer] = max(number, found.get(layer, 0.0))
+                found[channel, layer] = max(number, found.get((channel, layer), 0.0))
         return found
-
-    def grown(self, now: float) -> tuple[float, float] | None:
-        """Return the scale before and after it has grown, for some seconds."""
-        return self._grown if 0.0 <= now - self._grown_at < SAID_SECONDS else None
 
     def tick(self, now: float) -> bool:
         """Return whether pictures change by themselves: the words on what has grown go away."""
-        return self._grown is not None and 0.0 <= now - self._grown_at < SAID_SECONDS + LAST_SECONDS
+        return self.stops.grown(now, LAST_SECONDS) is not None
 
     def of(self, channel: str, plates: Sequence[Plate]) -> FloatArray:
         """Return the scale of a channel for each plate."""
-        return np.array([self.stop(channel, layer) for layer in self._layers(plates)])
-
-    def stop(self, channel: str, layer: int = -1) -> float:
-        """Return the scale of a channel: by default that of the network."""
-        return self._stops.get((channel, layer), 0.0) or 1.0
+        return np.array([self.stops.of((channel, layer)) for layer in self._layers(plates)])
 
     def _layers(self, plates: Sequence[Plate]) -> list[int]:
         """Return the layer of each plate that has a scale of its own, -1 for the others."""
@@ -286,19 +256,3 @@ def of_scales(name: str) -> Any:
         stage.rescale()
 
     return property(get, put)
-
-
-def stop_above(number: float) -> float:
-    """Return the smallest stop that is not below a number; 0 for 0.
-
-    >>> [stop_above(number) for number in (0.8, 1.0, 1.01, 33.0, 0.04, 0.0)]
-    [1.0, 1.0, 2.0, 50.0, 0.05, 0.0]
-    """
-    if not number > 0.0:
-        return 0.0
-    power = math.floor(math.log10(number))
-    for stop in STOPS:
-        found = float(f"{stop:g}e{power}")
-        if found >= number * (1.0 - 1e-12):
-            return found
-    return float(f"1e{power + 1}")

@@ -11,8 +11,8 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import stop_above
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Program
 from scalarviz.data import DataSet
 from scalarviz.data.data_set import TableSet
@@ -22,11 +22,9 @@ from scalarviz.scene.frame_data import FrameData, Guess
 from scalarviz.scene.inspector import box_around
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.marks import corners_of, mark_of
-from scalarviz.stage.channels import stop_above
+from scalarviz.story.by_hand import custom_answer
 from scalarviz.story.caption import Caption
-from scalarviz.story.formats import said
-from scalarviz.story.names import neuron_name
-from scalarviz.training.session.reading import facts_of, names_of
+from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session
 
 SMALLEST_HANDLE = 12.0  # pixels of a cube that can be dragged; elsewhere a drag turns the network
@@ -87,7 +85,6 @@ INPUT_REACH = (
     150.0  # pixels of a drag, up or down, from the least to the greatest number of an input
 )
 STROKE, MOST_STROKES = 3.0, 200  # pixels between two points of a stroke, and most of them at once
-MOST_SAID = 4  # numbers that a sentence names
 TINTED = "rgb", "grey"  # inputs that are parts of a colour, from 0 to 1
 
 
@@ -191,29 +188,7 @@ def target_of(data: DataSet, inputs: FloatArray) -> FloatArray | None:
 
 def caption_of_custom(session: Session, inputs: FloatArray, outputs: FloatArray) -> Caption:
     """Return the caption of an input of the user's own: what was put in, and what came out."""
-    program = session.network.program
-    if image_shape(program) is not None and np.array_equal(inputs, blank_of(session, inputs)):
+    is_image = image_shape(session.network.program) is not None
+    if is_image and np.array_equal(inputs, blank_of(session, inputs)):
         return Caption(text("own.blank"))
-    outputs = predictions_of(session.trainer.loss, outputs[np.newaxis])[0]
-
-    def listed(name: str, numbers: FloatArray) -> str:
-        if len(numbers) > MOST_SAID:
-            return ""
-        known = list(names_of(session).get(name, ()))
-        if len(numbers) == 1 and not known:
-            return said(float(numbers[0]))
-        names = known or [neuron_name(facts_of(session), (name, i)) for i in range(len(numbers))]
-        pairs = zip(names, numbers.tolist(), strict=True)
-        return ", ".join(f"{each} {said(number)}" for each, number in pairs)
-
-    answer = listed(program.outputs.name, outputs)
-    if not answer:
-        largest = int(np.argmax(outputs))
-        name = neuron_name(facts_of(session), (program.outputs.name, largest))
-        return Caption(text("own.says.largest", name=name))
-    given = listed(program.inputs.name, inputs)
-    return Caption(
-        text("own.says", inputs=given, outputs=answer)
-        if given
-        else text("own.says.short", outputs=answer)
-    )
+    return Caption(custom_answer(facts_of(session), inputs.tolist(), outputs.tolist()))

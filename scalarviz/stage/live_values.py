@@ -11,10 +11,10 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import round_up
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Moment
 from scalarviz.errors import ScalarvizError
-from scalarviz.scene.charts import round_up
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import Buffers
 from scalarviz.stage.background import Answer, Throttle

@@ -365,10 +365,10 @@ class Stage(Pointed):
                 scales.clipped(plates, mixed.colors),
                 frozen if frozen.any() else None,
                 mixed.before,
-                scales.grown(self._now),
+                scales.stops.grown(self._now),
                 pushed,
                 top,
-                None if scales.per_layer else scales.stop(scales.color),
+                None if scales.per_layer else scales.stops.of((scales.color, -1)),
             ),
             reading.buffers(self.motion.done),
             reading.curves.pointed(

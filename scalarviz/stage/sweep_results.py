@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import stop_above
 from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import NONE, Program
@@ -28,7 +29,6 @@ from scalarviz.scene.sweep_panels import (
     SweepPanel,
     SweepPanels,
 )
-from scalarviz.stage.channels import stop_above
 from scalarviz.stage.data_exhibits import PlanePoints, is_one_hot, largest, plane_points
 from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.sweeps.results import (

@@ -8,7 +8,7 @@ The seconds of the tour are counted only while pictures follow each other, at mo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
@@ -21,38 +21,40 @@ from scalarviz.story.names import owns
 
 # When each part of the tour ends, in seconds.
 STAND, FORWARD, ERROR, BACKWARD, STEP, END = 1.0, 3.5, 4.5, 7.0, 8.0, 10.0
-PARTS = {
-    "stand": STAND,
-    "forward": FORWARD,
-    "error": ERROR,
-    "backward": BACKWARD,
-    "step": STEP,
-    "faster": END,
-}
 # Steps a second at the end, for equally long: as many steps as small networks need to learn.
 SPEEDS = 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0
+MORE = 20.0  # seconds after the end, in which a slow machine takes the steps that are missing
 SLOWEST = 0.35  # seconds from one picture to the next; more do not count
 LONG = 0.1  # seconds of steps at once
-LONGEST = 1.5  # seconds of all steps, after which those that are still due are left out
+LEARNED = 0.1  # of the loss at first: then the tour has shown what it is about
+FIRST, LAST = 8, 32  # steps whose mean loss that is, and the present one
 
 
 @final
 class Tour:
     """One step in its operations, and then some more, faster and faster.
 
-    kinds    of the moments of the step; however many they are, the tour takes ten seconds
+    kinds    of the moments of the step; however many they are, the step takes eight seconds
     stills   whether each part is one picture, for readers without motion; by default False
+    ends     operations that are done at the end of each part
 
-    `count` tells it what has been done. Of a network whose steps take long it takes fewer.
+    `count` tells it what has been begun.
     """
 
     def __init__(self, kinds: Sequence[str], *, stills: bool = False) -> None:
-        loss = kinds.index("loss")
+        loss, count = kinds.index("loss"), len(kinds)
+        self.ends = {
+            "stand": 0,
+            "forward": loss,
+            "error": loss + 1,
+            "backward": count - 1,
+            "step": count,
+        }
         self._times = [
             STAND,  # clears the gradients, together with the first operation
-            *(spread(STAND, STAND if stills else FORWARD, loss - 1)),
+            *spread(STAND, STAND if stills else FORWARD, loss - 1),
             FORWARD,
-            *(spread(ERROR, ERROR if stills else BACKWARD, len(kinds) - loss - 2)),
+            *spread(ERROR, ERROR if stills else BACKWARD, count - loss - 2),
             BACKWARD,
         ]
         self._stills = stills
@@ -62,12 +64,10 @@ class Tour:
     def due(self, seconds: float) -> tuple[int, int]:
         """Return how many steps, or else how many operations, are due after so many seconds."""
         operations = sum(time <= seconds for time in self._times) - self._operations
-        if operations:
+        if operations or seconds <= STEP:
             return 0, operations
-        if seconds <= STEP or (self._steps > 1 and LONGEST <= self._steps * self._pace < math.inf):
-            return 0, 0
-        steps = steps_after(END if self._stills else seconds)
-        return int(min(steps - self._steps, max(1.0, LONG / self._pace))), 0
+        steps = steps_after(max(seconds, END) if self._stills else seconds) - self._steps
+        return int(min(steps, max(1.0, LONG / self._pace))), 0
 
     def count(self, steps: int, operations: int) -> None:
         """Note what has been begun."""
@@ -78,13 +78,13 @@ class Tour:
         """Note how long so many steps have taken."""
         self._pace = min(self._pace, max(seconds, 1e-6) / steps)
 
-    def part(self, seconds: float) -> str:
-        """Return the name of the part that is shown after so many seconds."""
-        return next((name for name, end in PARTS.items() if seconds < end), "faster")
+    def part(self, done: int) -> str:
+        """Return the name of the part that is shown when so many operations are done."""
+        return next((name for name, end in self.ends.items() if done <= end), "faster")
 
-    def is_over(self, seconds: float) -> bool:
-        """Return whether nothing more is due."""
-        return seconds >= END and not any(self.due(seconds))
+    def is_over(self, seconds: float, *, learned: bool) -> bool:
+        """Return whether it ends: when it has learned, or takes too long."""
+        return seconds >= END and (learned or seconds > END + MORE)
 
 
 def spread(start: float, end: float, count: int) -> list[float]:
@@ -94,10 +94,21 @@ def spread(start: float, end: float, count: int) -> list[float]:
 
 def steps_after(seconds: float) -> int:
     """Return the number of steps, after the first one, that are done after so many seconds."""
-    each, done = (END - STEP) / len(SPEEDS), 0.0
+    each, done = (END - STEP) / len(SPEEDS), SPEEDS[-1] * max(0.0, seconds - END)
     for i, speed in enumerate(SPEEDS):
         done += speed * min(each, max(0.0, seconds - STEP - i * each))
     return int(done + 1e-9)
+
+
+def has_learned(loss_at: Callable[[int], float], first: int, end: int) -> bool:
+    """Return whether the losses from a step on are far lower now; also where they are not known.
+
+    loss_at  the loss of each step up to the `end`, NaN if it is not known
+    """
+    if end - first < LAST:
+        return False
+    before: float = sum([loss_at(first + i) for i in range(FIRST)]) / FIRST
+    return not sum([loss_at(end - 1 - i) for i in range(LAST)]) / LAST > LEARNED * before
 
 
 TINTS = "rgb", "grey"  # of inputs that are a color, and a picture

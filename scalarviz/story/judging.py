@@ -10,8 +10,9 @@ from typing import Any
 from scalarviz.base.texts import text
 
 # A number, with a point or a comma before its decimals; 1,000 may mean two numbers, and is none.
-NUMBER = re.compile(r"(?:[+-] *)?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-THOUSANDS = re.compile(r"(?:[+-] *)?[1-9]\d{0,2},\d{3}", re.ASCII)
+NUMBER = re.compile(
+    r"(?:[+-] *)?(?![1-9]\d{0,2},\d{3}(?!\d|e|E))(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII
+)
 ZERO = 1e-12  # an answer up to this is 0, as of a sum whose terms cancel
 
 # A question has the fields of Question in pages/lessons/questions.py.
@@ -66,8 +67,7 @@ def is_one_of_its_numbers(question: Any, guess: str) -> bool:
 def typed_number(guess: str) -> float:
     """Return a typed number, also a product or a fraction; raise ValueError if it is not one."""
     plain = plain_signs(guess)
-    factors = [part.strip() for part in plain.replace("/", "*").split("*")]
-    is_typed = all(NUMBER.fullmatch(each) and not THOUSANDS.fullmatch(each) for each in factors)
+    is_typed = all(NUMBER.fullmatch(x.strip()) for x in plain.replace("/", "*").split("*"))
     value = line_value(plain.replace(",", "."), {}) if is_typed else math.nan
     if not math.isfinite(value):
         raise ValueError(text("lesson.no_number"))

@@ -42,7 +42,7 @@ declare module "../../scalarviz/pages/web/plane_exhibit.js" {
 declare module "../../scalarviz/pages/web/projection.js" {
   interface Projection extends Fields<"camera box width height reach"> {}
 }
-declare module "../../scalarviz/pages/web/tour.js" {
+declare module "../../scalarviz/pages/web/story/guide.js" {
   interface Tour extends Fields<"first latency leads seconds"> {}
 }
 declare global {

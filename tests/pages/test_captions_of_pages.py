@@ -574,13 +574,12 @@ def test_formulas_that_a_page_cannot_follow_are_left_out(tmp_path: Path) -> None
 ENGLISH = json.loads(Path(texts.__file__).with_name("english.json").read_text(encoding="utf-8"))
 SENTENCE = """
     setTexts(data.english);
-    const state = {inputs: data.inputs, values: {[data.facts.outputs]: data.outputs}};
-    return sentenceOfOwn(data.facts, state, "your point");
+    return custom_answer(data.facts, data.inputs, data.outputs, "Your point");
 """
 
 
-def session_of(made: Any, sizes: list[int]) -> sv.Session:
-    return sv.Session(sv.Network(sizes, "tanh", seed=0), made, engine="python")
+def session_of(made: Any, sizes: list[int], loss: str = "mse") -> sv.Session:
+    return sv.Session(sv.Network(sizes, "tanh", seed=0), made, loss, engine="python")
 
 
 ROWS = np.zeros((2, 3))
@@ -594,6 +593,7 @@ ROWS = np.zeros((2, 3))
         session_of(data.Rgb("invert"), [3, 4, 3]),
         session_of((ROWS, ROWS[:, :1]), [3, 2, 1]),
         session_of((ROWS, ROWS[:, :2]), [3, 2, 2]),
+        session_of(data.Xor(), [2, 3, 1], "sigmoid_cross_entropy"),
     ],
 )
 def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
@@ -603,7 +603,12 @@ def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
     given, answer = window.removeprefix("You put in ").removesuffix(".").split(". It answers ")
     facts = spec_of(session)["facts"]
     page = in_web(
-        "handles texts", SENTENCE, english=ENGLISH, facts=facts, inputs=inputs, outputs=outputs
+        "story/by_hand texts",
+        SENTENCE,
+        english=ENGLISH,
+        facts=facts,
+        inputs=inputs,
+        outputs=outputs,
     )
     assert page == f"Your point: {given}. The network answers {answer}."
 

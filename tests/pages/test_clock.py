@@ -609,7 +609,7 @@ def test_scales_are_chosen_anew_after_a_jump_and_only_then(tmp_path: Path) -> No
     found = InPage(rgb(), tmp_path).run(f"""
         const {{ Remembered }} = await import("{WEB}/frame_data.js");
         const {{ Scales }} = await import("{WEB}/scales.js");
-        const remembered = new Remembered(new Scales([1, 2, 5, 10], 5));
+        const remembered = new Remembered(new Scales());
         const one = client(), scales = [];
         let now = 0;
         const after = async (name, args) => {{

@@ -78,7 +78,7 @@ def test_codes_become_numbers_of_all_weights_with_what_is_so_of_the_exact_ones()
       say({{ id: 1, n: 1, state: {{ value: codes, grad: codes }} }},
         Int8Array.of(127, -127, 0, -128, 0, 0, 127));
       const [{{ value, grad, tile }}] = states;
-      const scales = new Scales([1, 2, 5, 10], 5);
+      const scales = new Scales();
       scales.choose("value", value);
       return [value, grad, tile ?? null, scales.of("value"),
         scales.beyond("value", value), spreadOf(value, 0, 6)];

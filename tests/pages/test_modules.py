@@ -33,45 +33,35 @@ def run(module: str, body: str) -> Any:
     return run_script(SCRIPT, (WEB / module).as_uri(), given=body)
 
 
-def test_the_tour_of_a_page_has_the_schedule_of_the_window() -> None:
+@pytest.mark.parametrize("stills", [False, True])
+def test_the_tour_of_a_page_has_the_schedule_of_the_window(stills: bool) -> None:
     body = f"""
-      const tour = new page.Tour({KINDS!r}.map(kind => ({{ kind }}))), told = [];
-      for (let i = 0; i <= 100; i++) {{
+      const tour = new page.Tour({KINDS!r}, {json.dumps(stills)}), told = [];
+      for (let i = 0; i <= 110; i++) {{
         if (i === 90) tour.took(1000, 1e-3);
         const due = tour.due(i / 10);
-        if (due.count > 0) tour.count(due);
-        told.push([Math.max(0, due.count) && due.unit, Math.max(0, due.count),
-          tour.isOver(i / 10, true)]);
+        tour.count(...due);
+        told.push([...due, tour.part(i), tour.is_over(i / 10, true), tour.is_over(i / 3, false)]);
       }}
       return told;
     """
-    tour = Tour(KINDS)
-    expected = []
-    for i in range(101):
+    tour, expected = Tour(KINDS, stills=stills), []
+    for i in range(111):
         if i == 90:
             tour.took(1000, 1e-3)
-        steps, operations = tour.due(i / 10)
-        tour.count(max(0, steps), operations)
-        unit = "operation" if operations else "step" if steps > 0 else 0
-        expected.append([unit, operations or max(0, steps), i == 100])
-    assert run("tour.js", body) == expected
+        due = tour.due(i / 10)
+        tour.count(*due)
+        over = tour.is_over(i / 10, learned=True), tour.is_over(i / 3, learned=False)
+        expected.append([*due, tour.part(i), *over])
+    assert run("story/guide.js", body) == expected
 
 
-def test_the_tour_says_what_is_done_and_ends_when_it_has_learned() -> None:
-    body = f"""
-      const tour = new page.Tour({KINDS!r}.map(kind => ({{ kind }}))), told = [];
-      for (let done = 0; done <= {len(KINDS) + 1}; done++) told.push(tour.part(done));
-      const learned = ([end, late]) =>
-        page.hasLearned({{ end, at: (step) => step < 400 ? 2 : late }}, 0);
-      const cases = [[9, true], [11, false], [11, true], [31, false]];
-      const over = cases.map((each) => tour.isOver(...each));
-      return [told, [[500, 0.3], [500, 0.1], [9, NaN]].map(learned), over, tour.due(12).count];
+def test_the_tour_of_a_page_has_learned_when_that_of_the_window_has() -> None:
+    body = """
+      const learned = ([end, late]) => page.has_learned((step) => step < 400 ? 2 : late, 0, end);
+      return [[500, 0.3], [500, 0.1], [9, NaN], [500, NaN]].map(learned);
     """
-    loss = KINDS.index("loss")
-    parts = ["stand", *["forward"] * loss, "error", *["backward"] * (len(KINDS) - loss - 2)]
-    told, learned, over, due = run("tour.js", body)
-    assert told == [*parts, "step", "faster"] and due == len(KINDS)
-    assert learned == [False, True, False] and over == [False, False, True, True]
+    assert run("story/guide.js", body) == [False, True, False, True]
 
 
 def test_light_runs_forward_and_undone_backward_and_leaps_are_shown_at_once() -> None:
@@ -181,21 +171,20 @@ def test_losses_are_cut_gone_on_with_and_their_ranges_found() -> None:
 
 def test_losses_below_zero_stand_on_a_linear_scale() -> None:
     body = """
-      const { lossScale, isShown } = page;
+      const { lossScale } = page;
       const scales = [[-4.7, -3], [-0.4, 2.3], [-7, -7], [-95, 5]].map(lossScale);
       const log = lossScale([0.03, 0.8]);
       return [
         ...scales.flatMap(({ low, high, up }) => [low, high, up(low), up((low + high) / 2)]),
         log.low, log.high, log.up(0.1),
-        [0, -1, NaN, Infinity, 2].map(isShown),
       ];
     """
-    *found, shown = run("loss_record.js", body)
-    assert found == pytest.approx([
+    assert run("scales.js", body) == pytest.approx([
         -4.8, -3, 0, 0.5, -0.5, 2.5, 0, 0.5, -7, -6, 0, 0.5, -100, 20, 0, 0.5,
         0.02, 1, math.log(5) / math.log(50),
     ])  # fmt: skip
-    assert shown == [False, True, False, False, True]
+    body = "return [0, -1, NaN, Infinity, 2].map(page.isShown)"
+    assert run("loss_record.js", body) == [False, True, False, False, True]
 
 
 def test_a_show_plays_at_the_nearest_speed_and_without_one_as_fast_as_it_goes() -> None:
@@ -229,22 +218,6 @@ def test_a_key_is_a_command_unless_it_belongs_to_the_browser(
       return [page.commandOf(event), page.commandOf({{ ...event, ctrlKey: true }})];
     """
     assert run("events.js", body) == [command, with_ctrl]
-
-
-def test_a_slow_machine_takes_the_steps_of_the_tour_after_its_end() -> None:
-    body = f"""
-      const tour = new page.Tour({KINDS!r}.map(kind => ({{ kind }})));
-      let [seconds, steps] = [0, 0];
-      for (; !tour.isOver(seconds, steps >= 412) && seconds < 60; seconds += 0.5) {{
-        const due = tour.due(seconds);
-        if (due.count <= 0) continue;
-        tour.count(due);
-        if (due.unit === "step") tour.took((steps += due.count) && due.count, 0.004 * due.count);
-      }}
-      return [steps, page.stepsAfter(10), seconds < 31];
-    """
-    steps, all_steps, is_in_time = run("tour.js", body)
-    assert 500 > steps >= all_steps > 400 and is_in_time
 
 
 @pytest.mark.parametrize(

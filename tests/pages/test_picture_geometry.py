@@ -191,7 +191,7 @@ def test_the_same_things_are_under_the_pointer(make: Any) -> None:
     const scene = unpackedAll(data.scene);
     const layout = new Layout(unpackedAll(data.layout));
     const state = unpackedAll(data.state);
-    const remembered = new Remembered(new Scales(scene.stops, 5));
+    const remembered = new Remembered(new Scales());
     remembered.take(state, ["value"], 0);
     const frame = frameOf(scene, layout, state, {{}}, remembered, 0);
     return data.places.map(([x, y]) => targetAt(frame, see, x, y));"""
@@ -334,7 +334,7 @@ BODY = f"""{SEE}
 const scene = unpackedAll(data.scene);
 const layout = new Layout(unpackedAll(data.layout));
 const state = unpackedAll(data.state);
-const remembered = new Remembered(new Scales(scene.stops, 5));
+const remembered = new Remembered(new Scales());
 remembered.take(state, ["value"], 0);
 return data.parts.map((part) => {{
   const frame = frameOf(scene, layout, state, {{ part, caption: data.caption }}, remembered, 0);

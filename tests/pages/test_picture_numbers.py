@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.scales import round_up, stop_above
 from scalarviz.base.texts.decimals import short
 from scalarviz.core.program import NONE
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.scene_data import colors_of, layout_data, plate_data, scene_data
 from scalarviz.scene.canvas.palette import MAPS, THEMES, contrast, dimmed, rgb
-from scalarviz.scene.charts import round_up
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import NEAR, RIGHT, UP, Plate, Tiles
@@ -24,7 +24,7 @@ from scalarviz.scene.visuals import mip_levels
 from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.scene.visuals.shaders import CONTRAST, DIM
-from scalarviz.stage.channels import Scales, largest, stop_above
+from scalarviz.stage.channels import Scales, largest
 from scalarviz.stage.motion import pushes
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
@@ -92,29 +92,29 @@ def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
         source.program = session.network.program
         source.numbers = type("Numbers", (), {"value": np.array([top, -0.5 * top])})()
         scales.follow([(source, plan.plates)], now)
-        grown = scales.grown(now)
+        grown = scales.stops.grown(now)
         expected.append([float(scales.of("value", plan.plates)[0]), grown and list(grown)])
     body = """
-    const scales = new Scales(data.stops, data.patience);
+    const scales = new Scales();
     const followed = data.times.map(([now, top]) => {
       scales.follow("value", Float64Array.of(top, -0.5 * top), now);
       return [scales.of("value"), scales.grown(now)];
     });
     const { half, least } = data.shader;
     return {
-      followed, stops: data.numbers.map((each) => scales.above(each)),
+      followed, stops: data.numbers.map((each) => stop_above(each)),
       largest: largestOf(unpacked(data.many)), few: largestOf(Float64Array.of(1, NaN, -3)),
-      plain: data.numbers.filter((each) => each > 0).map(roundedUp),
+      plain: data.numbers.filter((each) => each > 0).map((each) => round_up(each)),
       beyond: countBeyond(Float64Array.of(1, NaN, -3, 2), 1.5),
       halves: [...data.numbers, NaN].map((each) => halfSide(each, 0.9, { half, least })),
     };"""
     found = in_web(
-        "scales arrays",
+        "scales arrays story/scales",
         body,
         times=times,
         numbers=numbers,
         many=packed(many),
-        **{name: data[name] for name in ("stops", "patience", "shader")},
+        shader=data["shader"],
     )
     assert found["followed"] == expected
     assert found["stops"] == [stop_above(number) for number in numbers]
@@ -280,7 +280,7 @@ def test_a_channel_has_its_own_scale_and_is_computed_once() -> None:
       value, grad: value.map((each) => 7 * each), before: value.map((each) => each - 0.03),
       slots: { m: value.map((each) => -20 * each) }, values: {}, moment: -1, operation: 0,
     };
-    const remembered = new Remembered(new Scales(scene.stops, 5));
+    const remembered = new Remembered(new Scales());
     const shown = (color, now) => {
       const channels = { color, size: color };
       remembered.take(state, [color, color], now);
@@ -335,7 +335,7 @@ BODY = """
     const scene = unpackedAll(data.scene);
     const layout = new Layout(unpackedAll(data.layout));
     const palette = new Palette(data.theme);
-    const scales = new Scales(scene.stops, scene.patience, scene.apart);
+    const scales = new Scales(scene.apart);
     const remembered = new Remembered(scales);
     const value = Float64Array.from(data.value);
     const values = Object.fromEntries(

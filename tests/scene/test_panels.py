@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.scales import apart, round_down, round_up
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
@@ -19,11 +20,8 @@ from scalarviz.scene.charts import (
     AXIS,
     SHARES,
     LossScale,
-    apart,
     draw_history,
     draw_loss,
-    round_down,
-    round_up,
     shown,
     thinned,
 )

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scalarviz as sv
-from scalarviz.stage.channels import GROWTH_SECONDS, STOPS, ChannelSource, Scales, stop_above
+from scalarviz.base.scales import GROWTH_SECONDS, stop_above
+from scalarviz.stage.channels import ChannelSource, Scales
 from scalarviz.stage.curves import SMOOTHED_PART, measured_of, smoothed_of
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
@@ -75,14 +76,14 @@ def test_what_exceeds_a_scale_that_may_not_grow_yet_is_counted() -> None:
 def test_growth_is_said_for_some_seconds() -> None:
     scales = Scales()
     scales.choose([(numbers(0.8), PLATES)])
-    assert scales.grown(0.0) is None
+    assert scales.stops.grown(0.0) is None
     scales.follow([(numbers(3.0), PLATES)], 10.0)
-    assert scales.grown(10.0) == scales.grown(11.9) == (1.0, 5.0)
-    assert scales.grown(12.0) is None
+    assert scales.stops.grown(10.0) == scales.stops.grown(11.9) == (1.0, 5.0)
+    assert scales.stops.grown(12.0) is None
     scales.follow([(numbers(3.0), PLATES)], 20.0)
-    assert scales.grown(20.0) is None
+    assert scales.stops.grown(20.0) is None
     scales.choose([(numbers(0.8), PLATES)])
-    assert scales.grown(10.0) is None
+    assert scales.stops.grown(10.0) is None
 
 
 def test_growth_of_the_sizes_is_not_said_of_the_colors() -> None:
@@ -90,9 +91,9 @@ def test_growth_of_the_sizes_is_not_said_of_the_colors() -> None:
     scales.color = "gradient"
     scales.choose([(numbers(0.8, grads=0.1), PLATES)])
     scales.follow([(numbers(3.0, grads=0.1), PLATES)], 10.0)
-    assert scales.grown(10.0) is None
+    assert scales.stops.grown(10.0) is None
     scales.follow([(numbers(3.0, grads=0.3), PLATES)], 20.0)
-    assert scales.grown(20.0) == (0.1, 0.5)
+    assert scales.stops.grown(20.0) == (0.1, 0.5)
 
 
 def test_each_layer_may_have_its_own() -> None:
@@ -114,7 +115,7 @@ def test_the_first_gradient_has_a_scale_of_its_own_and_changes_no_other() -> Non
     scales.follow([(numbers(0.8, grads=3e-4), PLATES)], 1.0)
     assert scales.of("gradient", PLATES) == pytest.approx([5e-4, 5e-4])
     assert scales.of("value", PLATES).tolist() == [1.0, 1.0]
-    assert scales.grown(1.0) is None  # it has not grown, it is the first
+    assert scales.stops.grown(1.0) is None  # it has not grown, it is the first
     scales.follow([(numbers(1.5, grads=3e-4), PLATES)], 1.1)
     assert scales.of("value", PLATES).tolist() == [2.0, 2.0]
 
@@ -123,21 +124,21 @@ def test_a_scale_waits_while_a_cube_is_dragged_and_grows_when_it_is_let_go() -> 
     scales = Scales()
     scales.choose([(numbers(0.5), PLATES)])
     found = []
-    scales.held = True
+    scales.stops.held = True
     for seconds, value in enumerate((0.7, 1.4, 1.5)):
         if seconds == 2:
-            scales.let_go()
+            scales.stops.let_go()
         scales.follow([(numbers(value), PLATES)], 10.0 * seconds)
-        found.append(scales.stop("value"))
+        found.append(scales.stops.of(("value", -1)))
     body = """
-      const scales = new Scales(data.stops, data.patience);
+      const scales = new Scales();
       scales.choose("value", [0.5]);
       return [0.7, 1.4, 1.5].map((value, seconds) => {
         scales.hold(seconds < 2);
         scales.follow("value", [value], 10 * seconds);
         return scales.of("value");
       });"""
-    assert found == in_web("scales", body, stops=STOPS, patience=GROWTH_SECONDS) == [0.5, 0.5, 2.0]
+    assert found == in_web("scales", body) == [0.5, 0.5, 2.0]
 
 
 X = np.random.default_rng(0).normal(size=(40, 2))

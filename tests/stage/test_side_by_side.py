@@ -12,8 +12,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.scales import stop_above
 from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
-from scalarviz.stage.channels import DIFFERENCE, stop_above
+from scalarviz.stage.channels import DIFFERENCE
 from scalarviz.stage.show import Several
 from scalarviz.stage.side_by_side import SideBySide
 from scalarviz.stage.stage import Stage

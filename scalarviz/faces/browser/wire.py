@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.scales import stop_above
 from scalarviz.scene.layout.plates import Layout, Plate
 from scalarviz.scene.visuals.mip_levels import spread_of
 from scalarviz.stage.background import Throttle
-from scalarviz.stage.channels import largest, stop_above
+from scalarviz.stage.channels import largest
 
 Header = dict[str, Any]
 Buffers = list[bytes]

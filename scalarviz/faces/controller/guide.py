@@ -25,6 +25,7 @@ from scalarviz.story.guide import (
     GuessQuestion,
     Tour,
     can_guess,
+    has_learned,
     is_near,
     number_asked,
     question_of,
@@ -171,6 +172,7 @@ class Guide:
         self.tour: Tour | None = None
         self.adding: BatchAddition | None = None
         self._seconds = self._looked = 0.0  # of the tour, and when that was last asked
+        self._first = 0  # its step
         self._left: Clock | None = None  # where the tour has led the session
         self._then: Callable[[], None] = lambda: None
 
@@ -276,7 +278,8 @@ class Guide:
             stills=controller.stage.reduced_motion,
         )
         self._seconds, self._looked = 0.0, math.inf
-        self._lead(1 if session.clock.operation else 0, "step")
+        self._first = session.clock.step + bool(session.clock.operation)
+        self._lead(self._first - session.clock.step, "step")
         controller.stage.offer({text("notices.skip"): self.skip})
         return self._show("stand")
 
@@ -317,8 +320,11 @@ class Guide:
         tour.count(steps, operations)
         self._lead(steps, "step")
         self._lead(operations, "operation")
-        self._show(tour.part(seconds))
-        if tour.is_over(seconds):
+        session, until = self.controller.session, self.controller.playing.until
+        step, operation = session.clock.place
+        self._show(tour.part((step - self._first) * len(session.operations) + operation))
+        learned = has_learned(session.current_branch.loss_at, self._first, step)
+        if tour.is_over(seconds, learned=learned or step == until):
             then = self._then
             self.interrupt()
             self.controller.tell(text("captions.tour.end"))

@@ -16,9 +16,9 @@ from scalarviz.faces.controller.precompile import computes
 from scalarviz.scene.charts import Chart
 from scalarviz.stage.curves import TerrainReader, nearest_step
 from scalarviz.stage.handles import Grip, Handle
+from scalarviz.story.by_hand import moved_answer
 from scalarviz.story.equations import change_between
-from scalarviz.story.formats import both
-from scalarviz.story.names import name_of_row, neuron_name, sentence
+from scalarviz.story.names import name_of_row, sentence
 from scalarviz.training.session.reading import facts_of
 
 NOTCH = 1.15  # zoom factor per notch of the wheel
@@ -300,14 +300,14 @@ def drag(controller: Controller, handle: Handle, up: float) -> None:
     """
     if handle.guesses:
         return controller.guessing.drag(up)
-    controller.stage.scales.held = True
+    controller.stage.scales.stops.held = True
     return controller.edit(handle.row, handle.value_at(up), dragged=True)
 
 
 def let_go(controller: Controller, handle: Handle, up: float) -> None:
     """Say what a drag has changed, and offer to train on, unless it plays anyway."""
     if not handle.guesses:
-        controller.stage.scales.let_go()
+        controller.stage.scales.stops.let_go()
         controller.do(lambda: None, lambda _: tell_dragged(controller, handle, up))
 
 
@@ -330,11 +330,6 @@ def answer_words(controller: Controller, handle: Handle, old: str, new: str) -> 
     stage = next(each for each in controller.stage.stages if each.session is session)
     stage.reading.refresh()
     after = stage.reading.buffers(0).answers
-    if before is None or after is None or not np.isfinite(after - before).all():
+    if before is None or after is None:
         return ""
-    place = int(np.argmax(np.abs(after - before)))
-    start, end = both(float(before[place]), float(after[place]))
-    unit = neuron_name(facts_of(session), (session.network.program.outputs.name, place))
-    what = text("notices.dragged.answer") if len(after) == 1 else unit
-    fields = {"old": old, "new": new, "what": what, "start": start, "end": end}
-    return text("notices.dragged.moves", **fields) if start != end else ""
+    return moved_answer(facts_of(session), before.tolist(), after.tolist(), old, new)

@@ -10,7 +10,8 @@ import { walkedIn } from "./by_neuron.js";
 import { tourSentence, verdictIn } from "./guide.js";
 import { Caption } from "./story/caption.js";
 import * as py from "./python.js";
-import { sentenceOfOwn } from "./handles.js";
+import { custom_answer } from "./story/by_hand.js";
+import { sentence } from "./story/names.js";
 
 const MOST_HIGH = 0.3; // part of the window that a caption may fill
 const LEAST_PICTURE = 180; // pixels of height that it leaves to the picture
@@ -124,7 +125,11 @@ export function captionFor(app, state, number) {
     const lit = every > 1 ? text("captions.playing.every", { count: every }) : "";
     return new Caption(progressOf(state, app.losses, verdictIn(app, state)), lit);
   }
-  if (state.own) return new Caption(sentenceOfOwn(spec.facts, state, app.own.name));
+  if (state.own) {
+    const outputs = state.values[spec.facts.outputs];
+    const what = sentence(app.own.name);
+    return new Caption(custom_answer(spec.facts, state.inputs, outputs, what));
+  }
   const looks = document.documentElement.classList.contains("looks"); // and cannot change it
   if (!state.step) {
     const isHeaded = byId("about").checkVisibility();

@@ -6,7 +6,7 @@ import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";
 import { numberAt } from "./arrays.js";
 import { ARRIVES, MOVED } from "./lights.js";
 import { movedPart } from "./motion.js";
-import { roundedUp } from "./scales.js";
+import { round_up } from "./story/scales.js";
 
 /** @type {any} */
 const WHOLE = { walked: null }; // all neurons of a moment
@@ -161,7 +161,7 @@ function buffersOf(scene, state, moment, part, walked) {
     values,
     whole,
     flows: !done ? {} : cut(flows, moment.gradients),
-    activationScale: largest > 0 ? Math.max(1, roundedUp(largest)) : 1,
+    activationScale: largest > 0 ? Math.max(1, round_up(largest)) : 1,
     target: outputs ? (state.target ?? null) : null,
     answers,
     shares: sound ? answers : null,

@@ -4,8 +4,7 @@
 import { byId, isTouched, setShown } from "./dom.js";
 import { text } from "./texts.js";
 import { readyState } from "./facts.js";
-import { tour_caption } from "./story/guide.js";
-import { Tour, hasLearned } from "./tour.js";
+import { Tour, has_learned, tour_caption } from "./story/guide.js";
 
 const LONGEST = 0.5; // seconds of the tour from one picture to the next
 const MOST_STILL = 30; // hundreds of steps that the last part takes without motion
@@ -13,7 +12,7 @@ const MOST_STILL = 30; // hundreds of steps that the last part takes without mot
 /** Begin the tour of an app at the next step. */
 export async function showTour(app) {
   await endStep(app);
-  const tour = new Tour(app.spec.engine.moments);
+  const tour = new Tour(app.spec.engine.moments.map(({ kind }) => kind));
   tour.first = app.state.step;
   tour.seconds = 0; // of the tour: a slow machine has more time
   tour.leads = false; // whether its steps are under way
@@ -37,21 +36,22 @@ export async function leadTour(app, now) {
   app.tourPart = tour.part(doneIn(app));
   if (tour.leads || app.calm) return;
   tour.seconds += Math.min(passed, LONGEST);
-  if (app.state.stopped || tour.isOver(tour.seconds, learnedIn(app))) return endWith(app);
-  const due = tour.due(tour.seconds);
-  if (due.count <= 0) return;
-  tour.count(due);
+  if (app.state.stopped || tour.is_over(tour.seconds, learnedIn(app))) return endWith(app);
+  const [steps, operations] = tour.due(tour.seconds);
+  if (!steps && !operations) return;
+  tour.count(steps, operations);
   tour.leads = true;
   const began = performance.now();
-  await player.ask("advance", due);
+  const [count, unit] = steps ? [steps, "step"] : [operations, "operation"];
+  await player.ask("advance", { count, unit });
   tour.leads = false;
   const took = (performance.now() - began) / 1000;
-  if (due.unit === "step") tour.took(due.count, took - tour.latency);
+  if (steps) tour.took(steps, took - tour.latency);
   else tour.latency = Math.min(tour.latency, took);
 }
 
 function learnedIn({ losses, curve }) {
-  return hasLearned(losses, curve.first);
+  return has_learned((step) => losses.at(step), curve.first, losses.end);
 }
 
 /** End the tour: train, unless motion is unwanted, and say what one can do. */
@@ -67,7 +67,7 @@ export async function leadOn(app) {
   if (tour.leads) return;
   tour.leads = true;
   const done = doneIn(app);
-  const end = Object.values(tour.ends).find((each) => each > done);
+  const end = [...tour.ends.values()].find((each) => each > done);
   if (end) {
     await player.ask("advance", { count: end - done, unit: "operation" });
   } else {

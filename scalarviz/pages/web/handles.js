@@ -5,7 +5,7 @@ import { answersFor } from "./exhibit.js";
 import { both, said } from "./story/formats.js";
 import { cardOf } from "./cards.js";
 import { numberAt } from "./arrays.js";
-import { neuron_name, sentence } from "./story/names.js";
+import { moved_answer } from "./story/by_hand.js";
 import { isSameThing } from "./pointing.js";
 import { text } from "./texts.js";
 import { made, setShown, setWords } from "./dom.js";
@@ -72,24 +72,14 @@ function tellChange(app, row, before, after, answers) {
   const [old, fresh] = both(before, after);
   const repair = player.playing ? "" : text("notices.repair");
   const goOn = () => player.playing || player.play();
-  const moves = answers && answerWords(app.spec.facts, answers, answersIn(app), old, fresh);
+  const now = answersIn(app);
+  const moves = answers && now && moved_answer(app.spec.facts, answers, now, old, fresh);
   app.tell(moves || text("notices.dragged", { name, old, new: fresh }), repair, goOn);
 }
 
 /** Return the outputs for the sample in use at rest between two steps, else null. */
 function answersIn({ state, spec, player }) {
   return state.operation || player.playing ? null : answersFor(state, spec.page.exhibit);
-}
-
-/** Return how the output goes that a change between two steps has moved most, or "". */
-export function answerWords(facts, before, after, old, fresh) {
-  const moved = Array.from(before, (each, i) => Math.abs((after?.[i] ?? NaN) - each));
-  if (!moved.every(Number.isFinite)) return "";
-  const place = moved.indexOf(Math.max(...moved));
-  const [start, end] = both(before[place], after[place]);
-  const unit = neuron_name(facts, [facts.outputs, place]);
-  const what = moved.length === 1 ? text("notices.dragged.answer") : unit;
-  return start === end ? "" : text("notices.dragged.moves", { old, new: fresh, what, start, end });
 }
 
 /** Return the value of a cube after a drag by so many pixels upwards. */
@@ -99,7 +89,6 @@ function draggedTo({ value, top }, up) {
 
 // A custom input: the network answers to it until the samples are asked for again.
 
-const MOST_SAID = 4; // numbers that a sentence names
 const MOST_DRAGGED = 64; // inputs whose spheres can be dragged
 const OWN_REACH = 120; // pixels of a drag over the whole range of an input
 
@@ -236,24 +225,4 @@ function rangesOf(spec) {
     const most = 10 ** Math.max(0, Math.ceil(Math.log10(Math.abs(value) || 1)));
     return [-most, most];
   };
-}
-
-/** Return the sentence about the answer to the user's own input, which has a name. */
-export function sentenceOfOwn(facts, state, name) {
-  const what = sentence(name);
-  const given = Array.from(state.values[facts.outputs]);
-  const listed = (buffer, values) => {
-    if (values.length > MOST_SAID) return "";
-    const { names } = facts.buffers[buffer];
-    if (values.length === 1 && !names.length) return said(values[0]);
-    const called = (i) => names[i] ?? neuron_name(facts, [buffer, i]);
-    return Array.from(values, (x, i) => `${called(i)} ${said(x)}`).join(", ");
-  };
-  const outputs = listed(facts.outputs, given);
-  if (!outputs) {
-    const largest = neuron_name(facts, [facts.outputs, given.indexOf(Math.max(...given))]);
-    return text("own.answered.largest", { what, name: largest });
-  }
-  const inputs = listed(facts.inputs, state.inputs);
-  return text(inputs ? "own.answered" : "own.answered.short", { what, inputs, outputs });
 }

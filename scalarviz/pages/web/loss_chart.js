@@ -3,7 +3,8 @@
 
 import { byId, fitted, setShown, styled, unitLength } from "./dom.js";
 import { generalNumber, trueMinus } from "./numbers.js";
-import { isShown, lossScale } from "./loss_record.js";
+import { isShown } from "./loss_record.js";
+import { lossScale } from "./scales.js";
 import { text } from "./texts.js";
 import { unpacked } from "./arrays.js";
 import { fillOptions } from "./events.js";

@@ -4,7 +4,7 @@
 import { byId, fitted, made, setShown, setWords, styled, unitLength } from "./dom.js";
 import { generalNumber, trueMinus } from "./numbers.js";
 import { rounded } from "./story/decimals.js";
-import { lossScale } from "./loss_record.js";
+import { lossScale } from "./scales.js";
 import { weight_title } from "./story/names.js";
 import { layersOf } from "./over_time.js";
 import { madeButton } from "./events.js";

@@ -56,9 +56,7 @@ export class Picture {
     this.ratio = 1;
     this.onlost = () => {}; // called when the graphics card takes the picture away
     this.onrestored = () => {}; // called when it is to be drawn again
-    this.remembered = new Remembered(
-      new Scales(this.scene.stops, this.scene.patience, this.scene.apart),
-    );
+    this.remembered = new Remembered(new Scales(this.scene.apart));
     canvas.addEventListener("webglcontextlost", (event) => {
       event.preventDefault();
       this.gl = null;

@@ -1,56 +1,42 @@
 // The number with the strongest color and the largest cube: a stop that only grows by itself.
 
+import { GrowingStops, STOPS, loss_ends } from "./story/scales.js";
+
 const KNOWN_PARTS = new WeakMap(); // by array
-const SCALES = { few: 4096, high: 99, sample: 65536, said: 2 }; // `said` in seconds
+const SCALES = { few: 4096, high: 99, sample: 65536 };
 
 /** As stage/channels.py, one scale for the network. */
 export class Scales {
-  constructor(stops, patience, apart = []) {
-    this.stops = stops;
+  constructor(apart = []) {
     this.apart = apart; // the rows of each Affine, which has units and a scale of its own
-    this.patience = patience;
-    this.known = new Map();
-    this.grownAt = -Infinity;
-    this.growth = null;
-    this.held = false; // while a hand drags a cube, which must not shrink meanwhile
+    this.stops = new GrowingStops();
   }
 
   /** Forget all scales, for numbers that have nothing to do with those before. */
   forget() {
-    this.known.clear();
-    this.growth = null;
+    this.stops.known.clear();
+    this.stops.growth = null;
   }
 
   /** Choose the scale of a channel for these numbers. */
   choose(channel, numbers) {
-    for (const [key, own, noted] of this.parts(channel, numbers))
-      this.known.set(key, this.above(noted?.[0] ?? largestOf(own)));
-    this.growth = null;
+    this.stops.choose(this.largest(channel, numbers));
   }
 
   /** Let the scale grow if numbers exceed it, not more often than every few seconds. */
   follow(channel, numbers, now) {
-    for (const [key, own, noted] of this.parts(channel, numbers)) {
-      const stop = this.above(noted?.[0] ?? largestOf(own));
-      const before = this.known.get(key) ?? 0;
-      if (!before) {
-        this.known.set(key, stop);
-      } else if (
-        stop > before &&
-        !this.held &&
-        (now - this.grownAt >= this.patience || now < this.grownAt)
-      ) {
-        this.known.set(key, stop);
-        this.grownAt = now;
-        this.growth = [before, stop];
-      }
-    }
+    this.stops.follow(this.largest(channel, numbers), now);
+  }
+
+  largest(channel, numbers) {
+    const parts = this.parts(channel, numbers);
+    return new Map(parts.map(([key, own, noted]) => [key, noted?.[0] ?? largestOf(own)]));
   }
 
   /** Let the scale wait while a hand drags a cube, and grow at once when it lets go. */
   hold(isHeld) {
-    this.held = isHeld;
-    if (!isHeld) this.grownAt = -Infinity;
+    if (isHeld) this.stops.held = true;
+    else this.stops.let_go();
   }
 
   /** The numbers with a scale of their own, each with its key and with what is noted of it: those of
@@ -70,34 +56,22 @@ export class Scales {
 
   /** The scale before and after it has grown, for some seconds; else null. */
   grown(now) {
-    const passed = now - this.grownAt;
-    return passed >= 0 && passed < SCALES.said ? this.growth : null;
+    return this.stops.grown(now);
   }
 
   /** The scale of a channel: of the network, or of a row that may belong to an Affine. */
   of(channel, row = -1) {
     const own = this.apart.find(([start, stop]) => row >= start && row < stop);
-    return this.known.get(own ? `${channel} ${own[0]}` : channel) || 1;
+    return this.stops.of(own ? `${channel} ${own[0]}` : channel);
   }
 
   /** How many numbers of a channel exceed their scale. */
   beyond(channel, numbers) {
     const counts = this.parts(channel, numbers).map(([key, own, noted]) => {
-      const scale = this.known.get(key) || 1;
+      const scale = this.stops.of(key);
       return noted ? countNoted(noted[1], scale) : countBeyond(own, scale);
     });
     return counts.reduce((a, b) => a + b, 0);
-  }
-
-  /** The smallest stop that is not below a number; 0 for 0. */
-  above(number) {
-    if (!(number > 0)) return 0;
-    const power = Math.floor(Math.log10(number));
-    for (const stop of this.stops) {
-      const found = Number(`${stop}e${power}`);
-      if (found >= number * (1 - 1e-12)) return found;
-    }
-    return Number(`1e${power + 1}`);
   }
 }
 
@@ -167,16 +141,22 @@ function countNoted(counts, scale) {
   return at < 0 ? 0 : counts[at][1];
 }
 
-/** The smallest plain number, such as .08, .1, .15, 2 or 30, that is not below this. */
-export function roundedUp(value) {
-  const power = Math.floor(Math.log10(value));
-  const digits = [1, 1.5, 2, 3, 4, 6, 8];
-  const all = [power - 1, power, power + 1].flatMap((p) => digits.map((digit) => digit * 10 ** p));
-  return Math.min(...all.filter((each) => each >= value));
-}
-
 /** Half the side of a cube of a number, in a cell of at least 1; NaN is drawn largest. */
 export function halfSide(size, scale, { half, least }) {
   const part = Math.sqrt(Math.abs(size) / scale);
   return half * (least + (1 - least) * (part < 1 ? part : 1));
+}
+
+// The scale of losses: linear if some are below 0, else logarithmic; as scene/charts.py.
+
+/** Return the scale of losses with plain numbers at its ends: {low, high, up}.
+ *
+ * ends  the smallest and the largest loss; null: there is none
+ * `up` returns how high a loss stands, from 0 at `low` to 1 at `high`.
+ */
+export function lossScale(ends) {
+  const [low, high] = loss_ends(...(ends ?? [0.1, 1]), STOPS);
+  if (low < 0) return { low, high, up: (loss) => (loss - low) / (high - low) };
+  const up = Math.log10(high / low);
+  return { low, high, up: (loss) => Math.log10(loss / low) / up };
 }

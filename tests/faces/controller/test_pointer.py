@@ -55,12 +55,12 @@ def test_the_scale_grows_when_a_dragged_cube_is_let_go(
     x, y = next(
         place for row in range(20) if stage.target_at(*(place := cube(stage, row))).row == row
     )
-    scale, found = stage.scales.stop("value"), []
+    scale, found = stage.scales.stops.of(("value", -1)), []
     pointer.press(LEFT, x, y)
     for act in (pointer.move, lambda *at: pointer.release(LEFT, *at)):
         act(x, y - 300.0)
         studio.stage(stage, 0.0, SIZE)
-        found.append(stage.scales.stop("value"))
+        found.append(stage.scales.stops.of(("value", -1)))
     assert found[0] == scale < found[1]
 
 
@@ -96,10 +96,10 @@ def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
         setTexts(data.spec.texts);
         const [before, after] = data.answers.map((each) => Float64Array.from(each));
         const [old, fresh] = data.words.split(":")[0].split(" to ");
-        return answerWords(data.spec.facts, before, after, old, fresh);
+        return moved_answer(data.spec.facts, before, after, old, fresh);
     """
     given = {"spec": spec_of(session), "answers": outputs[::2], "words": words}
-    assert in_web("handles texts", body, **given) == words
+    assert in_web("story/by_hand texts", body, **given) == words
     pointer.controller.undo()
     assert float(session.network.bank.value[row]) == before  # the whole drag
 

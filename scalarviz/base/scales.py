@@ -1,0 +1,107 @@
+"""Scales of numbers: stops, which only grow by themselves, and plain ends of an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+GROWTH_SECONDS = 5.0  # least time from one growth of a scale to the next
+SAID_SECONDS = 2.0  # seconds for which the legend says it
+STOPS = "1", "2", "5"
+PLAIN = "1", "1.5", "2", "3", "4", "6", "8"
+LARGEST = 1.7976931348623157e308
+LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and what is between them
+NEARLY_EQUAL = 1e-9  # relative difference of losses that are nearly the same
+
+
+@final
+@dataclass
+class GrowingStops:
+    """Stops by what they are of: 1, 2 or 5 times a power of ten. They only grow by themselves.
+
+    known     the stops
+    held      whether a hand drags a cube, which must not shrink meanwhile: none grows
+    growth    of the one that has grown last, before and after it has grown at a time `grown_at`
+    """
+
+    known: dict[Any, float] = field(default_factory=dict)
+    held: bool = False
+    growth: tuple[float, float] | None = None
+    grown_at: float = -math.inf
+
+    def choose(self, largest: Mapping[Any, float]) -> None:
+        """Choose stops that cover some numbers, larger or smaller than before."""
+        self.known |= {key: stop_above(number) for key, number in largest.items()}
+        self.growth = None
+
+    def follow(self, largest: Mapping[Any, float], now: float, *, tells: bool = True) -> None:
+        """Let stops grow if numbers exceed them, at most once in GROWTH_SECONDS.
+
+        tells  whether the legend says it
+        """
+        for key, number in largest.items():
+            stop, before = stop_above(number), self.of(key)
+            is_time = now - self.grown_at >= GROWTH_SECONDS or now < self.grown_at
+            if not self.known.get(key, 0.0):  # the first numbers
+                self.known[key] = stop
+            elif stop > before and is_time and not self.held:
+                self.known[key], self.grown_at = stop, now
+                self.growth = (before, stop) if tells else None
+
+    def let_go(self) -> None:
+        """Let stops grow at once after a drag."""
+        self.held, self.grown_at = False, -math.inf
+
+    def grown(self, now: float, after: float = 0.0) -> tuple[float, float] | None:
+        """Return a stop before and after it has grown, for some seconds, and some more."""
+        return self.growth if 0.0 <= now - self.grown_at < SAID_SECONDS + after else None
+
+    def of(self, key: object) -> float:
+        """Return a stop, 1 if it is not known."""
+        return self.known.get(key, 0.0) or 1.0
+
+
+def stop_above(number: float) -> float:
+    """Return the smallest stop that is not below a number; 0 for 0.
+
+    >>> [stop_above(number) for number in (0.8, 1.0, 1.01, 33.0, 0.04, 0.0)]
+    [1.0, 1.0, 2.0, 50.0, 0.05, 0.0]
+    """
+    return round_up(number * (1.0 - 1e-12), STOPS) if number > 0.0 else 0.0
+
+
+def round_up(value: float, digits: Sequence[str] = PLAIN) -> float:
+    """Return the smallest plain number, such as .08, .1, .15, 2 or 30, that is not below this."""
+    return min([plain for plain in plain_numbers(value, digits) if plain >= value])
+
+
+def round_down(value: float, digits: Sequence[str] = PLAIN) -> float:
+    """Return the largest plain number that is not above this."""
+    return max([plain for plain in plain_numbers(value, digits) if plain <= value])
+
+
+def plain_numbers(value: float, digits: Sequence[str]) -> list[float]:
+    """Return the plain numbers around this one, and the largest number that there is."""
+    power = math.floor(math.log10(value))
+    powers = range(power - 1, power + 2)
+    return [min(float(f"{digit}e{p}"), LARGEST) for p in powers for digit in digits]
+
+
+def loss_ends(least: float, most: float, digits: Sequence[str] = PLAIN) -> tuple[float, float]:
+    """Return the ends of a scale of losses: below 0 if one is, else ten times apart at least."""
+    if least > 0.0:
+        high = max(round_up(most, digits), 10.0 * LEAST_LOSS)
+        return max(min(round_down(least, digits), high / 10.0), LEAST_LOSS), high
+    least, most = (min(max(each, -LARGEST_LOSS), LARGEST_LOSS) for each in (least, most))
+    largest = max(-least, most)
+    step = apart(most - least if most - least > NEARLY_EQUAL * largest else largest)
+    first = min(math.floor(least / step), -1)
+    return step * first, step * max(math.ceil(most / step), first + 1)
+
+
+def apart(between: float) -> float:
+    """Return 1, 2 or 5 times a power of ten: a fourth to a tenth of what is between two losses."""
+    power = 10.0 ** math.floor(math.log10(max(between, LEAST_LOSS)))
+    return power / (5.0 if between < 2.0 * power else 2.0 if between < 5.0 * power else 1.0)
