@@ -35,7 +35,7 @@ VALUE = re.compile(r"(?:dict|Mapping)\[\w+, (\w+)\]")
 ARRAY = re.compile(r"(?:list|tuple)\b(?!.* \| None)")
 
 # How strongly operators of JavaScript bind; what needs no brackets is an ATOM.
-YIELD, ARROW, CHOICE, OR, AND, EQUAL, LESS, SUM, PRODUCT, SIGN, ATOM = range(11)
+ARROW, CHOICE, OR, AND, EQUAL, LESS, SUM, PRODUCT, SIGN, ATOM = range(10)
 # Operators of numbers, and the function for all else.
 OPERATORS: Mapping[type[ast.operator], tuple[str, int, str]] = {
     ast.Add: ("+", SUM, "add"),
@@ -45,13 +45,13 @@ OPERATORS: Mapping[type[ast.operator], tuple[str, int, str]] = {
     ast.Mod: ("", ATOM, "mod"),
     ast.FloorDiv: ("", ATOM, "floordiv"),
     ast.Pow: ("", ATOM, "pow"),
-    ast.BitOr: ("", ATOM, "or"),
 }
+# Comparisons of numbers and texts, and the function for all else; > and >= turn its sides.
 COMPARED: Mapping[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "py.less"),
     ast.LtE: ("<=", "py.less_or_equal"),
-    ast.Gt: (">", "py.greater"),
-    ast.GtE: (">=", "py.greater_or_equal"),
+    ast.Gt: (">", "py.less"),
+    ast.GtE: (">=", "py.less_or_equal"),
 }
 # Functions of Python: what they are in JavaScript, the names of their arguments, and the type of
 # what they return; T is that of the items of the first argument, S that of the argument itself.
@@ -61,7 +61,6 @@ FUNCTIONS = {
     "any": ("py.any", "found", "bool"),
     "bool": ("py.truth", "x", "bool"),
     "dict": ("py.dict", "given", "dict"),
-    "divmod": ("py.divmod", "a b", ""),
     "enumerate": ("py.enumerate", "found start", "list"),
     "float": ("py.float", "x", "float"),
     "int": ("py.int", "x", "int"),
@@ -72,7 +71,6 @@ FUNCTIONS = {
     "max": ("py.max", "found key default", "T"),
     "min": ("py.min", "found key default", "T"),
     "next": ("py.next", "found other", "T"),
-    "pow": ("py.pow", "a b", ""),
     "range": ("py.range", "first end step", "list[int]"),
     "reversed": ("py.reversed", "found", "list[T]"),
     "round": ("py.round", "x digits", ""),
@@ -85,7 +83,6 @@ FUNCTIONS = {
     "dict.fromkeys": ("py.fromkeys", "found value", "dict"),
     "contextvars.ContextVar": ("", "*", "ContextVar"),
     "dataclasses.replace": ("", "*", "S"),
-    "functools.partial": ("py.partial", "make *", ""),
     "math.ceil": ("py.ceil", "x", "int"),
     "math.cos": ("py.math.cos", "x", "float"),
     "math.exp": ("py.math.exp", "x", "float"),
@@ -94,7 +91,6 @@ FUNCTIONS = {
     "math.hypot": ("py.math.hypot", "*", "float"),
     "math.isfinite": ("Number.isFinite", "x", "bool"),
     "math.isnan": ("Number.isNaN", "x", "bool"),
-    "math.isqrt": ("py.isqrt", "x", "int"),
     "math.log": ("py.math.log", "x", "float"),
     "math.log10": ("py.math.log10", "x", "float"),
     "math.prod": ("py.prod", "found start", ""),
@@ -111,7 +107,6 @@ METHODS = {
     ("add", 1): ("{}.add({})", ""),
     ("append", 1): ("{}.push({})", ""),
     ("clear", 0): ("{}.clear()", ""),
-    ("end", 0): ("py.end({})", "int"),
     ("endswith", 1): ("{}.endsWith({})", "bool"),
     ("extend", 1): ("py.add_to({}, {})", ""),
     ("findall", 1): ("py.findall({}, {})", "list"),
@@ -119,26 +114,19 @@ METHODS = {
     ("get", 0): ("{}.get()", ""),
     ("get", 1): ("py.get({}, {})", "V | None"),
     ("get", 2): ("py.get({}, {}, {})", "V"),
-    ("group", 1): ("py.at({}, {})", "str"),
     ("index", 1): ("py.index({}, {})", "int"),
-    ("insert", 2): ("{}.splice({}, 0, {})", ""),
     ("items", 0): ("py.items({})", "list"),
     ("join", 1): ("{1}.join({0})", "str"),
     ("keys", 0): ("py.keys({})", "list[T]"),
     ("lower", 0): ("{}.toLowerCase()", "str"),
-    ("lstrip", 0): ("py.lstrip({})", "str"),
     ("lstrip", 1): ("py.lstrip({}, {})", "str"),
-    ("match", 1): ("py.match({}, {})", "Match | None"),
     ("partition", 1): ("py.partition({}, {})", "tuple[str, ...]"),
     ("pop", 0): ("py.pop({})", "T"),
     ("pop", 1): ("py.pop({}, {})", ""),
-    ("pop", 2): ("py.pop({}, {}, {})", ""),
     ("replace", 2): ("py.replace({}, {}, {})", "str"),
     ("reset", 1): ("{}.reset({})", ""),
-    ("rpartition", 1): ("py.rpartition({}, {})", "tuple[str, ...]"),
     ("rstrip", 0): ("py.rstrip({})", "str"),
     ("rstrip", 1): ("py.rstrip({}, {})", "str"),
-    ("search", 1): ("py.search({}, {})", "Match | None"),
     ("set", 1): ("{}.set({})", ""),
     ("setdefault", 2): ("py.setdefault({}, {}, {})", "V"),
     ("split", 1): ("{}.split({})", "list[str]"),
@@ -332,9 +320,6 @@ class Expressions:
             case ast.IfExp():
                 parts = self.test(node.test, OR), self.write(node.body, CHOICE)
                 return code(f"{parts[0]} ? {parts[1]} : {self.write(node.orelse)}", CHOICE)
-            case ast.NamedExpr():
-                made = f"{self.bind(node.target, self.type_of(node.value))} = "
-                return code(made + self.write(node.value), YIELD)
             case ast.Tuple() | ast.List():
                 return f"[{self.list_of(node.elts)}]"
             case ast.Set():
@@ -363,10 +348,6 @@ class Expressions:
                 return code(made, ARROW)
             case ast.JoinedStr():
                 return self.joined_text(node)
-            case ast.Yield(value=ast.expr() as value):
-                return code(f"yield {self.write(value)}", YIELD)
-            case ast.YieldFrom():
-                return code(f"yield* {self.each(node.value)}", YIELD)
         raise Refused(node, f"`{ast.unparse(node)}` is not known")
 
     def list_of(self, nodes: Sequence[ast.expr]) -> str:
@@ -439,7 +420,7 @@ class Expressions:
     def operation(
         self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr, in_place: str = ""
     ) -> str:
-        """Return `left op right`; in_place "_to": a list or a dictionary stays the same one."""
+        """Return `left op right`; in_place "_to": a list stays the same one."""
         check(type(op) in OPERATORS, node, f"the operator {type(op).__name__} is not known")
         sign, level, name = OPERATORS[type(op)]
         kinds = [bare(self.type_of(each)) for each in (left, right)]
@@ -450,7 +431,7 @@ class Expressions:
         is_safe = name != "div" or (isinstance(right, ast.Constant) and bool(right.value))
         if sign and is_plain and is_safe:
             return code(f"{self.write(left, level)} {sign} {self.write(right, level + 1)}", level)
-        return f"py.{name}{in_place * (name in ('add', 'or'))}({self.list_of([left, right])})"
+        return f"py.{name}{in_place * (name == 'add')}({self.list_of([left, right])})"
 
     def negative(self, node: ast.expr) -> str:
         if self.type_of(node) == "int":
@@ -482,9 +463,7 @@ class Expressions:
     def comparisons(self, node: ast.Compare) -> str:
         lefts = [node.left, *node.comparators[:-1]]
         for each in (inner for middle in lefts[1:] for inner in ast.walk(middle)):
-            is_once = (
-                isinstance(each, (ast.Call, ast.NamedExpr)) and ast.unparse(each)[:4] != "len("
-            )
+            is_once = isinstance(each, ast.Call) and ast.unparse(each)[:4] != "len("
             check(not is_once, node, f"`{ast.unparse(each)}` would be computed twice: name it")
         parts = [*map(self.comparison, node.ops, lefts, node.comparators)]
         return parts[0] if len(parts) == 1 else code(" && ".join(parts), AND)
@@ -496,7 +475,7 @@ class Expressions:
         if type(op) in COMPARED:
             sign, called = COMPARED[type(op)]
             if not kinds & {*NUMBERS, "str"}:
-                return f"{called}({self.list_of([left, right])})"
+                return f"{called}({self.list_of([left, right] if '<' in sign else [right, left])})"
             return code(f"{self.write(left, SUM)} {sign} {self.write(right, SUM)}", LESS)
         if isinstance(op, (ast.In, ast.NotIn)):
             made = f"py.has({self.list_of([right, left])})"
@@ -567,12 +546,8 @@ class Expressions:
             if known.type == "NoneType" != kind:
                 known.type = f"{kind} | None" if kind else ""
             return js_name(target.id)
-        if isinstance(target, ast.Starred):
-            return f"...{self.bind(target.value, 'list')}"
         check(isinstance(target, (ast.Tuple, ast.List)), target, "only names are bound here")
         assert isinstance(target, (ast.Tuple, ast.List))
-        is_last = not any(isinstance(each, ast.Starred) for each in target.elts[:-1])
-        check(is_last, target, "what stands behind *names cannot be bound here")
         each_of = kinds if len(kinds) == len(target.elts) else [item_of(kind)] * len(target.elts)
         return f"[{', '.join(map(self.bind, target.elts, each_of))}]"
 
@@ -646,17 +621,12 @@ class Expressions:
 
     def library_call(self, node: ast.Call, name: str) -> str:
         match name, node.args:
-            case "isinstance", [thing, ast.Name() as kind]:
-                return self.instance(thing, kind)
+            case "isinstance", [thing, ast.Name(id="str")]:
+                return code(f'typeof {self.write(thing, ATOM)} === "string"', EQUAL)
             case "dataclasses.replace", [thing]:
                 return f"py.replace_fields({self.write(thing)}, {self.fields(node.keywords)})"
             case "re.compile", [ast.Constant(value=str(pattern)), *flags]:
                 return self.regex(node, pattern, flags)
-            case "functools.partial", [func, *given] if isinstance(func, ast.Name):
-                called = self.arguments(
-                    ast.Call(func, given, node.keywords), self.meaning(func).signature
-                )
-                return f"py.partial({', '.join(filter(None, [self.write(func), called]))})"
             case "contextvars.ContextVar", [_]:
                 return f"new py.ContextVar({self.list_of([each.value for each in node.keywords])})"
             case "zip", lists:
@@ -684,14 +654,6 @@ class Expressions:
         check(is_known, node, f"{name} with {len(node.args)} arguments is not known")
         return f"{called}({self.arguments(node, Signature(names, len(names), '*' in listed))})"
 
-    def instance(self, thing: ast.expr, kind: ast.Name) -> str:
-        """Return isinstance(thing, kind)."""
-        if kind.id == "str":
-            return code(f'typeof {self.write(thing, ATOM)} === "string"', EQUAL)
-        is_class = self.meaning(kind).kind == "class"
-        check(is_class, kind, f"isinstance of {kind.id} is not known")
-        return code(f"{self.write(thing, SUM)} instanceof {self.write(kind)}", LESS)
-
     def method_call(self, node: ast.Call, func: ast.Attribute) -> str:
         """Return the call of a method, or of a function in a field."""
         name, form = func.attr, METHODS.get((func.attr, len(node.args)))
@@ -712,9 +674,8 @@ class Expressions:
         return f"{self.write(func.value, ATOM)}.{name}({given})"
 
     def class_of(self, node: ast.expr) -> Class | None:
-        """Return the class of an object, or the class itself, if it is known."""
-        is_name = isinstance(node, ast.Name) and self.meaning(node).kind == "class"
-        return self.classes.get(ast.unparse(node) if is_name else bare(self.type_of(node)))
+        """Return the class of an object, if it is known."""
+        return self.classes.get(bare(self.type_of(node)))
 
     def method_of_python(self, node: ast.Call, func: ast.Attribute, form: str) -> str:
         given = [self.write(as_list(each)) for each in node.args]
@@ -787,8 +748,6 @@ class Expressions:
                 return "bool"
             case ast.UnaryOp(op=ast.USub()):
                 return self.type_of(node.operand).replace("bool", "int")
-            case ast.NamedExpr():
-                return self.type_of(node.value)
             case ast.ListComp() | ast.List() | ast.Tuple():
                 return "list"
             case ast.Name(id="self"):
@@ -820,7 +779,7 @@ class Expressions:
         kinds = {bare(self.type_of(each)) for each in (node.left, node.right)}
         if "str" in kinds:
             return "str"
-        if not kinds <= NUMBERS or isinstance(node.op, ast.BitOr):
+        if not kinds <= NUMBERS:
             return kinds.pop() if len(kinds) == 1 else ""
         is_whole = "float" not in kinds and not isinstance(node.op, (ast.Div, ast.Pow))
         return "int" if is_whole else "float"

@@ -21,8 +21,6 @@ from pathlib import Path
 from scalarviz.base.package_files import PACKAGE
 from scalarviz.pages.translated_expressions import (
     ATOM,
-    ERRORS,
-    YIELD,
     Class,
     Expressions,
     Meaning,
@@ -101,9 +99,7 @@ def names_bound(node: ast.AST) -> tuple[str, ...]:
             return (node.name,)
         case ast.Name():
             return (node.id,) if isinstance(node.ctx, ast.Store) else ()
-        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            return tuple(x.target.id for x in ast.walk(node) if isinstance(x, ast.NamedExpr))
-        case ast.Lambda() | ast.Constant():
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp() | ast.Lambda():
             return ()
     return tuple(name for each in ast.iter_child_nodes(node) for name in names_bound(each))
 
@@ -216,8 +212,6 @@ def class_of(node: ast.ClassDef) -> Class:
         match each:
             case ast.AnnAssign(target=ast.Name(id=name)):
                 types[name] = type_text(each.annotation)
-            case ast.FunctionDef(name=name, decorator_list=[ast.Name(id="staticmethod")]):
-                methods[name] = signature_of(each)
             case ast.FunctionDef(name=name, decorator_list=[_, *_]):
                 types[name] = type_text(each.returns)
             case ast.FunctionDef(name=name):
@@ -369,7 +363,7 @@ class Translation:
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return []
             case ast.Expr():
-                return [f"{self.x.write(node.value, YIELD)};"]
+                return [f"{self.x.write(node.value)};"]
             case ast.Return(value=None):
                 return ["return null;"]
             case ast.Return(value=ast.expr() as value):
@@ -384,8 +378,6 @@ class Translation:
                 return self.assigned(node.target, node.value, fresh) if node.value else []
             case ast.AugAssign():
                 return self.augmented(node)
-            case ast.Delete(targets=[ast.Subscript() as each]):
-                return [f"py.pop({self.x.list_of([each.value, each.slice])});"]
             case ast.If():
                 return self.branches(node, names)
             case ast.For(orelse=[]):
@@ -396,11 +388,7 @@ class Translation:
                 return [f"{type(node).__name__.lower()};"]
             case ast.Try(orelse=[]):
                 return self.attempt(node, names)
-            case ast.Raise(exc=None):
-                return ["throw caught;"]
-            case ast.Raise(exc=ast.Name(id=name)) if name in ERRORS:
-                return [f"throw new py.{name}();"]
-            case ast.Raise(exc=ast.expr() as error):
+            case ast.Raise(exc=ast.Call() as error):
                 return [f"throw {self.x.write(error)};"]
             case ast.Assert():
                 why = self.x.write(node.msg) if node.msg else text_of(ast.unparse(node.test))
@@ -464,13 +452,11 @@ class Translation:
     def assigned(self, target: ast.expr, value: ast.expr, fresh: set[str]) -> list[str]:
         names = {*names_bound(target)}
         match target, value:
-            case ast.Tuple(elts=parts), ast.Tuple(elts=values) if names <= fresh and not stars(
-                parts
-            ):
+            case ast.Tuple(elts=parts), ast.Tuple(elts=values) if names <= fresh:
                 pairs = zip(parts, values, strict=True)
                 return [line for pair in pairs for line in self.assigned(*pair, fresh)]
-            case ast.Tuple(elts=parts), _ if {type(x) for x in parts} <= {ast.Name, ast.Starred}:
-                return self.unpacked(parts, value, names, fresh)
+            case ast.Tuple(elts=parts), _ if {*map(type, parts)} == {ast.Name}:
+                return self.unpacked(target, value, names, fresh)
         made = self.set_to(target, self.x.write(value), self.x.type_of(value))
         return [f"{self.declare(names, fresh)}{made}"]
 
@@ -486,14 +472,10 @@ class Translation:
         raise Refused(target, f"an assignment to `{ast.unparse(target)}` is not known")
 
     def unpacked(
-        self, parts: Sequence[ast.expr], value: ast.expr, names: set[str], fresh: set[str]
+        self, target: ast.expr, value: ast.expr, names: set[str], fresh: set[str]
     ) -> list[str]:
-        """Return the assignment to several names, of which one may be *names."""
-        found = self.x.each(value)
-        if places := stars(parts):
-            found = f"py.unpack({found}, {places[0]}, {len(parts) - places[0] - 1})"
-        plain = [each.value if isinstance(each, ast.Starred) else each for each in parts]
-        made = f"{self.x.bind(ast.Tuple(plain), self.x.type_of(value))} = {found};"
+        """Return the assignment to several names."""
+        made = f"{self.x.bind(target, self.x.type_of(value))} = {self.x.each(value)};"
         if names <= fresh:
             return [f"{self.declare(names, fresh)}{made}"]
         return [*(f"let {js_name(name)};" for name in sorted(names & fresh)), made]
@@ -517,11 +499,7 @@ class Translation:
         lines = self.block(node.body, {*self.counts} - self.x.scopes[-1].keys())
         self.counts = before
         self.x.scopes.pop()
-        is_arrow = head.endswith("=")
-        if any(line.lstrip().startswith("yield") for line in lines):
-            check(not is_arrow, node, "a generator in a function: put it at the top")
-            head = f"{head}*"
-        start = f"{head} {name}{parameters}".lstrip() + (" =>" if is_arrow else "")
+        start = f"{head} {name}{parameters}".lstrip() + (" =>" if head.endswith("=") else "")
         return [f"{start} {{", *indented(lines), "}"]
 
     def class_lines(self, node: ast.ClassDef) -> list[str]:
@@ -561,8 +539,6 @@ class Translation:
         match node.name, [*map(ast.unparse, node.decorator_list)]:
             case "__init__", []:
                 return self.function(node, "constructor", skips=True)
-            case name, ["staticmethod"] if not name.startswith("__"):
-                return self.function(node, "static", name)
             case name, ["property"]:
                 return self.function(node, "get", name, skips=True)
             case name, ["cached_property"]:
@@ -572,11 +548,6 @@ class Translation:
             case name, [] if not name.startswith("__"):
                 return self.function(node, "", name, skips=True)
         raise Refused(node, f"the method {node.name} is not known")
-
-
-def stars(nodes: Sequence[ast.expr]) -> list[int]:
-    """Return the places of *names."""
-    return [i for i, each in enumerate(nodes) if isinstance(each, ast.Starred)]
 
 
 def indented(lines: Sequence[str]) -> list[str]:

@@ -197,9 +197,9 @@ def neuron_card(
     if known is None:
         return None
     drawing = None if drawn is None else drawn(known)
-    value, *blocks = blocks_of(known)
+    blocks = blocks_of(known)
     drawings = [] if drawing is None else [drawing]
-    return Card(NONE, known.title, neuron_facts(known), [value, *drawings, *blocks])
+    return Card(NONE, known.title, neuron_facts(known), [blocks[0], *drawings, *blocks[1:]])
 
 
 def blocks_of(known: NeuronNumbers) -> list[CardLine | CardTable]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import LEAST as LEAST_POWER
@@ -206,8 +205,8 @@ def whole_line(
 
 def ending_on(line: CaptionLine, row: int) -> CaptionLine:
     """Return a line whose result stands on the cube of a weight, as its grad."""
-    *start, last = line
-    return *start, replace(last, row=row, mark=f"gradient\n{last.words}")
+    last = line[-1]
+    return *line[:-1], replace(last, row=row, mark=f"gradient\n{last.words}")
 
 
 def shortened(terms: Sequence[EquationTerm], keep: int, most: int) -> list[EquationTerm]:
@@ -519,7 +518,7 @@ def equation_of(
     least = digits_between(known["w"], line.value) if is_change else FEW
     for given in ({**fixed, **(own or {})}, fixed):
         free = [n for n in names if n not in given]
-        compute = partial(evaluated, card, given, free)
+        compute = evaluating(card, given, free)
         values = [known[n] for n in free]
         shown, ending, agrees = agreeing(values, compute, line.value, least)
         if result:
@@ -534,13 +533,17 @@ def equation_of(
     return CardLine(f"{name} = {formula.replace('+ -', '- ')} {sign} {ending}")
 
 
-def evaluated(
-    card: NamedFormula, given: Mapping[str, str], names: Sequence[str], numbers: Sequence[float]
-) -> float:
-    """Return what a formula gives with some numbers as written, and others."""
+def evaluating(
+    card: NamedFormula, given: Mapping[str, str], names: Sequence[str]
+) -> Callable[[Sequence[float]], float]:
+    """Return what a formula gives with some numbers as written, as a function of the others."""
     known = {name: float(number) for name, number in given.items()}
-    known.update(zip(names, numbers, strict=True))
-    return card.compute(*[known[name] for name in card.names])
+
+    def compute(numbers: Sequence[float]) -> float:
+        known.update(zip(names, numbers, strict=True))
+        return card.compute(*[known[name] for name in card.names])
+
+    return compute
 
 
 def until(

@@ -58,7 +58,7 @@ def written_alike(make: Callable[[], Made]) -> Made:
             }
             if all(digits.least.get(key, 0) >= least for key, least in more.items()):
                 break
-            digits.least |= more
+            digits.least.update(more)
     finally:
         DIGITS.reset(token)
     return made

@@ -189,11 +189,11 @@ export class Curve {
   /** Return the heading and each metric with its value: words, and where they stand in how many rows. */
   headOf(context, title, step, width, unit) {
     const beside = document.body.dataset.fit === "least" ? byId("place").offsetWidth : 0; // on phones
-    const measures = this.measures.wordsAt(step);
+    const fits = (words) => context.measureText(words).width <= width;
+    const measures = this.measures.wordsAt(step, fits);
     const part = ({ share }, k) => [measures[k], share ? "--metric" : "--ink"];
-    const parts = this.measures.series.map(part);
     let [x, row] = [0, 0];
-    return [[title, "--ink"], ...parts].map(([words, color]) => {
+    return [[title, "--ink"], ...this.measures.series.map(part)].map(([words, color]) => {
       const wide = context.measureText(words).width;
       if (x && x + wide > width - (row ? 0 : beside)) [x, row] = [0, row + 1];
       const place = { words, color, x, row, room: Math.max(1, width - x - (row ? 0 : beside)) };
@@ -308,15 +308,15 @@ export class Measures {
     return this.series.flatMap(({ share, values }) => (share ? [] : values.filter(isShown)));
   }
 
-  /** Return the name of each series with its last value up to a step, and its step if earlier. */
-  wordsAt(step) {
+  /** Return the name of each series with its last value up to a step, and its step if that fits. */
+  wordsAt(step, fits = () => true) {
     return this.series.map(({ name, share, steps, values }) => {
       const known = countUpTo(steps, step);
       if (!known || Number.isNaN(values[known - 1])) return name;
       const value = values[known - 1];
       const said = `${name} ${share ? `${generalNumber(100 * value, 3)}%` : generalNumber(value, 3)}`;
-      const at = steps[known - 1];
-      return at === step ? said : text("chart.measured", { said, step: at });
+      const long = text("chart.measured", { said, step: steps[known - 1] });
+      return steps[known - 1] === step || !fits(long) ? said : long;
     });
   }
 

@@ -139,8 +139,6 @@ export function less(a, b) {
 }
 
 export const less_or_equal = (a, b) => less(a, b) || equal(a, b);
-export const greater = (a, b) => less(b, a);
-export const greater_or_equal = (a, b) => less_or_equal(b, a);
 
 export function has(found, x) {
   if (typeof found === "string") return found.includes(x);
@@ -185,9 +183,8 @@ export function setdefault(d, key, value = null) {
 }
 
 /** Take an item out of a list or a dictionary, and return it. */
-export function pop(found, place = -1, other = undefined) {
+export function pop(found, place = -1) {
   if (is_list(found)) return found.splice(index_of(found, place), 1)[0];
-  if (!has(found, place) && other !== undefined) return other;
   const value = at(found, place);
   if (found instanceof Map) found.delete(place);
   else delete found[place];
@@ -267,21 +264,6 @@ function found_in(found, wanted) {
   return false;
 }
 
-/** Return items, those between the first and the last ones as a list. */
-export function unpack(found, first, last) {
-  if (found.length < first + last) throw new ValueError("not enough values to unpack");
-  const end = found.length - last;
-  return [...found.slice(0, first), found.slice(first, end), ...found.slice(end)];
-}
-
-/** Return a function with some arguments, of which those that are undefined come later. */
-export function partial(make, ...known) {
-  return (...given) => {
-    const more = [...given];
-    return make(...known.map((x) => (x === undefined ? more.shift() : x)), ...more);
-  };
-}
-
 /** Yield what a generator expression does. */
 export function* lazy(found, make, test = null) {
   for (const x of each(found)) if (test === null || test(x)) yield make(x);
@@ -335,19 +317,6 @@ export function mul(a, b) {
   return typeof found === "string" ? copies.join("") : copies.flat();
 }
 
-export function or(a, b) {
-  if (a instanceof Set) return new PySet([...a, ...b]);
-  if (is_dict(a)) return new Dict([...items(a), ...items(b)]);
-  return typeof a === "boolean" && typeof b === "boolean" ? a || b : a | b;
-}
-
-/** Return what a is after `a |= b`; a dictionary is the same one. */
-export function or_to(a, b) {
-  if (!is_dict(a)) return or(a, b);
-  update(a, b);
-  return a;
-}
-
 export function div(a, b) {
   return Number(b) === 0 ? raise(new ZeroDivisionError("division by zero")) : a / b;
 }
@@ -363,8 +332,6 @@ export function floordiv(a, b) {
   const quotient = (a - rest) / b - Number(rest !== 0 && rest < 0 !== b < 0);
   return quotient - Math.floor(quotient) > 0.5 ? Math.ceil(quotient) : Math.floor(quotient) + 0;
 }
-
-export const divmod = (a, b) => [floordiv(a, b), mod(a, b)];
 
 /** Return a ** b; a power of ten is that of its text, others may differ in the last digit. */
 export function pow(a, b) {
@@ -432,7 +399,6 @@ export function int(x) {
   return Number.isFinite(number) ? Math.trunc(number) + 0 : raise(new OverflowError("infinity"));
 }
 
-export const isqrt = (x) => int(Math.floor(Math.sqrt(x)));
 export const floor = (x) => int(Math.floor(x));
 export const ceil = (x) => int(Math.ceil(x));
 /** Return a number with some decimals; without them a whole one, which is never -0. */
@@ -549,30 +515,18 @@ export function strip(words, letters = SPACE, atStart = true, atEnd = true) {
   return words.slice(first, end);
 }
 
-export const lstrip = (words, letters = SPACE) => strip(words, letters, true, false);
+export const lstrip = (words, letters) => strip(words, letters, true, false);
 export const rstrip = (words, letters = SPACE) => strip(words, letters, false, true);
 
 export const replace = (words, old, made) => words.replaceAll(old, () => made);
 
 /** Return what stands before a sign, the sign, and what stands behind it. */
-export function partition(words, sign, i = words.indexOf(sign)) {
+export function partition(words, sign) {
+  const i = words.indexOf(sign);
   return i < 0 ? [words, "", ""] : [words.slice(0, i), sign, words.slice(i + sign.length)];
 }
 
-export function rpartition(words, sign) {
-  return words.includes(sign) ? partition(words, sign, words.lastIndexOf(sign)) : ["", "", words];
-}
-
 // Regular expressions have the flags g and u.
-
-export const search = (expression, words) => words.matchAll(expression).next().value ?? null;
-
-export const end = (found) => found.index + found[0].length;
-
-export function match(expression, words) {
-  const found = search(expression, words);
-  return found?.index === 0 ? found : null;
-}
 
 export function fullmatch(expression, words) {
   return new RegExp(`^(?:${expression.source})$`, "u").exec(words);
@@ -590,7 +544,7 @@ export function sub(expression, by, words) {
   let [made, last] = ["", 0];
   for (const found of words.matchAll(expression)) {
     made += words.slice(last, found.index) + make(found);
-    last = end(found);
+    last = found.index + found[0].length;
   }
   return made + words.slice(last);
 }
