@@ -52,6 +52,8 @@ from scalarviz.story.guide import ByNeuron, tour_caption
 from scalarviz.training.session.reading import cells_of
 from scalarviz.training.session.timeline import Position
 
+NEAR = 7.0  # visible height in cells when a single cube is framed
+
 
 @final
 class Stage(Pointed):
@@ -217,11 +219,13 @@ class Stage(Pointed):
 
     def frame_pinned(self) -> None:
         """Look at the pinned weight closely; at the whole network if none is pinned."""
+        camera = self.eyes.camera
         if self.pinned is None:
-            self.eyes.frame_all()
+            self.eyes.go(self.eyes.whole(camera), framed=True)
         elif (found := self.plan.plate_of(self.pinned)) is not None:
             plate, row, column = found
-            self.eyes.frame_point(tuple(plate.point(column + 0.5, row + 0.5).tolist()))
+            target = tuple(plate.point(column + 0.5, row + 0.5).tolist())
+            self.eyes.go(replace(camera, target=target, height=min(NEAR, camera.height)))
 
     def restore(self) -> None:
         """Close help, panel, own input, walking, chart or card, or else show all as at first."""
