@@ -54,6 +54,7 @@ SOURCES = {
     "story/weight_card.js": "story/weight_card.py",
     "story/guide.js": "story/guide.py",
     "story/judging.js": "story/judging.py",
+    "story/wave.js": "stage/wave.py",
     "story/camera.js": "scene/layout/camera.py",
     "story/legend.js": "scene/legend.py",
     "story/camera_control.js": "stage/camera_control.py",

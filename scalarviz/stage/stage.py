@@ -41,12 +41,13 @@ from scalarviz.stage.channels import (
 )
 from scalarviz.stage.handles import caption_of_custom
 from scalarviz.stage.live_values import LiveValues
-from scalarviz.stage.motion import MOST_ANIMATED, Motion, Wave, blanked, pushes
+from scalarviz.stage.motion import MOST_ANIMATED, Motion, blanked, pushes
 from scalarviz.stage.narration import Cards, Narration
 from scalarviz.stage.network_layout import layout_of, shape_of
 from scalarviz.stage.pointed import Pointed
 from scalarviz.stage.pointing import same_in
 from scalarviz.stage.show import Show
+from scalarviz.stage.wave import Wave
 from scalarviz.story.caption import Caption, Card
 from scalarviz.story.guide import ByNeuron, tour_caption
 from scalarviz.training.session.reading import cells_of
