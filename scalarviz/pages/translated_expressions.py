@@ -304,7 +304,7 @@ class Expressions:
             case ast.Constant(value=bool() | None as value):
                 return {True: "true", False: "false", None: "null"}[value]
             case ast.Constant(value=int() | float()):
-                return repr(node.value)
+                return repr(node.value).removesuffix(".0")
             case ast.BinOp(op=op, left=left, right=right):
                 return self.operation(node, op, left, right)
             case ast.UnaryOp(op=ast.Not()):
@@ -612,10 +612,13 @@ class Expressions:
     def fields(self, given: Sequence[ast.keyword]) -> str:
         """Return arguments by name as an object."""
         pairs = [
-            f"{each.arg}: {self.write(each.value)}"
+            made
+            if made == each.arg
+            else f"{each.arg}: {made}"
             if each.arg
-            else f"...py.fields({self.write(each.value)})"
+            else f"...py.fields({made})"
             for each in given
+            for made in [self.write(each.value)]
         ]
         return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
 

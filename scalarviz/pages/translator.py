@@ -54,7 +54,9 @@ SOURCES = {
     "story/by_hand.js": "story/by_hand.py",
     "story/scales.js": "base/scales.py",
     "story/judging.js": "story/judging.py",
+    "story/wave.js": "stage/wave.py",
     "story/camera.js": "scene/layout/camera.py",
+    "story/legend.js": "scene/legend.py",
     "story/camera_control.js": "stage/camera_control.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
@@ -80,6 +82,13 @@ BY_HAND = {
 LIBRARIES = ("math", "re", "dataclasses", "functools", "contextvars")
 TYPES = ("__future__", "typing", "collections.abc")
 DATACLASSES = ("dataclass", "dataclass(frozen=True)", "dataclass(frozen=True, slots=True)")
+# Methods of web/paper.js, which have what Python gives by name as an object.
+CANVAS = {
+    "box": Signature(("x", "y", "width", "height", "fill"), 5, fields=True),
+    "fit": Signature(("words", "width"), 2, fields=True, result="str"),
+    "measure": Signature(("words",), 1, fields=True, result="float"),
+    "text": Signature(("x", "y", "words"), 3, fields=True),
+}
 FACTORIES = {"list": "[]", "dict": "new py.Dict()", "set": "py.set()"}
 INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -190,6 +199,7 @@ def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
     trees = {name: ast.parse(text) for name, (_, text) in sources.items()}
     nodes = [node for tree in trees.values() for node in tree.body]
     classes = {node.name: class_of(node) for node in nodes if isinstance(node, ast.ClassDef)}
+    classes["Canvas2D"] = Class(methods=CANVAS)
     known: dict[str, tuple[str, Scope]] = {**BY_HAND}
     made = {}
     for name, (path, _) in sources.items():

@@ -32,8 +32,9 @@ from scalarviz.scene.charts import (
 )
 from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues, Curve
 from scalarviz.scene.layout.division import Box, Panes
-from scalarviz.scene.legend import sides_of, words_of
+from scalarviz.scene.legend import draw_squares, ends_of, words_of
 from scalarviz.scene.overlay import OnTop, draw_chips
+from scalarviz.scene.visuals.shaders import LEAST
 
 RIM = 2.0  # pixels of the frame of the chosen pane
 
@@ -208,22 +209,14 @@ def draw_legend(
 ) -> float:
     """Draw the colors and sizes of cubes between their ends, in a line; return where it ends."""
     scale = size / LETTERS
-    scales = np.asarray(cubes.color_scales)
-    most = cubes.common or (float(scales[0]) if len(scales) else 1.0)
-    ends = [f"-{most:g}", f"+{most:g}"]
-    if cubes.per_layer and len(set(scales.tolist())) > 1:
-        ends = [text("legend.least"), text("legend.most")]
+    ends = ends_of(cubes)
     gap, largest = 8.0 * scale, SQUARE * scale
     x += canvas.text(x, base, words_of(cubes), size=size, color=theme.quiet) + 1.5 * gap
     x += canvas.text(x, base, ends[0], size=size, color=theme.quiet) + gap
-    numbers = np.linspace(-1.0, 1.0, STEPS)
-    sides = largest * sides_of(numbers)
-    middles = x + 1.25 * largest * np.arange(STEPS) + 0.5 * largest
-    corners = np.stack([middles - sides / 2.0, base - 0.36 * size - sides / 2.0], axis=1)
-    square = np.stack([sides, sides], axis=1)
-    canvas.boxes(corners, square, theme.map(numbers), radius=1.5 * scale)
-    x = float(middles[-1]) + 0.5 * largest + gap
-    return x + canvas.text(x, base, ends[1], size=size, color=theme.quiet)
+    wide = largest * (1.25 * STEPS - 0.25)
+    draw_squares(canvas, x, base - 0.36 * size, wide, largest, theme, scale, LEAST, STEPS)
+    x += wide + gap
+    return x + canvas.text(x, base, ends[-1], size=size, color=theme.quiet)
 
 
 # The loss curves, in one chart on the same axes.

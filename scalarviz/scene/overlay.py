@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from scalarviz.scene.charts import Chart, draw_loss
 from scalarviz.scene.frame_data import Compared, FrameData, Pane, PictureWords
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.legend import legend_box
+from scalarviz.scene.legend import LETTERS, explain_in_corner, legend_box, mark_rows, write
 from scalarviz.scene.past_charts import (
     draw_past,
     draw_tabs,
@@ -50,6 +50,30 @@ def draw_head(canvas: Canvas2D, division: Division, words: PictureWords, theme: 
         about = canvas.fit(words.about, left, size=ABOUT * scale)
         x += margin + canvas.text(x + margin, base, about, size=ABOUT * scale, color=theme.quiet)
     return x
+
+
+def explain_arrows(
+    canvas: Canvas2D,
+    division: Division,
+    head: float,
+    theme: Theme,
+    messages: Sequence[Box] = (),
+    covers: Callable[[Box], bool] = lambda box: False,
+) -> None:
+    """Write what arrows on cubes mean: at the end of the head, whose text ends at x = `head`.
+
+    Without room there, it stands in an upper corner of the stage, see `explain_in_corner`.
+    Everywhere the words stand beside the boxes of `messages`.
+    """
+    size, margin, words = LETTERS * division.scale, 20.0 * division.scale, text("legend.pushes")
+    above = division.head
+    in_head = [box.x for box in messages if box.y < above.bottom]
+    below = [box.bottom + size for box in messages if box.y >= above.bottom]
+    x = min([above.right, *in_head]) - margin - canvas.measure(words, size=size)
+    if above.height and x >= head + margin:
+        write(canvas, x, 28.0 * division.scale, words, theme, size)
+    else:
+        explain_in_corner(canvas, division, max([division.inner.y, *below]), theme, covers)
 
 
 def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Theme) -> float:
@@ -325,3 +349,59 @@ class OnTop(NamedTuple):
     def on_chart(self, x: float, y: float) -> bool:
         """Return whether a pixel is on the chart."""
         return self.chart is not None and self.chart.box.has(x, y)
+
+
+# The key to the marks.
+
+KEY_LETTERS, KEY_ROW, KEY_PAD = 13.0, 18.0, 12.0  # letters, height of a line, and margins in pixels
+WIDEST_KEY = 560.0  # largest width in pixels
+KEY_NAMES = 0.42  # largest part of it for the names
+MOST_KEY_LINES = 3  # for what one mark means
+
+
+def extra_marks(frame_data: FrameData) -> Iterator[str]:
+    """Yield the marks that not every picture has."""
+    cubes, buffers = frame_data.cubes, frame_data.buffers
+    if any((buffers.saturated[name] > 0.0).any() for name in buffers.saturated):
+        yield "striped"
+    if any((each > 0.0).any() for each in buffers.left_out.values()):
+        yield "crossed"
+    if buffers.flows:
+        yield "dot"
+    if cubes.pushes is not None:
+        yield "arrow"
+    if cubes.before is not None:
+        yield "before"
+    if cubes.frozen is not None:
+        yield "frozen"
+
+
+def draw_marks_key(
+    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+) -> Box | None:
+    """Draw the key over the lower left part of the stage, above the legend; return its box."""
+    if not frame_data.marks:
+        return None
+    scale, scene, legend = division.scale, division.scene, legend_box(division)
+    size, row, pad = KEY_LETTERS * scale, KEY_ROW * scale, KEY_PAD * scale
+    rows = mark_rows(frame_data.cubes, extra_marks(frame_data))
+    x = division.inner.x
+    wide = min(WIDEST_KEY * scale, scene.right - x - pad)
+    names = max(canvas.measure(name, size=size, bold=True) for name, _ in rows) + pad
+    names = min(names, KEY_NAMES * wide)
+    room = wide - names - 2.0 * pad
+    told = [(name, canvas.wrap(about, room, MOST_KEY_LINES, size=size)) for name, about in rows]
+    high = row * (1 + sum(len(lines) for _, lines in told)) + 1.5 * pad
+    end = scene.bottom - pad if legend is None else legend.y - 0.5 * pad
+    box = Box(x, max(scene.y, end - high), wide, high)
+    canvas.box(*box.place, theme.panel[:7], radius=8.0, outline=theme.rim)
+    base = box.y + pad + 0.7 * size
+    title, left = text("marks.title"), box.x + pad
+    canvas.text(left, base, title, size=size, color=theme.ink, bold=True)
+    for name, lines in told:
+        short = canvas.fit(name, names - 0.5 * pad, size=size, bold=True)
+        canvas.text(left, base + row, short, size=size, color=theme.ink, bold=True)
+        for line in lines:
+            base += row
+            canvas.text(left + names, base, line, size=size, color=theme.quiet)
+    return box

@@ -19,9 +19,6 @@ SUM = (TERMS + 1) * TRAVEL / ARRIVES  # seconds for a sum of products
 MOVE = 0.3  # seconds in which cubes get their new size
 REST = 0.3  # seconds from the end of an operation to the next one, in a slow step
 SHOWN = 0.95  # share of the time from one to the next in which an operation moves
-EACH_WAVE = 12.0  # whole steps a second up to which each has its light: more would flicker
-WAVE = 0.8  # seconds for the light of a step, at most
-OF_RATE = 1.0  # seconds over which steps a second are measured
 SLOW_STEP = 16.0  # seconds for a slow step, at most; a second one takes half of the first
 
 
@@ -69,9 +66,6 @@ def pace_data(program: Program) -> dict[str, Any]:
         "terms": TERMS,
         "move": MOVE,
         "shown": SHOWN,
-        "eachWave": EACH_WAVE,
-        "wave": WAVE,
-        "ofRate": OF_RATE,
         "longest": [longest(program, moment) for moment in program.moments],
         "slow": [pauses(program, again=again) for again in (False, True)],
     }

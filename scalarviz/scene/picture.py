@@ -49,7 +49,7 @@ from scalarviz.scene.labels import (
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
-from scalarviz.scene.legend import draw_legend, draw_marks_key, explain_arrows, legend_box
+from scalarviz.scene.legend import draw_legend, legend_box
 from scalarviz.scene.lights import BACK, Lights, focus_of, lights
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors, draw_neurons
@@ -59,6 +59,7 @@ from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.opengl import largest_texture, viewport_of
 from scalarviz.scene.visuals.picking import half_sides
+from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.scene.visuals.spheres import SpheresNode, WiresNode
 
 # Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.
@@ -423,7 +424,7 @@ class Picture:
         arrows: bool,
     ) -> OnTop:
         theme = self.theme
-        draw_legend(canvas, division, frame_data.cubes, theme)
+        draw_legend(canvas, division, frame_data.cubes, theme, LEAST)
         self._draw_panels(canvas, division, frame_data, see)
         if frame_data.pane is not None:
             head = overlay.draw_pane_head(canvas, division, frame_data.pane, theme)
@@ -437,11 +438,11 @@ class Picture:
         if frame_data.pane is None:
             buttons, messages = draw_chips(canvas, division, frame_data, head, theme, taken)
         if arrows:
-            explain_arrows(canvas, division, head, theme, messages, taken.meets)
+            overlay.explain_arrows(canvas, division, head, theme, messages, taken.meets)
         draw_hovered(canvas, cells, frame_data, theme, division.scale)
         draw_hover(canvas, see, frame_data, theme, division, messages)
         told = [*draw_opened(canvas, division, frame_data, theme), *told]
-        draw_marks_key(canvas, division, frame_data, theme)
+        overlay.draw_marks_key(canvas, division, frame_data, theme)
         overlay.draw_help(canvas, division, frame_data.help, theme)
         return OnTop([*offers, *buttons], chart, cells, told, legend_box(division))
 

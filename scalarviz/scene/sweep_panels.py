@@ -21,7 +21,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes
 from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
 from scalarviz.scene.charts import ChartScales, LossScale, draw_thin, shown
 from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
-from scalarviz.scene.legend import sides_of
+from scalarviz.scene.visuals.shaders import LEAST as LEAST_CUBE
 
 # Networks as small pictures in rows and columns: walls of cubes, maps, swatches or loss lines.
 # All pictures of a panel are one image, whose cubes are drawn once for each of some numbers.
@@ -287,6 +287,11 @@ def cubes_of(side: int, theme: str) -> Bytes:
         pixels = fine.reshape(side, EDGE_SAMPLES, side, EDGE_SAMPLES, 4).mean(axis=(1, 3))
         found[i] = np.round(255.0 * pixels)
     return found
+
+
+def sides_of(numbers: FloatArray) -> FloatArray:
+    """Return the sides of cubes of these numbers, from -1 to 1, relative to the largest."""
+    return LEAST_CUBE + (1.0 - LEAST_CUBE) * np.sqrt(np.abs(numbers))
 
 
 def map_tiles(colors: FloatArray, wide: float) -> Bytes:

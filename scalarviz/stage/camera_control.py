@@ -11,13 +11,12 @@ from typing import final
 
 from scalarviz.scene.layout.camera import CAMERAS, EDGE, Box, Camera
 from scalarviz.scene.layout.plates import Layout, reach_of
+from scalarviz.scene.legend import SIZE
 from scalarviz.scene.neurons import covers, sides
 
 SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for a card
-NEAR = 7.0  # visible height in cells when a single cube is framed
 FARTHEST = 2.0  # visible height, in those of the whole network, at which zooming out ends
 GAP = 8.0  # pixels from the network to the legend
-LEGEND = 240.0  # width of the legend where letters have their usual size
 PARTS = 16  # tenths of the height of the legend, from 0 on, that are tried above it
 DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
@@ -102,13 +101,6 @@ class CameraController:
         goal = replace(self._preset(name), target=self.camera.target)
         self.go(self.whole(goal), framed=True)
 
-    def frame_all(self) -> None:
-        self.go(self.whole(self.camera), framed=True)
-
-    def frame_point(self, target: tuple[float, ...]) -> None:
-        """Move close to a point in space."""
-        self.go(replace(self.camera, target=target, height=min(NEAR, self.camera.height)))
-
     def go(self, goal: Camera, framed: bool = False, seconds: float = SECONDS) -> None:
         """Start a move to a camera; with `cuts`, jump there."""
         self.framed, self._seconds = framed, seconds
@@ -190,7 +182,7 @@ class CameraController:
     def _covers(self, camera: Camera, legend: Box) -> bool:
         """Return whether the network, or a name below a sphere, would be in the legend's box."""
         corner = Box(0.0, legend.y - GAP, legend.right + GAP, legend.height)
-        return covers(self.layout, camera, self.inner, corner, legend.width / LEGEND)
+        return covers(self.layout, camera, self.inner, corner, legend.width / SIZE[0])
 
 
 BOX_SECONDS = 0.2  # duration of a move

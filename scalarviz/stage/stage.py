@@ -41,16 +41,19 @@ from scalarviz.stage.channels import (
 )
 from scalarviz.stage.handles import caption_of_custom
 from scalarviz.stage.live_values import LiveValues
-from scalarviz.stage.motion import MOST_ANIMATED, Motion, Wave, blanked, pushes
+from scalarviz.stage.motion import MOST_ANIMATED, Motion, blanked, pushes
 from scalarviz.stage.narration import Cards, Narration
 from scalarviz.stage.network_layout import layout_of, shape_of
 from scalarviz.stage.pointed import Pointed
 from scalarviz.stage.pointing import same_in
 from scalarviz.stage.show import Show
+from scalarviz.stage.wave import Wave
 from scalarviz.story.caption import Caption, Card
 from scalarviz.story.guide import ByNeuron, tour_caption
 from scalarviz.training.session.reading import cells_of
 from scalarviz.training.session.timeline import Position
+
+NEAR = 7.0  # visible height in cells when a single cube is framed
 
 
 @final
@@ -217,11 +220,13 @@ class Stage(Pointed):
 
     def frame_pinned(self) -> None:
         """Look at the pinned weight closely; at the whole network if none is pinned."""
+        camera = self.eyes.camera
         if self.pinned is None:
-            self.eyes.frame_all()
+            self.eyes.go(self.eyes.whole(camera), framed=True)
         elif (found := self.plan.plate_of(self.pinned)) is not None:
             plate, row, column = found
-            self.eyes.frame_point(tuple(plate.point(column + 0.5, row + 0.5).tolist()))
+            target = tuple(plate.point(column + 0.5, row + 0.5).tolist())
+            self.eyes.go(replace(camera, target=target, height=min(NEAR, camera.height)))
 
     def restore(self) -> None:
         """Close help, panel, own input, walking, chart or card, or else show all as at first."""

@@ -349,7 +349,9 @@ return data.parts.map((part) => {{
   const palette = new Palette(data.theme);
   const {{ boxes: taken, spheres }} = data.taken;
   const at = taken.map(({{ x, y, width, height }}) => new Box(x, y, width, height));
-  drawCallout({{ paper, see, frame, palette, scale: 1, lit: null }}, {{ boxes: at, spheres }});
+  const division = {{ inner: see.box, scale: 1, legend: true }};
+  const view = {{ paper, see, division, frame, palette, scale: 1, lit: null }};
+  drawCallout(view, {{ boxes: at, spheres }});
   return {{ boxes, words }};
 }});"""
 

@@ -24,11 +24,13 @@ from scalarviz.scene.canvas import fonts
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.legend import draw_legend, explain_arrows
+from scalarviz.scene.legend import draw_legend
 from scalarviz.scene.lights import lights
 from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors
+from scalarviz.scene.overlay import explain_arrows
 from scalarviz.scene.picture import draw_scenery
+from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -169,7 +171,7 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     if callout is not None:
         taken.boxes.append(callout)
     draw_spoken(canvas, see, seen, taken, look, scale)
-    draw_legend(canvas, division, seen.cubes, look)
+    draw_legend(canvas, division, seen.cubes, look, LEAST)
     if arrows:
         explain_arrows(canvas, division, 0.0, look, covers=taken.meets)
     return canvas.words

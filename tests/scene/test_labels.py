@@ -3,6 +3,7 @@
 Legible, and never over cubes.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import astuple, replace
@@ -13,28 +14,30 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.base.texts import text
+from scalarviz.base.texts import text, texts
 from scalarviz.base.texts.decimals import short
 from scalarviz.faces.scene_file import find, load
-from scalarviz.pages.scene_data import layout_data
+from scalarviz.pages.scene_data import colors_of, layout_data
 from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.frame_data import CubeValues, FrameData
 from scalarviz.scene.labels import Tied, draw_labels, draw_thread, draw_tied, is_on, tied_colors
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.legend import (
     SIZE,
     SMALL,
     draw_legend,
-    draw_marks_key,
     draw_squares,
+    explain_in_corner,
     legend_box,
     mark_rows,
 )
 from scalarviz.scene.lights import lights
+from scalarviz.scene.overlay import draw_marks_key, extra_marks
 from scalarviz.scene.picture import draw_scenery
+from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
@@ -326,7 +329,7 @@ def test_a_small_legend_says_its_ends_and_what_is_new(clipped: int, grown: Any) 
     cubes = replace(stage_of(trained("rgb"), (360, 400)).frame_data().cubes)
     cubes = replace(cubes, clipped=clipped, grown=grown)
     canvas, division = Words(360, 400), Division.of(360, 400)
-    draw_legend(canvas, division, cubes, THEMES["dark"])
+    draw_legend(canvas, division, cubes, DARK, LEAST)
     said = [words for words, _ in canvas.found]
     last = "scale 1 → 2" if grown else "(1,234 beyond)" if clipped else "value"
     assert said == ["-1", "+1", last]
@@ -334,6 +337,73 @@ def test_a_small_legend_says_its_ends_and_what_is_new(clipped: int, grown: Any) 
     assert box is not None and all(
         box.x <= each.x and each.right <= box.right for _, each in canvas.found
     )
+
+
+class Calls(Canvas2D):
+    """A canvas that lists what is called, with letters of one width."""
+
+    def __init__(self, *size: float) -> None:
+        super().__init__(*size)
+        self.calls: list[Any] = []
+
+    def box(self, *given: Any, **look: Any) -> None:
+        *place, fill = given
+        self.list("box", *place, fill if isinstance(fill, str) else [*fill], **look)
+
+    def text(self, *given: Any, **look: Any) -> float:
+        self.list("text", *given, **look)
+        return 0.0
+
+    def list(self, *given: Any, **look: Any) -> None:
+        self.calls.append([*given, *itertools.chain(*look.items())])
+
+    def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
+        return 0.62 * size * len(words)
+
+    def fit(self, words: str, width: float, *, size: float = 13.0, bold: bool = False) -> str:
+        return words[: int(width / (0.62 * size))]
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (360, 400)])
+@pytest.mark.parametrize("color", ["value", "gradient"])
+@pytest.mark.parametrize("changed", [{}, {"clipped": 1234}, {"grown": (0.5, 2.0)}], ids=str)
+def test_a_page_draws_the_same_legend(size: Any, color: str, changed: dict[str, Any]) -> None:
+    none = np.zeros(0)
+    cubes = CubeValues(none, none, color, "value", none, none, common=2.5, **changed)
+    canvas, division = Calls(*size), replace(Division.of(*size), scale=1.1)
+    draw_legend(canvas, division, cubes, DARK, LEAST)
+    explain_in_corner(canvas, division, 20.0, DARK, lambda box: box.x < 20.0)
+    body = """
+    setTexts(data.texts);
+    const calls = [];
+    const list = (...given) =>
+      calls.push([...given.slice(0, -1), ...Object.entries(given.at(-1)).flat()]);
+    const paper = {
+      box: (...given) => list("box", ...given),
+      text: (...given) => list("text", ...given),
+      measure: (words, { size }) => 0.62 * size * words.length,
+      fit: (words, width, { size }) => words.slice(0, Math.trunc(width / (0.62 * size))),
+    };
+    const division = { inner: new Box(...data.inner), scale: 1.1, legend: true };
+    const palette = new Palette(data.theme);
+    const frame = { ...data.frame, scene: { shader: { least: data.least } } };
+    drawLegend({ paper, division, frame, palette });
+    explain_in_corner(paper, division, 20, palette, (box) => box.x < 20);
+    return calls;"""
+    frame = {"scale": 2.5, "color": color, "size": "value", "clipped": 0, "grown": None, "tile": 0}
+    found = in_web(
+        "texts story/camera story/legend legend palette",
+        body,
+        inner=division.inner.place,
+        theme=colors_of(DARK),
+        frame=frame | changed,
+        least=LEAST,
+        texts=texts(),
+    )
+    assert len(found) == len(canvas.calls) > 10
+    for given, expected in zip(found, canvas.calls, strict=True):
+        for one, own in zip(given, expected, strict=True):
+            assert one == (own if isinstance(own, str) else pytest.approx(own, rel=1e-9)), given
 
 
 def frame_at(name: str, operation: int) -> FrameData:
@@ -344,7 +414,7 @@ def frame_at(name: str, operation: int) -> FrameData:
 
 
 def names_of(frame_data: FrameData) -> set[str]:
-    return {name for name, _ in mark_rows(frame_data)}
+    return {name for name, _ in mark_rows(frame_data.cubes, extra_marks(frame_data))}
 
 
 def test_the_key_explains_the_marks_of_the_picture_alone() -> None:
@@ -378,7 +448,7 @@ def test_the_key_stands_above_the_legend_and_says_all(size: Any) -> None:
     assert box is not None and legend is not None and box.bottom <= legend.y
     assert box.y >= division.scene.y and box.right <= division.scene.right
     said = " ".join(words for words, _ in canvas.found)
-    for name, meaning in mark_rows(shown):
+    for name, meaning in mark_rows(shown.cubes, extra_marks(shown)):
         assert name in said and meaning.split()[-1] in said
     for _, each in canvas.found:
         assert box.x <= each.x and each.right <= box.right and each.bottom <= box.bottom
@@ -388,10 +458,10 @@ def test_the_squares_of_the_scale_stand_around_one_line_from_end_to_end() -> Non
     middles: list[Any] = []
 
     class Squares(Words):
-        def boxes(self, corners: Any, sizes: Any, *given: Any, **look: Any) -> None:
-            middles.extend(corners + sizes / 2.0)
+        def box(self, x: float, y: float, wide: float, high: float, *_: Any, **look: Any) -> None:
+            middles.append((x + wide / 2.0, y + high / 2.0))
 
-    draw_squares(Squares(300.0, 40.0), 10.0, 20.0, 200.0, 16.0, THEMES["dark"], 1.0)
+    draw_squares(Squares(300.0, 40.0), 10.0, 20.0, 200.0, 16.0, DARK, 1.0, LEAST)
     across, down = np.transpose(middles)
     np.testing.assert_allclose(down, 20.0)
     np.testing.assert_allclose(

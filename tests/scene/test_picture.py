@@ -21,8 +21,8 @@ from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Layout, reach_of
-from scalarviz.scene.legend import explain_arrows, legend_box
-from scalarviz.scene.overlay import OnTop, clearest, corners, draw_chips
+from scalarviz.scene.legend import legend_box
+from scalarviz.scene.overlay import OnTop, clearest, corners, draw_chips, explain_arrows
 from scalarviz.scene.picture import Picture
 from scalarviz.scene.visuals.shaders import FOG, HALF
 from scalarviz.story.caption import Caption, Card, CardLine, plain_lines

@@ -10,12 +10,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.scene.lights import lights
-from scalarviz.scene.pace import ARRIVES, EACH_WAVE, LONGEST, SHORTEST, WAVE, longest, moved
+from scalarviz.scene.pace import ARRIVES, LONGEST, SHORTEST, longest, moved
 from scalarviz.stage.channels import ChannelSource
 from scalarviz.stage.live_values import LiveValues
-from scalarviz.stage.motion import BEHIND, Motion, Wave, passed, plain_count, pushes
+from scalarviz.stage.motion import BEHIND, Motion, passed, pushes
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.wave import WAVE, Wave, plain_count
 from tests.machine import until
 from tests.pages.node import in_web
 
@@ -397,21 +398,18 @@ def test_a_stage_shows_it_while_whole_steps_play_and_says_how_many() -> None:
 
 
 def test_a_page_has_the_same_waves() -> None:
+    times = [frame * FRAME for frame in range(200)]
+    body = """
+    const wave = new Wave();
+    return data.times.map((time, i) => [wave.at(data.steps[i], time), wave.every]);"""
     for rate in (3.0, 10.0, 30.0, 700.0):
-        times = [frame * FRAME for frame in range(200)]
-        found = in_web(
-            "motion",
-            """
-            const wave = new Wave(data.pace);
-            return data.times.map((time, i) => [wave.at(data.steps[i], time), wave.every]);
-            """,
-            times=times,
-            steps=[int(time * rate) for time in times],
-            pace={"eachWave": EACH_WAVE, "wave": WAVE, "ofRate": 1.0},
-        )
-        ours = played(rate, 200.5 * FRAME)
-        for (part, every), (one, other) in zip(found, ours, strict=True):
-            assert every == other and part == (None if one is None else pytest.approx(one))
+        steps = [int(time * rate) for time in times]
+        jumps = [*times, *(time + 9.0 for time in times)], [*steps, *steps]  # after a pause, back
+        found = in_web("story/wave", body, times=jumps[0], steps=jumps[1])
+        wave = Wave()
+        for (part, every), time, step in zip(found, *jumps, strict=True):
+            one = wave.at(step, time)
+            assert part == (None if one is None else pytest.approx(one)) and every == wave.every
 
 
 GRAD = np.arange(1.0, 60.0)

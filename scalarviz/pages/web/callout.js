@@ -3,7 +3,7 @@
 
 import { Box } from "./story/camera.js";
 import { along3, minus3, row3 } from "./projection.js";
-import { legendBox } from "./legend.js";
+import { legend_box } from "./story/legend.js";
 import { WAY_BACK, areAt } from "./lights.js";
 import { cornersOfCube } from "./marks.js";
 import { marksOf } from "./cube_numbers.js";
@@ -104,8 +104,8 @@ function cubeBox({ see, frame }, row) {
  * Of those that cover as little, it is the nearest one.
  */
 function freePlace(view, taken, subject, [wide, high], reach) {
-  const { see, frame, scale } = view;
-  const legend = legendBox(see.box, scale);
+  const { see, frame, division } = view;
+  const legend = legend_box(division);
   const count = frame.sizes.length;
   const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
   const every = count <= CALLOUT.most ? frame.sizes.keys() : marksOf(frame).keys();

@@ -6,7 +6,7 @@ import { generalNumber, numberTyped } from "./numbers.js";
 import { plural, text } from "./texts.js";
 import { fillOptions, madeButton } from "./events.js";
 import { SINCE_START } from "./frame_data.js";
-import { channelName } from "./legend.js";
+import { name_of } from "./story/legend.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten
 const RATE_ENDS = [-5, 2]; // powers of ten
@@ -229,7 +229,7 @@ export class Options {
     const { optimizers = [], batches = [] } = this.spec.engine;
     const titles = optimizers.map(({ title }, i) => [i, title]);
     const sizes = batches.map((count) => [count, plural("counts.samples", count)]);
-    const channels = channelsOf(state).map((name) => [name, channelName(name)]);
+    const channels = channelsOf(state).map((name) => [name, name_of(name)]);
     fillOptions(byId("optimizer"), state.optimizer, titles);
     fillOptions(byId("size"), state.size, sizes);
     fillOptions(byId("channel"), channel, channels);

@@ -2,7 +2,7 @@
 
 import { Box } from "./story/camera.js";
 import { rounded, short } from "./story/decimals.js";
-import { legendBox } from "./legend.js";
+import { legend_box } from "./story/legend.js";
 import { spreadOf } from "./cubes.js";
 import { biasBox } from "./neurons.js";
 import { goodOf } from "./neuron_images.js";
@@ -55,9 +55,9 @@ class Obstacles {
 }
 
 function obstaclesOf(view) {
-  const { see, frame, scale } = view;
+  const { see, frame, scale, division } = view;
   const { neurons, plates } = frame.layout;
-  const legend = legendBox(see.box, scale);
+  const legend = legend_box(division);
   const named = neurons.map((line) => biasBox(see, line, scale));
   const tied = tiedColors({ frame, see, scale }).map(({ box }) => box);
   const boxes = [...named, ...tied, legend].filter(Boolean);

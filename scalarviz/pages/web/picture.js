@@ -13,7 +13,8 @@ import { Remembered, frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
 import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
-import { drawLegend, explainArrows, legendBox } from "./legend.js";
+import { drawLegend } from "./legend.js";
+import { explain_in_corner, legend_box } from "./story/legend.js";
 import { columnNames, drawErrors, drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
@@ -137,7 +138,7 @@ export class Picture {
     this.painted = this.palette;
     this.remembered.take(state, [options.color ?? "value", options.size ?? "value"], now);
     this.eyes.cuts = this.calm;
-    this.legend = legendBox(whole, scale);
+    this.legend = legend_box({ inner: whole, scale, legend: true });
     this.eyes.frame([0, height], box, this.legend); // a card may take of the width
     const moving = this.eyes.tick(now);
     this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
@@ -254,7 +255,8 @@ export class Picture {
     );
     this.glyphs.tidy();
     const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
-    const view = { paper, see, frame, palette, lit, scale };
+    const division = { inner: see.box, scale, legend: true };
+    const view = { paper, see, division, frame, palette, lit, scale };
     this.write(view);
     this.words = paper.words;
     gl.viewport(0, 0, canvas.width, canvas.height);
@@ -281,7 +283,9 @@ export class Picture {
     if (callout) taken.boxes.push(callout);
     drawSpoken(view, taken);
     drawLegend(view);
-    if (arrows) explainArrows(view, taken);
+    const { division, palette, see } = view;
+    const covers = (box) => taken.meets(box);
+    if (arrows) explain_in_corner(paper, division, see.box.y, palette, covers);
     this.held = drawGuess(view, frame.guess && this.placeOf(frame.guess));
   }
 

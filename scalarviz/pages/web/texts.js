@@ -35,3 +35,9 @@ export function shortened(words, most) {
 function written(value, format) {
   return format ? py.format(value, format) : String(value);
 }
+
+/** The text of a row of a table, which has its English in the row. */
+export function row_text(key, words) {
+  const found = text(key);
+  return found === key ? words : found;
+}

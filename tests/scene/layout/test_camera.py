@@ -232,7 +232,7 @@ def test_the_whole_network_stays_in_the_picture_until_somebody_moves_it(
     before = eyes.camera
     eyes.frame((900.0, 700.0), Division.of(900.0, 700.0).inner)
     assert eyes.camera == before
-    eyes.frame_all()
+    eyes.go(eyes.whole(eyes.camera), framed=True)
     eyes.tick(0.0)
     assert eyes.tick(1.0) and inside(eyes, (900.0, 700.0))
     assert eyes.camera.azimuth == before.azimuth
