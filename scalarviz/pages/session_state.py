@@ -99,8 +99,8 @@ class SessionState:
             numbers = self._numbers()
             here = self._newest.seen[1]
             found = self._between(numbers, here)
-        state = {**found, **self._common(here, playing=playing)}
-        return state | self._of_own() if self.own is not None and not state["operation"] else state
+        own = {} if self.own is None or found["operation"] else self._of_own(self.own)
+        return {**found, **self._common(here, playing=playing), **own}
 
     # ---- parts of a state -----------------------------------------------------------------------
 
@@ -222,13 +222,12 @@ class SessionState:
         place = SampleContext(numbers.state, self.session.network.bank.step_count, focus)
         return forward(self.program, numbers.value, inputs, place).values
 
-    def _of_own(self) -> PageState:
+    def _of_own(self, inputs: FloatArray) -> PageState:
         """Return what the network answers to an input of the user's own, which has no target."""
-        assert self.own is not None
         return {
             "own": True,
-            "inputs": self.own,
-            "values": self._answered(self._numbers(), self.own),
+            "inputs": inputs,
+            "values": self._answered(self._numbers(), inputs),
             "gradients": {},
             "left_out": {},
             "target": None,
@@ -241,7 +240,7 @@ class SessionState:
 
 
 def copied(numbers: Any) -> FloatArray | None:
-    """Return numbers as an array of their own; None for None."""
+    """Return numbers as a new array; None for None."""
     return None if numbers is None else np.array(numbers[:])
 
 
@@ -258,8 +257,7 @@ def left_out(program: Program, values: Mapping[str, FloatArray]) -> dict[str, An
 def as_sent(answers: Any) -> FloatArray:
     """Return answers as a page gets them; what is too large for that is infinite."""
     with np.errstate(over="ignore"):
-        found: FloatArray = np.asarray(answers, np.float32).ravel()
-    return found
+        return np.asarray(answers, np.float32).ravel()
 
 
 def told(branch: Branch) -> PageState:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import product
-from typing import Any, cast, final, overload
+from typing import Any, cast, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -456,13 +456,9 @@ class Later(Sequence[float]):
     """Numbers that take time, computed when one of them is asked for."""
 
     def __init__(self, make: Callable[[], FloatArray]) -> None:
-        self.make: Callable[[], FloatArray] = lru_cache(maxsize=None)(make)
+        self.make: Callable[[], FloatArray] = cache(make)
 
-    @overload
-    def __getitem__(self, place: int) -> float: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[float]: ...
-    def __getitem__(self, place: int | slice) -> Any:
+    def __getitem__(self, place: Any) -> Any:
         return self.make()[place]
 
     def __len__(self) -> int:
@@ -770,5 +766,5 @@ def row_in_focus(session: Session, step: int) -> int:
 
 
 def arrays(numbers: Mapping[str, Any]) -> dict[str, FloatArray]:
-    """Return numbers by name as arrays of their own."""
+    """Return numbers by name as new arrays, float64."""
     return {name: np.array(each, np.float64) for name, each in numbers.items()}
