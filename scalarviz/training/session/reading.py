@@ -520,7 +520,7 @@ def state_of(session: Session) -> State:
     return replace(
         common,
         moment=moment,
-        grad_before=Later(lambda: old_gradients(timeline)),
+        grad_before=Later(lambda: numbers_at(timeline, begun(timeline)).grad),
         before=cast(Any, before),
         earlier=Later(lambda: values_earlier(timeline)) if operation and step else None,
         slots_before=slots,
@@ -546,24 +546,23 @@ def copies(numbers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return {name: each.copy() for name, each in numbers.items()}
 
 
-def numbers_at(timeline: Timeline, step: int, actions: int = 0) -> Frame:
-    """Return the numbers at the start of a step, after so many actions there.
+def numbers_at(timeline: Timeline, moment: Clock) -> Frame:
+    """Return the numbers at the start of a step, on arrival there or after actions.
 
     They are read from a keyframe, or the step before is replayed; the timeline ends where it was.
     """
-    frame = timeline.branch.frame_before(step)
-    if frame is not None and frame.step == step and not actions:
+    frame, trainer = timeline.branch.frame_before(moment.step), timeline.trainer
+    if frame is not None and Clock(frame.step) == moment:
         return frame
-    trainer = timeline.trainer
-    with timeline.visit(Clock(step, 0, actions)):
-        return Frame.of(trainer.bank, step, trainer.settings)
+    with timeline.visit(moment):
+        return Frame.of(trainer.bank, moment.step, trainer.settings)
 
 
-def old_gradients(timeline: Timeline) -> FloatArray:
-    """Return the gradients at the start of the step that is shown, before zero_grad."""
+def begun(timeline: Timeline) -> Clock:
+    """Return when the step that is shown began, after the actions there."""
     step, operation = timeline.clock.place
-    begun = step if operation else step - 1
-    return numbers_at(timeline, begun, len(timeline.branch.actions_at((begun, 0)))).grad
+    first = step if operation else step - 1
+    return Clock(first, 0, len(timeline.branch.actions_at((first, 0))))
 
 
 def values_earlier(timeline: Timeline) -> FloatArray:
@@ -577,7 +576,7 @@ def edits(session: Session) -> dict[int, float]:
     timeline = session.timeline
     made = [each.details["rows"] for each in done_in(timeline) if each.kind == "edit"]
     rows = sorted({int(row) for each in made for row in np.ravel(each)})
-    before = numbers_at(timeline, timeline.clock.step).value if rows else ()
+    before = numbers_at(timeline, Clock(timeline.clock.step)).value if rows else ()
     return {row: float(before[row]) for row in rows}
 
 
