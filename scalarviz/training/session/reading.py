@@ -7,7 +7,7 @@ from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import product
 from typing import Any, cast, final
 from weakref import WeakKeyDictionary
@@ -466,15 +466,13 @@ class Later(Sequence[float]):
 
 
 class Numbers(UserDict[str, Any]):
-    """Arrays by the name of the buffer, each read when it is asked for."""
+    """Arrays by the name of the buffer, each read by `read` when it is asked for."""
+
+    def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
+        self.data, self.read = dict.fromkeys(names), cache(read)
 
     def __getitem__(self, name: str) -> Any:
-        return self.data[name]()
-
-    @staticmethod
-    def of(names: Iterable[str], read: Callable[[str], Any]) -> Numbers:
-        """Return the arrays of these buffers, which `read` returns by name."""
-        return Numbers({name: cache(partial(read, name)) for name in names})
+        return self.read(name)
 
 
 def bank_now(session: Session) -> State:
@@ -500,8 +498,8 @@ def state_of(session: Session) -> State:
     flows = {each.name: each for m in done for each in m.gradients}
     with timeline.at_work():
         run, bank = timeline.trainer.run, timeline.trainer.bank
-        values: Mapping[str, Any] = Numbers.of(written, lambda name: run.values(written[name]))
-        gradients: Mapping[str, Any] = Numbers.of(flows, lambda name: run.gradients(flows[name]))
+        values: Mapping[str, Any] = Numbers(written, lambda name: run.values(written[name]))
+        gradients: Mapping[str, Any] = Numbers(flows, lambda name: run.gradients(flows[name]))
         slots: Mapping[str, Any] = bank.slots
         targets, before = run.targets(), bank.value
         if not operation:  # the session goes back to where it stands
@@ -515,7 +513,7 @@ def state_of(session: Session) -> State:
         return sample
 
     def flat(numbers: Mapping[str, FloatArray]) -> Numbers:
-        return Numbers.of(numbers, lambda name: numbers[name].astype(np.float64).ravel())
+        return Numbers(numbers, lambda name: numbers[name].astype(np.float64).ravel())
 
     return replace(
         common,
@@ -524,8 +522,8 @@ def state_of(session: Session) -> State:
         before=cast(Any, before),
         earlier=Later(lambda: values_earlier(timeline)) if operation and step else None,
         slots_before=slots,
-        values=Numbers.of(values, lambda name: own(values[name])),
-        gradients=Numbers.of(gradients, lambda name: own(gradients[name])),
+        values=Numbers(values, lambda name: own(values[name])),
+        gradients=Numbers(gradients, lambda name: own(gradients[name])),
         target=own(targets),
         batch=len(targets),
         focus=focus,
