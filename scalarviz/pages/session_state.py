@@ -27,6 +27,7 @@ from scalarviz.training.session.reading import (
     NetworkCopy,
     NewestNumbers,
     arrays,
+    begun,
     edits,
     in_focus,
     row_in_focus,
@@ -99,8 +100,8 @@ class SessionState:
             numbers = self._numbers()
             here = self._newest.seen[1]
             found = self._between(numbers, here)
-        state = {**found, **self._common(here, playing=playing)}
-        return state | self._of_own() if self.own is not None and not state["operation"] else state
+        own = {} if self.own is None or found["operation"] else self._of_own(self.own)
+        return {**found, **self._common(here, playing=playing), **own}
 
     # ---- parts of a state -----------------------------------------------------------------------
 
@@ -114,7 +115,7 @@ class SessionState:
         session, settings = self.session, settings_now(self.session)
         bank, rate = session.network.bank, settings.optimizer.rate(session.network.bank.step_count)
         frozen = np.asarray(bank.frozen).astype(np.uint8)
-        begun = session.timeline.branches[0].frames[0].value
+        first = session.timeline.branches[0].frames[0].value
         return {
             "last": here.end.step,
             "playing": playing,
@@ -127,7 +128,7 @@ class SessionState:
             "branch": here.branch.number,
             "branches": [told(each) for each in list(session.timeline.branches)],
             "dropped": [],
-            "begun": begun if len(begun) == len(bank) <= MOST_SLOTS else None,
+            "begun": first if len(first) == len(bank) <= MOST_SLOTS else None,
             "seed": None,
             "size": session.trainer.batches.size,
             "optimizer": 0,
@@ -171,8 +172,8 @@ class SessionState:
 
     def _at_rest(self, here: Position) -> PageState:
         """Return what is shown at rest, and what the step has computed so far; holds the lock."""
-        session, operation = self.session, here.clock.operation
-        walked = session.timeline.walked == (here.leaps, here.clock)
+        session, timeline, operation = self.session, self.session.timeline, here.clock.operation
+        walked = timeline.walked == (here.leaps, here.clock)
         moment = operation - 1 if operation else len(here.moments) - 1 if walked else -1
         found = self._between(HostSnapshot(session.network.bank).read(), here)
         edited = edits(session)
@@ -183,19 +184,18 @@ class SessionState:
             }
         found |= {"operation": operation, "moment": moment, "before": None, "grad_before": None}
         with suppress(ScalarvizError):  # an earlier step can be unlike what it was
-            found |= self.of_step(state_of(session), walked=moment >= 0)
+            if moment >= 0:
+                found |= self.of_step(state_of(session))
+            elif here.clock.step:
+                with timeline.visit(begun(timeline)):
+                    first = HostSnapshot(session.network.bank).read()
+                found |= numbers_before(first.value, first.grad, first.slots)
         return found
 
-    def of_step(self, state: State, *, walked: bool) -> PageState:
+    def of_step(self, state: State) -> PageState:
         """Return what a step began with, and what it has computed of the sample and its batch."""
-        few = len(state.value) <= MOST_SLOTS
-        found: PageState = {
-            "before": copied(state.before),
-            "grad_before": copied(state.grad_before),
-            "slots_before": {name: copied(each) for name, each in state.slots_before.items()},
-            "earlier": copied(state.earlier) if few else None,
-        }
-        if not walked or self.program.is_graph:
+        found = numbers_before(state.before, state.grad_before, state.slots_before)
+        if self.program.is_graph:
             return found
         found["gradients"] = arrays(state.gradients)
         if state.operation:
@@ -222,13 +222,12 @@ class SessionState:
         place = SampleContext(numbers.state, self.session.network.bank.step_count, focus)
         return forward(self.program, numbers.value, inputs, place).values
 
-    def _of_own(self) -> PageState:
+    def _of_own(self, inputs: FloatArray) -> PageState:
         """Return what the network answers to an input of the user's own, which has no target."""
-        assert self.own is not None
         return {
             "own": True,
-            "inputs": self.own,
-            "values": self._answered(self._numbers(), self.own),
+            "inputs": inputs,
+            "values": self._answered(self._numbers(), inputs),
             "gradients": {},
             "left_out": {},
             "target": None,
@@ -240,9 +239,13 @@ class SessionState:
 # ---- helpers ------------------------------------------------------------------------------------
 
 
-def copied(numbers: Any) -> FloatArray | None:
-    """Return numbers as an array of their own; None for None."""
-    return None if numbers is None else np.array(numbers[:])
+def numbers_before(value: Any, grad: Any, slots: Mapping[str, Any]) -> PageState:
+    """Return the numbers that a step began with, and the optimizer's, as parts of a state."""
+    return {
+        "before": np.array(value),
+        "grad_before": np.array(grad[:]),
+        "slots_before": {name: np.array(each) for name, each in slots.items()},
+    }
 
 
 def left_out(program: Program, values: Mapping[str, FloatArray]) -> dict[str, Any]:
@@ -258,8 +261,7 @@ def left_out(program: Program, values: Mapping[str, FloatArray]) -> dict[str, An
 def as_sent(answers: Any) -> FloatArray:
     """Return answers as a page gets them; what is too large for that is infinite."""
     with np.errstate(over="ignore"):
-        found: FloatArray = np.asarray(answers, np.float32).ravel()
-    return found
+        return np.asarray(answers, np.float32).ravel()
 
 
 def told(branch: Branch) -> PageState:

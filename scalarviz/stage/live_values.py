@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar, cast, final
 
 import numpy as np
 
@@ -157,8 +157,7 @@ class LiveValues:
     def _make_earlier(self) -> FloatArray:
         timeline = self.session.timeline
         with self.session.doing(), timeline.at_work():
-            values: FloatArray = timeline.trainer.bank.value.copy()
-        return values
+            return timeline.trainer.bank.value.copy()
 
     # The focus sample.
 
@@ -211,27 +210,26 @@ class LiveValues:
         way, target = self._shown
         if not way.values:
             return Buffers()
-        known, flows = {each.name for each in self.program.given}, set[str]()
-        for moment in self.moments[:done] if done else self.moments:
-            known.update(buffer.name for buffer in moment.values)
-            flows.update(buffer.name for buffer in moment.gradients if done)
+        past = self.moments[:done] if done else self.moments
+        known = {each.name for moment in past for each in moment.values}
+        known |= {each.name for each in self.program.given}
+        flows = {each.name for moment in past for each in moment.gradients if done}
         values = {name: v for name, v in way.values.items() if name in known}
         raw = self.program.raw
         finite = [np.abs(v[np.isfinite(v)]) for name, v in values.items() if name not in raw]
         scale = max((float(v.max()) for v in finite if v.size), default=1.0)
         answers = self._answers(values)
-        is_softmax = self.session.trainer.loss.row.logits == "softmax"
-        has_target = self.session.trainer.loss.row is not VALUE
-        has_shares = is_softmax and answers is not None and bool(np.isfinite(answers).all())
+        row = self.session.trainer.loss.row
+        is_finite = answers is not None and bool(np.isfinite(answers).all())
         found = Buffers(
             values,
             way.saturated,
             tints_of(self.session, values),
             max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
             self._grown(done) or {x: flow for x, flow in way.flows.items() if x in flows},
-            target if self.program.outputs.name in known and has_target else None,
+            target if self.program.outputs.name in known and row is not VALUE else None,
             way.left_out,
-            answers if has_shares else None,
+            answers if is_finite and row.logits == "softmax" else None,
             answers,
             raw,
         )
@@ -243,20 +241,16 @@ class LiveValues:
 
     def state(self, done: int) -> State:
         """Return the sample after `done` moments, 0 for all of them, as cards read it."""
-        found, numbers, (step, operation, _) = self.buffers(done), self.numbers, self.place
-        given: dict[str, Any] = {
-            "value": numbers.value,
-            "grad": numbers.grad,
-            "values": found.values,
-            "gradients": found.flows if done else self.way.flows,
-            "target": found.target,
-        }
+        found, numbers = cast(Any, self.buffers(done)), cast(Any, self.numbers)
         return State(
-            step,
-            operation,
+            *self.place[:2],
             loss=self.session.loss,
+            value=numbers.value,
+            grad=numbers.grad,
+            values=found.values,
+            gradients=found.flows if done else cast(Any, self.way.flows),
+            target=found.target,
             focus=self.session.focus,
-            **given,
         )
 
     def _grown(self, done: int) -> dict[str, FloatArray]:

@@ -104,7 +104,6 @@ NOT_WORDS = [
         "last change|change since start|difference to first",
         "names typed by users",
     ),
-    ("stage/live_values.py", "row {}", "a name in an error"),
     ("stage/show.py", "neuron maps|add *|remove *|own input|new weights|?o wrong", "names of rows"),
     (
         "pages/lessons/answers.py",

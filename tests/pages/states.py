@@ -136,9 +136,10 @@ class Walk:
         """Return the state of a page, which explains the last operation also after a step."""
         with self.session.doing():
             moment = reading.state_of(self.session)
-            found = self.reader.read() | self.reader.of_step(moment, walked=True)
+            found = self.reader.read() | self.reader.of_step(moment)
         found |= {"moment": moment.moment, "values": arrays(moment.values)}
-        return found | {"edited": moment.edited}  # as web/arrays.js makes it
+        earlier = moment.earlier and np.array(moment.earlier[:])
+        return found | {"edited": moment.edited, "earlier": earlier}
 
 
 def questions(session: sv.Session) -> list[Asked]:

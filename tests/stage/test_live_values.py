@@ -138,6 +138,18 @@ def test_a_dropout_leaves_out_what_the_step_left_out() -> None:
         session.advance(5, "operation")
 
 
+def test_what_is_learned_is_shown_by_the_running_statistics_of_now() -> None:
+    layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 3, "sigmoid")]
+    session = sv.Session(sv.Network(layers, seed=0), data.Rgb(), batch=8, engine="cpu")
+    reading = LiveValues(session)
+    for _ in range(3):
+        session.advance(4)
+        reading.refresh()
+        shown = reading.exhibit()
+        assert isinstance(shown, Swatches)
+        np.testing.assert_array_equal(shown.outputs, session.network(session.data.palette[0]))
+
+
 def test_the_pixels_of_a_digit_are_grey() -> None:
     layers = [sv.Conv2d((1, 8, 8), 2, activation="tanh"), sv.Dense(72, 10)]
     pictures = np.random.default_rng(0).integers(0, 255, (20, 8, 8), np.uint8)

@@ -83,8 +83,8 @@ def size_of(message: Any) -> int:
 
 LARGEST = 190_000  # bytes of the arrays of a state, which has 200 kB at most with its header
 LEAST = 20_000  # bytes of the banks in any case, beside layers that are too wide for LARGEST
+SPARED = "grad_before", "begun", "slots_before", "slots", "before"  # what is left out first
 BANKS = "value", "grad"  # what is always there
-SPARED = "earlier", "grad_before", "begun", "slots_before", "slots", "before"  # in this order
 MOST_ROWS = 10_000  # weights whose exact numbers a page asks for
 Rows = npt.NDArray[np.uint32]
 NO_ROWS: Rows = np.zeros(0, np.uint32)

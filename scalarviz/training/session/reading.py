@@ -7,9 +7,9 @@ from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import product
-from typing import Any, cast, final, overload
+from typing import Any, cast, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -456,13 +456,9 @@ class Later(Sequence[float]):
     """Numbers that take time, computed when one of them is asked for."""
 
     def __init__(self, make: Callable[[], FloatArray]) -> None:
-        self.make: Callable[[], FloatArray] = lru_cache(maxsize=None)(make)
+        self.make: Callable[[], FloatArray] = cache(make)
 
-    @overload
-    def __getitem__(self, place: int) -> float: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[float]: ...
-    def __getitem__(self, place: int | slice) -> Any:
+    def __getitem__(self, place: Any) -> Any:
         return self.make()[place]
 
     def __len__(self) -> int:
@@ -470,15 +466,13 @@ class Later(Sequence[float]):
 
 
 class Numbers(UserDict[str, Any]):
-    """Arrays by the name of the buffer, each read when it is asked for."""
+    """Arrays by the name of the buffer, each read by `read` when it is asked for."""
+
+    def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
+        self.data, self.read = dict.fromkeys(names), cache(read)
 
     def __getitem__(self, name: str) -> Any:
-        return self.data[name]()
-
-    @staticmethod
-    def of(names: Iterable[str], read: Callable[[str], Any]) -> Numbers:
-        """Return the arrays of these buffers, which `read` returns by name."""
-        return Numbers({name: cache(partial(read, name)) for name in names})
+        return self.read(name)
 
 
 def bank_now(session: Session) -> State:
@@ -504,8 +498,8 @@ def state_of(session: Session) -> State:
     flows = {each.name: each for m in done for each in m.gradients}
     with timeline.at_work():
         run, bank = timeline.trainer.run, timeline.trainer.bank
-        values: Mapping[str, Any] = Numbers.of(written, lambda name: run.values(written[name]))
-        gradients: Mapping[str, Any] = Numbers.of(flows, lambda name: run.gradients(flows[name]))
+        values: Mapping[str, Any] = Numbers(written, lambda name: run.values(written[name]))
+        gradients: Mapping[str, Any] = Numbers(flows, lambda name: run.gradients(flows[name]))
         slots: Mapping[str, Any] = bank.slots
         targets, before = run.targets(), bank.value
         if not operation:  # the session goes back to where it stands
@@ -519,17 +513,17 @@ def state_of(session: Session) -> State:
         return sample
 
     def flat(numbers: Mapping[str, FloatArray]) -> Numbers:
-        return Numbers.of(numbers, lambda name: numbers[name].astype(np.float64).ravel())
+        return Numbers(numbers, lambda name: numbers[name].astype(np.float64).ravel())
 
     return replace(
         common,
         moment=moment,
-        grad_before=Later(lambda: old_gradients(timeline)),
+        grad_before=Later(lambda: numbers_at(timeline, begun(timeline)).grad),
         before=cast(Any, before),
         earlier=Later(lambda: values_earlier(timeline)) if operation and step else None,
         slots_before=slots,
-        values=Numbers.of(values, lambda name: own(values[name])),
-        gradients=Numbers.of(gradients, lambda name: own(gradients[name])),
+        values=Numbers(values, lambda name: own(values[name])),
+        gradients=Numbers(gradients, lambda name: own(gradients[name])),
         target=own(targets),
         batch=len(targets),
         focus=focus,
@@ -550,24 +544,23 @@ def copies(numbers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return {name: each.copy() for name, each in numbers.items()}
 
 
-def numbers_at(timeline: Timeline, step: int, actions: int = 0) -> Frame:
-    """Return the numbers at the start of a step, after so many actions there.
+def numbers_at(timeline: Timeline, moment: Clock) -> Frame:
+    """Return the numbers at the start of a step, on arrival there or after actions.
 
     They are read from a keyframe, or the step before is replayed; the timeline ends where it was.
     """
-    frame = timeline.branch.frame_before(step)
-    if frame is not None and frame.step == step and not actions:
+    frame, trainer = timeline.branch.frame_before(moment.step), timeline.trainer
+    if frame is not None and Clock(frame.step) == moment:
         return frame
-    trainer = timeline.trainer
-    with timeline.visit(Clock(step, 0, actions)):
-        return Frame.of(trainer.bank, step, trainer.settings)
+    with timeline.visit(moment):
+        return Frame.of(trainer.bank, moment.step, trainer.settings)
 
 
-def old_gradients(timeline: Timeline) -> FloatArray:
-    """Return the gradients at the start of the step that is shown, before zero_grad."""
+def begun(timeline: Timeline) -> Clock:
+    """Return when the step that is shown began, after the actions there."""
     step, operation = timeline.clock.place
-    begun = step if operation else step - 1
-    return numbers_at(timeline, begun, len(timeline.branch.actions_at((begun, 0)))).grad
+    first = step if operation else step - 1
+    return Clock(first, 0, len(timeline.branch.actions_at((first, 0))))
 
 
 def values_earlier(timeline: Timeline) -> FloatArray:
@@ -581,7 +574,7 @@ def edits(session: Session) -> dict[int, float]:
     timeline = session.timeline
     made = [each.details["rows"] for each in done_in(timeline) if each.kind == "edit"]
     rows = sorted({int(row) for each in made for row in np.ravel(each)})
-    before = numbers_at(timeline, timeline.clock.step).value if rows else ()
+    before = numbers_at(timeline, Clock(timeline.clock.step)).value if rows else ()
     return {row: float(before[row]) for row in rows}
 
 
@@ -770,5 +763,5 @@ def row_in_focus(session: Session, step: int) -> int:
 
 
 def arrays(numbers: Mapping[str, Any]) -> dict[str, FloatArray]:
-    """Return numbers by name as arrays of their own."""
+    """Return numbers by name as new arrays, float64."""
     return {name: np.array(each, np.float64) for name, each in numbers.items()}

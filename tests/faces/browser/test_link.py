@@ -130,6 +130,23 @@ def test_a_change_by_hand_is_said_to_be_one_as_in_python() -> None:
     assert page.state["edited"] == {} and page.state["changed"] == 3
 
 
+def test_a_step_under_way_is_sent_with_the_numbers_that_it_moves_from() -> None:
+    s = session()
+    page = opened(s)
+    page.ask("advance", {"count": 2})
+    begun = s.network.bank.value.copy()
+    page.ask("advance", {"count": 1})
+    after = s.network.bank.value.copy()
+    assert (page.state["before"] == begun).all()
+    s.advance(3, "operation")
+    s.edit(5, 0.25)
+    page.ask("advance", {"count": 1, "unit": "operation"})
+    after[5] = 0.25
+    assert page.state["operation"] == 4 and (page.state["before"] == after).all()
+    page.ask("advance", {"count": len(s.operations) - 4, "unit": "operation"})
+    assert (page.state["before"] == after).all() and page.state["moment"] >= 0
+
+
 def test_seek_goes_to_an_operation_and_to_the_end_at_most() -> None:
     page = opened(session())
     page.ask("advance", {"count": 4})
