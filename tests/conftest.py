@@ -44,7 +44,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    items.sort(key=place_of)
+
+
+def place_of(item: pytest.Item) -> tuple[bool, bool, str]:
+    """The order of files, in whichever they were collected: the longest first, then by name."""
+    file = item.nodeid.partition("::")[0]
+    return not file.startswith(LONGEST), not file.startswith("tests/"), file
 
 
 def pytest_collection_finish() -> None:
