@@ -28,10 +28,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 # Files whose tests take longest: with several workers these begin first, so that none is left over.
+# Not those of fused kernels, some of which others compile: two workers would do so at once.
 LONGEST = (
     "tests/engines/test_dispatch.py",
     "tests/engines/test_one_answer.py",
-    "tests/engines/test_cuda",
+    "tests/engines/test_cuda.py",
+    "tests/engines/test_cuda_interpreted.py",
     "notebooks/",
     "tests/faces/window/test_window.py",
     "tests/engines/test_arithmetic.py",
