@@ -19,6 +19,7 @@ from scalarviz.engines.codegen.kernel_units import Dtype, Unit, is_ready, path_o
 from scalarviz.engines.wasm.module import module_of, units_of_pages
 
 EVERY = 20.0  # seconds between two lines about how far it is
+FEW = 8  # kernels, for which another process does not pay
 # Formulas that quick tests do not train on the engine cpu: those of all formulas leave them to
 # make test-all.
 SELDOM = frozenset(
@@ -55,8 +56,11 @@ def main() -> None:
     """Compile the usual kernels, and those of pages."""
     usual = [each for each in every_kernel.every_kernel() if is_usual(*each)]
     paths = [path_of_unit(*each) for each in usual if not is_ready(*each)]
-    workers = min(os.cpu_count() or 1, len(paths))
-    going = [compiling.start_child(paths[k::workers]) for k in range(workers)]
+    workers = min(os.cpu_count() or 1, -(-len(paths) // FEW))
+    going = []
+    for k in range(workers):  # two from both ends of a part; each skips what the other has done
+        part = paths[k // 2 :: (workers + 1) // 2]
+        going.append(compiling.start_child(part[:: (-1) ** k]))
     for child in going:
         while child.poll() is None:
             with suppress(subprocess.TimeoutExpired):
