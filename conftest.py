@@ -1,5 +1,6 @@
 """What all tests share, those in docstrings and in README too; see also tests/conftest.py."""
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -30,6 +31,25 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if file_path.suffix != ".ipynb":
         return None
     return LessonFile.from_parent(parent, path=file_path)
+
+
+class LastFirst(pytest.Dir):
+    """A folder whose files are collected from the last one on."""
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        yield from reversed([*super().collect()])
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The second of two workers begins with the last test: what one has compiled, the other loads.
+
+    pytest compiles the asserts of tests with what they print, which takes longer than all else that
+    collecting does, and stores them.
+    """
+    is_second = os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579"
+    if not is_second or (path / "__init__.py").exists():
+        return None
+    return LastFirst.from_parent(parent, path=path)
 
 
 class LessonFile(pytest.File):

@@ -1,8 +1,11 @@
 """What tests need of the machine.
 
-The folder of the checkout, other programs, and waiting until something has happened.
+The folder of the checkout, the syntax of its files, other programs, and waiting until something has
+happened.
 """
 
+import ast
+import gc
 import subprocess
 import sys
 import time
@@ -12,6 +15,15 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 # Where tests and `make lint-js` write what scalarviz/pages/translator.py makes of Python.
 GENERATED = ROOT / "scalarviz" / "pages" / "web" / "story"
+
+
+def syntax_of(text: str) -> ast.Module:
+    """The syntax tree of a file, which has no cycles: a search for garbage in it is in vain."""
+    gc.disable()
+    try:
+        return ast.parse(text)
+    finally:
+        gc.enable()
 
 
 def output_of(*words: str, env: Mapping[str, str] | None = None, seconds: float = 600.0) -> str:

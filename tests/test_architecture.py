@@ -30,7 +30,7 @@ from scalarviz.core.weight import Part, Weight
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.network import Network
-from tests.machine import ROOT
+from tests.machine import ROOT, syntax_of
 from tests.wording import refused
 
 PACKAGE = ROOT / "scalarviz"
@@ -173,10 +173,9 @@ def imports_by_name(text: str) -> Iterator[Imported]:
 
 def imports(path: Path, node: ast.AST | None = None, typing: bool = False) -> Iterator[Imported]:
     """Everything that a file imports from scalarviz."""
-    package = ["scalarviz", *path.relative_to(PACKAGE).parent.parts]
     if node is None:
         text = path.read_text(encoding="utf-8")
-        node = ast.parse(text)
+        node = syntax_of(text)
         yield from imports_by_name(text)
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
@@ -191,6 +190,7 @@ def imports(path: Path, node: ast.AST | None = None, typing: bool = False) -> It
         if isinstance(child, ast.Import):
             targets = [alias.name for alias in child.names]
         elif isinstance(child, ast.ImportFrom):
+            package = ["scalarviz", *path.relative_to(PACKAGE).parent.parts]
             above = package[: len(package) - child.level + 1] if child.level else []
             module = ".".join([*above, *([child.module] if child.module else [])])
             targets = [f"{module}.{alias.name}" for alias in child.names]

@@ -212,7 +212,7 @@ def test_a_chain_may_be_very_long(way: Callable[[Any], Any]) -> None:
     assert x2.grad == x.grad
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(3)
 @every_way_of_values
 def test_a_row_of_sums_takes_no_longer_than_its_length(way: Callable[[Any], Any]) -> None:
     sums = [sv.Value(0.0)]

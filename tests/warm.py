@@ -7,45 +7,70 @@ Each test compiles what is lacking by itself, in a process of its own for a kern
 hundreds of these took longer than compiling.
 """
 
+import os
 import re
+import subprocess
 import sys
-import time
+from contextlib import suppress
 
 from scalarviz.base import kernel_files
 from scalarviz.engines import every_kernel
 from scalarviz.engines.codegen import compiling
-from scalarviz.engines.codegen.kernel_units import Unit, path_of_unit
+from scalarviz.engines.codegen.kernel_units import Dtype, Unit, is_ready, path_of_unit
+from scalarviz.engines.wasm.module import module_of, units_of_pages
 
 EVERY = 20.0  # seconds between two lines about how far it is
+FEW = 8  # kernels, for which another process does not pay
 # Formulas that quick tests do not train on the engine cpu: those of all formulas leave them to
 # make test-all.
 SELDOM = frozenset(
     "celu exp gelu_tanh hard_sigmoid hard_tanh linear log_sigmoid log_softmax mape mish "
     "relative_l2 relu6 selu sin softsign warmup_cosine".split()
 )
+DRAWN = frozenset("celu hard_sigmoid mish relu6".split())  # of these, by random networks
 # What compiled functions of quick tests are made of.
 OPERATIONS = frozenset(
-    "equal,exp,greater,greater_equal,less,less_equal,log,maximum,minimum,minimum by 0,minimum by 1,"
-    "multiply,multiply by 0,multiply by 1,not_equal,relu,sigmoid,sin,tanh,where,where by 1,"
-    "where by 2".split(",")
+    "equal,exp,greater,greater_equal,less,less_equal,log,maximum,maximum by 0,minimum,minimum by 0,"
+    "minimum by 1,multiply,multiply by 0,multiply by 1,not_equal,relu,sigmoid,sin,tanh,where,"
+    "where by 1,where by 2".split(",")
 )
+# Patterns of the kernels of pages that quick tests make: those of nearly all, and others.
+ALL_PAGES = (
+    "activation_(sigmoid|tanh)|adam_|add_chunks|affine|chunk_work|constant_rate|draw_shuffled|move$|"
+    "mse|pass_on_one_core|run_passes|sgd|train$"
+)
+PAGES: dict[Dtype, str] = {
+    "float32": "convolution|draw_in_order|momentum|round_|step_rate",
+    "float64": "draw_picked|softmax_cross_entropy",
+}
 
 
 def is_usual(unit: Unit, dtype: str) -> bool:
     """Whether quick tests need a kernel."""
+    name = getattr(unit.row, "name", "")
     if unit.row is None or unit.name.startswith("cpu"):
-        return getattr(unit.row, "name", "") not in SELDOM
-    return dtype == "float64" and unit.row.name in OPERATIONS
+        return name not in SELDOM or (dtype == "float64" and name in DRAWN)
+    return dtype == "float64" and name in OPERATIONS
 
 
 def main() -> None:
-    """Compile the usual kernels."""
-    lacking = [each for each in every_kernel.lacking_kernels() if is_usual(*each)]
-    told, paths = time.monotonic(), [path_of_unit(*each) for each in lacking]
-    for done, count in every_kernel.compile_files(paths, compiling.start_child):
-        if time.monotonic() - told > EVERY:
-            told = time.monotonic()
-            print(f"{done} of {count} kernels for the tests are compiled", flush=True)
+    """Compile the usual kernels, and those of pages."""
+    usual = [each for each in every_kernel.every_kernel() if is_usual(*each)]
+    paths = [path_of_unit(*each) for each in usual if not is_ready(*each)]
+    workers = min(os.cpu_count() or 1, -(-len(paths) // FEW))
+    going = []
+    for k in range(workers):  # two from both ends of a part; each skips what the other has done
+        part = paths[k // 2 :: (workers + 1) // 2]
+        going.append(compiling.start_child(part[:: (-1) ** k]))
+    for child in going:
+        while child.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(EVERY)
+            done = every_kernel.count_compiled(paths)
+            print(f"{done} of {len(paths)} kernels for the tests are compiled", flush=True)
+    for dtype, names in PAGES.items():
+        kernels = re.compile(f"cpu_({names}|{ALL_PAGES})")
+        module_of([unit for unit in units_of_pages() if kernels.match(unit.name)], dtype)
 
 
 def tell(since: float) -> None:

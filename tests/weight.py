@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.machine import ROOT
+from tests.machine import ROOT, syntax_of
 
 TABLE = Path(__file__).with_suffix(".tsv")
 SUFFIXES = set(".py .js .mjs .ts .css .html .cu .cuh .frag .vert .glsl .c .cpp .h".split())
@@ -65,7 +65,7 @@ def weights(root: Path = ROOT) -> Weights:
     for path in files_of(root):
         text = path.read_text(encoding="utf-8", errors="replace")
         if path.suffix == ".py":
-            size = Weight(statements(ast.parse(text)), 0, 1)
+            size = Weight(statements(syntax_of(text)), 0, 1)
         else:
             size = Weight(0, sum(map(is_counted, text.split("\n"))), 1)
         found[room_of(path.relative_to(root).as_posix())] += size
@@ -92,18 +92,17 @@ def room_of(path: str) -> str:
 
 def statements(tree: ast.AST) -> int:
     """Count the statements of a module."""
-    return sum(map(size_of, ast.walk(tree)))
+    counted = ast.stmt, ast.Lambda
+    return sum(size_of(node) for node in ast.walk(tree) if isinstance(node, counted))
 
 
-def size_of(node: ast.AST) -> int:
+def size_of(node: ast.stmt | ast.Lambda) -> int:
     match node:
         case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
             return 0
         case ast.Assign(targets=[ast.Tuple(), *_], value=ast.Tuple(elts=values)):
             return len(values)
-        case ast.stmt() | ast.Lambda():
-            return 1
-    return 0
+    return 1
 
 
 def is_counted(line: str) -> bool:

@@ -33,7 +33,7 @@ class GrowingStops:
 
     def choose(self, largest: Mapping[Any, float]) -> None:
         """Choose stops that cover some numbers, larger or smaller than before."""
-        self.known |= {key: stop_above(number) for key, number in largest.items()}
+        self.known.update([(key, stop_above(number)) for key, number in largest.items()])
         self.growth = None
 
     def follow(self, largest: Mapping[Any, float], now: float, *, tells: bool = True) -> None:
@@ -54,7 +54,7 @@ class GrowingStops:
         """Let stops grow at once after a drag."""
         self.held, self.grown_at = False, -math.inf
 
-    def grown(self, now: float, after: float = 0.0) -> tuple[float, float] | None:
+    def just_grown(self, now: float, after: float = 0.0) -> tuple[float, float] | None:
         """Return a stop before and after it has grown, for some seconds, and some more."""
         return self.growth if 0.0 <= now - self.grown_at < SAID_SECONDS + after else None
 

@@ -87,17 +87,10 @@ def beads_of(
 def behind(camera: Camera, points: FloatArray) -> FloatArray:
     """Return points, (n, 3), moved far away from the eye: they are seen at the same places."""
     if not camera.slope:
-<<<<<<< HEAD
-        return points - FAR * toward
-    ways = points - camera.target - camera.distance * toward
-    found: FloatArray = points + FAR * ways / np.linalg.norm(ways, axis=1, keepdims=True)
-    return found
-=======
         return points - FAR * np.array(camera.toward)
     ways: FloatArray = points - camera.target - camera.distance * np.array(camera.toward)
     ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     return points + FAR * ways
->>>>>>> 44e58ce1 (The light of whole steps is written once, for windows and pages)
 
 
 def clear(layout: Layout, camera: Camera | None, points: FloatArray) -> FloatArray | float:

@@ -217,7 +217,7 @@ class Scales:
 
     def tick(self, now: float) -> bool:
         """Return whether pictures change by themselves: the words on what has grown go away."""
-        return self.stops.grown(now, LAST_SECONDS) is not None
+        return self.stops.just_grown(now, LAST_SECONDS) is not None
 
     def of(self, channel: str, plates: Sequence[Plate]) -> FloatArray:
         """Return the scale of a channel for each plate."""

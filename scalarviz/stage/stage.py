@@ -370,7 +370,7 @@ class Stage(Pointed):
                 scales.clipped(plates, mixed.colors),
                 frozen if frozen.any() else None,
                 mixed.before,
-                scales.stops.grown(self._now),
+                scales.stops.just_grown(self._now),
                 pushed,
                 top,
                 None if scales.per_layer else scales.stops.of((scales.color, -1)),

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from tests.machine import syntax_of
+
 FIELD = "{}"
 # Arguments of these are read by a program, or belong to another table: errors, logs, patterns.
 NOT_SHOWN = set(
@@ -78,7 +80,7 @@ def words_in(source: str, row_tables: tuple[str, ...] = ()) -> Iterator[tuple[in
 
     row_tables  names of tables at the top of a file whose rows hold their own words
     """
-    yield from _words(ast.parse(source), row_tables, False)
+    yield from _words(syntax_of(source), row_tables, False)
 
 
 def _words(node: ast.AST, row_tables: tuple[str, ...], is_shown: bool) -> Iterator[tuple[int, str]]:
@@ -140,15 +142,17 @@ def _read_by_people(node: ast.AST, row_tables: tuple[str, ...]) -> Iterator[tupl
 
 def uses_in(source: str) -> Iterator[Use]:
     """Each use of the table in a Python file that imports its functions."""
-    tree = ast.parse(source)
+    if "base.texts" not in source and "caption_of" not in source:
+        return
+    nodes = [*ast.walk(syntax_of(source))]
     imported = [
         alias.name
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ImportFrom) and node.module == "scalarviz.base.texts"
         for alias in node.names
     ]
     functions = {"caption_of", *imported} & LOOKS_UP.keys()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Name(id=function)) if function in functions:
                 keys = [x.format(key) for x in LOOKS_UP[function] for key in keys_of(node.args[0])]

@@ -363,7 +363,7 @@ def run(tmp_path: Path) -> Path:
     return saved(tmp_path, "python")[1]
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_run_goes_on_with_the_same_bits(engine: str, tmp_path: Path) -> None:
     s, path = saved(tmp_path, engine)

@@ -139,7 +139,7 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
     assert session.step_index == 0 and not list(tmp_path.iterdir())
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(3)
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.parametrize(
     ("save", "name"),

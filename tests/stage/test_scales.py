@@ -76,14 +76,14 @@ def test_what_exceeds_a_scale_that_may_not_grow_yet_is_counted() -> None:
 def test_growth_is_said_for_some_seconds() -> None:
     scales = Scales()
     scales.choose([(numbers(0.8), PLATES)])
-    assert scales.stops.grown(0.0) is None
+    assert scales.stops.just_grown(0.0) is None
     scales.follow([(numbers(3.0), PLATES)], 10.0)
-    assert scales.stops.grown(10.0) == scales.stops.grown(11.9) == (1.0, 5.0)
-    assert scales.stops.grown(12.0) is None
+    assert scales.stops.just_grown(10.0) == scales.stops.grown(11.9) == (1.0, 5.0)
+    assert scales.stops.just_grown(12.0) is None
     scales.follow([(numbers(3.0), PLATES)], 20.0)
-    assert scales.stops.grown(20.0) is None
+    assert scales.stops.just_grown(20.0) is None
     scales.choose([(numbers(0.8), PLATES)])
-    assert scales.stops.grown(10.0) is None
+    assert scales.stops.just_grown(10.0) is None
 
 
 def test_growth_of_the_sizes_is_not_said_of_the_colors() -> None:
@@ -91,9 +91,9 @@ def test_growth_of_the_sizes_is_not_said_of_the_colors() -> None:
     scales.color = "gradient"
     scales.choose([(numbers(0.8, grads=0.1), PLATES)])
     scales.follow([(numbers(3.0, grads=0.1), PLATES)], 10.0)
-    assert scales.stops.grown(10.0) is None
+    assert scales.stops.just_grown(10.0) is None
     scales.follow([(numbers(3.0, grads=0.3), PLATES)], 20.0)
-    assert scales.stops.grown(20.0) == (0.1, 0.5)
+    assert scales.stops.just_grown(20.0) == (0.1, 0.5)
 
 
 def test_each_layer_may_have_its_own() -> None:
@@ -115,7 +115,7 @@ def test_the_first_gradient_has_a_scale_of_its_own_and_changes_no_other() -> Non
     scales.follow([(numbers(0.8, grads=3e-4), PLATES)], 1.0)
     assert scales.of("gradient", PLATES) == pytest.approx([5e-4, 5e-4])
     assert scales.of("value", PLATES).tolist() == [1.0, 1.0]
-    assert scales.stops.grown(1.0) is None  # it has not grown, it is the first
+    assert scales.stops.just_grown(1.0) is None  # it has not grown, it is the first
     scales.follow([(numbers(1.5, grads=3e-4), PLATES)], 1.1)
     assert scales.of("value", PLATES).tolist() == [2.0, 2.0]
 

@@ -249,7 +249,7 @@ def numbers_of(session: sv.Session, name: str) -> dict[str, Array]:
     return {key: each[session.focus].astype(np.float64) for key, each in found.items()}
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("key", [key for key in SESSIONS if key not in GRAPHS])
 def test_each_number_is_that_of_the_engine(key: str) -> None:
     """Pieces about neurons have the numbers of these neurons, and the result that of the subject.

@@ -44,15 +44,10 @@ export class App {
     const moments = spec.engine.moments;
     this.player = new Player(client, { moments: moments.length, speed: spec.page.speed });
     this.motion = new Motion(spec.scene.pace, calm);
-<<<<<<< HEAD
     this.byNeuron = new ByNeuron();
     /** How many neurons each moment has, where one goes by neurons; 1: it is one whole. */
     this.counts = spec.scene.moments.map(({ neurons }) => neurons?.[1] ?? 1);
-    this.wave = new Wave(spec.scene.pace);
-=======
-    this.byNeuron = new ByNeuron(spec.scene.moments);
     this.wave = new Wave();
->>>>>>> 44e58ce1 (The light of whole steps is written once, for windows and pages)
     const { earlier } = spec.page; // losses, as of a state, before step 0
     this.losses = new LossRecord(earlier?.from);
     if (earlier)

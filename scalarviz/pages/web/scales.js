@@ -56,7 +56,7 @@ export class Scales {
 
   /** The scale before and after it has grown, for some seconds; else null. */
   grown(now) {
-    return this.stops.grown(now);
+    return this.stops.just_grown(now);
   }
 
   /** The scale of a channel: of the network, or of a row that may belong to an Affine. */

@@ -153,7 +153,7 @@ def test_a_question_is_found_behind_any_fence(tmp_path: Path) -> None:
         assert [type(each).__name__ for each in lesson.parts] == ["Text", "Question", "Text"]
 
 
-@pytest.mark.some(1)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("content", ["```python\n", "<div\n" + "<" * 30, f"$\\text{{{'{' * 30}$ "])
 def test_a_long_text_of_any_kind_is_read(content: str, tmp_path: Path) -> None:
     """In seconds; they were minutes, in which a test ends."""
