@@ -374,9 +374,12 @@ WEB = (Path(sv.__file__).parent / "pages" / "web").as_uri()
 MAKERS = f"""
     const {{ captionOf }} = await import("{WEB}/captions.js");
     const {{ cardOf }} = await import("{WEB}/cards.js");
+    const {{ readyFacts }} = await import("{WEB}/facts.js");
     const {{ setTexts }} = await import("{WEB}/texts.js");
     setTexts(own.texts);
-    const makers = {{ caption: captionOf, card: cardOf }};
+    own.facts = readyFacts(own.facts);
+    const withPieces = (found) => ({{ ...found, pieces: found.pieces }});
+    const makers = {{ caption: (...asked) => withPieces(captionOf(...asked)), card: cardOf }};
     const clock = new Clock(engine);
     const said = (state) => asked.map(([name, target]) => makers[name](own, state, target));
 """
