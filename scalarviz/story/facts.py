@@ -414,7 +414,7 @@ class Explained:
     frozen: bool
     is_any_frozen: bool
     lines: Sequence[UpdateLine]
-    clips: bool = False
+    clips: bool
 
 
 @dataclass(frozen=True, slots=True)

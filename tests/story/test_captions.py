@@ -23,7 +23,7 @@ from scalarviz.story import captions
 from scalarviz.story.caption import Caption
 from scalarviz.story.equations import EquationTerm, in_brackets, sum_line
 from scalarviz.story.formats import agreeing, both, fill, pretty, said, written_alike
-from scalarviz.story.guide import PARTS, tour_caption
+from scalarviz.story.guide import Tour, tour_caption
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.reading import caption
 from tests.pages.node import in_web
@@ -690,7 +690,8 @@ def test_it_says_what_runs_in(colours: sv.Session) -> None:
 def test_the_picture_says_one_sentence_a_part(colours: sv.Session) -> None:
     stage, words = Stage(colours), []
     colours.advance(6, "operation")
-    for part in (*PARTS, ""):
+    tour = Tour([each.kind for each in colours.timeline.here.moments])
+    for part in (*tour.ends, "faster", ""):
         stage.part_of_tour = part
         caption = stage.frame_data().words.caption
         assert caption is not None

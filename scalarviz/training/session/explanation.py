@@ -6,7 +6,7 @@ Nothing is drawn here; pictures, captions and tests format these numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Buffer, Moment, Operation
 from scalarviz.story.facts import Explained, LastChange, MovingWeight, UpdateLine
 from scalarviz.story.update import optimizer_lines
-from scalarviz.training.session.branches import Action, Clock
+from scalarviz.training.session.branches import Action, Clock, Frame
 from scalarviz.training.session.optimizer_facts import optimizer_facts
 from scalarviz.training.session.timeline import Position, Timeline
 from scalarviz.training.session.trainer import Trainer
@@ -38,12 +38,12 @@ class OperationNumbers:
     gradient: FloatArray | Any
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+@dataclass(frozen=True)
+class Explanation(Explained):
     """How one weight moves in one step. Attributes are None where they are not computed yet.
 
-    name       name of the weight, such as "layer 1, perceptron 2, weight from input 0"
-    row        its row in the bank
+    row        its row in the bank, and its `name`, such as "layer 1, perceptron 2, weight from
+               input 0"
     value      its value before the step
     x          its input of each sample, float64, 1-D; ones for a bias. For a weight that is used in
                several places, the inputs of all places one after the other
@@ -58,15 +58,10 @@ class Explanation:
     """
 
     name: str
-    row: int
-    value: float
     x: FloatArray
     g: FloatArray | None
     products: FloatArray | None
     total: float | None
-    grad: float
-    frozen: bool
-    lines: Sequence[UpdateLine]
     new_value: float | None
     edit: LastChange | None = None
 
@@ -160,24 +155,26 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
                 total = float(products.sum())
     elif is_final(trainer, row, done):
         total = grad  # of a compiled function, or a formula: no sum of products
-    lines: Sequence[UpdateLine] = ()
-    if total is not None and not frozen and is_ready(trainer, row, done):
-        mixed = trainer.network.precision.mixed
-        facts = optimizer_facts(trainer.settings.optimizer, mixed=mixed)
-        lines = optimizer_lines(facts, moving(trainer, row))
-    new_value = lines[-1].value if lines else value if frozen and total is not None else None
+    optimizer, kept = trainer.settings.optimizer, kept_by(trainer, row)
+    facts = optimizer_facts(optimizer, mixed=trainer.network.precision.mixed)
+    is_known = total is not None and not frozen and is_ready(trainer, row, done)
+    lines = optimizer_lines(facts, moving(trainer, row, kept)) if is_known else []
     return Explanation(
-        bank.name_of(row),
         row,
         value,
+        grad,
+        kept,
+        tuple(optimizer.settings),
+        frozen,
+        bool(bank.frozen.any()),
+        lines,
+        optimizer.clip_norm < np.inf,
+        bank.name_of(row),
         x,
         g,
         products,
         total,
-        grad,
-        frozen,
-        lines,
-        new_value,
+        lines[-1].value if lines else value if frozen and total is not None else None,
     )
 
 
@@ -200,7 +197,7 @@ def is_ready(trainer: Trainer, row: int, done: int) -> bool:
     )
 
 
-def moving(trainer: Trainer, row: int) -> MovingWeight:
+def moving(trainer: Trainer, row: int, kept: Mapping[str, float]) -> MovingWeight:
     """Return the numbers of a weight with which the optimizer moves it."""
     optimizer, bank = trainer.settings.optimizer, trainer.bank
     limits = optimizer.clip_norm < np.inf
@@ -210,7 +207,7 @@ def moving(trainer: Trainer, row: int) -> MovingWeight:
         value,
         float(bank.grad[row]),
         optimizer.norm_scale(bank.grad[~bank.frozen]) if limits else 1.0,
-        kept_by(trainer, row),
+        kept,
         optimizer.own_rates.of(row),
         bank.step_count,
     )
@@ -221,25 +218,6 @@ def kept_by(trainer: Trainer, row: int) -> dict[str, float]:
     slots = trainer.settings.optimizer.row.slots
     block = trainer.bank.slot_block(slots)
     return {name: float(slot[row]) for name, slot in zip(slots, block, strict=True)}
-
-
-def explained(trainer: Trainer, row: int, done: int, *, is_any_frozen: bool) -> Explained:
-    """Return an explanation as captions and cards read it, of the weight as in `explain`.
-
-    is_any_frozen  whether any weight is frozen
-    """
-    found, optimizer = explain(trainer, row, done), trainer.settings.optimizer
-    return Explained(
-        found.row,
-        found.value,
-        found.grad,
-        kept_by(trainer, row),
-        tuple(optimizer.settings),
-        found.frozen,
-        is_any_frozen,
-        found.lines,
-        clips=optimizer.clip_norm < np.inf,
-    )
 
 
 def factors_of(
@@ -275,7 +253,8 @@ def last_change(timeline: Timeline, row: int) -> LastChange | None:
 def last_edit(timeline: Timeline, row: int) -> LastChange | None:
     """Return the edits of a weight since the last step; None if they have not changed it."""
     if any(action.kind == "edit" and row in action.details["rows"] for action in done_in(timeline)):
-        old, new = on_arrival(timeline, row), float(timeline.trainer.bank.value[row])
+        before = numbers_at(timeline, Clock(timeline.clock.step))
+        old, new = float(before.value[row]), float(timeline.trainer.bank.value[row])
         if old != new:
             return LastChange(timeline.clock.step, True, old, new)
     return None
@@ -288,11 +267,13 @@ def done_in(timeline: Timeline | Position) -> list[Action]:
     return before + branch.actions_at(now.place)[: now.actions]
 
 
-def on_arrival(timeline: Timeline, row: int) -> float:
-    """Return the value of a weight on arrival at this step, before the actions there."""
-    step = timeline.clock.step
-    frame = timeline.branch.frame_before(step)
-    if frame is not None and frame.step == step:
-        return float(frame.value[row])
-    with timeline.visit(Clock(step)):
-        return float(timeline.trainer.bank.value[row])
+def numbers_at(timeline: Timeline, moment: Clock) -> Frame:
+    """Return the numbers at the start of a step, on arrival there or after actions.
+
+    They are read from a keyframe, or the step before is replayed; the timeline ends where it was.
+    """
+    frame, trainer = timeline.branch.frame_before(moment.step), timeline.trainer
+    if frame is not None and Clock(frame.step) == moment:
+        return frame
+    with timeline.visit(moment):
+        return Frame.of(trainer.bank, moment.step, trainer.settings)

@@ -60,8 +60,8 @@ from scalarviz.story.facts import (
 from scalarviz.story.forward_captions import is_met, is_small
 from scalarviz.story.names import NAMED_BY_ENDS, sentence
 from scalarviz.training.network.model import Model
-from scalarviz.training.session.branches import Clock, Frame
-from scalarviz.training.session.explanation import done_in, explained, last_edit
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.explanation import done_in, explain, last_edit, numbers_at
 from scalarviz.training.session.node_captions import TELLERS, node_name
 from scalarviz.training.session.replays import rows_of_batch
 from scalarviz.training.session.session import Session
@@ -544,18 +544,6 @@ def copies(numbers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return {name: each.copy() for name, each in numbers.items()}
 
 
-def numbers_at(timeline: Timeline, moment: Clock) -> Frame:
-    """Return the numbers at the start of a step, on arrival there or after actions.
-
-    They are read from a keyframe, or the step before is replayed; the timeline ends where it was.
-    """
-    frame, trainer = timeline.branch.frame_before(moment.step), timeline.trainer
-    if frame is not None and Clock(frame.step) == moment:
-        return frame
-    with timeline.visit(moment):
-        return Frame.of(trainer.bank, moment.step, trainer.settings)
-
-
 def begun(timeline: Timeline) -> Clock:
     """Return when the step that is shown began, after the actions there."""
     step, operation = timeline.clock.place
@@ -597,11 +585,10 @@ def loss_again(session: Session) -> float | None:
 
 def explained_now(session: Session, row: int) -> Explained:
     """Return how a weight moves in the step that the session shows."""
-    timeline, trainer = session.timeline, session.timeline.trainer
-    is_any_frozen = bool(session.network.bank.frozen.any())
+    timeline = session.timeline
     # Within at_work the session must not be used: it would journal the older numbers as edits.
     with timeline.at_work():
-        return explained(trainer, row, timeline.clock.operation, is_any_frozen=is_any_frozen)
+        return explain(timeline.trainer, row, timeline.clock.operation)
 
 
 # ---- captions -----------------------------------------------------------------------------------
