@@ -283,6 +283,8 @@ def texts_that_run() -> Iterator[Feature]:
 IN_STRINGS = re.compile(r"--?[a-z][\w-]*|#[\w-]+|[\w-]+(?==)|(?<=scalarviz )\w+|^\w+(?= )")
 LONGEST = 300  # a longer string is a page or a program
 ABOUT_THIS = {"parity.py", "test_parity.py"}
+# What has decorators, or runs over something.
+MARKED = ast.For, ast.comprehension, ast.FunctionDef, ast.ClassDef
 
 Index = dict[str, dict[str, dict[str, None]]]  # tests by token and path
 
@@ -375,6 +377,8 @@ def tokens(nodes: list[ast.AST], helpers: set[str]) -> Iterator[str]:
                 yield from (f'{{"{key.value}"' for key in keys if isinstance(key, ast.Constant))
             case ast.Call():
                 yield from of_call(node, given)
+        if not isinstance(node, MARKED):
+            continue
         for part in (*getattr(node, "decorator_list", ()), getattr(node, "iter", None)):
             for each in ast.walk(part) if part is not None else ():
                 match each:

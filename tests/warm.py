@@ -28,6 +28,11 @@ SELDOM = frozenset(
     "relative_l2 relu6 selu sin softsign warmup_cosine".split()
 )
 DRAWN = frozenset("celu hard_sigmoid mish relu6".split())  # of these, by random networks
+# Kernels that quick tests need for the other type only.
+FOR_OTHER_TYPE = {
+    "float32": "activation_hard_swish|concatenation",
+    "float64": "parametric_prelu|round_|row_spread|wide_affine_(part_of|.*on_all_cores)",
+}
 # What compiled functions of quick tests are made of.
 OPERATIONS = frozenset(
     "equal,exp,greater,greater_equal,less,less_equal,log,maximum,maximum by 0,minimum,minimum by 0,"
@@ -48,6 +53,8 @@ PAGES: dict[Dtype, str] = {
 def is_usual(unit: Unit, dtype: str) -> bool:
     """Whether quick tests need a kernel."""
     name = getattr(unit.row, "name", "")
+    if re.match(f"cpu_({FOR_OTHER_TYPE[dtype]})", unit.name):
+        return False
     if unit.row is None or unit.name.startswith("cpu"):
         return name not in SELDOM or (dtype == "float64" and name in DRAWN)
     return dtype == "float64" and name in OPERATIONS

@@ -152,7 +152,7 @@ def falls(seen: list[tuple[int, float]]) -> int:
     return sum(a[0] == b[0] and b[1] < a[1] for a, b in pairs)
 
 
-@pytest.mark.some(1)
+@pytest.mark.some("1.0", "12.0", "36.0")
 @pytest.mark.parametrize("rate", [0.25, 1.0, 3.0, 12.0, 36.0])
 def test_each_operation_is_shown_once_in_order_whatever_the_speed(
     viewer: Viewer, rate: float
