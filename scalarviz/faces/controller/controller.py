@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -39,6 +39,7 @@ from scalarviz.faces.controller.options import Options, Recipe, as_sentence
 from scalarviz.faces.controller.playing import Playing, offer_more
 from scalarviz.faces.controller.precompile import Warming, computes, kind_of
 from scalarviz.faces.scene_options import as_number
+from scalarviz.scene.pace import pauses
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.by_parts import check_neurons, sizes_of
 from scalarviz.stage.show import Show
@@ -193,12 +194,8 @@ class Controller(Face):
         self.stand_still()
         self.guide.travel(operations)
 
-    @computes
-    def slow_step(self) -> None:
-        """Do the operations up to the end of a step slowly; then go on if it plays."""
-        plays = self.session.playing or self.guide.plays_then
-        self.stand_still()
-        self.guide.slow_step(plays=plays)
+    def pauses(self) -> Sequence[float]:
+        return pauses(self.session.network.program, again=self.walk.again)
 
     def go_by_neuron(self, by: int) -> None:
         self.pause()

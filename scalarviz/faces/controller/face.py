@@ -334,6 +334,37 @@ class Face(ABC):
         self.stand_still()
         self.do(self.clock.reset, self.fit)
 
+    def slow_step(self) -> None:
+        """Do the operations up to the end of a step slowly; then go on if it plays."""
+        if self.waits():
+            return
+        plays = self.is_playing or self.walk.then == self.play_on
+        self.stand_still()
+        done = max(member.session.clock.operation for member in self.members)
+        left = self.pauses()[done:]
+        self.walk.begin(len(left), left, self.play_on if plays else None)
+        self.attend_walk()
+
+    @abstractmethod
+    def pauses(self) -> Sequence[float]:
+        """Return the seconds that a slow step gives to each of its operations."""
+
+    def play_on(self) -> None:
+        """Play as before, up to the same step."""
+        self.play(anew=False)
+
+    def attend_walk(self) -> None:
+        """Do the operation that is due, if one is."""
+        if self.members[0].hand.busy or self.held:
+            return
+        if direction := self.walk.due():
+            go = self.clock.advance if direction > 0 else self.clock.back
+            self.do(partial(go, 1, "operation"))
+        else:
+            self.walk.end()
+        for member in self.members:
+            member.stage.given = self.walk.given
+
     def fit(self, _: object = None) -> None:
         """Fit the scales to the numbers."""
         self.stage.rescale(anew=True)

@@ -127,14 +127,7 @@ class Group(Face):
         if sessions != self.clock.sessions:  # a network has grown, or a file was opened
             self.pause()
             self.playing.session = self._share_clock()
-        if not self.lead.hand.busy and not self.held:
-            if direction := self._walk.due():
-                go = self.clock.advance if direction > 0 else self.clock.back
-                self.do(partial(go, 1, "operation"))
-            else:
-                self._walk.end()
-        for member in self.members:
-            member.stage.given = self._walk.given
+        self.attend_walk()
         self.attend_playing()
 
     def arrive(self, *, is_errand: bool) -> None:
@@ -203,13 +196,8 @@ class Group(Face):
     def end(self) -> tuple[int, int]:
         return self.clock.end, len(self.clock.operations)
 
-    def slow_step(self) -> None:
-        """Do the operations up to the end of a step slowly; then go on if it plays."""
-        plays = self.is_playing
-        self.stand_still()
-        every = shared([SUM] * len(self.clock.operations), again=self._walk.again)
-        left = every[max(member.session.clock.operation for member in self.members) :]
-        self._walk.begin(len(left), left, self.play if plays else None)
+    def pauses(self) -> Sequence[float]:
+        return shared([SUM] * len(self.clock.operations), again=self._walk.again)
 
     def set_unit(self, unit: str) -> None:
         """Choose the unit of `step`."""

@@ -16,7 +16,6 @@ from scalarviz.base.kernel_files import cache_folder
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.scene.frame_data import Guess
-from scalarviz.scene.pace import pauses
 from scalarviz.stage.by_parts import can_add_up
 from scalarviz.story.formats import both, said
 from scalarviz.story.guide import (
@@ -187,17 +186,11 @@ class Guide:
         if controller.hand.busy or controller.warming.held:
             return
         self._see_what_others_do()
-        session = controller.session
         if self.adding is not None:
             self._add_on(self.adding)
         elif self.tour is not None:
             self._tour_on(self.tour)
-        elif direction := self.walk.due():
-            go = session.advance if direction > 0 else session.back
-            controller.do(partial(go, 1, "operation"))
-        else:
-            self.walk.end()
-        controller.stage.given = self.walk.given
+        controller.attend_walk()
 
     # Walks.
 
@@ -205,23 +198,6 @@ class Guide:
         """Go forward, or back if negative, by some operations, one after the other."""
         self.walk.begin(operations)
         self.attend()
-
-    def slow_step(self, *, plays: bool) -> None:
-        """Do the operations up to the end of a step slowly; then play on if it `plays`."""
-        session = self.controller.session
-        every = pauses(session.network.program, again=self.walk.again)
-        left = every[session.clock.operation :]
-        self.walk.begin(len(left), left, self._play_on if plays else None)
-        self.attend()
-
-    @property
-    def plays_then(self) -> bool:
-        """Whether it plays on after a slow step that is under way."""
-        return self.walk.then == self._play_on
-
-    def _play_on(self) -> None:
-        """Play as before, up to the same step."""
-        self.controller.play(anew=False)
 
     # The batch.
 
@@ -272,7 +248,7 @@ class Guide:
         if controller.warming.held:
             return controller.tell(text("notices.wait"))
         controller.pause()
-        self._then = then or self._play_on
+        self._then = then or self.controller.play_on
         self.tour = Tour(
             [each.kind for each in session.timeline.here.moments],
             stills=controller.stage.reduced_motion,

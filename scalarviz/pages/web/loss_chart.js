@@ -309,7 +309,7 @@ export class Measures {
   }
 
   /** Return the name of each series with its last value up to a step, and its step if that fits. */
-  wordsAt(step, fits = () => true) {
+  wordsAt(step, fits = (words) => words !== "") {
     return this.series.map(({ name, share, steps, values }) => {
       const known = countUpTo(steps, step);
       if (!known || Number.isNaN(values[known - 1])) return name;
