@@ -113,38 +113,9 @@ def names_bound(node: ast.AST) -> tuple[str, ...]:
     return tuple(name for each in ast.iter_child_nodes(node) for name in names_bound(each))
 
 
-@cache
-def names_in(node: ast.AST) -> frozenset[str]:
-    """Return the names that a node uses or binds, without those of functions in it."""
-    found = {name for each in ast.iter_child_nodes(node) for name in names_in(each)}
-    match node:
-        case ast.Name():
-            found = {node.id}
-        case ast.FunctionDef() | ast.Lambda():
-            body = node.body if isinstance(node, ast.FunctionDef) else [node.body]
-            found -= {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-            found -= {name for each in body for name in names_bound(each)}
-            found |= {*names_bound(node)}
-        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            found -= {name for each in node.generators for name in names_bound(each.target)}
-            found |= names_in(node.generators[0].iter)
-    return frozenset(found)
-
-
-def blocks_of(node: ast.stmt) -> list[list[ast.stmt]]:
-    """Return the blocks in a statement."""
-    if isinstance(node, ast.FunctionDef):
-        return []
-    blocks = [getattr(node, name, []) for name in ("body", "orelse", "finalbody")]
-    return [*filter(None, blocks), *(each.body for each in getattr(node, "handlers", []))]
-
-
-def is_in_head(node: ast.stmt, name: str) -> bool:
-    """Whether a statement has a name outside its blocks and the target of its loop."""
-    inner = [each for block in blocks_of(node) for each in block]
-    inner += [*getattr(node, "handlers", []), getattr(node, "target", node)]
-    heads = [each for each in ast.iter_child_nodes(node) if each not in inner]
-    return any(name in names_in(each) for each in heads)
+def names_in(*nodes: ast.AST) -> Counter[str]:
+    """Return how often nodes have names, those of functions and comprehensions in them as well."""
+    return Counter(x.id for node in nodes for x in ast.walk(node) if isinstance(x, ast.Name))
 
 
 def is_set_by(node: ast.stmt, name: str) -> bool:
@@ -154,21 +125,6 @@ def is_set_by(node: ast.stmt, name: str) -> bool:
     if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
         return False
     return name in names_bound(node) and name not in names_in(node.value)
-
-
-def is_inside(node: ast.stmt, name: str) -> bool:
-    """Whether a statement with blocks has a name for itself: it sets it before it is used."""
-    if not blocks_of(node) or is_in_head(node, name):
-        return False
-    if isinstance(node, ast.For) and name in names_bound(node.target):
-        return True
-    return all(is_set_first(block, name) for block in blocks_of(node))
-
-
-def is_set_first(block: Sequence[ast.stmt], name: str) -> bool:
-    """Whether a block sets a name before it uses it, or does not have it."""
-    found = [each for each in block if name in names_in(each)]
-    return not found or is_set_by(found[0], name) or all(is_inside(each, name) for each in found)
 
 
 # ---- modules -------------------------------------------------------------------------------------
@@ -207,7 +163,6 @@ def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
         made[name] = module.text()
         known[python_name(path)] = name, module.top
     names_bound.cache_clear()
-    names_in.cache_clear()
     return made
 
 
@@ -243,6 +198,7 @@ class Translation:
     known       the modules before it, a table by name in Python: what they define
     top         what the names at its top stand for
     counts      how often names are bound in the function that is written
+    uses        how often it has them at all
     """
 
     def __init__(
@@ -257,6 +213,7 @@ class Translation:
         self.classes, self.top = classes, Scope()
         self.x = Expressions(self.top, classes)
         self.counts: Counter[str] = Counter()
+        self.uses: Counter[str] = Counter()
         self.imports: dict[str, str] = {}  # a line for each name
 
     def text(self) -> str:
@@ -335,40 +292,24 @@ class Translation:
             case ast.Assign() | ast.AnnAssign():
                 names = {*names_bound(node)}
                 self.counts.update(names)
-                lines = [] if is_type(node) else self.statement(node, set(), names)
+                lines = [] if is_type(node) else self.statement(node, names)
                 return [f"export {line}" for line in lines]
         raise Refused(node, "only imports, constants, functions and classes stand at the top")
 
     # ---- blocks ----
 
-    def block(self, body: Sequence[ast.stmt], names: set[str]) -> list[str]:
-        """Return statements, and the declarations of names that no block above has declared."""
-        firsts: dict[str, ast.stmt] = {}
-        for name in names:
-            found = [each for each in body if name in names_in(each)]
-            if found and not all(is_inside(each, name) for each in found):
-                firsts[name] = found[0]
-        lines = []
-        for each in body:
-            fresh = {name for name, first in firsts.items() if first is each}
-            lines += self.statement(each, names - firsts.keys(), fresh)
-        return lines
+    def block(self, body: Sequence[ast.stmt]) -> list[str]:
+        return [line for each in body for line in self.statement(each, set())]
 
-    def statement(self, node: ast.stmt, names: set[str], fresh: set[str]) -> list[str]:
-        """Return the lines of a statement.
-
-        names  those that its blocks are to declare
-        fresh  those that are to be declared here
-        """
-        late = sorted(name for name in fresh if not is_set_by(node, name))
+    def statement(self, node: ast.stmt, fresh: set[str]) -> list[str]:
+        """Return the lines of a statement; fresh: names that are declared in it."""
         try:
-            lines = self.lines_of(node, names, fresh - {*late})
+            return self.lines_of(node, fresh)
         except Refused as refused:
             refused.line = refused.line or node.lineno
             raise
-        return [*([f"let {', '.join(map(js_name, late))};"] if late else []), *lines]
 
-    def lines_of(self, node: ast.stmt, names: set[str], fresh: set[str]) -> list[str]:
+    def lines_of(self, node: ast.stmt, fresh: set[str]) -> list[str]:
         match node:
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return []
@@ -389,15 +330,15 @@ class Translation:
             case ast.AugAssign():
                 return self.augmented(node)
             case ast.If():
-                return self.branches(node, names)
+                return self.branches(node)
             case ast.For(orelse=[]):
-                return self.loop(node, names)
+                return self.loop(node)
             case ast.While(orelse=[]):
-                return self.braced(f"while ({self.x.test(node.test)})", node.body, names)
+                return self.braced(f"while ({self.x.test(node.test)})", node.body)
             case ast.Break() | ast.Continue():
                 return [f"{type(node).__name__.lower()};"]
             case ast.Try(orelse=[]):
-                return self.attempt(node, names)
+                return self.attempt(node)
             case ast.Raise(exc=ast.Call() as error):
                 return [f"throw {self.x.write(error)};"]
             case ast.Assert():
@@ -411,31 +352,33 @@ class Translation:
         has_else = " ... else" if getattr(node, "orelse", None) else ""
         raise Refused(node, f"`{words}{has_else}` is not known")
 
-    def braced(self, head: str, body: Sequence[ast.stmt], names: set[str]) -> list[str]:
-        return [f"{head} {{", *indented(self.block(body, names)), "}"]
+    def braced(self, head: str, body: Sequence[ast.stmt]) -> list[str]:
+        return [f"{head} {{", *indented(self.block(body)), "}"]
 
-    def branches(self, node: ast.If, names: set[str]) -> list[str]:
-        lines = self.braced(f"if ({self.x.test(node.test)})", node.body, names)
+    def branches(self, node: ast.If) -> list[str]:
+        lines = self.braced(f"if ({self.x.test(node.test)})", node.body)
         if not node.orelse:
             return lines
-        others = self.braced("else", node.orelse, names)
+        others = self.braced("else", node.orelse)
         if len(node.orelse) == 1 and others[1].startswith("  if "):
             others = [f"else {others[1][2:]}", *(line[2:] for line in others[2:-1])]
         return [*lines[:-1], f"}} {others[0]}", *others[1:]]
 
-    def loop(self, node: ast.For, names: set[str]) -> list[str]:
-        targets = {*names_bound(node.target)}
-        used_later = targets - names
-        check(not used_later or used_later == targets, node, "some of its names are used after it")
-        is_set = targets & {name for each in node.body for name in names_bound(each)}
-        way = "" if used_later else "let " if is_set else "const "
+    def loop(self, node: ast.For) -> list[str]:
+        is_set = {*names_bound(node.target)} & {n for each in node.body for n in names_bound(each)}
+        way = "" if not self.has_alone(node) else "let " if is_set else "const "
         found = self.x.each(node.iter)
         head = f"for ({way}{self.x.bind_loop(node.target, node.iter)} of {found})"
-        return self.braced(head, node.body, names - targets)
+        return self.braced(head, node.body)
 
-    def attempt(self, node: ast.Try, names: set[str]) -> list[str]:
+    def has_alone(self, node: ast.For) -> bool:
+        """Whether a function has the names of a loop in it alone."""
+        inside = names_in(node.target, *node.body)
+        return all(inside[name] == self.uses[name] for name in names_bound(node.target))
+
+    def attempt(self, node: ast.Try) -> list[str]:
         """Return try, catch and finally."""
-        lines = self.braced("try", node.body, names)
+        lines = self.braced("try", node.body)
         chain: list[str] = []
         for each in node.handlers:
             kinds = each.type.elts if isinstance(each.type, ast.Tuple) else [each.type]
@@ -443,13 +386,13 @@ class Translation:
             tests = [f"caught instanceof {self.x.write(kind)}" for kind in kinds if kind]
             name = [f"const {js_name(each.name)} = caught;"] if each.name else []
             self.x.scopes[-1] |= {each.name: Meaning()} if each.name else {}
-            body = indented([*name, *self.block(each.body, names)])
+            body = indented([*name, *self.block(each.body)])
             chain += [f"{'} else ' if chain else ''}if ({' || '.join(tests)}) {{", *body]
         if chain:
             chain += ["} else {", "  throw caught;", "}"]
             lines = [*lines[:-1], "} catch (caught) {", *indented(chain), "}"]
         if node.finalbody:
-            lines = [*lines[:-1], *self.braced("} finally", node.finalbody, names)]
+            lines = [*lines[:-1], *self.braced("} finally", node.finalbody)]
         return lines
 
     # ---- assignments ----
@@ -505,9 +448,20 @@ class Translation:
         """Return a function; an arrow if its head ends with "="."""
         self.x.scopes.append({"self": Meaning()} if skips else {})
         parameters = f"({self.x.parameters(node.args, skips=skips)})"
-        before, self.counts = self.counts, Counter(n for x in node.body for n in names_bound(x))
-        lines = self.block(node.body, {*self.counts} - self.x.scopes[-1].keys())
-        self.counts = before
+        before = self.counts, self.uses
+        self.counts = Counter(name for each in node.body for name in names_bound(each))
+        self.uses = names_in(*node.body)
+        loops = [x for each in node.body for x in ast.walk(each) if isinstance(x, ast.For)]
+        alone = {name for x in loops if self.has_alone(x) for name in names_bound(x.target)}
+        names = sorted({*self.counts} - self.x.scopes[-1].keys() - alone)
+        has = [(each, {*names_bound(each), *names_in(each)}) for each in node.body]
+        firsts = {name: next(each for each, known in has if name in known) for name in names}
+        late = [js_name(name) for name, first in firsts.items() if not is_set_by(first, name)]
+        lines = [f"let {', '.join(late)};"] if late else []
+        for each in node.body:
+            fresh = {name for name in names if firsts[name] is each and is_set_by(each, name)}
+            lines += self.statement(each, fresh)
+        self.counts, self.uses = before
         self.x.scopes.pop()
         start = f"{head} {name}{parameters}".lstrip() + (" =>" if head.endswith("=") else "")
         return [f"{start} {{", *indented(lines), "}"]

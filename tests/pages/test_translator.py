@@ -66,7 +66,6 @@ REFUSED = {
     "xs[1:2] = []": "an assignment to `xs[1:2]` is not known",
     "xs[f()] += 1": "a call would be made twice: give it a name",
     "try:\n        n = 1\n    except:\n        pass": "an `except` names its errors",
-    "for k, m in xs:\n        pass\n    return m": "some of its names are used after it",
     "yield n": "`(yield n)` is not known",
     "del xs[0]": "`del xs[0]` is not known",
     "raise": "`raise` is not known",
@@ -335,7 +334,9 @@ BODIES: dict[str, list[str]] = {
         found.append(else_)
         n = 3
         found += [n, k]
-    return found""",
+    for k, m in zip(INTS, found):
+        pass
+    return [*found, m] if found else found""",
         """
     (k, m), n = (INT, INT), INT
     k, m = m, k
