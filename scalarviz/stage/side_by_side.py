@@ -32,7 +32,7 @@ from scalarviz.stage.channels import DIFFERENCE, Scales, Shown, of_scales
 from scalarviz.stage.chart_view import CurveView
 from scalarviz.stage.curves import is_share, loss_at
 from scalarviz.stage.handles import Grip, Handle
-from scalarviz.stage.pointed import Messages
+from scalarviz.stage.notices import Messages
 from scalarviz.stage.show import Several, alike, sizes_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import label

@@ -16,15 +16,26 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.metric_formulas import predictions_of
+from scalarviz.core.perceptron import Perceptron
+from scalarviz.core.weight import Weight
 from scalarviz.engines.reference import program_forward
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.charts import Chart
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.plots import Plane, cells
-from scalarviz.scene.frame_data import CubeValues, FrameData, NeuronMaps, Pane, PictureWords
+from scalarviz.scene.frame_data import (
+    CubeValues,
+    FrameData,
+    Guess,
+    NeuronMaps,
+    Pane,
+    PictureWords,
+)
 from scalarviz.scene.layout.camera import CAMERAS
-from scalarviz.scene.layout.division import Division
+from scalarviz.scene.layout.division import Division, Projection
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import FOCUS_SECONDS, focus_of
+from scalarviz.scene.marks import corners_of
 from scalarviz.scene.overlay import OnTop
 from scalarviz.stage.background import Answer, Throttle
 from scalarviz.stage.by_parts import BatchSum
@@ -39,25 +50,48 @@ from scalarviz.stage.channels import (
     names_of,
     of_scales,
 )
-from scalarviz.stage.handles import caption_of_custom
+from scalarviz.stage.chart_view import CurveView, OverlayPointer
+from scalarviz.stage.handles import (
+    Grip,
+    Handle,
+    PanelGrip,
+    SphereGrip,
+    arrow_at,
+    blank_of,
+    caption_of_custom,
+    handle_at,
+    pad_of,
+)
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import MOST_ANIMATED, Motion, blanked, pushes
 from scalarviz.stage.narration import Cards, Narration
 from scalarviz.stage.network_layout import layout_of, shape_of
-from scalarviz.stage.pointed import Pointed
-from scalarviz.stage.pointing import same_in
+from scalarviz.stage.notices import Messages
+from scalarviz.stage.pointing import (
+    NOTHING,
+    PointerTarget,
+    neuron_of,
+    next_target,
+    same_in,
+    target_at,
+)
 from scalarviz.stage.show import Show
 from scalarviz.stage.wave import Wave
 from scalarviz.story.caption import Caption, Card
+from scalarviz.story.facts import Neuron
 from scalarviz.story.guide import ByNeuron, tour_caption
 from scalarviz.training.session.reading import cells_of
+from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Position
+from scalarviz.training.session.trainer import one_row
 
 NEAR = 7.0  # visible height in cells when a single cube is framed
 
+MOST_BESIDE = 5  # weights that are pinned beside another one
+
 
 @final
-class Stage(Pointed):
+class Stage(Messages):
     """What is shown of a show, and how.
 
     color, size    the channels
@@ -80,6 +114,14 @@ class Stage(Pointed):
     pane           how the picture is one of several, or None
     menus, panel   pixels of the picture that stand under menus of a window and under its panel
     unfolded       whether a compiled function is shown as its graph at rest, too
+    pinned, hover  bank indices, or None
+    pinned_neuron, hover_neuron  the neuron instead, or None
+    beside         further weights that are pinned beside a weight
+    walking        whether the keyboard points: what is hovered stays until the mouse is elsewhere
+    guess          what is guessed, or None
+    over           the mouse over the strip, the caption and the loss curve
+    curve_view     the steps that the loss curve shows
+    on_top         what lies over the network on the last picture; nothing before the first
     asleep         whether to compute nothing, while kernels are compiled
     """
 
@@ -93,6 +135,17 @@ class Stage(Pointed):
         patience: float = math.inf,
     ) -> None:
         super().__init__()
+        self.hover: int | None = None
+        self.hover_neuron: Neuron | None = None
+        self.walking = False
+        self.over = OverlayPointer()
+        self.curve_view = CurveView()
+        self.pinned: int | None = None
+        self.pinned_neuron: Neuron | None = None
+        self.beside: tuple[int, ...] = ()
+        self.guess: Guess | None = None
+        self._forgets = True  # whether the pinned weight's history was not recorded before
+        self.on_top = OnTop()
         self.show = Show.of(show)
         self.patience = patience
         self.reduced_motion = reduced_motion
@@ -570,6 +623,156 @@ class Stage(Pointed):
         if self._picture.theme.name != self.theme:
             self._picture.set_theme(self.theme)
         return self._picture
+
+    # What mouse and keyboard do; positions are logical pixels.
+
+    @property
+    def session(self) -> Session:
+        """The session that is shown."""
+        return self.reading.session
+
+    def _see(self, seen: FrameData) -> Projection:
+        projection: Projection = self._picture.see(seen, self.eyes.camera, *self._extent)
+        return projection
+
+    def orbit(self, dx: float, dy: float) -> None:
+        self.eyes.orbit(dx, dy)
+
+    def move(self, dx: float, dy: float) -> None:
+        self.eyes.move(dx, dy)
+
+    def zoom(self, factor: float, x: float, y: float) -> None:
+        self.eyes.zoom(factor, x, y)
+
+    def hover_at(self, x: float, y: float) -> None:
+        """Point with the mouse."""
+        found = NOTHING if self.over.hover(self.on_top, x, y) else self.target_at(x, y)
+        if found or not self.walking:
+            self.hover, self.hover_neuron = found.row, found.neuron
+
+    def target_at(self, x: float, y: float) -> PointerTarget:
+        """Return the cube or the neuron at a pixel."""
+        if self._picture is None or self._seen is None:
+            return NOTHING
+        parts = self._seen.division(*self._extent)
+        covered = any(box.width and box.has(x, y) for box in (parts.exhibit, parts.card))
+        if not parts.scene.has(x, y) or covered or self.on_top.on_chart(x, y):
+            return NOTHING
+        return target_at(self._seen, self._see(self._seen), x, y)
+
+    def place_of(self, row: int) -> FloatArray | None:
+        """Return the pixel (x, y) where the middle of a cube is seen; None before a picture."""
+        if self._picture is None or self._seen is None:
+            return None
+        corners = corners_of(self._seen, row, 0.0)
+        return self._see(self._seen)(corners).xy.mean(axis=0) if len(corners) else None
+
+    @property
+    def chart(self) -> Chart | None:
+        """The loss curve on the last picture, or None."""
+        return self.on_top.chart
+
+    def handle_at(self, x: float, y: float) -> Handle | None:
+        """Return the handle of the cube at a pixel, by which its weight is dragged, or None.
+
+        While a guess is asked, only its arrow has one.
+        """
+        row, seen = self.target_at(x, y).row, self._seen
+        if seen is not None and self.hidden is not None:
+            return arrow_at(seen, self._see(seen), self.hidden, x, y)
+        if row is None or seen is None:
+            return None
+        return handle_at(seen, self._see(seen), self.reading.numbers.value, row)
+
+    @property
+    def own(self) -> FloatArray | None:
+        """Inputs of the user's own, shown in place of the sample; None: the sample is shown."""
+        return self.reading.own
+
+    @own.setter
+    def own(self, inputs: FloatArray | None) -> None:
+        if inputs is not None:
+            inputs = np.array(inputs, np.float64).reshape(self.reading.program.inputs.size)
+            self.reading.pad = pad_of(self.session, inputs)
+        self.reading.own = inputs
+
+    def grip_at(self, x: float, y: float) -> Grip | None:
+        """Return the grip at a pixel, by which inputs of the user's own are put in, or None."""
+        seen, name = self._seen, self.reading.program.inputs.name
+        now = self.reading.way.values.get(name) if self.reading.has_layers else None
+        if seen is None or now is None or self.hidden or self.on_top.on_chart(x, y):
+            return None
+        if seen.exhibit is not None and seen.exhibit.inputs_at(x, y):
+            return PanelGrip(now, lambda: self._seen.exhibit if self._seen else None)
+        neuron = self.target_at(x, y).neuron
+        if neuron is None or neuron[0] != name or neuron[1] >= len(now):
+            return None
+        is_image = any(line.shape for line in seen.layout.neurons if name in line.buffers)
+        return None if is_image else SphereGrip(now, neuron[1], self.session.data, y)
+
+    @property
+    def hidden(self) -> Guess | None:
+        """What is guessed, while it is asked and the number is hidden."""
+        return self.guess if self.guess is not None and self.guess.result is None else None
+
+    def put_in(self) -> None:
+        """Begin with an input of the user's own: what is shown, or an empty image to draw on."""
+        shown = self.reading.way.values.get(self.reading.program.inputs.name)
+        if shown is not None:
+            self.own = blank_of(self.session, shown)
+
+    def pin(self, part: Weight | int | Perceptron | Neuron | None) -> None:
+        """Pin a Weight or bank index: its history is recorded and its arithmetic shown.
+
+        Of a Perceptron, or a neuron given as the name of a buffer and the place in it, the sum is
+        shown. A history that was recorded before is kept when the weight is unpinned.
+        """
+        neuron = neuron_of(self.session.network, self.plan, part)
+        self.beside = ()
+        self.pinned_neuron = neuron
+        no_weight = part is None or neuron is not None
+        row = None if no_weight else one_row(self.session.network, part)
+        if row == self.pinned:
+            return
+        if self.pinned is not None and self._forgets:
+            self.session.pin(self.pinned, False)
+        if row is not None:
+            self._forgets = row not in self.session.pinned
+            self.session.pin(row)
+            self.curve_view.pin(row)
+        self.pinned = row
+
+    def pin_beside(self, x: float, y: float) -> bool:
+        """Pin the weight at a pixel beside the one that is pinned, or unpin it there.
+
+        Returns whether there are both.
+        """
+        row = self.target_at(x, y).row
+        if row is None or self.pinned is None or row == self.pinned:
+            return False
+        others = tuple(each for each in self.beside if each != row)
+        self.beside = others if row in self.beside else (*others, row)[-MOST_BESIDE:]
+        self.curve_view.pin(row)
+        return True
+
+    def _targets(self) -> tuple[PointerTarget, PointerTarget]:
+        """What is hovered, and what is pinned."""
+        return PointerTarget(self.hover, self.hover_neuron), PointerTarget(
+            self.pinned, self.pinned_neuron
+        )
+
+    def walk(self, way: str) -> None:
+        """Point at the next cube or neuron: "left", "right", "up" or "down"; "" begins."""
+        if self._picture is not None and self._seen is not None:
+            hovered, pinned = self._targets()
+            box = self._seen.division(*self._extent).view
+            found = next_target(self._seen, self._see(self._seen), box, hovered or pinned, way)
+            self.walking, self.hover, self.hover_neuron = True, found.row, found.neuron
+
+    def pin_pointed(self) -> None:
+        """Pin what the keyboard points at, or unpin it."""
+        hovered, pinned = self._targets()
+        self.pin(None if hovered == pinned else hovered.part)
 
 
 # What each neuron answers over the plane, made again while the session learns.

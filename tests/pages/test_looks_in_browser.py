@@ -719,7 +719,9 @@ def test_a_loader_that_is_changed_does_not_run_and_the_page_says_so(
 ) -> None:
     whole = files["rgb"].read_text(encoding="utf-8")
     damaged = tmp_path / "damaged.html"
-    damaged.write_text(whole.replace("scalarviz/loader.js", "scalarviz/lOader.js"), encoding="utf-8")
+    damaged.write_text(
+        whole.replace("scalarviz/loader.js", "scalarviz/lOader.js"), encoding="utf-8"
+    )
     tab = opened(damaged)
     tab.until("getComputedStyle(document.querySelector('#waiting')).visibility === 'visible'")
     assert tab.shown("waiting") == text("page.html.waiting")

@@ -78,7 +78,7 @@ def test_growth_is_said_for_some_seconds() -> None:
     scales.choose([(numbers(0.8), PLATES)])
     assert scales.stops.just_grown(0.0) is None
     scales.follow([(numbers(3.0), PLATES)], 10.0)
-    assert scales.stops.just_grown(10.0) == scales.stops.grown(11.9) == (1.0, 5.0)
+    assert scales.stops.just_grown(10.0) == scales.stops.just_grown(11.9) == (1.0, 5.0)
     assert scales.stops.just_grown(12.0) is None
     scales.follow([(numbers(3.0), PLATES)], 20.0)
     assert scales.stops.just_grown(20.0) is None
