@@ -124,34 +124,20 @@ def save_network(controller: Controller, path: str | Path) -> None:
     controller.do(act, lambda _: controller.tell(text("notices.saved", path=path)), kept=True)
 
 
-@computes
-def export_to(controller: Controller, path: str | Path, what: str = "") -> None:
-    """Draw it into a file in the background; see `task_of`."""
-    with controller.reporting_errors():
-        pin = pinned_of(controller.stage)
-        begin_export(
-            controller, task_of([controller.show], controller.stage, Path(path), what, pin)
-        )
-
-
-def export_video(group: Face, path: str | Path) -> None:
-    """Draw the history into a video in the background: of all sessions, if there are several."""
-    if group.several:
-        export_several(group.lead, group, path)
+def export_to(face: Face, path: str | Path, what: str = "") -> None:
+    """Draw it into a file in the background, all sessions side by side; see `task_of`."""
+    controller = face.lead
+    if controller.waits():
+        return
+    shows = [member.show for member in face.members]
+    pin: Any = [pinned_of(member.stage) for member in face.members]
+    if face.several:
+        pairs = zip(shows, face.names, strict=True)
+        shows = [replace(show, title=name) for show, name in pairs]
     else:
-        export_to(group.lead, path, "video")
-
-
-@computes
-def export_several(controller: Controller, group: Face, path: str | Path) -> None:
-    """Draw the history of all sessions of a group side by side; a controller reports on it."""
-    shows = [
-        replace(member.show, title=name)
-        for member, name in zip(group.members, group.names, strict=True)
-    ]
+        (pin,) = pin
     with controller.reporting_errors():
-        pins = [pinned_of(member.stage) for member in group.members]
-        begin_export(controller, task_of(shows, group.stage, Path(path), "video", pins))
+        begin_export(controller, task_of(shows, face.stage, Path(path), what, pin))
 
 
 def begin_export(controller: Controller, task: ExportTask) -> None:

@@ -64,7 +64,6 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import (
     drop,
     export_to,
-    export_video,
     named,
     open_run,
     save,
@@ -476,7 +475,7 @@ class Menus:
             ("network", "networks", of_file(save_network), "network.safetensors"),
             ("learn", "photos", of_file(drop), ""),
             ("picture", "images", self._export, "network.png"),
-            ("video", "videos", partial(export_video, group), "network.mp4"),
+            ("video", "videos", partial(export_to, group, what="video"), "network.mp4"),
             ("page", "pages", of_file(export_to, what="step"), "step.html"),
             ("trains", "pages", of_file(export_to, what="page"), "network.html"),
         ):

@@ -13,7 +13,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.faces.controller import export
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.export import export_to, export_video
+from scalarviz.faces.controller.export import export_to
 from scalarviz.faces.controller.face import help_rows
 from scalarviz.faces.controller.group import Group
 from scalarviz.faces.controller.pointer import Pointer
@@ -352,12 +352,12 @@ def test_a_video_is_of_all_sessions_as_they_are_seen(
     face: Face, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
-    export_video(face.group, tmp_path / "all.mp4")
+    export_to(face.group, tmp_path / "all.mp4", "video")
     assert "nothing to make a video of" in " ".join(face.told())
     face.press("right", "right", "d")
     face.stage.pin([4, 7, None])
     face.stage.color = "difference to first"
-    export_video(face.group, tmp_path / "all.mp4")
+    export_to(face.group, tmp_path / "all.mp4", "video")
     face.until((tmp_path / "all.mp4").exists)
     face.until(lambda: not face.group.lead.exports.going)
     files, told = json.loads((tmp_path / "all.mp4").read_text())
@@ -367,21 +367,6 @@ def test_a_video_is_of_all_sessions_as_they_are_seen(
     assert (look["theme"], look["pin"]) == ("light", [4, 7, None])
     assert look["color"] == "difference to first"
     assert f"Exported to {tmp_path / 'all.mp4'}" in " ".join(face.told())
-
-
-def test_of_one_session_it_is_what_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, face: Face
-) -> None:
-    monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
-    face.press("right")
-    lead = face.group.lead
-    group = lead
-    for path in (tmp_path / "a.mp4", tmp_path / "b.mp4"):
-        export_video(group, path) if path.stem == "a" else export_to(lead, path, "video")
-        face.until(path.exists)
-        face.until(lambda: not lead.exports.going)
-    first, second = ((tmp_path / name).read_text() for name in ("a.mp4", "b.mp4"))
-    assert json.loads(first)[1] == json.loads(second)[1]
 
 
 def drawn_steps(
@@ -431,7 +416,7 @@ def test_a_video_ends_where_the_last_session_stops_by_itself(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_a_video_of_three_sessions_is_written(face: Face, tmp_path: Path) -> None:
     face.press("right", "right")
-    export_video(face.group, tmp_path / "all.gif")
+    export_to(face.group, tmp_path / "all.gif", "video")
     face.until(lambda: not face.group.lead.exports.going, 120.0)
     assert (tmp_path / "all.gif").stat().st_size > 1000, face.told()
     assert face.steps == [2, 2, 2]
