@@ -62,18 +62,6 @@ def setting(name: str) -> Any:
     return property(get, put)
 
 
-def of_chosen(name: str) -> Any:
-    """Return a property of the chosen stage."""
-
-    def get(panes: SideBySide) -> Any:
-        return getattr(panes.stages[panes.chosen], name)
-
-    def put(panes: SideBySide, value: object) -> None:
-        setattr(panes.stages[panes.chosen], name, value)
-
-    return property(get, put)
-
-
 @final
 class PaneGrip(Grip):
     """A grip in a pane whose upper left corner is at a pixel of the picture."""
@@ -174,8 +162,6 @@ class SideBySide(Messages):
 
     # Settings.
 
-    pinned: int | None = of_chosen("pinned")
-    pinned_neuron: Neuron | None = of_chosen("pinned_neuron")
     curve_view: CurveView = setting("curve_view")
     nodes: Callable[[Any], object] | None = setting("nodes")
     theme: str = setting("theme")
@@ -206,12 +192,6 @@ class SideBySide(Messages):
         """Move all cameras to a preset."""
         for stage in self.stages:
             stage.look(name)
-
-    def replace(self, show: object) -> None:
-        """Show another session in the chosen pane."""
-        self.stages[self.chosen].replace(show)
-        self.scales.keep_to(self.channels)
-        self.rescale()
 
     # What mouse and keyboard do, in logical pixels.
 
@@ -321,10 +301,6 @@ class SideBySide(Messages):
             return None
         return PaneGrip(grip, self._panes.panes[number].x, self._panes.panes[number].y)
 
-    def put_in(self) -> None:
-        """Begin with an input of the user's own, in the chosen session."""
-        self.stages[self.chosen].put_in()
-
     def click(self, x: float, y: float) -> None:
         """Press the button at a pixel, else choose the session there, and pin what is there."""
         if (name := self.on_top.button_at(x, y)) is not None:
@@ -352,10 +328,6 @@ class SideBySide(Messages):
             if stage is not pinned and alike(stage.session, pinned.session):
                 neuron = pinned.pinned_neuron
                 stage.pin(pinned.pinned if neuron is None else neuron)
-
-    def walk(self, way: str) -> None:
-        """Point at the next cube or neuron of the chosen session; see `Stage.walk`."""
-        self.stages[self.chosen].walk(way)
 
     def pin_pointed(self) -> None:
         """Pin what the keyboard points at, or unpin it."""

@@ -47,7 +47,6 @@ from scalarviz.pages.session_state import SessionState, as_sent, losses_from, me
 from scalarviz.scene.overlay import LANDSCAPE
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.network_layout import layout_of
-from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.session import Session, Unit
 
@@ -431,7 +430,7 @@ def is_due(reader: PageReader, now: float, busy: bool, mark: Any) -> bool:
     return bool(reader.asked and not busy) or (is_ready and bool(reader.shown != mark))
 
 
-def looks_of(stage: AnyStage) -> dict[str, Any]:
+def looks_of(stage: Stage) -> dict[str, Any]:
     """Return how a page looks at first: what its cubes show, what is pinned, whether it is calm."""
     pin: dict[str, Any] | None = None
     if stage.pinned is not None:

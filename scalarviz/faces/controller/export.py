@@ -40,6 +40,7 @@ from scalarviz.files.runs import check_saving, save_timeline
 from scalarviz.scene.frame_data import Work
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.side_by_side import AnyStage
+from scalarviz.stage.stage import Stage
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import actions_of
 from scalarviz.training.session.trainer import settings_now
@@ -147,7 +148,7 @@ def begin_export(controller: Controller, task: ExportTask) -> None:
     controller.do(partial(exports.start, task), kept=True)
 
 
-def pinned_of(stage: AnyStage) -> object:
+def pinned_of(stage: Stage) -> object:
     """Return what is pinned, as the `pin` of a picture."""
     return stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron
 

@@ -224,7 +224,8 @@ class MainWindow(QMainWindow):
     def _place_value(self) -> None:
         """Place the field of the pinned weight's value below its cube."""
         field, stage, whole = self.controls.made["value"], self.group.stage, self.view.widget
-        at = None if stage.pinned is None else stage.place_of(stage.pinned)
+        pinned = self.group.lead.stage.pinned
+        at = None if pinned is None else stage.place_of(pinned)
         if at is not None:
             field.resize(field.width(), field.sizeHint().height())
             ends = whole.width() - field.width(), whole.height() - field.height()
