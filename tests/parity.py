@@ -30,7 +30,7 @@ from scalarviz import errors
 from scalarviz.base.texts import languages
 from scalarviz.faces import scene_options
 from scalarviz.faces.cli.commands import VERBS, application
-from scalarviz.faces.controller.controller import DIGITS
+from scalarviz.faces.controller.control import DIGITS
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.face import ALIASES
 from scalarviz.faces.scene_file import load, scenes
