@@ -333,7 +333,6 @@ class UpdateCase:
     """The steps of an update where its conditions hold; `last` of its lines is the new weight."""
 
     steps: Sequence[UpdateStep]
-    count: int
     last: int
 
 
@@ -353,7 +352,6 @@ class OptimizerFacts:
     whole        of an update that cannot be followed: the line of the weight
     """
 
-    name: str
     lr: float
     settings: Mapping[str, float]
     slots: Sequence[str]

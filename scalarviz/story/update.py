@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -16,7 +15,6 @@ from scalarviz.story.facts import (
 )
 
 SAME = 1e-12  # relative difference of two numbers that are computed in two ways
-NAME = re.compile(r"\b[a-z]\w*", re.ASCII)
 
 
 def optimizer_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[UpdateLine]:
@@ -30,11 +28,11 @@ def optimizer_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[Upd
     known = {"w": weight.value, "g": g, **weight.kept, "lr": rate.value, **optimizer.settings}
     known["step"] = weight.taken + 1.0
     constants = lines_of(optimizer.constants, known)
-    known.update([(each.name, each.value) for each in constants])
-    lines += [rate, *constants]
-    if len(constants) < len(optimizer.constants):
+    lines.append(rate)
+    if constants is None:
         return [*lines, unknown_line(weight, known)]
-    return [*lines, *update_lines(optimizer, weight, known)]
+    known.update([(each.name, each.value) for each in constants])
+    return [*lines, *constants, *update_lines(optimizer, weight, known)]
 
 
 def unknown_line(weight: MovingWeight, known: Mapping[str, float]) -> UpdateLine:
@@ -52,21 +50,11 @@ def gradient_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[Upda
         lines.append(UpdateLine("g", words, 0.0, words=words))
     for each in optimizer.before:
         if weight.scale != 1.0 or "scale" not in each.names:
-            for line in lines_of([each], known):
-                formula = numbered(line)
+            for line in lines_of([each], known) or []:
+                formula = line.formula.replace("scale", f"{weight.scale:.6g}")
                 lines.append(replace(line, formula=formula))
                 known = {**known, "g": line.value}
     return lines
-
-
-def numbered(line: UpdateLine) -> str:
-    """Return the formula of a line with numbers in place of their names."""
-
-    def number(found: re.Match[str]) -> str:
-        name = found[0]
-        return f"{line.known[name]:.6g}" if name in line.known else name
-
-    return NAME.sub(number, line.formula)
 
 
 def rate_line(optimizer: OptimizerFacts, weight: MovingWeight) -> UpdateLine:
@@ -103,7 +91,7 @@ def update_lines(
     new = values[0]
     for case in optimizer.cases:
         lines = lines_of(case.steps, known)
-        if len(lines) == case.count:
+        if lines is not None:
             last = lines.pop(case.last)
             if new is None or agrees(last.value, new):
                 return [*lines, last]
@@ -123,8 +111,8 @@ def agrees(value: float, whole: float) -> bool:
     return is_equal or abs(value - whole) <= SAME * abs(whole)
 
 
-def lines_of(steps: Sequence[UpdateStep], given: Mapping[str, float]) -> list[UpdateLine]:
-    """Return the lines of steps up to a condition that does not hold, or what is not known."""
+def lines_of(steps: Sequence[UpdateStep], given: Mapping[str, float]) -> list[UpdateLine] | None:
+    """Return the lines of steps; None if a condition does not hold, or one cannot be computed."""
     numbers = {**given}  # by place
     lines: list[UpdateLine] = []
     for each in steps:
@@ -133,11 +121,11 @@ def lines_of(steps: Sequence[UpdateStep], given: Mapping[str, float]) -> list[Up
             for name, place in zip(each.names, each.places, strict=True)
         }
         if each.compute is None:
-            return lines
+            return None
         value = each.compute(*own.values())
         numbers[each.place] = value
         if each.line is not None:
             lines.append(replace(each.line, value=value, known={**given, **own}))
         elif bool(value) != each.holds:
-            return lines
+            return None
     return lines

@@ -92,6 +92,7 @@ class Controller(Face):
         self.ask_color: Callable[[FloatArray, Callable[[FloatArray], None]], None] | None = None
         self.hand = CommandQueue()
         self.playing = Playing(show, steps, speed)
+        self.walk = Walk()
         self.guide: Guide = Guide(self)
         self.guessing: Guessing = Guessing(self)
         self.options = Options(recipe, show)
@@ -130,10 +131,6 @@ class Controller(Face):
         self.stage.asleep = False
 
     # Time.
-
-    @property
-    def walk(self) -> Walk:
-        return self.guide.walk
 
     def show_whole_operations(self) -> None:
         """Remove the large buttons, and show whole operations."""

@@ -64,9 +64,15 @@ def field(name: str) -> Callable[[FaceState], Any]:
     return attrgetter(name)
 
 
-def press(name: str) -> Setter:
-    """Return what calls a command of a face by its name."""
-    return lambda face, _: attrgetter(name)(face)()
+def press(command: str | Callable[[Any], object]) -> Setter:
+    """Return what calls a command of a face by its name, or a function of the face."""
+    act = command if callable(command) else lambda face: attrgetter(command)(face)()
+    return lambda face, _: act(face)
+
+
+def begin_typing(name: str) -> Setter:
+    """Return what opens the field of another row."""
+    return lambda controller, _: controller.start_editing(name)
 
 
 def give(name: str) -> Setter:
@@ -341,20 +347,12 @@ SAMPLE_CONTROLS = [
 # Several sessions that are shown side by side.
 
 
-def set_together(group: Any, on: bool) -> None:
-    group.set_together(on)
-
-
-def choose(group: Any, name: str) -> None:
-    group.choose(name)
-
-
 GROUP_CONTROLS = [
     Control(
         "together",
         "tick",
         "Play, step, go back and change rates with all sessions, or with the chosen one",
-        set_together,
+        give("set_together"),
         field("together"),
         primary=True,
         text="Together",
@@ -367,7 +365,7 @@ GROUP_CONTROLS = [
         "session",
         "choice",
         "The session that commands on one session mean",
-        choose,
+        give("choose"),
         field("name"),
         names=field("names"),
         label="Session",
@@ -474,7 +472,7 @@ CHANGE_CONTROLS = [
         "rename",
         "button",
         "Give this branch another name",
-        lambda controller, _: controller.start_editing("branch name"),
+        begin_typing("branch name"),
         menu="Time",
         text="Rename the branch",
         key="f2",
@@ -483,7 +481,7 @@ CHANGE_CONTROLS = [
         "branches beside",
         "button",
         "Show the branches side by side",
-        lambda controller, _: open_branches(controller),
+        press(open_branches),
         enabled=lambda state: len(state.branches) > 1,
         menu="Time",
         text="Branches side by side",
@@ -504,7 +502,7 @@ CHANGE_CONTROLS = [
         "edit",
         "button",
         "Type a value for the pinned weight",
-        lambda controller, _: type_value(controller),
+        press(type_value),
         key="e",
     ),
     Control(
@@ -551,7 +549,7 @@ CHANGE_CONTROLS = [
         "own input",
         "button",
         "Put in something of your own",
-        lambda controller, _: begin_input(controller),
+        press(begin_input),
         label="Input",
         text="Of your own",
         key="o",
@@ -573,7 +571,7 @@ CHANGE_CONTROLS = [
         "type a stop",
         "button",
         "Type a condition at which it stops by itself",
-        lambda controller, _: controller.start_editing("stop when"),
+        begin_typing("stop when"),
         key="u",
     ),
     Control(
@@ -591,7 +589,7 @@ CHANGE_CONTROLS = [
         "type a first time",
         "button",
         "Find the first step at which something was so",
-        lambda controller, _: controller.start_editing("first time"),
+        begin_typing("first time"),
         key="i",
     ),
     Control(
@@ -607,7 +605,7 @@ CHANGE_CONTROLS = [
         "add neuron",
         "button",
         "Add a neuron to the layer of what is pinned, or to the first",
-        lambda controller, _: changes.one_more(controller),
+        press(changes.one_more),
         label="Neurons",
         text="+ neuron",
     ),
@@ -615,7 +613,7 @@ CHANGE_CONTROLS = [
         "remove neuron",
         "button",
         "Remove the neuron that is pinned, or the last one of the first layer",
-        lambda controller, _: changes.one_less(controller),
+        press(changes.one_less),
         label="Neurons",
         text="- neuron",
     ),
@@ -623,7 +621,7 @@ CHANGE_CONTROLS = [
         "add layer",
         "button",
         "Add a layer before the one of what is pinned, or before the last",
-        lambda controller, _: changes.layer_more(controller),
+        press(changes.layer_more),
         label="Layers",
         text="+ layer",
     ),
@@ -631,7 +629,7 @@ CHANGE_CONTROLS = [
         "remove layer",
         "button",
         "Remove the layer of what is pinned, or the first",
-        lambda controller, _: changes.layer_less(controller),
+        press(changes.layer_less),
         label="Layers",
         text="- layer",
     ),
@@ -735,7 +733,7 @@ VIEW_CONTROLS = [
         "point",
         "button",
         "Point at a cube or a neuron, and pin it",
-        lambda controller, _: point(controller),
+        press(point),
         menu="View",
         text="Point by keys",
         key="enter",
@@ -914,7 +912,7 @@ FILE_CONTROLS = [
         "copy link",
         "button",
         "Copy a link to this moment",
-        lambda controller, _: copy_link(controller),
+        press(copy_link),
         menu="File",
         text="Copy a link",
         key="k",

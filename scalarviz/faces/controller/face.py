@@ -37,6 +37,7 @@ class Face(ABC):
     together  whether commands on time, rates and samples are for all of several
     stage     the picture
     playing   plays the session, or the clock of several
+    walk      the operations that are done one after the other
     unit      of `step`
     measured  the speed while it plays, in steps a second, else 0
     jumps     how often pages were told that the next moment may be far from the last
@@ -46,6 +47,7 @@ class Face(ABC):
     together = False
     stage: AnyStage
     playing: Playing
+    walk: Walk
     unit: FaceUnit = "step"
     measured = 0.0
     jumps = 0
@@ -88,11 +90,6 @@ class Face(ABC):
     def clock(self) -> Session | SharedClock:
         """What such commands move."""
         return self.playing.session
-
-    @property
-    @abstractmethod
-    def walk(self) -> Walk:
-        """The operations that are done one after the other."""
 
     @property
     def is_playing(self) -> bool:

@@ -65,7 +65,7 @@ class Group(Face):
         for member in self.members[1:]:
             member.hand, member.exports = self.members[0].hand, self.members[0].exports
         self.together = True
-        self._walk = Walk()
+        self.walk = Walk()
         self._changes = CommonChanges()
         self._told: Halted = {}  # those of which it was said that they were halted
         clock = self._share_clock()
@@ -85,10 +85,6 @@ class Group(Face):
     @property
     def clock(self) -> SharedClock:
         return self._clock
-
-    @property
-    def walk(self) -> Walk:
-        return self._walk
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -183,7 +179,7 @@ class Group(Face):
     # Time, of all sessions or of the chosen one.
 
     def pause(self) -> None:
-        self._walk.stop()
+        self.walk.stop()
         self.stop(self.playing.pause)
         self.tell_stop()
         for member in self._commanded:
@@ -197,7 +193,7 @@ class Group(Face):
         return self.clock.end, len(self.clock.operations)
 
     def pauses(self) -> Sequence[float]:
-        return shared([SUM] * len(self.clock.operations), again=self._walk.again)
+        return shared([SUM] * len(self.clock.operations), again=self.walk.again)
 
     def set_unit(self, unit: str) -> None:
         """Choose the unit of `step`."""

@@ -167,7 +167,6 @@ class Guide:
 
     def __init__(self, controller: Controller) -> None:
         self.controller = controller
-        self.walk = Walk()
         self.tour: Tour | None = None
         self.adding: BatchAddition | None = None
         self._seconds = self._looked = 0.0  # of the tour, and when that was last asked
@@ -177,7 +176,7 @@ class Guide:
 
     def stop(self) -> None:
         """End what goes on; the session stays where it is."""
-        self.walk.stop()
+        self.controller.walk.stop()
         self.interrupt()
 
     def attend(self) -> None:
@@ -196,7 +195,7 @@ class Guide:
 
     def travel(self, operations: int) -> None:
         """Go forward, or back if negative, by some operations, one after the other."""
-        self.walk.begin(operations)
+        self.controller.walk.begin(operations)
         self.attend()
 
     # The batch.
@@ -219,7 +218,7 @@ class Guide:
             return controller.tell(text("notices.no_batch_sum"))
         done, count = here.clock.operation, len(here.moments)
         left = min((end - done) % count for end in ends)
-        self.walk.begin(left, then=self._begin_adding)
+        self.controller.walk.begin(left, then=self._begin_adding)
         return self.attend()
 
     def _begin_adding(self) -> None:

@@ -41,7 +41,7 @@ const FORMULA_OPERATIONS = {
 };
 
 /** Return what a tree gives with the numbers of names. */
-export function computedTree(tree, known) {
+function computedTree(tree, known) {
   if (typeof tree === "string") return known[tree];
   if (!Array.isArray(tree)) return tree;
   const [operation, ...parts] = tree;

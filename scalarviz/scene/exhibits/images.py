@@ -24,8 +24,6 @@ from scalarviz.scene.exhibits.exhibit import (
 )
 from scalarviz.scene.layout.division import Box
 
-IMAGE_GAP = 2  # columns between two images
-LOSS_LINES = 7  # lines kept free for the loss curve
 CANVAS_GAP = 0.8  # between two images on a canvas, relative to the size of text
 SHARP = 4.0  # device pixels a pixel of an image, from which on it has hard edges
 

@@ -61,18 +61,17 @@ def optimizer_facts(optimizer: Optimizer, *, mixed: bool) -> OptimizerFacts:
     names, constants, cases, whole = steps_of(row)
     clips, given = optimizer.clip_norm < math.inf, {"l1": optimizer.l1, "l2": optimizer.l2}
     return OptimizerFacts(
-        row.name,
         optimizer.lr,
         dict(optimizer.settings),
         row.slots,
         given if limit == math.inf else given | {"limit": limit},
         optimizer.clip_norm if clips else None,
         optimizer.not_finite == "error" and not mixed,
-        name_of_schedule(schedule.name),
+        "" if schedule.name == "constant" else schedule.name,
         repr(schedule),
         schedule.row.factor,
         [*schedule.settings.values()],
-        steps_before(clips, limit < math.inf, optimizer.l1 > 0.0, optimizer.l2 > 0.0),
+        steps_before(clips, limit, optimizer.l1, optimizer.l2),
         constants,
         names,
         [Result(row.update, place) for place in range(len(row.slots) + 1)],
@@ -81,27 +80,22 @@ def optimizer_facts(optimizer: Optimizer, *, mixed: bool) -> OptimizerFacts:
     )
 
 
-def name_of_schedule(name: str) -> str:
-    """Return what the factor of a schedule is called in formulas; "" for a constant one."""
-    return "" if name == "constant" else name if name.isidentifier() else "schedule"
-
-
 def clip(x: float, low: float, high: float) -> float:
     return min(max(x, low), high)
 
 
 @lru_cache(maxsize=16)
-def steps_before(clips: bool, limits: bool, l1: bool, l2: bool) -> Sequence[UpdateStep]:
+def steps_before(clips: bool, limit: float, l1: float, l2: float) -> Sequence[UpdateStep]:
     """Return the steps from a gradient to that of the update."""
-    formulas = [
-        (clips, "g * scale"),
-        (limits, "clip(g, -limit, limit)"),
-        (l1 or l2, "g" + " + l1 * sign(w)" * l1 + " + l2 * w" * l2),
-    ]
-    names = ("g", "scale", "limit", "w", "l1", "l2")
+    penalties = "g" + " + l1 * sign(w)" * (l1 > 0.0) + " + l2 * w" * (l2 > 0.0)
+    formulas = ["g * scale"] * clips + ["clip(g, -limit, limit)"] * (limit < math.inf)
+    names = {name: name for name in ("g", "scale", "limit", "w", "l1", "l2")}
     calls: Calls = {"clip": clip, "sign": sign}
-    places = {name: name for name in names}
-    return [step_of("g", "g", each, places, {}, calls) for is_there, each in formulas if is_there]
+    numbers = {"limit": limit, "l1": l1, "l2": l2}
+    return [
+        step_of("g", "g", each, names, {}, calls, numbers=numbers)
+        for each in [*formulas, *[penalties] * (penalties != "g")]
+    ]
 
 
 class Result:
@@ -131,6 +125,7 @@ def step_of(
     constants: Mapping[str, float],
     calls: Calls,
     powers: Mapping[str, str] = MappingProxyType({}),
+    numbers: Mapping[str, float] = MappingProxyType({}),
 ) -> UpdateStep:
     """Return a step with its words, and with functions that compute it.
 
@@ -138,6 +133,7 @@ def step_of(
     calls   the functions that its formula calls
     powers  settings whose powers make the corrections that numbers are divided by, by the names of
             these corrections
+    numbers settings that the line has in place of their names
     """
     known = {*places, *constants}
     names = [each for each in dict.fromkeys(NAME.findall(formula)) if each in known]
@@ -148,7 +144,7 @@ def step_of(
         known.add(f"{number}_corrected")
     line = UpdateLine(
         name,
-        formula,
+        NAME.sub(lambda each: f"{numbers[each[0]]:g}" if each[0] in numbers else each[0], formula),
         0.0,
         words=in_words(formula, names, calls) or formula,
         numbered=numbered_formula(formula, calls),
@@ -285,8 +281,7 @@ class Way:
         assert last is not None and last.line is not None
         new = replace(last, line=replace(last.line, name="w"))
         steps = [new if each is last else each for each in self.steps]
-        lines = [each for each in steps if each.line]
-        return UpdateCase(steps, len(lines), lines.index(new))
+        return UpdateCase(steps, [each for each in steps if each.line].index(new))
 
     def function(self, function: Callable[..., Any], places: dict[str, str]) -> Returned:
         """Follow the statements of a function; return what it returns."""

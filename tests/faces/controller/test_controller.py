@@ -62,7 +62,7 @@ def test_it_goes_to_an_operation_one_by_one(controller: Any) -> None:
 
     def walk(operations: int) -> None:
         controller.stage.travel(operations)
-        while controller.guide.walk.left or controller.hand.busy:
+        while controller.walk.left or controller.hand.busy:
             controller.attend()
             if not seen or seen[-1] != controller.session.clock.place:
                 seen.append(controller.session.clock.place)
@@ -82,7 +82,7 @@ def test_whatever_else_is_done_ends_the_way_to_an_operation(controller: Any) -> 
         controller.stage.travel(5)
         controller.attend()
         command()
-        assert controller.guide.walk.left == 0
+        assert controller.walk.left == 0
         controller.pause()
 
 
@@ -293,7 +293,7 @@ def test_a_second_slow_step_takes_half_the_time_of_the_first_and_a_key_ends_an_o
         began = slow.clock.now
         controller.slow_step()
         assert controller.stage.asked == []
-        while controller.guide.walk.slow:
+        while controller.walk.slow:
             slow.watch(0.05)
         seconds.append(slow.clock.now - began)
         assert controller.session.clock.place == (step, 0)
