@@ -83,7 +83,7 @@ def round_down(value: float, digits: Sequence[str] = PLAIN) -> float:
 
 
 def plain_numbers(value: float, digits: Sequence[str]) -> list[float]:
-    """Return the plain numbers around this one, and the largest number that there is."""
+    """Return the plain numbers around this one, and the largest number."""
     power = math.floor(math.log10(value))
     powers = range(power - 1, power + 2)
     return [min(float(f"{digit}e{p}"), LARGEST) for p in powers for digit in digits]

@@ -1,4 +1,4 @@
-"""Which guesses at a question are right, what is said to the others, and lines to fill in."""
+"""Which guesses at a question are right, the replies to others, and lines to fill in."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
         source.program = session.network.program
         source.numbers = type("Numbers", (), {"value": np.array([top, -0.5 * top])})()
         scales.follow([(source, plan.plates)], now)
-        grown = scales.stops.grown(now)
+        grown = scales.stops.just_grown(now)
         expected.append([float(scales.of("value", plan.plates)[0]), grown and list(grown)])
     body = """
     const scales = new Scales();

@@ -65,7 +65,7 @@ def field(name: str) -> Callable[[FaceState], Any]:
 
 
 def press(command: str | Callable[[Any], object]) -> Setter:
-    """Return what calls a command of a face by its name, or a function of the face."""
+    """Return what calls a command of a face, or a function of the face."""
     act = command if callable(command) else lambda face: attrgetter(command)(face)()
     return lambda face, _: act(face)
 
@@ -76,7 +76,7 @@ def begin_typing(name: str) -> Setter:
 
 
 def give(name: str) -> Setter:
-    """Return what calls a command of a face by its name, with the value."""
+    """Return what calls a command of a face with the value."""
     return lambda face, value: attrgetter(name)(face)(value)
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 from scalarviz.base.checks import number, shorten
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
-from scalarviz.story.judging import agrees, reply_to
+from scalarviz.story.judging import agrees, reply_to, values_at
 
 NEAR = 0.02  # relative tolerance of a numeric guess
 FOLDER = Path(__file__).with_name("questions")
@@ -113,6 +113,8 @@ class Question:
                 raise InputError(
                     f"nobody can guess {shorten(wrong)}, to which there is a reply: {error}"
                 ) from error
+
+    values = values_at
 
     def is_right(self, guess: object) -> bool:
         """Return whether a guess is right; raise InputError if it is no number, no expression."""

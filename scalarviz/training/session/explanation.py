@@ -51,6 +51,8 @@ class Explanation(Explained):
     products   x * g
     total      sum of the products: the gradient
     grad       the gradient in the bank
+    kept       the optimizer's own numbers for it before the step, by slot; `settings` are the names
+               of the optimizer's settings
     frozen     whether the weight is frozen
     lines      the optimizer's arithmetic, from the gradient to the new value
     new_value  value after the step; equal to `value` if the weight is frozen

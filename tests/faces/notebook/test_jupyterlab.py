@@ -18,7 +18,8 @@ import pytest
 from scalarviz.base.texts import text
 from scalarviz.pages.lessons.answers import MIME, records_in
 from scalarviz.pages.lessons.lesson import lesson_of, lessons
-from scalarviz.pages.lessons.questions import Question, quoted
+from scalarviz.pages.lessons.questions import Question
+from scalarviz.story.judging import quoted
 from tests.faces.notebook.lab import LESSON, LivePage, Page, Server, prepared, until
 
 pytestmark = pytest.mark.slow

@@ -148,7 +148,7 @@ def test_what_has_no_value_is_a_wrong_number_and_no_error(line: str) -> None:
     "line", ["__import__('os')", "exp(a, a)", "open('x')", "a.__class__", "lambda: 1", "1j"]
 )
 def test_a_line_is_never_run(line: str) -> None:
-    with pytest.raises(ValueError, match="write an expression of a"):
+    with pytest.raises(ValueError, match="expression of a"):
         line_value(line, {"a": 2.0})
 
 
@@ -263,7 +263,7 @@ def test_other_lines_are_refused_in_python_and_in_pages() -> None:
     theirs = in_web("story/judging texts", f"setTexts(data.texts); {body}",
         lines=NO_LINES, names=NAMES, texts=texts())  # fmt: skip
     for line, said in zip(NO_LINES, theirs, strict=True):
-        with pytest.raises(ValueError, match="write an expression of a, b") as refusal:
+        with pytest.raises(ValueError, match="expression of a, b") as refusal:
             line_value(line, NAMES)
         assert said == str(refusal.value), line
 

@@ -591,7 +591,7 @@ def test_a_convolution_read_as_more_images_than_it_has_kernels_is_laid_out() -> 
 
 
 def test_a_layout_of_nothing_has_no_points() -> None:
-    assert Layout((), (), (), ()).points().shape == (0, 3)
+    assert Layout((), (), (), ()).extent.shape == (0, 3)
 
 
 SHAPE = 1, 4, 4
