@@ -67,7 +67,9 @@ def optimizer_facts(optimizer: Optimizer, *, mixed: bool) -> OptimizerFacts:
         given if limit == math.inf else given | {"limit": limit},
         optimizer.clip_norm if clips else None,
         optimizer.not_finite == "error" and not mixed,
-        "" if schedule.name == "constant" else schedule.name,
+        ""
+        if schedule.name == "constant"
+        else (schedule.name if schedule.name.isidentifier() else "schedule"),
         repr(schedule),
         schedule.row.factor,
         [*schedule.settings.values()],
