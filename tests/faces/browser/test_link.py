@@ -28,6 +28,7 @@ from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import CardLine
 from scalarviz.training.session.value_session import session_of
 from tests.faces.browser.pages import FakePage, linked, opened
+from tests.machine import until as until_it_is
 from tests.pages.node import in_web
 
 X = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9], [0.9, 0.1, 0.5]])
@@ -484,6 +485,9 @@ def test_of_a_large_network_python_says_captions_and_cards() -> None:
     page = opened(s)
     page.ask("look", {"row": 4321})
     page.ask("advance", {"count": 2, "unit": "operation"})
+    until_it_is(
+        lambda: page.state["caption"] and page.state["caption"]["title"], page.link.attend, 20.0
+    )
     assert page.state["caption"]["title"] == s.caption(4321).title
     assert page.state["about"] == 4321 and page.state["card"]["row"] == 4321
     page.ask("look", {})
