@@ -23,7 +23,7 @@ TABLES: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-QUICK_LESSONS = ("04-layers",)  # that `make test` runs
+QUICK_LESSONS = ("14-convolution",)  # that `make test` runs
 KERNEL = pytest.StashKey[Any]()  # of all lessons: starting one takes seconds
 
 

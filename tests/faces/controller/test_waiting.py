@@ -268,7 +268,7 @@ def test_a_tour_goes_on_though_its_operations_take_long(
     controller.session.reset()
     now, slow = [0.0], 0.6  # seconds of each step
     controller.session.on_step(lambda view: now.__setitem__(0, now[0] + slow))
-    controller.hand.patience, gate.seconds = 0.0, 0.05
+    controller.hand.patience, gate.seconds = 0.0, 0.01
     Opening(controller, True, play=False).attend()
     end = time.perf_counter() + 20.0
     while controller.guide.tour is not None and time.perf_counter() < end:
