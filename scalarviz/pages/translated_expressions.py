@@ -106,7 +106,7 @@ NAMED = {"math.nan": "NaN", "math.inf": "Infinity", "math.pi": "Math.PI"}
 METHODS = {
     ("add", 1): ("{}.add({})", ""),
     ("append", 1): ("{}.push({})", ""),
-    ("clear", 0): ("{}.clear()", ""),
+    ("clear", 0): ("py.clear({})", ""),
     ("endswith", 1): ("{}.endsWith({})", "bool"),
     ("extend", 1): ("py.add_to({}, {})", ""),
     ("findall", 1): ("py.findall({}, {})", "list"),

@@ -353,7 +353,9 @@ BODIES: dict[str, list[str]] = {
     found[INT] = INT
     found[1] -= 2
     found.extend(INTS)
-    return found + [found.pop(), found.pop(0)]""",
+    last = [*found]
+    found.clear()
+    return last + [last.pop(), last.pop(0), len(found)]""",
     ],
     "errors": [
         """

@@ -239,10 +239,14 @@ export class ContextVar {
 export function range(first, end = undefined, step = 1) {
   const [low, high] = end === undefined ? [0, first] : [first, end];
   if (step === 0) throw new ValueError("a step of zero");
-  return Array.from(
-    { length: Math.max(0, Math.ceil((high - low) / step)) },
-    (_, i) => low + i * step,
-  );
+  const found = [];
+  for (let i = low; step > 0 ? i < high : i > high; i += step) found.push(i);
+  return found;
+}
+
+export function clear(found) {
+  if (Array.isArray(found)) found.length = 0;
+  else found.clear();
 }
 
 export function zip(found, isStrict = false) {
@@ -441,8 +445,19 @@ export function str(x) {
 
 const FORMAT = /^(\+?)(,?)(?:\.(\d+))?([defg%]?)$/;
 
+const written = new Map(); // texts of numbers by format: a caption tries the same ones with other digits
+
 /** Return a value as its format says, such as "+.2f", ",", ".3g" and ".1e". */
 export function format(value, spec) {
+  if (typeof value !== "number" || value === 0) return formatted(value, spec); // -0 is not 0
+  let known = written.get(spec);
+  if (!known || known.size > 1000) written.set(spec, (known = new Map()));
+  const found = known.get(value) ?? formatted(value, spec);
+  known.set(value, found);
+  return found;
+}
+
+function formatted(value, spec) {
   if (spec === "") return str(value);
   const found = FORMAT.exec(spec);
   if (!found || !is_number(value)) throw new ValueError(`an unknown format: ${spec}`);
