@@ -148,6 +148,7 @@ class SessionState:
             "value": numbers.value,
             "grad": numbers.grad,
             "slots": numbers.slots if few else {},
+            "bank_state": numbers.state,
             "step": here.clock.step,
             "operation": 0,
             "moment": -1,

@@ -15,6 +15,7 @@ from scalarviz.story.facts import (
 )
 
 SAME = 1e-12  # relative difference of two numbers that are computed in two ways
+STEP = "#step"  # where the number of the step is, also if an optimizer has a setting of this name
 
 
 def optimizer_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[UpdateLine]:
@@ -25,8 +26,9 @@ def optimizer_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[Upd
     lines = gradient_lines(optimizer, weight)
     g = lines[-1].value if lines else weight.grad
     rate = rate_line(optimizer, weight)
-    known = {"w": weight.value, "g": g, **weight.kept, "lr": rate.value, **optimizer.settings}
-    known["step"] = weight.taken + 1.0
+    step = weight.taken + 1.0
+    known = {"step": step, STEP: step, "w": weight.value, "g": g, **weight.kept, "lr": rate.value}
+    known.update(optimizer.settings)
     constants = lines_of(optimizer.constants, known)
     lines.append(rate)
     if constants is None:
@@ -93,7 +95,13 @@ def update_lines(
         lines = lines_of(case.steps, known)
         if lines is not None:
             last = lines.pop(case.last)
-            if new is None or agrees(last.value, new):
+            # The source may have been changed: then the result is another one.
+            if (
+                new is None
+                or new != new
+                or last.value == new
+                or abs(last.value - new) <= SAME * abs(new)
+            ):
                 return [*lines, last]
     whole = optimizer.whole.line
     if new is None or whole is None or optimizer.whole.compute is None:
@@ -105,27 +113,22 @@ def update_lines(
     return [*found, replace(whole, value=new, known=known)]
 
 
-def agrees(value: float, whole: float) -> bool:
-    """Return whether a line gives what the update gives, whose source may have been changed."""
-    is_equal = value == whole or whole != whole
-    return is_equal or abs(value - whole) <= SAME * abs(whole)
-
-
 def lines_of(steps: Sequence[UpdateStep], given: Mapping[str, float]) -> list[UpdateLine] | None:
     """Return the lines of steps; None if a condition does not hold, or one cannot be computed."""
     numbers = {**given}  # by place
     lines: list[UpdateLine] = []
     for each in steps:
-        own = {
-            name: each.constants[name] if name in each.constants else numbers[place]
+        own = [
+            each.constants[name] if name in each.constants else numbers[place]
             for name, place in zip(each.names, each.places, strict=True)
-        }
+        ]
         if each.compute is None:
             return None
-        value = each.compute(*own.values())
+        value = each.compute(*own)
         numbers[each.place] = value
         if each.line is not None:
-            lines.append(replace(each.line, value=value, known={**given, **own}))
+            known = {**given, **dict(zip(each.names, own, strict=True))}
+            lines.append(replace(each.line, value=value, known=known))
         elif bool(value) != each.holds:
             return None
     return lines

@@ -8,11 +8,13 @@ import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import scalarviz as sv
 from scalarviz.base.texts import texts
+from scalarviz.pages import session_state
 from scalarviz.pages.bundle import bundle, packed, texts_of
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.page import module_text
@@ -134,7 +136,8 @@ class Walk:
 
     def state(self) -> dict[str, Any]:
         """Return the state of a page, which explains the last operation also after a step."""
-        with self.session.doing():
+        more = mock.patch.object(session_state, "MOST_OF_BATCH", 400_000)  # as in web/state.js
+        with self.session.doing(), more:
             moment = reading.state_of(self.session)
             found = self.reader.read() | self.reader.of_step(moment)
         found |= {"moment": moment.moment, "values": arrays(moment.values)}

@@ -354,11 +354,11 @@ def test_the_key_to_the_marks_stands_in_the_chosen_pane(studio: Studio) -> None:
     shown = beside(rgb(), rgb((3, 3)))
     shown.chosen = 1
     before = shot(studio, shown, (1000, 600))
-    shown.marks = True
+    shown.stages[1].marks = True
     changed = (shot(studio, shown, (1000, 600)) != before).any(axis=2)
     assert changed[:, 510:].any() and not changed[:, :490].any()
     shown.restore()
-    assert not shown.marks
+    assert not shown.stages[1].marks
 
 
 SMALL: dict[str, Any] = {"size": (640, 420), "samples": 1}

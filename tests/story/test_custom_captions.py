@@ -103,6 +103,16 @@ def heavy(weight: float, slope: float, lambda_: float, rate: float) -> tuple[flo
     return weight - rate * lambda_ / (math.sqrt(lambda_ * lambda_ + 0.25) + 0.125), lambda_
 
 
+def steps(w: float, g: float, step: float, lr: float, other: float) -> tuple[float, float]:
+    step = step + other * g
+    return w - lr * step, step
+
+
+def paired(w: float, g: float, m: float, lr: float) -> tuple[float, float]:
+    both = (w, m + g)
+    return both[0] - lr * both[1], both[1]
+
+
 def looped(w: float, g: float, m: float, lr: float) -> tuple[float, float]:
     for _ in range(3):
         m = 0.5 * m + g
@@ -161,6 +171,8 @@ MOVES = {
     "lion": OptimizerRow("lion", lion, ("m",), (("beta1", 0.9), ("beta2", 0.99))),
     "heavy": OptimizerRow("heavy", heavy, ("speed",)),
     "looped": OptimizerRow("looped", looped, ("m",)),
+    "steps": OptimizerRow("steps", steps, ("step",), (("other", 0.5),)),
+    "paired": OptimizerRow("paired", paired, ("m",)),
     "plain": OptimizerRow("plain", plain),  # type: ignore[arg-type]  # on purpose
     "long_way": OptimizerRow("long_way", long_way, ("m",)),
     "within": OptimizerRow("within", within, ("m",)),
@@ -308,7 +320,8 @@ def test_every_line_of_an_own_optimizer_is_right(name: str, steps: int) -> None:
     told = walk(s)["step"]
     found = equations(told, OWN_NAMES)
     assert found
-    known = {"looped": lambda *each: looped(*each)[0], "sign": sign}
+    own = {each.__name__: each for each in (looped, paired)}
+    known = {name: lambda *x, each=each: each(*x)[0] for name, each in own.items()} | {"sign": sign}
     for side, result in found:
         if not result.endswith("inf"):
             assert_right(side, result, **known)

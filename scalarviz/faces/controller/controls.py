@@ -52,8 +52,6 @@ from scalarviz.scene.layout.camera import CAMERAS
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
 
-Setter = Callable[[Any, Any], object]
-
 
 # What rows read and do.
 
@@ -64,18 +62,18 @@ def field(name: str) -> Callable[[FaceState], Any]:
     return attrgetter(name)
 
 
-def press(command: str | Callable[[Any], object]) -> Setter:
+def press(command: str | Callable[[Any], object]) -> Callable[[Any, Any], object]:
     """Return what calls a command of a face, or a function of the face."""
     act = command if callable(command) else lambda face: attrgetter(command)(face)()
     return lambda face, _: act(face)
 
 
-def begin_typing(name: str) -> Setter:
+def begin_typing(name: str) -> Callable[[Any, Any], object]:
     """Return what opens the field of another row."""
     return lambda controller, _: controller.start_editing(name)
 
 
-def give(name: str) -> Setter:
+def give(name: str) -> Callable[[Any, Any], object]:
     """Return what calls a command of a face with the value."""
     return lambda face, value: attrgetter(name)(face)(value)
 

@@ -138,14 +138,9 @@ def export_to(face: Face, path: str | Path, what: str = "") -> None:
     else:
         (pin,) = pin
     with controller.reporting_errors():
-        begin_export(controller, task_of(shows, face.stage, Path(path), what, pin))
-
-
-def begin_export(controller: Controller, task: ExportTask) -> None:
-    """Start a process that draws, as soon as nothing else is computed."""
-    exports = controller.exports
-    exports.expect(task)
-    controller.do(partial(exports.start, task), kept=True)
+        task = task_of(shows, face.stage, Path(path), what, pin)
+        controller.exports.expect(task)
+        controller.do(partial(controller.exports.start, task), kept=True)
 
 
 def pinned_of(stage: Stage) -> object:

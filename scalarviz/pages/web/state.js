@@ -41,6 +41,7 @@ export function stateOf(clock, from, { playing = false } = {}) {
     losses: losses.since(from),
     value: engine.value.slice(),
     grad: engine.grad.slice(),
+    bank_state: engine.state.slice(engine.spec.scaling),
     frozen: engine.frozen.slice(),
     before: before && before.value.slice(),
     slots: hasSlots ? copiedAll(engine.slots) : {},

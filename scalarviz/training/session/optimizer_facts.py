@@ -44,6 +44,7 @@ from scalarviz.story.facts import (
     UpdateLine,
     UpdateStep,
 )
+from scalarviz.story.update import STEP
 
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 DIVIDED = re.compile(r"\b(\w+) / (correction\d?)\b")
@@ -115,7 +116,7 @@ class Result:
             with np.errstate(all="ignore"):  # as kernels, which do not raise
                 found = self.function(*map(np.float64, numbers))
             return float((found if isinstance(found, tuple) else (found,))[self.place])
-        except ArithmeticError:
+        except (ArithmeticError, LookupError):
             return math.nan
 
 
@@ -152,7 +153,13 @@ def step_of(
         numbered=numbered_formula(formula, calls),
         card=named_formula(ALONE.sub(r"\1", short), known, calls),
         corrections=[
-            Correction(number, by, corrected_formula(number, powers[by]))
+            Correction(
+                number,
+                by,
+                named_formula(
+                    f"{number} / (1 - {powers[by]}^step)", {number, powers[by], "step"}, {}
+                ),
+            )
             for number, by in divisions
         ],
     )
@@ -166,11 +173,6 @@ def named_formula(formula: str, known: set[str], calls: Calls) -> NamedFormula:
     names = [each for each in dict.fromkeys(NAME.findall(formula)) if each in known]
     words = in_words(formula, names, calls) or formula
     return NamedFormula(words, names, ExpressionFunction(formula.replace("^", "**"), names, calls))
-
-
-def corrected_formula(name: str, power: str) -> NamedFormula:
-    """Return the formula of a number that is divided by a correction made of a power."""
-    return named_formula(f"{name} / (1 - {power}^step)", {name, power, "step"}, {})
 
 
 def numbered_formula(formula: str, calls: Calls) -> NumberedFormula:
@@ -214,8 +216,12 @@ def steps_of(
     cases: list[UpdateCase] = []
     for choices in all_choices():
         try:
-            cases.append(Way(choices, powers).update(row, renames))
-        except (UnwritableError, TypeError, ValueError, RecursionError):
+            case = Way(choices, powers).update(row, renames)
+            for each in case.steps:
+                if each.compute is not None:  # an error if there is more than numbers, as a tuple
+                    each.compute(*map(len, each.names))
+            cases.append(case)
+        except (UnwritableError, ArithmeticError, TypeError, ValueError, RecursionError):
             continue
     formula, calls = f"{row.name}({', '.join(own)})", {row.name: Result(row.update, 0)}
     whole = step_of("w", "w", formula, dict(zip(own, own, strict=True)), {}, calls)
@@ -231,7 +237,7 @@ def constants_of(row: OptimizerRow, names: Sequence[str]) -> list[UpdateStep]:
         for name, formula in zip(names, formulas, strict=True)
     ]
     return [
-        UpdateStep(line.name, settings, settings, {}, Result(row.constants, i), line)
+        UpdateStep(line.name, settings, [STEP, *settings[1:]], {}, Result(row.constants, i), line)
         for i, line in enumerate(lines)
     ]
 
@@ -272,10 +278,10 @@ class Way:
         """Return the steps of an update; `renames` are what captions call its parameters."""
         self.renames = {name: own for name, own in renames.items() if own != name}
         found = self.function(row.update, {own: own for own in renames.values()})
-        last: UpdateStep | None = None
+        last, assigned = None, [each for each in self.steps if each.line]
         for target, element in zip(("w", *row.slots), found.elements, strict=True):
             given = element.id if isinstance(element, ast.Name) else ""
-            own = [each for each in self.steps if each.line and each.line.name == given]
+            own = [each for each in assigned if each.line and each.line.name == given]
             if target == "w":
                 last = own[-1] if own else self.step(target, element, found.places, found.outer)
             elif not own and given != target:
