@@ -123,7 +123,8 @@ def test_boundaries_follow_a_value_and_classes() -> None:
 def test_an_input_of_the_users_own_is_answered_between_steps_only() -> None:
     body = """
     const engine = {
-      step: 3, loss: 1, rate: 0.1, value: [1], grad: [0], frozen: [0], state: [], slots: {}, batch: 1,
+      step: 3, loss: 1, rate: 0.1, value: [1], grad: [0], frozen: [0], state: [],
+      slots: {}, batch: 1,
       arrays: { probe: [] },
       spec: { slots: [], moments: [{ values: [], gradients: [] }], dropouts: [],
         buffers: [{ name: "in" }] },
