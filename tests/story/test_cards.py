@@ -81,7 +81,7 @@ def calculate(formula: str) -> float:
     known = {
         "sqrt": math.sqrt,
         "sign": lambda x: float(np.sign(x)),
-        "clip": lambda x, limit: max(-limit, min(limit, x)),
+        "clip": lambda x, low, high: max(low, min(high, x)),
     }
     return float(eval(formula, {"__builtins__": {}}, known))
 
