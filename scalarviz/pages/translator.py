@@ -51,7 +51,6 @@ SOURCES = {
     "story/cards.js": "story/cards.py",
     "story/weight_card.js": "story/weight_card.py",
     "story/guide.js": "story/guide.py",
-    "story/by_hand.js": "story/by_hand.py",
     "story/scales.js": "base/scales.py",
     "story/judging.js": "story/judging.py",
     "story/wave.js": "stage/wave.py",

@@ -22,8 +22,8 @@ from scalarviz.scene.frame_data import FrameData, Guess
 from scalarviz.scene.inspector import box_around
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.marks import corners_of, mark_of
-from scalarviz.story.by_hand import custom_answer
 from scalarviz.story.caption import Caption
+from scalarviz.story.guide import custom_answer
 from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session
 

@@ -606,7 +606,7 @@ def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
     given, answer = window.removeprefix("You put in ").removesuffix(".").split(". It answers ")
     facts = spec_of(session)["facts"]
     page = in_web(
-        "story/by_hand texts",
+        "story/guide texts",
         SENTENCE,
         english=ENGLISH,
         facts=facts,

@@ -16,8 +16,8 @@ from scalarviz.faces.controller.precompile import computes
 from scalarviz.scene.charts import Chart
 from scalarviz.stage.curves import TerrainReader, nearest_step
 from scalarviz.stage.handles import Grip, Handle
-from scalarviz.story.by_hand import moved_answer
 from scalarviz.story.equations import change_between
+from scalarviz.story.guide import moved_answer
 from scalarviz.story.names import name_of_row, sentence
 from scalarviz.training.session.reading import facts_of
 

@@ -10,7 +10,7 @@ import { walkedIn } from "./by_neuron.js";
 import { tourSentence, verdictIn } from "./guide.js";
 import { Caption } from "./story/caption.js";
 import * as py from "./python.js";
-import { custom_answer } from "./story/by_hand.js";
+import { custom_answer } from "./story/guide.js";
 import { sentence } from "./story/names.js";
 
 const MOST_HIGH = 0.3; // part of the window that a caption may fill

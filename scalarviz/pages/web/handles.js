@@ -5,7 +5,7 @@ import { answersFor } from "./exhibit.js";
 import { both, said } from "./story/formats.js";
 import { cardOf } from "./cards.js";
 import { numberAt } from "./arrays.js";
-import { moved_answer } from "./story/by_hand.js";
+import { moved_answer } from "./story/guide.js";
 import { isSameThing } from "./pointing.js";
 import { text } from "./texts.js";
 import { made, setShown, setWords } from "./dom.js";

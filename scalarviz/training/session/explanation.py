@@ -158,9 +158,13 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     elif is_final(trainer, row, done):
         total = grad  # of a compiled function, or a formula: no sum of products
     optimizer, kept = trainer.settings.optimizer, kept_by(trainer, row)
-    facts = optimizer_facts(optimizer, mixed=trainer.network.precision.mixed)
+    mixed = trainer.network.precision.mixed
     is_known = total is not None and not frozen and is_ready(trainer, row, done)
-    lines = optimizer_lines(facts, moving(trainer, row, kept)) if is_known else []
+    lines = (
+        optimizer_lines(optimizer_facts(optimizer, mixed=mixed), moving(trainer, row, kept))
+        if is_known
+        else []
+    )
     return Explanation(
         row,
         value,

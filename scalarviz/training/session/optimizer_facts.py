@@ -347,7 +347,7 @@ class Way:
     def ending(
         self, value: ast.expr, places: Mapping[str, str], outer: Mapping[str, Any]
     ) -> Returned:
-        """Return what a return returns; an update that it calls is followed, too."""
+        """Return what a return returns; an update that it calls is followed as well."""
         if isinstance(value, ast.Tuple) and len(value.elts) == 1:  # a number in a tuple
             return self.ending(value.elts[0], places, outer)
         if isinstance(value, ast.Tuple):

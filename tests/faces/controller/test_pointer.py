@@ -99,7 +99,7 @@ def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
         return moved_answer(data.spec.facts, before, after, old, fresh);
     """
     given = {"spec": spec_of(session), "answers": outputs[::2], "words": words}
-    assert in_web("story/by_hand texts", body, **given) == words
+    assert in_web("story/guide texts", body, **given) == words
     pointer.controller.undo()
     assert float(session.network.bank.value[row]) == before  # the whole drag
 
