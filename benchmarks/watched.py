@@ -50,7 +50,7 @@ def watched(name: str) -> float:
     """Steps a second while its window is open."""
     from PySide6.QtCore import QTimer
 
-    from scalarviz.faces.controller.group import WatchOptions
+    from scalarviz.faces.controller.face import WatchOptions
     from scalarviz.faces.window import main_window, window
 
     show, found = show_of(name), {}

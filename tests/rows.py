@@ -33,7 +33,7 @@ TABLES = {
     "training.session.trainer.CHANGES": "action",
     "files.onnx.operators.OPERATORS": "operator of ONNX",
     "stage.channels.CHANNELS": "channel",
-    "stage.side_by_side.COLUMNS": "column of several",
+    "stage.stages.COLUMNS": "column of several",
     "stage.data_exhibits.EXHIBITS": "exhibit",
     "scene.layout.camera.CAMERAS": "camera",
     "scene.canvas.palette.THEMES": "theme",

@@ -29,11 +29,12 @@ from scalarviz.faces.cli.commands import application
 from scalarviz.faces.controller.changes import preset_names
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import help_rows
+from scalarviz.faces.controller.face import Face, help_rows
 from scalarviz.files.onnx.operators import OPERATORS
 from scalarviz.pages.lessons.questions import Question, question
 from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.show import Show
+from scalarviz.stage.stages import Stages
 from tests.faces.controller.fake_stage import FakeStage
 from tests.lessons import examples, is_check, read, run_examples
 from tests.machine import ROOT
@@ -214,10 +215,10 @@ WINDOW_TEXT = PAGE.read_text(encoding="utf-8")
 def controller() -> Iterator[Controller]:
     net = sv.Network([3, 4, 3], seed=0)
     session = sv.Session(net, data.Rgb(), "mse", sv.SGD(0.1), engine="python")
-    made = Controller(Show(session), FakeStage(Show(session)))  # type: ignore[arg-type]  # a part of a stage
+    made = Face(Stages([FakeStage(Show(session))])).lead  # type: ignore[arg-type]  # a part of a stage
     yield made
-    made.quit()
-    made.rest()
+    made.face.quit()
+    made.face.rest()
 
 
 def table(heading: str) -> list[tuple[str, ...]]:
@@ -230,7 +231,7 @@ def table(heading: str) -> list[tuple[str, ...]]:
 
 
 def test_its_keys_are_those_of_the_help(controller: Controller) -> None:
-    assert table("Keys") == help_rows(controller.state)
+    assert table("Keys") == help_rows(controller.face.state)
 
 
 def test_controls_without_a_key_are_named(controller: Controller) -> None:
@@ -238,7 +239,7 @@ def test_controls_without_a_key_are_named(controller: Controller) -> None:
     for row in CONTROLS.values():
         if row.key or not (row.label or row.menu):
             continue
-        words = row.words("label") or row.words("text", controller.state) or row.name
+        words = row.words("label") or row.words("text", controller.face.state) or row.name
         assert words.lower() in text, row.name
 
 

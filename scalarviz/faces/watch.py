@@ -117,7 +117,7 @@ def watch(
     look = sweep_look(show, networks, order, group, against)
     if isinstance(show, Sweep):
         return watch_sweep(show, steps, theme, size, look, play=play is not False)
-    from scalarviz.faces.controller.group import WatchOptions
+    from scalarviz.faces.controller.face import WatchOptions
     from scalarviz.faces.notebook import session_display as notebook
     from scalarviz.faces.window import window
 

@@ -29,8 +29,8 @@ from scalarviz.stage.background import Portions
 from scalarviz.stage.encoders import encoder_for, png
 from scalarviz.stage.render_options import PAGE, Frame, RenderOptions, drawn, looked, shown
 from scalarviz.stage.show import Show, whole_number
-from scalarviz.stage.side_by_side import Pin
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import Pin
 from scalarviz.stage.storyboard_page import StoryboardStill, page
 from scalarviz.stage.sweep_look import sweep_look
 from scalarviz.stage.sweep_stage import SweepStage
@@ -227,7 +227,7 @@ def record(
 
     def seen_from(count: int) -> Frame:
         """Return a frame, of which `count` came before, from its place on the camera's path."""
-        for each, path_of in zip(stage.stages, paths, strict=True):
+        for each, path_of in zip(stage.panes, paths, strict=True):
             if path_of:
                 camera = along_path(path_of, count / max(1, total - 1))
                 each.eyes.camera = camera if fixed else each.eyes.whole(camera)
@@ -236,15 +236,15 @@ def record(
     with (
         look.canvas() as canvas,  # closed last: it frees what the stage releases
         look.on(show) as stage,
-        holding(*(each.session.timeline for each in stage.stages if unit == "step")),
+        holding(*(each.session.timeline for each in stage.panes if unit == "step")),
         stop,
         telling(progress, total, clock) as tell,
         encoder,
     ):
-        for each in stage.stages:
+        for each in stage.panes:
             each.motion.cuts = each.eyes.cuts = unit == "step"
         frame = drawn(canvas, stage, look)  # to which the cameras are fitted
-        paths = [camera_path(each, move, cameras) for each in stage.stages]
+        paths = [camera_path(each, move, cameras) for each in stage.panes]
         if any(paths):
             frame = seen_from(0)
         encoder.add(frame)
@@ -342,7 +342,7 @@ def story(
         for name in names:
             shown.session.advance(1, "operation")
             frame = drawn(canvas, stage, look)
-            said = stage.stages[0].captioned()
+            said = stage.panes[0].captioned()
             alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
             stills.append(StoryboardStill(name, said, png(frame), alt))
             tell(len(stills), len(names))

@@ -18,7 +18,7 @@ from scalarviz.errors import InputError
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.overlay import TABS_OF_PAST
 from scalarviz.stage.show import Several, Show
-from scalarviz.stage.side_by_side import AnyStage, Pin, stage_of
+from scalarviz.stage.stages import Pin, Stages, stages_of
 
 if TYPE_CHECKING:
     from scalarviz.stage.sweep_stage import SweepStage
@@ -89,23 +89,23 @@ class RenderOptions:
             pass
 
     @contextmanager
-    def on(self, show: object) -> Iterator[AnyStage]:
+    def on(self, show: object) -> Iterator[Stages]:
         """Return what draws a session, or several, with these options; closed with the block."""
         name = self.camera if isinstance(self.camera, str) else "perspective"
-        stage = stage_of(show, self.theme, name, reduced_motion=True)
+        stage = stages_of(show, self.theme, name, reduced_motion=True)
         try:
             stage.silent, stage.size = True, self.cubes
             for each in ("color", "per_layer", "neuron_maps", "test_points", "discrete"):
                 setattr(stage, each, getattr(self, each))
             if self.pin is not None:
-                stage.pin(self.pin)  # type: ignore[arg-type]  # which checks it
+                stage.pin(self.pin)  # which checks it
             if self.past is not None:
                 stage.curve_view.large = True
                 for name in str(self.past).split():
                     stage.curve_view.choose(pick(PASTS, name, "past"))
             stage.resize(*self.size)
             if isinstance(self.camera, Camera):
-                for part in stage.stages:
+                for part in stage.panes:
                     part.eyes.go(self.camera)
             yield stage
         finally:
@@ -139,7 +139,7 @@ def shown(given: object) -> Show | Several:
     return several if len(several.shows) > 1 else several.shows[0]
 
 
-def drawn(canvas: Any, stage: AnyStage | SweepStage, look: RenderOptions) -> Frame:
+def drawn(canvas: Any, stage: Stages | SweepStage, look: RenderOptions) -> Frame:
     """Return the stage as rendered pixels."""
     frame: Frame = canvas.frame(stage.draw, look.ratio, look.samples)
     return frame

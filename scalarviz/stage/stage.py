@@ -190,11 +190,6 @@ class Stage(Messages):
         self._is_read = False  # whether the session was read for the next picture
         self.rescale()
 
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """The stages of the picture: this one."""
-        return (self,)
-
     def replace(self, show: object) -> None:
         """Show another session."""
         self.pin(None)
@@ -445,7 +440,7 @@ class Stage(Messages):
             self.chips(),
             self.work,
             self.offered,
-            self.keys if self.help else (),
+            self.keys if self.help and self.pane is None else (),
             cells_of(reading.program, reading.moments),
             self.motion.current,
             self.over.cell,
@@ -521,7 +516,7 @@ class Stage(Messages):
         told = (self.guess.row, None) if self.guess is not None else told
         found = self.narration.words(
             *(self.show, self.motion, *told),
-            clock=self.silent or self.present,
+            clock=self.silent or self.present or self.pane is not None,
             instead=instead,
             every=self._wave.every,
         )

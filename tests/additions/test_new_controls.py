@@ -16,7 +16,7 @@ from scalarviz.errors import FileError, SceneError
 from scalarviz.faces.controller.control import DIGITS, KINDS, Control, LogScale, Scale
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import help_rows
+from scalarviz.faces.controller.face import Face, help_rows
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.playing import offers_of
 from scalarviz.faces.scene_file import load
@@ -27,6 +27,7 @@ from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.stage.channels import CHANNELS, Channel
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import Stages
 from scalarviz.training.session import trainer
 from tests.faces.controller.fake_stage import FakeStage, patient
 from tests.studio import Studio
@@ -98,7 +99,7 @@ def rows() -> dict[str, Control]:
             "time again",
             "timeline",
             "Every step so far, once more",
-            lambda controller, step: controller.seek(step),
+            lambda controller, step: controller.time.seek(step),
             lambda state: state.step,
             scale=lambda state: Scale(0, max(1, state.end)),
             marks=lambda state: [1],
@@ -124,7 +125,7 @@ def rows() -> dict[str, Control]:
             "again",
             "button",
             "Start once more",
-            lambda controller, _: controller.reset(),
+            lambda controller, _: controller.time.reset(),
             enabled=lambda state: state.step > 0,
             label="Run",
             text="Again",
@@ -133,7 +134,7 @@ def rows() -> dict[str, Control]:
             "one on",
             "button",
             "One step on",
-            lambda controller, times: controller.step(+1, times),
+            lambda controller, times: controller.time.step(+1, times),
             label="Run",
             text="On",
             menu="Extras",
@@ -169,7 +170,7 @@ def controller(controls: dict[str, Control]) -> Controller:
     session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
     session.advance(2)
     stage: Any = FakeStage(Show(session))
-    return Controller(Show(session), stage)
+    return Face(Stages([stage])).lead
 
 
 def test_there_is_one_of_each_kind() -> None:
@@ -179,11 +180,11 @@ def test_there_is_one_of_each_kind() -> None:
 def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> None:
     stage: Any = controller.stage
     for key in "jkk":
-        assert controller.press(key)
+        assert controller.face.press(key)
     assert (stage.theme, stage.per_layer) == ("light", False)
-    assert controller.press("w", shift=True)
+    assert controller.face.press("w", shift=True)
     assert controller.session.step_index == 12
-    assert stage.keys == help_rows(controller.state)
+    assert stage.keys == help_rows(controller.face.state)
     assert {
         ("j", f"paint as {PAINTED}"),
         ("k", "colours of each layer by themselves"),
@@ -197,10 +198,10 @@ def test_of_a_choice_with_digits_each_name_has_one(
     del controls["camera"]
     for name, key in (("painted", DIGITS), ("side", "")):
         controls[name] = Control(**{**vars(rows()[name]), "key": key})
-    assert controller.press("2") and not controller.press(str(len(THEMES) + 1))
+    assert controller.face.press("2") and not controller.face.press(str(len(THEMES) + 1))
     assert controller.stage.theme == list(THEMES)[1]
     assert (" ".join("123456789"[: len(THEMES)]), f"paint as {PAINTED}") in help_rows(
-        controller.state
+        controller.face.state
     )
 
 
@@ -318,11 +319,11 @@ def scene_controller(scene: Any, patient: None) -> Controller:
     recipe = Recipe(scene)
     show = recipe.make({})
     stage: Any = FakeStage(show)
-    return Controller(show, stage, recipe)
+    return Face(Stages([stage]), [recipe]).lead
 
 
 def options(scene_controller: Controller) -> dict[str, Any]:
-    return {choice.name: choice for choice in scene_controller.state.options}
+    return {choice.name: choice for choice in scene_controller.face.state.options}
 
 
 def test_its_names_are_offered_and_it_says_what_restarts(scene_controller: Controller) -> None:
@@ -338,18 +339,18 @@ def test_its_names_are_offered_and_it_says_what_restarts(scene_controller: Contr
 
 def test_another_name_changes_the_data_of_the_session(scene_controller: Controller) -> None:
     session = scene_controller.session
-    scene_controller.step(+1, 3)
+    scene_controller.time.step(+1, 3)
     weights = session.network.bank.value.copy()
     scene_controller.set_option("goal", "product")
     assert scene_controller.session is session and (session.network.bank.value == weights).all()
     assert scene_controller.stage.notices == ["Changing the target keeps the weights"]
-    scene_controller.step(+1)
-    scene_controller.attend()
-    assert (options(scene_controller)["goal"].value, scene_controller.state.title) == (
+    scene_controller.time.step(+1)
+    scene_controller.face.attend()
+    assert (options(scene_controller)["goal"].value, scene_controller.face.state.title) == (
         "product",
         "learns the product",
     )
-    scene_controller.seek(2)
+    scene_controller.time.seek(2)
     assert options(scene_controller)["goal"].value == "sum"
 
 
@@ -360,13 +361,13 @@ def test_activations_penalties_and_the_rate_change_in_the_session(
     scene_controller.set_option("bend", "relu")
     scene_controller.set_option("decay", "0.25")
     scene_controller.set_option("pace", "0.125")
-    scene_controller.step(+1)
+    scene_controller.time.step(+1)
     assert scene_controller.session is session
     assert session.network.layers[0].activation == "relu"
     assert (session.optimizer.l2, session.learning_rate) == (0.25, 0.125)
     found = options(scene_controller)
     assert (found["bend"].value, found["decay"].value) == ("relu", 0.25)
-    scene_controller.seek(0)
+    scene_controller.time.seek(0)
     assert (options(scene_controller)["bend"].value, options(scene_controller)["decay"].value) == (
         "tanh",
         0.0,
@@ -384,7 +385,7 @@ def test_the_end_of_a_run_offers_another(scene_controller: Controller) -> None:
     offers = offers_of(scene_controller)
     assert "Another goal" in offers
     offers["Another goal"]()
-    scene_controller.rest()
+    scene_controller.face.rest()
     assert options(scene_controller)["goal"].value == "product"
 
 
@@ -418,7 +419,7 @@ def picture_controller() -> Controller:
     network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
     session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
     session.advance(2)
-    return Controller(Show(session), Stage(Show(session), camera="flat", reduced_motion=True))
+    return Face(Stages([Stage(Show(session), camera="flat", reduced_motion=True)])).lead
 
 
 def test_a_channel_is_reached_by_its_key_and_drawn(
@@ -427,10 +428,10 @@ def test_a_channel_is_reached_by_its_key_and_drawn(
     channel = Channel("sign", lambda source: np.sign(source.numbers.value))
     monkeypatch.setitem(CHANNELS, "sign", channel)
     stage: Any = picture_controller.stage
-    assert "sign" in picture_controller.state.channels
+    assert "sign" in picture_controller.face.state.channels
     before = studio.stage(stage)
     while stage.color != "sign":
-        picture_controller.press("c")
+        picture_controller.face.press("c")
     assert not np.array_equal(studio.stage(stage), before)
     assert set(np.unique(stage.frame_data().cubes.colors)) == {-1.0, 1.0}
 
@@ -441,7 +442,7 @@ def test_a_theme_is_reached_by_its_key_and_everywhere(
     monkeypatch.setitem(THEMES, "sepia", SEPIA)
     stage: Any = picture_controller.stage
     for _ in range(2):
-        picture_controller.press("d")
+        picture_controller.face.press("d")
     assert stage.theme == "sepia"
     pixels = studio.stage(stage, 0.0, (1280, 800))
     assert (abs(pixels - 255.0 * rgb((SEPIA.ground,))[0]).max(axis=2) < 2).any()
@@ -461,8 +462,8 @@ def test_a_camera_is_reached_by_the_next_digit(
     monkeypatch.setitem(CAMERAS, "below", Camera(azimuth=10.0, elevation=-60.0))
     stage: Any = picture_controller.stage
     before = studio.stage(stage)
-    assert picture_controller.press("4")
+    assert picture_controller.face.press("4")
     assert stage.camera == "below"
     assert not np.array_equal(studio.stage(stage, 1.0), before)
-    keys, about = next(row for row in help_rows(picture_controller.state) if "flat" in row[1])
+    keys, about = next(row for row in help_rows(picture_controller.face.state) if "flat" in row[1])
     assert keys == "1 2 3 4" and about.endswith("flat or below")

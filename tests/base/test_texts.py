@@ -24,15 +24,15 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.program import KINDS
-from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import help_rows
+from scalarviz.faces.controller.face import Face, help_rows
 from scalarviz.faces.scene_file import scenes
 from scalarviz.pages.bundle import texts_of
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.show import FIRST_CONTROLS, Show
+from scalarviz.stage.stages import Stages
 from scalarviz.training.session.reading import caption
 from tests.base.words_in_code import Use, uses_in, words_in, words_of_a_page, words_of_a_script
 from tests.faces.controller.fake_stage import FakeStage
@@ -512,11 +512,13 @@ def test_displays(steps: int, colours: sv.Session) -> None:
 def test_controls_and_keys() -> None:
     network = sv.Network([3, 4, 3], "tanh", seed=0)
     show = Show(sv.Session(network, data.Rgb(), engine="python", batch=2), title="TITLE")
-    controller = Controller(show, FakeStage(show))
+    controller = Face(Stages([FakeStage(show)])).lead
     for row in CONTROLS.values():
-        shown = row.shown(controller.state)
-        assert small([shown.about, shown.text, row.words("label")]) <= {controller.unit}, row.name
-    for _, about in help_rows(controller.state):
+        shown = row.shown(controller.face.state)
+        assert small([shown.about, shown.text, row.words("label")]) <= {controller.time.unit}, (
+            row.name
+        )
+    for _, about in help_rows(controller.face.state):
         assert small([re.sub("[A-Z ]*: .*|LAY.*", "", about)]) <= {*THEMES}, about
 
 

@@ -76,6 +76,7 @@ def view(count: int) -> None:
     import asyncio
 
     from scalarviz.faces.controller.group import WatchOptions
+
     from scalarviz.faces.notebook.page_view import PageView
     from scalarviz.stage.show import Show
 

@@ -184,7 +184,7 @@ def test_a_video_of_steps_holds_its_sample(
 
     def noted(canvas: Any, stage: Any, look: RenderOptions) -> Any:
         frame = drawn(canvas, stage, look)
-        seen.append([each.reading.way.values["inputs"].tolist() for each in stage.stages])
+        seen.append([each.reading.way.values["inputs"].tolist() for each in stage.panes])
         return frame
 
     monkeypatch.setattr(render, "drawn", noted)

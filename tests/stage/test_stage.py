@@ -19,7 +19,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.train import train
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import picture
@@ -30,6 +30,7 @@ from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.show import Show, whole_numbers
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import Stages
 from scalarviz.training.session.reading import names_of
 from tests.scene.measures import Words, projection, stage_of
 from tests.sessions import advanced
@@ -546,10 +547,10 @@ def test_pictures_show_all_letters(session: sv.Session) -> None:
 
 
 def test_controls_show_all_letters(session: sv.Session) -> None:
-    controller = Controller(Show(session), Stage(Show(session)))
+    controller = Face(Stages([Stage(Show(session))])).lead
     for part in parts(session):
         controller.stage.pin(part)
-        assert hidden(texts_in(controller.state)) == []
+        assert hidden(texts_in(controller.face.state)) == []
 
 
 def test_terminals_show_all_letters(

@@ -10,7 +10,7 @@ import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import Any, final
@@ -33,7 +33,8 @@ from scalarviz.faces.browser.wire import (
     split,
 )
 from scalarviz.faces.controller.changes import pinned_layer, put_in, take_out
-from scalarviz.faces.controller.control import Control, FaceState
+from scalarviz.faces.controller.clock_control import ClockControl
+from scalarviz.faces.controller.control import Control, FaceState, state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.face import Face
@@ -95,8 +96,8 @@ class PageReader:
 class PageLink:
     """The pages of a session.
 
-    group   the controllers of a face
-    number  that of the session among those of the group
+    face    what it is a link to
+    number  that of the session among those of the face
     theme   of the pages; "": that of each reader's system
     tour    whether they begin with the tour
     drawn   the last picture that a page has sent, a PNG; empty: none was asked for
@@ -104,10 +105,8 @@ class PageLink:
     `owner_asks` says whether the command that is done now is one of this machine's owner.
     """
 
-    def __init__(
-        self, group: Face, number: int = 0, *, theme: str = "", tour: bool = False
-    ) -> None:
-        self.group, self.number = group, number
+    def __init__(self, face: Face, number: int = 0, *, theme: str = "", tour: bool = False) -> None:
+        self.face, self.number = face, number
         self._theme, self._tour = theme, tour
         self.readers: list[PageReader] = []
         self.version = 1
@@ -131,12 +130,12 @@ class PageLink:
 
     @property
     def controller(self) -> Controller:
-        return self.group.members[self.number]
+        return self.face.panes[self.number]
 
     @property
-    def time(self) -> Face:
+    def time(self) -> ClockControl:
         """What commands on time are for: all sessions that go together, or this one."""
-        return self.group if self.group.together else self.controller
+        return self.face.all if self.face.together else self.controller.time
 
     @property
     def session(self) -> Session:
@@ -153,7 +152,7 @@ class PageLink:
 
     def jump(self) -> None:
         """Note that the next states may be far from these."""
-        self.group.jumps += 1
+        self.face.jumps += 1
 
     # ---- pages ----------------------------------------------------------------------------------
 
@@ -196,7 +195,7 @@ class PageLink:
                 reader.version = args.get("version", 0)
                 if reader.looks:
                     self._post(reader, {"looks": True})
-            self.group.choose_number(self.number)
+            self.face.stage.chosen = self.number
             self.owner_asks = reader.owns
             COMMANDS[name](self, args)
         except ScalarvizError as error:
@@ -248,7 +247,7 @@ class PageLink:
 
     def attend(self) -> None:
         """Do what is due; called several times a second."""
-        self.group.attend()
+        self.face.attend()
         self.controller.stage.tick(perf_counter())
         is_stale = self.session.network.program is not self.state.program
         if self.controller.show is not self._show or is_stale:
@@ -330,16 +329,16 @@ class PageLink:
         return (
             here, session.playing, session.focus, own, len(undo.done), len(undo.undone),
             self.version, len(here.branch.journal), id(session.data), stage.pinned, stage.offered,
-            self.group.together, stage.pinned_neuron, known,
+            self.face.together, stage.pinned_neuron, known,
         )  # fmt: skip
 
     def _send(self, readers: list[PageReader], now: float, mark: Any) -> None:
         """Send the present state, which has a mark, to some pages, with what each has not."""
-        self.state.own, self.state.jumps = self.controller.stage.own, self.group.jumps
-        shown = replace(self.controller.state, together=self.group.together)
+        self.state.own, self.state.jumps = self.controller.stage.own, self.face.jumps
+        shown = state_of(self.controller)
         state = self._read() | {"undoable": shown.undoable, "redoable": shown.redoable}
         offered = self.controller.stage.offered
-        offers = offers_of(shown, offered, several=self.group.several)
+        offers = offers_of(shown, offered, several=self.face.several)
         shared: Buffers = []
         light = self._lightened(state)
         head, place = split(light, shared), (state["jumps"], state["branch"])
@@ -488,13 +487,13 @@ def control_of(row: Control, state: FaceState) -> dict[str, Any]:
             "example": row.words("example")}  # fmt: skip
 
 
-def use(group: Face, name: str, value: object, *, owns: bool = True) -> None:
+def use(face: Face, name: str, value: object, *, owns: bool = True) -> None:
     """Use an offer by its name; raise InputError if it is none, or not of its kind.
 
     owns  whether the owner of this machine asks: others set no option to a path
     """
-    controller = group.lead
-    found = offers_of(controller.state, controller.stage.offered, several=group.several)
+    controller = face.lead
+    found = offers_of(face.state, controller.stage.offered, several=face.several)
     offers = {each["name"]: each for each in found}
     if name not in offers:
         raise InputError(f"this training has no control {shorten(name)}")
@@ -516,7 +515,7 @@ def use(group: Face, name: str, value: object, *, owns: bool = True) -> None:
     elif name in controller.stage.offered:
         controller.stage.press(name)
     elif offer["enabled"]:
-        group.act(CONTROLS[name], 1 if kind == "button" else value)
+        face.act(CONTROLS[name], 1 if kind == "button" else value)
 
 
 # COMMANDS, by the names that the worker of a page has for them. A command takes the link and its
@@ -639,12 +638,12 @@ def reset(link: PageLink, args: Args) -> None:
 
 def undo(link: PageLink, args: Args) -> None:
     link.jump()
-    link.group.undo()
+    link.face.undo()
 
 
 def redo(link: PageLink, args: Args) -> None:
     link.jump()
-    link.group.redo()
+    link.face.redo()
 
 
 def choose(link: PageLink, args: Args) -> None:
@@ -666,7 +665,7 @@ def focus(link: PageLink, args: Args) -> None:
         by = whole(args, "sample", 0, count - 1) - link.session.focus
     else:
         by = whole(args, "by", -MOST)
-    link.group.change(lambda each: each.next_sample(by))
+    link.face.change(lambda each: each.next_sample(by))
 
 
 def own(link: PageLink, args: Args) -> None:
@@ -714,7 +713,7 @@ def set_size(link: PageLink, args: Args) -> None:
 
 def set_of_all(link: PageLink, field: str, value: object, **how: Any) -> None:
     """Set a field of the session, or of all that go together."""
-    link.group.change(lambda each: each.do(partial(setattr, each.session, field, value), **how))
+    link.face.change(lambda each: each.do(partial(setattr, each.session, field, value), **how))
 
 
 def look(link: PageLink, args: Args) -> None:
@@ -732,7 +731,7 @@ def look(link: PageLink, args: Args) -> None:
 
 
 def control(link: PageLink, args: Args) -> None:
-    use(link.group, word(args, "name"), args.get("value"), owns=link.owner_asks)
+    use(link.face, word(args, "name"), args.get("value"), owns=link.owner_asks)
 
 
 def press(link: PageLink, args: Args) -> None:

@@ -17,7 +17,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.browser.link import BETWEEN_STATES, PageLink
 from scalarviz.faces.browser.link_server import LinkServer, Tokens
-from scalarviz.faces.controller.group import Opening, WatchOptions
+from scalarviz.faces.controller.face import Opening, WatchOptions
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
 from scalarviz.pages.page import linked_page
 from scalarviz.stage.show import Show
@@ -49,13 +49,13 @@ def watch(
     calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
     is_open, switch = not is_loopback(address), sys.getswitchinterval()
     with listening(address, port if is_open or port is not None else 0) as listener:
-        group = options.group(show, "dark" if options.theme == "auto" else options.theme)
+        face = options.face(show, "dark" if options.theme == "auto" else options.theme)
         if options.steps is None:
-            group.playing.until = None  # it is shown until Ctrl-C
-        for member in group.members:
-            member.await_kernels()
+            face.all.playing.until = None  # it is shown until Ctrl-C
+        for pane in face.panes:
+            pane.await_kernels()
         theme = "" if options.theme == "auto" else options.theme
-        link = PageLink(group, theme=theme, tour=options.tour)
+        link = PageLink(face, theme=theme, tour=options.tour)
         number = listener.getsockname()[1]
 
         def renewed(token: str) -> None:
@@ -82,7 +82,7 @@ def watch(
             say(text("browser.end"))
             if not is_open and has_display():
                 webbrowser.open(own)
-            opening = Opening(group, False, play=options.play is not False)
+            opening = Opening(face, False, play=options.play is not False)
             try:
                 sys.setswitchinterval(SWITCH)
                 while True:
@@ -90,16 +90,16 @@ def watch(
                     if link.readers:
                         opening.attend()
                     link.attend()
-                    options.keep.now_and_then(group.lead.own_session)
+                    options.keep.now_and_then(face.lead.own_session)
                     work(calls, began + BETWEEN_STATES)
             except KeyboardInterrupt:
                 return INTERRUPTED
             finally:
                 sys.setswitchinterval(switch)
-                group.quit()
+                face.quit()
                 link.close(text("browser.closed"))
-                group.lead.rest()
-                if saved := options.keep.at_end(group.lead.own_session, True):
+                face.lead.rest()
+                if saved := options.keep.at_end(face.lead.own_session, True):
                     say(saved)
 
 

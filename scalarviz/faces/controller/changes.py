@@ -80,7 +80,7 @@ def type_value(controller: Controller) -> None:
     if controller.stage.pinned is None:
         controller.tell(text("notices.pin_first"))
     else:
-        controller.start_editing("value")
+        controller.face.start_editing("value")
 
 
 # Learning rates, of all weights and of pinned weights and layers; layers that are frozen.
@@ -150,7 +150,7 @@ def set_weight_rate(controller: Controller, rate: float | str) -> None:
 
 def set_layer_rate(controller: Controller, rate: float | str) -> None:
     """Give the layer of what is pinned a learning rate of its own."""
-    layer = controller.state.pinned_layer
+    layer = controller.face.state.pinned_layer
     if layer is not None:
         set_rate(controller, layer.rows, rate)
 
@@ -163,7 +163,7 @@ def set_rate(controller: Controller, rows: range, rate: float | str) -> None:
 
 def freeze_layer(controller: Controller, on: bool) -> None:
     """Freeze or unfreeze the layer of what is pinned."""
-    layer = controller.state.pinned_layer
+    layer = controller.face.state.pinned_layer
     if layer is not None:
         controller.do(partial(controller.session.freeze, list(layer.rows), on))
 
@@ -179,7 +179,7 @@ def set_option(controller: Controller, name: str, value: object) -> None:
         return controller.set_engine(str(value))
     if change == "rate":
         return set_learning_rate(controller, str(value))
-    if name in {choice.name for choice in controller.state.common}:
+    if name in {choice.name for choice in controller.face.state.common}:
         return set_common(controller, name, value, did)
 
     def begin(made: Options | None) -> None:
@@ -407,9 +407,7 @@ def teach(controller: Controller, words: str) -> None:
         is_done = change is None or change in session.undo_log.done
         return words if is_done and session.current_branch is branch else ""
 
-    for stage in controller.stage.stages:
-        if stage.session is session:
-            stage.narration.lesson = lesson
+    controller.stage.narration.lesson = lesson
 
 
 # Whether removing the hidden layers is one of the presets: only where one layer cannot learn the
@@ -475,7 +473,7 @@ def offers_of_input(controller: Controller) -> dict[str, Callable[[], None]]:
         found |= {label_of(answer): partial(learn_input, controller, answer) for answer in answers}
     if image_shape(session.network.program) is not None:
         found[text("own.anew")] = partial(put_in, controller)
-    if session.data.input_tint == "rgb" and controller.ask_color is not None:
+    if session.data.input_tint == "rgb" and controller.face.ask_color is not None:
         found[text("own.pick")] = partial(pick_color, controller)
     return found
 
@@ -539,10 +537,10 @@ def learn_input(controller: Controller, answer: str) -> None:
 def pick_color(controller: Controller) -> None:
     """Let the user pick a colour, which is put in while it is picked."""
     own = controller.stage.own
-    if own is not None and controller.ask_color is not None:
+    if own is not None and controller.face.ask_color is not None:
         put_in(controller, own)
         controller.stage.offer(offers_of_input(controller))  # the button took all of them away
-        controller.ask_color(own, partial(put_in, controller))
+        controller.face.ask_color(own, partial(put_in, controller))
 
 
 def take_out(controller: Controller) -> None:
@@ -681,7 +679,7 @@ def undo(controller: Controller) -> None:
     """Undo the last change; without one, show the training before, even while this one is held."""
     session = controller.session
     if not session.undo_log.done and controller.trail.has_earlier(session):
-        controller.stand_still()
+        controller.time.stand_still()
         return tell_undone(controller, "undo", show_earlier(controller))
     return change(controller, "undo", session.undo_log.done, session.undo)
 
@@ -690,7 +688,7 @@ def redo(controller: Controller) -> None:
     """Do the change that was undone last again, or show the training after this one."""
     session = controller.session
     if not session.undo_log.undone and controller.trail.later(session):
-        controller.stand_still()
+        controller.time.stand_still()
         return tell_undone(controller, "redo", show_later(controller))
     return change(controller, "redo", session.undo_log.undone, session.redo)
 
@@ -700,7 +698,7 @@ def change(
     controller: Controller, name: str, changes: Sequence[Change], act: Callable[[], None]
 ) -> None:
     """Undo or do again the last of some changes, and say what it is."""
-    controller.stand_still()
+    controller.time.stand_still()
     session = controller.session
 
     def acted() -> tuple[str, bool]:
@@ -710,7 +708,7 @@ def change(
         return words, session.clock.place != before
 
     def told(done: tuple[str, bool]) -> None:
-        controller.fit()
+        controller.time.fit()
         words, moved = done
         if moved:
             words = text("changes.at", did=words, step=session.step_index)

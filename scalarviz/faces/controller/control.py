@@ -36,6 +36,7 @@ from scalarviz.training.session.timeline import Position
 from scalarviz.training.session.trainer import settings_now
 
 if TYPE_CHECKING:
+    from scalarviz.faces.controller.clock_control import ClockControl
     from scalarviz.faces.controller.controller import Controller
 
 
@@ -198,6 +199,16 @@ def units_of(session: Session) -> tuple[FaceUnit, ...]:
     return tuple(unit for unit in UNITS.values() if known.get(unit, True))
 
 
+def common_units(time: ClockControl) -> tuple[FaceUnit, ...]:
+    """Return the units to move by with all sessions of a time; one alone may go by neurons."""
+    units = [units_of(pane.session) for pane in time.panes]
+    return tuple(
+        unit
+        for unit in units[0]
+        if all(unit in each for each in units) and not (time.several and unit == "neuron")
+    )
+
+
 def unit_for(session: Session, unit: FaceUnit) -> FaceUnit:
     """Return a unit if one can move by it, else the next larger one that is always there."""
     return unit if unit in units_of(session) else "operation" if unit == "neuron" else "step"
@@ -228,27 +239,30 @@ def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
 
 
 def state_of(controller: Controller, here: Position | None = None) -> FaceState:
-    """Return everything that controls show; reads plain attributes without a lock.
+    """Return everything that controls show of a pane; reads plain attributes without a lock.
 
-    here  where the session stood when the next picture was read, of `Stage.read`, so
+    here  where the session stood when the next picture was read, of `Stages.read`, so
           that both show the same moment; by default where it stands now
     """
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline
+    face, picture = controller.face, controller.face.stage
+    time = face.all if face.together else controller.time
     here = here or timeline.here
+    others = [pane.session.timeline.here.end.step for pane in time.panes if pane is not controller]
     settings, recipe = settings_now(session), controller.options.recipe
     common = controller.options.common(session, settings)
     return FaceState(
-        title=controller.show.title,
-        playing=session.playing,
-        unit=controller.unit,
-        units=units_of(session),
+        title=" | ".join(face.names) or controller.show.title,
+        playing=time.is_playing,
+        unit=time.unit,
+        units=common_units(time),
         clock=here.clock,
-        operations=len(here.moments),
-        end=here.end.step,
+        operations=len(time.clock.operations) if time.several else len(here.moments),
+        end=max([here.end.step, *others]),
         done=session.done,
         loss=here.loss,
-        speed=controller.playing.speed,
-        measured=float(f"{controller.measured:.2g}"),
+        speed=time.playing.speed,
+        measured=float(f"{time.measured:.2g}"),
         rate=rate_now(session),
         focus=session.focus,
         samples=timeline.trainer.batches.size,
@@ -266,20 +280,20 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         own=None if stage.own is None else tuple(stage.own.tolist()),
         offered=stage.offered,
         needs_hidden_layers=needs_hidden_layers(session),
-        color=stage.color,
-        size=stage.size,
-        channels=tuple(stage.channels),
+        color=picture.color,
+        size=picture.size,
+        channels=tuple(picture.channels),
         camera=stage.camera,
-        per_layer=stage.per_layer,
+        per_layer=picture.per_layer,
         smooth=stage.curve_view.smooths(here.end.step),
         large_curve=stage.curve_view.large,
-        looks=stage.looks,
-        has_plane=stage.has_plane,
+        looks=picture.looks,
+        has_plane=picture.has_plane,
         neuron_maps=stage.neuron_maps,
         test_points=stage.test_points,
         discrete=stage.discrete,
-        theme=stage.theme,
-        help=stage.help,
+        theme=picture.theme,
+        help=picture.help,
         marks=stage.marks,
         guesses=controller.guessing.on,
         can_guess=can_guess(facts_of(session), bank_now(session)),
@@ -288,6 +302,9 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         stops=in_one_text(session.stop_conditions),
         metrics=tuple(measured_names(timeline.visits.metrics, settings.data)),
         work=stage.work,
+        names=face.names,
+        name="".join(face.names[picture.chosen : picture.chosen + 1]),
+        together=face.together,
     )
 
 
@@ -437,7 +454,7 @@ class Control:
     name: str
     kind: str
     about: Text
-    set: Callable[[Controller, Any], object] = ignore
+    set: Callable[[Any, Any], object] = ignore
     get: Callable[[FaceState], Any] = nothing
     names: Callable[[FaceState], Iterable[str]] = none
     enabled: Callable[[FaceState], bool] = always
@@ -456,7 +473,7 @@ class Control:
     several: bool = False
     scale: Callable[[FaceState], Scale | LogScale] = percents
     marks: Callable[[FaceState], Iterable[int]] = none
-    drag: Callable[[Controller, Any], object] | None = None
+    drag: Callable[[Any, Any], object] | None = None
     room: int = 8
 
     def __post_init__(self) -> None:

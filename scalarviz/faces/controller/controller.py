@@ -10,104 +10,85 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from scalarviz.base.checks import FloatArray
 from scalarviz.base.kernel_threads import Guard
 from scalarviz.base.messages import LONGEST_LINE, visible
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.formula import pick
 from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError
 from scalarviz.faces.controller import changes
 from scalarviz.faces.controller import playing as stopping
 from scalarviz.faces.controller.changes import Edits
-from scalarviz.faces.controller.control import (
-    UNITS,
-    FaceState,
-    state_of,
-    unit_for,
-)
-from scalarviz.faces.controller.export import BranchWindows, Exports
-from scalarviz.faces.controller.face import Face, help_rows
-from scalarviz.faces.controller.guide import Guessing, Guide, Walk
+from scalarviz.faces.controller.clock_control import ClockControl, reporting_errors
+from scalarviz.faces.controller.control import unit_for
+from scalarviz.faces.controller.export import BranchWindows
+from scalarviz.faces.controller.guide import Guessing, Guide
 from scalarviz.faces.controller.options import Options, Recipe, as_sentence
-from scalarviz.faces.controller.playing import Playing, offer_more
 from scalarviz.faces.controller.precompile import Warming, computes, kind_of
 from scalarviz.faces.scene_options import as_number
-from scalarviz.scene.pace import pauses
 from scalarviz.stage.background import AT_ONCE
-from scalarviz.stage.by_parts import check_neurons, sizes_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import Background, Job
-from scalarviz.training.session.timeline import Position, check_unit
 from scalarviz.training.session.trainer import settings_now
 from scalarviz.training.session.user_changes import Change
 
+if TYPE_CHECKING:
+    from scalarviz.faces.controller.face import Face
+
 
 @final
-class Controller(Face):
-    """A show, its picture, and the commands on both.
+class Controller:
+    """A pane of a face: a show, its picture, and the commands on both.
 
-    show    the show
-    stage   its picture
+    face    the face that it is a pane of
+    stage   the picture of the show
     recipe  how the show was made, so that its options can be changed
     steps   number of steps after which it pauses, the first time; None: those of the show
     speed   steps a second, 0 for as fast as possible; None: the speed of the show
 
-    `measured` is the speed while it plays, in steps a second, else 0. `last_words` is what was told
-    after `quit`. `trail` has the trainings before this one and after it, `own_session` is the one
-    that the face was opened for, and `preset` the change of the last preset, if it was one.
-
-    The face sets `start_editing`, which opens the field of a control, given its name, `leave`,
-    which closes everything, `fill_screen`, which enters and leaves full screen, `copy_text`, which
-    puts a text on the clipboard, and, if it has one, `ask_color`: a dialog that begins with a
-    colour and calls a function for each one picked.
+    `time` has the commands on its time alone. `last_words` is what was told after `quit`. `trail`
+    has the trainings before this one and after it, `own_session` is the one that the face was
+    opened for, and `preset` the change of the last preset, if it was one. `mark` is the same in all
+    panes while one command goes to all of them.
     """
 
     def __init__(
         self,
-        show: Show,
+        face: Face,
         stage: Stage,
         recipe: Recipe | None = None,
-        *,
         steps: int | None = None,
         speed: float | None = None,
     ) -> None:
-        self.show, self.own_session = show, show.session
+        self.face = face
+        self.show: Show = stage.show
+        self.own_session = self.show.session
         self.stage: Stage = stage
-        self.members = [self]
         self.message = ""
-        self.start_editing: Callable[[str], None] = lambda name: None
-        self.leave: Callable[[], None] = lambda: None
-        self.fill_screen: Callable[[], None] = lambda: None
-        self.copy_text: Callable[[str], None] = lambda text: None
-        self.ask_color: Callable[[FloatArray, Callable[[FloatArray], None]], None] | None = None
-        self.hand = CommandQueue()
-        self.playing = Playing(show, steps, speed)
-        self.walk = Walk()
+        self.hand, self.exports = face.hand, face.exports
         self.guide: Guide = Guide(self)
         self.guessing: Guessing = Guessing(self)
-        self.options = Options(recipe, show)
-        self.edits = Edits(show.session)
+        self.options = Options(recipe, self.show)
+        self.edits = Edits(self.show.session)
         self.trail = changes.ShownTrainings()
         self.preset: Change | None = None
-        self.exports = Exports()
+        self.mark: object = None
         self.branch_windows = BranchWindows()
         self.search = stopping.Search()
         self.last_words: list[str] = []
         self._is_left = self._plays_soon = self._resumes = False
         self._engines = [name for name, row in ENGINES.items() if not row.lack()]
         self.warming = Warming()
+        self.time: ClockControl = ClockControl(face, [self], steps, speed)
         self.look_at_kernels()
-        stage.keys = help_rows(self.state)
         stage.travel, stage.end_work = self.travel, self.cancel_exports
 
     @property
@@ -141,22 +122,21 @@ class Controller(Face):
         """Play, as soon as the kernels are compiled."""
         self._plays_soon, self._resumes = self.warming.held, False
         if not self._plays_soon:
-            self.play()
+            self.time.play()
 
-    def pause(self) -> None:
-        """Pause; report the error that has stopped the training, if there is one."""
+    def stand_by(self) -> None:
+        """Stop what leads on by itself."""
         self._plays_soon = self._resumes = False
         self.guide.stop()
-        self.stop(self.playing.pause)
 
     def attend(self) -> None:
         """Handle what happens by itself: results, errors, end of a run, opening speed."""
-        self.hand.attend()
         self.guide.attend()
         self.guessing.attend()
         self._rename()
-        if self.unit != (unit := unit_for(self.session, self.unit)):  # another batch, or layers
-            self.set_unit(unit)
+        time = self.time
+        if time.unit != (unit := unit_for(self.session, time.unit)):  # another batch, or layers
+            time.set_unit(unit)
         if self.warming.attend():
             self.tell(text("notices.ready", engine=settings_now(self.session).engine))
         self.stage.asleep = self.warming.held
@@ -171,49 +151,13 @@ class Controller(Face):
         for why in self.branch_windows.failures():
             self.tell(why)
         self.stage.work = self.search.work or self.exports.work
-        self.attend_playing()
-
-    def arrive(self, *, is_errand: bool) -> None:
-        self.tell_stop()
-        if not is_errand and self.stage.own is None:
-            offer_more(self)
-
-    def tell_stop(self, _: object = None) -> None:
-        stopping.tell_stop(self)
-
-    @property
-    def end(self) -> tuple[int, int]:
-        return self.session.current_branch.end.place
+        time.attend()
 
     @computes
     def travel(self, operations: int) -> None:
         """Go forward, or back if negative, by some operations, one after the other."""
-        self.stand_still()
+        self.time.stand_still()
         self.guide.travel(operations)
-
-    def pauses(self) -> Sequence[float]:
-        return pauses(self.session.network.program, again=self.walk.again)
-
-    def go_by_neuron(self, by: int) -> None:
-        self.pause()
-        self.withdraw()
-        session, shown = self.session, self.stage.by_neuron
-        (step, operation), sizes = session.clock.place, sizes_of(session.network.program)
-        done = step * len(sizes) + operation
-        operations = shown.go(sizes, done, by, waits=self.hand.busy)
-        if operations:
-            move = session.advance if operations > 0 else session.back
-            count = abs(operations)
-            self.do(partial(move, count, "operation"), self.tell_stop)
-
-    def set_unit(self, unit: str) -> None:
-        """Choose the unit of `step`; if it is the operation, that of playing, too."""
-        with self.reporting_errors():
-            if unit == "neuron":
-                check_neurons(self.session.network.program)
-            else:
-                check_unit(self.session.timeline, unit)
-            self.unit = self.playing.unit = pick(UNITS, unit, "unit")
 
     def withdraw(self) -> None:
         """Remove the large buttons, except those of an input of the user's own."""
@@ -237,7 +181,7 @@ class Controller(Face):
         """
         self._is_left = True
         self.hand.drop()
-        self.pause()
+        self.time.pause()
         if not self.exports.lasting:
             self.last_words += self.exports.stop()
         self.warming.stop()
@@ -246,7 +190,7 @@ class Controller(Face):
         """Wait until everything has stopped, and what is kept is done."""
         self.hand.finish()
         self.hand.attend(kept=True)
-        self.stop(self.session.pause)
+        self.time.stop(self.session.pause)
 
     # Changes by the user.
 
@@ -294,26 +238,26 @@ class Controller(Face):
     @computes
     def next_sample(self, direction: int = 1) -> None:
         """Show another sample of the batch."""
-        with self.reporting_errors():
+        with reporting_errors(self):
             count = self.session.trainer.batches.size
             self.session.focus = (self.session.focus + direction) % count
 
     @computes
     def switch(self, branch: int) -> None:
         """Switch to another branch."""
-        self.stand_still()
-        self.do(partial(self.session.switch, branch), self.fit, branching=False)
+        self.time.stand_still()
+        self.do(partial(self.session.switch, branch), self.time.fit, branching=False)
 
     def replace(self, show: Show, options: Options) -> None:
         """Show another training, and play it if this one was playing."""
         plays = self.session.playing or self._resumes
-        self.pause()
+        self.time.pause()
         self.show, self.options = show, options
         self.own_session = self.own_session if options.elsewhere else show.session
         self.edits = Edits(show.session)
-        self.playing.begin(show)
+        self.time.playing.begin(show)
         self.warming.take(show.session)
-        self.set_unit(unit_for(show.session, self.unit))
+        self.time.set_unit(unit_for(show.session, self.time.unit))
         self.stage.replace(show)
         self.stage.asleep = self.warming.held
         if plays:
@@ -332,7 +276,7 @@ class Controller(Face):
         """Show an error without code; for a refused step, with a button to go back."""
         if isinstance(error, GradientError) and error.back is not None:
             action = text("notices.back", step=error.back)
-            self.tell(as_sentence(error.lines[0]), action, partial(self.seek, error.back))
+            self.tell(as_sentence(error.lines[0]), action, partial(self.time.seek, error.back))
         else:
             self.tell(as_sentence(" ".join(error.lines)))
 
@@ -346,6 +290,7 @@ class Controller(Face):
         kept: bool = False,
         changing: bool = False,
         said: str = "",
+        time: ClockControl | None = None,
     ) -> None:
         """Execute a command on the training, and then call `then` with its result on this thread.
 
@@ -356,49 +301,54 @@ class Controller(Face):
         kept       whether it is executed though the face is closed
         changing   whether other kernels may be needed then: it plays on when they are compiled
         said       what it does, shown while it takes long
+        time       whose sessions it moves, which report errors; None, the default: this one's
 
         A command that takes long runs while the face continues. Errors are reported.
         """
-        session, warming = self.session, self.warming
-        branches: list[Branch] = []  # before and after
-        plays = changing and (session.playing or self._resumes)
+        time, mark = time or self.time, self.mark
+        moved = [(pane, pane.session) for pane in time.panes]
+        branches: list[list[Branch]] = []  # of each session, before and after
+        plays = changing and (self.session.playing or self._resumes)
         if plays:
             self._resumes = True
-            self.stop(self.playing.pause)
+            time.stop(time.playing.pause)
+
+        def note() -> None:
+            branches.append([session.current_branch for _, session in moved])
 
         def done() -> Any:
-            branches.append(session.current_branch)
+            note()
+            last = self.session.undo_log.last
             try:
                 return command()
             finally:
-                branches.append(session.current_branch)
-                warming.settle(math.inf)
+                note()
+                change = self.session.undo_log.last
+                if mark is not None and change is not None and change is not last:
+                    change.mark = mark
+                for pane, _ in moved:
+                    pane.warming.settle(math.inf)
 
         def finish(result: Any, error: BaseException | None) -> None:
             if changing:
                 self.look_at_kernels()
-            with self.reporting_errors():
+            with reporting_errors(time):
                 if error is not None:
                     raise error
                 then(result)
             if plays and self._resumes:
                 self.play_soon()
-            if branching and session is self.session:
-                self._tell_branch(*branches)
+            for (pane, session), before, now in zip(moved, *branches, strict=True):
+                if branching and session is pane.session:
+                    pane.tell_branch(before, now)
 
         self.hand.do(done, finish, name, kept=kept, said=said)
 
-    def _tell_branch(self, before: Branch, now: Branch) -> None:
+    def tell_branch(self, before: Branch, now: Branch) -> None:
         """Report a new branch, with a button to return."""
         if now is not before:
             words, action = text("notices.branch", step=now.fork.step), text("notices.return")
             self.tell(words, action, partial(self.switch, before.number))
-
-    def change(self, act: Callable[[Controller], object]) -> None:
-        act(self)
-
-    def state_at(self, here: Position | None = None) -> FaceState:
-        return state_of(self, here)
 
 
 # The thread that executes commands, so that a face does not wait for them.

@@ -70,7 +70,7 @@ def press(command: str | Callable[[Any], object]) -> Callable[[Any, Any], object
 
 def begin_typing(name: str) -> Callable[[Any, Any], object]:
     """Return what opens the field of another row."""
-    return lambda controller, _: controller.start_editing(name)
+    return lambda controller, _: controller.face.start_editing(name)
 
 
 def give(name: str) -> Callable[[Any, Any], object]:
@@ -873,6 +873,7 @@ VIEW_CONTROLS = [
         menu="View",
         window=True,
         key="f11",
+        acts_on="all",
         help="full screen; Esc leaves it",
     ),
 ]
@@ -924,6 +925,7 @@ FILE_CONTROLS = [
         menu="File",
         window=True,
         key="q",
+        acts_on="all",
     ),
 ]
 

@@ -31,6 +31,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.controller.changes import show_another, tell_another
+from scalarviz.faces.controller.clock_control import reporting_errors
 from scalarviz.faces.controller.options import Options, Recipe, without_code
 from scalarviz.faces.controller.precompile import computes, kinds_of_run
 from scalarviz.faces.links import Link, is_plain, link_to, option_text
@@ -39,8 +40,8 @@ from scalarviz.files.atomic import check_place
 from scalarviz.files.runs import check_saving, save_timeline
 from scalarviz.scene.frame_data import Work
 from scalarviz.stage.show import Several, Show
-from scalarviz.stage.side_by_side import AnyStage
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import Stages
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import actions_of
 from scalarviz.training.session.trainer import settings_now
@@ -85,7 +86,7 @@ def open_with(controller: Controller, path: str | Path, kinds: list[str]) -> Non
 
     def begin(session: Session) -> None:
         same = session.data.name == controller.session.data.name
-        controller.pause()
+        controller.time.pause()
         if same:
             title = session.timeline.title or controller.show.title
             show = replace(controller.show, session=session, title=title)
@@ -128,16 +129,16 @@ def save_network(controller: Controller, path: str | Path) -> None:
 def export_to(face: Face, path: str | Path, what: str = "") -> None:
     """Draw it into a file in the background, all sessions side by side; see `task_of`."""
     controller = face.lead
-    if controller.waits():
+    if controller.time.waits():
         return
-    shows = [member.show for member in face.members]
-    pin: Any = [pinned_of(member.stage) for member in face.members]
+    shows = [pane.show for pane in face.panes]
+    pin: Any = [pinned_of(pane.stage) for pane in face.panes]
     if face.several:
         pairs = zip(shows, face.names, strict=True)
         shows = [replace(show, title=name) for show, name in pairs]
     else:
         (pin,) = pin
-    with controller.reporting_errors():
+    with reporting_errors(controller):
         task = task_of(shows, face.stage, Path(path), what, pin)
         controller.exports.expect(task)
         controller.do(partial(controller.exports.start, task), kept=True)
@@ -206,7 +207,7 @@ def copy_link(controller: Controller) -> None:
             return link_here(controller.session, recipe, pinned)
 
     def copy(link: Link) -> None:
-        controller.copy_text(str(link))
+        controller.face.copy_text(str(link))
         controller.tell(text("notices.link", link=link, program=program()))
 
     controller.do(made, copy)
@@ -334,7 +335,7 @@ class ExportTask:
 
 
 def task_of(
-    shows: Sequence[Show], stage: AnyStage, path: Path, what: str = "", pin: object = None
+    shows: Sequence[Show], stage: Stages, path: Path, what: str = "", pin: object = None
 ) -> ExportTask:
     """Return the task to draw a show as it is seen, or several side by side.
 

@@ -1,118 +1,134 @@
-"""Face: what a user can do to one training, or to several on one clock, whoever shows them."""
+"""Face: what a user sees and commands at once: a list of panes, mostly one, and what they share.
+
+WatchOptions say how a face is made, and an Opening what happens until the training plays.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any, final
 
+from scalarviz.base.checks import FloatArray, number
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
-from scalarviz.faces.controller.control import DIGITS, Control, FaceState, FaceUnit
+from scalarviz.faces.controller import guide as tours
+from scalarviz.faces.controller.clock_control import ClockControl, reporting_errors
+from scalarviz.faces.controller.control import DIGITS, Control, FaceState, state_of
+from scalarviz.faces.controller.controller import CommandQueue, Controller
 from scalarviz.faces.controller.controls import CONTROLS, walk
-from scalarviz.faces.controller.guide import Walk
-from scalarviz.faces.controller.playing import Playing
-from scalarviz.stage.side_by_side import AnyStage, SideBySide
-from scalarviz.training.session.session import Session
+from scalarviz.faces.controller.export import Exports
+from scalarviz.faces.controller.options import Recipe
+from scalarviz.faces.controller.train import Autosave
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.stage.background import AT_ONCE
+from scalarviz.stage.render_options import RenderOptions
+from scalarviz.stage.show import Several, Show
+from scalarviz.stage.stages import Stages, stages_of
 from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.timeline import Position
-
-if TYPE_CHECKING:
-    from scalarviz.faces.controller.controller import Controller
-
-CHANNELS = {"color": "color", "size": "size"}
-MOST_STEPS = 100  # most steps taken by a command; for more, it plays
-WHOLE = "step", "epoch"  # units of whole steps
+from scalarviz.training.session.user_changes import Change, UndoLog
 
 
-class Face(ABC):
-    """One training with its picture, a Controller, or several side by side, a Group.
+@final
+class Face:
+    """One training or several side by side, whoever shows them.
 
-    members   a controller for each session
-    names     of several sessions
-    chosen    the number of the session that commands on one session mean
+    stage     their picture, a pane for each
+    recipes   how their shows were made, one for each; empty, the default: nobody knows
+    steps     number of steps after which they pause, the first time; None: those of the shows
+    speed     steps a second, 0 for as fast as possible; None: the speed of the first show
+
+    panes     a controller for each session
+    all       the time of all panes: that of the one, or a clock of several
     together  whether commands on time, rates and samples are for all of several
-    stage     the picture
-    playing   plays the session, or the clock of several
-    walk      the operations that are done one after the other
-    unit      of `step`
-    measured  the speed while it plays, in steps a second, else 0
     jumps     how often pages were told that the next moment may be far from the last
+
+    Who shows it sets `start_editing`, which opens the field of a control, given its name, `leave`,
+    which closes everything, `fill_screen`, which enters and leaves full screen, `copy_text`, which
+    puts a text on the clipboard, and, if it has one, `ask_color`: a dialog that begins with a
+    colour and calls a function for each one picked.
     """
 
-    members: Sequence[Controller]
-    together = False
-    stage: AnyStage
-    playing: Playing
-    walk: Walk
-    unit: FaceUnit = "step"
-    measured = 0.0
-    jumps = 0
+    def __init__(
+        self,
+        stage: Stages,
+        recipes: Sequence[Recipe | None] = (),
+        *,
+        steps: int | None = None,
+        speed: float | None = None,
+    ) -> None:
+        self.stage = stage
+        self.start_editing: Callable[[str], None] = lambda name: None
+        self.leave: Callable[[], object] = lambda: None
+        self.fill_screen: Callable[[], None] = lambda: None
+        self.copy_text: Callable[[str], None] = lambda text: None
+        self.ask_color: Callable[[FloatArray, Callable[[FloatArray], None]], None] | None = None
+        self.hand, self.exports = CommandQueue(), Exports()
+        self.together = len(stage.panes) > 1
+        self.jumps = 0
+        known = recipes or [None] * len(stage.panes)
+        given = (None, None) if self.together else (steps, speed)
+        self.panes = [
+            Controller(self, each, recipe, *given)
+            for each, recipe in zip(stage.panes, known, strict=True)
+        ]
+        self.all = ClockControl(self, self.panes, steps, speed) if self.together else self.lead.time
+        stage.still = self.still
+        stage.keys = help_rows(self.state)
 
-    # Which sessions.
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def chosen(self) -> int:
-        return 0
-
-    def choose_number(self, number: int) -> None:
-        """Choose a session by its number."""
-        if isinstance(self.stage, SideBySide):
-            self.stage.chosen = number
-
-    def choose_at(self, x: float, y: float) -> None:
-        """Choose the session at a pixel of the picture, if there are several."""
-        if isinstance(self.stage, SideBySide):
-            self.stage.choose_at(x, y)
+    # Which panes.
 
     @property
     def several(self) -> bool:
-        return len(self.members) > 1
+        return len(self.panes) > 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of several sessions."""
+        return tuple(self.stage.names) if self.several else ()
 
     @property
     def lead(self) -> Controller:
         """The controller of the chosen session."""
-        return self.members[self.chosen]
+        return self.panes[self.stage.chosen]
 
     @property
-    def time(self) -> Face:
+    def time(self) -> ClockControl:
         """What commands on time are for: all sessions that go together, or the chosen one."""
-        return self if self.together else self.lead
+        return self.all if self.together else self.lead.time
 
-    @property
-    def clock(self) -> Session | SharedClock:
-        """What such commands move."""
-        return self.playing.session
+    def choose(self, name: str) -> None:
+        """Choose a session by its name."""
+        numbers = {each: i for i, each in enumerate(self.names)}
+        self.stage.chosen = pick(numbers, name, "session")
+
+    def set_together(self, on: bool) -> None:
+        """Let commands be for all sessions, or for the chosen one."""
+        self.all.pause()
+        self.together = self.stage.together = on
 
     @property
     def is_playing(self) -> bool:
         """Whether a session plays."""
-        return any(member.session.playing for member in self.members)
+        return self.all.is_playing
 
     @property
     def flat_out(self) -> bool:
         """Whether a session plays as fast as it can, so that drawing slows it down."""
-        return self.playing.flat_out or any(each.playing.flat_out for each in self.members)
+        return any(each.playing.flat_out for each in self._times)
 
     @property
-    def held(self) -> bool:
-        """Whether a session waits for kernels, so that nothing may be computed."""
-        return any(member.warming.held for member in self.members)
+    def _times(self) -> list[ClockControl]:
+        """The times of each pane and of all of several."""
+        return [*dict.fromkeys([*(pane.time for pane in self.panes), self.all])]
 
-    def waits(self) -> bool:
-        """Return whether kernels are compiled first, and say so."""
-        for member in self.members:
-            member.look_at_kernels()
-        if self.held:
-            self.tell(text("notices.wait"))
-        return self.held
+    def still(self) -> Any:
+        """Hold the clock of several, for a picture of one moment."""
+        clock = self.all.clock
+        return clock.still(AT_ONCE) if isinstance(clock, SharedClock) else nullcontext(True)
 
     # What faces do.
 
@@ -123,17 +139,21 @@ class Face(ABC):
         """
         act: Callable[..., object] = setter or row.set
         if row.acts_on == "each":
-            self.change(lambda member: act(member, value))
+            self.change(lambda pane: act(pane, value))
         else:
             act({"one": self.lead, "time": self.time, "all": self}[row.acts_on], value)
 
-    @abstractmethod
     def change(self, act: Callable[[Controller], object]) -> None:
         """Change the commanded sessions, which `undo` takes back together."""
+        mark = object()
+        for pane in self.panes if self.together else [self.lead]:
+            pane.mark = mark
+            act(pane)
+            pane.mark = None
 
     def press(self, key: str, shift: bool = False) -> bool:
         """Execute the command of a key; return whether it has one."""
-        self.finish()
+        self.time.finish()
         if self.lead.guessing.press(key) or walk(self.lead, key):
             return True
         if found := command_of(self.state, key, shift):
@@ -142,250 +162,91 @@ class Face(ABC):
 
     def click(self, x: float, y: float) -> None:
         """Pin the cube at a position, or press a button there."""
-        if self.waits():
+        if self.all.waits():
             return
-        self.finish()
-        with self.reporting_errors():
+        self.time.finish()
+        with reporting_errors(self):
             self.stage.click(x, y)
-        for member in self.members:
-            member.guide.interrupt()
-            member.look_at_kernels()
+        for pane in self.panes:
+            pane.guide.interrupt()
+            pane.look_at_kernels()
 
-    @abstractmethod
     def undo(self) -> None:
-        """Undo the last change."""
+        """Undo the last change: of all sessions, if one command made it in all of them."""
+        for pane in self._changed_with(lambda log: log.last):
+            pane.undo()
 
-    @abstractmethod
     def redo(self) -> None:
-        """Do the change that was undone last again."""
+        """Do the change that was undone last again, of all sessions if it was one of all."""
+        for pane in self._changed_with(lambda log: log.undone[-1] if log.undone else None):
+            pane.redo()
 
-    @abstractmethod
+    def _changed_with(self, newest: Callable[[UndoLog], Change | None]) -> list[Controller]:
+        """Return the chosen pane, and those whose newest change was made by the same command."""
+
+        def mark_of(pane: Controller) -> object:
+            change = newest(pane.session.undo_log)
+            return change and change.mark
+
+        mark = mark_of(self.lead)
+        return [each for each in self.panes if each is self.lead or mark and mark_of(each) is mark]
+
     def attend(self) -> None:
         """Handle what happens by itself: results, errors, end of a run, opening speed."""
-
-    @abstractmethod
-    def quit(self) -> None:
-        """Stop everything but files that are to be written, after the current command."""
-
-    @abstractmethod
-    def rest(self) -> None:
-        """Wait until everything has stopped, and what is kept is done."""
-
-    def finish(self) -> None:
-        """Show the end of the operation of a slow step that is under way."""
-        for member in self.members if self.walk.slow else ():
-            member.stage.finish()
+        self.hand.attend()
+        for pane in self.panes:
+            pane.attend()
+        if self.several:
+            self.all.attend()
 
     def drawing(self, work: Callable[[], None]) -> None:
         """Call `work`, such as drawing, while nothing computes in parallel."""
-        for member in self.members:
-            member.warming.settle()  # code that bypasses faces may have moved the session
-        self.playing.undisturbed(work)
+        for pane in self.panes:
+            pane.warming.settle()  # code that bypasses faces may have moved the session
+        self.all.playing.undisturbed(work)
 
     @property
     def state(self) -> FaceState:
         """Everything that controls show; does not wait for the training."""
         return self.state_at()
 
-    @abstractmethod
     def state_at(self, here: Position | None = None) -> FaceState:
         """Return everything that controls show; see `state_of`."""
+        return state_of(self.lead, here)
 
-    @abstractmethod
     def tell(self, words: str) -> None:
         """Show a message."""
+        (self.stage.notice if self.several else self.lead.tell)(words)
 
-    @abstractmethod
     def tell_error(self, error: ScalarvizError) -> None:
         """Show an error."""
-
-    @contextmanager
-    def reporting_errors(self) -> Iterator[None]:
-        """Report ScalarvizErrors of this block."""
-        try:
-            yield
-        except ScalarvizError as error:
-            self.tell_error(error)
-
-    def detach(self) -> None:
-        """Detach from the sessions, each on its own engine."""
-        for member in self.members:
-            member.warming.leave()
-
-    def each(self, name: str, value: object) -> None:
-        """Set what the face does for a controller, such as `start_editing`, in all of them."""
-        for member in self.members:
-            setattr(member, name, value)
+        self.lead.tell_error(error)
 
     def set_channel(self, which: str, name: str) -> None:
         """Set the channel of the cubes' "color" or "size"."""
-        with self.reporting_errors():
+        with reporting_errors(self):
             pick(dict.fromkeys(self.stage.channels), name, "channel")
             setattr(self.stage, pick(CHANNELS, which, "property of a cube"), name)
 
-    # Time.
+    def quit(self) -> None:
+        """Stop everything but files that are to be written, after the current command."""
+        for pane in self.panes:
+            pane.quit()
+        self.all.clock.pause(0.0)
 
-    def toggle_play(self) -> None:
-        if self.is_playing:
-            self.pause()
-        else:
-            self.play()
+    def rest(self) -> None:
+        """Wait until everything has stopped, and what is kept is done."""
+        self.all.stop(self.all.clock.pause)
+        for pane in self.panes:
+            pane.rest()
 
-    def play(self, *, anew: bool = True) -> None:
-        """Play in the background; `anew`: beyond the step where it pauses, if it is there."""
-        if self.waits():
-            return
-        self.walk.stop()
-        for member in self.members:
-            member.guide.stop()
-            member.show_whole_operations()
-        with self.reporting_errors():
-            self.playing.play(anew=anew)
-
-    @abstractmethod
-    def pause(self) -> None:
-        """Pause; report the error that has stopped a training, if there is one."""
-
-    def stop(self, pause: Callable[[], None]) -> None:
-        """Call what pauses, and report its error."""
-        try:
-            with self.reporting_errors():
-                pause()
-        except Exception as error:  # an error of the training's thread must be reported
-            self.tell(text("notices.broken", kind=type(error).__name__, error=error))
-
-    def stand_still(self) -> None:
-        """Pause, remove the large buttons, and show whole operations."""
-        self.pause()
-        for member in self.members:
-            member.show_whole_operations()
-
-    def attend_playing(self) -> None:
-        """Handle what playing does by itself: it comes to an end, or fails."""
-        playing = self.playing
-        self.measured = playing.measured() if self.clock.playing else 0.0
-        if playing.arrived:
-            is_errand = playing.errand
-            self.pause()
-            playing.until = None
-            self.arrive(is_errand=is_errand)
-        elif playing.ended:
-            self.pause()
-            self.tell_stop()
-        elif not self.clock.playing:  # the last portion may have failed after the pause
-            self.stop(partial(self.clock.pause, 0.0))
-
-    @abstractmethod
-    def arrive(self, *, is_errand: bool) -> None:
-        """Say what is to be said where it pauses by itself."""
-
-    @abstractmethod
-    def tell_stop(self, _: object = None) -> None:
-        """Say why a training has stopped by itself, if one has."""
-
-    def step(self, direction: int, times: int = 1) -> None:
-        """Go forward (+1) or back (-1), `times` times the chosen unit."""
-        self.go(direction, times, self.unit)
-
-    def operation(self, direction: int) -> None:
-        """Go forward or back by one operation, or by one neuron if that is the unit."""
-        self.go(direction, 1, "neuron" if self.unit == "neuron" else "operation")
-
-    def go(self, direction: int, times: int, unit: FaceUnit) -> None:
-        if self.waits():
-            return None
-        if unit == "neuron":
-            return self.go_by_neuron(direction * times)
-        self.stand_still()
-        batches, clock = self.members[0].session.trainer.batches, self.clock
-        each = batches.steps_an_epoch if unit == "epoch" else 1
-        if direction < 0:
-            return self.do(partial(clock.back, times, unit))
-        if unit not in WHOLE or times * each <= MOST_STEPS:
-            return self.do(partial(clock.advance, times, unit), self.tell_stop)
-        with self.reporting_errors():
-            self.playing.run_to((clock.step_index // each + times) * each)
-        return None
-
-    @abstractmethod
-    def go_by_neuron(self, by: int) -> None:
-        """Show more neurons of the last operation, or fewer; go on where there are no others."""
-
-    @property
-    @abstractmethod
-    def end(self) -> tuple[int, int]:
-        """Step and operation that the training has come to."""
-
-    def seek(self, step: int, operation: int = 0) -> None:
-        """Go to a step, of those that it has come to, and on to an operation of it."""
-        if self.waits():
-            return
-        self.stand_still()
-        place = min((max(0, step), operation), self.end)
-        self.do(partial(go_to, self.clock, *place), name="seek")
-
-    def reset(self) -> None:
-        """Start again with the same initial weights, and scales that fit them; the speed stays."""
-        if self.waits():
-            return
-        self.stand_still()
-        self.do(self.clock.reset, self.fit)
-
-    def slow_step(self) -> None:
-        """Do the operations up to the end of a step slowly; then go on if it plays."""
-        if self.waits():
-            return
-        plays = self.is_playing or self.walk.then == self.play_on
-        self.stand_still()
-        done = max(member.session.clock.operation for member in self.members)
-        left = self.pauses()[done:]
-        self.walk.begin(len(left), left, self.play_on if plays else None)
-        self.attend_walk()
-
-    @abstractmethod
-    def pauses(self) -> Sequence[float]:
-        """Return the seconds that a slow step gives to each of its operations."""
-
-    def play_on(self) -> None:
-        """Play as before, up to the same step."""
-        self.play(anew=False)
-
-    def attend_walk(self) -> None:
-        """Do the operation that is due, if one is."""
-        if self.members[0].hand.busy or self.held:
-            return
-        if direction := self.walk.due():
-            go = self.clock.advance if direction > 0 else self.clock.back
-            self.do(partial(go, 1, "operation"))
-        else:
-            self.walk.end()
-        for member in self.members:
-            member.stage.given = self.walk.given
-
-    def fit(self, _: object = None) -> None:
-        """Fit the scales to the numbers."""
-        self.stage.rescale(anew=True)
-
-    def set_speed(self, speed: float | None) -> None:
-        """Set the steps a second; None for as fast as possible."""
-        for member in self.members:
-            member.guide.interrupt()
-        with self.reporting_errors():
-            for each in dict.fromkeys([self.playing, *(x.playing for x in self.members)]):
-                each.set_speed(speed)
-
-    @abstractmethod
-    def do(
-        self, command: Callable[[], Any], then: Callable[[Any], None] = ..., *, name: str = ""
-    ) -> None:
-        """Execute a command on the clock, and then call `then` with its result on this thread."""
+    def detach(self) -> None:
+        """Detach from the sessions, each on its own engine."""
+        for pane in self.panes:
+            pane.warming.leave()
 
 
-def go_to(clock: Session | SharedClock, step: int, operation: int) -> None:
-    """Go to the moment of arrival at an operation."""
-    clock.seek(step)
-    if operation:
-        clock.advance(operation, "operation")
+CHANNELS = {"color": "color", "size": "size"}
 
 
 # Keys: their commands and their help, from the rows of CONTROLS.
@@ -460,3 +321,92 @@ def help_rows(state: FaceState) -> list[tuple[str, str]]:
             other = [f", {alias}" for alias, meant in ALIASES.items() if meant == key]
             found.setdefault(help, []).append("".join([name_of_key(key), *other]))
     return [(" ".join(keys), about) for about, keys in found.items()]
+
+
+# How a window or a notebook shows a training.
+
+
+@final
+@dataclass(frozen=True)
+class WatchOptions:
+    """The arguments of `sv.watch` for a window or a notebook; InputError for one out of range.
+
+    recipes  how the scenes were made, one for each session; empty: nobody knows
+    """
+
+    steps: int | None = None
+    speed: float | None = None
+    theme: str = "auto"
+    keep: Autosave = field(default_factory=Autosave)
+    recipes: Sequence[Recipe | None] = ()
+    size: tuple[int, int] | None = None
+    play: bool | None = None
+    tour: bool = False
+    reduced_motion: bool = False
+    present: bool = False
+    nodes: Callable[[Any], object] | None = None
+    color: str = "value"
+    cubes: str = "value"
+    pin: Any = None
+
+    def __post_init__(self) -> None:
+        pick({"auto": "", **THEMES}, self.theme, "theme")
+        if self.speed is not None:
+            number(self.speed, "the speed", 0.0)
+        if self.size is not None:
+            object.__setattr__(self, "size", RenderOptions(size=self.size).size)
+
+    def face(self, show: Show | Several, theme: str, *, reduced_motion: bool = False) -> Face:
+        """Return the face of a show, or of several, with their picture in a `theme`.
+
+        reduced_motion  True: no animations, whatever the options say
+        """
+        still = self.reduced_motion or reduced_motion
+        stages = stages_of(show, theme, reduced_motion=still, patience=AT_ONCE)
+        stages.present, stages.nodes = self.present, self.nodes
+        stages.color, stages.size = self.color, self.cubes
+        if self.pin is not None:
+            stages.pin(self.pin)
+        return Face(stages, self.recipes, steps=self.steps, speed=self.speed)
+
+
+# What happens at the start, until the training plays.
+
+
+@final
+class Opening:
+    """At the start, kernels are compiled if needed, and the tour is shown, or playing begins.
+
+    face        one training, or several
+    tour        whether the tour is shown, which several sessions do not have; None: only the first
+                time on this machine, and only at the start of a training
+    play        whether it plays without a tour, or when that is skipped
+    """
+
+    def __init__(self, face: Face, tour: bool | None = None, *, play: bool = True) -> None:
+        self.face = face
+        lead = face.lead
+        begins = lead.session.clock.place == (0, 0) and lead.stage.pinned is None
+        wanted = begins and not tours.was_seen() if tour is None else tour
+        self._tours = wanted and not face.several
+        self._plays = play
+        if any(pane.warming.said for pane in face.panes):
+            held = face.all.held
+            face.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
+
+    def attend(self) -> None:
+        """Do what is due; called several times a second from the first picture on."""
+        face = self.face
+        if face.all.held or not (self._tours or self._plays):
+            return
+        tours, plays = self._tours, self._plays
+        self._tours = self._plays = False
+        try:
+            if face.is_playing:
+                return
+            if tours:
+                face.lead.guide.show_tour(face.time.play if plays else lambda: None)
+            else:
+                face.time.play()
+        except ScalarvizError as error:
+            face.lead.tell_error(error)

@@ -176,7 +176,7 @@ class Guide:
 
     def stop(self) -> None:
         """End what goes on; the session stays where it is."""
-        self.controller.walk.stop()
+        self.controller.time.walk.stop()
         self.interrupt()
 
     def attend(self) -> None:
@@ -189,13 +189,13 @@ class Guide:
             self._add_on(self.adding)
         elif self.tour is not None:
             self._tour_on(self.tour)
-        controller.attend_walk()
+        controller.time.attend_walk()
 
     # Walks.
 
     def travel(self, operations: int) -> None:
         """Go forward, or back if negative, by some operations, one after the other."""
-        self.controller.walk.begin(operations)
+        self.controller.time.walk.begin(operations)
         self.attend()
 
     # The batch.
@@ -206,7 +206,7 @@ class Guide:
         session, here = controller.session, controller.session.timeline.here
         if controller.warming.held:
             return controller.tell(text("notices.wait"))
-        controller.pause()
+        controller.time.pause()
         controller.stage.offer({})
         program = session.network.program
         ends = [
@@ -218,7 +218,7 @@ class Guide:
             return controller.tell(text("notices.no_batch_sum"))
         done, count = here.clock.operation, len(here.moments)
         left = min((end - done) % count for end in ends)
-        self.controller.walk.begin(left, then=self._begin_adding)
+        self.controller.time.walk.begin(left, then=self._begin_adding)
         return self.attend()
 
     def _begin_adding(self) -> None:
@@ -246,8 +246,8 @@ class Guide:
         session = controller.session
         if controller.warming.held:
             return controller.tell(text("notices.wait"))
-        controller.pause()
-        self._then = then or self.controller.play_on
+        controller.time.pause()
+        self._then = then or self.controller.time.play_on
         self.tour = Tour(
             [each.kind for each in session.timeline.here.moments],
             stills=controller.stage.reduced_motion,
@@ -295,7 +295,7 @@ class Guide:
         tour.count(steps, operations)
         self._lead(steps, "step")
         self._lead(operations, "operation")
-        session, until = self.controller.session, self.controller.playing.until
+        session, until = self.controller.session, self.controller.time.playing.until
         step, operation = session.clock.place
         self._show(tour.part((step - self._first) * len(session.operations) + operation))
         learned = has_learned(session.current_branch.loss_at, self._first, step)
@@ -309,7 +309,7 @@ class Guide:
         """Advance the session, and note where it is to stand then."""
         session = self.controller.session
         now = self._left or session.clock
-        until = self.controller.playing.until
+        until = self.controller.time.playing.until
         if unit == "step" and until is not None:
             count = max(0, min(count, until - now.step))
         self._left = now
@@ -477,7 +477,7 @@ def compute(
     controller: Controller, command: Callable[[], Any], then: Callable[[Any], None]
 ) -> None:
     """Pause, compute something, and call `then` with it."""
-    controller.stand_still()
+    controller.time.stand_still()
     controller.do(command, then)
 
 

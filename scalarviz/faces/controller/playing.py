@@ -235,7 +235,7 @@ def find_first(controller: Controller, words: str) -> None:
     session, search = controller.session, controller.search
     if not words.strip():
         return
-    controller.pause()
+    controller.time.pause()
 
     def run() -> tuple[str, int | None]:
         try:
@@ -253,7 +253,7 @@ def find_first(controller: Controller, words: str) -> None:
             controller.tell(words)
         else:
             action = text("notices.first.go", step=step)
-            controller.tell(words, action, partial(controller.seek, step))
+            controller.tell(words, action, partial(controller.time.seek, step))
 
     controller.do(run, found)
 
@@ -303,7 +303,7 @@ def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
     """Return the offers: their labels and actions."""
     found: dict[str, Callable[[], None]] = {
         text("offers.step"): partial(step_through, controller),
-        text("offers.start"): partial(controller.seek, 0),
+        text("offers.start"): partial(controller.time.seek, 0),
         text("offers.weight"): partial(type_value, controller),
     }
     if controller.session.network.layers:
@@ -319,10 +319,10 @@ def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
 
 
 def step_through(controller: Controller) -> None:
-    controller.set_unit("operation")
-    controller.step(+1)
+    controller.time.set_unit("operation")
+    controller.time.step(+1)
 
 
 def learn_other(controller: Controller, option: str, value: str) -> None:
     controller.set_option(option, value)
-    controller.play()
+    controller.time.play()

@@ -38,9 +38,9 @@ class Pointer:
     Buttons are numbered, 1 is left; positions are logical pixels from the upper left corner.
     """
 
-    def __init__(self, controller: Face) -> None:
-        self.group = controller
-        self.curve = CurvePointer(self.group)
+    def __init__(self, face: Face) -> None:
+        self.face = face
+        self.curve = CurvePointer(self.face)
         self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
         self._moved = self._shift = False
@@ -50,7 +50,7 @@ class Pointer:
     @property
     def controller(self) -> Controller:
         """The controller of the chosen session."""
-        return self.group.lead
+        return self.face.lead
 
     def press(self, button: int, x: float, y: float, *, shift: bool = False) -> None:
         if self._button is None:
@@ -60,16 +60,16 @@ class Pointer:
             self._handle = self._grip = None
             on_curve = self.curve.press(button, x, y, shift=shift)
             if not on_curve:
-                self.group.choose_at(x, y)
+                self.face.stage.choose_at(x, y)
             if button == LEFT and not on_curve:
-                self._handle = self.group.stage.handle_at(x, y)
-                self._grip = self.group.stage.grip_at(x, y)
+                self._handle = self.face.stage.handle_at(x, y)
+                self._grip = self.face.stage.grip_at(x, y)
                 if self._grip is not None and self._grip.at_once:
                     put_in(self.controller, self._grip.inputs_at(x, y))
 
     def move(self, x: float, y: float) -> None:
         """Drag, or hover."""
-        stage = self.group.stage
+        stage = self.face.stage
         if self._button is None:
             stage.hover_at(x, y)
             return
@@ -96,27 +96,27 @@ class Pointer:
         if self._grip is not None and (self._moved or self._grip.at_once):
             return
         if not self._moved and button == LEFT:
-            stages = self.group.stage.stages  # only one alone has pins beside each other
+            stages = self.face.stage.panes  # only one alone has pins beside each other
             if not (self._shift and len(stages) == 1 and stages[0].pin_beside(x, y)):
-                self.group.click(x, y)
+                self.face.click(x, y)
         elif self._moved and self._handle is not None:
             let_go(self.controller, self._handle, self._start[1] - y)
         elif self._moved:
-            self.group.stage.hover_at(x, y)
+            self.face.stage.hover_at(x, y)
 
     def wheel(self, notches: float, x: float, y: float) -> None:
         """Zoom in by notches of the wheel; negative ones zoom out."""
         if not self.curve.wheel(notches, x, y):
-            self.group.stage.zoom(NOTCH**notches, x, y)
+            self.face.stage.zoom(NOTCH**notches, x, y)
 
     def pinch(self, factor: float, x: float, y: float) -> None:
         """Zoom in by a factor, out by one below 1."""
         if not self.curve.zoom(factor, x, y):
-            self.group.stage.zoom(factor, x, y)
+            self.face.stage.zoom(factor, x, y)
 
     def leave(self) -> None:
         """End hovering."""
-        self.group.stage.hover_at(-1.0, -1.0)
+        self.face.stage.hover_at(-1.0, -1.0)
 
 
 # The loss curve: the mouse goes to steps and branches, and zooms.
@@ -140,8 +140,8 @@ class CurvePointer:
     clock  returns the time in seconds
     """
 
-    def __init__(self, controller: Face, clock: Callable[[], float] = perf_counter) -> None:
-        self.group = controller
+    def __init__(self, face: Face, clock: Callable[[], float] = perf_counter) -> None:
+        self.face = face
         self._clock = clock
         # While a button is held: "seek", "choose", "compare", "ball", "spot", "move" or "rest".
         self._does = ""
@@ -153,15 +153,15 @@ class CurvePointer:
     @property
     def controller(self) -> Controller:
         """The controller of the chosen session."""
-        return self.group.lead
+        return self.face.lead
 
     @property
     def _chart(self) -> Chart | None:
-        return self.group.stage.chart
+        return self.face.stage.chart
 
     @property
     def _terrain(self) -> TerrainReader:
-        return self.group.stage.stages[0].reading.curves.past.terrain
+        return self.face.stage.panes[0].reading.curves.past.terrain
 
     def press(self, button: int, x: float, y: float, *, shift: bool) -> bool:
         """Begin at a pixel; return whether it is on the curve."""
@@ -174,12 +174,12 @@ class CurvePointer:
             self._does = "ball" if chart.on_ball(x, y) and button == LEFT else "spot"
         elif chart.tile_at(x, y) is not None and button == LEFT and not shift:
             self._does, self._step = "compare", None
-            self.group.stage.curve_view.compared = None
+            self.face.stage.curve_view.compared = None
         elif button != LEFT or shift:
             self._does = "move"
-        elif self._is_double(x, y) and self.group.stage.curve_view.show_all():
+        elif self._is_double(x, y) and self.face.stage.curve_view.show_all():
             self._does = "rest"
-            self.group.time.seek(self._pressed[2])  # where it was before the first click
+            self.face.time.seek(self._pressed[2])  # where it was before the first click
         else:
             self._pressed = self._clock(), (x, y), self.controller.session.step_index
             self._branch = chart.branch_at(x, y)
@@ -199,11 +199,11 @@ class CurvePointer:
         step = None if chart is None else chart.step_at(x)
         if step is not None and step != self._step:
             self._step = step
-            self.group.time.seek(step)
+            self.face.time.seek(step)
 
     def move(self, x: float, y: float) -> bool:
         """Go on with what `press` began; return whether it is still held."""
-        chart, stage = self._chart, self.group.stage
+        chart, stage = self._chart, self.face.stage
         if not self._does or chart is None:
             return bool(self._does)
         if max(abs(x - self._start[0]), abs(y - self._start[1])) >= STILL:
@@ -235,7 +235,7 @@ class CurvePointer:
             go_over(self.controller, self._branch, chart.step_at(self._start[0]))
         if did in ("ball", "spot"):
             self._leave_spot(did)
-        if did == "compare" and self.group.stage.curve_view.compared is None:
+        if did == "compare" and self.face.stage.curve_view.compared is None:
             self._seek(self._start[0])
         return bool(did)
 
@@ -246,7 +246,7 @@ class CurvePointer:
         spot = chart.spot_at(*self._start) if did == "spot" and chart is not None else None
         step = None if spot is None else nearest_step(self._terrain.shown, spot)
         if step is not None:
-            self.group.time.seek(step)
+            self.face.time.seek(step)
 
     def wheel(self, notches: float, x: float, y: float) -> bool:
         """Zoom by notches of the wheel; return whether the pixel is on the curve."""
@@ -257,7 +257,7 @@ class CurvePointer:
         chart = self._chart
         if chart is None or chart.step_under(x, y) is None:
             return False
-        self.group.stage.curve_view.zoom(chart, factor, x)
+        self.face.stage.curve_view.zoom(chart, factor, x)
         return True
 
 
@@ -279,7 +279,7 @@ def roll(controller: Controller, terrain: TerrainReader, spot: tuple[float, floa
 @computes
 def go_over(controller: Controller, branch: int, step: int) -> None:
     """Switch to a branch, given by its number, and go to a step of it."""
-    controller.pause()
+    controller.time.pause()
     controller.stage.offer({})
     session = controller.session
 
@@ -321,13 +321,13 @@ def tell_dragged(controller: Controller, handle: Handle, up: float) -> None:
     if session.playing:
         controller.tell(words)
     else:
-        controller.tell(words, text("notices.repair"), controller.play)
+        controller.tell(words, text("notices.repair"), controller.time.play)
 
 
 def answer_words(controller: Controller, handle: Handle, old: str, new: str) -> str:
     """Return how the output goes that a drag between two steps has moved most, or ""."""
     session, before = controller.session, handle.answers
-    stage = next(each for each in controller.stage.stages if each.session is session)
+    stage = controller.stage
     stage.reading.refresh()
     after = stage.reading.buffers(0).answers
     if before is None or after is None:

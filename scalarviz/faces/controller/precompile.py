@@ -336,7 +336,7 @@ def computes(command: CommandT) -> CommandT:
 
     @wraps(command)
     def done(controller: Controller, *given: Any, **named: Any) -> Any:
-        if controller.waits():
+        if controller.time.waits():
             return None
         try:
             return command(controller, *given, **named)

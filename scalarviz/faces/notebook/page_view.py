@@ -19,8 +19,7 @@ from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.browser.link import BETWEEN_STATES, PageLink, PageReader
 from scalarviz.faces.browser.wire import Buffers, Header
-from scalarviz.faces.controller.face import Face
-from scalarviz.faces.controller.group import Opening, WatchOptions
+from scalarviz.faces.controller.face import Face, Opening, WatchOptions
 from scalarviz.faces.notebook.notebook_cells import SIZE, CellOutput, loop_of_cells, run_of
 from scalarviz.pages.page import linked_page
 from scalarviz.scene.layout.division import PRESENTED
@@ -45,28 +44,28 @@ class PageView(CellOutput):
     goes on with the last state that it has.
     """
 
-    def __init__(self, group: Face, size: tuple[int, int], options: WatchOptions) -> None:
+    def __init__(self, face: Face, size: tuple[int, int], options: WatchOptions) -> None:
         loop = loop_of_cells()
         self.later: Callable[[Callable[[], None]], object] = loop.call_soon_threadsafe
         self._wait = loop.call_later
-        self.group, self.size, self.closed = group, size, False
+        self.face, self.size, self.closed = face, size, False
         self._cell_run = run_of(shell())
-        for member in group.members:  # the notebook may be closed before they are compiled
-            member.await_kernels()
+        for pane in face.panes:  # the notebook may be closed before they are compiled
+            pane.await_kernels()
         self._options = options
         own = "" if options.theme == "auto" else options.theme
-        count = range(len(group.members))
-        self.links = [PageLink(group, i, theme=own, tour=options.tour) for i in count]
+        count = range(len(face.panes))
+        self.links = [PageLink(face, i, theme=own, tour=options.tour) for i in count]
         pages = [page_of(each) for each in self.links]
         larger = PRESENTED if options.present else 1.0
         self.widget = PageWidget(self.links, pages, size, larger, self.later)
-        self._opening = Opening(group, False, play=bool(options.play) or options.tour)
+        self._opening = Opening(face, False, play=bool(options.play) or options.tour)
         self._sent = 0.0
         self._seen = perf_counter()
         self._pictured: object = None
         self._stored = b""
         self._has_opengl = True
-        group.each("leave", group.time.pause)
+        face.leave = face.time.pause
         self._begin()
 
     def _begin(self) -> None:
@@ -105,12 +104,12 @@ class PageView(CellOutput):
             return
         self.closed = True
         _open.remove(self)
-        for name in self.group.lead.exports.let_go():
+        for name in self.face.lead.exports.let_go():
             say(text("notices.still_written", file=name))
-        elsewhere = {member.session for each in _open for member in each.group.members}
-        if not elsewhere & {member.session for member in self.group.members}:
-            self.group.quit()
-        self.group.detach()
+        elsewhere = {pane.session for each in _open for pane in each.face.panes}
+        if not elsewhere & {pane.session for pane in self.face.panes}:
+            self.face.quit()
+        self.face.detach()
         for link in self.links:
             link.close(text("page.linked.closed"))
         self.widget.close()
@@ -132,13 +131,13 @@ class PageView(CellOutput):
 
     def image(self) -> bytes:
         """Return the picture as it is now, as the bytes of a PNG."""
-        stage, members = self.group.stage, self.group.members
-        shows: Any = [member.show for member in members]
-        pins = [pin_of(member.stage) for member in members]
+        stage, panes = self.face.stage, self.face.panes
+        shows: Any = [pane.show for pane in panes]
+        pins = [pin_of(pane.stage) for pane in panes]
         theme = "light" if self._options.theme == "auto" else self._options.theme
         looks: dict[str, Any] = {"size": self.size, "theme": theme, "color": stage.color}
-        look = RenderOptions(cubes=stage.size, pin=pins if self.group.several else pins[0], **looks)
-        several = Several(tuple(shows), tuple(self.group.names)) if self.group.several else None
+        look = RenderOptions(cubes=stage.size, pin=pins if self.face.several else pins[0], **looks)
+        several = Several(tuple(shows), tuple(self.face.names)) if self.face.several else None
         try:
             with look.canvas() as canvas, look.on(several or shows[0]) as drawer:
                 drawer.nodes, drawer.present = self._options.nodes, self._options.present
@@ -175,7 +174,7 @@ class PageView(CellOutput):
             self._stored = link.drawn
             self._publish(update=True)
         here = link.session.timeline.here
-        if here != self._pictured and not self.group.is_playing and link.is_seen:
+        if here != self._pictured and not self.face.is_playing and link.is_seen:
             self._pictured = here
             link.ask_picture()
 
@@ -185,11 +184,11 @@ class PageView(CellOutput):
             self._seen = perf_counter()
         if self.widget.readers:
             self._opening.attend()
-        elif self.group.is_playing and perf_counter() - self._seen > ALONE:
-            self.group.time.pause()
+        elif self.face.is_playing and perf_counter() - self._seen > ALONE:
+            self.face.time.pause()
 
     def __repr__(self) -> str:
-        state = self.group.state
+        state = self.face.state
         return f"{state.title or text('notebook.training')}, {state.where}"
 
 
@@ -202,12 +201,12 @@ def watch(show: Show | Several, options: WatchOptions) -> PageView:
     """
     if options.speed is None:
         show = begun_slowly(show)
-    group = options.group(show, "light" if options.theme == "auto" else options.theme)
+    face = options.face(show, "light" if options.theme == "auto" else options.theme)
     if options.steps is None:
-        group.playing.until = None
+        face.all.playing.until = None
     larger = PRESENTED if options.present else 1.0  # so that larger letters leave nothing out
-    wide, high = SIZE_OF_SEVERAL if group.several else SIZE
-    shown = PageView(group, options.size or (round(wide * larger), round(high * larger)), options)
+    wide, high = SIZE_OF_SEVERAL if face.several else SIZE
+    shown = PageView(face, options.size or (round(wide * larger), round(high * larger)), options)
     if options.nodes is not None:
         say(text("notebook.nodes"))
     shown.show()

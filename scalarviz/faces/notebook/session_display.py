@@ -12,7 +12,7 @@ from scalarviz.base.shell_commands import pip_command
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, EngineError, InputError
 from scalarviz.faces.controller import precompile
-from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.notebook.notebook_cells import SIZE, CellOutput
 from scalarviz.pages.page import page_of
 from scalarviz.scene.visuals import mip_levels

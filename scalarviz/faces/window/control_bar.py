@@ -506,7 +506,7 @@ class ControlPanel(QScrollArea):
     turned  called with whether it is open, when that has changed
     """
 
-    def __init__(self, group: Face, lines: Sequence[Line]) -> None:
+    def __init__(self, face: Face, lines: Sequence[Line]) -> None:
         super().__init__()
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName(text("controls.more.about"))
@@ -514,7 +514,7 @@ class ControlPanel(QScrollArea):
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.group = group
+        self.face = face
         self.turned: Callable[[bool], object] = lambda on: None
         self.takes: Callable[[int], object] = lambda width: None
         self.bar = QMenuBar(nativeMenuBar=False)
@@ -566,7 +566,7 @@ class ControlPanel(QScrollArea):
             self.close_now()
         else:
             self.show()
-            self.show_choices(self.group.state.choices)
+            self.show_choices(self.face.state.choices)
             self.place()
             self.raise_()
             self.turned(True)
@@ -629,7 +629,7 @@ class ControlPanel(QScrollArea):
                 rows.addWidget(widget, at, column)
 
     def _choose(self, name: str, value: object) -> None:
-        self.group.lead.set_option(name, value)
+        self.face.lead.set_option(name, value)
         self._choices = ()  # shows the old value again if a new one was refused
 
 
@@ -713,19 +713,19 @@ HINTS = "number", "timeline"  # kinds whose tooltip says how they are used
 class ControlBar(QFrame):
     """The controls below the picture; the others are in the `panel` that the last button opens.
 
-    `made` has all by name. `show_state` sets what they show; what they do goes to the controller.
+    `made` has all by name. `show_state` sets what they show; what they do goes to the face.
     """
 
-    def __init__(self, controller: Face) -> None:
+    def __init__(self, face: Face) -> None:
         super().__init__()
-        self.group = group = controller
+        self.face = face
         self.setAccessibleName(text("controls.bar"))
         self.setAutoFillBackground(True)
         self.setFixedHeight(HEIGHT)
         self._shown: dict[str, Shown] = {}
-        self.rows = [row for row in rows_for(group.state) if row.place]
+        self.rows = [row for row in rows_for(face.state) if row.place]
         self.made = {row.name: self._make(row) for row in self.rows}
-        self.panel = ControlPanel(group, self._lines())
+        self.panel = ControlPanel(face, self._lines())
         self.more = QPushButton(text("controls.more"))
         self.more.setCheckable(True)
         self.more.setStyleSheet(STYLE)
@@ -767,7 +767,7 @@ class ControlBar(QFrame):
         return WIDGETS[row.kind](row, *(partial(self._act, row, act) for act in acts))
 
     def _act(self, row: Control, act: Any, value: object) -> None:
-        self.group.act(row, value, act)
+        self.face.act(row, value, act)
         self._shown.clear()  # shows the old value again if a new one was refused
 
     def show_state(self, state: FaceState) -> None:

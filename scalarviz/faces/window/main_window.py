@@ -69,8 +69,7 @@ from scalarviz.faces.controller.export import (
     save,
     save_network,
 )
-from scalarviz.faces.controller.face import Face, keys_of, rows_for, written_key
-from scalarviz.faces.controller.group import Opening
+from scalarviz.faces.controller.face import Face, Opening, keys_of, rows_for, written_key
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.window.application import dress, first_size
 from scalarviz.faces.window.control_bar import STYLE, ControlBar
@@ -117,14 +116,14 @@ MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # they have the focus onl
 
 @final
 class MainWindow(QMainWindow):
-    """The window of a controller, or of a group of them.
+    """The window of a face.
 
     `error` is an error of drawing, after which the window closes itself.
     """
 
-    def __init__(self, controller: Face, stop: Stop, keep: Autosave | None = None) -> None:
+    def __init__(self, face: Face, stop: Stop, keep: Autosave | None = None) -> None:
         super().__init__()
-        group = self.group = controller
+        self.face = face
         self.stop = stop
         self.keep = keep or Autosave()
         self.error: Exception | None = None
@@ -133,18 +132,18 @@ class MainWindow(QMainWindow):
         self._theme = ""
         self._count = 0
         self.opening: Opening | None = None
-        self.view = View(group, self._fail)
-        self.controls = ControlBar(group)
+        self.view = View(face, self._fail)
+        self.controls = ControlBar(face)
         self.title = QMenuBar(nativeMenuBar=False)
         self.title.setStyleSheet(STYLE)
         bars = self.title, self.controls.panel.bar
-        self.menus = Menus(self, bars, group, self.photograph)
-        self.farewell = ExportsDialog(self, group, self.close)
-        group.each("start_editing", self._start_editing)
-        group.each("fill_screen", self._turn_full_screen)
-        group.each("ask_color", self._ask_color)
-        group.each("copy_text", QApplication.clipboard().setText)
-        group.each("leave", self.close)
+        self.menus = Menus(self, bars, face, self.photograph)
+        self.farewell = ExportsDialog(self, face, self.close)
+        face.start_editing = self._start_editing
+        face.fill_screen = self._turn_full_screen
+        face.ask_color = self._ask_color
+        face.copy_text = QApplication.clipboard().setText
+        face.leave = self.close
         self.setCentralWidget(self._make_body())
         self.setAcceptDrops(True)
         self.setMinimumSize(*SMALLEST)
@@ -158,7 +157,7 @@ class MainWindow(QMainWindow):
     @property
     def controller(self) -> Controller:
         """The controller of the chosen session."""
-        return self.group.lead
+        return self.face.lead
 
     def _make_body(self) -> QWidget:
         body = QWidget()
@@ -168,7 +167,7 @@ class MainWindow(QMainWindow):
         self._beside = QHBoxLayout()
         self._beside.addWidget(self.view.widget)
         layout.addLayout(self._beside, 1)
-        if self.group.stage.present:  # they lie over the picture when they are wanted
+        if self.face.stage.present:  # they lie over the picture when they are wanted
             self.controls.setParent(body)
             self.controls.hide()
             self.view.widget.installEventFilter(self)
@@ -185,17 +184,17 @@ class MainWindow(QMainWindow):
 
     def _leave_room(self, width: int) -> None:
         """Leave room for the panel: the network of one session in its stage, several beside it."""
-        if self.group.several:
+        if self.face.several:
             self._beside.setContentsMargins(0, 0, width, 0)
         else:
-            self.group.stage.panel = float(width)
+            self.face.stage.panel = float(width)
             self.view.stale = True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place what lies over the picture."""
         super().resizeEvent(event)
         body = self._body
-        if self.group.stage.present:
+        if self.face.stage.present:
             high = self.controls.height()
             self.controls.setGeometry(0, body.height() - high, body.width(), high)
         self._place_menus()
@@ -205,7 +204,7 @@ class MainWindow(QMainWindow):
     def _place_menus(self) -> None:
         """Place the menus of the title at its end, or where there is none, in the panel."""
         body, panel, title = self._body, self.controls.panel, self.title
-        stage, several = self.group.stage, self.group.several
+        stage, several = self.face.stage, self.face.several
         high = body.height() - (0 if stage.present else self.controls.height())
         parts = Division.of(body.width(), high, present=stage.present)
         ends = (0, high) if several else (int(parts.scene.y), int(parts.strip.y))
@@ -223,8 +222,8 @@ class MainWindow(QMainWindow):
 
     def _place_value(self) -> None:
         """Place the field of the pinned weight's value below its cube."""
-        field, stage, whole = self.controls.made["value"], self.group.stage, self.view.widget
-        pinned = self.group.lead.stage.pinned
+        field, stage, whole = self.controls.made["value"], self.face.stage, self.view.widget
+        pinned = self.face.lead.stage.pinned
         at = None if pinned is None else stage.place_of(pinned)
         if at is not None:
             field.resize(field.width(), field.sizeHint().height())
@@ -253,7 +252,7 @@ class MainWindow(QMainWindow):
 
     def _leave_what_is_open(self) -> bool:
         """Leave full screen, else close the panel; return whether there was one of them."""
-        if self.group.stage.help:  # lies over both
+        if self.face.stage.help:  # lies over both
             return False
         if self.isFullScreen():
             self.showNormal()
@@ -301,26 +300,26 @@ class MainWindow(QMainWindow):
         try:
             if self.opening is not None and self.view.drawn:
                 self.opening.attend()
-            self.group.attend()
+            self.face.attend()
             self.farewell.attend()
-            if self.keep.due and not self.group.held:
+            if self.keep.due and not self.face.all.held:
                 kept = partial(self.keep.now, self.controller.own_session)
                 self.controller.do(kept, name="keep")
-            self.group.drawing(self._refresh)
+            self.face.drawing(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)
-            flat_out = self.group.flat_out
+            flat_out = self.face.flat_out
             rest = min(REST * spent, LONGEST_REST) if flat_out else 1.0
             self._timer.start(round(max(FRAME - spent, rest)))
 
     def _refresh(self) -> None:
         self._count += 1
-        moves = self.group.stage.tick(perf_counter())
-        if self.group.is_playing:  # the same moment beside the picture as in it
-            self._show_state(self.group.stage.read())
+        moves = self.face.stage.tick(perf_counter())
+        if self.face.is_playing:  # the same moment beside the picture as in it
+            self._show_state(self.face.stage.read())
         elif self._count % LOOKS == 0:
             self._show_state()
-        if moves or self.view.stale or self.group.is_playing:
+        if moves or self.view.stale or self.face.is_playing:
             self._place_value()
             self.view.refresh()
             self.view.stale = moves  # what has moved is drawn once more, where it stands at last
@@ -328,7 +327,7 @@ class MainWindow(QMainWindow):
         QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 
     def _show_state(self, here: Position | None = None) -> None:
-        state = self.group.state_at(here)
+        state = self.face.state_at(here)
         if state == self._state and self.controls.shows_all:
             return
         self._state, self.view.stale = state, True
@@ -352,7 +351,7 @@ class MainWindow(QMainWindow):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Handle keys wherever the focus is, except those that a control needs itself."""
         if watched is self.view.widget:
-            if isinstance(event, QMouseEvent) and self.group.stage.present:
+            if isinstance(event, QMouseEvent) and self.face.stage.present:
                 self._bring_controls(event.position().y())
             return False
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
@@ -367,7 +366,7 @@ class MainWindow(QMainWindow):
                 QTimer.singleShot(0, self.view.widget.setFocus)  # after the field has handled it
             return False
         if command := UNDOING.get(event.keyCombination()):
-            return self.group.press(command)
+            return self.face.press(command)
         if event.modifiers() & OTHERS or not name:
             return False
         if isinstance(focus, MOVED_BY_KEYS) and key in NAMES:
@@ -379,8 +378,8 @@ class MainWindow(QMainWindow):
         if name == "escape" and self._leave_what_is_open():
             return True
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        is_taken = self.group.press(name, shift)
-        if self.group.stage.help:  # the list of keys takes the whole window
+        is_taken = self.face.press(name, shift)
+        if self.face.stage.help:  # the list of keys takes the whole window
             self.controls.panel.close_now()
         return is_taken
 
@@ -423,7 +422,7 @@ class MainWindow(QMainWindow):
             return
         self.loop.quit()
         self._timer.stop()
-        self.group.quit()
+        self.face.quit()
         self.view.close()
         event.accept()
 
@@ -448,15 +447,15 @@ class Menus:
         self,
         window: QMainWindow,
         bars: tuple[QMenuBar, QMenuBar],
-        controller: Face,
+        face: Face,
         photograph: Callable[[str], str],
     ) -> None:
         self.window = window
-        self.group = group = controller
+        self.face = face
         self.photograph = photograph
         self.entries: dict[str, QAction] = {}  # by name of the row
         self._shown: dict[str, Shown] = {}
-        self._rows = {row.name: row for row in rows_for(group.state) if row.menu}
+        self._rows = {row.name: row for row in rows_for(face.state) if row.menu}
         others = (row.menu for row in self._rows.values())
         self.menus = {
             name: bars[name not in AT_TITLE].addMenu(
@@ -465,18 +464,18 @@ class Menus:
             for name in dict.fromkeys((*AT_TITLE, "Time", "View", *others, "Help"))
         }
         self._make_file(self.menus["File"])
-        self._make_rows(group.state)
+        self._make_rows(face.state)
         self._add(self.menus["Help"], text("menus.about"), self._about)
 
     def _make_file(self, menu: QMenu) -> None:
-        group, of_file = self.group, self._of_file
+        face, of_file = self.face, self._of_file
         for what, kind, act, name in (
             ("open", "runs", of_file(open_run), ""),
             ("save", "runs", self._save, "run.safetensors"),
             ("network", "networks", of_file(save_network), "network.safetensors"),
             ("learn", "photos", of_file(drop), ""),
             ("picture", "images", self._export, "network.png"),
-            ("video", "videos", partial(export_to, group, what="video"), "network.mp4"),
+            ("video", "videos", partial(export_to, face, what="video"), "network.mp4"),
             ("page", "pages", of_file(export_to, what="step"), "step.html"),
             ("trains", "pages", of_file(export_to, what="page"), "network.html"),
         ):
@@ -486,7 +485,7 @@ class Menus:
 
     def _of_file(self, act: Callable[..., object], **named: str) -> Callable[[str], object]:
         """Return a function of a path that does something with the session chosen then."""
-        return lambda path: act(self.group.lead, path, **named)
+        return lambda path: act(self.face.lead, path, **named)
 
     def _make_rows(self, state: FaceState) -> None:
         """Add an entry per row, of a choice one per name; one called like its menu is that menu."""
@@ -517,21 +516,21 @@ class Menus:
 
     def _press(self, row: Control) -> None:
         """Press the button or toggle the tick of a row."""
-        self._set(row, 1 if row.kind == "button" else not row.get(self.group.state))
+        self._set(row, 1 if row.kind == "button" else not row.get(self.face.state))
 
     def _set(self, row: Control, value: object) -> None:
-        self.group.act(row, value)
+        self.face.act(row, value)
 
     def _fill(self, row: Control, menu: QMenu) -> None:
         """Fill the submenu of a choice; the current name is checked."""
         menu.clear()
-        group, shown = QActionGroup(menu), row.shown(self.group.state)
+        face, shown = QActionGroup(menu), row.shown(self.face.state)
         for name in shown.names:
             title = name[:1].upper() + name[1:]
             action = self._add(menu, title, partial(self._set, row, name))
             action.setCheckable(True)
             action.setChecked(name == shown.value)
-            group.addAction(action)
+            face.addAction(action)
 
     def _add(self, menu: QMenu, title: str, act: Act) -> QAction:
         action = QAction(title, menu)
@@ -548,10 +547,10 @@ class Menus:
             act(path)
 
     def _save(self, path: str) -> None:
-        save(self.group.lead, Path(path).with_suffix(".safetensors"))
+        save(self.face.lead, Path(path).with_suffix(".safetensors"))
 
     def _export(self, path: str) -> None:
-        self.group.tell(self.photograph(path))
+        self.face.tell(self.photograph(path))
 
     def _about(self) -> None:
         QMessageBox.about(self.window, "scalarviz", text("menus.about.text"))
@@ -574,9 +573,9 @@ class ExportsDialog(QDialog):
     `leave` closes the window; it is called after the answer, and when they are written.
     """
 
-    def __init__(self, parent: QWidget, controller: Face, leave: Callable[[], object]) -> None:
+    def __init__(self, parent: QWidget, face: Face, leave: Callable[[], object]) -> None:
         super().__init__(parent)
-        self.group = controller
+        self.face = face
         self.leave = leave
         self._failures = 0
         self.setWindowTitle("scalarviz")
@@ -607,14 +606,14 @@ class ExportsDialog(QDialog):
     @property
     def needed(self) -> bool:
         """Whether files are being written."""
-        return bool(self.group.lead.exports.going)
+        return bool(self.face.lead.exports.going)
 
     def ask(self) -> None:
         """Open the dialog; the window stays open meanwhile."""
-        names = self.group.lead.exports.going
+        names = self.face.lead.exports.going
         self.said.setText(plural("farewell.asking", len(names), names=named(names)))
-        dress(self, self.group.stage.theme)
-        self._failures = self.group.lead.exports.failures
+        dress(self, self.face.stage.theme)
+        self._failures = self.face.lead.exports.failures
         self._show_progress()
         self.finish.setDefault(True)
         self.finish.setFocus()
@@ -629,20 +628,20 @@ class ExportsDialog(QDialog):
             self._show_progress()
             return
         self.hide()
-        if self.group.lead.exports.failures == self._failures:
+        if self.face.lead.exports.failures == self._failures:
             self.leave()
 
     def _show_progress(self) -> None:
-        done, total = self.group.lead.exports.counts
+        done, total = self.face.lead.exports.counts
         self.bar.setRange(0, total)  # 0: it only says that something goes on
         self.bar.setValue(done)
 
     def _finish(self) -> None:
-        self.group.lead.exports.lasting = True
+        self.face.lead.exports.lasting = True
         self.hide()
         self.leave()
 
     def _discard(self) -> None:
-        self.group.lead.cancel_exports()
+        self.face.lead.cancel_exports()
         self.hide()
         self.leave()

@@ -42,16 +42,16 @@ from scalarviz.scene.visuals.opengl import FINE_PIXELS, LONGEST_DRAWING, PATIENC
 
 @final
 class View(QObject):
-    """Draws the stage of a controller, or of a group, and forwards the mouse to it.
+    """Draws the stage of a face, and forwards the mouse to it.
 
     `failed` is called with the first error of drawing, after which nothing is drawn.
 
     Edges are smooth: always by a graphics card, else when the picture stands still.
     """
 
-    def __init__(self, controller: Face, failed: Callable[[Exception], None]) -> None:
+    def __init__(self, face: Face, failed: Callable[[Exception], None]) -> None:
         super().__init__()
-        self.group = controller
+        self.face = face
         self.drawn = False  # whether a picture was drawn
         self.stale = True  # whether something has changed since the last picture
         self.smooth = Smooth()
@@ -61,7 +61,7 @@ class View(QObject):
         self._patience.timeout.connect(self._stand)
         self._lost = False  # whether OpenGL failed in the last frame
         self._failed: Callable[[Exception], None] | None = failed
-        self.pointer = Pointer(self.group)
+        self.pointer = Pointer(self.face)
         self.canvas = make_canvas()
         self.canvas.events.draw.connect(self._draw)
         self.widget = cast(QWidget, self.canvas.native)
@@ -87,7 +87,7 @@ class View(QObject):
         """Free the memory of the picture, for good."""
         with turn:
             self.canvas.set_current()
-            self.group.stage.release()
+            self.face.stage.release()
             self.smooth.release()
             self.canvas.context.flush_commands()
 
@@ -99,7 +99,7 @@ class View(QObject):
         try:
             with turn:
                 self.canvas.set_current()
-                self.group.drawing(partial(self._show, width, height, ratio))
+                self.face.drawing(partial(self._show, width, height, ratio))
                 self.canvas.context.flush_commands()
             if not self.drawn:
                 opening_over()
@@ -113,7 +113,7 @@ class View(QObject):
             failed(lost(error) if is_of_opengl(error) else error)
 
     def _show(self, width: int, height: int, ratio: float) -> None:
-        draw, stands = self.group.stage.draw, self._stands
+        draw, stands = self.face.stage.draw, self._stands
         self._stands = False
         if ratio >= FINE_PIXELS:
             draw(width, height, ratio)

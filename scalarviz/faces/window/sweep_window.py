@@ -275,7 +275,7 @@ def watch_sweep(
             window.resize(*size)
         try:
             while (run := window.run()) is not None:
-                from scalarviz.faces.controller.group import WatchOptions
+                from scalarviz.faces.controller.face import WatchOptions
                 from scalarviz.faces.window.window import watch
 
                 window.hide()

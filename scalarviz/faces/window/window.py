@@ -9,8 +9,7 @@ from scalarviz.base.interrupt import Stop
 from scalarviz.base.messages import say
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.export import Exports
-from scalarviz.faces.controller.face import Face
-from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.controller.face import Face, WatchOptions
 from scalarviz.faces.controller.train import Autosave, closing
 from scalarviz.faces.window.display_check import check_window
 from scalarviz.stage.show import Several, Show
@@ -27,7 +26,7 @@ def watch(show: object, options: WatchOptions) -> int:
     shown = show if isinstance(show, Several) else Show.of(show)
     keep = options.keep
     check_window()
-    from scalarviz.faces.controller.group import Opening
+    from scalarviz.faces.controller.face import Opening
     from scalarviz.faces.window.application import (
         application,
         ending_without_display,
@@ -38,44 +37,44 @@ def watch(show: object, options: WatchOptions) -> int:
     from scalarviz.faces.window.main_window import MainWindow
 
     application()
-    group = options.group(shown, theme_of(options.theme), reduced_motion=reduces_motion())
-    shows = [member.show for member in group.members]
+    face = options.face(shown, theme_of(options.theme), reduced_motion=reduces_motion())
+    shows = [pane.show for pane in face.panes]
     starts = [show.session.step_index for show in shows]
-    save = partial(save_at_once, group, keep)
+    save = partial(save_at_once, face, keep)
     with quick_turns(), Stop() as stop, ending_without_display(save):
-        window = MainWindow(group, stop, keep)
+        window = MainWindow(face, stop, keep)
         if options.size is not None:
             window.resize(*options.size)
         tour = True if options.tour else None  # the first time on this machine
-        opening = Opening(group, tour, play=options.play is not False)
+        opening = Opening(face, tour, play=options.play is not False)
         try:
             window.run(opening)
         finally:
-            group.quit()
+            face.quit()
             window.release()
-    group.rest()
-    for member, show, start in zip(group.members, shows, starts, strict=True):
-        say(*member.last_words)
+    face.rest()
+    for pane, show, start in zip(face.panes, shows, starts, strict=True):
+        say(*pane.last_words)
         if window.error is None:
-            end = member.session.step_index
-            begins = min(start, end) if member.session is show.session else 0
-            said = closing(member.show, begins, end)
-            say(f"{member.show.title}: {said}" if group.several else said)
-    group.detach()
-    controller = group.lead
+            end = pane.session.step_index
+            begins = min(start, end) if pane.session is show.session else 0
+            said = closing(pane.show, begins, end)
+            say(f"{pane.show.title}: {said}" if face.several else said)
+    face.detach()
+    controller = face.lead
     if keep.path is not None and controller.session is not controller.own_session:
         say(text("saving.other", path=keep.path))
     if saved := keep.at_end(controller.own_session, stop.asked):
         say(saved)
     if window.error is not None:
-        group.lead.exports.stop()
+        face.lead.exports.stop()
         raise window.error
-    return stop.code or finish(group.lead.exports)
+    return stop.code or finish(face.lead.exports)
 
 
-def save_at_once(group: Face, keep: Autosave) -> None:
+def save_at_once(face: Face, keep: Autosave) -> None:
     """Save, though the thread that draws never goes on."""
-    session = group.lead.own_session
+    session = face.lead.own_session
     session.inherit(threading.main_thread().ident)
     if saved := keep.at_end(session, False):
         say(saved)

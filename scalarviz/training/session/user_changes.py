@@ -52,6 +52,7 @@ class Change:
     waiting  actions that waited for the next step then, asked before
     name     if a branch was given another name: the branch, and the name that it does not have
     dropped  how many actions had been undone for good when it was made
+    mark     what a face marks the changes with that one command made in several sessions
     """
 
     before: BranchMoment
@@ -60,6 +61,7 @@ class Change:
     waiting: list[Action] = field(default_factory=list)
     name: tuple[Branch, str] | None = None
     dropped: int = 0
+    mark: object = None
 
     def swap_names(self) -> None:
         """Give the branch, if there is one, the name that it does not have."""

@@ -19,6 +19,6 @@ def browser() -> Iterator[Any]:
 def links_end() -> Iterator[None]:
     yield
     for link in pages.LINKS:
-        link.controller.quit()
-        link.controller.rest()
+        link.controller.face.quit()
+        link.controller.face.rest()
     pages.LINKS.clear()

@@ -11,7 +11,7 @@ import numpy as np
 import scalarviz as sv
 from scalarviz.faces.browser.link import PageLink
 from scalarviz.faces.browser.wire import Buffers, Header
-from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.stage.show import Show
 
@@ -71,7 +71,7 @@ class FakePage:
 
 def linked(session: sv.Session, *recipes: Recipe) -> PageLink:
     """The link of a session, and of the scene that it was made by."""
-    group = WatchOptions(recipes=recipes).group(Show.of(session), "dark")
+    group = WatchOptions(recipes=recipes).face(Show.of(session), "dark")
     group.lead.await_kernels()
     LINKS.append(PageLink(group))
     return LINKS[-1]

@@ -18,7 +18,7 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded, short
 from scalarviz.faces.browser.link import PageLink
-from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.notebook import page_view
 from scalarviz.scene.charts import words_of
 from scalarviz.scene.visuals.mip_levels import spread_of
@@ -41,7 +41,7 @@ def rgb_session() -> sv.Session:
 
 
 def linked_value(session: sv.Session | None = None) -> PageLink:
-    group = WatchOptions().group(Show(session or rgb_session(), title="colors"), "light")
+    group = WatchOptions().face(Show(session or rgb_session(), title="colors"), "light")
     group.lead.await_kernels()
     LINKS.append(PageLink(group))
     return LINKS[-1]
@@ -51,8 +51,8 @@ def linked_value(session: sv.Session | None = None) -> PageLink:
 def links_end() -> Iterator[None]:
     yield
     for link in LINKS:
-        link.controller.quit()
-        link.controller.rest()
+        link.controller.face.quit()
+        link.controller.face.rest()
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.faces.controller.controller import Controller
+from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import Stages
 from tests.faces.controller.fake_stage import FakeStage
 
 Open = Callable[..., Any]
@@ -45,21 +47,21 @@ def opened() -> Iterator[Open]:
             shown = recipe.make({})
         show = Show.of(shown)
         stage = stage(show) if isinstance(stage, type) else stage
-        made.append(Controller(show, stage, recipe, steps=steps, speed=speed))
+        made.append(Face(Stages([stage]), [recipe], steps=steps, speed=speed).lead)
         made[-1].hand.patience = 30.0
         return made[-1]
 
     yield open_shown
     for controller in made:
-        controller.quit()
-        controller.rest()
+        controller.face.quit()
+        controller.face.rest()
 
 
 @pytest.fixture
 def controller(opened: Open, show: Show) -> Any:
     """The session of `show`, four steps on."""
     made = opened(show)
-    made.step(+1, 4)
+    made.time.step(+1, 4)
     return made
 
 
@@ -74,4 +76,4 @@ def stage(session: sv.Session, studio: Any, request: pytest.FixtureRequest) -> S
 @pytest.fixture
 def pointer(opened: Open, stage: Stage) -> Pointer:
     """The mouse over that stage."""
-    return Pointer(opened(stage.show, stage))
+    return Pointer(opened(stage.show, stage).face)

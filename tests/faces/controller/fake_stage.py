@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,11 +47,13 @@ class FakeStage:
         self.keys: list[tuple[str, str]] = []
         self.patience = 0.0
         self.status = self.part_of_tour = ""
-        self.stages = ()
+        self.scales = self  # which has the channels
+        self.silent = False
         self.work: Any = None
         self.end_work: Callable[[], object] = lambda: None
         self.adding = self.menus = self.panel = 0.0
         self.asleep = False
+        self.narration = SimpleNamespace(lesson=None)
         self.chart = None
         self.curve_view = CurveView()
         self.looks = ()
@@ -149,9 +152,9 @@ def chips_of(controller: Controller) -> list[str]:
 
 def shown(controller: Controller, name: str) -> Shown:
     """What a control shows now."""
-    return CONTROLS[name].shown(controller.state)
+    return CONTROLS[name].shown(controller.face.state)
 
 
 def attended(controller: Any, happened: Callable[[], object], seconds: float = HANG) -> None:
     """Wait for something while the controller is attended to, as faces do."""
-    until(happened, controller.attend, seconds)
+    until(happened, controller.face.attend, seconds)

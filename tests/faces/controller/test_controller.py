@@ -19,12 +19,12 @@ from scalarviz.faces.controller.control import state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import drop, open_run, save
-from scalarviz.faces.controller.face import ALIASES, help_rows, keys_of, rows_for
-from scalarviz.faces.controller.group import Opening
+from scalarviz.faces.controller.face import ALIASES, Face, Opening, help_rows, keys_of, rows_for
 from scalarviz.faces.controller.playing import take_offer
 from scalarviz.scene.pace import pauses
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import Stages
 from tests.faces.controller.conftest import Open
 from tests.machine import until
 from tests.studio import Studio
@@ -62,8 +62,8 @@ def test_it_goes_to_an_operation_one_by_one(controller: Any) -> None:
 
     def walk(operations: int) -> None:
         controller.stage.travel(operations)
-        while controller.walk.left or controller.hand.busy:
-            controller.attend()
+        while controller.time.walk.left or controller.hand.busy:
+            controller.face.attend()
             if not seen or seen[-1] != controller.session.clock.place:
                 seen.append(controller.session.clock.place)
             time.sleep(0.002)
@@ -78,22 +78,22 @@ def test_it_goes_to_an_operation_one_by_one(controller: Any) -> None:
 
 @pytest.mark.usefixtures("patient")
 def test_whatever_else_is_done_ends_the_way_to_an_operation(controller: Any) -> None:
-    for command in (controller.pause, controller.play, lambda: controller.step(1)):
+    for command in (controller.time.pause, controller.time.play, lambda: controller.time.step(1)):
         controller.stage.travel(5)
-        controller.attend()
+        controller.face.attend()
         command()
-        assert controller.walk.left == 0
-        controller.pause()
+        assert controller.time.walk.left == 0
+        controller.time.pause()
 
 
 @pytest.mark.usefixtures("patient")
 def test_many_epochs_are_taken_in_the_background_and_end_just_there(controller: Any) -> None:
-    controller.set_unit("epoch")
-    controller.step(+1, 20)
+    controller.time.set_unit("epoch")
+    controller.time.step(+1, 20)
     assert controller.session.playing
 
     def attended() -> bool:
-        controller.attend()
+        controller.face.attend()
         return not controller.session.playing
 
     until(attended)
@@ -110,20 +110,20 @@ def test_arrows_and_point_go_by_neurons_where_they_are_the_unit(controller: Any)
 
     def press(*keys: str, shift: bool = False) -> tuple[tuple[int, int], int]:
         for key in keys:
-            assert controller.press(key, shift)
-        until(lambda: not controller.hand.busy, controller.attend)
+            assert controller.face.press(key, shift)
+        until(lambda: not controller.hand.busy, controller.face.attend)
         step, operation = controller.session.clock.place
         done = step * len(controller.session.operations) + operation
         return (step, operation), shown.at(done)
 
-    controller.set_unit("neuron")
-    assert controller.state.units[0] == controller.state.unit == "neuron"
+    controller.time.set_unit("neuron")
+    assert controller.face.state.units[0] == controller.face.state.unit == "neuron"
     assert press("right") == ((0, 1), 1) and press("right") == ((0, 2), 1)
     assert press("right", ".") == ((0, 2), 3)
     assert press("right", shift=True) == ((0, 3), 5)  # 3 + 10 of the eight of each operation
     assert press(",", "left") == ((0, 3), 3)
     assert press("left", shift=True) == ((0, 2), 1)
-    controller.set_unit("operation")
+    controller.time.set_unit("operation")
     assert press("right") == ((0, 3), 0) and press(",") == ((0, 2), 0)
 
 
@@ -133,14 +133,14 @@ def test_play_shows_whole_operations_one_by_one(
 ) -> None:
     played: list[Any] = []
     monkeypatch.setattr(controller.session, "play", lambda *how: played.append(how))
-    controller.set_unit("neuron")
-    controller.step(+1, 3)
-    until(lambda: not controller.hand.busy, controller.attend)
+    controller.time.set_unit("neuron")
+    controller.time.step(+1, 3)
+    until(lambda: not controller.hand.busy, controller.face.attend)
     assert controller.stage.by_neuron.at(2) == 2
-    controller.play()
+    controller.time.play()
     assert played == [(pytest.approx(1.0), "operation", 2000)]
     assert controller.stage.by_neuron.at(2) == 0
-    assert controller.state.pace == "an operation in 1 s"
+    assert controller.face.state.pace == "an operation in 1 s"
 
 
 @pytest.mark.usefixtures("patient")
@@ -148,12 +148,12 @@ def test_a_network_that_is_too_large_goes_by_operations(make: MakeController) ->
     network = sv.Network([3, 61, 3], seed=0)
     large = sv.Session(network, sv.data.Rgb(), "mse", sv.SGD(0.1), engine="python")
     controller = make(large)
-    assert "neuron" not in controller.state.units
-    controller.set_unit("neuron")
-    assert controller.unit == "step" and "at most 60 neurons" in controller.message
-    controller.unit = "neuron"  # as if a smaller one had grown
-    controller.attend()
-    assert controller.unit == "operation"
+    assert "neuron" not in controller.face.state.units
+    controller.time.set_unit("neuron")
+    assert controller.time.unit == "step" and "at most 60 neurons" in controller.message
+    controller.time.unit = "neuron"  # as if a smaller one had grown
+    controller.face.attend()
+    assert controller.time.unit == "operation"
 
 
 # Speeds.
@@ -173,11 +173,11 @@ def test_a_speed_of_ones_own_replaces_that_of_the_show(
     make: MakeController, colours: sv.Session
 ) -> None:
     controller = make(Show(colours, speed=10))
-    controller.set_speed(400.0)
-    assert controller.state.speed == 400.0
-    controller.set_speed(0.0)
-    assert controller.state.speed == 400.0 and "speed" in controller.message
-    assert make(Show(colours, speed=10), speed=0).state.speed is None
+    controller.time.set_speed(400.0)
+    assert controller.face.state.speed == 400.0
+    controller.time.set_speed(0.0)
+    assert controller.face.state.speed == 400.0 and "speed" in controller.message
+    assert make(Show(colours, speed=10), speed=0).face.state.speed is None
 
 
 @pytest.mark.usefixtures("patient")
@@ -186,57 +186,57 @@ def test_play_goes_by_operation_where_that_is_the_unit(
 ) -> None:
     played: list[Any] = []
     monkeypatch.setattr(controller.session, "play", lambda *how: played.append(how))
-    controller.set_speed(100.0)
-    controller.set_unit("operation")
-    controller.play()
+    controller.time.set_speed(100.0)
+    controller.time.set_unit("operation")
+    controller.time.play()
     assert played == [(pytest.approx(1.0), "operation", 2000)]
-    assert controller.state.pace == "an operation in 1 s"
-    controller.set_speed(0.25)  # steps a second, of twelve operations
+    assert controller.face.state.pace == "an operation in 1 s"
+    controller.time.set_speed(0.25)  # steps a second, of twelve operations
     assert played[-1] == (pytest.approx(3.0), "operation", 2000)
-    assert controller.state.pace == "3 operations/s"
-    controller.set_speed(None)  # no faster than can be seen
+    assert controller.face.state.pace == "3 operations/s"
+    controller.time.set_speed(None)  # no faster than can be seen
     assert played[-1] == (pytest.approx(36.0), "operation", 2000)
-    controller.set_unit("step")
-    assert played[-1] == (100.0, "step", 2000) and controller.state.speed == 100.0
+    controller.time.set_unit("step")
+    assert played[-1] == (100.0, "step", 2000) and controller.face.state.speed == 100.0
 
 
 @pytest.mark.usefixtures("patient")
 def test_the_slider_of_the_speed_ends_where_operations_cannot_be_seen(controller: Any) -> None:
     control = CONTROLS["speed"]
-    assert control.shown(controller.state).scale.number(10_000) is None
-    steps = control.shown(controller.state).about
-    controller.set_unit("operation")
-    scale = control.shown(controller.state).scale
+    assert control.shown(controller.face.state).scale.number(10_000) is None
+    steps = control.shown(controller.face.state).about
+    controller.time.set_unit("operation")
+    scale = control.shown(controller.face.state).scale
     assert scale.number(scale.last) * len(controller.session.operations) == pytest.approx(36.0)
-    assert control.shown(controller.state).about != steps
+    assert control.shown(controller.face.state).about != steps
 
 
 @pytest.mark.usefixtures("patient")
 def test_the_speed_is_said_as_measured_while_it_plays_else_as_wanted(controller: Any) -> None:
-    controller.set_speed(100.0)
-    assert controller.state.pace == "100/s"
-    controller.play()
+    controller.time.set_speed(100.0)
+    assert controller.face.state.pace == "100/s"
+    controller.time.play()
 
     def measured() -> bool:
-        controller.attend()
-        return bool(controller.measured > 20.0)
+        controller.face.attend()
+        return bool(controller.time.measured > 20.0)
 
     until(measured)
-    assert controller.measured < 300.0
-    assert float(controller.state.pace.removesuffix("/s")) == controller.state.measured
-    controller.pause()
+    assert controller.time.measured < 300.0
+    assert float(controller.face.state.pace.removesuffix("/s")) == controller.face.state.measured
+    controller.time.pause()
     for _ in range(3):
-        controller.attend()
-        controller.step(+1, 10)
+        controller.face.attend()
+        controller.time.step(+1, 10)
         time.sleep(2.0 * playing.APART)
-    assert controller.measured == 0.0, "steps by hand do not count"
-    assert controller.state.pace == "100/s"
+    assert controller.time.measured == 0.0, "steps by hand do not count"
+    assert controller.face.state.pace == "100/s"
 
 
 @pytest.mark.usefixtures("patient")
 def test_speeds_go_down_to_an_operation_in_four_seconds(controller: Any) -> None:
     count = len(controller.session.operations)
-    scale = CONTROLS["speed"].scale(controller.state)
+    scale = CONTROLS["speed"].scale(controller.face.state)
     slowest = scale.number(0)
     assert slowest == pytest.approx(0.25 / count, rel=0.05)
     assert scale.number(scale.last) is None and scale.place(slowest) == 0
@@ -248,8 +248,8 @@ def test_speeds_go_down_to_an_operation_in_four_seconds(controller: Any) -> None
         (1.0, "1/s"),
         (3.0, "3/s"),
     ):
-        controller.set_speed(speed)
-        assert controller.state.pace == words
+        controller.time.set_speed(speed)
+        assert controller.face.state.pace == words
 
 
 class Slow:
@@ -264,7 +264,7 @@ class Slow:
         end = self.clock.now + seconds
         while self.clock.now < end:
             self.clock.now += 0.05
-            self.controller.attend()
+            self.controller.face.attend()
             place = self.controller.session.clock.place
             if not self.places or self.places[-1] != place:
                 self.places.append(place)
@@ -277,7 +277,7 @@ def first_pauses(controller: Any) -> list[float]:
 @pytest.mark.usefixtures("patient")
 def test_the_next_step_can_be_read(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
-    assert controller.press("s")
+    assert controller.face.press("s")
     slow.watch(sum(first_pauses(controller)[:-1]) - 0.5)
     assert slow.places == [(0, done) for done in range(1, count)]
     slow.watch(10.0)
@@ -291,19 +291,19 @@ def test_a_second_slow_step_takes_half_the_time_of_the_first_and_a_key_ends_an_o
     slow, seconds = Slow(controller, monkeypatch), []
     for step in (1, 2):
         began = slow.clock.now
-        controller.slow_step()
+        controller.time.slow_step()
         assert controller.stage.asked == []
-        while controller.walk.slow:
+        while controller.time.walk.slow:
             slow.watch(0.05)
         seconds.append(slow.clock.now - began)
         assert controller.session.clock.place == (step, 0)
     assert seconds[0] <= 16.5 and seconds[1] <= 0.5 * seconds[0] + 0.5
-    controller.press("x")
+    controller.face.press("x")
     assert controller.stage.asked == []
-    controller.slow_step()
+    controller.time.slow_step()
     assert controller.stage.given == pytest.approx(0.5 * first_pauses(controller)[0])
-    controller.press("x")
-    controller.click(1.0, 1.0)
+    controller.face.press("x")
+    controller.face.click(1.0, 1.0)
     assert [name for name, *_ in controller.stage.asked if name == "finish"] == ["finish"] * 2
 
 
@@ -312,11 +312,11 @@ def test_it_is_read_while_it_plays_which_goes_on_then(
     controller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
-    controller.set_speed(200.0)
-    controller.playing.until = 10**6
-    controller.play()
+    controller.time.set_speed(200.0)
+    controller.time.playing.until = 10**6
+    controller.time.play()
     until(lambda: controller.session.step_index > 3)
-    controller.slow_step()
+    controller.time.slow_step()
     assert not controller.session.playing
     step = controller.session.step_index
     slow.watch(sum(first_pauses(controller)) - 0.5)
@@ -324,14 +324,14 @@ def test_it_is_read_while_it_plays_which_goes_on_then(
     assert slow.places == places and not controller.session.playing
     slow.watch(2.0)
     assert controller.session.playing
-    assert controller.state.speed == 200.0 and controller.playing.until == 10**6
-    controller.slow_step()
+    assert controller.face.state.speed == 200.0 and controller.time.playing.until == 10**6
+    controller.time.slow_step()
     slow.watch(1.5)
-    controller.slow_step()  # once more: it is still to go on then
+    controller.time.slow_step()  # once more: it is still to go on then
     slow.watch(sum(first_pauses(controller)) + 2.0)
     assert controller.session.playing
-    controller.slow_step()
-    controller.pause()  # whatever else is done ends it
+    controller.time.slow_step()
+    controller.time.pause()  # whatever else is done ends it
     slow.watch(30.0)
     assert not controller.session.playing
 
@@ -340,10 +340,10 @@ def test_it_is_read_while_it_plays_which_goes_on_then(
 
 
 def to_the_end(controller: Any) -> None:
-    controller.play()
+    controller.time.play()
 
     def attended() -> bool:
-        controller.attend()
+        controller.face.attend()
         return not controller.session.playing
 
     until(attended)
@@ -363,11 +363,11 @@ def test_the_first_run_ends_by_itself_and_choices_are_offered(
         "Your own input",
         "Another colour map",
     ]
-    controller.play()
+    controller.time.play()
     assert controller.stage.offers == {}
     there = controller.session.step_index
     until(lambda: controller.session.step_index > there + 30)
-    controller.attend()
+    controller.face.attend()
     assert controller.session.playing, "the second run has no end"
 
 
@@ -377,9 +377,9 @@ def test_a_slow_step_that_ends_the_run_is_its_last(
 ) -> None:
     controller = make(show, steps=1)
     slow = Slow(controller, monkeypatch)
-    controller.set_speed(0.1)
-    controller.play()
-    controller.slow_step()
+    controller.time.set_speed(0.1)
+    controller.time.play()
+    controller.time.slow_step()
     slow.watch(sum(first_pauses(controller)) - 0.5)
     assert controller.session.clock.place == (1, 0)
     for _ in range(40):
@@ -393,11 +393,11 @@ def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
     controller = make(show, steps=5)
     to_the_end(controller)
     controller.stage.offers["Step through it"]()
-    assert controller.state.unit == "operation" and controller.session.clock.operation == 1
+    assert controller.face.state.unit == "operation" and controller.session.clock.operation == 1
     take_offer(controller, "Back to start")
     assert controller.session.step_index == 0 and controller.stage.offers == {}
     asked = []
-    controller.start_editing = lambda name: asked.append(name == "value")
+    controller.face.start_editing = lambda name: asked.append(name == "value")
     take_offer(controller, "Change a weight")
     assert asked == [] and "Click on a cube" in controller.message
     controller.stage.pinned = 3
@@ -409,22 +409,22 @@ def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
 
 def goes_past(controller: Any, step: int) -> bool:
     """Whether it plays on over a step without a pause."""
-    controller.play()
+    controller.time.play()
     until(lambda: controller.session.step_index > step or not controller.session.playing)
-    controller.attend()
+    controller.face.attend()
     return bool(controller.session.playing) and controller.stage.offers == {}
 
 
 @pytest.mark.usefixtures("patient")
 def test_neither_a_hand_nor_an_errand_is_stopped_twice(make: MakeController, show: Show) -> None:
     by_hand = make(show, steps=5)
-    by_hand.step(+1, 7)
+    by_hand.time.step(+1, 7)
     assert goes_past(by_hand, 7)
-    by_hand.reset()
-    by_hand.set_unit("epoch")
-    by_hand.step(+1, 20)
+    by_hand.time.reset()
+    by_hand.time.set_unit("epoch")
+    by_hand.time.step(+1, 20)
     until(lambda: [by_hand.attend(), not by_hand.session.playing][1])
-    by_hand.seek(100)
+    by_hand.time.seek(100)
     assert goes_past(by_hand, 160)
 
 
@@ -433,29 +433,29 @@ def test_neither_a_hand_nor_an_errand_is_stopped_twice(make: MakeController, sho
 
 @pytest.mark.usefixtures("patient")
 def test_the_rate_doubles_and_halves_from_the_next_step_on(controller: Any) -> None:
-    controller.operation(+1)
-    controller.press("up")
-    controller.press("up")
-    assert controller.session.learning_rate == 0.5 and controller.state.rate == 2.0
-    controller.press("down")
-    controller.step(+1)
-    assert controller.state.rate == 1.0, "it waits on arrival at the step too"
-    controller.step(+1)
-    assert controller.session.learning_rate == controller.state.rate == 1.0
+    controller.time.operation(+1)
+    controller.face.press("up")
+    controller.face.press("up")
+    assert controller.session.learning_rate == 0.5 and controller.face.state.rate == 2.0
+    controller.face.press("down")
+    controller.time.step(+1)
+    assert controller.face.state.rate == 1.0, "it waits on arrival at the step too"
+    controller.time.step(+1)
+    assert controller.session.learning_rate == controller.face.state.rate == 1.0
 
 
 @pytest.mark.usefixtures("patient")
 def test_an_edit_in_the_past_begins_a_branch_and_says_how_to_return(controller: Any) -> None:
-    controller.step(+1, 10)
+    controller.time.step(+1, 10)
     at_end = values(controller)
-    controller.seek(4)
+    controller.time.seek(4)
     controller.edit(3, 0.75)
-    assert controller.state.branch == 1 and values(controller)[3] == 0.75
+    assert controller.face.state.branch == 1 and values(controller)[3] == 0.75
     assert controller.stage.notices == ["New branch from step 4; the old future is kept"]
     assert controller.stage.action == "return"
     controller.stage.then()
-    assert controller.state.branch == 0 and len(controller.stage.notices) == 1
-    controller.seek(10)
+    assert controller.face.state.branch == 0 and len(controller.stage.notices) == 1
+    controller.time.seek(10)
     assert values(controller) == at_end
 
 
@@ -465,9 +465,9 @@ def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> Non
     for value in (0.5, 0.6, 0.7):
         controller.edit(3, value, dragged=True)
     controller.edit(3, 0.8)
-    assert controller.state.undoable == 2
+    assert controller.face.state.undoable == 2
     controller.edit(3, 0.9, dragged=True)
-    assert controller.state.undoable == 3, "what was typed stays by itself"
+    assert controller.face.state.undoable == 3, "what was typed stays by itself"
     controller.undo()
     controller.undo()
     assert values(controller)[3] == np.float32(0.7)
@@ -477,15 +477,17 @@ def test_a_number_that_was_dragged_is_taken_back_at_once(controller: Any) -> Non
 
 @pytest.mark.usefixtures("patient")
 def test_branches_come_round(controller: Any) -> None:
-    controller.press("b")
+    controller.face.press("b")
     assert "one branch so far" in controller.message
-    controller.step(+1, 5)
-    controller.seek(2)
+    controller.time.step(+1, 5)
+    controller.time.seek(2)
     controller.edit(3, 0.0)
-    controller.press("b")
-    assert controller.state.branch == 0 and controller.message.startswith("Branch 0 (of 0 to 1): ")
-    assert "branch 0" in controller.state.where
-    assert [(f.parent, f.start, f.end) for f in controller.state.branches] == [
+    controller.face.press("b")
+    assert controller.face.state.branch == 0 and controller.message.startswith(
+        "Branch 0 (of 0 to 1): "
+    )
+    assert "branch 0" in controller.face.state.where
+    assert [(f.parent, f.start, f.end) for f in controller.face.state.branches] == [
         (-1, 0, 5),
         (0, 2, 2),
     ]
@@ -503,7 +505,7 @@ def test_only_engines_that_run_what_is_shown_are_offered(
         (line, ("cpu", "python")),
     ):
         controller = make(Show.of(sv.Session(model, samples, engine="python")))
-        assert controller.state.engines == offered
+        assert controller.face.state.engines == offered
 
 
 # Errors of the training.
@@ -512,21 +514,21 @@ def test_only_engines_that_run_what_is_shown_are_offered(
 @pytest.mark.usefixtures("patient")
 def test_a_training_that_fails_is_told_in_one_sentence(controller: Any) -> None:
     controller.session.network.bank.value[:] = np.nan
-    controller.play()
+    controller.time.play()
     until(lambda: not controller.session.playing)
-    controller.attend()
+    controller.face.attend()
     assert "is nan, so no step can be taken" in controller.message
     assert len(controller.stage.notices) == 1
-    controller.attend()
+    controller.face.attend()
     assert len(controller.stage.notices) == 1
 
 
 @pytest.mark.usefixtures("patient")
 def test_a_refused_step_is_told_with_the_way_back(controller: Any) -> None:
-    controller.set_unit("step")
-    controller.step(+1)
+    controller.time.set_unit("step")
+    controller.time.step(+1)
     controller.session.optimizer = sv.SGD(1e300)
-    controller.step(+1)
+    controller.time.step(+1)
     assert (
         controller.message.startswith("Step 1 would make layer 0, ")
         and "\n" not in controller.message
@@ -534,7 +536,7 @@ def test_a_refused_step_is_told_with_the_way_back(controller: Any) -> None:
     assert controller.session.next == "step" and controller.stage.action == "back to step 1"
     controller.stage.then()
     controller.session.optimizer = sv.SGD(0.01)
-    controller.step(+1)
+    controller.time.step(+1)
     assert controller.session.clock.place == (2, 0)
 
 
@@ -546,9 +548,9 @@ def test_a_fault_of_ours_in_the_training_is_told_too(
         raise RuntimeError("no more memory")
 
     monkeypatch.setattr(sv.Session, "_portion", fail)
-    controller.play()
+    controller.time.play()
     until(lambda: not controller.session.playing)
-    controller.attend()
+    controller.face.attend()
     assert controller.message == "The training has stopped: RuntimeError: no more memory"
 
 
@@ -556,7 +558,7 @@ def test_a_fault_of_ours_in_the_training_is_told_too(
 
 
 def option(controller: Any, name: str) -> Any:
-    return next(choice for choice in controller.state.choices if choice.name == name)
+    return next(choice for choice in controller.face.state.choices if choice.name == name)
 
 
 @pytest.mark.usefixtures("patient")
@@ -564,24 +566,24 @@ def test_another_map_keeps_the_weights_and_is_gone_in_the_past(make: MakeControl
     controller = make("rgb")
     assert option(controller, "map").choices == ("invert", "grey", "sepia", "hue", "swap", "copy")
     assert not option(controller, "map").restarts
-    controller.step(+1, 3)
+    controller.time.step(+1, 3)
     before, session = values(controller), controller.session
     controller.set_option("map", "sepia")
     assert controller.session is session and values(controller) == before
     assert controller.stage.notices == ["Changing the target keeps the weights"]
-    controller.attend()
+    controller.face.attend()
     assert (
-        controller.state.title
+        controller.face.state.title
         == controller.stage.show.title
         == "A 3-8-3 network learns colours: sepia"
     )
-    controller.step(+1)
-    controller.seek(2)
-    controller.attend()
-    assert option(controller, "map").value == "invert" and controller.state.title.endswith(
+    controller.time.step(+1)
+    controller.time.seek(2)
+    controller.face.attend()
+    assert option(controller, "map").value == "invert" and controller.face.state.title.endswith(
         ": invert"
     )
-    controller.seek(4)
+    controller.time.seek(4)
     assert option(controller, "map").value == "sepia"
 
 
@@ -605,7 +607,7 @@ def test_another_size_begins_another_training_and_goes_on_playing(make: MakeCont
     controller = make("rgb", map="grey")
     assert option(controller, "hidden").restarts
     controller.edit(3, 0.5)
-    controller.play()
+    controller.time.play()
     before = controller.session
     controller.set_option("hidden", "4")
     assert controller.session is not before and not before.playing and controller.session.playing
@@ -663,14 +665,14 @@ def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Pa
 @pytest.mark.usefixtures("patient")
 def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -> None:
     controller = make("rgb")
-    controller.step(+1, 4)
+    controller.time.step(+1, 4)
     there, path = values(controller), tmp_path / "run.safetensors"
     save(controller, path)
-    controller.step(+1)
+    controller.time.step(+1)
     drop(controller, path)  # as good as loading it
     assert controller.session.step_index == 4 and values(controller) == there
     assert controller.message == f"{path} is open, at step 4"
-    assert len(controller.state.options) == 5
+    assert len(controller.face.state.options) == 5
     open_run(controller, tmp_path / "none.safetensors")
     assert "none.safetensors" in controller.message and controller.session.step_index == 4
 
@@ -682,9 +684,9 @@ def test_an_opened_training_has_its_title_and_does_not_play(
     path = tmp_path / "run.safetensors"
     for name, options in (("rgb", {"map": "grey", "hidden": 4}), ("xor", {})):
         kept, controller = make(name, **options), make("rgb")
-        kept.step(+1, 4)
+        kept.time.step(+1, 4)
         save(kept, path)
-        controller.play()
+        controller.time.play()
         open_run(controller, path)
         assert controller.show.title == kept.show.title != make("rgb").show.title
         assert controller.session.step_index == 4 and not controller.session.playing
@@ -705,10 +707,10 @@ def ticks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ticks:
 
 @pytest.mark.usefixtures("patient")
 def test_no_camera_moves_by_itself_in_the_tour_and_after_it(controller: Any, ticks: Ticks) -> None:
-    Opening(controller, True).attend()
+    Opening(controller.face, True).attend()
     for tick in range(50):
         ticks.now = 0.3 * tick
-        controller.attend()
+        controller.face.attend()
     assert controller.stage.part_of_tour == "" and controller.session.playing
     assert not any(asked[0] in ("look", "frame_pinned") for asked in controller.stage.asked)
 
@@ -717,7 +719,7 @@ def test_no_camera_moves_by_itself_in_the_tour_and_after_it(controller: Any, tic
 def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks: Ticks) -> None:
     controller.warming.held = True
     controller.warming.attend = lambda: False
-    opening = Opening(controller, False)
+    opening = Opening(controller.face, False)
     opening.attend()
     assert not controller.session.playing
     controller.warming.held = False
@@ -730,7 +732,7 @@ def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks:
 
 @pytest.mark.usefixtures("patient")
 def test_every_key_is_in_the_help_once(controller: Any) -> None:
-    state = controller.state
+    state = controller.face.state
     keys = [k for row in rows_for(state) for k in keys_of(row, tuple(row.names(state)))]
     assert len(keys) == len(set(keys)) > 20
     assert set(ALIASES.values()) <= set(keys)
@@ -742,88 +744,88 @@ def test_every_key_is_in_the_help_once(controller: Any) -> None:
 @pytest.mark.usefixtures("patient")
 def test_keys_do_what_the_help_says(controller: Any) -> None:
     stage = controller.stage
-    assert stage.keys == help_rows(controller.state)
+    assert stage.keys == help_rows(controller.face.state)
     for key in ("right", "right", "left", "."):
-        assert controller.press(key)
+        assert controller.face.press(key)
     assert controller.session.clock.place == (1, 1)
-    controller.press("right", shift=True)
+    controller.face.press("right", shift=True)
     assert controller.session.step_index == 11
     for key in ("up", "up", "down", ">", "<", "<", "c", "d", "?"):
-        controller.press(key)
-    assert (controller.state.rate, controller.state.focus) == (1.0, 7)
+        controller.face.press(key)
+    assert (controller.face.state.rate, controller.face.state.focus) == (1.0, 7)
     assert (stage.color, stage.theme) == ("gradient", "light")
     assert stage.help
     for key in ("escape", "f", "1", "3"):
-        controller.press(key)
+        controller.face.press(key)
     looks = [("restore",), ("frame_pinned",), ("look", "perspective"), ("look", "flat")]
-    assert [asked for asked in stage.asked if asked[0] != "stepped"] == looks
-    assert not controller.press("x") and not controller.press("")
+    assert [asked for asked in stage.asked if asked[0] not in ("stepped", "rescale")] == looks
+    assert not controller.face.press("x") and not controller.face.press("")
 
 
 @pytest.mark.usefixtures("patient")
 def test_after_enter_arrows_walk_and_before_it_they_move_the_clock(controller: Any) -> None:
     stage = controller.stage
-    controller.press("right")
+    controller.face.press("right")
     assert controller.session.step_index == 1 and not stage.walking
-    assert controller.press("enter") and "Enter pins" in controller.message
+    assert controller.face.press("enter") and "Enter pins" in controller.message
     for key in ("right", "up", "left", "down"):
-        assert controller.press(key, shift=key == "up")
-    assert controller.session.step_index == 1 and controller.state.rate == 0.5
-    controller.press("enter")
+        assert controller.face.press(key, shift=key == "up")
+    assert controller.session.step_index == 1 and controller.face.state.rate == 0.5
+    controller.face.press("enter")
     walked = [("walk", way) for way in ("", "right", "up", "left", "down")]
     assert [asked for asked in stage.asked if asked[0] != "stepped"] == [*walked, ("pin_pointed",)]
     controller.warming.held = True
-    controller.press("enter")
+    controller.face.press("enter")
     assert controller.message == text("notices.wait") and stage.asked[-1] == ("pin_pointed",)
     controller.warming.held = False
     stage.walking = False
-    controller.press("left")
+    controller.face.press("left")
     assert controller.session.step_index == 0
 
 
 @pytest.mark.usefixtures("patient")
 def test_what_still_plays_at_the_end_is_paused(controller: Any) -> None:
     controller.session.play()
-    controller.rest()
+    controller.face.rest()
     assert not controller.session.playing
 
 
 @pytest.mark.usefixtures("patient")
 def test_t_plays_as_space_does_and_q_asks_to_leave(controller: Any) -> None:
-    controller.press("t")
+    controller.face.press("t")
     assert controller.session.playing
-    controller.press("space")
+    controller.face.press("space")
     assert not controller.session.playing
     left = []
-    controller.leave = lambda: left.append(True)
-    controller.press("q")
+    controller.face.leave = lambda: left.append(True)
+    controller.face.press("q")
     assert left == [True]
 
 
 @pytest.mark.usefixtures("patient")
 def test_channels_are_chosen_by_name(controller: Any) -> None:
-    controller.set_channel("size", "last change")
+    controller.face.set_channel("size", "last change")
     assert controller.stage.size == "last change"
-    controller.set_channel("color", "flavour")
+    controller.face.set_channel("color", "flavour")
     assert controller.stage.color == "value" and "flavour" in controller.message
 
 
 @pytest.mark.usefixtures("patient")
 def test_a_click_goes_to_the_stage_and_the_pinned_weight_is_shown(controller: Any) -> None:
-    assert controller.state.pinned is None
-    controller.click(3.0, 4.0)
+    assert controller.face.state.pinned is None
+    controller.face.click(3.0, 4.0)
     controller.freeze(3, True)
-    pinned = controller.state.pinned
+    pinned = controller.face.state.pinned
     assert (pinned.row, pinned.frozen) == (3, True)
     assert pinned.name == controller.session.network.bank.name_of(3)
     assert pinned.value == values(controller)[3]
     controller.stage.pinned = 10_000  # of a larger network that is gone
-    assert controller.state.pinned is None
+    assert controller.face.state.pinned is None
 
 
 @pytest.mark.usefixtures("patient")
 def test_the_state_is_told_while_somebody_else_is_at_work(controller: Any) -> None:
-    controller.step(+1, 3)
+    controller.time.step(+1, 3)
     inside, done = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -835,7 +837,9 @@ def test_the_state_is_told_while_somebody_else_is_at_work(controller: Any) -> No
     worker.start()
     inside.wait(10.0)
     told = SimpleNamespace(state=None)
-    asker = threading.Thread(target=lambda: setattr(told, "state", controller.state), daemon=True)
+    asker = threading.Thread(
+        target=lambda: setattr(told, "state", controller.face.state), daemon=True
+    )
     asker.start()
     asker.join(5.0)
     done.set()
@@ -847,7 +851,7 @@ def test_the_state_is_told_while_somebody_else_is_at_work(controller: Any) -> No
 def controller_with_stage(colours: sv.Session, studio: Studio) -> Controller:
     stage = Stage(Show(colours))
     studio.stage(stage, 0.0, (800, 500))
-    return Controller(stage.show, stage)
+    return Face(Stages([stage])).lead
 
 
 def test_controls_and_curve_show_the_moment_that_was_read(
@@ -872,7 +876,11 @@ def test_a_picture_that_nobody_has_read_for_reads_by_itself(
     stage.frame_data()
     session.advance(3)
     curve = stage.frame_data().curve
-    assert (curve.at, controller_with_stage.state.step, controller_with_stage.state.end) == (
+    assert (
+        curve.at,
+        controller_with_stage.face.state.step,
+        controller_with_stage.face.state.end,
+    ) == (
         3.0,
         3,
         3,

@@ -50,16 +50,16 @@ def used(controller: Controller, row: Control, value: Any) -> Any:
     if not row.key or row.key == DIGITS:
         row.set(controller, value)
     else:
-        assert controller.press(row.key)
-    return row.get(controller.state)
+        assert controller.face.press(row.key)
+    return row.get(controller.face.state)
 
 
 @pytest.mark.some(3)
 @pytest.mark.parametrize("row", TICKS, ids=lambda row: row.name)
 def test_a_tick_shows_that_it_was_flipped(controller: Controller, row: Control) -> None:
     controller.stage.frame_data()
-    before = row.get(controller.state)
-    assert row.enabled(controller.state)
+    before = row.get(controller.face.state)
+    assert row.enabled(controller.face.state)
     assert used(controller, row, not before) == (not before)
     assert used(controller, row, before) == before
 
@@ -70,8 +70,8 @@ def test_a_choice_that_begins_something_else_does_so_and_can_be_undone(
 ) -> None:
     row, session = CONTROLS[name], controller.session
     before = session.network.bank.value.copy()
-    row.set(controller, [*row.names(controller.state)][-1])
-    controller.pause()
+    row.set(controller, [*row.names(controller.face.state)][-1])
+    controller.time.pause()
     now = controller.session.network.bank.value
     assert now.shape != before.shape or (now != before).any()
     controller.undo()
@@ -106,7 +106,7 @@ def session(**options: Any) -> sv.Session:
 
 
 def shown(controller: Controller) -> dict[str, Any]:
-    return {choice.name: choice.value for choice in controller.state.choices}
+    return {choice.name: choice.value for choice in controller.face.state.choices}
 
 
 def last_notice(controller: Controller) -> str:
@@ -143,7 +143,7 @@ def test_a_choice_changes_the_session_and_undo_takes_it_back(
 ) -> None:
     controller = patiently_opened(session())
     first = controller.session
-    controller.step(+1, 3)
+    controller.time.step(+1, 3)
     controller.set_option(name, value)
     assert controller.session is first and holds(first), last_notice(controller)
     assert shown(controller)[name] == then
@@ -160,7 +160,7 @@ def test_another_network_is_one_of_its_own_and_undo_leads_back(
 ) -> None:
     controller = patiently_opened(session())
     first = controller.session
-    controller.step(+1, 3)
+    controller.time.step(+1, 3)
     controller.set_option(name, value)
     made = controller.session
     assert made is not first and made.origin is not None and made.origin.session is first
@@ -200,7 +200,7 @@ def test_what_cannot_be_is_told_in_a_sentence(
 
 def test_within_a_step_the_choice_is_seen_at_once_though_it_waits(patiently_opened: Make) -> None:
     controller = patiently_opened(session())
-    controller.operation(+1)
+    controller.time.operation(+1)
     controller.set_option("loss", "mae")
     controller.set_option("batch", "2")
     assert (shown(controller)["loss"], shown(controller)["batch"]) == ("mae", "2")
@@ -209,10 +209,10 @@ def test_within_a_step_the_choice_is_seen_at_once_though_it_waits(patiently_open
 
 def test_with_several_samples_a_step_there_is_no_going_by_samples(patiently_opened: Make) -> None:
     controller = patiently_opened(session(batch=1))
-    controller.set_unit("sample")
+    controller.time.set_unit("sample")
     controller.set_option("batch", "4")
-    controller.attend()
-    assert controller.unit == "step"
+    controller.face.attend()
+    assert controller.time.unit == "step"
 
 
 def test_only_what_a_training_has_is_offered(patiently_opened: Make) -> None:
@@ -226,9 +226,11 @@ def test_only_what_a_training_has_is_offered(patiently_opened: Make) -> None:
 
 def test_options_of_the_scene_of_the_same_name_are_these(patiently_opened: Make) -> None:
     controller = patiently_opened("circle", hidden="3")
-    names = [choice.name for choice in controller.state.choices]
+    names = [choice.name for choice in controller.face.state.choices]
     assert len(names) == len(set(names)) and {"batch", "l1", "activation"} <= set(names)
-    assert {"batch", "l1", "activation"}.isdisjoint(each.name for each in controller.state.options)
+    assert {"batch", "l1", "activation"}.isdisjoint(
+        each.name for each in controller.face.state.options
+    )
     first = controller.session
     controller.set_option("batch", "20")
     assert controller.session is first and first.batch == 20
@@ -309,7 +311,7 @@ def notices_of(controller: Controller) -> list[str]:
 
 def values_of(row: Control, controller: Controller) -> list[Any]:
     """Values that a user can give a control, and some that none should."""
-    state = controller.state
+    state = controller.face.state
     scale = row.scale(state)
     return {
         "button": [1, 10],
@@ -347,7 +349,7 @@ def test_no_control_speaks_of_code(make: Callable[[], sv.Session], what: str, op
         pin(controller, what)
         for value in values_of(row, controller):
             row.set(controller, value)
-            controller.pause()
+            controller.time.pause()
         assert [said for said in notices_of(controller) if CODE.search(said)] == [], row.name
 
 
@@ -386,10 +388,10 @@ def test_a_wrong_option_is_named_without_code(opened: Open) -> None:
 @pytest.mark.parametrize("scene", ["circle", "rgb", "xor", "normalized"])
 def test_no_option_of_a_scene_speaks_of_code(scene: str, opened: Open) -> None:
     controller = opened(scene, Heard)
-    for choice in controller.state.choices:
+    for choice in controller.face.state.choices:
         for value in (*choice.choices, *WRONG[choice.kind]):
             controller.set_option(choice.name, value)
-            controller.pause()
+            controller.time.pause()
     assert len(notices_of(controller)) > 5
     assert [said for said in notices_of(controller) if CODE.search(said)] == []
 
@@ -442,12 +444,12 @@ def use(name: str, value: Any = 1) -> Callable[[Any, Path], object]:
 
 
 def step(controller: Any, folder: Path) -> None:
-    controller.step(+1)
+    controller.time.step(+1)
 
 
 def step_too_far(controller: Any, folder: Path) -> None:
     set_learning_rate(controller, 3e38)
-    controller.step(+1, 10)
+    controller.time.step(+1, 10)
 
 
 def too_many_samples(controller: Any, folder: Path) -> None:

@@ -110,21 +110,21 @@ def test_a_colour_is_picked(pointer: Pointer, stage: Stage) -> None:
 
     put_in(pointer.controller)
     assert "Pick a colour" not in stage.offered
-    pointer.controller.ask_color = ask
+    pointer.controller.face.ask_color = ask
     before = values(stage, "inputs").tolist()
     put_in(pointer.controller)
     offered = stage.offered
     assert stage.press("Pick a colour")
     assert stage.offered == offered and BACK in offered, "the way back stays"
     assert picked == [before] and values(stage, "inputs").tolist() == [0.25, 0.5, 0.75]
-    pointer.controller.press("escape")
+    pointer.controller.face.press("escape")
     pick_color(pointer.controller)  # nothing is put in any more
     assert len(picked) == 1
 
 
 @only("session", [image], indirect=True)
 def test_an_image_is_drawn_on_a_pad(pointer: Pointer, stage: Stage, studio: Studio) -> None:
-    pointer.controller.press("o")
+    pointer.controller.face.press("o")
     assert not values(stage, "inputs").any()
     studio.stage(stage, 0.0, SIZE)
     pad = stage.frame_data().exhibit
@@ -145,7 +145,7 @@ def test_an_image_is_drawn_on_a_pad(pointer: Pointer, stage: Stage, studio: Stud
 @pytest.mark.some(1)
 def test_the_samples_come_back(pointer: Pointer, stage: Stage) -> None:
     before = values(stage, "inputs").tolist()
-    for end in (lambda: stage.press(BACK), lambda: pointer.controller.press("escape")):
+    for end in (lambda: stage.press(BACK), lambda: pointer.controller.face.press("escape")):
         put_in(pointer.controller)
         put_in(pointer.controller, np.full(len(before), 0.5))
         assert values(stage, "inputs").tolist() == [0.5] * len(before)
@@ -157,11 +157,11 @@ def test_the_samples_come_back(pointer: Pointer, stage: Stage) -> None:
 @pytest.mark.some(1)
 def test_a_step_is_that_of_the_samples_with_light_and_words(pointer: Pointer, stage: Stage) -> None:
     controller = pointer.controller
-    for acts in (controller.operation, lambda _: controller.press("p")):
+    for acts in (controller.time.operation, lambda _: controller.face.press("p")):
         put_in(controller, np.full(len(values(stage, "inputs")), 0.5))
         acts(1)
         for _ in range(2):  # frames
-            controller.attend()
+            controller.face.attend()
             seen = stage.frame_data()
         assert stage.own is None and BACK not in stage.offered
         assert text("own.left") in [each.text for each in stage._notices]
@@ -173,8 +173,8 @@ def test_a_step_is_that_of_the_samples_with_light_and_words(pointer: Pointer, st
 @pytest.mark.some(1)
 def test_while_whole_steps_are_taken_it_stays(pointer: Pointer, stage: Stage) -> None:
     put_in(pointer.controller, np.full(len(values(stage, "inputs")), 0.5))
-    pointer.controller.go(1, 3, "step")
-    pointer.controller.attend()
+    pointer.controller.time.go(1, 3, "step")
+    pointer.controller.face.attend()
     assert set(values(stage, "inputs").tolist()) == {0.5} and BACK in stage.offered
 
 
@@ -238,7 +238,7 @@ def test_many_answers_are_offered_by_themselves(opened: Open, stage: Stage, stud
 
 @only("session", [image], indirect=True)
 def test_a_quick_stroke_has_no_holes(pointer: Pointer, stage: Stage, studio: Studio) -> None:
-    pointer.controller.press("o")
+    pointer.controller.face.press("o")
     studio.stage(stage, 0.0, SIZE)
     pad = stage.frame_data().exhibit
     assert isinstance(pad, Pad)
@@ -253,9 +253,9 @@ def test_a_quick_stroke_has_no_holes(pointer: Pointer, stage: Stage, studio: Stu
 @only("session", [inverting], indirect=True)
 def test_the_key_opens_the_colours_again_and_again(pointer: Pointer, stage: Stage) -> None:
     asked = []
-    pointer.controller.ask_color = lambda first, then: asked.append(first.tolist())
-    pointer.controller.press("o")
-    pointer.controller.press("o")
+    pointer.controller.face.ask_color = lambda first, then: asked.append(first.tolist())
+    pointer.controller.face.press("o")
+    pointer.controller.face.press("o")
     assert len(asked) == 2
 
 
@@ -276,7 +276,7 @@ def test_after_an_undo_the_scale_is_that_of_the_numbers(
 
 @only("session", [image], indirect=True)
 def test_an_empty_image_asks_to_draw(pointer: Pointer, stage: Stage) -> None:
-    pointer.controller.press("o")
+    pointer.controller.face.press("o")
     assert "Draw something" in stage.frame_data().words.caption.title
     put_in(pointer.controller, np.full(36, 0.5))
     assert "Draw something" not in stage.frame_data().words.caption.title

@@ -199,7 +199,9 @@ def test_neurons_and_layers_are_added_and_removed_and_the_way_leads_back(
     for expected in ([5, 3], [5, 5, 3]):
         trained_controller.redo()
         assert sizes(trained_controller) == expected
-    assert trained_controller.state.redoable == 2 and trained_controller.state.undoable == 1
+    assert (
+        trained_controller.face.state.redoable == 2 and trained_controller.face.state.undoable == 1
+    )
 
 
 def test_undo_of_another_activation_lays_out_the_network_as_it_was(
@@ -264,7 +266,7 @@ def test_no_hidden_layer_is_offered_where_one_layer_cannot_learn_the_data(
     opened: Open, name: str, options: dict[str, Any], offered: bool
 ) -> None:
     controller = opened(load(find(name))(engine="python", **options), Stage)
-    names = CONTROLS["go wrong"].names(controller.state)
+    names = CONTROLS["go wrong"].names(controller.face.state)
     assert ("no hidden layer" in names) == offered
     assert "a rate too large" in names
 
@@ -273,7 +275,7 @@ def playing_caption(trained_controller: Controller) -> Caption:
     """Return the caption while it plays."""
     trained_controller.session.play(0.01)
     try:
-        caption = trained_controller.stage.stages[0].frame_data().words.caption
+        caption = trained_controller.stage.frame_data().words.caption
     finally:
         trained_controller.session.pause()
     assert caption is not None
@@ -294,7 +296,7 @@ def test_what_goes_wrong_is_set_up_said_and_undone(
     before = session.network.bank.value.copy(), session.learning_rate, sizes(trained_controller)
     activations = session.network.activations
     go_wrong(trained_controller, name)
-    trained_controller.pause()
+    trained_controller.time.pause()
     stage: Any = trained_controller.stage
     assert (text(f"presets.{name}"), "Undo") in stage.chips()
     now = trained_controller.session
@@ -327,7 +329,7 @@ def test_one_thing_goes_wrong_at_a_time(trained_controller: Controller) -> None:
     before = session.network.bank.value.copy()
     for name in ("rate", "dead", "zero"):
         go_wrong(trained_controller, name)
-        trained_controller.pause()
+        trained_controller.time.pause()
     now = trained_controller.session
     assert now is session and now.learning_rate == 0.5
     assert now.network.activations == ("tanh", "sigmoid")
@@ -341,7 +343,7 @@ def test_a_branch_that_a_preset_begins_has_its_name(
 ) -> None:
     trained_controller.session.seek(1)
     go_wrong(trained_controller, name)
-    trained_controller.pause()
+    trained_controller.time.pause()
     assert trained_controller.session.current_branch.name == text(f"presets.{name}")
     assert trained_controller.session.branches[0].name == "from the start"
 
@@ -356,8 +358,8 @@ def rgb_controller(opened: Open) -> Any:
 
 def switch(rgb_controller: Any) -> None:
     """To the branch of before an edit."""
-    rgb_controller.step(+1, 3)
-    rgb_controller.seek(1)
+    rgb_controller.time.step(+1, 3)
+    rgb_controller.time.seek(1)
     rgb_controller.edit(3, 0.5)
     rgb_controller.switch(0)
 
@@ -371,8 +373,8 @@ def switch(rgb_controller: Any) -> None:
         (lambda c: c.freeze(3, True), "weight 3 frozen"),
         (lambda c: c.set_activation(0, "relu"), "relu in layer 0"),
         (lambda c: c.set_option("map", "grey"), "data rgb grey"),
-        (lambda c: (c.step(+1, 3), c.reset()), "started again"),
-        (lambda c: (c.step(+1, 3), c.session.branch()), "a new branch from step 3"),
+        (lambda c: (c.time.step(+1, 3), c.time.reset()), "started again"),
+        (lambda c: (c.time.step(+1, 3), c.session.branch()), "a new branch from step 3"),
         (switch, "over to branch 0"),
         (lambda c: setattr(c.session.current_branch, "name", "mine"), "branch 0 renamed"),
         (one_more, "1 neuron added to layer 0"),
@@ -394,7 +396,7 @@ def test_undo_and_redo_say_what_they_do(rgb_controller: Any, act: Act, did: str)
 
 def test_options_say_the_sizes_of_a_network_that_has_grown(rgb_controller: Any) -> None:
     def sizes() -> dict[str, Any]:
-        return {choice.name: choice.value for choice in rgb_controller.state.options}
+        return {choice.name: choice.value for choice in rgb_controller.face.state.options}
 
     assert (sizes()["hidden"], sizes()["depth"]) == (8, 1)
     one_more(rgb_controller)
@@ -425,27 +427,27 @@ def test_a_drag_is_told_once(rgb_controller: Any) -> None:
 
 def test_a_scene_is_opened_played_and_left_again(rgb_controller: Any) -> None:
     first = rgb_controller.session
-    rgb_controller.step(+1, 4)
+    rgb_controller.time.step(+1, 4)
     rgb_controller.edit(3, 0.5)
     rgb_controller.set_option("map", "grey")
     export.open_scene(rgb_controller, "xor")
     assert (
         rgb_controller.session is not first and not first.playing and rgb_controller.session.playing
     )
-    assert rgb_controller.state.scene == "xor" and "XOR" in rgb_controller.show.title
+    assert rgb_controller.face.state.scene == "xor" and "XOR" in rgb_controller.show.title
     assert rgb_controller.stage.show is rgb_controller.show
     assert rgb_controller.message.endswith("The training before stays as it is")
     assert rgb_controller.session.engine == "python"  # as it was chosen for the scene before
     rgb_controller.stage.then()  # the button of the message
-    assert rgb_controller.session is first and rgb_controller.state.scene == "rgb"
-    assert first.step_index == 4 and rgb_controller.state.undoable == 2
-    values = {choice.name: choice.value for choice in rgb_controller.state.options}
+    assert rgb_controller.session is first and rgb_controller.face.state.scene == "rgb"
+    assert first.step_index == 4 and rgb_controller.face.state.undoable == 2
+    values = {choice.name: choice.value for choice in rgb_controller.face.state.options}
     assert values["map"] == "grey"
     rgb_controller.undo()
-    assert "data rgb grey" in rgb_controller.message and rgb_controller.state.redoable == 2
+    assert "data rgb grey" in rgb_controller.message and rgb_controller.face.state.redoable == 2
     rgb_controller.redo()
     rgb_controller.redo()
-    assert rgb_controller.state.scene == "xor"
+    assert rgb_controller.face.state.scene == "xor"
 
 
 def test_the_menu_has_each_scene_with_a_line_about_it(rgb_controller: Any) -> None:
@@ -453,9 +455,9 @@ def test_the_menu_has_each_scene_with_a_line_about_it(rgb_controller: Any) -> No
     assert list(found.values()) == list(all_scenes())
     assert all(len(entry) > len(name) + 20 for entry, name in found.items())
     export.choose_scene(rgb_controller, next(iter(found)))
-    assert rgb_controller.state.scene == "circle"
+    assert rgb_controller.face.state.scene == "circle"
     export.choose_scene(rgb_controller, "choose ...")
-    assert rgb_controller.state.scene == "circle"
+    assert rgb_controller.face.state.scene == "circle"
 
 
 def test_while_a_scene_is_made_it_says_so_and_nothing_waits(
@@ -474,16 +476,17 @@ def test_while_a_scene_is_made_it_says_so_and_nothing_waits(
     rgb_controller.hand.patience = 0.01
     before = rgb_controller.session
     export.open_scene(rgb_controller, "xor")
-    rgb_controller.attend()
+    rgb_controller.face.attend()
     assert (
-        rgb_controller.state.status.startswith("Opening xor: ") and rgb_controller.session is before
+        rgb_controller.face.state.status.startswith("Opening xor: ")
+        and rgb_controller.session is before
     )
     gate.set()
     end = time.monotonic() + 20.0
     while rgb_controller.session is before and time.monotonic() < end:
-        rgb_controller.attend()
-    rgb_controller.attend()
-    assert rgb_controller.state.scene == "xor" and not rgb_controller.state.status
+        rgb_controller.face.attend()
+    rgb_controller.face.attend()
+    assert rgb_controller.face.state.scene == "xor" and not rgb_controller.face.state.status
 
 
 def test_a_scene_of_ones_own_is_no_entry_of_the_menu(tmp_path: Any) -> None:
@@ -499,7 +502,7 @@ def test_what_another_scene_shows_does_not_take_the_place_of_what_is_kept(
 ) -> None:
     first = rgb_controller.session
     export.open_scene(rgb_controller, "xor")
-    rgb_controller.pause()
+    rgb_controller.time.pause()
     assert rgb_controller.own_session is first
     one_more(rgb_controller)
     assert rgb_controller.own_session is first

@@ -16,13 +16,14 @@ from scalarviz.base import processes
 from scalarviz.faces.cli import watch_scene
 from scalarviz.faces.controller import export
 from scalarviz.faces.controller.changes import one_more
-from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.export import export_to, save, save_network
+from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.links import read_link
 from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import Stages
 from scalarviz.training.session.session import Session
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage, attended
@@ -46,8 +47,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_a_step_there_is_no_video(show: Show, tmp_path: Path) -> None:
-    controller = Controller(show, FakeStage(show))
-    export_to(controller, tmp_path / "it.mp4")
+    controller = Face(Stages([FakeStage(show)])).lead
+    export_to(controller.face, tmp_path / "it.mp4")
     assert "nothing to make a video of" in controller.message
 
 
@@ -57,7 +58,7 @@ def test_another_process_draws_what_is_seen(
     program = "import sys; open(sys.argv[3], 'w').write(sys.argv[4])"
     monkeypatch.setattr(export, "COMMAND", ("-c", program, "-"))
     controller.stage.pinned_neuron = ("tanh 0", 1)
-    export_to(controller, tmp_path / "it.mp4")
+    export_to(controller.face, tmp_path / "it.mp4")
     attended(controller, lambda: controller.message.startswith("Exported"))
     told = json.loads((tmp_path / "it.mp4").read_text())
     assert told["look"]["pin"] == ["tanh 0", 1] and told["look"]["theme"] == "dark"
@@ -67,24 +68,28 @@ def test_another_process_draws_what_is_seen(
 @pytest.mark.usefixtures("slow")
 def test_its_progress_is_shown_until_it_is_done(controller: Any, tmp_path: Path) -> None:
     path = tmp_path / "it.mp4"
-    export_to(controller, path)
-    controller.attend()
-    assert controller.state.work.text.startswith("it.mp4") and controller.state.work.action
-    attended(controller, lambda: controller.state.work.part == 0.5)
-    assert controller.state.work.text.startswith("it.mp4: 2 of 4 pictures")
-    controller.step(+1)  # the session goes on meanwhile
+    export_to(controller.face, path)
+    controller.face.attend()
+    assert (
+        controller.face.state.work.text.startswith("it.mp4") and controller.face.state.work.action
+    )
+    attended(controller, lambda: controller.face.state.work.part == 0.5)
+    assert controller.face.state.work.text.startswith("it.mp4: 2 of 4 pictures")
+    controller.time.step(+1)  # the session goes on meanwhile
     Path(f"{path}.go").touch()
-    attended(controller, lambda: controller.state.work is None)
+    attended(controller, lambda: controller.face.state.work is None)
     assert controller.message == f"Exported to {path}" and path.read_text() == "all"
 
 
 @pytest.mark.usefixtures("slow")
 def test_files_that_are_written_together_share_a_bar(controller: Any, tmp_path: Path) -> None:
     for name in ("a.mp4", "b.gif", "step.html"):
-        export_to(controller, tmp_path / name)
+        export_to(controller.face, tmp_path / name)
     attended(controller, lambda: controller.exports.counts == (6, 12))
-    controller.attend()
-    assert controller.state.work.text.startswith("a.mp4, b.gif and step.html: 6 of 12 pictures")
+    controller.face.attend()
+    assert controller.face.state.work.text.startswith(
+        "a.mp4, b.gif and step.html: 6 of 12 pictures"
+    )
 
 
 @pytest.mark.usefixtures("slow")
@@ -93,11 +98,11 @@ def test_cancel_leaves_no_half_file(controller: Any, tmp_path: Path, existed: bo
     path = tmp_path / "it.mp4"
     if existed:
         path.write_text("before")
-    export_to(controller, path)
+    export_to(controller.face, path)
     attended(controller, lambda: controller.exports.counts == (2, 4))
     controller.stage.end_work()
-    controller.attend()
-    assert controller.state.work is None and not controller.exports.going
+    controller.face.attend()
+    assert controller.face.state.work is None and not controller.exports.going
     kept = "the file is as it was before" if existed else "there is no such file now"
     assert controller.message == f"it.mp4 was not finished: {kept}"
     assert [each.name for each in tmp_path.iterdir()] == ["it.mp4"] * existed
@@ -111,7 +116,7 @@ def test_cancel_reaches_what_has_not_begun(
     monkeypatch.setattr(processes, "start", lambda *given, **named: started.append(given))
     monkeypatch.setattr(controller.hand, "patience", 0.0)
     controller.do(lambda: time.sleep(0.2))  # the hand is busy
-    export_to(controller, tmp_path / "it.mp4")
+    export_to(controller.face, tmp_path / "it.mp4")
     assert controller.exports.going == ["it.mp4"]
     controller.cancel_exports()
     assert controller.message == "it.mp4 was not finished: there is no such file now"
@@ -124,13 +129,13 @@ def test_a_failure_is_one_sentence(
     controller: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bad.gif.go").touch()
-    export_to(controller, tmp_path / "bad.gif")
+    export_to(controller.face, tmp_path / "bad.gif")
     attended(controller, lambda: "was not made" in controller.message)
     assert controller.message == "bad.gif was not made: no room"
     assert controller.stage.action == "OK"  # so that no other message takes its place
     killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     monkeypatch.setattr(export, "COMMAND", ("-c", killed, "-"))
-    export_to(controller, tmp_path / "it.gif")
+    export_to(controller.face, tmp_path / "it.gif")
     attended(controller, lambda: "it.gif was not made" in controller.message)
     assert controller.message.endswith("the process that draws it was ended (-9)")
 
@@ -139,11 +144,11 @@ def test_a_failure_is_one_sentence(
 def test_what_lasts_is_finished_when_all_else_has_ended(controller: Any, tmp_path: Path) -> None:
     good, bad = tmp_path / "it.mp4", tmp_path / "bad.mp4"
     for path in (good, bad):
-        export_to(controller, path)
+        export_to(controller.face, path)
         Path(f"{path}.go").touch()
     controller.exports.lasting = True
-    controller.quit()
-    controller.rest()
+    controller.face.quit()
+    controller.face.rest()
     assert controller.exports.finish() == 0 and good.read_text() == "all"
     told = [f"Exported to {good}", "bad.mp4 was not made: no room"]
     assert sorted(controller.exports.told) == sorted(told) and not controller.last_words
@@ -151,9 +156,9 @@ def test_what_lasts_is_finished_when_all_else_has_ended(controller: Any, tmp_pat
 
 @pytest.mark.usefixtures("slow")
 def test_without_an_answer_leaving_ends_it_and_says_so(controller: Any, tmp_path: Path) -> None:
-    export_to(controller, tmp_path / "it.mp4")
-    controller.quit()
-    controller.rest()
+    export_to(controller.face, tmp_path / "it.mp4")
+    controller.face.quit()
+    controller.face.rest()
     assert controller.last_words == ["it.mp4 was not finished: there is no such file now"]
     assert controller.exports.finish() == 0 and not list(tmp_path.iterdir())
 
@@ -164,8 +169,8 @@ def test_a_training_is_saved_though_one_leaves_meanwhile(controller: Any, tmp_pa
     controller.do(lambda: time.sleep(0.2), moved.append)
     save(controller, path)
     controller.do(lambda: None, moved.append)
-    controller.quit()
-    controller.rest()
+    controller.face.quit()
+    controller.face.rest()
     assert path.exists() and controller.last_words == [f"Saved to {path}"] and not moved
 
 
@@ -181,10 +186,10 @@ def test_a_network_is_saved_as_its_ending_says(controller: Any, tmp_path: Path) 
 
 def test_the_button_of_the_work_ends_it(colours: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     stage, ended = Stage(colours), []
-    controller = Controller(stage.show, stage)
+    controller = Face(Stages([stage])).lead
     monkeypatch.setattr(controller.exports, "stop", lambda: ended.append("it.mp4") or ["ended"])
     controller.exports._coming.append(export.ExportTask(colours, Path("it.mp4"), ""))
-    controller.attend()
+    controller.face.attend()
     work = stage.frame_data().work
     assert work is not None and work.text.startswith("it.mp4") and work.part is None
     assert stage.press(work.action) and ended and controller.message == "ended"
@@ -210,7 +215,7 @@ def test_videos_and_pages_are_made_of_what_was_done(
     pytest.importorskip("av")
     seen: set[Any] = set()
     controller.message = ""
-    export_to(controller, tmp_path / name, what)
+    export_to(controller.face, tmp_path / name, what)
     attended(
         controller,
         lambda: [seen.add(controller.exports.counts[1]), controller.message][1],
@@ -227,10 +232,10 @@ def test_a_session_that_no_page_can_have_is_refused(opened: Open, tmp_path: Path
     slope = sv.Value(0.0)
     line = sv.compile(lambda x: slope * x, inputs=1)
     controller = opened(sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python"))
-    export_to(controller, tmp_path / "it.html", "page")
+    export_to(controller.face, tmp_path / "it.html", "page")
     assert "page" in controller.message and not controller.exports.going
-    controller.step(+1)
-    for act in (save, save_network, export_to):
+    controller.time.step(+1)
+    for act in (save, save_network, lambda it, path: export_to(it.face, path)):
         act(controller, tmp_path / "it.gif")
         assert "A session of a compiled function cannot be saved" in controller.message
     assert not controller.exports.going
@@ -246,7 +251,7 @@ def make(opened: Open) -> Make:
     def make(name: str, **given: Any) -> Any:
         controller = opened(name, **given)
         controller.copied = ""
-        controller.copy_text = lambda text: setattr(controller, "copied", text)
+        controller.face.copy_text = lambda text: setattr(controller, "copied", text)
         return controller
 
     return make
@@ -264,7 +269,7 @@ def opened(link: str) -> tuple[Session, Any]:
 def leads_back(controller: Any) -> bool:
     """Whether the link of the present moment leads to the same one."""
     controller.copied = ""
-    assert controller.press("k")
+    assert controller.face.press("k")
     assert controller.message.startswith(f"Copied: {controller.copied}"), controller.message
     session, pinned = opened(controller.copied)
     here, stage = controller.session, controller.stage
@@ -275,16 +280,16 @@ def leads_back(controller: Any) -> bool:
 
 def refuses(controller: Any, sentence: str) -> bool:
     before = controller.copied = "as before"
-    controller.press("k")
+    controller.face.press("k")
     return sentence in controller.message and bool(controller.copied == before)
 
 
 def test_a_scene_is_found_again_with_its_options(make: Make) -> None:
     controller = make("rgb", hidden=4, optimizer="adam", seed=3)
     assert leads_back(controller)
-    controller.step(+1, 12)
-    controller.set_unit("operation")
-    controller.step(+1, 7)
+    controller.time.step(+1, 12)
+    controller.time.set_unit("operation")
+    controller.time.step(+1, 7)
     controller.stage.pinned = 5
     assert leads_back(controller)
     options = "hidden=4&engine=python&seed=3&optimizer=adam"
@@ -297,25 +302,25 @@ def test_a_scene_is_found_again_with_its_options(make: Make) -> None:
 
 def test_what_was_changed_is_found_again_in_its_file_only(make: Make, tmp_path: Path) -> None:
     controller, path = make("rgb"), tmp_path / "a run.safetensors"
-    controller.step(+1, 3)
+    controller.time.step(+1, 3)
     controller.edit(4, 0.5)
     assert refuses(controller, "this training was changed: save it first")
     save(controller, path)
     assert leads_back(controller) and str(path) in controller.copied
-    controller.step(+1, 4)
+    controller.time.step(+1, 4)
     assert leads_back(controller)
     controller.freeze(7, True)
     assert refuses(controller, "save it first")
     controller.undo()
     assert leads_back(controller)
-    controller.seek(2)
+    controller.time.seek(2)
     assert leads_back(controller)
     controller.edit(4, 0.25)  # another branch
     assert refuses(controller, "save it first")
     controller.undo()
-    controller.seek(3)
+    controller.time.seek(3)
     assert refuses(controller, "go back or on by an operation first")
-    controller.step(+1, 2)
+    controller.time.step(+1, 2)
     assert leads_back(controller)
     path.unlink()
     assert refuses(controller, "save it first")
@@ -329,7 +334,7 @@ def test_without_scene_and_file_it_says_what_to_do(make: Make, tmp_path: Path) -
     own.write_text(Path(find("rgb")).read_text(encoding="utf-8"), encoding="utf-8")
     recipe = Recipe(load(own))
     show = recipe.make({"engine": "python"})
-    controller = Controller(show, FakeStage(show), recipe)
+    controller = Face(Stages([FakeStage(show)]), [recipe]).lead
     assert refuses(controller, "this training is neither: save it first")
 
 

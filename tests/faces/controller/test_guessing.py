@@ -65,22 +65,22 @@ def words_of(controller: Controller) -> str:
 
 def asked_about(controller: Controller, number: int) -> int:
     """The weight of the first question, of that about a gradient for 1, when it is asked."""
-    controller.press("p")
-    controller.attend()
+    controller.face.press("p")
+    controller.face.attend()
     for _ in range(number):
         answer(controller, "Stays")
-        controller.press("enter")
-        controller.attend()
+        controller.face.press("enter")
+        controller.face.attend()
     return int(controller.stage.hidden.row)
 
 
 def answer(controller: Controller, label: str) -> None:
     """Press the button of an arrow, and Show; see what came."""
-    controller.attend()
+    controller.face.attend()
     assert controller.stage.press(label)
-    controller.attend()
+    controller.face.attend()
     assert controller.stage.press("Show")
-    controller.attend()
+    controller.face.attend()
 
 
 def state_of(session: sv.Session) -> list[bytes]:
@@ -91,13 +91,13 @@ def state_of(session: sv.Session) -> list[bytes]:
 def test_the_key_asks_before_the_step(controller: Controller, session: sv.Session) -> None:
     session.advance(2)
     assert not shown(controller, "guess").value
-    assert controller.press("p")
-    controller.attend()
+    assert controller.face.press("p")
+    controller.face.attend()
     assert shown(controller, "guess").value
     assert session.clock.place == (2, len(session.operations) - 1)
     assert words_of(controller) == ASKED
     assert controller.stage.offered == ("Up", "Down", "Stays", "End")
-    controller.press("p")
+    controller.face.press("p")
     assert not shown(controller, "guess").value and controller.stage.offered == ()
     assert words_of(controller) != ASKED
 
@@ -108,8 +108,8 @@ def test_an_arrow_is_right_if_the_weight_goes_there(opened: Open, name: str) -> 
     controller = opened(session, Stage)
     right = 0
     for number in range(6):
-        controller.press("enter" if number else "p")
-        controller.attend()
+        controller.face.press("enter" if number else "p")
+        controller.face.attend()
         row = controller.stage.hidden.row
         place = session.clock.place
         before = session.network.bank.value[row]
@@ -130,7 +130,7 @@ def test_an_arrow_is_right_if_the_weight_goes_there(opened: Open, name: str) -> 
 def test_a_frozen_weight_stays(controller: Controller, session: sv.Session) -> None:
     session.freeze(4)
     controller.stage.pin(4)
-    controller.press("p")
+    controller.face.press("p")
     answer(controller, "Stays")
     value = float(session.network.bank.value[4])
     words = controller.stage.guess.title
@@ -143,11 +143,11 @@ def test_a_weight_of_a_dead_neuron_has_no_gradient(opened: Open) -> None:
     session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.5), engine="python")
     controller = opened(session, Stage)
     controller.stage.pin(0)
-    controller.press("p")
+    controller.face.press("p")
     answer(controller, "Stays")
     assert controller.stage.guess.title == "Right: it stays at -1. 1 of 1 right."
-    controller.press("enter")
-    controller.attend()
+    controller.face.press("enter")
+    controller.face.attend()
     assert controller.stage.offered == ("Positive", "Negative", "Zero", "End")
     answer(controller, "Zero")
     assert controller.stage.guess.title == "Right: the gradient is 0. 2 of 2 right."
@@ -155,21 +155,21 @@ def test_a_weight_of_a_dead_neuron_has_no_gradient(opened: Open) -> None:
 
 def test_a_number_is_typed_behind_the_arrow(controller: Controller, session: sv.Session) -> None:
     session.advance(2)
-    controller.press("p")
+    controller.face.press("p")
     row = controller.stage.hidden.row
     camera = controller.stage.camera
-    assert controller.press("3")  # a side to look from, as ever
+    assert controller.face.press("3")  # a side to look from, as ever
     assert controller.stage.camera != camera
-    controller.press("enter")  # there is no arrow yet
+    controller.face.press("enter")  # there is no arrow yet
     assert controller.stage.hidden is not None and controller.stage.hidden.way is None
-    controller.press("down")
+    controller.face.press("down")
     for key in ("-", "0", ",", ".", "7", "-", "8", "\b", "5"):
-        assert controller.press(key)
+        assert controller.face.press(key)
     assert session.clock.place == (2, len(session.operations) - 1)
     assert controller.stage.hidden.typed == "-0.75"
     assert words_of(controller).endswith("To which number? -0.75_")
     assert f"It is {float(session.network.bank.value[row]):.3g}." in words_of(controller)
-    controller.press("enter")
+    controller.face.press("enter")
     guess = controller.stage.guess
     is_down = guess.came == -1
     assert guess.title.startswith("Down is right, but not -0.75: " if is_down else "Not down: ")
@@ -183,10 +183,10 @@ def test_the_way_is_right_and_the_number_is_not(controller: Controller, number: 
     twin.advance(number + 1)
     bank = twin.network.bank
     change = (bank.value - session_of().network.bank.value, bank.grad)[number][row]
-    controller.press("up" if change > 0.0 else "down")
+    controller.face.press("up" if change > 0.0 else "down")
     for key in "77":
-        controller.press(key)
-    controller.press("enter")
+        controller.face.press(key)
+    controller.face.press("enter")
     guess = controller.stage.guess
     assert guess.title.startswith(f"{guess.label} is right, but not 77: ")
     assert guess.label in ("Up", "Down", "Positive", "Negative")
@@ -194,22 +194,22 @@ def test_the_way_is_right_and_the_number_is_not(controller: Controller, number: 
 
 
 def test_a_number_that_is_right_counts(controller: Controller, session: sv.Session) -> None:
-    controller.press("p")
+    controller.face.press("p")
     row = controller.stage.hidden.row
     twin = session_of()
     twin.advance()
     before, after = (float(x.network.bank.value[row]) for x in (session, twin))
-    controller.press("up" if after > before else "down")
+    controller.face.press("up" if after > before else "down")
     for key in f"{after:.4f}":
-        controller.press(key)
-    controller.press("enter")
+        controller.face.press(key)
+    controller.face.press("enter")
     assert controller.stage.guess.title.startswith("Right: it went from ")
     assert controller.stage.guess.title.endswith(". 1 of 1 right.")
 
 
 def test_the_caption_gives_the_reason(controller: Controller) -> None:
-    controller.press("p")
-    controller.attend()
+    controller.face.press("p")
+    controller.face.attend()
     assert stage_of(controller).frame_data().words.caption.lines == ()
     answer(controller, "Up")
     stage_of(controller).tick(10.0)
@@ -222,7 +222,7 @@ def test_the_caption_gives_the_reason(controller: Controller) -> None:
 def all_words(controller: Controller, studio: Any) -> str:
     stage = stage_of(controller)
     for now in (10.0, 20.0, 30.0):
-        controller.attend()
+        controller.face.attend()
         studio.stage(stage, now, SIZE)
     return "\n".join(stage.picture().words)
 
@@ -252,13 +252,13 @@ def test_the_answer_is_nowhere_before_it_is_given(
     if shows == "pinned":
         stage.pin(row)
     if shows == "colours":
-        controller.set_channel("color", stage.channels[-1])
-        controller.set_channel("size", "gradient")
-    controller.press("p")
+        controller.face.set_channel("color", stage.channels[-1])
+        controller.face.set_channel("size", "gradient")
+    controller.face.press("p")
     for _ in range(number):
         answer(controller, "Up")
-        controller.press("enter")
-        controller.attend()
+        controller.face.press("enter")
+        controller.face.attend()
     row = stage.hidden.row
     if shows == "hovered":
         stage.walking, stage.hover = True, row
@@ -282,7 +282,7 @@ def test_a_question_mark_then_two_arrows_are_seen(
     session.advance(2)
     controller = opened(session, Stage(session, theme))
     stage = stage_of(controller)
-    controller.press("p")
+    controller.face.press("p")
     assert "?" in all_words(controller, studio).split("\n")
     x, y = stage.place_of(stage.hidden.row)
     colors = [np.array(rgb255(color)) for color in (THEMES[theme].accent, THEMES[theme].metric)]
@@ -300,9 +300,9 @@ def test_a_question_mark_then_two_arrows_are_seen(
 
     assert count(right, colors[1]) == 0
     before = count(left, colors[0])
-    controller.press("up")
+    controller.face.press("up")
     assert count(left, colors[0]) > before + 50
-    controller.press("enter")
+    controller.face.press("enter")
     assert "?" not in all_words(controller, studio).split("\n")
     assert count(right, colors[1]) > 50 and count(left, colors[0]) > 50
 
@@ -315,8 +315,8 @@ def test_a_drag_around_the_cube_is_the_arrow(
     controller: Controller, session: sv.Session, studio: Any
 ) -> None:
     session.advance(2)
-    stage, pointer = stage_of(controller), Pointer(controller)
-    controller.press("p")
+    stage, pointer = stage_of(controller), Pointer(controller.face)
+    controller.face.press("p")
     all_words(controller, studio)
     x, y = (float(each) for each in stage.place_of(stage.hidden.row))
     camera, numbers = stage.eyes.camera, state_of(session)
@@ -336,7 +336,7 @@ def test_a_drag_around_the_cube_is_the_arrow(
 
 
 def dragged(controller: Controller, x: float, y: float, up: float) -> None:
-    pointer = Pointer(controller)
+    pointer = Pointer(controller.face)
     pointer.press(LEFT, x, y)
     pointer.move(x, y - up / 2.0)
     pointer.move(x, y - up)
@@ -353,7 +353,7 @@ def test_no_cube_is_dragged_while_it_asks(
         all_words(controller, studio)
         dragged(controller, *stage.place_of(row).tolist(), 40.0)
     assert state_of(session) == numbers and stage.hidden is not None
-    controller.press("escape")
+    controller.face.press("escape")
     all_words(controller, studio)
     dragged(controller, *stage.place_of(5).tolist(), 40.0)
     assert state_of(session) != numbers
@@ -381,7 +381,7 @@ def test_the_arrows_of_all_weights_wait_for_the_answer(controller: Controller, s
     stage = stage_of(controller)
     all_words(controller, studio)
     assert stage.frame_data().cubes.pushes is None
-    controller.press("escape")
+    controller.face.press("escape")
     pushes = stage.frame_data().cubes.pushes
     assert pushes is not None and np.isfinite(pushes).all()
 
@@ -394,27 +394,27 @@ def test_a_gradient_has_signs_in_place_of_arrows(controller: Controller, studio:
         return [each for each in all_words(controller, studio).split("\n") if each in "+−"]
 
     assert signs() == []
-    controller.press("escape")
+    controller.face.press("escape")
     asked_about(controller, 1)
     assert signs() == ["+", "−"]
-    controller.press("up")
+    controller.face.press("up")
     assert signs() == ["+"]
-    controller.press("enter")
+    controller.face.press("enter")
     assert signs() == ["+", "+" if stage.guess.came == 1 else "−"]
 
 
 @pytest.mark.parametrize(
     ("act", "end"),
     [
-        (lambda controller: controller.press("left"), ""),
-        (lambda controller: controller.press("right"), ""),
-        (lambda controller: controller.press("z"), ""),
-        (lambda controller: controller.seek(1), ""),
+        (lambda controller: controller.face.press("left"), ""),
+        (lambda controller: controller.face.press("right"), ""),
+        (lambda controller: controller.face.press("z"), ""),
+        (lambda controller: controller.time.seek(1), ""),
         (lambda controller: controller.edit(0, 0.5), ""),
-        (lambda controller: controller.press("space"), "said"),
-        (lambda controller: controller.press("escape"), "asked for"),
-        (lambda controller: controller.press("p"), "asked for"),
-        (lambda controller: controller.press("o"), "said"),
+        (lambda controller: controller.face.press("space"), "said"),
+        (lambda controller: controller.face.press("escape"), "asked for"),
+        (lambda controller: controller.face.press("p"), "asked for"),
+        (lambda controller: controller.face.press("o"), "said"),
         (lambda controller: controller.guide.show_tour(), "said"),
     ],
     ids=["back", "on", "undo", "seek", "edit", "play", "escape", "off", "own input", "tour"],
@@ -426,17 +426,17 @@ def test_what_moves_time_ends_the_question_and_counts_nothing(
     session.edit(1, 0.25)
     session.advance(1)
     controller.stage.frame_data()
-    controller.press("p")
-    controller.attend()
+    controller.face.press("p")
+    controller.face.attend()
     assert controller.stage.hidden is not None
     act(controller)
-    controller.attend()
+    controller.face.attend()
     assert controller.stage.guess is None and controller.guessing.on == (end == "")
     assert controller.guessing.asked == 0
     assert (controller.message == text("guess.over")) == (end == "said")
     if not end:
         assert controller.stage.offered == ("Next", "End")
-        controller.press("enter")
+        controller.face.press("enter")
         assert controller.stage.hidden is not None
     else:
         assert "End" not in controller.stage.offered
@@ -447,7 +447,7 @@ def test_without_layers_or_with_all_frozen_it_says_so(opened: Open, session: sv.
     for found in (sv.Value(0.5) * 2.0, session):
         controller = opened(found, Stage)
         assert not shown(controller, "guess").enabled
-        controller.press("p")
+        controller.face.press("p")
         words = "Guessing needs a network of layers that is not frozen."
         assert words in chips_of(controller) and shown(controller, "guess").about == words
         assert not controller.guessing.on and controller.session.clock.place == (0, 0)
@@ -456,37 +456,37 @@ def test_without_layers_or_with_all_frozen_it_says_so(opened: Open, session: sv.
 def test_nothing_is_asked_where_the_training_stops_on_the_way(
     controller: Controller, session: sv.Session
 ) -> None:
-    controller.press("p")
+    controller.face.press("p")
     answer(controller, "Up")
     session.stop_when("loss > 0")
     session.advance(len(session.operations) - 1, "operation")  # beyond the gradients
-    controller.press("enter")
-    controller.attend()
+    controller.face.press("enter")
+    controller.face.attend()
     assert session.clock.place == (2, 0) and controller.stage.guess is None
     assert controller.stage.offered == ("Next", "End")
-    controller.press("enter")
+    controller.face.press("enter")
     assert controller.stage.hidden is not None
 
 
 def test_a_window_that_stands_is_drawn_anew(controller: Controller) -> None:
-    seen = [controller.state]
+    seen = [controller.face.state]
     for key in ("p", "up", "down", "7", "enter"):
-        controller.press(key)
-        controller.attend()
-        seen.append(controller.state)
+        controller.face.press(key)
+        controller.face.attend()
+        seen.append(controller.face.state)
     assert all(before != after for before, after in pairwise(seen))
 
 
 def test_show_shows_once_however_long_it_takes(controller: Controller, session: sv.Session) -> None:
-    controller.press("p")
-    controller.press("up")
+    controller.face.press("p")
+    controller.face.press("up")
     gate = threading.Event()
     controller.hand.patience = 0.0
     controller.hand.do(lambda: gate.wait(HANG), lambda *_: None)
     for _ in range(3):
-        controller.press("enter")
-        controller.press("down")
-        controller.attend()
+        controller.face.press("enter")
+        controller.face.press("down")
+        controller.face.attend()
     gate.set()
     attended(controller, lambda: not controller.hand.busy)
     assert session.clock.place == (1, 0) and controller.guessing.asked == 1

@@ -41,8 +41,8 @@ def session(colours: sv.Session) -> sv.Session:
 
 @pytest.fixture
 def pointer(opened: Open, stage: Stage) -> Pointer:
-    pointer = Pointer(opened(stage.show, stage))
-    pointer.curve = CurvePointer(pointer.controller, Clock())
+    pointer = Pointer(opened(stage.show, stage).face)
+    pointer.curve = CurvePointer(pointer.face, Clock())
     return pointer
 
 
@@ -98,11 +98,11 @@ def test_under_a_mouse_that_rests_the_step_is_that_of_the_chart_as_it_is_now(
     chart = chart_of(stage, studio)
     pointed = stage.frame_data().curve.pointed
     assert pointed == chart.step_at(x) and pointed > 200
-    assert pointer.controller.press("g")  # the large chart stands elsewhere
+    assert pointer.controller.face.press("g")  # the large chart stands elsewhere
     chart_of(stage, studio)
-    pointer.controller.press("g")
+    pointer.controller.face.press("g")
     pointer.move(*on_curve(chart, 100))
-    pointer.controller.press("g")
+    pointer.controller.face.press("g")
     chart_of(stage, studio)
     assert stage.frame_data().curve.pointed is None
 
@@ -238,7 +238,7 @@ def test_a_double_click_shows_all_steps_and_goes_nowhere(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
     clock = Clock()
-    pointer.curve = CurvePointer(pointer.controller, clock)
+    pointer.curve = CurvePointer(pointer.face, clock)
     for _ in range(3):
         pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
     place = on_curve(chart_of(stage, studio), 25)
@@ -257,12 +257,12 @@ def test_escape_shows_all_steps_then_closes_the_large_chart(
     pointer: Pointer, stage: Stage, studio: Studio
 ) -> None:
     controller, view = pointer.controller, stage.curve_view
-    assert controller.press("g") and view.large
+    assert controller.face.press("g") and view.large
     for _ in range(3):
         pointer.wheel(1.0, *on_curve(chart_of(stage, studio), 30))
-    controller.press("escape")
+    controller.face.press("escape")
     assert not view.is_zoomed and view.large
-    controller.press("escape")
+    controller.face.press("escape")
     assert not view.large
 
 
@@ -556,14 +556,14 @@ def test_a_typed_condition_stops_it_and_it_is_told(controller: Controller) -> No
     session = controller.session
     CONTROLS["stop when"].set(controller, "loss < 100 or not finite")
     assert shown(controller, "stop when").value == "loss < 100 or not finite"
-    controller.step(+1, 5)
+    controller.time.step(+1, 5)
     assert session.step_index == 1
     assert told(controller)[0].startswith("Stopped at step 1: loss < 100 (it is 0.")
     CONTROLS["stop when"].set(controller, "weight 3 < 100")
-    controller.play()
+    controller.time.play()
     while session.playing:
         pass
-    controller.attend()
+    controller.face.attend()
     assert session.step_index == 2 and told(controller)[0].startswith("Stopped at step 2: weight 3")
     CONTROLS["stop when"].set(controller, "gradient norm < 3")
     assert "did you mean 'grad norm'" in told(controller)[0]
@@ -642,8 +642,8 @@ def test_marks_stand_on_the_curve_and_a_click_goes_there(
     accent = 255.0 * rgb((THEMES["dark"].accent,))[0]
     around = frame[round(chart.plot.y) - 2 : round(chart.plot.y) + 3, round(x) - 2 : round(x) + 3]
     assert (np.abs(around[..., :3].astype(float) - accent).max(axis=-1) < 40.0).any()
-    pointer = Pointer(controller)
-    pointer.curve = CurvePointer(controller, Clock())
+    pointer = Pointer(controller.face)
+    pointer.curve = CurvePointer(controller.face, Clock())
     for aside in (-4.0, 4.0):
         session.seek(50)
         pointer.press(LEFT, x + aside, chart.plot.bottom + 5.0)

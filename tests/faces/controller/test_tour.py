@@ -13,11 +13,11 @@ from scalarviz.base.texts import text
 from scalarviz.faces.controller import guide
 from scalarviz.faces.controller import guide as tour
 from scalarviz.faces.controller.changes import set_learning_rate
-from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.group import Opening
+from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.guide import SAMPLE, SUM_STANDS
 from scalarviz.stage.show import Show
+from scalarviz.stage.stages import Stages
 from scalarviz.story.guide import (
     BACKWARD,
     END,
@@ -53,7 +53,7 @@ class Watcher:
 
     def __init__(self, session: sv.Session, monkeypatch: pytest.MonkeyPatch) -> None:
         self.stage = FakeStage(Show(session))
-        self.controller = Controller(Show(session), self.stage)  # type: ignore[arg-type]  # a part of a stage
+        self.controller = Face(Stages([self.stage])).lead  # type: ignore[arg-type]  # a part of a stage
         self.session, self.now = session, 0.0
         self.opening: Opening | None = None
         self.seen: list[tuple[float, str, str]] = []
@@ -64,7 +64,7 @@ class Watcher:
         while self.now < end:
             if self.opening is not None:
                 self.opening.attend()
-            self.controller.attend()
+            self.controller.face.attend()
             done = self.session.done if self.session.step_index < 2 else "more"
             self.seen.append((self.now, self.stage.part_of_tour, done))
             self.now += frame
@@ -87,7 +87,7 @@ def watcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
 
 @pytest.mark.usefixtures("own_cache")
 def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> None:
-    watcher.opening = Opening(watcher.controller, None, play=False)
+    watcher.opening = Opening(watcher.controller.face, None, play=False)
     watcher.watch(12.0)
     session = watcher.session
     names = session.operations
@@ -110,9 +110,9 @@ def test_it_shows_a_step_in_ten_seconds_and_then_some_more(watcher: Watcher) -> 
 
 
 @pytest.mark.usefixtures("own_cache")
-@pytest.mark.parametrize("begin", [Opening, lambda controller: controller.guide.show_tour()])
+@pytest.mark.parametrize("begin", [Opening, lambda face: face.lead.guide.show_tour()])
 def test_at_its_end_it_trains_and_says_what_one_can_do(watcher: Watcher, begin: Any) -> None:
-    watcher.opening = begin(watcher.controller)
+    watcher.opening = begin(watcher.controller.face)
     watcher.watch(END - 0.1)
     assert not watcher.session.playing
     watcher.watch(0.3)
@@ -161,7 +161,7 @@ def test_it_ends_when_the_network_has_learned_or_after_some_more_seconds(
 ) -> None:
     monkeypatch.setattr("scalarviz.story.guide.MORE", 0.4)
     watcher = Watcher(session_of([2, 2, 1], 1e-9), monkeypatch)
-    watcher.controller.guide.show_tour(watcher.controller.pause)
+    watcher.controller.guide.show_tour(watcher.controller.time.pause)
     watcher.watch(END + 0.5)
     assert watcher.at(END + 0.3)[0] == "faster" and watcher.stage.part_of_tour == ""
 
@@ -176,8 +176,8 @@ def test_it_has_learned_when_the_loss_is_a_tenth(end: int, late: float, learned:
 
 @pytest.mark.usefixtures("own_cache")
 def test_it_ends_at_the_step_up_to_which_it_plays(watcher: Watcher) -> None:
-    watcher.controller.playing.until = 3
-    watcher.controller.guide.show_tour(watcher.controller.pause)
+    watcher.controller.time.playing.until = 3
+    watcher.controller.guide.show_tour(watcher.controller.time.pause)
     watcher.watch(END + 0.1)
     assert watcher.stage.part_of_tour == "" and watcher.session.clock.place == (3, 0)
 
@@ -200,13 +200,13 @@ def test_however_many_operations_there_are_it_takes_ten_seconds(
 
 @pytest.mark.usefixtures("own_cache")
 def test_a_click_on_skip_finishes_the_step_and_plays(watcher: Watcher) -> None:
-    watcher.opening = Opening(watcher.controller, True)
+    watcher.opening = Opening(watcher.controller.face, True)
     watcher.watch(3.0)
     assert watcher.session.clock.operation and list(watcher.stage.offers) == ["Skip the tour"]
     offers, watcher.stage.offers = dict(watcher.stage.offers), {}
     monkey: Any = watcher.stage
     monkey.click = lambda x, y: offers["Skip the tour"]()  # as Messages do it
-    watcher.controller.click(1.0, 1.0)
+    watcher.controller.face.click(1.0, 1.0)
     assert watcher.session.step_index >= 1 and watcher.session.playing
     assert watcher.stage.part_of_tour == "" and watcher.controller.guide.tour is None
 
@@ -216,19 +216,19 @@ def test_a_click_on_skip_finishes_the_step_and_plays(watcher: Watcher) -> None:
 @pytest.mark.parametrize(
     "act",
     [
-        lambda c: c.operation(-1),
-        lambda c: c.operation(+1),
+        lambda c: c.time.operation(-1),
+        lambda c: c.time.operation(+1),
         lambda c: set_learning_rate(c, 0.25),
         lambda c: c.click(5.0, 5.0),
         lambda c: c.next_sample(),
-        lambda c: c.set_speed(3.0),
+        lambda c: c.time.set_speed(3.0),
         lambda c: c.session.advance(1, "operation"),  # a cell of a notebook
     ],
 )
 def test_any_action_ends_it_and_nothing_is_lost(
     watcher: Watcher, act: Callable[[Any], None]
 ) -> None:
-    watcher.opening = Opening(watcher.controller, True)
+    watcher.opening = Opening(watcher.controller.face, True)
     watcher.watch(3.0)
     there = watcher.session.clock.place
     assert there[1] > 1
@@ -241,9 +241,9 @@ def test_any_action_ends_it_and_nothing_is_lost(
 
 @pytest.mark.usefixtures("own_cache")
 def test_space_ends_it_and_plays_on(watcher: Watcher) -> None:
-    watcher.opening = Opening(watcher.controller, True)
+    watcher.opening = Opening(watcher.controller.face, True)
     watcher.watch(3.0)
-    watcher.controller.press("space")
+    watcher.controller.face.press("space")
     assert watcher.session.playing and watcher.stage.part_of_tour == ""
 
 
@@ -264,7 +264,7 @@ def test_it_is_shown_once_on_a_machine_unless_somebody_asks(
         watcher = Watcher(session_of([2, 2, 1]), monkeypatch)
         if steps:
             watcher.session.advance(steps)
-        watcher.opening = Opening(watcher.controller, wanted, play=False)
+        watcher.opening = Opening(watcher.controller.face, wanted, play=False)
         watcher.watch(0.2)
         shown = watcher.controller.guide.tour is not None
         watcher.controller.guide.stop()
@@ -294,7 +294,7 @@ def test_it_waits_for_kernels(watcher: Watcher) -> None:
 
 @pytest.mark.usefixtures("own_cache")
 def test_it_goes_by_pictures_and_takes_all_its_steps_on_a_slow_machine(watcher: Watcher) -> None:
-    watcher.controller.guide.show_tour(watcher.controller.pause)
+    watcher.controller.guide.show_tour(watcher.controller.time.pause)
     watcher.watch(60.0, frame=1.5)
     names = watcher.session.operations
     assert watcher.places[: len(names)] == ["", *names[1:]]  # each has a picture of its own
@@ -307,7 +307,7 @@ def test_before_it_goes_faster_it_waits_for_kernels(
 ) -> None:
     said = ["compiling"]
     monkeypatch.setattr(type(watcher.controller.warming), "said", property(lambda _: said[0]))
-    watcher.controller.guide.show_tour(watcher.controller.pause)
+    watcher.controller.guide.show_tour(watcher.controller.time.pause)
     watcher.watch(90.0)
     assert watcher.session.clock.place == (1, 0) and watcher.controller.guide.tour is not None
     said[0] = ""
@@ -323,7 +323,7 @@ class Adder:
         colours = data.Rgb(levels=4)
         self.session = sv.Session(net, colours, "mse", sv.SGD(0.5), batch=batch, engine="python")
         self.stage = FakeStage(Show(self.session))
-        self.controller = Controller(Show(self.session), self.stage)  # type: ignore[arg-type]  # a part of a stage
+        self.controller = Face(Stages([self.stage])).lead  # type: ignore[arg-type]  # a part of a stage
         self.now = 0.0
         self.seen: list[tuple[float, int]] = []  # samples, and the focus
         monkeypatch.setattr(guide, "perf_counter", lambda: self.now)
@@ -332,7 +332,7 @@ class Adder:
     def watch(self, seconds: float) -> None:
         end = self.now + seconds
         while self.now < end:
-            self.controller.attend()
+            self.controller.face.attend()
             self.seen.append((self.stage.adding, self.session.focus))
             self.now += FRAME
 
@@ -352,7 +352,7 @@ def test_samples_are_added_one_after_the_other(adder: Adder) -> None:
     to_push(adder)
     adder.session.focus = 5
     there = adder.session.clock
-    assert adder.controller.press("a")
+    assert adder.controller.face.press("a")
     adder.watch(8 * SAMPLE + SUM_STANDS - 0.2)
     samples = [samples for samples, _ in adder.seen]
     assert samples == sorted(samples) and samples[-1] == 8.0
@@ -367,8 +367,8 @@ def test_samples_are_added_one_after_the_other(adder: Adder) -> None:
 @pytest.mark.parametrize(
     ("act", "focus"),
     [
-        (lambda c: c.operation(+1), 5),
-        (lambda c: c.pause(), 5),
+        (lambda c: c.time.operation(+1), 5),
+        (lambda c: c.time.pause(), 5),
         (lambda c: c.session.back(1, "operation"), 5),
         (lambda c: c.next_sample(), 3),  # the sample that somebody chose stays
         (lambda c: setattr(c.session, "focus", 6), 6),
@@ -388,8 +388,8 @@ def test_any_action_ends_it(adder: Adder, act: Callable[[Any], None], focus: int
 
 def test_one_sample_is_no_sum(monkeypatch: pytest.MonkeyPatch) -> None:
     row = CONTROLS["add up"]
-    assert not row.shown(Adder(monkeypatch, batch=1).controller.state).enabled
-    assert row.shown(Adder(monkeypatch).controller.state).enabled
+    assert not row.shown(Adder(monkeypatch, batch=1).controller.face.state).enabled
+    assert row.shown(Adder(monkeypatch).controller.face.state).enabled
 
 
 def test_where_there_is_no_sum_it_says_so(adder: Adder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,13 +31,14 @@ from scalarviz.engines.expression import cpu_expression as expression
 from scalarviz.engines.expression import expression_kernels
 from scalarviz.faces.controller import changes, precompile
 from scalarviz.faces.controller.changes import set_learning_rate
-from scalarviz.faces.controller.controller import CommandQueue, Controller
+from scalarviz.faces.controller.controller import CommandQueue
 from scalarviz.faces.controller.export import export_to, open_run, save
-from scalarviz.faces.controller.group import Opening
+from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.scene_file import load, scenes
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import Stages
 from scalarviz.story.guide import END, MORE, SLOWEST, STEP
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage, attended, patient
@@ -123,36 +124,36 @@ def gate() -> Iterator[Gate]:
 @pytest.fixture
 def controller(gate: Gate) -> Any:
     show = Show(gate.session)
-    return Controller(show, FakeStage(show))  # type: ignore[arg-type]  # as much of one as it needs
+    return Face(Stages([FakeStage(show)])).lead  # type: ignore[arg-type]  # as much of one as it needs
 
 
 def settle(controller: Any) -> None:
-    until(lambda: (controller.attend(), not controller.hand.busy)[1])
+    until(lambda: (controller.face.attend(), not controller.hand.busy)[1])
 
 
 DEEDS: dict[str, Callable[[Any, Path], object]] = {
-    "pause": lambda controller, path: controller.pause(),
-    "play": lambda controller, path: controller.play(),
-    "speed": lambda controller, path: controller.set_speed(100.0),
-    "step": lambda controller, path: controller.step(+1),
-    "far": lambda controller, path: controller.step(+1, 500),
-    "back": lambda controller, path: controller.step(-1),
-    "operation": lambda controller, path: controller.operation(+1),
-    "seek": lambda controller, path: controller.seek(1),
-    "reset": lambda controller, path: controller.reset(),
+    "pause": lambda controller, path: controller.time.pause(),
+    "play": lambda controller, path: controller.time.play(),
+    "speed": lambda controller, path: controller.time.set_speed(100.0),
+    "step": lambda controller, path: controller.time.step(+1),
+    "far": lambda controller, path: controller.time.step(+1, 500),
+    "back": lambda controller, path: controller.time.step(-1),
+    "operation": lambda controller, path: controller.time.operation(+1),
+    "seek": lambda controller, path: controller.time.seek(1),
+    "reset": lambda controller, path: controller.time.reset(),
     "rate": lambda controller, path: set_learning_rate(controller, 0.25),
-    "scale": lambda controller, path: controller.press("up"),
+    "scale": lambda controller, path: controller.face.press("up"),
     "engine": lambda controller, path: controller.set_engine("python"),
     "activation": lambda controller, path: controller.set_activation(0, "relu"),
     "edit": lambda controller, path: controller.edit(3, 0.5),
     "freeze": lambda controller, path: controller.freeze(3, True),
     "undo": lambda controller, path: controller.undo(),
     "sample": lambda controller, path: controller.next_sample(),
-    "branch": lambda controller, path: controller.press("b"),
+    "branch": lambda controller, path: controller.face.press("b"),
     "save": lambda controller, path: save(controller, path / "run.safetensors"),
     "option": lambda controller, path: controller.set_option("lr", "0.125"),
-    "click": lambda controller, path: controller.click(1.0, 1.0),
-    "quit": lambda controller, path: controller.quit(),
+    "click": lambda controller, path: controller.face.click(1.0, 1.0),
+    "quit": lambda controller, path: controller.face.quit(),
 }
 
 
@@ -161,17 +162,17 @@ DEEDS: dict[str, Callable[[Any, Path], object]] = {
 def test_no_command_waits_for_the_step_that_goes_on(
     deed: str, controller: Any, gate: Gate, tmp_path: Path
 ) -> None:
-    with gate.closed(controller.play):
+    with gate.closed(controller.time.play):
         start = time.perf_counter()
         DEEDS[deed](controller, tmp_path)
         for _ in range(3):
-            controller.attend()
-            controller.state  # noqa: B018  # to read it is the point
-        controller.playing.undisturbed(lambda: None)
+            controller.face.attend()
+            controller.face.state  # noqa: B018  # to read it is the point
+        controller.time.playing.undisturbed(lambda: None)
         assert time.perf_counter() - start < SOON
     settle(controller)
-    controller.quit()
-    controller.rest()
+    controller.face.quit()
+    controller.face.rest()
     assert not controller.session.playing and not controller.hand.busy
 
 
@@ -183,22 +184,22 @@ def test_no_picture_waits_twice_for_one_step(
     monkeypatch.setattr(
         sv.Session, "still", lambda s, seconds: (waits.append(seconds), still(s, seconds))[1]
     )
-    with gate.closed(controller.play):
+    with gate.closed(controller.time.play):
         for _ in range(20):
-            controller.drawing(lambda: None)
+            controller.face.drawing(lambda: None)
         assert waits == [AT_ONCE]
-    controller.pause()
+    controller.time.pause()
     settle(controller)
 
 
 def test_what_was_asked_for_meanwhile_is_done_in_order(controller: Any, gate: Gate) -> None:
-    with gate.closed(controller.play):
+    with gate.closed(controller.time.play):
         set_learning_rate(controller, 0.25)
-        controller.press("up")
-        controller.press("up")
+        controller.face.press("up")
+        controller.face.press("up")
         controller.edit(3, 0.5)
         controller.freeze(3, True)
-        controller.pause()
+        controller.time.pause()
         assert (
             controller.session.learning_rate == 0.1
             and not controller.session.current_branch.journal
@@ -209,7 +210,7 @@ def test_what_was_asked_for_meanwhile_is_done_in_order(controller: Any, gate: Ga
     )
     kinds = [action.kind for action in controller.session.current_branch.journal]
     assert kinds == ["learning rate"] * 3 + ["edit", "freeze"]
-    assert controller.state.undoable == 5
+    assert controller.face.state.undoable == 5
 
 
 def test_a_step_that_takes_long_is_taken_while_the_face_goes_on(
@@ -217,16 +218,16 @@ def test_a_step_that_takes_long_is_taken_while_the_face_goes_on(
 ) -> None:
     start, at = time.perf_counter(), controller.session.step_index
     gate.opened.clear()
-    controller.step(+1, 3)
+    controller.time.step(+1, 3)
     assert time.perf_counter() - start < SOON and controller.hand.busy
-    controller.attend()
+    controller.face.attend()
     gate.opened.set()
     settle(controller)
     assert controller.session.step_index == at + 3
     start = time.perf_counter()
     gate.opened.clear()
     for step in range(at + 3):
-        controller.seek(step)
+        controller.time.seek(step)
     assert time.perf_counter() - start < SOON
     gate.opened.set()
     settle(controller)
@@ -234,9 +235,9 @@ def test_a_step_that_takes_long_is_taken_while_the_face_goes_on(
 
 
 def test_an_error_and_a_branch_are_told_when_they_are_there(controller: Any, gate: Gate) -> None:
-    controller.seek(1)
+    controller.time.seek(1)
     controller.hand.patience, gate.seconds = 0.0, 0.1
-    controller.step(+1)
+    controller.time.step(+1)
     controller.set_activation(0, "no such")
     controller.edit(3, 0.5)
     assert controller.message == ""
@@ -250,12 +251,12 @@ def test_an_error_and_a_branch_are_told_when_they_are_there(controller: Any, gat
 def test_an_error_of_the_last_portion_is_told_though_it_was_paused(
     controller: Any, gate: Gate
 ) -> None:
-    with gate.closed(controller.play):
-        controller.pause()
+    with gate.closed(controller.time.play):
+        controller.time.pause()
         assert controller.message == ""
         gate.session.network.bank.grad[:] = 0.0
         gate.fails = True
-    until(lambda: (controller.attend(), "the disk is gone" in controller.message)[1])
+    until(lambda: (controller.face.attend(), "the disk is gone" in controller.message)[1])
     gate.fails = False
     settle(controller)
 
@@ -269,12 +270,12 @@ def test_a_tour_goes_on_though_its_operations_take_long(
     now, slow = [0.0], 0.6  # seconds of each step
     controller.session.on_step(lambda view: now.__setitem__(0, now[0] + slow))
     controller.hand.patience, gate.seconds = 0.0, 0.01
-    Opening(controller, True, play=False).attend()
+    Opening(controller.face, True, play=False).attend()
     end = time.perf_counter() + 20.0
     while controller.guide.tour is not None and time.perf_counter() < end:
         if not controller.hand.busy:
             now[0] += 0.05 if now[0] < 7.0 else 5.0  # the pictures come slowly at the end
-        controller.attend()
+        controller.face.attend()
         time.sleep(0.002)
     gate.seconds = 0.0
     pictures = math.ceil((END + MORE - STEP) / SLOWEST)  # after the first step, of one step each
@@ -315,19 +316,19 @@ def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Pa
     s = network_session()
     controller = make(s)
     assert s.engine == "python" and not controller.warming.held
-    controller.step(+1, 3)
-    controller.attend()
-    assert controller.state.status.startswith("Compiling for float32 networks: ")
+    controller.time.step(+1, 3)
+    controller.face.attend()
+    assert controller.face.state.status.startswith("Compiling for float32 networks: ")
     (compiler / "float32").touch()
     attended(controller, lambda: s.engine == "cpu")
     assert (
         "from now on the engine cpu does the work" in controller.message
-        and not controller.state.status
+        and not controller.face.state.status
     )
-    controller.step(+1, 3)
+    controller.time.step(+1, 3)
     values = s.network.bank.value.copy()
-    controller.seek(0)
-    controller.seek(6)
+    controller.time.seek(0)
+    controller.time.seek(6)
     assert (s.network.bank.value == values).all()
 
 
@@ -335,17 +336,17 @@ def test_wherever_one_goes_it_is_the_objects_that_work(make: Any, compiler: Path
     s = network_session()
     controller = make(s)
     for deed in (
-        controller.reset,
-        lambda: controller.step(+1, 2),
-        lambda: controller.seek(0),
+        controller.time.reset,
+        lambda: controller.time.step(+1, 2),
+        lambda: controller.time.seek(0),
         lambda: controller.edit(0, 0.5),
         controller.undo,
-        lambda: controller.operation(+1),
-        lambda: controller.operation(-1),
+        lambda: controller.time.operation(+1),
+        lambda: controller.time.operation(-1),
         lambda: controller.switch(0),
         lambda: controller.switch(1),
-        lambda: [s.seek(0), controller.drawing(lambda: None)],  # past the controller
-        lambda: [s.reset(), controller.drawing(lambda: None)],
+        lambda: [s.seek(0), controller.face.drawing(lambda: None)],  # past the controller
+        lambda: [s.reset(), controller.face.drawing(lambda: None)],
         lambda: controller.set_engine("cpu"),
         lambda: controller.set_activation(0, "relu"),
     ):
@@ -353,7 +354,7 @@ def test_wherever_one_goes_it_is_the_objects_that_work(make: Any, compiler: Path
         assert s.engine == "python", deed
     (compiler / "float32").touch()
     attended(controller, lambda: s.engine == "cpu")
-    controller.reset()
+    controller.time.reset()
     attended(controller, lambda: s.engine == "cpu")  # at once, unless the machine is busy
 
 
@@ -362,12 +363,12 @@ def test_who_branches_off_from_what_objects_did_goes_on_with_kernels(
 ) -> None:
     s = network_session()
     controller = make(s)
-    controller.step(+1, 5)
+    controller.time.step(+1, 5)
     (compiler / "float32").touch()
     attended(controller, lambda: s.engine == "cpu")
-    controller.seek(2)
+    controller.time.seek(2)
     assert s.engine == "python"  # so it was
-    controller.attend()
+    controller.face.attend()
     assert s.engine == "python" and s.timeline.branch.number == 0
     controller.edit(0, 0.25)
     attended(controller, lambda: s.engine == "cpu")
@@ -382,7 +383,7 @@ def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
     assert not controller.warming.said
     controller.set_engine("cpu")
     assert s.engine == "python" and "as soon as it is compiled" in controller.message
-    controller.step(+1)
+    controller.time.step(+1)
     (compiler / "float32").touch()
     attended(controller, lambda: s.engine == "cpu")
 
@@ -398,16 +399,16 @@ def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
     assert controller.warming.held and controller.stage.asleep
     clock = s.clock
     for deed in (
-        controller.play,
-        controller.reset,
+        controller.time.play,
+        controller.time.reset,
         controller.undo,
-        lambda: controller.step(-1),
+        lambda: controller.time.step(-1),
         lambda: controller.edit(0, 1.0),
         lambda: controller.set_engine("python"),
         lambda: controller.set_option("map", "grey"),
-        lambda: controller.click(3, 4),
+        lambda: controller.face.click(3, 4),
         lambda: save(controller, compiler / "it.safetensors"),
-        lambda: export_to(controller, compiler / "it.mp4"),
+        lambda: export_to(controller.face, compiler / "it.mp4"),
     ):
         controller.message = ""
         deed()
@@ -443,18 +444,18 @@ def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
 
     monkeypatch.setattr(precompile, "kind_of", kind)
     controller = make(s)
-    controller.play()
+    controller.time.play()
     attended(controller, lambda: s.step_index > 2)
     change(controller)
-    attended(controller, lambda: controller.state.status.startswith("Compiling for float32"))
+    attended(controller, lambda: controller.face.state.status.startswith("Compiling for float32"))
     assert controller.warming.held and not s.playing
     step = s.step_index
     time.sleep(0.1)
-    controller.attend()
+    controller.face.attend()
     assert s.step_index == step
     (compiler / "float32").touch()
     attended(controller, lambda: s.playing and s.step_index > step)
-    assert not controller.state.status
+    assert not controller.face.state.status
 
 
 def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
@@ -485,10 +486,10 @@ def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> Non
     s = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="cpu")
     controller = make(s)
     assert s.engine == "python"
-    controller.attend()
-    assert controller.state.status.startswith("Compiling for float64 functions: ")
-    controller.reset()
-    controller.step(+1)
+    controller.face.attend()
+    assert controller.face.state.status.startswith("Compiling for float64 functions: ")
+    controller.time.reset()
+    controller.time.step(+1)
     (compiler / "expression-float64").touch()
     attended(controller, lambda: s.engine == "cpu")
 

@@ -16,7 +16,7 @@ import scalarviz as sv
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.controller import export, precompile
 from scalarviz.faces.controller.export import export_to
-from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.notebook import notebook_cells, page_view, session_display
 from scalarviz.faces.notebook.exercises import form_of, stored_answers
 from scalarviz.scene import picture
@@ -157,7 +157,7 @@ def test_closing_one_leaves_the_others() -> None:
     async def program() -> None:
         session = inverting()
         first, second = watch(session), watch(session)
-        second.group.play()
+        second.face.all.play()
         first.close()
         first.close()  # once more does nothing
         assert first.closed and session.playing
@@ -178,8 +178,8 @@ def test_a_file_that_is_being_written_is_finished_though_the_page_is_closed(
 
     async def program() -> None:
         view = watch(inverting())
-        view.group.lead.step(+1)
-        export_to(view.group.lead, tmp_path / "it.mp4")
+        view.face.lead.step(+1)
+        export_to(view.face.lead, tmp_path / "it.mp4")
         view.close()
         assert "it.mp4 is still being written" in capsys.readouterr().out
         await until(lambda: (tmp_path / "it.mp4").exists())
@@ -324,11 +324,11 @@ def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
         first, beside = watch(inverting()), watch(inverting())
         in_cell(monkeypatch, "cell b", 2)
         other = watch(inverting())
-        first.group.play()
+        first.face.all.play()
         in_cell(monkeypatch, "cell a", 3)
         again = watch(inverting())
         assert [each.closed for each in (first, beside, other, again)] == [True, True, False, False]
-        assert not first.group.is_playing
+        assert not first.face.is_playing
         for each in (other, again):
             each.close()
 
@@ -343,7 +343,7 @@ def test_a_cell_that_runs_again_goes_on_with_a_training_that_plays(
         session = inverting()
         in_cell(monkeypatch, "cell a", 1)
         first = watch(session)
-        first.group.play()
+        first.face.all.play()
         in_cell(monkeypatch, "cell a", 2)
         again = watch(session)
         assert first.closed and session.playing

@@ -156,12 +156,12 @@ def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
         live = sv.watch(session)
         await asyncio.sleep(0.1)
         assert not session.playing
-        assert live.group.playing.speed == page_view.SPEED
-        assert live.group.playing.until is None
+        assert live.face.all.playing.speed == page_view.SPEED
+        assert live.face.all.playing.until is None
         live.close()
         chosen = sv.watch(session, steps=7, speed=0)
-        assert chosen.group.playing.speed is None
-        assert chosen.group.playing.until == 7
+        assert chosen.face.all.playing.speed is None
+        assert chosen.face.all.playing.until == 7
         chosen.close()
 
     asyncio.run(program())
@@ -178,7 +178,7 @@ def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
     async def program() -> None:
         for given in (session, [session, session.copy()]):
             live = sv.watch(given, color="last change", cubes="gradient")
-            stage = live.group.stage
+            stage = live.face.stage
             assert (stage.color, stage.size) == ("last change", "gradient")
             live.close()
 
@@ -192,7 +192,7 @@ def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
 def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) -> None:
     async def program() -> None:
         live = sv.watch("circle")
-        assert "hidden" in [choice.name for choice in live.group.lead.state.choices]
+        assert "hidden" in [choice.name for choice in live.face.state.choices]
         live.close()
 
     asyncio.run(program())

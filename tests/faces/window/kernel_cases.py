@@ -30,7 +30,7 @@ from scalarviz.engines.codegen import compiling
 from scalarviz.faces.controller import precompile
 from scalarviz.faces.controller.changes import set_learning_rate
 from scalarviz.faces.controller.export import open_run
-from scalarviz.faces.controller.group import Opening, WatchOptions
+from scalarviz.faces.controller.face import Opening, WatchOptions
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scene_file import find, load
 from scalarviz.faces.window.main_window import MainWindow
@@ -93,13 +93,13 @@ class Open:
         show = Show.of(show)
         compiled.clear()
         options = WatchOptions(reduced_motion=True, recipes=[recipe])
-        self.controller = options.group(show, "dark").lead
-        self.window = MainWindow(self.controller, Stop())
-        self.window.opening = Opening(self.controller, False, play=play)
+        self.controller = options.face(show, "dark").lead
+        self.window = MainWindow(self.controller.face, Stop())
+        self.window.opening = Opening(self.controller.face, False, play=play)
         self.window.show()
         self.looks, self.away, self.clock = 0, 0.0, Clock()
-        look = self.controller.attend
-        self.controller.attend = lambda: [self.note_look(), look()][1]
+        look = self.controller.face.attend
+        self.controller.face.attend = lambda: [self.note_look(), look()][1]
         self.until(lambda: self.window.view.drawn and self.looks > 3)
         self.away = 0.0
 
@@ -158,34 +158,44 @@ def scene(name: str, **values: Any) -> tuple[Show, Recipe]:
 def everything(open_: Open) -> None:
     """Whatever a user can do to a training."""
     controller, session = open_.controller, open_.session
-    open_.do(controller.reset, lambda: controller.step(+1, 3), lambda: controller.seek(0))
-    open_.do(lambda: controller.edit(0, 0.25), controller.play, controller.pause, controller.undo)
     open_.do(
-        lambda: controller.seek(0),
-        lambda: controller.operation(+1),
-        lambda: controller.operation(+1),
+        controller.time.reset, lambda: controller.time.step(+1, 3), lambda: controller.time.seek(0)
     )
     open_.do(
-        lambda: controller.operation(-1),
-        lambda: controller.step(-1),
-        lambda: controller.step(+1, 2),
+        lambda: controller.edit(0, 0.25),
+        controller.time.play,
+        controller.time.pause,
+        controller.undo,
     )
-    open_.do(lambda: controller.stage.pin(1), controller.next_sample, lambda: controller.press("l"))
     open_.do(
-        lambda: controller.set_channel("color", "last change"), lambda: controller.freeze(1, True)
+        lambda: controller.time.seek(0),
+        lambda: controller.time.operation(+1),
+        lambda: controller.time.operation(+1),
     )
-    for fork in list(controller.state.branches):
-        open_.do(lambda fork=fork: controller.switch(fork.number), lambda: controller.step(+1))
+    open_.do(
+        lambda: controller.time.operation(-1),
+        lambda: controller.time.step(-1),
+        lambda: controller.time.step(+1, 2),
+    )
+    open_.do(
+        lambda: controller.stage.pin(1), controller.next_sample, lambda: controller.face.press("l")
+    )
+    open_.do(
+        lambda: controller.face.set_channel("color", "last change"),
+        lambda: controller.freeze(1, True),
+    )
+    for fork in list(controller.face.state.branches):
+        open_.do(lambda fork=fork: controller.switch(fork.number), lambda: controller.time.step(+1))
     open_.do(lambda: controller.set_engine("cpu"), lambda: controller.set_engine("python"))
     open_.do(
-        lambda: controller.step(+1),
+        lambda: controller.time.step(+1),
         lambda: controller.set_engine("cpu"),
-        lambda: controller.step(+1),
+        lambda: controller.time.step(+1),
     )
     open_.do(lambda: session.seek(0), lambda: session.reset())  # past the controller, as a cell may
-    open_.do(lambda: set_learning_rate(controller, 0.01), controller.play)
+    open_.do(lambda: set_learning_rate(controller, 0.01), controller.time.play)
     open_.until(lambda: session.step_index > 1)
-    open_.do(controller.pause, controller.reset)
+    open_.do(controller.time.pause, controller.time.reset)
 
 
 def as_if_by_kernels(session: sv.Session) -> None:
@@ -208,8 +218,8 @@ def case_a_network_goes_on_with_its_objects_whatever_is_done() -> None:
         assert any(chip.startswith("Compiling for float32 networks: ") for chip in it.chips)
         everything(it)
         assert it.session.engine == "python"
-        it.do(lambda: it.controller.set_activation(0, "relu"), lambda: it.controller.step(+1))
-        it.do(lambda: it.controller.set_option("map", "grey"), lambda: it.controller.step(+1))
+        it.do(lambda: it.controller.set_activation(0, "relu"), lambda: it.controller.time.step(+1))
+        it.do(lambda: it.controller.set_option("map", "grey"), lambda: it.controller.time.step(+1))
 
 
 def case_another_training_that_an_option_begins_does_so_too() -> None:
@@ -238,15 +248,15 @@ def case_what_kernels_have_computed_is_held_until_they_are_there() -> None:
     with Open(show) as it:
         before, clock = s.network.bank.value.copy(), s.clock
         for deed in (
-            it.controller.reset,
-            it.controller.play,
-            lambda: it.controller.step(-1),
+            it.controller.time.reset,
+            it.controller.time.play,
+            lambda: it.controller.time.step(-1),
             it.controller.undo,
         ):
             it.do(deed)
             assert it.controller.message == text("notices.wait")
-        it.do(lambda: it.controller.click(400, 300), lambda: it.controller.press("l"))
-        it.do(lambda: it.controller.set_channel("color", "last change"))
+        it.do(lambda: it.controller.face.click(400, 300), lambda: it.controller.face.press("l"))
+        it.do(lambda: it.controller.face.set_channel("color", "last change"))
         it.do(lambda: it.controller.edit(0, 1.0), lambda: it.controller.set_engine("python"))
         assert s.clock == clock and (s.network.bank.value == before).all()
 
@@ -256,7 +266,9 @@ def case_a_large_network_is_held_and_drawn_without_means() -> None:
     with Open(*scene("texture")) as it:
         assert it.controller.warming.held
         assert any("large pictures" in chip for chip in it.chips)
-        it.do(it.controller.reset, it.controller.play, lambda: it.controller.press("l"))
+        it.do(
+            it.controller.time.reset, it.controller.time.play, lambda: it.controller.face.press("l")
+        )
         it.do(lambda: it.controller.stage.zoom(0.5, 600, 300))
 
 
@@ -280,10 +292,18 @@ def case_the_keys_of_a_first_start() -> None:
     """The shortest of them: what freezes a window on a first start does so here too."""
     never_compiled()
     with Open(*scene("rgb")) as it:
-        it.do(it.controller.reset, lambda: it.controller.operation(+1), it.controller.play)
+        it.do(
+            it.controller.time.reset,
+            lambda: it.controller.time.operation(+1),
+            it.controller.time.play,
+        )
         it.until(lambda: it.session.step_index > 1)
-        it.do(it.controller.reset, lambda: it.controller.press("l"), lambda: it.controller.seek(0))
-        it.do(lambda: it.controller.edit(0, 0.25), lambda: it.controller.step(+1))
+        it.do(
+            it.controller.time.reset,
+            lambda: it.controller.face.press("l"),
+            lambda: it.controller.time.seek(0),
+        )
+        it.do(lambda: it.controller.edit(0, 0.25), lambda: it.controller.time.step(+1))
         assert it.session.engine == "python" and "Compiling" in it.chips[0]
 
 
@@ -295,7 +315,7 @@ def case_all_is_compiled_and_then_kernels_do_the_work() -> None:
             it.until(lambda: it.session.engine == "cpu", 300.0)
             assert "from now on the engine cpu does the work" in it.controller.message
             everything(it)
-            it.do(lambda: it.controller.set_engine("cpu"), lambda: it.controller.step(+1))
+            it.do(lambda: it.controller.set_engine("cpu"), lambda: it.controller.time.step(+1))
             assert it.session.engine == "cpu" and not it.controller.warming.said
 
 

@@ -19,7 +19,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.interrupt import Stop
 from scalarviz.faces.controller import export
-from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.window.main_window import MainWindow
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.division import Panes
@@ -42,9 +42,9 @@ class Open:
         self.sessions = list(sessions) or [session(3, 3), session(3, 8, 3), session(3, 4, 4, 3)]
         several = Several.of(self.sessions)
         assert several is not None
-        self.group = WatchOptions(reduced_motion=True).group(several, "dark")
-        self.stage: Any = self.group.stage
-        self.window = MainWindow(self.group, Stop())
+        self.face = WatchOptions(reduced_motion=True).face(several, "dark")
+        self.stage: Any = self.face.stage
+        self.window = MainWindow(self.face, Stop())
         self.window.resize(*size)
         self.picture = self.window.view.widget
 
@@ -57,9 +57,9 @@ class Open:
 
     def __exit__(self, *error: object) -> None:
         self.window.close()
-        self.group.quit()
-        self.group.rest()
-        self.group.detach()
+        self.face.quit()
+        self.face.rest()
+        self.face.detach()
         if error[0] is None:
             assert self.window.error is None, self.window.error
 
@@ -72,7 +72,7 @@ class Open:
 
     def settle(self) -> None:
         count = self.window._count
-        self.until(lambda: self.window._count > count + 4 and not self.group.lead.hand.busy)
+        self.until(lambda: self.window._count > count + 4 and not self.face.lead.hand.busy)
 
     def press(self, *keys: Any) -> None:
         for key in keys:
@@ -85,7 +85,7 @@ class Open:
         self.settle()
 
     def cube(self, number: int, row: int) -> tuple[float, float]:
-        stage, box = self.stage.stages[number], self.stage._panes.panes[number]
+        stage, box = self.stage.panes[number], self.stage._boxes.panes[number]
         plate, i, j = stage.plan.plate_of(row)
         x, y = stage._see(stage._seen)(plate.point(j + 0.5, i + 0.5, HALF)).xy[0].tolist()
         return x + box.x, y + box.y
@@ -115,10 +115,10 @@ def case_space_and_arrows_move_all_at_once() -> None:
         assert it.steps == [2, 2, 2]
         it.press(Key.Key_Space)
         it.until(lambda: min(it.steps) > 10)
-        it.until(lambda: min(stage.reading.place[0] for stage in it.stage.stages) > 10)
+        it.until(lambda: min(stage.reading.place[0] for stage in it.stage.panes) > 10)
         it.press(Key.Key_Space)
-        it.group.playing.session.pause()  # the key waits for the last portion a moment only
-        assert len(set(it.steps)) == 1 and not it.group.is_playing
+        it.face.all.playing.session.pause()  # the key waits for the last portion a moment only
+        assert len(set(it.steps)) == 1 and not it.face.is_playing
         before = it.steps[0]
         it.press(Key.Key_Left)
         assert it.steps == [before - 1] * 3
@@ -128,22 +128,22 @@ def case_space_and_arrows_move_all_at_once() -> None:
 
 def case_a_click_chooses_and_the_tick_lets_one_go_alone() -> None:
     with Open() as it:
-        box = it.stage._panes.panes[1]
+        box = it.stage._boxes.panes[1]
         it.click(box.x + 12.0, box.bottom - 12.0)
-        assert it.group.chosen == 1
+        assert it.face.chosen == 1
         tick = it.window.controls.made["together"]
         assert isinstance(tick, QCheckBox) and tick.isVisible() and tick.isChecked()
         QTest.mouseClick(tick, Left, NONE, QPoint(8, tick.height() // 2))
         it.settle()
-        assert not it.group.together and not tick.isChecked()
+        assert not it.face.together and not tick.isChecked()
         it.press(Key.Key_Right, Key.Key_Right, Key.Key_Right)
         assert it.steps == [0, 3, 0]
         it.press("n", Key.Key_Right)
-        assert it.group.chosen == 2 and it.steps == [0, 3, 1]
+        assert it.face.chosen == 2 and it.steps == [0, 3, 1]
         it.press("j", Key.Key_Right, Key.Key_Right, Key.Key_Right)
         assert it.steps == [3, 3, 3]
         accent = np.array([int(THEMES["dark"].accent[i : i + 2], 16) for i in (1, 3, 5)])
-        box = it.stage._panes.panes[2]
+        box = it.stage._boxes.panes[2]
         assert np.abs(it.pixels()[int(box.y) + 40, int(box.x) + 1] - accent).max() <= 12
 
 
@@ -151,20 +151,20 @@ def case_weights_of_equal_networks_are_pinned_and_hovered_by_the_mouse() -> None
     with Open(session(3, 4, 3), session(3, 4, 3), session(3, 3)) as it:
         it.press(Key.Key_Right)
         it.click(*it.cube(1, 6))
-        assert [stage.pinned for stage in it.stage.stages] == [6, 6, None]
+        assert [stage.pinned for stage in it.stage.panes] == [6, 6, None]
         it.until(lambda: "value" in it.stage._picture.words)
         value = float(it.sessions[1].network.bank.value[6])
         field = it.window.controls.made["value"]
         assert abs(float(field.text()) - value) < 1e-5
         QTest.mouseMove(it.picture, QPoint(*map(round, it.cube(0, 2))))
-        it.until(lambda: it.stage.stages[0].hover == 2)
+        it.until(lambda: it.stage.panes[0].hover == 2)
         it.press(Key.Key_Escape)
-        assert [stage.pinned for stage in it.stage.stages] == [None] * 3
+        assert [stage.pinned for stage in it.stage.panes] == [None] * 3
 
 
 def case_the_timeline_and_the_curve_seek_all() -> None:
     with Open() as it:
-        it.group.clock.advance(60)
+        it.face.all.clock.advance(60)
         it.settle()
         track = it.window.controls.made["timeline"]
         middle = QPoint(track.width() // 2, track.height() // 2)
@@ -178,8 +178,8 @@ def case_the_timeline_and_the_curve_seek_all() -> None:
 
 def case_a_drag_turns_all_networks_and_the_wheel_zooms_them() -> None:
     with Open() as it:
-        before = [stage.eyes.camera for stage in it.stage.stages]
-        box = it.stage._panes.panes[0]
+        before = [stage.eyes.camera for stage in it.stage.panes]
+        box = it.stage._boxes.panes[0]
         start, end = QPoint(10, int(box.bottom) - 12), QPoint(120, int(box.bottom) - 12)
         QTest.mousePress(it.picture, Left, NONE, start)
         QTest.mouseMove(it.picture, QPoint(60, int(box.bottom) - 12))
@@ -188,7 +188,7 @@ def case_a_drag_turns_all_networks_and_the_wheel_zooms_them() -> None:
         it.settle()
         turned = [
             stage.eyes.camera.azimuth - camera.azimuth
-            for stage, camera in zip(it.stage.stages, before, strict=True)
+            for stage, camera in zip(it.stage.panes, before, strict=True)
         ]
         assert abs(turned[0]) > 3.0 and np.ptp(turned) < 1e-9, turned
 
@@ -196,7 +196,7 @@ def case_a_drag_turns_all_networks_and_the_wheel_zooms_them() -> None:
 def case_themes_help_and_menus_are_those_of_the_whole_window() -> None:
     with Open() as it:
         it.press("d")
-        assert it.stage.theme == "light" and {s.theme for s in it.stage.stages} == {"light"}
+        assert it.stage.theme == "light" and {s.theme for s in it.stage.panes} == {"light"}
         ground = it.pixels()[40, 4]
         assert ground.min() > 200
         it.press("?")
@@ -221,7 +221,7 @@ def case_a_video_from_the_menu_is_of_all_sessions() -> None:
             entries = it.window.menus.menus["File"].actions()
             next(entry for entry in entries if "video" in entry.text().lower()).trigger()
             it.until(video.exists)
-            it.until(lambda: not it.group.lead.exports.going)
+            it.until(lambda: not it.face.lead.exports.going)
             told = json.loads(video.read_text())
             assert told["titles"] == ["3-3", "3-8-3", "3-4-4-3"] and told["what"] == "video"
             assert it.steps == [1, 1, 1]
@@ -231,7 +231,7 @@ def case_a_video_from_the_menu_is_of_all_sessions() -> None:
 
 def case_it_fits_into_a_small_window() -> None:
     with Open(size=(800, 500)) as it:
-        assert it.window.width() == 800 and it.stage._panes.table.height > 60.0
+        assert it.window.width() == 800 and it.stage._boxes.table.height > 60.0
         assert it.window.controls.made["together"].isVisible()
 
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 import scalarviz as sv
 from scalarviz.base.interrupt import Stop
-from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.window import sweep_window, window
 from scalarviz.faces.window.application import application
 from scalarviz.faces.window.sweep_window import SweepWindow, watch_sweep

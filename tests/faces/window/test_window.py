@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from scalarviz.errors import DisplayError
-from scalarviz.faces.controller.group import WatchOptions
+from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.window.display_check import connects
 from scalarviz.faces.window.window import watch
 from tests.machine import ROOT, output_of

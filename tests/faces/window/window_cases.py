@@ -46,12 +46,11 @@ from scalarviz import data
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.faces.cli import watch_scene
-from scalarviz.faces.controller import changes, export, group
+from scalarviz.faces.controller import changes, export, face
 from scalarviz.faces.controller import guide as tour
-from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import export_to, open_scene
-from scalarviz.faces.controller.group import Opening, WatchOptions
+from scalarviz.faces.controller.face import Face, Opening, WatchOptions
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.playing import offer_more
 from scalarviz.faces.controller.train import Autosave
@@ -67,6 +66,7 @@ from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.visuals.opengl import Smooth
 from scalarviz.stage.show import FIRST_CONTROLS, Show
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import Stages
 from tests.additions import test_new_controls
 from tests.faces.controller.fake_stage import GROUNDS, FakeStage
 from tests.machine import until
@@ -95,9 +95,9 @@ class Bench:
     ):
         show = show or (recipe.make({}) if recipe else colours())
         self.stage: Any = stage or FakeStage(show)
-        self.controller = Controller(show, self.stage, recipe, **given)
+        self.controller = Face(Stages([self.stage]), [recipe], **given).lead
         self.stop = Stop()
-        self.window = MainWindow(self.controller, self.stop)
+        self.window = MainWindow(self.controller.face, self.stop)
         self.window.show()
         self.window.activateWindow()
         assert QTest.qWaitForWindowActive(self.window), "no window was shown"
@@ -278,9 +278,9 @@ def case_the_rate_is_typed_and_slid() -> None:
     bench.click(bench.made["rate"], bench.made["rate"].width() - 1, 10)
     assert bench.session.learning_rate == 100.0
     bench.click(bench.made["speed"], bench.made["speed"].width() - 1, 10)
-    assert bench.controller.state.speed is None and bench.made["pace"].text() == "flat out"
+    assert bench.controller.face.state.speed is None and bench.made["pace"].text() == "flat out"
     bench.click(bench.made["speed"], 1, 10)
-    assert bench.controller.state.pace == "an operation in 4 s"
+    assert bench.controller.face.state.pace == "an operation in 4 s"
     assert bench.made["pace"].text() == "an operation in 4 s"
 
 
@@ -1040,7 +1040,7 @@ class SlowExport:
 
     def __exit__(self, *error: object) -> None:
         export.COMMAND = self._before
-        self.bench.controller.quit()
+        self.bench.controller.face.quit()
         self.bench.close()
 
 
@@ -1212,7 +1212,7 @@ def case_another_scene_does_not_take_the_place_of_what_is_kept() -> None:
         def look() -> None:
             controller = opened().controller
             first = controller.session
-            controller.step(+1, 2)
+            controller.time.step(+1, 2)
             open_scene(controller, "xor")
             while controller.session is first:
                 QApplication.processEvents()
@@ -1374,7 +1374,7 @@ def case_the_tour_has_a_button_that_skips_it_and_a_menu_entry() -> None:
     stage.drawn = True
     bench = Bench(show, stage=stage)
     bench.until(lambda: stage._picture is not None)
-    bench.window.opening = Opening(bench.controller, True)
+    bench.window.opening = Opening(bench.controller.face, True)
     bench.until(lambda: bench.session.clock.operation > 1)
 
     def buttons() -> list[Any]:
@@ -1400,12 +1400,12 @@ def with_fake_stage(hand: Callable[[], None], **given: Any) -> int:
     """What `watch` gives back when somebody does something soon after it has opened."""
     QTimer.singleShot(600, hand)
     tour.was_seen = lambda: True
-    made = group.stage_of
-    group.stage_of = lambda show, theme, **_: FakeStage(show, theme)  # type: ignore[assignment]  # in its place
+    made = face.stages_of
+    face.stages_of = lambda show, theme, **_: Stages([FakeStage(show, theme)])  # type: ignore[assignment]  # in its place
     try:
         return door.watch(colours(), WatchOptions(**given))
     finally:
-        group.stage_of = made
+        face.stages_of = made
 
 
 def opened() -> MainWindow:
@@ -1518,13 +1518,13 @@ def case_a_colour_is_put_in_while_it_is_picked_and_taken_back_by_cancel() -> Non
 def case_the_real_stage_is_seen() -> None:
     """Not a plain colour any more: title, cubes and words, in the window's own context."""
     show = colours()
-    controller = WatchOptions(reduced_motion=True).group(show, "dark").lead
-    window = MainWindow(controller, Stop())
+    controller = WatchOptions(reduced_motion=True).face(show, "dark").lead
+    window = MainWindow(controller.face, Stop())
     window.resize(900, 600)
     window.show()
     assert QTest.qWaitForWindowExposed(window)
     end = time.perf_counter() + 3.0
-    controller.step(+1, 3)
+    controller.time.step(+1, 3)
     while time.perf_counter() < end:
         QApplication.processEvents()
         time.sleep(0.01)

@@ -22,8 +22,8 @@ from scalarviz.scene.layout.plates import reach_of
 from scalarviz.stage.camera_control import CameraController
 from scalarviz.stage.render import along_path
 from scalarviz.stage.show import Several
-from scalarviz.stage.side_by_side import SideBySide
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import stages_of
 from tests.scene.measures import look, projection, stage_of, trained
 from tests.studio import plate
 from tests.wording import refused
@@ -321,10 +321,10 @@ def test_a_neuron_more_turns_a_network_by_five_degrees_at_most(sizes: tuple[int,
 
 def test_networks_side_by_side_are_seen_from_one_angle() -> None:
     shows = Several.of([trained(name) for name in ("rgb", "xor", "circle")])
-    stages = SideBySide(shows, reduced_motion=True)
+    stages = stages_of(shows, reduced_motion=True)
     stages.resize(1280, 800)
     stages.frame_data()
-    found = {(each.eyes.camera.azimuth, each.eyes.camera.elevation) for each in stages.stages}
+    found = {(each.eyes.camera.azimuth, each.eyes.camera.elevation) for each in stages.panes}
     assert len(found) == 1
 
 

@@ -14,13 +14,12 @@ from scalarviz import data
 from scalarviz.faces.controller import export
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import export_to
-from scalarviz.faces.controller.face import help_rows
-from scalarviz.faces.controller.group import Group
+from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.stage import render
 from scalarviz.stage.show import Several
-from scalarviz.stage.side_by_side import SideBySide
+from scalarviz.stage.stages import stages_of
 from tests.faces.controller.fake_stage import attended
 from tests.machine import until
 from tests.studio import Studio
@@ -34,14 +33,14 @@ def make(sizes: Sequence[int] = (3, 8, 3), **given: Any) -> sv.Session:
     return sv.Session(network, data.Rgb(levels=4), loss, optimizer, batch=8, engine="python")
 
 
-class Face:
+class Faced:
     """A face of several sessions: it attends, reads and draws like a window, without one."""
 
     def __init__(self, *sessions: sv.Session, **given: Any) -> None:
         several = Several.of(list(sessions))
         assert several is not None
-        self.stage = SideBySide(several, reduced_motion=True, patience=0.05)
-        self.group = Group(self.stage, **given)
+        self.stage = stages_of(several, reduced_motion=True, patience=0.05)
+        self.face = Face(self.stage, **given)
         self.sessions = list(sessions)
 
     @property
@@ -53,22 +52,22 @@ class Face:
         return [session.step_index for session in self.sessions]
 
     def until(self, happened: Callable[[], object], seconds: float = 20.0) -> None:
-        until(happened, self.group.attend, seconds)
+        until(happened, self.face.attend, seconds)
 
     def press(self, *keys: str, shift: bool = False) -> None:
         for key in keys:
-            assert self.group.press(key, shift), key
-            self.until(lambda: not self.group.lead.hand.busy)
+            assert self.face.press(key, shift), key
+            self.until(lambda: not self.face.lead.hand.busy)
 
     def told(self) -> list[str]:
-        return [words for words, _ in self.stage._chips()]
+        return [words for words, _ in self.stage.all_chips()]
 
     def draw(self, studio: Studio) -> np.ndarray:
         return studio.shoot(lambda: self.stage.draw(*SIZE, 1.0), *SIZE)
 
     def cube(self, number: int, row: int) -> tuple[float, float]:
         """The middle of a cube of a pane, on the last picture."""
-        stage, box = self.stage.stages[number], self.stage._panes.panes[number]
+        stage, box = self.stage.panes[number], self.stage._boxes.panes[number]
         found = stage.plan.plate_of(row)
         assert found is not None and stage._seen is not None
         plate, i, j = found
@@ -77,28 +76,27 @@ class Face:
 
 
 @pytest.fixture
-def open_face() -> Iterator[Callable[..., Face]]:
-    faces: list[Face] = []
+def open_face() -> Iterator[Callable[..., Faced]]:
+    faces: list[Faced] = []
 
-    def opened(*sessions: sv.Session, **given: Any) -> Face:
-        faces.append(Face(*(sessions or (make((3, 3)), make(), make((3, 4, 4, 3)))), **given))
+    def opened(*sessions: sv.Session, **given: Any) -> Faced:
+        faces.append(Faced(*(sessions or (make((3, 3)), make(), make((3, 4, 4, 3)))), **given))
         return faces[-1]
 
     yield opened
     for face in faces:
-        face.group.quit()
-        face.group.rest()
-        face.group.detach()
+        face.face.quit()
+        face.face.rest()
+        face.face.detach()
 
 
-def test_one_controller_is_a_face_of_its_own(open_face: Callable[..., Face]) -> None:
-    lead = open_face().group.lead
-    assert lead.lead is lead.time is lead and not lead.several and not lead.names
-    lead.press("right")
-    assert lead.session.step_index == 1
+def test_a_face_of_one_pane_has_its_time_and_no_names(controller: Any) -> None:
+    face = controller.face
+    assert face.panes == [controller] and face.time is face.all is controller.time
+    assert not face.several and not face.names and not face.state.names
 
 
-def test_arrows_and_commas_move_all_on_one_clock(open_face: Callable[..., Face]) -> None:
+def test_arrows_and_commas_move_all_on_one_clock(open_face: Callable[..., Faced]) -> None:
     face = open_face()
     face.press("right", "right")
     assert face.places == [(2, 0)] * 3
@@ -114,22 +112,22 @@ def test_arrows_and_commas_move_all_on_one_clock(open_face: Callable[..., Face])
     assert face.places == [(0, 0)] * 3 and [len(s.branches) for s in face.sessions] == [2] * 3
 
 
-def test_space_plays_all_at_the_same_step_and_pauses_them(open_face: Callable[..., Face]) -> None:
+def test_space_plays_all_at_the_same_step_and_pauses_them(open_face: Callable[..., Faced]) -> None:
     face = open_face()
     face.press("space")
-    assert face.group.is_playing and all(session.playing for session in face.sessions)
+    assert face.face.is_playing and all(session.playing for session in face.sessions)
     face.until(lambda: min(face.steps) > 20)
     for _ in range(20):
         assert face.stage.read() is not None
-        assert len({stage.reading.place for stage in face.stage.stages}) == 1
+        assert len({stage.reading.place for stage in face.stage.panes}) == 1
     face.press("space")
-    assert not face.group.is_playing and len(set(face.steps)) == 1
+    assert not face.face.is_playing and len(set(face.steps)) == 1
 
 
-def test_one_goes_alone_and_the_others_wait_or_catch_up(open_face: Callable[..., Face]) -> None:
+def test_one_goes_alone_and_the_others_wait_or_catch_up(open_face: Callable[..., Faced]) -> None:
     face = open_face()
     face.press("right", "right", "n", "j")
-    state = face.group.state
+    state = face.face.state
     assert (state.name, state.together) == ("3-8-3", False)
     face.press("right", "right", "right")
     assert face.steps == [2, 5, 2]
@@ -145,29 +143,29 @@ def test_one_goes_alone_and_the_others_wait_or_catch_up(open_face: Callable[...,
 
 
 def test_a_slow_step_leads_all_through_their_operations(
-    open_face: Callable[..., Face], monkeypatch: pytest.MonkeyPatch
+    open_face: Callable[..., Faced], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     face = open_face()
     face.press("right", ".")
     quick = lambda seconds, again: [0.001] * len(seconds)  # noqa: E731
-    monkeypatch.setattr("scalarviz.faces.controller.group.shared", quick)
+    monkeypatch.setattr("scalarviz.faces.controller.clock_control.shared", quick)
     face.press("s")
     face.until(lambda: face.places == [(2, 0)] * 3)
 
 
 def test_the_rate_changes_for_all_or_for_one_and_undo_knows_which(
-    open_face: Callable[..., Face],
+    open_face: Callable[..., Faced],
 ) -> None:
     face = open_face()
     rates = lambda: [session.learning_rate for session in face.sessions]  # noqa: E731
-    face.group.act(CONTROLS["rate in numbers"], "0.25")
+    face.face.act(CONTROLS["rate in numbers"], "0.25")
     assert rates() == [0.25] * 3
     face.press("j", "n")
-    face.group.act(CONTROLS["rate in numbers"], "0.125")
+    face.face.act(CONTROLS["rate in numbers"], "0.125")
     assert rates() == [0.25, 0.125, 0.25]
     face.press("j", "z")
     assert rates() == [0.25] * 3
-    assert face.group.state.undoable
+    assert face.face.state.undoable
     face.press("z")
     assert rates() == [0.5] * 3
     face.press("y")
@@ -175,11 +173,11 @@ def test_the_rate_changes_for_all_or_for_one_and_undo_knows_which(
     assert [len(s.current_branch.journal) for s in face.sessions] == [1, 1, 1]
 
 
-def test_an_edit_of_the_chosen_session_is_undone_alone(open_face: Callable[..., Face]) -> None:
+def test_an_edit_of_the_chosen_session_is_undone_alone(open_face: Callable[..., Faced]) -> None:
     face = open_face()
-    face.group.act(CONTROLS["rate in numbers"], "0.25")
+    face.face.act(CONTROLS["rate in numbers"], "0.25")
     before = float(face.sessions[0].network.bank.value[2])
-    face.group.lead.edit(2, 0.75)
+    face.face.lead.edit(2, 0.75)
     face.press("z")
     assert float(face.sessions[0].network.bank.value[2]) == before
     assert [session.learning_rate for session in face.sessions] == [0.25] * 3
@@ -188,72 +186,72 @@ def test_an_edit_of_the_chosen_session_is_undone_alone(open_face: Callable[..., 
 
 
 def test_channels_cameras_and_themes_are_those_of_the_picture(
-    open_face: Callable[..., Face],
+    open_face: Callable[..., Faced],
 ) -> None:
     face = open_face()
     for row, value in (("color", "gradient"), ("size", "w*x"), ("theme", "light")):
-        face.group.act(CONTROLS[row], value)
+        face.face.act(CONTROLS[row], value)
     face.press("2")
     assert (face.stage.color, face.stage.size, face.stage.theme) == ("gradient", "w*x", "light")
-    assert {stage.camera for stage in face.stage.stages} == {"orthographic"}
-    assert face.group.state.color == "gradient"
+    assert {stage.camera for stage in face.stage.panes} == {"orthographic"}
+    assert face.face.state.color == "gradient"
     face.press("?")
-    assert face.stage.help and face.group.state.help
+    assert face.stage.help and face.face.state.help
     face.press("escape")
     assert not face.stage.help
 
 
 def test_a_click_chooses_a_session_and_pins_in_it_and_in_equal_ones(
-    open_face: Callable[..., Face], studio: Studio
+    open_face: Callable[..., Faced], studio: Studio
 ) -> None:
     face = open_face(make(first=1), make((3, 3)), make(first=2))
     face.draw(studio)
-    pointer = Pointer(face.group)
+    pointer = Pointer(face.face)
     at = face.cube(2, 5)
     pointer.move(*at)
-    assert [stage.hover for stage in face.stage.stages] == [None, None, 5]
+    assert [stage.hover for stage in face.stage.panes] == [None, None, 5]
     pointer.press(1, *at)
     pointer.release(1, *at)
-    assert face.group.chosen == 2
-    assert [stage.pinned for stage in face.stage.stages] == [5, None, 5]
+    assert face.stage.chosen == 2
+    assert [stage.pinned for stage in face.stage.panes] == [5, None, 5]
     face.draw(studio)
     assert {"value", "gradient"} <= set(face.stage._picture.words)
     face.press("j")
     other = face.cube(0, 9)
     pointer.press(1, *other)
     pointer.release(1, *other)
-    assert [stage.pinned for stage in face.stage.stages] == [9, None, 5]
+    assert [stage.pinned for stage in face.stage.panes] == [9, None, 5]
 
 
 def test_a_row_of_the_table_chooses_and_a_drag_turns_all(
-    open_face: Callable[..., Face], studio: Studio
+    open_face: Callable[..., Faced], studio: Studio
 ) -> None:
     face = open_face()
     before = face.draw(studio)
-    table = face.stage._panes.table
-    pointer = Pointer(face.group)
-    x, y = table.x + 60.0, table.bottom - 0.5 * face.stage._panes.row - 4.0
-    assert face.stage._panes.row_at(x, y) == 2
+    table = face.stage._boxes.table
+    pointer = Pointer(face.face)
+    x, y = table.x + 60.0, table.bottom - 0.5 * face.stage._boxes.row - 4.0
+    assert face.stage._boxes.row_at(x, y) == 2
     pointer.press(1, x, y)
     pointer.release(1, x, y)
-    assert face.group.chosen == 2
-    cameras = [stage.eyes.camera.azimuth for stage in face.stage.stages]
-    box = face.stage._panes.panes[0]
+    assert face.stage.chosen == 2
+    cameras = [stage.eyes.camera.azimuth for stage in face.stage.panes]
+    box = face.stage._boxes.panes[0]
     pointer.press(1, box.x + 8.0, box.bottom - 30.0)
     pointer.move(box.x + 90.0, box.bottom - 30.0)
     pointer.release(1, box.x + 90.0, box.bottom - 30.0)
-    after = [stage.eyes.camera.azimuth for stage in face.stage.stages]
+    after = [stage.eyes.camera.azimuth for stage in face.stage.panes]
     turned = np.subtract(after, cameras)
-    assert np.ptp(turned) < 1e-9 and abs(turned[0]) > 5.0 and face.group.chosen == 0
+    assert np.ptp(turned) < 1e-9 and abs(turned[0]) > 5.0 and face.stage.chosen == 0
     assert (face.draw(studio) != before).any()
 
 
-def test_the_curves_seek_and_grow(open_face: Callable[..., Face], studio: Studio) -> None:
+def test_the_curves_seek_and_grow(open_face: Callable[..., Faced], studio: Studio) -> None:
     face = open_face()
-    face.group.act(CONTROLS["timeline"], 0)
-    face.group.clock.advance(40)
+    face.face.act(CONTROLS["timeline"], 0)
+    face.face.all.clock.advance(40)
     face.draw(studio)
-    chart, pointer = face.stage.chart, Pointer(face.group)
+    chart, pointer = face.stage.chart, Pointer(face.face)
     assert chart is not None and chart.last == 40.0
     x, y = chart.plot.x + 0.25 * chart.plot.width, chart.plot.y + 0.5 * chart.plot.height
     pointer.move(x, y)
@@ -270,66 +268,70 @@ def test_the_curves_seek_and_grow(open_face: Callable[..., Face], studio: Studio
     assert not face.stage.curve_view.large
 
 
-def test_an_error_is_told_under_the_name_of_its_session(open_face: Callable[..., Face]) -> None:
+def test_an_error_is_told_under_the_name_of_its_session(open_face: Callable[..., Faced]) -> None:
     wild, calm = make((3, 3)), make()
     face = open_face(wild, calm)
     wild.network.bank.value[0] = np.inf
     face.press("space")
     face.until(lambda: face.told())
     assert [words.partition(":")[0] for words in face.told()] == ["3-3"]
-    assert not face.group.is_playing
+    assert not face.face.is_playing
     face.press("space")
     face.until(lambda: calm.step_index > 10)
     face.press("space")
     assert wild.step_index == 0
 
 
-def test_what_a_callback_said_is_told_and_the_others_go_on(open_face: Callable[..., Face]) -> None:
+def test_what_a_callback_said_is_told_and_the_others_go_on(open_face: Callable[..., Faced]) -> None:
     first, second = make((3, 3)), make()
     first.on_step(lambda view: view.stop("good enough") if view.step == 5 else None)
     face = open_face(first, second)
     face.press("space")
     face.until(face.told)
-    assert face.told() == ["3-3: good enough"] and not face.group.is_playing
+    assert face.told() == ["3-3: good enough"] and not face.face.is_playing
     face.press("right")
     assert len(face.told()) == 1
     assert first.step_index == 5 and second.step_index > 5
 
 
-def test_the_same_message_of_all_stands_once(open_face: Callable[..., Face]) -> None:
+def test_the_same_message_of_all_stands_once(open_face: Callable[..., Faced]) -> None:
     face = open_face()
-    face.group.act(CONTROLS["rate in numbers"], "fast")
+    face.face.act(CONTROLS["rate in numbers"], "fast")
     assert len(face.told()) == 1 and "fast" in face.told()[0]
 
 
-def test_a_run_of_some_steps_pauses_and_says_so(open_face: Callable[..., Face]) -> None:
+def test_a_run_of_some_steps_pauses_and_says_so(open_face: Callable[..., Faced]) -> None:
     face = open_face(steps=30)
     face.press("space")
     end = time.perf_counter() + 20.0
     while min(face.steps) < 30 and time.perf_counter() < end:
         time.sleep(0.002)  # nobody attends to it meanwhile
     face.until(lambda: "Step 30 is reached" in str(face.told()))
-    assert face.steps == [30] * 3 and not face.group.is_playing
-    face.group.set_unit("step")
-    face.group.step(+1, 300)
-    face.until(lambda: not face.group.is_playing and face.steps == [face.steps[0]] * 3)
+    assert face.steps == [30] * 3 and not face.face.is_playing
+    face.face.all.set_unit("step")
+    face.face.all.step(+1, 300)
+    face.until(lambda: not face.face.is_playing and face.steps == [face.steps[0]] * 3)
 
 
-def test_together_they_go_by_operations_in_place_of_neurons(open_face: Callable[..., Face]) -> None:
+def test_together_they_go_by_operations_in_place_of_neurons(
+    open_face: Callable[..., Faced],
+) -> None:
     face = open_face()
-    assert "neuron" not in face.group.state.units
-    face.group.set_unit("neuron")
+    assert "neuron" not in face.face.state.units
+    face.face.all.set_unit("neuron")
     face.press("right", "right")
     assert face.places == [(0, 2)] * 3
 
 
-def test_the_keys_of_several_are_in_their_help_alone(open_face: Callable[..., Face]) -> None:
+def test_the_keys_of_several_are_in_their_help_alone(
+    open_face: Callable[..., Faced], controller: Any
+) -> None:
     face = open_face()
     labels = [label for label, _ in face.stage.keys]
     assert "j" in labels and "n" in labels
-    single = [label for label, _ in help_rows(face.group.lead.state)]
+    single = [label for label, _ in controller.stage.keys]
     assert "j" not in single and "n" not in single
-    assert not face.group.lead.press("j")
+    assert not controller.face.press("j")
 
 
 PROGRAM = """
@@ -340,29 +342,29 @@ open(sys.argv[3], "w").write(json.dumps([files, json.loads(sys.argv[4])]))
 
 
 @pytest.fixture
-def face() -> Iterator[Face]:
-    made = Face(make(), make(first=2), make((3, 3)))
+def face() -> Iterator[Faced]:
+    made = Faced(make(), make(first=2), make((3, 3)))
     yield made
-    made.group.quit()
-    made.group.rest()
-    made.group.detach()
+    made.face.quit()
+    made.face.rest()
+    made.face.detach()
 
 
 def test_a_video_is_of_all_sessions_as_they_are_seen(
-    face: Face, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    face: Faced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
-    export_to(face.group, tmp_path / "all.mp4", "video")
+    export_to(face.face, tmp_path / "all.mp4", "video")
     assert "nothing to make a video of" in " ".join(face.told())
     face.press("right", "right", "d")
     face.stage.pin([4, 7, None])
     face.stage.color = "difference to first"
-    export_to(face.group, tmp_path / "all.mp4", "video")
+    export_to(face.face, tmp_path / "all.mp4", "video")
     face.until((tmp_path / "all.mp4").exists)
-    face.until(lambda: not face.group.lead.exports.going)
+    face.until(lambda: not face.face.lead.exports.going)
     files, told = json.loads((tmp_path / "all.mp4").read_text())
     assert set(files) == {f"{number}.safetensors" for number in range(3)} and all(files.values())
-    assert told["titles"] == list(face.group.names) and told["what"] == "video"
+    assert told["titles"] == list(face.face.names) and told["what"] == "video"
     look = told["look"]
     assert (look["theme"], look["pin"]) == ("light", [4, 7, None])
     assert look["color"] == "difference to first"
@@ -414,10 +416,10 @@ def test_a_video_ends_where_the_last_session_stops_by_itself(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_video_of_three_sessions_is_written(face: Face, tmp_path: Path) -> None:
+def test_a_video_of_three_sessions_is_written(face: Faced, tmp_path: Path) -> None:
     face.press("right", "right")
-    export_to(face.group, tmp_path / "all.gif", "video")
-    face.until(lambda: not face.group.lead.exports.going, 120.0)
+    export_to(face.face, tmp_path / "all.gif", "video")
+    face.until(lambda: not face.face.lead.exports.going, 120.0)
     assert (tmp_path / "all.gif").stat().st_size > 1000, face.told()
     assert face.steps == [2, 2, 2]
 

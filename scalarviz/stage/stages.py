@@ -1,4 +1,4 @@
-"""SideBySide: the stages of several sessions as one picture, with common scales and a table."""
+"""Stages: the picture of a face, a pane for each session; several share scales and a table."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ Pin = Part | Sequence[Part | None] | None
 def setting(name: str) -> Any:
     """Return a property that all stages have in common."""
 
-    def get(panes: SideBySide) -> Any:
-        return getattr(panes.stages[0], name)
+    def get(stages: Stages) -> Any:
+        return getattr(stages.panes[0], name)
 
-    def put(panes: SideBySide, value: object) -> None:
-        for stage in panes.stages:
+    def put(stages: Stages, value: object) -> None:
+        for stage in stages.panes:
             setattr(stage, name, value)
 
     return property(get, put)
@@ -91,74 +91,71 @@ def list_of_parts(part: Pin, count: int) -> list[Part | None] | None:
 
 
 @final
-class SideBySide(Messages):
-    """The pictures of several sessions in panes of one, which share their scales.
+class Stages(Messages):
+    """The picture of a face: the stages of its sessions, each in a pane; mostly there is one.
 
-    several   the sessions, and their names
-    stages    of the panes
-    names     the names, which follow the sizes of networks that grow
+    One stage has the whole picture. Several share their scales, and around them are a table, the
+    loss curves, and the messages of all.
+
+    panes     the stage of each session
+    names     the names of several, which follow the sizes of networks that grow
     chosen    number of the pane that commands on one session mean
     together  whether cameras turn together, and weights of equal networks are pinned together
-    help      whether the list of `keys` is shown
-    on_top    what lies over the panes on the last picture; nothing before the first
-    scales    channels and scales of all panes
-    silent    whether the picture has no buttons, as in a file
-    present   whether letters are larger
+    on_top    what lies over several panes on the last picture; nothing before the first
     still     returns a context in which no session moves, which holds True; False if that has to
               wait for too long
     """
 
-    def __init__(
-        self,
-        several: Several,
-        theme: str = "dark",
-        camera: str = "perspective",
-        **given: Any,
-    ) -> None:
+    def __init__(self, panes: Sequence[Stage], names: Sequence[str] = ("",)) -> None:
         super().__init__()
+        self.panes, self.names = list(panes), list(names)
         self.chosen = 0
         self.together = True
-        self.help = False
-        self.keys: list[tuple[str, str]] = []
         self.pointed: int | None = None  # the step under the mouse in the chart
         self.on_title = False  # whether the mouse is on the title of the chart
         self._mouse = -1.0, -1.0
         self.on_top = OnTop()
-        self.several = several
-        self.stages = [Stage(show, theme, camera, **given) for show in several.shows]
-        self.names = list(several.names)
-        self.scales = Scales()
-        self.silent = False
-        self.present, self.reduced_motion = False, self.stages[0].reduced_motion
-        self.travel: Callable[[int], object] = lambda operations: None
         self.still: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True)
         self._is_read = False
         self._now = 0.0
         self._extent = (1280.0, 800.0)
+        self._boxes = Panes.of(len(self.panes), *self._extent)
         self._picture: Any = None
-        self._sizes = [sizes_of(stage.session) for stage in self.stages]
-        self._panes = self._divide()
-        for stage in self.stages:
-            stage.share(self.scales, self._shown, partial(self._first_for, stage))
-            stage.curve_view = self.stages[0].curve_view
-            stage.silent = True
-        self._place()
+        if self.several:
+            self._share()
+
+    def _share(self) -> None:
+        """Let all stages have the scales and the loss chart of the first one."""
+        self._sizes = [sizes_of(stage.session) for stage in self.panes]
+        first = self.panes[0]
+        for stage in self.panes:
+            stage.share(first.scales, self._shown, partial(self._first_for, stage))
+            stage.curve_view = first.curve_view
+        self.resize(*self._extent)
         self.rescale()
 
+    @property
+    def several(self) -> bool:
+        return len(self.panes) > 1
+
+    @property
+    def lead(self) -> Stage:
+        """The stage of the chosen session."""
+        return self.panes[self.chosen]
+
     def _shown(self) -> list[Shown]:
-        return [stage.shown() for stage in self.stages]
+        return [stage.shown() for stage in self.panes]
 
     def _first_for(self, stage: Stage) -> FloatArray | None:
         """Return the values of the first session, if a session's network has the same shape."""
-        first = self.stages[0]
+        first = self.panes[0]
         return first.reading.numbers.value if alike(first.session, stage.session) else None
 
     def rescale(self, *, anew: bool = False) -> None:
         """Choose scales for the numbers of all panes, or for numbers that are read `anew`."""
-        if anew:
-            for stage in self.stages:
-                stage.refresh()
-        self.scales.choose(self._shown())
+        for stage in self.panes[1:] if anew else ():
+            stage.refresh()
+        self.panes[0].rescale(anew=anew)
 
     # Settings.
 
@@ -167,9 +164,14 @@ class SideBySide(Messages):
     theme: str = setting("theme")
     menus: float = setting("menus")
     panel: float = setting("panel")
+    keys: list[tuple[str, str]] = setting("keys")
+    help: bool = setting("help")
+    present: bool = setting("present")
+    silent: bool = setting("silent")
     neuron_maps: bool = setting("neuron_maps")
     test_points: bool = setting("test_points")
     discrete: bool = setting("discrete")
+    scales: Scales = setting("scales")
     color: str = of_scales("color")
     size: str = of_scales("size")
     per_layer: bool = of_scales("per_layer")
@@ -177,20 +179,20 @@ class SideBySide(Messages):
     @property
     def has_plane(self) -> bool:
         """Whether the data of a session lie in a plane."""
-        return any(stage.has_plane for stage in self.stages)
+        return any(stage.has_plane for stage in self.panes)
 
     @property
     def channels(self) -> list[str]:
         """Names of the channels for color and size that a session has, or that compare some."""
-        found = dict.fromkeys(name for stage in self.stages for name in stage.channels)
-        first, *others = [stage.session for stage in self.stages]
-        if any(alike(first, other) for other in others):
+        found = dict.fromkeys(name for stage in self.panes for name in stage.channels)
+        first, *others = self.panes
+        if any(alike(first.session, other.session) for other in others):
             found[DIFFERENCE] = None
         return list(found)
 
     def look(self, name: str) -> None:
         """Move all cameras to a preset."""
-        for stage in self.stages:
+        for stage in self.panes:
             stage.look(name)
 
     # What mouse and keyboard do, in logical pixels.
@@ -198,17 +200,17 @@ class SideBySide(Messages):
     @property
     def chart(self) -> Chart | None:
         """The loss curves on the last picture, or None."""
-        return self.on_top.chart
+        return self.on_top.chart if self.several else self.lead.chart
 
     @property
     def looks(self) -> tuple[object, ...]:
-        """Changes with how the chart looks: then it is drawn anew."""
-        return *self.curve_view.looks, *(stage.guess for stage in self.stages)
+        """Changes with what is shown beside the sessions: then it is drawn anew."""
+        return tuple(stage.looks for stage in self.panes)
 
     @property
     def _moved(self) -> list[Stage]:
         """The stages whose cameras move: all together, or the chosen one."""
-        return self.stages if self.together else [self.stages[self.chosen]]
+        return self.panes if self.together else [self.lead]
 
     def orbit(self, dx: float, dy: float) -> None:
         for stage in self._moved:
@@ -220,15 +222,16 @@ class SideBySide(Messages):
 
     def zoom(self, factor: float, x: float, y: float) -> None:
         """Zoom in on a pixel of a pane, and on the same place of the others."""
-        number = self._panes.at(x, y)
+        number = self._number_at(x, y)
         if number is None:
             return
-        box = self._panes.panes[number]
+        if not self.several:
+            return self.lead.zoom(factor, x, y)
+        box = self._boxes.panes[number]
         across, down = (x - box.x) / box.width, (y - box.y) / box.height
-        stages = self.stages if self.together else [self.stages[number]]
-        for stage in stages:
-            own = self._panes.panes[self.stages.index(stage)]
-            stage.zoom(factor, across * own.width, down * own.height)
+        for stage, own in zip(self.panes, self._boxes.panes, strict=True):
+            if self.together or own is box:
+                stage.zoom(factor, across * own.width, down * own.height)
 
     def frame_pinned(self) -> None:
         """Look at the pinned weights closely; at the whole network where none is pinned."""
@@ -236,46 +239,54 @@ class SideBySide(Messages):
             stage.frame_pinned()
 
     def restore(self) -> None:
-        """Close help or the large chart, else do so with the chosen pane, or with all."""
-        if self.help:
+        """Close help or the large chart of several, else do so with the chosen pane, or with all."""
+        if self.several and self.help:
             self.help = False
-        elif not self.curve_view.close():
+        elif not (self.several and self.curve_view.close()):
             for stage in self._moved:
                 stage.restore()
 
     # The mouse.
 
+    def _number_at(self, x: float, y: float) -> int | None:
+        """Return the number of the pane at a pixel, or None."""
+        return self._boxes.at(x, y) if self.several else 0
+
+    def _corner(self, number: int) -> tuple[float, float]:
+        """Return the upper left corner of a pane."""
+        box = self._boxes.panes[number]
+        return (box.x, box.y) if self.several else (0.0, 0.0)
+
     def place_of(self, row: int) -> FloatArray | None:
         """Return the pixel (x, y) where the middle of a cube of the chosen session is seen."""
-        found, box = self.stages[self.chosen].place_of(row), self._panes.panes[self.chosen]
-        return None if found is None else found + np.array((box.x, box.y))
+        found = self.lead.place_of(row)
+        return None if found is None else found + np.array(self._corner(self.chosen))
 
-    def choose_at(self, x: float, y: float) -> bool:
-        """Choose the session whose pane, or row of the table, is at a pixel; return if there is."""
-        number = self._panes.at(x, y)
-        number = self._panes.row_at(x, y) if number is None else number
+    def choose_at(self, x: float, y: float) -> None:
+        """Choose the session whose pane, or row of the table, is at a pixel."""
+        number = self._number_at(x, y)
+        if number is None:
+            number = self._boxes.row_at(x, y)
         if number is not None and not self._covers(x, y):
             self.chosen = number
-        return number is not None
 
     def _covers(self, x: float, y: float) -> bool:
-        """Return whether a button or the chart lies over the panes at a pixel."""
+        """Return whether a button or the chart of several lies over the panes at a pixel."""
         return self.on_top.on_chart(x, y) or self.on_top.button_at(x, y) is not None
 
     def _within(self, x: float, y: float) -> tuple[Stage | None, float, float]:
-        """Return the stage whose pane is at a pixel, and the pixel within it."""
-        number = self._panes.at(x, y)
+        """Return the stage whose pane is at a pixel, and the corner of the pane."""
+        number = self._number_at(x, y)
         if number is None or self._covers(x, y):
-            return None, x, y
-        box = self._panes.panes[number]
-        return self.stages[number], x - box.x, y - box.y
+            return None, 0.0, 0.0
+        return self.panes[number], *self._corner(number)
 
     def hover_at(self, x: float, y: float) -> None:
         """Point with the mouse."""
-        found, inner_x, inner_y = self._within(x, y)
-        for stage in self.stages:
+        found, left, top = self._within(x, y)
+        for stage in self.panes:
             if stage is found:
-                stage.hover_at(inner_x, inner_y)
+                stage.hover_at(x - left, y - top)
             elif not stage.walking:
                 stage.hover_at(-1.0, -1.0)
         self._mouse = x, y
@@ -283,67 +294,66 @@ class SideBySide(Messages):
 
     def _point_at_chart(self) -> None:
         """Point at the step that is under the mouse now: the chart moves while it trains."""
-        (x, y), chart = self._mouse, self.chart
+        (x, y), chart = self._mouse, self.on_top.chart
         self.pointed = None if chart is None else chart.step_under(x, y)
         self.on_title = chart is not None and chart.title.has(x, y)
 
     def handle_at(self, x: float, y: float) -> Handle | None:
         """Return the handle of the cube at a pixel, by which its weight is dragged, or None."""
-        stage, x, y = self._within(x, y)
-        return None if stage is None else stage.handle_at(x, y)
+        stage, left, top = self._within(x, y)
+        return None if stage is None else stage.handle_at(x - left, y - top)
 
     def grip_at(self, x: float, y: float) -> Grip | None:
         """Return the grip at a pixel, by which inputs of the user's own are put in, or None."""
-        number = self._panes.at(x, y)
-        stage, inner_x, inner_y = self._within(x, y)
-        grip = None if stage is None else stage.grip_at(inner_x, inner_y)
-        if grip is None or number is None:
-            return None
-        return PaneGrip(grip, self._panes.panes[number].x, self._panes.panes[number].y)
+        stage, left, top = self._within(x, y)
+        grip = None if stage is None else stage.grip_at(x - left, y - top)
+        return None if grip is None else PaneGrip(grip, left, top)
 
     def click(self, x: float, y: float) -> None:
         """Press the button at a pixel, else choose the session there, and pin what is there."""
+        if not self.several:
+            return self.lead.click(x, y)
         if (name := self.on_top.button_at(x, y)) is not None:
-            self._press(name)
-            return
+            return self._press(name)
         self.hover_at(x, y)
         if self.on_title:
             self.curve_view.large = not self.curve_view.large
-            return
+            return None
         self.choose_at(x, y)
-        stage, inner_x, inner_y = self._within(x, y)
+        stage, left, top = self._within(x, y)
         if stage is not None:
-            stage.click(inner_x, inner_y)
+            stage.click(x - left, y - top)
             self._pin_alike(stage)
+        return None
 
     def _press(self, name: str) -> None:
         """Press the button of the picture, or those of this name of the sessions."""
         if not self.press(name):
-            for stage in self.stages:
+            for stage in self.panes:
                 stage.press(name)
 
     def _pin_alike(self, pinned: Stage) -> None:
         """Pin the same in all sessions of equal networks, if they go together."""
-        for stage in self.stages if self.together else ():
+        for stage in self.panes if self.together else ():
             if stage is not pinned and alike(stage.session, pinned.session):
                 neuron = pinned.pinned_neuron
                 stage.pin(pinned.pinned if neuron is None else neuron)
 
     def pin_pointed(self) -> None:
         """Pin what the keyboard points at, or unpin it."""
-        self.stages[self.chosen].pin_pointed()
-        self._pin_alike(self.stages[self.chosen])
+        self.lead.pin_pointed()
+        self._pin_alike(self.lead)
 
     def pin(self, part: Pin) -> None:
         """Pin a row of the bank in each session that has it, a Perceptron in its own, or nothing.
 
         A list has a part, or None, for each session. Raises InputError for what no session has.
         """
-        count = len(self.stages)
-        given = list_of_parts(part, count)
+        count = len(self.panes)
+        given = list_of_parts(part, count) if self.several else None
         parts: list[Any] = given or [part] * count
         errors: list[ScalarvizError] = []
-        for stage, each in zip(self.stages, parts, strict=True):
+        for stage, each in zip(self.panes, parts, strict=True):
             try:
                 stage.pin(each)
             except ScalarvizError as error:
@@ -353,39 +363,39 @@ class SideBySide(Messages):
 
     # Pictures.
 
-    def _divide(self) -> Panes:
-        return Panes.of(len(self.stages), *self._extent, present=self.present)
-
     def resize(self, width: float, height: float) -> None:
         """Set the size in logical pixels."""
         self._extent = width, height
-        self._panes = self._divide()
-        self._place()
+        self._boxes = Panes.of(len(self.panes), width, height, present=self.present)
+        if self.several:
+            self._place()
+        else:
+            self.lead.resize(width, height)
 
     def _place(self) -> None:
-        """Tell the stages which panes they have."""
-        colors = colors_of(len(self.stages), THEMES[self.theme])
-        for i, (stage, box) in enumerate(zip(self.stages, self._panes.panes, strict=True)):
+        """Tell several stages which panes they have."""
+        colors = colors_of(len(self.panes), THEMES[self.theme])
+        for i, (stage, box) in enumerate(zip(self.panes, self._boxes.panes, strict=True)):
             before, sizes = self._sizes[i], sizes_of(stage.session)
             if sizes != before:  # the network has grown
                 self.names[i] = self.names[i].replace(before, sizes) if before else self.names[i]
                 self._sizes[i] = sizes
             about = done_of(stage) or self._compared_with(stage)
-            stage.pane = Pane(self._panes.scale, self.names[i], colors[i], about)
+            stage.pane = Pane(self._boxes.scale, self.names[i], colors[i], about)
             stage.resize(box.width, box.height)
 
     def _compared_with(self, stage: Stage) -> str:
         """Return why a pane shows no difference to the first network; "" if it does."""
         if DIFFERENCE not in (self.color, self.size):
             return ""
-        if stage is self.stages[0]:
+        if stage is self.panes[0]:
             return text("compared.first")
-        return "" if alike(self.stages[0].session, stage.session) else text("compared.other_shape")
+        return "" if alike(self.panes[0].session, stage.session) else text("compared.other_shape")
 
     def tick(self, now: float) -> bool:
         """Advance to the time `now`; return whether something moves by itself."""
         self._now = now
-        moving = [stage.tick(now) for stage in self.stages]
+        moving = [stage.tick(now) for stage in self.panes]
         return self.expire(now) or any(moving)
 
     def read(self) -> Position:
@@ -394,24 +404,23 @@ class SideBySide(Messages):
         If a session is busy for too long, all stay as they were read before.
         """
         with self.still() as still:
-            for stage in self.stages if still else ():
-                stage.read()
+            found = [stage.read() for stage in self.panes] if still else []
         self._is_read = True
-        return self.stages[self.chosen].reading.here
+        return found[self.chosen] if found else self.lead.reading.here
 
     def frame_data(self) -> list[FrameData]:
-        """Return everything that the panes show now, on common scales."""
+        """Return everything that several panes show now, on common scales."""
         if not self._is_read:
             self.read()
         self._is_read = False
         self.scales.follow(self._shown(), self._now)
         self._place()
-        return in_common([stage.frame_data() for stage in self.stages])
+        return in_common([stage.frame_data() for stage in self.panes])
 
     def compared(self, panes: list[FrameData]) -> Compared:
-        """Return what stands around the panes."""
+        """Return what stands around several panes."""
         self._point_at_chart()
-        heads = heads_of(self.stages)
+        heads = heads_of(self.panes)
         rows = [
             ComparedRow(
                 stage.pane.name,
@@ -419,10 +428,10 @@ class SideBySide(Messages):
                 cells_of(stage, heads),
                 replace(data.curve, reads=loss_at(stage.reading.here.branch, self.pointed)),
             )
-            for stage, data in zip(self.stages, panes, strict=True)
+            for stage, data in zip(self.panes, panes, strict=True)
             if stage.pane is not None
         ]
-        chosen, seen = self.stages[self.chosen], panes[self.chosen]
+        chosen, seen = self.lead, panes[self.chosen]
         caption, own = seen.words.caption, chosen.own is not None
         speaks = caption is not None and (chosen.motion.walking or own)
         axis = replace(
@@ -431,7 +440,7 @@ class SideBySide(Messages):
             on_title=self.on_title,
             large=self.curve_view.large,
         )
-        speakers = [self, *([] if self.silent else self.stages)]
+        speakers = [self, *([] if self.silent else self.panes)]
         works = [each.work for each in speakers if each.work is not None]
         return Compared(
             heads,
@@ -440,16 +449,16 @@ class SideBySide(Messages):
             axis,
             caption.title if caption is not None and speaks else "",
             None if self.silent else self.chosen,
-            self._chips(),
+            self.all_chips(),
             works[0] if works else None,
             [*self.offered, *chosen.offered],
             self.keys if self.help else (),
         )
 
-    def _chips(self) -> list[tuple[str, str]]:
-        """Return the messages of all; those of one session under its name."""
+    def all_chips(self) -> list[tuple[str, str]]:
+        """Return the messages of all; those of one session of several under its name."""
         found = dict.fromkeys(self.chips())
-        of_each = [dict.fromkeys(stage.chips()) for stage in self.stages]
+        of_each = [dict.fromkeys(stage.chips()) for stage in self.panes]
         for name, chips in zip(self.names, of_each, strict=True):
             for words, action in chips:
                 is_common = all((words, action) in each for each in of_each)
@@ -459,43 +468,43 @@ class SideBySide(Messages):
 
     def draw(self, width: int, height: int, ratio: float) -> None:
         """Draw in the current OpenGL context, `ratio` device pixels per logical pixel."""
-        from scalarviz.scene.compared_picture import ComparedPicture
-
+        if not self.several:
+            return self.lead.draw(width, height, ratio)
         if width < 2 or height < 2:
-            return
+            return None
         self.resize(width / ratio, height / ratio)
-        around = self._picture = self._picture or ComparedPicture()
-        theme = THEMES[self.theme]
         try:
-            panes = self.frame_data()
-            around.clear(theme, width, height)
-            for stage, data, box in zip(self.stages, panes, self._panes.panes, strict=True):
-                left, low, wide, high = device_box(box, self._extent[1], ratio)
-                if wide > 1 and high > 1:
-                    picture, camera = stage.picture(), stage.eyes.camera
-                    stage.on_top = picture.draw(data, camera, wide, high, ratio, (left, low))
-            self.on_top = around.draw(
-                self._panes, self.compared(panes), theme, width, height, ratio
-            )
+            return self._draw(width, height, ratio)
         except Exception:
             self.release()  # what it has on the graphics card may be lost
             raise
 
+    def _draw(self, width: int, height: int, ratio: float) -> None:
+        """Draw several panes, and what is around them."""
+        from scalarviz.scene.compared_picture import ComparedPicture
+
+        around = self._picture = self._picture or ComparedPicture()
+        theme, panes = THEMES[self.theme], self.frame_data()
+        around.clear(theme, width, height)
+        for stage, data, box in zip(self.panes, panes, self._boxes.panes, strict=True):
+            left, low, wide, high = device_box(box, self._extent[1], ratio)
+            if wide > 1 and high > 1:
+                picture, camera = stage.picture(), stage.eyes.camera
+                stage.on_top = picture.draw(data, camera, wide, high, ratio, (left, low))
+        self.on_top = around.draw(self._boxes, self.compared(panes), theme, width, height, ratio)
+
     def leave(self) -> None:
         """Unpin everything, and free the pictures."""
-        for stage in self.stages:
+        for stage in self.panes:
             stage.leave()
         self.release()
 
     def release(self) -> None:
         """Free the memory on the graphics card; the next picture allocates it again."""
-        for stage in self.stages:
+        for stage in self.panes:
             stage.release()
         if self._picture is not None:
             self._picture.release()
-
-
-AnyStage = Stage | SideBySide
 
 
 def done_of(stage: Stage) -> str:
@@ -552,11 +561,11 @@ def common_axis(curves: list[Curve]) -> Curve:
     return replace(first, end=first.whole, before=before, others=(), metrics=())
 
 
-def stage_of(show: object, *given: Any, **more: Any) -> AnyStage:
+def stages_of(show: object, *given: Any, **more: Any) -> Stages:
     """Return the picture of a show, or of several; the arguments are those of `Stage`."""
-    if isinstance(show, Several):
-        return SideBySide(show, *given, **more)
-    return Stage(show, *given, **more)
+    if not isinstance(show, Several):
+        return Stages([Stage(show, *given, **more)])
+    return Stages([Stage(each, *given, **more) for each in show.shows], show.names)
 
 
 # The table: losses, how many samples are right, sizes and times.

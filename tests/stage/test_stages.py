@@ -16,8 +16,8 @@ from scalarviz.base.scales import stop_above
 from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
 from scalarviz.stage.channels import DIFFERENCE
 from scalarviz.stage.show import Several
-from scalarviz.stage.side_by_side import SideBySide
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import Stages, stages_of
 from scalarviz.training.session.shared_clock import SharedClock
 from tests.sessions import advanced
 from tests.studio import Studio
@@ -36,10 +36,10 @@ def xor(steps: int = 5) -> sv.Session:
     return advanced(sv.Session(network, data.Xor(), "mse", sv.SGD(0.5), engine="python"), steps)
 
 
-def beside(*sessions: sv.Session, **given: Any) -> SideBySide:
+def beside(*sessions: sv.Session, **given: Any) -> Stages:
     several = Several.of(list(sessions))
     assert several is not None
-    return SideBySide(several, reduced_motion=True, **given)
+    return stages_of(several, reduced_motion=True, **given)
 
 
 def shot(studio: Studio, shown: Any, size: tuple[int, int] = (800, 500)) -> np.ndarray:
@@ -124,7 +124,7 @@ def test_two_sessions_of_one_network_are_refused() -> None:
 
 def test_all_panes_have_the_scales_that_fit_the_largest_number_of_all() -> None:
     shown = beside(rgb(), rgb(first=3), xor())
-    shown.stages[2].session.edit(0, 30.0)
+    shown.panes[2].session.edit(0, 30.0)
     panes = shown.frame_data()
     largest = max(float(np.abs(each.cubes.colors).max()) for each in panes)
     assert largest == 30.0 and stop_above(largest) == 50.0
@@ -138,7 +138,7 @@ def test_a_scale_grows_for_all_panes_at_once_and_says_so() -> None:
     shown = beside(rgb(), xor())
     shown.tick(0.0)
     before = {scale for each in shown.frame_data() for scale in each.cubes.color_scales}
-    shown.stages[1].session.edit(0, 30.0)
+    shown.panes[1].session.edit(0, 30.0)
     shown.tick(10.0)
     panes = shown.frame_data()
     after = {scale for each in panes for scale in each.cubes.color_scales}
@@ -149,10 +149,10 @@ def test_a_scale_grows_for_all_panes_at_once_and_says_so() -> None:
 
 def test_activations_and_gradients_have_one_scale_too() -> None:
     shown = beside(rgb(), rgb((3, 8, 8, 3)), rgb((3, 3)))
-    for stage in shown.stages:
+    for stage in shown.panes:
         stage.session.advance(3, "operation")
     assert len({pane.buffers.scale for pane in shown.frame_data()}) == 1
-    for stage in shown.stages:
+    for stage in shown.panes:
         stage.session.advance(len(stage.session.operations) - 4, "operation")
         assert stage.session.next == "step"
     tops = {pane.cubes.top_push for pane in shown.frame_data()}
@@ -180,7 +180,7 @@ def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
     pixels = shot(studio, shown)
     alone = Stage(session, reduced_motion=True)
     alone.silent = True
-    box, alone.pane = shown._panes.panes[0], shown.stages[0].pane
+    box, alone.pane = shown._boxes.panes[0], shown.panes[0].pane
     alone.share(shown.scales, list)
     alone.read()
     size = int(box.width), int(box.height)
@@ -226,23 +226,23 @@ def test_pinned_weights_stand_in_the_table_and_where_there_is_room_on_a_card(
     shot(studio, shown, (800, 500))
     words = shown._picture.words
     assert {"value", "gradient", "–"} <= set(words)
-    assert all(stage._seen.division(400, 300).card.width == 0.0 for stage in shown.stages)
+    assert all(stage._seen.division(400, 300).card.width == 0.0 for stage in shown.panes)
     shot(studio, shown, (1400, 900))
     assert {"pinned", "input G → neuron 1"} <= set(shown._picture.words)
-    assert shown.stages[0]._seen.division(700, 600).card.width > 200.0
+    assert shown.panes[0]._seen.division(700, 600).card.width > 200.0
 
 
 def test_a_row_is_pinned_wherever_it_is_and_a_perceptron_in_its_network() -> None:
     session, other = rgb(), xor()
     shown = beside(session, other)
     shown.pin(5)
-    assert [stage.pinned for stage in shown.stages] == [5, 5]
+    assert [stage.pinned for stage in shown.panes] == [5, 5]
     shown.pin(40)
-    assert [stage.pinned for stage in shown.stages] == [40, 5]
+    assert [stage.pinned for stage in shown.panes] == [40, 5]
     shown.pin(other.network.layers[0].perceptrons[1])
-    assert shown.stages[1].pinned_neuron is not None
+    assert shown.panes[1].pinned_neuron is not None
     shown.pin(None)
-    assert [stage.pinned for stage in shown.stages] == [None, None]
+    assert [stage.pinned for stage in shown.panes] == [None, None]
     for wrong, value in ((900, "900"), ([1, 2, 3], "3 parts"), ([1, 900], "900")):
         with refused(ScalarvizError, value):
             shown.pin(wrong)
@@ -251,7 +251,7 @@ def test_a_row_is_pinned_wherever_it_is_and_a_perceptron_in_its_network() -> Non
 def test_every_operation_has_its_light_in_its_pane(studio: Studio) -> None:
     shown = beside(rgb(), rgb((3, 3)))
     rest = shot(studio, shown)
-    shown.stages[0].session.advance(2, "operation")
+    shown.panes[0].session.advance(2, "operation")
     pixels = shot(studio, shown)
     changed = (pixels != rest).any(axis=2)[:300]
     assert changed[:, :400].any() and not changed[27:, 401:].any()
@@ -270,7 +270,7 @@ def test_the_curves_have_marks_where_a_session_stopped_by_itself(studio: Studio)
     pixels = shot(studio, shown)
     chart = shown.chart
     assert chart is not None and [step for _, step in chart.marks] == [mark.step]
-    x, color = chart.marks[0][0], shown.stages[1].pane.color  # type: ignore[union-attr]  # placed
+    x, color = chart.marks[0][0], shown.panes[1].pane.color  # type: ignore[union-attr]  # placed
     seen = pixels[round(chart.plot.y), round(x)].astype(int)
     assert np.abs(seen - [int(color[i : i + 2], 16) for i in (1, 3, 5)]).max() < 40
     assert chart.step_at(x + 2.0) == mark.step
@@ -296,9 +296,9 @@ def test_the_difference_to_the_first_is_a_channel_where_shapes_agree(studio: Stu
     assert np.array_equal(panes[1].cubes.sizes, values[1])
     shot(studio, shown)
     assert DIFFERENCE in " ".join(shown._picture.words)
-    heads = [stage.pane.about for stage in shown.stages if stage.pane is not None]
+    heads = [stage.pane.about for stage in shown.panes if stage.pane is not None]
     assert heads == ["the first", "", "another shape"]
-    words = [stage.picture().words for stage in shown.stages]
+    words = [stage.picture().words for stage in shown.panes]
     assert "the first" in words[0] and "another shape" in words[2]
 
 
@@ -326,7 +326,7 @@ def test_branches_of_one_session_stand_side_by_side_and_go_on() -> None:
     assert [twin.step_index for twin in twins] == [8, 8]
     several = Several.of(twins)
     assert several is not None and several.names == ("3-8-3, branch 0", "3-8-3, branch 1")
-    shown = SideBySide(several)
+    shown = stages_of(several)
     shown.color = DIFFERENCE
     assert shown.frame_data()[1].cubes.colors.any()
     SharedClock(several.sessions).advance(5)
@@ -354,11 +354,11 @@ def test_the_key_to_the_marks_stands_in_the_chosen_pane(studio: Studio) -> None:
     shown = beside(rgb(), rgb((3, 3)))
     shown.chosen = 1
     before = shot(studio, shown, (1000, 600))
-    shown.stages[1].marks = True
+    shown.panes[1].marks = True
     changed = (shot(studio, shown, (1000, 600)) != before).any(axis=2)
     assert changed[:, 510:].any() and not changed[:, :490].any()
     shown.restore()
-    assert not shown.stages[1].marks
+    assert not shown.panes[1].marks
 
 
 SMALL: dict[str, Any] = {"size": (640, 420), "samples": 1}
