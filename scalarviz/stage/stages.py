@@ -239,7 +239,7 @@ class Stages(Messages):
             stage.frame_pinned()
 
     def restore(self) -> None:
-        """Close help or the large chart of several, else do so with the chosen pane, or with all."""
+        """Close help or the large chart of several, else what is open in those that move."""
         if self.several and self.help:
             self.help = False
         elif not (self.several and self.curve_view.close()):

@@ -189,7 +189,9 @@ class Face:
             return change and change.mark
 
         mark = mark_of(self.lead)
-        return [each for each in self.panes if each is self.lead or mark and mark_of(each) is mark]
+        return [
+            each for each in self.panes if each is self.lead or (mark and mark_of(each) is mark)
+        ]
 
     def attend(self) -> None:
         """Handle what happens by itself: results, errors, end of a run, opening speed."""

@@ -524,13 +524,13 @@ class Menus:
     def _fill(self, row: Control, menu: QMenu) -> None:
         """Fill the submenu of a choice; the current name is checked."""
         menu.clear()
-        face, shown = QActionGroup(menu), row.shown(self.face.state)
+        group, shown = QActionGroup(menu), row.shown(self.face.state)
         for name in shown.names:
             title = name[:1].upper() + name[1:]
             action = self._add(menu, title, partial(self._set, row, name))
             action.setCheckable(True)
             action.setChecked(name == shown.value)
-            face.addAction(action)
+            group.addAction(action)
 
     def _add(self, menu: QMenu, title: str, act: Act) -> QAction:
         action = QAction(title, menu)
