@@ -57,7 +57,7 @@ class Controller:
     `time` has the commands on its time alone. `last_words` is what was told after `quit`. `trail`
     has the trainings before this one and after it, `own_session` is the one that the face was
     opened for, and `preset` the change of the last preset, if it was one. `mark` is the same in all
-    panes while one command goes to all of them.
+    panes while one command goes to all of them: changes that have it are undone together.
     """
 
     def __init__(
@@ -305,7 +305,7 @@ class Controller:
 
         A command that takes long runs while the face continues. Errors are reported.
         """
-        time, mark = time or self.time, self.mark
+        time, mark = time or self.time, self.mark or object()
         moved = [(pane, pane.session) for pane in time.panes]
         branches: list[list[Branch]] = []  # of each session, before and after
         plays = changing and (self.session.playing or self._resumes)
@@ -318,15 +318,15 @@ class Controller:
 
         def done() -> Any:
             note()
-            last = self.session.undo_log.last
+            newest = [session.undo_log.last for _, session in moved]
             try:
                 return command()
             finally:
                 note()
-                change = self.session.undo_log.last
-                if mark is not None and change is not None and change is not last:
-                    change.mark = mark
-                for pane, _ in moved:
+                for (pane, session), last in zip(moved, newest, strict=True):
+                    change = session.undo_log.last
+                    if change is not None and change is not last and change.mark is None:
+                        change.mark = mark
                     pane.warming.settle(math.inf)
 
         def finish(result: Any, error: BaseException | None) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts import text
 from scalarviz.faces.controller import export
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import export_to
@@ -18,7 +19,7 @@ from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.pointer import Pointer
 from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.stage import render
-from scalarviz.stage.show import Several
+from scalarviz.stage.render_options import shown
 from scalarviz.stage.stages import stages_of
 from tests.faces.controller.fake_stage import attended
 from tests.machine import until
@@ -34,12 +35,11 @@ def make(sizes: Sequence[int] = (3, 8, 3), **given: Any) -> sv.Session:
 
 
 class Faced:
-    """A face of several sessions: it attends, reads and draws like a window, without one."""
+    """A face of sessions: it attends, reads and draws like a window, without one."""
 
     def __init__(self, *sessions: sv.Session, **given: Any) -> None:
-        several = Several.of(list(sessions))
-        assert several is not None
-        self.stage = stages_of(several, reduced_motion=True, patience=0.05)
+        shows = shown(list(sessions))  # a show, or several
+        self.stage = stages_of(shows, reduced_motion=True, patience=0.05)
         self.face = Face(self.stage, **given)
         self.sessions = list(sessions)
 
@@ -463,3 +463,138 @@ def test_one_branch_stands_beside_none(controller: Any) -> None:
     CONTROLS["branches beside"].set(controller, 1)
     assert controller.message == "There is one branch so far: go back and change something"
     assert not controller.branch_windows._open
+
+
+# Whatever the number of panes: what a command changes, in whom, and that it is undone there.
+
+PANES = pytest.mark.parametrize("count", [1, 2, 5])
+CHANGES: dict[str, tuple[Callable[[Any], object], Callable[[Any], object], bool]] = {
+    # what is done with a face, what it changes in a pane, whether in all of them
+    "learning rate": (
+        lambda face: face.act(CONTROLS["rate in numbers"], "0.25"),
+        lambda pane: pane.session.learning_rate,
+        True,
+    ),
+    "stop": (
+        lambda face: face.act(CONTROLS["stop when"], "loss < 0.001"),
+        lambda pane: pane.session.stop_conditions,
+        True,
+    ),
+    "value": (
+        lambda face: face.act(CONTROLS["value"], "0.75"),
+        lambda pane: float(pane.session.network.bank.value[3]),
+        False,
+    ),
+    "frozen": (
+        lambda face: face.act(CONTROLS["frozen"], True),
+        lambda pane: bool(pane.session.network.bank.frozen[3]),
+        False,
+    ),
+    "layer rate": (
+        lambda face: face.act(CONTROLS["layer rate"], "0.125"),
+        lambda pane: pane.session.own_rate(3),
+        False,
+    ),
+    "preset": (
+        lambda face: face.act(CONTROLS["go wrong"], text("presets.zero")),
+        lambda pane: bool(pane.session.network.bank.value.any()),
+        False,
+    ),
+    "preset of another network": (
+        lambda face: face.act(CONTROLS["go wrong"], text("presets.shallow")),
+        lambda pane: len(pane.session.network.layers),
+        False,
+    ),
+    "neuron": (
+        lambda face: face.act(CONTROLS["add neuron"], 1),
+        lambda pane: len(pane.session.network.bank),
+        False,
+    ),
+    "option": (
+        lambda face: face.lead.set_option("loss", "mae"),
+        lambda pane: pane.session.loss_function.name,
+        False,
+    ),
+    "branch name": (
+        lambda face: face.act(CONTROLS["branch name"], "mine"),
+        lambda pane: pane.session.current_branch.name,
+        False,
+    ),
+    "reset": (
+        lambda face: face.act(CONTROLS["reset"], 1),
+        lambda pane: pane.session.step_index,
+        True,
+    ),
+}
+
+
+@pytest.fixture
+def panes(open_face: Callable[..., Faced], count: int) -> Any:
+    """A face of so many panes, two steps on, the last one chosen, with a weight pinned in it."""
+    face = open_face(*(make(first=number) for number in range(count))).face
+    for pane in face.panes:
+        pane.hand.patience = 30.0
+    face.time.step(+1, 2)
+    face.stage.chosen = count - 1
+    face.lead.stage.pin(3)
+    return face
+
+
+@PANES
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_in_the_panes_that_it_is_for_and_undone_there(panes: Any, name: str) -> None:
+    do, read, is_of_all = CHANGES[name]
+    seen = lambda: [read(pane) for pane in panes.panes]  # noqa: E731
+    before = seen()
+    do(panes)
+    until(lambda: not panes.hand.busy, panes.attend)
+    after = seen()
+    changed = [now != then for now, then in zip(after, before, strict=True)]
+    assert changed == [is_of_all or pane is panes.lead for pane in panes.panes]
+    for key, expected in (("z", before), ("y", after), ("z", before)):
+        panes.press(key)
+        until(lambda: not panes.hand.busy, panes.attend)
+        assert seen() == expected, key
+
+
+@PANES
+def test_the_sample_in_focus_is_another_one_in_all_panes(panes: Any) -> None:
+    panes.press(">")
+    panes.press(">")
+    assert [pane.session.focus for pane in panes.panes] == [2] * len(panes.panes)
+
+
+@PANES
+def test_a_guess_is_asked_in_the_chosen_pane_alone(panes: Any) -> None:
+    panes.press("p")
+    until(lambda: panes.lead.stage.guess is not None, panes.attend)
+    asked = [pane.stage.guess is not None for pane in panes.panes]
+    assert asked == [pane is panes.lead for pane in panes.panes]
+    panes.press("up")  # which way it goes, and not a learning rate
+    assert [pane.session.learning_rate for pane in panes.panes] == [0.5] * len(panes.panes)
+    panes.press("p")
+    assert panes.lead.stage.guess is None
+
+
+@PANES
+def test_a_stop_is_told_by_the_pane_that_it_is_of(panes: Any) -> None:
+    panes.set_together(False)
+    panes.act(CONTROLS["stop when"], "loss < 100")
+    panes.set_together(len(panes.panes) > 1)
+    panes.press("space")
+    until(lambda: not panes.is_playing and panes.stage.all_chips(), panes.attend)
+    told = [words for words, _ in panes.stage.all_chips() if "loss < 100" in words]
+    name = f"{panes.names[-1]}: " if panes.names else ""
+    assert len(told) == 1 and told[0].startswith(name)
+    assert [bool(pane.session.stopped) for pane in panes.panes] == [
+        pane is panes.lead for pane in panes.panes
+    ]
+
+
+@PANES
+def test_one_file_has_all_panes(panes: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
+    export_to(panes, tmp_path / "all.mp4", "video")
+    until(lambda: not panes.exports.going, panes.attend)
+    files, told = json.loads((tmp_path / "all.mp4").read_text())
+    assert len(files) == len(panes.panes) and told["look"]["pin"] is not None
