@@ -80,7 +80,7 @@ def type_value(controller: Controller) -> None:
     if controller.stage.pinned is None:
         controller.tell(text("notices.pin_first"))
     else:
-        controller.face.start_editing("value")
+        controller.face.start_editing("edit")
 
 
 # Learning rates, of all weights and of pinned weights and layers; layers that are frozen.
