@@ -131,7 +131,7 @@ def rate_of(session: Session, row: int) -> float:
 @computes
 def set_learning_rate(controller: Controller, rate: float | str) -> None:
     session = controller.session
-    controller.do(lambda: setattr(session, "learning_rate", as_number(rate)), name="rate")
+    controller.do(lambda: setattr(session, "learning_rate", as_number(rate)), name="learning rate")
 
 
 @computes
