@@ -30,12 +30,11 @@ from scalarviz import errors
 from scalarviz.base.texts import languages
 from scalarviz.faces import scene_options
 from scalarviz.faces.cli.commands import VERBS, application
-from scalarviz.faces.controller.control import DIGITS
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import ALIASES
 from scalarviz.faces.scene_file import load, scenes
 from scalarviz.faces.scene_options import own_options
 from scalarviz.scene.layout.camera import CAMERAS
+from scalarviz.story.commands import DIGITS, page_keys
 from tests.lessons import examples, lessons
 from tests.machine import ROOT
 from tests.public_names import parameters, public_objects
@@ -215,9 +214,9 @@ def tree_of(module: str) -> ast.Module:
 
 def controls() -> Iterator[Feature]:
     """Controls, keys and the entries of the menu File."""
-    for row in CONTROLS.values():
-        keys = [row.key, *(alias for alias, key in ALIASES.items() if key == row.key)]
-        keys = [*DIGITS[: len(CAMERAS)]] if row.key == DIGITS else [key for key in keys if key]
+    for row in (each.row for each in CONTROLS.values()):
+        digits = [*DIGITS[: len(CAMERAS)]]
+        keys = digits if row.key == DIGITS else filter(None, (row.key, row.also))
         of_kind = f"@{row.kind.upper()}S"
         uses: list[str] = []
         for key in keys:
@@ -259,10 +258,10 @@ def of_pages() -> Iterator[Feature]:
         [PACKAGE / "pages" / "page.html"], r'<(?:button|select|input)[^>]* id="([\w-]+)"'
     ):
         yield Feature("page control", name, (f'"#{name}"', f'"{name}"'), where="tests/pages")
-    for key in found_in([WEB / "events.js"], r'case "(.+?)"'):
+    for key in page_keys()["keys"]:
         name = key.replace(" ", "Space")
         yield Feature("page key", name, (f'press("{name}"', f'"{name}"'), where="tests/pages")
-    for name in found_in([WEB / "changes.js"], r"^  (\w+): \{"):
+    for name in found_in([WEB / "changes.js"], r'^  "?([\w ]+)"?: \{'):
         yield Feature("page change", name, (f'"{name}"',), where="tests/pages")
 
 

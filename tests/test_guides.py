@@ -29,7 +29,8 @@ from scalarviz.faces.cli.commands import application
 from scalarviz.faces.controller.changes import preset_names
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import Face, help_rows
+from scalarviz.faces.controller.face import Face
+from scalarviz.faces.controller.keys import help_rows
 from scalarviz.files.onnx.operators import OPERATORS
 from scalarviz.pages.lessons.questions import Question, question
 from scalarviz.stage.channels import CHANNELS
@@ -236,10 +237,11 @@ def test_its_keys_are_those_of_the_help(controller: Controller) -> None:
 
 def test_controls_without_a_key_are_named(controller: Controller) -> None:
     text = WINDOW_TEXT.lower()
-    for row in CONTROLS.values():
+    for each in CONTROLS.values():
+        row = each.row
         if row.key or not (row.label or row.menu):
             continue
-        words = row.words("label") or row.words("text", controller.face.state) or row.name
+        words = row.words("label") or row.words("text") or row.name
         assert words.lower() in text, row.name
 
 

@@ -42,7 +42,8 @@ from scalarviz.scene.canvas.palette import (
     rgb,
     to_bytes,
 )
-from scalarviz.stage.show import Show, first_groups
+from scalarviz.stage.show import Show
+from scalarviz.story.commands import first_groups, page_keys
 from scalarviz.training.session.reading import came_from
 from scalarviz.training.session.session import Session
 
@@ -208,6 +209,7 @@ def made_page(
             "tint": show.session.data.input_tint,
             "exhibit": exhibit,
             "first": first_groups(),
+            **page_keys(),
             "measured": measured_data({}, show.session.losses[: show.session.step_index]),
         },
     }
@@ -400,6 +402,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
                 "tint": session.data.input_tint,
                 "exhibit": exhibit,
                 "first": first_groups(),
+                **page_keys(),
                 "tour": tour,
                 "earlier": earlier_data(session),
             },

@@ -12,7 +12,7 @@ import numpy as np
 
 from scalarviz.base.checks import answers, number, shorten, size
 from scalarviz.base.messages import visible
-from scalarviz.base.texts import row_text, text
+from scalarviz.base.texts import text
 from scalarviz.core.layers.normalization import Affine
 from scalarviz.core.trace_program import formula_words
 from scalarviz.core.value import Value
@@ -352,25 +352,3 @@ def alike(first: Session, second: Session) -> bool:
         for session in (first, second)
     ]
     return shapes[0] == shapes[1] and len(first.network.bank) == len(second.network.bank)
-
-
-# ---- what window and page show at first; all else stands under "More" ---------------------------
-
-# Names of rows of CONTROLS, by the title of their group. A page that trains by itself has no
-# neurons to add, and shows its optimizer, its batch and new weights in their place.
-FIRST_CONTROLS = {
-    "Look": ("color", "theme", "neuron maps"),
-    "Change": (
-        *("add neuron", "remove neuron", "add layer", "remove layer", "own input"),
-        *("undo", "redo", "optimizer", "batch", "new weights"),
-    ),
-    "Go wrong": ("go wrong",),
-}
-
-
-def first_groups() -> list[dict[str, Any]]:
-    """Return the groups: their names, their titles, and the names of their controls."""
-    return [
-        {"name": name, "title": row_text(f"rows.groups.{name}.title", name), "names": names}
-        for name, names in FIRST_CONTROLS.items()
-    ]

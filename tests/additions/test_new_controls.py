@@ -1,6 +1,7 @@
 """New controls, actions, options of scenes, channels, layouts, themes and cameras: a row each."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.core.bank import Bank
 from scalarviz.errors import FileError, SceneError
-from scalarviz.faces.controller.control import DIGITS, KINDS, Control, LogScale, Scale
+from scalarviz.faces.controller.control import Control, LogScale, Scale
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import Face, help_rows
+from scalarviz.faces.controller.face import Face
+from scalarviz.faces.controller.keys import help_rows
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.playing import offers_of
 from scalarviz.faces.scene_file import load
@@ -28,6 +30,7 @@ from scalarviz.stage.channels import CHANNELS, Channel
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
+from scalarviz.story.commands import COMMANDS, DIGITS, KINDS, Command
 from scalarviz.training.session import trainer
 from tests.faces.controller.fake_stage import FakeStage, patient
 from tests.studio import Studio
@@ -45,136 +48,137 @@ def set_small(controller: Controller, number: Any) -> None:
     controller.session.learning_rate = number
 
 
-def rows() -> dict[str, Control]:
-    """Controls of each kind; two buttons are a group."""
+def rows() -> dict[str, tuple[Command, Control]]:
+    """Commands of each kind, and what they do; two buttons are a group."""
     made = [
-        Control(
-            "painted",
-            "choice",
-            "How the picture is painted",
-            lambda controller, name: setattr(controller.stage, "theme", name),
-            lambda state: state.theme,
-            lambda state: tuple(THEMES),
-            label="Paint",
-            key="j",
-            help="paint as {}",
+        (
+            Command(
+                "painted",
+                "choice",
+                "How the picture is painted",
+                label="Paint",
+                key="j",
+                help="paint as {}",
+            ),
+            Control(
+                "painted",
+                lambda controller, name: setattr(controller.stage, "theme", name),
+                lambda state: state.theme,
+                lambda state: tuple(THEMES),
+            ),
         ),
-        Control(
-            "per layer",
-            "tick",
-            "Colours of each layer by themselves",
-            lambda controller, on: setattr(controller.stage, "per_layer", on),
-            lambda state: state.per_layer,
-            label="Scale",
-            text="by layer",
-            key="k",
+        (
+            Command(
+                "per layer",
+                "tick",
+                "Colours of each layer by themselves",
+                label="Scale",
+                text="by layer",
+                key="k",
+            ),
+            Control(
+                "per layer",
+                lambda controller, on: setattr(controller.stage, "per_layer", on),
+                lambda state: state.per_layer,
+            ),
         ),
-        Control(
-            "sample in numbers",
-            "number",
-            "The sample that is followed",
-            set_focus,
-            lambda state: float(state.focus),
-            label="Sample number",
+        (
+            Command(
+                "sample in numbers", "number", "The sample that is followed", label="Sample number"
+            ),
+            Control("sample in numbers", set_focus, lambda state: float(state.focus)),
         ),
-        Control(
-            "sample slid",
-            "slider",
-            "The sample that is followed, slid",
-            set_focus,
-            lambda state: state.focus,
-            scale=lambda state: Scale(0, state.samples - 1),
-            label="Sample slid",
+        (
+            Command("sample slid", "slider", "The sample, slid", label="Sample slid"),
+            Control(
+                "sample slid",
+                set_focus,
+                lambda state: state.focus,
+                scale=lambda state: Scale(0, state.samples - 1),
+            ),
         ),
-        Control(
-            "small rate",
-            "slider",
-            "A small learning rate",
-            set_small,
-            lambda state: state.rate,
-            scale=lambda state: SMALL,
-            label="Small rate",
+        (
+            Command("small rate", "slider", "A small learning rate", label="Small rate"),
+            Control("small rate", set_small, lambda state: state.rate, scale=lambda state: SMALL),
         ),
-        Control(
-            "time again",
-            "timeline",
-            "Every step so far, once more",
-            lambda controller, step: controller.time.seek(step),
-            lambda state: state.step,
-            scale=lambda state: Scale(0, max(1, state.end)),
-            marks=lambda state: [1],
-            primary=True,
+        (
+            Command("time again", "timeline", "Every step so far, once more", primary=True),
+            Control(
+                "time again",
+                lambda controller, step: controller.time.seek(step),
+                lambda state: state.step,
+                scale=lambda state: Scale(0, max(1, state.end)),
+                marks=lambda state: [1],
+            ),
         ),
-        Control(
-            "condition",
-            "entry",
-            "Where it stops",
-            lambda controller, words: controller.session.stop_when(words),
-            lambda state: state.stops,
-            lambda state: ["not finite", "loss < 0.01"],
-            label="Condition",
+        (
+            Command("condition", "entry", "Where it stops", label="Condition", page="offer"),
+            Control(
+                "condition",
+                lambda controller, words: controller.session.stop_when(words),
+                lambda state: state.stops,
+                lambda state: ["not finite", "loss < 0.01"],
+            ),
         ),
-        Control(
-            "step in words",
-            "text",
-            "Where it stands",
-            get=lambda state: f"step {state.step}",
-            label="Step",
+        (
+            Command("step in words", "text", "Where it stands", label="Step in words"),
+            Control("step in words", get=lambda state: f"step {state.step}"),
         ),
-        Control(
-            "again",
-            "button",
-            "Start once more",
-            lambda controller, _: controller.time.reset(),
-            enabled=lambda state: state.step > 0,
-            label="Run",
-            text="Again",
+        (
+            Command("again", "button", "Start once more", label="Run", text="Again", page="offer"),
+            Control(
+                "again",
+                lambda controller, _: controller.time.reset(),
+                enabled=lambda state: state.step > 0,
+            ),
         ),
-        Control(
-            "one on",
-            "button",
-            "One step on",
-            lambda controller, times: controller.time.step(+1, times),
-            label="Run",
-            text="On",
-            menu="Extras",
-            key="w",
+        (
+            Command(
+                "one on", "button", "One step on", label="Run", text="On", menu="Extras", key="w"
+            ),
+            Control("one on", lambda controller, times: controller.time.step(+1, times)),
         ),
-        Control(
-            "side",
-            "choice",
-            "The side of it",
-            lambda controller, name: controller.tell(name),
-            names=lambda state: ("left", "right"),
-            menu="Extras",
+        (
+            Command("side", "choice", "The side of it", menu="Extras"),
+            Control(
+                "side",
+                lambda controller, name: controller.tell(name),
+                names=lambda state: ("left", "right"),
+            ),
         ),
     ]
-    return {row.name: row for row in made}
+    return {row.name: (row, control) for row, control in made}
+
+
+@contextmanager
+def added() -> Iterator[None]:
+    """The tables have the rows, and afterwards their own again, in their order."""
+    tables: tuple[dict[str, Any], dict[str, Any]] = COMMANDS, CONTROLS
+    before = [dict(each) for each in tables]
+    for name, pair in rows().items():
+        assert not any(name in each for each in tables)
+        for table, row in zip(tables, pair, strict=True):
+            table[name] = row
+    try:
+        yield
+    finally:
+        for table, known in zip(tables, before, strict=True):
+            table.clear()
+            table.update(known)
 
 
 @pytest.fixture
-def controls() -> Iterator[dict[str, Control]]:
-    """The table, which afterwards has its rows again, in their order."""
-    before = dict(CONTROLS)
-    yield CONTROLS
-    CONTROLS.clear()
-    CONTROLS.update(before)
-
-
-@pytest.fixture
-def controller(controls: dict[str, Control]) -> Controller:
-    for name, row in rows().items():
-        assert name not in controls
-        controls[name] = row
+def controller() -> Iterator[Controller]:
     network = sv.Network([3, 8, 3], "tanh", seed=0)
     session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
     session.advance(2)
     stage: Any = FakeStage(Show(session))
-    return Face(Stages([stage])).lead
+    with added():
+        yield Face(Stages([stage])).lead
 
 
 def test_there_is_one_of_each_kind() -> None:
-    assert {row.kind for row in rows().values()} == set(KINDS)
+    assert {row.kind for row, _ in rows().values()} == set(KINDS)
 
 
 def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> None:
@@ -192,12 +196,9 @@ def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> Non
     } <= set(stage.keys)
 
 
-def test_of_a_choice_with_digits_each_name_has_one(
-    controller: Controller, controls: dict[str, Control]
-) -> None:
-    del controls["camera"]
-    for name, key in (("painted", DIGITS), ("side", "")):
-        controls[name] = Control(**{**vars(rows()[name]), "key": key})
+def test_of_a_choice_with_digits_each_name_has_one(controller: Controller) -> None:
+    del CONTROLS["camera"]
+    COMMANDS["painted"] = replace(COMMANDS["painted"], key=DIGITS)
     assert controller.face.press("2") and not controller.face.press(str(len(THEMES) + 1))
     assert controller.stage.theme == list(THEMES)[1]
     assert (" ".join("123456789"[: len(THEMES)]), f"paint as {PAINTED}") in help_rows(
@@ -208,7 +209,7 @@ def test_of_a_choice_with_digits_each_name_has_one(
 @pytest.mark.parametrize("wrong", [{"kind": "dial"}, {"kind": "number", "menu": "View"}])
 def test_a_row_that_no_face_can_build_is_refused_at_once(wrong: dict[str, Any]) -> None:
     with pytest.raises(AssertionError, match=wrong["kind"]):
-        Control(**{"name": "it", "about": "what it is for", **wrong})
+        Command(**{"name": "it", "about": "what it is for", **wrong})
 
 
 @pytest.mark.parametrize("number", [0.001, 0.5, 1.0])

@@ -25,14 +25,16 @@ from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.program import KINDS
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import Face, help_rows
+from scalarviz.faces.controller.face import Face
+from scalarviz.faces.controller.keys import help_rows
 from scalarviz.faces.scene_file import scenes
 from scalarviz.pages.bundle import texts_of
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.channels import CHANNELS
-from scalarviz.stage.show import FIRST_CONTROLS, Show
+from scalarviz.stage.show import Show
 from scalarviz.stage.stages import Stages
+from scalarviz.story.commands import COMMANDS, FIRST_CONTROLS
 from scalarviz.training.session.reading import caption
 from tests.base.words_in_code import Use, uses_in, words_in, words_of_a_page, words_of_a_script
 from tests.faces.controller.fake_stage import FakeStage
@@ -51,11 +53,7 @@ SHOWS = [
     *["faces/cli/class_pages.py"],
 ]
 # Tables whose rows hold their own English words, as rows that are added from outside do.
-ROW_TABLES = (
-    *("CHECKS", "CLASS"),
-    *("TIME_CONTROLS", "SAMPLE_CONTROLS", "CHANGE_CONTROLS", "CHANNEL_CONTROLS", "VIEW_CONTROLS"),
-    *("FILE_CONTROLS", "GROUP_CONTROLS"),
-)
+ROW_TABLES = "CHECKS", "CLASS", "ROWS", "FIRST_CONTROLS"
 # What reads like words and is none: a pattern of files, patterns of literals, what they are.
 NOT_WORDS = [
     ("faces/cli/doctor.py", "sudo *|winget *|softwareupdate *", "commands"),
@@ -72,6 +70,7 @@ NOT_WORDS = [
         "styles, and the policy",
     ),
     ("stage/encoders.py", "Pillow", "the name of a package"),
+    ("story/commands.py", "Arrow", "a key of browsers"),
     ("stage/show.py", "write sv.*|show the *", "parts of errors"),
     ("faces/watch.py", "sv.watch*|sv.picture*", "parts of errors"),
     ("faces/notebook/exercises.py", "check {}", "a key in records"),
@@ -104,7 +103,6 @@ NOT_WORDS = [
         "last change|change since start|difference to first",
         "names typed by users",
     ),
-    ("stage/show.py", "neuron maps|add *|remove *|own input|new weights|?o wrong", "names of rows"),
     (
         "pages/lessons/answers.py",
         "scalarviz answers|*in the picture|a text|true or false|a list|an object|a number",
@@ -160,7 +158,7 @@ def are_of(pattern: str) -> list[str]:
 
 
 def is_no_word(file: str, literal: str) -> bool:
-    return any(
+    return literal in COMMANDS or any(
         fnmatchcase(file, files) and any(fnmatchcase(literal, each) for each in literals.split("|"))
         for files, literals, _ in NOT_WORDS
     )
@@ -367,7 +365,7 @@ GERMAN_ROWS: dict[str, Container[str]] = {
     "kinds": KINDS,
     "row_formulas": ROW_FORMULAS,
     "activations": ACTIVATIONS,
-    "controls": CONTROLS,
+    "controls": COMMANDS,
     "losses": {**LOSSES, **ROW_LOSSES},
     "channels": CHANNELS,
     "scenes": scenes(),
@@ -440,9 +438,8 @@ NAMES = set(
 )
 CONTROL_ROWS = {
     f"rows.controls.{row.name}.{field}": getattr(row, field)
-    for row in CONTROLS.values()
+    for row in COMMANDS.values()
     for field in ("about", "text", "label", "help")
-    if isinstance(getattr(row, field), str)
 }
 
 
@@ -513,11 +510,10 @@ def test_controls_and_keys() -> None:
     network = sv.Network([3, 4, 3], "tanh", seed=0)
     show = Show(sv.Session(network, data.Rgb(), engine="python", batch=2), title="TITLE")
     controller = Face(Stages([FakeStage(show)])).lead
-    for row in CONTROLS.values():
-        shown = row.shown(controller.face.state)
-        assert small([shown.about, shown.text, row.words("label")]) <= {controller.time.unit}, (
-            row.name
-        )
+    for each in CONTROLS.values():
+        shown = each.shown(controller.face.state)
+        words = [shown.about, shown.text, each.row.words("label")]
+        assert small(words) <= {controller.time.unit}, each.name
     for _, about in help_rows(controller.face.state):
         assert small([re.sub("[A-Z ]*: .*|LAY.*", "", about)]) <= {*THEMES}, about
 

@@ -256,9 +256,9 @@ def test_a_small_window_of_large_letters_scrolls_down_only(opened: Opens) -> Non
 def test_with_reduced_motion_the_camera_arrives_at_once(opened: Opens) -> None:
     tab = opened("xor", reduced_motion="reduce").ready()
     home = tab.place_of("{row: 0}")
-    tab.do("(app.run('home'), app.move('orbit', 80, 20), 0)")
+    tab.do("(app.run('whole-network'), app.move('orbit', 80, 20), 0)")
     assert tab.place_of("{row: 0}") != home
-    tab.ask("(app.run('home'), app.draw(), 0)")
+    tab.ask("(app.run('whole-network'), app.draw(), 0)")
     assert tab.place_of("{row: 0}") == pytest.approx(home, abs=0.5)
 
 

@@ -31,8 +31,8 @@ ACTS = """
         seek: (step) => clock.step === step && clock.operation === 0 || clock.seek(step),
         edit: (row, value) => clock.change({ kind: "edit", row, value }),
         freeze: (row, on) => clock.change({ kind: "freeze", rows: [row], on }),
-        rate: (rate) => clock.change({ kind: "rate", rate }),
-        size: (size) => clock.change({ kind: "size", size }),
+        rate: (rate) => clock.change({ kind: "learning rate", rate }),
+        size: (size) => clock.change({ kind: "batch", size }),
         optimizer: (number) => clock.change({ kind: "optimizer", number }),
         begin: (seed) => clock.begin(seed),
         reset: () => clock.reset(),
@@ -247,7 +247,7 @@ def test_another_worker_takes_up_all_branches(tmp_path: Path) -> None:
         const before = await page.ask("advance", {count: 7, unit: "step"});
         page.fail("");
         const after = await page.ask("state");
-        const first = await page.ask("choose", {key: 0});
+        const first = await page.ask("branches", {key: 0});
         page.end();
         const of = ({branch, branches, step, value}) => JSON.stringify([
             branch, branches.map(({number, start, end}) => [number, start, end]), step, value]);
@@ -271,7 +271,7 @@ Change = dict[str, Any]
 def name_in_page(step: int, changes: list[Change], before: int = 0, operation: int = 0) -> str:
     """The name of a branch whose journal has some changes after those of the branch before."""
     place = {"step": step, "operation": operation}
-    journal = [{"kind": "rate", "rate": 9.0, "step": 0, "operation": 0}] * before
+    journal = [{"kind": "learning rate", "rate": 9.0, "step": 0, "operation": 0}] * before
     journal += [place | change for change in changes]
     found: str = in_web(
         "changes texts",
@@ -296,14 +296,14 @@ def name_in_session(step: int, changes: list[Change], operation: int = 0) -> str
             s.edit(change["row"], change["value"])
         elif change["kind"] == "freeze":
             s.freeze(change["rows"], change["on"])
-        elif change["kind"] == "rate":
+        elif change["kind"] == "learning rate":
             s.learning_rate = change["rate"]
         else:
             s.batch = change["size"]
     return s.current_branch.name
 
 
-RATE, SIZE = {"kind": "rate", "rate": 0.3}, {"kind": "size", "size": 4}
+RATE, SIZE = {"kind": "learning rate", "rate": 0.3}, {"kind": "batch", "size": 4}
 EDIT = {"kind": "edit", "row": 3, "value": -0.123456}
 FREEZE = {"kind": "freeze", "rows": [1], "on": True}
 

@@ -83,9 +83,9 @@ def test_changes_are_replayed_where_they_were_made(page: InPage) -> None:
             each.advance(4, "operation");
             each.change({{ kind: "edit", row: 30, value: -1 }});
             each.change({{ kind: "freeze", rows: [8], on: true }});
-            each.change({{ kind: "rate", rate: 0.1 }});
+            each.change({{ kind: "learning rate", rate: 0.1 }});
             each.advance(20);
-            each.change({{ kind: "rate", rate: 0.02 }});
+            each.change({{ kind: "learning rate", rate: 0.02 }});
             each.advance(5);
         }}
         clock.seek(2);
@@ -286,8 +286,8 @@ def test_commands_are_answered_in_order_with_their_states(page: InPage) -> None:
         const all = await Promise.all([
             page.ask("advance", {count: 5, unit: "step"}), page.ask("edit", {row: 1, value: 3}),
             page.ask("advance", {count: 2, unit: "operation"}), page.ask("back", {count: 1}),
-            page.ask("seek", {step: 2, operation: 3}), page.ask("rate", {rate: 0.125}),
-            page.ask("undo"), page.ask("focus", {sample: 6}),
+            page.ask("seek", {step: 2, operation: 3}), page.ask("learning rate", {rate: 0.125}),
+            page.ask("undo"), page.ask("sample", {sample: 6}),
             page.ask("freeze", {rows: [0], on: true}), page.ask("reset"), page.ask("state"),
         ]);
         page.end();
@@ -492,12 +492,12 @@ PLAYER = """
         ),
         ("player.drop();", [["back", 1], "pause"]),
         (
-            'player.navigate("begin"); player.navigate("begin");',
-            [["back", 1], "pause", "pause", ["begin", 0], ["begin", 0]],
+            'player.navigate("new weights"); player.navigate("new weights");',
+            [["back", 1], "pause", "pause", ["new weights", 0], ["new weights", 0]],
         ),
         (
-            'for (const by of [1, 1]) player.navigate("choose", { by });',
-            [["back", 1], ["choose", 0], ["choose", 0]],
+            'for (const by of [1, 1]) player.navigate("branches", { by });',
+            [["back", 1], ["branches", 0], ["branches", 0]],
         ),
     ],
 )
@@ -550,10 +550,10 @@ def test_each_of_some_quick_presses_counts(tmp_path: Path) -> None:
           (await Promise.all(all.map((each) => one.ask(...each)))).at(-1);
         const times = (count, ...each) => Array(count).fill(each);
         const { rate, batch } = await one.ask("state");
-        const now = (await many(...times(5, "scaleRate", { factor: 0.5 }))).rate;
-        const told = [now / rate, (await many(...times(3, "focus", { by: 1 }))).focus];
-        told.push((await many(...times(4, "focus", { by: -1 }))).focus - batch);
-        const { seed } = await many(...times(3, "begin"));
+        const now = (await many(...times(5, "halve rate"))).rate;
+        const told = [now / rate, (await many(...times(3, "sample", { by: 1 }))).focus];
+        told.push((await many(...times(4, "sample", { by: -1 }))).focus - batch);
+        const { seed } = await many(...times(3, "new weights"));
         told.push(seed - spec.initial.seed);
         for (let i = 0; i < 3; i++) {
           await many(["advance", { count: 2, unit: "step" }], ["back", { count: 1, unit: "step" }]);
@@ -561,7 +561,7 @@ def test_each_of_some_quick_presses_counts(tmp_path: Path) -> None:
         }
         const all = await one.ask("state");
         const place = (key) => all.branches.findIndex((each) => each.key === key);
-        const other = (await many(...times(2, "choose", { by: 1 }))).branch;
+        const other = (await many(...times(2, "branches", { by: 1 }))).branch;
         const count = all.branches.length;
         return [...told, count > 3, (place(all.branch) + 2) % count === place(other)];
     """)
@@ -688,7 +688,7 @@ def test_it_is_told_once_for_each_rate(
         }};
         take();
         return {str(rates).replace("None", "null")}.map((rate) => {{
-          if (rate) clock.change({{ kind: "rate", rate }});
+          if (rate) clock.change({{ kind: "learning rate", rate }});
           return Array.from({{ length: 20 }}, () => clock.advance(1) ?? take()).some(Boolean);
         }});
     """)

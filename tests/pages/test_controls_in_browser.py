@@ -164,7 +164,7 @@ def branched_tab(opened: Opens) -> Tab:
     for name, args in [
         ("advance", "{count: 60, unit: 'step'}"),
         ("seek", "{step: 20}"),
-        ("rate", "{rate: 4}"),
+        ("learning rate", "{rate: 4}"),
         ("advance", "{count: 30, unit: 'step'}"),
     ]:
         found.ask(f"app.player.ask({name!r}, {args})")

@@ -245,7 +245,7 @@ def test_a_page_has_the_rate_of_the_schedule_until_one_is_set(tmp_path: Path) ->
         const clock = new Clock(engine);
         const rates = [];
         for (const rate of [null, null, 0.25]) {
-            if (rate) clock.change({kind: "rate", rate});
+            if (rate) clock.change({kind: "learning rate", rate});
             clock.advance(4);
             rates.push(clock.state().rate);
         }

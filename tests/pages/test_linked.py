@@ -199,7 +199,8 @@ def test_the_answers_to_many_samples_are_asked_in_parts(
 
 
 def test_more_inputs_than_a_message_has_are_refused_in_a_sentence() -> None:
-    body = 'return [await client.ask("own", { inputs: Array(40000).fill(0) }), heard, sent.length];'
+    inputs = "{ inputs: Array(40000).fill(0) }"
+    body = f'return [await client.ask("own input", {inputs}), heard, sent.length];'
     assert linked(body, wide=40_000) == [None, [["onrefused", "page.linked.wide"]], 1]
 
 

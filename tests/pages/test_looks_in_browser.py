@@ -94,7 +94,7 @@ def test_the_step_stands_once_beside_the_curve(
     opened: Opens, size: tuple[int, int], on_axis: str
 ) -> None:
     tab = opened("xor", size, before=WRITTEN).ready()
-    tab.do("app.run('on', 3, 'step')")
+    tab.do("app.run('advance', 3, 'step')")
     written = tab.ask("[...written.keys()]")
     assert on_axis in written and tab.shown("place") == "step 3"
     assert ("step 3" in written) == (on_axis == "step 3")
@@ -399,7 +399,7 @@ def file(request: pytest.FixtureRequest, files: dict[str, Path]) -> Path:
 def test_nothing_covers_or_cuts_the_exhibit(opened: Opens, file: Path) -> None:
     tab = opened(file).ready()
     acts = "app.change({opened: false})", "app.change({opened: true})", "app.tell('it')"
-    tab.ask("app.run('on', 2, 'operation')")
+    tab.ask("app.run('advance', 2, 'operation')")
     for width, height in SIZES:
         tab.page.set_viewport_size({"width": width, "height": height})
         for act in acts:
@@ -426,7 +426,7 @@ def test_a_card_takes_its_room_from_the_exhibit_and_leaves_cubes_their_numbers(
     file = tmp_path / "page.html"
     file.write_bytes(page_of(Show.of(load(find("rgb"))())).text)
     tab = opened(file, size).ready()
-    tab.do("app.run('on', 20, 'step')")
+    tab.do("app.run('advance', 20, 'step')")
     before = tab.ask(NUMBERS)
     tab.do("app.pin({row: 5})")
     tab.page.wait_for_timeout(500)  # the camera moves

@@ -273,7 +273,7 @@ def test_metrics_belong_to_branches_and_are_measured_once(tmp_path: Path) -> Non
         clock.back(20);
         clock.advance(12);
         const again = [count, losses(0)];
-        clock.change({ kind: "rate", rate: 0.5 });
+        clock.change({ kind: "learning rate", rate: 0.5 });
         clock.advance(8);
         const other = [count, losses(0), clock.state(100).measured.from];
         clock.undo();
@@ -389,7 +389,7 @@ def test_metrics_stay_within_a_bound_however_long_a_page_plays(tmp_path: Path) -
         clock.advance(5000);
         const again = clock.state(0).measured.steps.length;
         clock.seek(20000);
-        clock.change({{ kind: "rate", rate: 0.5 }});
+        clock.change({{ kind: "learning rate", rate: 0.5 }});
         clock.advance(12000);
         page.take(clock.state(0));
         return [known, found, again, page.series[1]];

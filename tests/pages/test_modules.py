@@ -18,6 +18,7 @@ import scalarviz as sv
 from scalarviz.pages import page
 from scalarviz.pages.engine_data import engine_data, initial_data, training_of
 from scalarviz.stage.by_parts import sizes_of
+from scalarviz.story.commands import page_keys
 from scalarviz.story.guide import ByNeuron, Tour
 from tests.pages.node import InPage, data_in, floats, in_web, run_script
 from tests.pages.test_engine import rgb, xor
@@ -198,13 +199,13 @@ def test_a_show_plays_at_the_nearest_speed_and_without_one_as_fast_as_it_goes() 
 @pytest.mark.parametrize(
     ("key", "command", "with_ctrl"),
     [
-        (".", ["one", "on"], None),
-        (",", ["one", "back"], None),
-        ("ArrowRight", ["on", 1], None),
-        (" ", ["toggle"], None),
-        ("s", ["slowStep"], None),
+        (".", ["operation on"], None),
+        (",", ["operation back"], None),
+        ("ArrowRight", ["advance"], None),
+        (" ", ["play"], None),
+        ("s", ["slow step"], None),
         ("r", ["reset"], None),
-        ("?", ["toggleSheet", True], None),
+        ("?", ["keys"], None),
         ("q", None, None),
         ("Z", ["redo"], ["redo"]),
         ("y", ["redo"], ["redo"]),
@@ -214,8 +215,9 @@ def test_a_key_is_a_command_unless_it_belongs_to_the_browser(
     key: str, command: Any, with_ctrl: Any
 ) -> None:
     body = f"""
+      const known = {json.dumps(page_keys())};
       const event = {{ key: {key!r} }};
-      return [page.commandOf(event), page.commandOf({{ ...event, ctrlKey: true }})];
+      return [page.commandOf(event, known), page.commandOf({{ ...event, ctrlKey: true }}, known)];
     """
     assert run("events.js", body) == [command, with_ctrl]
 
@@ -394,7 +396,7 @@ def test_batches_of_another_size_are_those_of_such_a_session(tmp_path: Path, siz
         const {step, value, batch, losses} = clock.state(0);
         return {step, value, batch, losses: losses.values};
     """
-    change = f"clock.change({{ kind: 'size', size: {size} }})"
+    change = f"clock.change({{ kind: 'batch', size: {size} }})"
     found = given.run(f"const clock = new Clock(engine); {change}; {take}")
     assert found == wanted.run(f"const clock = new Clock(engine); {take}")
     assert found["batch"] == size

@@ -184,7 +184,8 @@ def test_what_would_change_it_is_refused_in_a_sentence() -> None:
         small(),
         """
         const before = await own.ask("state");
-        for (const name of ["edit", "rate", "undo", "redo", "freeze", "focus", "own"]) {
+        const others = ["undo", "redo", "sample", "own input"];
+        for (const name of ["edit", "learning rate", "freeze", ...others]) {
           await own.ask(name, {row: 1, value: 9, rate: 9});
         }
         await own.ask("seek", {step: 1, operation: 2});

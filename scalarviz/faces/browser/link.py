@@ -1,4 +1,6 @@
-"""PageLink: answers the pages that look at a session; COMMANDS: what they may ask.
+"""PageLink: answers the pages that look at a session, and does the commands that they send.
+
+Their names and arguments are those of rows of COMMANDS in story/commands.py, or of OTHERS here.
 
 All is called on one thread, that of the face. Each page gets a state when it has taken the last
 one, at most 30 a second, and an answer to each of its commands when that is done.
@@ -37,7 +39,7 @@ from scalarviz.faces.controller.clock_control import ClockControl
 from scalarviz.faces.controller.control import Control, FaceState, state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import Face
+from scalarviz.faces.controller.face import WHOLE, Face
 from scalarviz.faces.controller.options import OptionChoice, as_sentence
 from scalarviz.faces.controller.pointer import roll
 from scalarviz.faces.links import check_plain
@@ -49,6 +51,7 @@ from scalarviz.scene.overlay import LANDSCAPE
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
+from scalarviz.story.commands import COMMANDS, REQUIRED, ROW, Argument
 from scalarviz.training.session.session import Session, Unit
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds
@@ -187,8 +190,6 @@ class PageLink:
             if answers is not None:
                 self._post(reader, {"id": number, "answers": answers})
                 return
-            if name not in COMMANDS:
-                raise InputError(f"a session has no command {shorten(name)}")
             if name == "open":
                 reader.opened = reader.taken = True
                 reader.place = reader.offers = reader.shown = None
@@ -197,7 +198,7 @@ class PageLink:
                     self._post(reader, {"looks": True})
             self.face.stage.chosen = self.number
             self.owner_asks = reader.owns
-            COMMANDS[name](self, args)
+            do(self, name, args)
         except ScalarvizError as error:
             words = as_sentence(" ".join(error.lines))
             self._post(reader, {"id": number, "refused": words})
@@ -208,13 +209,13 @@ class PageLink:
         """Return what answers a question, which changes nothing; None for other commands."""
         count = len(self.session.network.bank)
         if name in ("evaluate", "survey"):
-            inputs = reals(args, "inputs", self.session.network.inputs)
+            inputs = reals(args.get("inputs"), "inputs", self.session.network.inputs)
             return as_sent(getattr(self.state, name)(inputs))
         if name == "exact":
             reader.rows = rows_named(args, count)
             return exact_of(self._whole or self._read(), reader.rows)
         if name == "moved":
-            return {"words": self.stage.moved(whole(args, "row", 0, count - 1))}
+            return {"words": self.stage.moved(taken(self.session, ROW, args))}
         if name == "past":
             if reader.looks and args.get("order") == LANDSCAPE:  # there is one for all pages
                 raise InputError("you are looking on: the landscape is for who shows this")
@@ -338,7 +339,7 @@ class PageLink:
         shown = state_of(self.controller)
         state = self._read() | {"undoable": shown.undoable, "redoable": shown.redoable}
         offered = self.controller.stage.offered
-        offers = offers_of(shown, offered, several=self.face.several)
+        offers = [*offers_of(shown, offered, several=self.face.several).values()]
         shared: Buffers = []
         light = self._lightened(state)
         head, place = split(light, shared), (state["jumps"], state["branch"])
@@ -439,35 +440,35 @@ def looks_of(stage: Stage) -> dict[str, Any]:
     return {"color": stage.color, "cubes": stage.size, "pin": pin, "calm": stage.reduced_motion}
 
 
-# The controls of a session that a page does not have by itself, and how they are used.
+# Offers: the rows that a page does not have by itself, options, and the large buttons.
 
-# Rows of CONTROLS; a page has the others, or it has no use for them.
-OFFERED = (
-    "branch name", "weight rate", "layer rate", "layer frozen", "stop when", "first time",
-    "go wrong", "add neuron", "remove neuron", "add layer", "remove layer",
-)  # fmt: skip
-TOGETHER = "together"  # offered where several sessions are shown
-OPTION = "option "  # before the name of an option, in those of offers
+OPTION, BUTTON = (
+    "option ",
+    "button ",
+)  # before the name of an option and the label of a large button
 OWN = "rate", "batch", "seed"  # options for which a page has fields of its own, or buttons
 LONGEST = 500  # letters of a typed text
+Offer = dict[str, Any]
 
 
 def offers_of(
     state: FaceState, offered: tuple[str, ...], *, several: bool = False
-) -> list[dict[str, Any]]:
-    """Return the offers of a state, for JSON; `offered` are the labels of the large buttons."""
-    found = [button_of(label) for label in offered]
-    found += [control_of(CONTROLS[TOGETHER], state)] * several
-    found += [option_of(choice) for choice in state.choices if choice.name not in OWN]
-    return found + [control_of(CONTROLS[name], state) for name in OFFERED]
+) -> dict[str, Offer]:
+    """Return the offers of a state by name, for JSON; `offered` are labels of large buttons."""
+    rows = [each for each in CONTROLS.values() if each.row.page == "offer"]
+    common = [control_of(each, state) for each in rows if several and each.row.several]
+    options = [option_of(choice) for choice in state.choices if choice.name not in OWN]
+    others = [control_of(each, state) for each in rows if not each.row.several]
+    found = [*map(button_of, offered), *common, *options, *others]
+    return {each["name"]: each for each in found}
 
 
-def button_of(label: str) -> dict[str, Any]:
-    return {"name": label, "kind": "button", "label": "", "text": label, "about": label,
+def button_of(label: str) -> Offer:
+    return {"name": BUTTON + label, "kind": "button", "label": "", "text": label, "about": label,
             "value": None, "names": [], "enabled": True, "menu": "own"}  # fmt: skip
 
 
-def option_of(choice: OptionChoice) -> dict[str, Any]:
+def option_of(choice: OptionChoice) -> Offer:
     kind = "tick" if choice.kind is bool else "choice" if choice.choices else "entry"
     value = choice.value if kind == "tick" else str(choice.value)
     names = [*dict.fromkeys((*choice.choices, str(choice.value)))] if choice.choices else []
@@ -476,10 +477,10 @@ def option_of(choice: OptionChoice) -> dict[str, Any]:
             "menu": "Training" if choice.is_common else "Scene"}  # fmt: skip
 
 
-def control_of(row: Control, state: FaceState) -> dict[str, Any]:
-    shown = row.shown(state)
+def control_of(control: Control, state: FaceState) -> Offer:
+    shown, row = control.shown(state), control.row
     value = shown.value if row.kind == "tick" else "" if shown.value is None else str(shown.value)
-    label = row.words("label", state)
+    label = row.words("label")
     alone = row.kind == "tick" and label != ""  # without the number beside it
     return {"name": row.name, "kind": row.kind, "label": shown.about if alone else label,
             "text": "" if alone else shown.text, "about": shown.about, "value": value,
@@ -487,59 +488,75 @@ def control_of(row: Control, state: FaceState) -> dict[str, Any]:
             "example": row.words("example")}  # fmt: skip
 
 
-def use(face: Face, name: str, value: object, *, owns: bool = True) -> None:
-    """Use an offer by its name; raise InputError if it is none, or not of its kind.
-
-    owns  whether the owner of this machine asks: others set no option to a path
-    """
-    controller = face.lead
-    found = offers_of(face.state, controller.stage.offered, several=face.several)
-    offers = {each["name"]: each for each in found}
+def use(link: PageLink, name: str, value: object) -> None:
+    """Use an offer by its name; raise InputError if it is none, or not of its kind."""
+    face, controller = link.face, link.face.lead
+    offers = offers_of(face.state, controller.stage.offered, several=face.several)
     if name not in offers:
         raise InputError(f"this training has no control {shorten(name)}")
     offer = offers[name]
-    kind = offer["kind"]
+    kind, label = offer["kind"], offer["label"] or name
     if kind == "tick" and not isinstance(value, bool):
-        raise InputError(f"{offer['label'] or name} is true or false, not {shorten(value)}")
-    if kind in ("choice", "entry", "number") and (
-        not isinstance(value, str) or len(value) > LONGEST
-    ):
-        raise InputError(f"{offer['label'] or name} takes a text, not {shorten(value)}")
+        raise InputError(f"{label} is true or false, not {shorten(value)}")
+    is_typed = isinstance(value, str) and len(value) <= LONGEST
+    if kind in ("choice", "entry", "number") and not is_typed:
+        raise InputError(f"{label} takes a text, not {shorten(value)}")
     if kind == "choice" and value not in offer["names"]:
-        raise InputError(f"{offer['label'] or name} has no choice {shorten(value)}")
-    if name.startswith(OPTION):
-        option = name.removeprefix(OPTION)
-        if kind == "entry" and not owns:
+        raise InputError(f"{label} has no choice {shorten(value)}")
+    option = name.removeprefix(OPTION)
+    if name.startswith(BUTTON):
+        controller.stage.press(name.removeprefix(BUTTON))
+    elif option == name and offer["enabled"]:
+        face.act(CONTROLS[name], 1 if kind == "button" else value)
+    elif option != name:
+        if kind == "entry" and not link.owner_asks:  # others set no option to a path
             check_plain(option, str(value), "from another machine", names_files=False)
         controller.set_option(option, value)
-    elif name in controller.stage.offered:
-        controller.stage.press(name)
-    elif offer["enabled"]:
-        face.act(CONTROLS[name], 1 if kind == "button" else value)
 
 
-# COMMANDS, by the names that the worker of a page has for them. A command takes the link and its
-# arguments, which come from outside: InputError refuses them.
+# Arguments come from outside: InputError refuses them.
 
 Args = Mapping[str, Any]
-MOST = 2**53  # the largest whole number that a page can tell from the next
 MOST_WITHIN = 1000  # operations, phases or samples at once: each step of them is entered
 MOST_INPUTS = 100_000  # numbers of a question
 UNITS: dict[str, Unit] = {
     "operation": "operation", "phase": "phase", "sample": "sample", "step": "step",
     "epoch": "epoch",
 }  # fmt: skip
+COUNTS: dict[str, Callable[[Session], int]] = {  # of what an index may be one of
+    "weights": lambda session: len(session.network.bank),
+    "operations": lambda session: len(session.operations),
+    "batch": lambda session: session.trainer.batches.size,
+    "branches": lambda session: 1 + max(branch.number for branch in session.branches),
+}
 
 
-# ---- arguments ----------------------------------------------------------------------------------
+def taken(session: Session, argument: Argument, args: Args) -> Any:
+    """Return an argument of a row; raise InputError if it is missing, or not of its kind."""
+    name, kind = argument.name, argument.kind
+    value = args.get(name)
+    if value is None and argument.default is not REQUIRED:
+        return argument.default
+    if kind == "whole":
+        high = argument.high
+        last = high if isinstance(high, int) else COUNTS[high](session) - 1
+        return whole(value, name, argument.low, last)
+    if kind == "real":
+        return real(value, name)
+    if kind == "inputs":
+        return reals(value, name, session.network.inputs)[0]
+    if kind == "unit":
+        return pick(UNITS, value, name)
+    if not isinstance(value, bool):
+        raise wrong(name, "true or false", value)
+    return value
 
 
 def wrong(name: str, wanted: str, value: object) -> InputError:
     return InputError(f"{name} is {wanted}, not {shorten(value)}")
 
 
-def whole(args: Args, name: str, low: int, high: int = MOST, default: int | None = None) -> int:
-    value = args.get(name, default)
+def whole(value: Any, name: str, low: int, high: int) -> int:
     if type(value) is float and value.is_integer():
         value = int(value)
     if type(value) is not int or not low <= value <= high:
@@ -547,8 +564,7 @@ def whole(args: Args, name: str, low: int, high: int = MOST, default: int | None
     return value
 
 
-def real(args: Args, name: str) -> float:
-    value: Any = args.get(name)
+def real(value: Any, name: str) -> float:
     if not is_real(value):
         raise wrong(name, "a number", value)
     return float(value)
@@ -559,20 +575,8 @@ def is_real(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
-def word(args: Args, name: str) -> str:
-    value = args.get(name)
-    if not isinstance(value, str):
-        raise wrong(name, "a text", value)
-    return value
-
-
-def row_in(link: PageLink, args: Args) -> int:
-    return whole(args, "row", 0, len(link.session.network.bank) - 1)
-
-
-def reals(args: Args, name: str, width: int) -> FloatArray:
+def reals(value: Any, name: str, width: int) -> FloatArray:
     """Return rows of `width` numbers, which come as an array or as a list."""
-    value = args.get(name)
     value = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(value, list) or not 0 < len(value) <= MOST_INPUTS or len(value) % width:
         raise wrong(name, f"a list of numbers, {width} for each sample", value)
@@ -595,86 +599,89 @@ def rows_of(args: Args, name: str, count: int) -> list[int]:
     value = args.get(name, [])
     if not isinstance(value, list) or len(value) not in (0, 2):
         raise wrong(name, "a list of two rows, or an empty one", value)
-    return [whole({name: each}, name, 0, count - 1) for each in value]
+    return [whole(each, name, 0, count - 1) for each in value]
 
 
-# ---- commands -----------------------------------------------------------------------------------
+# What rows do that a page sends with arguments; the others with `takes` do what CONTROLS says.
+
+
+def play(link: PageLink, rate: float | None) -> None:
+    link.time.set_speed(rate)
+    link.time.play()
+
+
+def advance(link: PageLink, count: int, unit: Unit, direction: int = 1) -> None:
+    if unit not in WHOLE and count > MOST_WITHIN:
+        raise wrong("count", f"a whole number from 0 to {MOST_WITHIN:,}", count)
+    if count:
+        link.time.go(direction, count, unit)
+
+
+def seek(link: PageLink, step: int, operation: int) -> None:
+    if step != link.session.step_index:
+        link.jump()
+    link.time.seek(step, operation)
+
+
+def switch(link: PageLink, key: int | None, by: int) -> None:
+    """Go over to a branch by its key, or to the one some places after the one that is shown."""
+    branches = [branch.number for branch in link.session.branches]
+    now = branches.index(link.session.current_branch.number)
+    link.controller.switch(branches[(now + by) % len(branches)] if key is None else key)
+
+
+def show_sample(link: PageLink, sample: int | None, by: int) -> None:
+    """Show a sample of the batch by its place, or one so many places further on."""
+    by = by if sample is None else sample - link.session.focus
+    link.face.change(lambda each: each.next_sample(by))
+
+
+def show_input(link: PageLink, inputs: FloatArray | None) -> None:
+    """Show the answer to an input of the user's own; None: the samples again."""
+    if inputs is None:
+        take_out(link.controller)
+    else:
+        put_in(link.controller, inputs)
+
+
+def edit(link: PageLink, row: int, value: float) -> None:
+    link.controller.edit(row, value, dragged=True)
+
+
+def freeze(link: PageLink, row: int, on: bool, layer: bool) -> None:
+    """Freeze a weight or its layer, or unfreeze it."""
+    whole = pinned_layer(link.session, row, None) if layer else None
+    rows = [row] if whole is None else list(whole.rows)
+    link.controller.do(partial(link.session.freeze, rows, on))
+
+
+def set_batch(link: PageLink, size: int) -> None:
+    link.face.change(lambda each: each.set_option("batch", size))
+
+
+ACTS: dict[str, Callable[..., None]] = {
+    "play": play,
+    "advance": advance,
+    "back": partial(advance, direction=-1),
+    "seek": seek,
+    "branches": switch,
+    "sample": show_sample,
+    "own input": show_input,
+    "edit": edit,
+    "freeze": freeze,
+    "batch": set_batch,
+}
+
+
+# Commands that are no rows.
 
 
 def nothing(link: PageLink, args: Args) -> None:
     """Only the state is asked for."""
 
 
-def advance(link: PageLink, args: Args, direction: int = 1) -> None:
-    unit = pick(UNITS, args.get("unit", "step"), "unit")
-    most = MOST if unit in ("step", "epoch") else MOST_WITHIN
-    count = whole(args, "count", 0, most, default=1)
-    if count:
-        link.time.go(direction, count, unit)
-
-
-def seek(link: PageLink, args: Args) -> None:
-    step = whole(args, "step", 0)
-    operation = whole(args, "operation", 0, len(link.session.operations) - 1, default=0)
-    if step != link.session.step_index:
-        link.jump()
-    link.time.seek(step, operation)
-
-
-def play(link: PageLink, args: Args) -> None:
-    rate = None if args.get("rate") is None else real(args, "rate")
-    link.time.set_speed(rate)
-    link.time.play()
-
-
 def pause(link: PageLink, args: Args) -> None:
     link.time.pause()
-
-
-def reset(link: PageLink, args: Args) -> None:
-    link.jump()
-    link.time.reset()
-
-
-def undo(link: PageLink, args: Args) -> None:
-    link.jump()
-    link.face.undo()
-
-
-def redo(link: PageLink, args: Args) -> None:
-    link.jump()
-    link.face.redo()
-
-
-def choose(link: PageLink, args: Args) -> None:
-    """Go over to a branch by its key, or to the one some places after the one that is shown."""
-    branches = [branch.number for branch in link.session.branches]
-    if args.get("key") is None:
-        now = branches.index(link.session.current_branch.number)
-        key = branches[(now + whole(args, "by", -MOST, default=1)) % len(branches)]
-    else:
-        key = whole(args, "key", 0, max(branches))
-    link.jump()
-    link.controller.switch(key)
-
-
-def focus(link: PageLink, args: Args) -> None:
-    """Show a sample of the batch by its place, or one so many places further on."""
-    count = link.session.trainer.batches.size
-    if args.get("sample") is not None:
-        by = whole(args, "sample", 0, count - 1) - link.session.focus
-    else:
-        by = whole(args, "by", -MOST)
-    link.face.change(lambda each: each.next_sample(by))
-
-
-def own(link: PageLink, args: Args) -> None:
-    """Show the answer to an input of the user's own; null: the samples again."""
-    if args.get("inputs") is None:
-        take_out(link.controller)
-        return
-    (inputs,) = reals(args, "inputs", link.session.network.inputs)[:1]
-    put_in(link.controller, inputs)
 
 
 def roll_ball(link: PageLink, args: Args) -> None:
@@ -682,87 +689,46 @@ def roll_ball(link: PageLink, args: Args) -> None:
     terrain = link.stage.reading.curves.past.terrain
     terrain.held = not args.get("ends", False)
     if terrain.held:
-        roll(link.controller, terrain, (real(args, "x"), real(args, "y")))
-
-
-def edit(link: PageLink, args: Args) -> None:
-    link.controller.edit(row_in(link, args), real(args, "value"), dragged=True)
-
-
-def freeze(link: PageLink, args: Args) -> None:
-    """Freeze a weight or its layer, or unfreeze it."""
-    row, on = row_in(link, args), args.get("on")
-    if not isinstance(on, bool):
-        raise wrong("on", "true or false", on)
-    layer = pinned_layer(link.session, row, None) if args.get("layer") else None
-    rows = [row] if layer is None else list(layer.rows)
-    link.controller.do(partial(link.session.freeze, rows, on))
-
-
-def set_rate(link: PageLink, args: Args) -> None:
-    set_of_all(link, "learning_rate", real(args, "rate"), name="rate")
-
-
-def scale_rate(link: PageLink, args: Args) -> None:
-    set_rate(link, {"rate": float(f"{link.session.learning_rate * real(args, 'factor'):.6g}")})
-
-
-def set_size(link: PageLink, args: Args) -> None:
-    set_of_all(link, "batch", whole(args, "size", 1), changing=True)
-
-
-def set_of_all(link: PageLink, field: str, value: object, **how: Any) -> None:
-    """Set a field of the session, or of all that go together."""
-    link.face.change(lambda each: each.do(partial(setattr, each.session, field, value), **how))
+        roll(link.controller, terrain, (real(args.get("x"), "x"), real(args.get("y"), "y")))
 
 
 def look(link: PageLink, args: Args) -> None:
     """Pin a weight by its row, or a neuron by buffer and place; null: nothing."""
     row, neuron = args.get("row"), args.get("neuron")
     if row is not None:
-        link.controller.stage.pin(row_in(link, args))
+        link.controller.stage.pin(taken(link.session, ROW, args))
     elif neuron is None:
         link.controller.stage.pin(None)
     elif isinstance(neuron, list) and len(neuron) == 2 and isinstance(neuron[0], str):
         lines = [line for line in link.stage.plan.neurons if neuron[0] in line.buffers]
         if lines:
             most = len(lines[0].points) - (lines[0].one is None)
-            link.stage.pin((neuron[0], whole({"place": neuron[1]}, "place", 0, most)))
+            link.stage.pin((neuron[0], whole(neuron[1], "place", 0, most)))
 
 
-def control(link: PageLink, args: Args) -> None:
-    use(link.face, word(args, "name"), args.get("value"), owns=link.owner_asks)
-
-
-def press(link: PageLink, args: Args) -> None:
-    """Press the button of a notice, or a large one."""
-    link.controller.stage.press(word(args, "name"))
-
-
-Command = Callable[[PageLink, Args], None]
-COMMANDS: dict[str, Command] = {
+OTHERS: dict[str, Callable[[PageLink, Args], None]] = {
     "open": nothing,
     "state": nothing,
-    "look": look,
-    "advance": advance,
-    "back": partial(advance, direction=-1),
-    "seek": seek,
-    "play": play,
     "pause": pause,
-    "reset": reset,
-    "undo": undo,
-    "redo": redo,
-    "choose": choose,
-    "focus": focus,
-    "own": own,
-    "edit": edit,
+    "look": look,
     "roll": roll_ball,
-    "freeze": freeze,
-    "rate": set_rate,
-    "scaleRate": scale_rate,
-    "size": set_size,
-    "control": control,
-    "press": press,
 }
 # What a reader may ask who only looks.
 FOR_ALL = "open", "state", "evaluate", "survey", "past", "exact"
+
+
+def do(link: PageLink, name: str, args: Args) -> None:
+    """Do a command: one of OTHERS, a row with its arguments, or an offer with its value."""
+    row = COMMANDS.get(name)
+    if name in OTHERS:
+        OTHERS[name](link, args)
+    elif row is None or row.takes is None:
+        use(link, name, args.get("value"))
+    else:
+        given = [taken(link.session, each, args) for each in row.takes]
+        if row.jumps:
+            link.jump()
+        if name in ACTS:
+            ACTS[name](link, *given)
+        else:
+            link.face.act(CONTROLS[name], *given or [1])

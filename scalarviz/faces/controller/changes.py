@@ -80,7 +80,7 @@ def type_value(controller: Controller) -> None:
     if controller.stage.pinned is None:
         controller.tell(text("notices.pin_first"))
     else:
-        controller.face.start_editing("value")
+        controller.face.start_editing("edit")
 
 
 # Learning rates, of all weights and of pinned weights and layers; layers that are frozen.
@@ -131,7 +131,7 @@ def rate_of(session: Session, row: int) -> float:
 @computes
 def set_learning_rate(controller: Controller, rate: float | str) -> None:
     session = controller.session
-    controller.do(lambda: setattr(session, "learning_rate", as_number(rate)), name="rate")
+    controller.do(lambda: setattr(session, "learning_rate", as_number(rate)), name="learning rate")
 
 
 @computes

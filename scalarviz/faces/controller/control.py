@@ -1,20 +1,20 @@
 """Control, a row of the table CONTROLS, and the FaceState that controls show.
 
-A state is read often and without waiting for the training. A row has a label, a kind, a getter
-(from `FaceState`), a setter (on `Controller`) and a tooltip. Window and notebook choose their
-widget by the kind of a row alone.
+A state is read often and without waiting for the training. A control has a getter (from
+`FaceState`) and a setter (on `Controller`); its row of COMMANDS in story/commands.py has its words
+and its kind, by which window and notebook choose their widget.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.texts import row_text, text
+from scalarviz.base.texts import text
 from scalarviz.faces.controller.changes import (
     PinnedLayer,
     needs_hidden_layers,
@@ -25,7 +25,7 @@ from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.faces.controller.playing import WALKED
 from scalarviz.scene.frame_data import Work
 from scalarviz.stage.by_parts import has_neurons
-from scalarviz.stage.show import FIRST_CONTROLS
+from scalarviz.story.commands import COMMANDS, Command
 from scalarviz.story.guide import can_guess
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.measurements import measured_names
@@ -308,13 +308,9 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
     )
 
 
-# The rows, and the scales of sliders.
+# What rows of COMMANDS do and show, and the scales of sliders.
 
-KINDS = "button", "tick", "choice", "number", "slider", "timeline", "text", "entry"
-DIGITS = "123456789"  # key of a choice whose names have a digit each
 PER_DECADE = 60  # places of a slider per decade
-
-Text = str | Callable[[FaceState], str]
 
 
 @final
@@ -392,123 +388,60 @@ class Shown(NamedTuple):
     marks: tuple[int, ...]
 
 
-def always(state: FaceState) -> bool:
-    return True
-
-
-def nothing(state: FaceState) -> Any:
-    return None
-
-
-def none(state: FaceState) -> Sequence[Any]:
-    return ()
-
-
-def percents(state: FaceState) -> Scale | LogScale:
-    return Scale(0, 100)
-
-
-def ignore(controller: Controller, value: Any) -> None:
-    pass
+Says = Callable[[FaceState], str]
 
 
 @final
 @dataclass(frozen=True)
 class Control:
-    """One control: where it stands, what it shows and what it does.
+    """What a row of COMMANDS does and shows in window and notebook.
 
-    name     unique name of the row; of a choice in a menu also its label there
-    kind     "button", "tick" (on or off), "choice" (one of several names), "number" (typed or, in
-             a window, dragged), "slider", "timeline" (a slider as wide as possible, with marks) or
-             "text" (read only); "entry" is a typed text that its names complete
-    about    tooltip, accessible name and menu entry; like `text` and `icon` a string or a function
-             of the state
+    name     of the row
     set      setter: receives the chosen name, bool or number, a string if the number was typed; a
              button passes how many times, 1, or 10 for its key with shift
     get      getter of the displayed value; not used by buttons
     names    names of a choice, or texts that an entry completes
     enabled  whether the control can be used now; by default always
-    label    label in front of it; rows of one label form a group
-    text     text on a button or beside a tick; by default `about`
-    icon     icon of a button instead of the text: a Font Awesome name; the window has a few of them
-    key      key that presses the button, flips the tick or takes the next name of the choice;
-             DIGITS gives each name of a choice its own digit
-    help     text in the list of keys, by default `about`; {} stands for the names of a choice
-    primary  whether it stands in the line below the picture; other rows with a label are in the
-             panel behind its last button, a row without one only in its menu, or only a key
-    on_cube  whether it opens on the pinned cube
-    example  what a typed text may be, shown in its empty field
-    strong   whether it is the button in the colour of the theme
-    menu     menu for buttons, ticks and choices without a label: "Scenes" and "File" at the end of
-             the title, "Time", "View", ... in the panel
-    window   whether only a window has it
-    acts_on  what it acts on where several sessions are shown: "one", the chosen one, "each" of
-             those that go together, the "time" of these, or "all" with their picture
-    several  whether it is only there where several sessions are shown
     scale    scale of a slider; by default 0 to 100
     marks    marked values of a timeline
     drag     setter while a number is dragged; by default `set`
-    room     width of a number or a text, in letters
+    about    words in place of those of the row, for each state others; likewise `icon` and `help`
     """
 
     name: str
-    kind: str
-    about: Text
-    set: Callable[[Any, Any], object] = ignore
-    get: Callable[[FaceState], Any] = nothing
-    names: Callable[[FaceState], Iterable[str]] = none
-    enabled: Callable[[FaceState], bool] = always
-    label: str = ""
-    text: Text = ""
-    icon: Text = ""
-    key: str = ""
-    help: Text = ""
-    primary: bool = False
-    on_cube: bool = False
-    example: str = ""
-    strong: bool = False
-    menu: str = ""
-    window: bool = False
-    acts_on: str = "one"
-    several: bool = False
-    scale: Callable[[FaceState], Scale | LogScale] = percents
-    marks: Callable[[FaceState], Iterable[int]] = none
+    set: Callable[[Any, Any], object] = lambda controller, value: None
+    get: Callable[[FaceState], Any] = lambda state: None
+    names: Callable[[FaceState], Iterable[str]] = lambda state: ()
+    enabled: Callable[[FaceState], object] = lambda state: True
+    scale: Callable[[FaceState], Scale | LogScale] = lambda state: Scale(0, 100)
+    marks: Callable[[FaceState], Iterable[int]] = lambda state: ()
     drag: Callable[[Any, Any], object] | None = None
-    room: int = 8
-
-    def __post_init__(self) -> None:
-        assert self.kind in KINDS, f"no face knows the kind {self.kind!r}"
-        assert self.acts_on in ("one", "each", "time", "all"), self.acts_on
-        pressed = self.kind in ("button", "tick", "choice")
-        assert pressed or not (self.menu or self.key), f"a {self.kind} has no menu and no key"
+    about: Says | None = None
+    icon: Says | None = None
+    help: Says | None = None
 
     @property
-    def place(self) -> str:
-        """Where it stands: "bar", the line below the picture, "panel", "cube", or "" for none."""
-        in_panel = self.label or self.group
-        return "cube" if self.on_cube else "bar" if self.primary else "panel" if in_panel else ""
+    def row(self) -> Command:
+        return COMMANDS[self.name]
 
     @property
-    def group(self) -> str:
-        """The group of FIRST_CONTROLS in which it stands; "" if it stands under "More"."""
-        return next((group for group, names in FIRST_CONTROLS.items() if self.name in names), "")
+    def acts_on(self) -> str:
+        return self.row.acts_on
 
-    def words(self, field: str, state: FaceState | None = None) -> str:
-        """Return a text of the row, or its translation; a text that is a function needs `state`."""
-        found = getattr(self, field)
-        if callable(found):
-            return str(found(state))
-        return row_text(f"rows.controls.{self.name}.{field}", found)
+    def words(self, field: str, state: FaceState) -> str:
+        """Return a text of the control, or its translation."""
+        found: Says | None = getattr(self, field, None)
+        return self.row.words(field) if found is None else found(state)
 
     def shown(self, state: FaceState) -> Shown:
         """Return all displayed fields for one state."""
         return Shown(
             self.get(state),
             tuple(self.names(state)),
-            self.enabled(state),
+            bool(self.enabled(state)),
             self.words("about", state),
             self.words("text", state),
-            self.icon if isinstance(self.icon, str) else self.icon(state),
+            self.row.icon if self.icon is None else self.icon(state),
             self.scale(state),
             tuple(self.marks(state)),
         )

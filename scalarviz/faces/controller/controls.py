@@ -1,7 +1,7 @@
-"""CONTROLS: the table of all controls, menu entries and keys, in the order in which they appear.
+"""CONTROLS: what each row of COMMANDS does, and what it shows of a FaceState.
 
-Window, notebook, keyboard and help are built from it. A new control is a new row of the list for
-its subject: time, several sessions, samples, changes, the picture, files.
+Window, notebook, keyboard and help have it from here, in the order in which it appears. A new
+control is two places: its row in story/commands.py, and its Control here.
 """
 
 from __future__ import annotations
@@ -16,28 +16,8 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import table
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import changes
-from scalarviz.faces.controller.changes import (
-    HIGHEST_RATE,
-    begin_input,
-    freeze_layer,
-    go_wrong,
-    preset_names,
-    rename,
-    scale_learning_rate,
-    set_layer_rate,
-    set_learning_rate,
-    set_weight_rate,
-    switch,
-    type_value,
-)
-from scalarviz.faces.controller.control import (
-    DIGITS,
-    PER_DECADE,
-    Control,
-    FaceState,
-    LogScale,
-    Scale,
-)
+from scalarviz.faces.controller.changes import HIGHEST_RATE, go_wrong, preset_names
+from scalarviz.faces.controller.control import PER_DECADE, Control, FaceState, LogScale, Scale
 from scalarviz.faces.controller.export import (
     choose_scene,
     copy_link,
@@ -52,33 +32,44 @@ from scalarviz.scene.layout.camera import CAMERAS
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
 
+Setter = Callable[[Any, Any], object]
+Getter = Callable[[FaceState], Any]
 
-# What rows read and do.
+
+# How controls read a state, and what they call: a command of a face by its name, or a function.
 
 
-def field(name: str) -> Callable[[FaceState], Any]:
+def field(name: str) -> Getter:
     """Return what reads a field of the state."""
     assert hasattr(FaceState, name) or name in FaceState.__annotations__, name
     return attrgetter(name)
 
 
-def press(command: str | Callable[[Any], object]) -> Callable[[Any, Any], object]:
-    """Return what calls a command of a face, or a function of the face."""
-    act = command if callable(command) else lambda face: attrgetter(command)(face)()
-    return lambda face, _: act(face)
+def of(pinned: str, name: str, default: Any = None) -> Getter:
+    """Return what reads a field of what is pinned; `default` if nothing is."""
+    return lambda state: getattr(getattr(state, pinned), name, default)
 
 
-def begin_typing(name: str) -> Callable[[Any, Any], object]:
-    """Return what opens the field of another row."""
-    return lambda controller, _: controller.face.start_editing(name)
+def give(command: str | Callable[..., object], *first: object) -> Setter:
+    """Return what calls a command with the value, behind other arguments."""
+    if isinstance(command, str):
+        return lambda face, value: attrgetter(command)(face)(*first, value)
+    return lambda face, value: command(face, *first, value)
 
 
-def give(name: str) -> Callable[[Any, Any], object]:
-    """Return what calls a command of a face with the value."""
-    return lambda face, value: attrgetter(name)(face)(value)
+def press(command: str | Callable[..., object], *given: object) -> Setter:
+    """Return what calls a command with these arguments alone."""
+    if isinstance(command, str):
+        return lambda face, _: attrgetter(command)(face)(*given)
+    return lambda face, _: command(face, *given)
 
 
-# Time: play, back and on, speed and rate, and which sample is shown.
+def put(owner: str, name: str) -> Setter:
+    """Return what sets an attribute of a part of the face."""
+    return lambda face, value: setattr(attrgetter(owner)(face), name, value)
+
+
+# Time: scales, and words that are others for each state.
 
 FASTEST = 1e5  # steps a second on a slider; its right end is as fast as possible
 SLOWEST = 0.25  # operations a second
@@ -106,295 +97,13 @@ def has_samples(state: FaceState) -> bool:
     return state.samples > 1
 
 
-TIME_CONTROLS = [
-    Control(
-        "play",
-        "button",
-        play_or_pause,
-        press("toggle_play"),
-        primary=True,
-        strong=True,
-        icon=lambda state: "pause" if state.playing else "play",
-        key="space",
-        help="play and pause",
-        acts_on="time",
-    ),
-    Control(
-        "back",
-        "button",
-        lambda state: text("controls.back", unit=state.unit),
-        lambda controller, times: controller.step(-1, times),
-        primary=True,
-        icon="backward",
-        key="left",
-        help="back and on by the unit; with shift, ten times",
-        acts_on="time",
-    ),
-    Control(
-        "on",
-        "button",
-        lambda state: text("controls.on", unit=state.unit),
-        lambda controller, times: controller.step(+1, times),
-        primary=True,
-        icon="forward",
-        key="right",
-        help="back and on by the unit; with shift, ten times",
-        acts_on="time",
-    ),
-    Control(
-        "timeline",
-        "timeline",
-        "Every step so far",
-        give("seek"),
-        field("step"),
-        scale=lambda state: Scale(0, max(1, state.end)),
-        marks=lambda state: [fork.start for fork in state.branches if fork.parent >= 0],
-        primary=True,
-        acts_on="time",
-    ),
-    Control(
-        "where",
-        "text",
-        "Where the training stands",
-        get=field("place"),
-        primary=True,
-        room=12,
-    ),
-    Control(
-        "speed",
-        "slider",
-        about_speed,
-        give("set_speed"),
-        field("speed"),
-        scale=speeds,
-        primary=True,
-        label="Speed",
-        acts_on="time",
-    ),
-    Control(
-        "pace",
-        "text",
-        "Steps a second, as measured while it plays",
-        get=field("pace"),
-        primary=True,
-        label="Speed",
-        room=8,
-    ),
-    Control(
-        "rate in numbers",
-        "number",
-        "Learning rate, in numbers",
-        set_learning_rate,
-        field("rate"),
-        primary=True,
-        label="Rate",
-        acts_on="each",
-    ),
-    Control(
-        "start",
-        "button",
-        "Back to the start",
-        lambda controller, _: controller.seek(0),
-        label="Move by",
-        icon="step-backward",
-        acts_on="time",
-    ),
-    Control(
-        "unit",
-        "choice",
-        "What the arrows move by; with neuron and operation, Play does one operation at a time",
-        give("set_unit"),
-        field("unit"),
-        names=field("units"),
-        label="Move by",
-        room=5,
-        acts_on="time",
-    ),
-    Control(
-        "operation back",
-        "button",
-        "One operation back",
-        lambda controller, _: controller.operation(-1),
-        menu="Time",
-        key=",",
-        help="back and on by one operation, or neuron if that is the unit",
-        acts_on="time",
-    ),
-    Control(
-        "operation on",
-        "button",
-        "One operation on",
-        lambda controller, _: controller.operation(+1),
-        menu="Time",
-        key=".",
-        help="back and on by one operation, or neuron if that is the unit",
-        acts_on="time",
-    ),
-    Control(
-        "slow step",
-        "button",
-        "Do the next step slowly, then go on",
-        press("slow_step"),
-        menu="Time",
-        text="The next step slowly",
-        key="s",
-        help="do the next step slowly, then go on",
-        acts_on="time",
-    ),
-    Control(
-        "guess",
-        "tick",
-        lambda state: text("guess.about") if state.can_guess else text("guess.not_here"),
-        give("guessing.turn"),
-        field("guesses"),
-        enabled=field("can_guess"),
-        menu="Time",
-        key="p",
-        help=lambda state: text("guess.help"),
-    ),
-    Control(
-        "reset",
-        "button",
-        "Start again",
-        press("reset"),
-        menu="Time",
-        key="r",
-        help="start again with the same first weights",
-        acts_on="time",
-    ),
-    Control(
-        "double rate",
-        "button",
-        "Double the learning rate",
-        lambda controller, _: scale_learning_rate(controller, 2.0),
-        key="up",
-        help="double and halve the learning rate",
-        acts_on="each",
-    ),
-    Control(
-        "halve rate",
-        "button",
-        "Halve the learning rate",
-        lambda controller, _: scale_learning_rate(controller, 0.5),
-        key="down",
-        help="double and halve the learning rate",
-        acts_on="each",
-    ),
-    Control(
-        "rate",
-        "slider",
-        "Learning rate",
-        set_learning_rate,
-        field("rate"),
-        scale=lambda state: RATES,
-        label="Rate",
-        acts_on="each",
-    ),
-]
-
-SAMPLE_CONTROLS = [
-    Control(
-        "before",
-        "button",
-        "The sample before",
-        lambda controller, _: controller.next_sample(-1),
-        enabled=has_samples,
-        label="Sample",
-        text="<",
-        icon="angle-left",
-        key="<",
-        help="show another sample of the batch",
-        acts_on="each",
-    ),
-    Control(
-        "sample",
-        "text",
-        "The sample that is shown",
-        get=lambda state: text("controls.sample", number=state.focus, last=state.samples - 1),
-        enabled=has_samples,
-        label="Sample",
-        room=6,
-    ),
-    Control(
-        "after",
-        "button",
-        "The next sample",
-        press("next_sample"),
-        enabled=has_samples,
-        label="Sample",
-        text=">",
-        icon="angle-right",
-        key=">",
-        help="show another sample of the batch",
-        acts_on="each",
-    ),
-    Control(
-        "add up",
-        "button",
-        "Add up the batch, sample by sample",
-        press("guide.add_up"),
-        enabled=has_samples,
-        menu="Time",
-        text="Add up the batch",
-        key="a",
-        help="add up the gradients of the batch, sample by sample",
-    ),
-]
-
-
-# Several sessions that are shown side by side.
-
-
-GROUP_CONTROLS = [
-    Control(
-        "together",
-        "tick",
-        "Play, step, go back and change rates with all sessions, or with the chosen one",
-        give("set_together"),
-        field("together"),
-        primary=True,
-        text="Together",
-        key="j",
-        help="all sessions together, or the chosen one alone",
-        acts_on="all",
-        several=True,
-    ),
-    Control(
-        "session",
-        "choice",
-        "The session that commands on one session mean",
-        give("choose"),
-        field("name"),
-        names=field("names"),
-        label="Session",
-        key="n",
-        help="choose the next session",
-        acts_on="all",
-        several=True,
-    ),
-]
-
-
-# Changes: the pinned weight, undo, branches, inputs, conditions, neurons and layers.
-
-
-def has_pinned(state: FaceState) -> bool:
-    return state.pinned is not None
-
-
-def pinned_value(state: FaceState) -> float | None:
-    return None if state.pinned is None else state.pinned.value
+# The pinned weight, its layer, and what goes wrong.
 
 
 def name_of_pinned(state: FaceState) -> str:
-    pinned = state.pinned
-    if pinned is None:
+    if state.pinned is None:
         return text("controls.unpinned")
-    return text("controls.pinned", name=pinned.name)
-
-
-def has_layer(state: FaceState) -> bool:
-    return state.pinned_layer is not None
+    return text("controls.pinned", name=state.pinned.name)
 
 
 def layer_rate(state: FaceState) -> float | None:
@@ -418,220 +127,6 @@ def choose_preset(controller: Controller, name: str) -> None:
     found = preset_names(shallow=True).get(name)
     if found is not None:
         go_wrong(controller, found)
-
-
-CHANGE_CONTROLS = [
-    Control(
-        "undo",
-        "button",
-        "Undo the last change",
-        press("undo"),
-        enabled=lambda state: state.undoable > 0,
-        label="Changes",
-        text="Undo",
-        icon="undo",
-        key="z",
-        acts_on="all",
-    ),
-    Control(
-        "redo",
-        "button",
-        "Do again what was undone",
-        press("redo"),
-        enabled=lambda state: state.redoable > 0,
-        label="Changes",
-        text="Redo",
-        icon="redo",
-        key="y",
-        acts_on="all",
-    ),
-    Control(
-        "branches",
-        "choice",
-        "Go over to another branch",
-        switch,
-        lambda state: next(str(f) for f in state.branches if f.number == state.branch),
-        names=lambda state: map(str, state.branches),
-        label="Branch",
-        room=20,
-        key="b",
-        help="go over to the next branch",
-    ),
-    Control(
-        "branch name",
-        "entry",
-        "Name of this branch; empty: what was done there",
-        rename,
-        field("branch_name"),
-        label="Branch name",
-        room=20,
-    ),
-    Control(
-        "rename",
-        "button",
-        "Give this branch another name",
-        begin_typing("branch name"),
-        menu="Time",
-        text="Rename the branch",
-        key="f2",
-    ),
-    Control(
-        "branches beside",
-        "button",
-        "Show the branches side by side",
-        press(open_branches),
-        enabled=lambda state: len(state.branches) > 1,
-        menu="Time",
-        text="Branches side by side",
-        window=True,
-    ),
-    Control(
-        "value",
-        "number",
-        name_of_pinned,
-        edit_pinned,
-        pinned_value,
-        drag=partial(edit_pinned, dragged=True),
-        enabled=has_pinned,
-        on_cube=True,
-        room=12,
-    ),
-    Control(
-        "edit",
-        "button",
-        "Type a value for the pinned weight",
-        press(type_value),
-        key="e",
-    ),
-    Control(
-        "weight rate",
-        "number",
-        "Learning rate of this weight; empty for that of all",
-        set_weight_rate,
-        lambda state: None if state.pinned is None else state.pinned.rate,
-        enabled=has_pinned,
-        label="Rate of the weight",
-        room=8,
-    ),
-    Control(
-        "frozen",
-        "tick",
-        "Keep this weight from moving",
-        freeze_pinned,
-        lambda state: state.pinned is not None and state.pinned.frozen,
-        enabled=has_pinned,
-        label="Rate of the weight",
-        text="frozen",
-    ),
-    Control(
-        "layer rate",
-        "number",
-        "Learning rate of its layer; empty for that of all",
-        set_layer_rate,
-        layer_rate,
-        enabled=has_layer,
-        label="Rate of its layer",
-        room=8,
-    ),
-    Control(
-        "layer frozen",
-        "tick",
-        "Keep its layer from moving",
-        freeze_layer,
-        lambda state: state.pinned_layer is not None and state.pinned_layer.frozen,
-        enabled=has_layer,
-        label="Rate of its layer",
-        text="frozen",
-    ),
-    Control(
-        "own input",
-        "button",
-        "Put in something of your own",
-        press(begin_input),
-        label="Input",
-        text="Of your own",
-        key="o",
-        help="put in something of your own: drag an input, click the map, draw a digit",
-    ),
-    Control(
-        "stop when",
-        "entry",
-        "Stop by itself when that is so; empty: nowhere",
-        stop_when,
-        field("stops"),
-        names=completions,
-        label="Stop when",
-        example="loss < 0.01",
-        room=20,
-        acts_on="each",
-    ),
-    Control(
-        "type a stop",
-        "button",
-        "Type a condition at which it stops by itself",
-        begin_typing("stop when"),
-        key="u",
-    ),
-    Control(
-        "first time",
-        "entry",
-        "Find the first step of the past at which that was so",
-        find_first,
-        lambda state: "",
-        names=completions,
-        label="First time",
-        example="loss < 0.1",
-        room=20,
-    ),
-    Control(
-        "type a first time",
-        "button",
-        "Find the first step at which something was so",
-        begin_typing("first time"),
-        key="i",
-    ),
-    Control(
-        "go wrong",
-        "choice",
-        "What goes wrong in trainings: one of these, and what to look for",
-        choose_preset,
-        lambda state: text("controls.choose"),
-        names=lambda state: (text("controls.choose"), *preset_names(state.needs_hidden_layers)),
-        room=16,
-    ),
-    Control(
-        "add neuron",
-        "button",
-        "Add a neuron to the layer of what is pinned, or to the first",
-        press(changes.one_more),
-        label="Neurons",
-        text="+ neuron",
-    ),
-    Control(
-        "remove neuron",
-        "button",
-        "Remove the neuron that is pinned, or the last one of the first layer",
-        press(changes.one_less),
-        label="Neurons",
-        text="- neuron",
-    ),
-    Control(
-        "add layer",
-        "button",
-        "Add a layer before the one of what is pinned, or before the last",
-        press(changes.layer_more),
-        label="Layers",
-        text="+ layer",
-    ),
-    Control(
-        "remove layer",
-        "button",
-        "Remove the layer of what is pinned, or the first",
-        press(changes.layer_less),
-        label="Layers",
-        text="- layer",
-    ),
-]
 
 
 # Pointing at cubes and neurons by keys.
@@ -661,225 +156,11 @@ def walk(controller: Controller, key: str) -> bool:
     return True
 
 
-# The picture: channels, camera, theme, help and window.
+# The help, and scenes.
 
 
-def toggle_help(controller: Controller, _: int) -> None:
+def toggle_help(controller: Controller) -> None:
     controller.stage.help = not controller.stage.help
-
-
-def in_picture(name: str) -> Any:
-    """Return a setter of an attribute of the picture."""
-    return lambda controller, value: setattr(controller.stage, name, value)
-
-
-def in_curve(name: str) -> Any:
-    """Return a setter of an attribute of the loss curve's view."""
-    return lambda controller, value: setattr(controller.stage.curve_view, name, value)
-
-
-CHANNEL_CONTROLS = [
-    Control(
-        "color",
-        "choice",
-        "What colours stand for",
-        lambda controller, name: controller.set_channel("color", name),
-        field("color"),
-        names=field("channels"),
-        label="Colour",
-        key="c",
-        help="colour by something else",
-        acts_on="all",
-    ),
-    Control(
-        "size",
-        "choice",
-        "What sizes stand for",
-        lambda controller, name: controller.set_channel("size", name),
-        field("size"),
-        names=field("channels"),
-        label="Size",
-        acts_on="all",
-    ),
-]
-
-VIEW_CONTROLS = [
-    Control(
-        "camera",
-        "choice",
-        "Where it is looked at from",
-        give("stage.look"),
-        field("camera"),
-        names=lambda state: CAMERAS,
-        menu="View",
-        key=DIGITS,
-        help="look at it from another side: {}",
-        acts_on="all",
-    ),
-    Control(
-        "look at pinned",
-        "button",
-        "The pinned weight closely, or everything",
-        press("stage.frame_pinned"),
-        menu="View",
-        text="Pinned closely",
-        key="f",
-        help="look at the pinned weight closely, or at everything",
-        acts_on="all",
-    ),
-    Control(
-        "point",
-        "button",
-        "Point at a cube or a neuron, and pin it",
-        press(point),
-        menu="View",
-        text="Point by keys",
-        key="enter",
-        help="point at cubes and neurons: arrows walk over them, Enter pins, Esc ends",
-    ),
-    Control(
-        "look at everything",
-        "button",
-        "As at first",
-        press("stage.restore"),
-        menu="View",
-        text="As at first",
-        key="escape",
-        help="close what is open; look at everything as at first",
-        acts_on="all",
-    ),
-    Control(
-        "theme",
-        "choice",
-        "The colours of the picture and of what is around it",
-        in_picture("theme"),
-        field("theme"),
-        names=lambda state: THEMES,
-        label="Theme",
-        key="d",
-        help="{}",
-        acts_on="all",
-    ),
-    Control(
-        "by layer",
-        "tick",
-        "Colours of each layer by themselves",
-        in_picture("per_layer"),
-        field("per_layer"),
-        menu="View",
-        text="Colours by layer",
-        acts_on="all",
-    ),
-    Control(
-        "neuron maps",
-        "tick",
-        "What each neuron answers over the plane, on its sphere",
-        in_picture("neuron_maps"),
-        field("neuron_maps"),
-        enabled=field("has_plane"),
-        label="Spheres",
-        text="Neuron maps",
-        key="m",
-        help="maps of the neurons over the plane, on their spheres",
-        acts_on="all",
-    ),
-    Control(
-        "test points",
-        "tick",
-        "The held-out points, hollow, on the map of the plane",
-        in_picture("test_points"),
-        field("test_points"),
-        enabled=field("has_plane"),
-        menu="View",
-        text="Test points",
-        acts_on="all",
-    ),
-    Control(
-        "discrete",
-        "tick",
-        "Maps of the plane in two colours only",
-        in_picture("discrete"),
-        field("discrete"),
-        enabled=field("has_plane"),
-        menu="View",
-        text="Discrete",
-        acts_on="all",
-    ),
-    Control(
-        "fit colours",
-        "button",
-        "Fit the colours to the numbers",
-        press("stage.rescale"),
-        menu="View",
-        text="Fit colours",
-        acts_on="all",
-    ),
-    Control(
-        "smooth",
-        "tick",
-        "Draw means over a 25th of the steps shown, and the losses themselves faintly",
-        in_curve("smooth"),
-        field("smooth"),
-        label="Loss curve",
-        text="Smooth",
-        acts_on="all",
-    ),
-    Control(
-        "large curve",
-        "tick",
-        "The loss curve over half of the picture, with all weights over time",
-        in_curve("large"),
-        field("large_curve"),
-        label="Loss curve",
-        text="Large",
-        key="g",
-        help="loss curve and all weights over time large, and small again",
-        acts_on="all",
-    ),
-    Control(
-        "tour",
-        "button",
-        "The tour: a step in ten seconds",
-        press("guide.show_tour"),
-        menu="Help",
-        text="Tour",
-    ),
-    Control(
-        "keys",
-        "button",
-        "Keys",
-        toggle_help,
-        menu="Help",
-        key="?",
-        help="this help",
-        acts_on="all",
-    ),
-    Control(
-        "marks",
-        "tick",
-        "What the marks in the picture mean",
-        in_picture("marks"),
-        field("marks"),
-        menu="Help",
-        text="Marks",
-        key="h",
-        help="what the marks in the picture mean, as with the mouse on the legend",
-    ),
-    Control(
-        "full screen",
-        "button",
-        "Full screen",
-        press("fill_screen"),
-        menu="View",
-        window=True,
-        key="f11",
-        acts_on="all",
-        help="full screen; Esc leaves it",
-    ),
-]
-
-
-# Files, and the window as a whole.
 
 
 def scene_names(state: FaceState) -> tuple[str, ...]:
@@ -887,59 +168,158 @@ def scene_names(state: FaceState) -> tuple[str, ...]:
     return (*(() if state.scene else (text("controls.choose"),)), *entries())
 
 
-FILE_CONTROLS = [
-    Control(
-        "scenes",
-        "choice",
-        "Open a scene; Undo leads back",
-        choose_scene,
-        lambda state: entry_of(state.scene) or text("controls.choose"),
-        names=scene_names,
-        menu="Scenes",
-        room=40,
-    ),
-    Control(
-        "cancel",
-        "button",
-        "Cancel what is being written",
-        press("cancel_exports"),
-        enabled=lambda state: state.work is not None,
-        menu="File",
-        window=True,
-    ),
-    Control(
-        "copy link",
-        "button",
-        "Copy a link to this moment",
-        press(copy_link),
-        menu="File",
-        text="Copy a link",
-        key="k",
-        help="copy a link to this moment, which `scalarviz open` follows",
-    ),
-    Control(
-        "quit",
-        "button",
-        "Quit",
-        press("leave"),
-        menu="File",
-        window=True,
-        key="q",
-        acts_on="all",
-    ),
-]
-
-
-# All of them.
-
 CONTROLS = table(
     [
-        *TIME_CONTROLS,
-        *GROUP_CONTROLS,
-        *CHANNEL_CONTROLS,
-        *SAMPLE_CONTROLS,
-        *CHANGE_CONTROLS,
-        *VIEW_CONTROLS,
-        *FILE_CONTROLS,
+        # Time.
+        Control(
+            "play",
+            press("toggle_play"),
+            about=play_or_pause,
+            icon=lambda state: "pause" if state.playing else "play",
+        ),
+        Control(
+            "back",
+            give("step", -1),
+            about=lambda state: text("controls.back", unit=state.unit),
+        ),
+        Control(
+            "advance",
+            give("step", +1),
+            about=lambda state: text("controls.on", unit=state.unit),
+        ),
+        Control(
+            "seek",
+            give("seek"),
+            field("step"),
+            scale=lambda state: Scale(0, max(1, state.end)),
+            marks=lambda state: [fork.start for fork in state.branches if fork.parent >= 0],
+        ),
+        Control("where", get=field("place")),
+        Control("speed", give("set_speed"), field("speed"), scale=speeds, about=about_speed),
+        Control("pace", get=field("pace")),
+        Control("learning rate in numbers", changes.set_learning_rate, field("rate")),
+        Control("start", press("seek", 0)),
+        Control("unit", give("set_unit"), field("unit"), names=field("units")),
+        Control("operation back", press("operation", -1)),
+        Control("operation on", press("operation", +1)),
+        Control("slow step", press("slow_step")),
+        Control(
+            "guess",
+            give("guessing.turn"),
+            field("guesses"),
+            enabled=field("can_guess"),
+            about=lambda state: text("guess.about") if state.can_guess else text("guess.not_here"),
+            help=lambda state: text("guess.help"),
+        ),
+        Control("reset", press("reset")),
+        Control("double rate", press(changes.scale_learning_rate, 2.0)),
+        Control("halve rate", press(changes.scale_learning_rate, 0.5)),
+        Control(
+            "learning rate", changes.set_learning_rate, field("rate"), scale=lambda state: RATES
+        ),
+        # Several sessions.
+        Control("together", give("set_together"), field("together")),
+        Control("session", give("choose"), field("name"), names=field("names")),
+        # What cubes show, and the sample.
+        Control("color", give("set_channel", "color"), field("color"), names=field("channels")),
+        Control("size", give("set_channel", "size"), field("size"), names=field("channels")),
+        Control("before", press("next_sample", -1), enabled=has_samples),
+        Control(
+            "sample",
+            get=lambda state: text("controls.sample", number=state.focus, last=state.samples - 1),
+            enabled=has_samples,
+        ),
+        Control("after", press("next_sample"), enabled=has_samples),
+        Control("add up", press("guide.add_up"), enabled=has_samples),
+        # Changes.
+        Control("undo", press("undo"), enabled=field("undoable")),
+        Control("redo", press("redo"), enabled=field("redoable")),
+        Control(
+            "branches",
+            changes.switch,
+            lambda state: next(str(f) for f in state.branches if f.number == state.branch),
+            names=lambda state: map(str, state.branches),
+        ),
+        Control("branch name", changes.rename, field("branch_name")),
+        Control("rename", press("face.start_editing", "branch name")),
+        Control(
+            "branches beside",
+            press(open_branches),
+            enabled=lambda state: len(state.branches) > 1,
+        ),
+        Control(
+            "edit",
+            edit_pinned,
+            of("pinned", "value"),
+            drag=partial(edit_pinned, dragged=True),
+            enabled=field("pinned"),
+            about=name_of_pinned,
+        ),
+        Control("type a value", press(changes.type_value)),
+        Control(
+            "weight rate", changes.set_weight_rate, of("pinned", "rate"), enabled=field("pinned")
+        ),
+        Control("freeze", freeze_pinned, of("pinned", "frozen", False), enabled=field("pinned")),
+        Control("layer rate", changes.set_layer_rate, layer_rate, enabled=field("pinned_layer")),
+        Control(
+            "freeze layer",
+            changes.freeze_layer,
+            of("pinned_layer", "frozen", False),
+            enabled=field("pinned_layer"),
+        ),
+        Control("own input", press(changes.begin_input)),
+        Control("stop when", stop_when, field("stops"), names=completions),
+        Control("type a stop", press("face.start_editing", "stop when")),
+        Control("first time", find_first, lambda state: "", names=completions),
+        Control("type a first time", press("face.start_editing", "first time")),
+        Control(
+            "go wrong",
+            choose_preset,
+            lambda state: text("controls.choose"),
+            names=lambda state: (text("controls.choose"), *preset_names(state.needs_hidden_layers)),
+        ),
+        Control("add neuron", press(changes.one_more)),
+        Control("remove neuron", press(changes.one_less)),
+        Control("add layer", press(changes.layer_more)),
+        Control("remove layer", press(changes.layer_less)),
+        # The picture.
+        Control("camera", give("stage.look"), field("camera"), names=lambda state: CAMERAS),
+        Control("look at pinned", press("stage.frame_pinned")),
+        Control("point", press(point)),
+        Control("look at everything", press("stage.restore")),
+        Control("theme", put("stage", "theme"), field("theme"), names=lambda state: THEMES),
+        Control("by layer", put("stage", "per_layer"), field("per_layer")),
+        Control(
+            "neuron maps",
+            put("stage", "neuron_maps"),
+            field("neuron_maps"),
+            enabled=field("has_plane"),
+        ),
+        Control(
+            "test points",
+            put("stage", "test_points"),
+            field("test_points"),
+            enabled=field("has_plane"),
+        ),
+        Control(
+            "discrete", put("stage", "discrete"), field("discrete"), enabled=field("has_plane")
+        ),
+        Control("fit colours", press("stage.rescale")),
+        Control("smooth", put("stage.curve_view", "smooth"), field("smooth")),
+        Control("large curve", put("stage.curve_view", "large"), field("large_curve")),
+        Control("tour", press("guide.show_tour")),
+        Control("keys", press(toggle_help)),
+        Control("marks", put("stage", "marks"), field("marks")),
+        Control("full screen", press("fill_screen")),
+        # Files.
+        Control(
+            "scenes",
+            choose_scene,
+            lambda state: entry_of(state.scene) or text("controls.choose"),
+            names=scene_names,
+        ),
+        Control("cancel", press("cancel_exports"), enabled=field("work")),
+        Control("copy link", press(copy_link)),
+        Control("quit", press("leave")),
     ]
 )

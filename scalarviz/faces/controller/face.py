@@ -5,7 +5,7 @@ WatchOptions say how a face is made, and an Opening what happens until the train
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -16,10 +16,11 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import guide as tours
 from scalarviz.faces.controller.clock_control import ClockControl, reporting_errors
-from scalarviz.faces.controller.control import DIGITS, Control, FaceState, state_of
+from scalarviz.faces.controller.control import Control, FaceState, state_of
 from scalarviz.faces.controller.controller import CommandQueue, Controller
-from scalarviz.faces.controller.controls import CONTROLS, walk
+from scalarviz.faces.controller.controls import walk
 from scalarviz.faces.controller.export import Exports
+from scalarviz.faces.controller.keys import command_of, help_rows
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.scene.canvas.palette import THEMES
@@ -249,80 +250,6 @@ class Face:
 
 
 CHANNELS = {"color": "color", "size": "size"}
-
-
-# Keys: their commands and their help, from the rows of CONTROLS.
-
-TIMES_WITH_SHIFT = 10
-ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
-NAMED_KEYS = ("space", "enter", "escape", "f2", "f11")
-# Alternative keys, known from other programs.
-ALIASES = {"t": "space"}
-
-
-def keys_of(row: Control, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the keys of a control; `names` are the names of a choice."""
-    return tuple(DIGITS[: len(names)]) if row.key == DIGITS else (row.key,) * bool(row.key)
-
-
-def command_of(state: FaceState, key: str, shift: bool) -> tuple[Control, Any] | None:
-    """Return the control that a key belongs to, and the value for its setter; None without one."""
-    key = ALIASES.get(key, key)
-    for row in rows_for(state):
-        names = tuple(row.names(state))
-        if key in keys_of(row, names):
-            return row, value_of_key(row, names, state, key, shift)
-    return None
-
-
-def rows_for(state: FaceState) -> list[Control]:
-    """Return the controls that there are: some only where several sessions are shown."""
-    return [row for row in CONTROLS.values() if state.names or not row.several]
-
-
-def value_of_key(
-    row: Control, names: Sequence[str], state: FaceState, key: str, shift: bool
-) -> Any:
-    """Return the value that a key passes to the setter of a control."""
-    if row.kind == "tick":
-        return not row.get(state)
-    if row.kind == "choice":
-        return names[DIGITS.index(key)] if row.key == DIGITS else following(names, row.get(state))
-    return TIMES_WITH_SHIFT if shift else 1
-
-
-def following(names: Sequence[str], name: str) -> str:
-    """Return the name after `name`; the first after the last."""
-    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
-
-
-def either(names: Iterable[str]) -> str:
-    *most, last = names
-    return text("keys.or", most=", ".join(most), last=last) if most else last
-
-
-def name_of_key(key: str) -> str:
-    """Return a key as text."""
-    return text(f"keys.name.{key}") if key in NAMED_KEYS else ARROWS.get(key, key)
-
-
-def written_key(key: str) -> str:
-    """Return a key as text for a menu or a tooltip, with letters as capitals."""
-    return name_of_key(key).upper() if len(key) == 1 else name_of_key(key)
-
-
-def help_rows(state: FaceState) -> list[tuple[str, str]]:
-    """Return the rows of the help; keys with the same text share a row."""
-    found: dict[str, list[str]] = {}
-    for row in rows_for(state):
-        names = tuple(row.names(state))
-        about, help = row.words("about", state), row.words("help", state)
-        help = help.replace("{}", either(names)) if names else help
-        help = help or about[:1].lower() + about[1:]
-        for key in keys_of(row, names):
-            other = [f", {alias}" for alias, meant in ALIASES.items() if meant == key]
-            found.setdefault(help, []).append("".join([name_of_key(key), *other]))
-    return [(" ".join(keys), about) for about, keys in found.items()]
 
 
 # How a window or a notebook shows a training.

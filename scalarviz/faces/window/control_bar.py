@@ -56,10 +56,11 @@ from PySide6.QtWidgets import (
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.control import Control, FaceState, LogScale, Scale, Shown
-from scalarviz.faces.controller.face import Face, keys_of, rows_for, written_key
+from scalarviz.faces.controller.face import Face
+from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.window.application import icon
-from scalarviz.stage.show import FIRST_CONTROLS, first_groups
+from scalarviz.story.commands import FIRST_CONTROLS, Command, first_groups
 
 Act = Callable[[Any], object]
 ICONS = {
@@ -84,7 +85,7 @@ SMALLEST = 0.05  # least magnitude for scaling a drag
 class Track(QSlider):
     """A horizontal slider that jumps to where it is pressed; `marks` are values drawn on it."""
 
-    def __init__(self, row: Control, act: Act) -> None:
+    def __init__(self, row: Command, act: Act) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMinimumHeight(24)
@@ -163,7 +164,7 @@ class Track(QSlider):
 class Names(QComboBox):
     """A choice of names, which takes the focus by Tab only."""
 
-    def __init__(self, row: Control, act: Act) -> None:
+    def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         if row.room > LONG:  # names of any length
@@ -192,7 +193,7 @@ class Button(QPushButton):
     It takes the focus by Tab only, so that space still means play after a click.
     """
 
-    def __init__(self, row: Control, act: Act) -> None:
+    def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.clicked.connect(lambda: act(1))  # without Qt's `checked`
@@ -242,7 +243,7 @@ class QuietLabel(QLabel):
 class TextLabel(QLabel):
     """A read-only text; in a quiet color if it has a label."""
 
-    def __init__(self, row: Control, act: Act) -> None:
+    def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
         self.setMinimumWidth(round(LETTER * row.room))
         if row.label:
@@ -257,7 +258,7 @@ class TextLabel(QLabel):
 class Tick(QCheckBox):
     """A checkbox whose border is visible on dark backgrounds, unlike that of Qt's Fusion style."""
 
-    def __init__(self, row: Control | None = None, act: Act | None = None) -> None:
+    def __init__(self, row: Command | None = None, act: Act | None = None) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         if act is not None:
@@ -297,7 +298,7 @@ class Tick(QCheckBox):
 class NumberField(QLineEdit):
     """A number: type it and press Return, or drag it sideways."""
 
-    def __init__(self, row: Control, act: Act, drag: Act) -> None:
+    def __init__(self, row: Command, act: Act, drag: Act) -> None:
         super().__init__()
         self.setFixedWidth(14 + round(6.5 * row.room))
         self._drag = drag
@@ -364,7 +365,7 @@ class NumberField(QLineEdit):
 class EntryField(QLineEdit):
     """A text: type it and press Return; it is completed while one types."""
 
-    def __init__(self, row: Control, act: Act) -> None:
+    def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
         self.setFixedWidth(14 + round(6.5 * row.room))
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus | Qt.FocusPolicy.TabFocus)
@@ -723,8 +724,9 @@ class ControlBar(QFrame):
         self.setAutoFillBackground(True)
         self.setFixedHeight(HEIGHT)
         self._shown: dict[str, Shown] = {}
-        self.rows = [row for row in rows_for(face.state) if row.place]
-        self.made = {row.name: self._make(row) for row in self.rows}
+        self.controls = [each for each in controls_for(face.state) if each.row.place]
+        self.rows = [each.row for each in self.controls]
+        self.made = {each.name: self._make(each) for each in self.controls}
         self.panel = ControlPanel(face, self._lines())
         self.more = QPushButton(text("controls.more"))
         self.more.setCheckable(True)
@@ -761,25 +763,27 @@ class ControlBar(QFrame):
         super().resizeEvent(event)
         self.made["pace"].setVisible(self.width() >= ROOMY)
 
-    def _make(self, row: Control) -> Any:
-        """Return the widget of a row."""
-        acts = [row.set] if row.kind != "number" else [row.set, row.drag or row.set]
-        return WIDGETS[row.kind](row, *(partial(self._act, row, act) for act in acts))
+    def _make(self, control: Control) -> Any:
+        """Return the widget of a control."""
+        row, acts = control.row, [control.set]
+        if row.kind == "number":
+            acts.append(control.drag or control.set)
+        return WIDGETS[row.kind](row, *(partial(self._act, control, act) for act in acts))
 
-    def _act(self, row: Control, act: Any, value: object) -> None:
-        self.face.act(row, value, act)
+    def _act(self, control: Control, act: Any, value: object) -> None:
+        self.face.act(control, value, act)
         self._shown.clear()  # shows the old value again if a new one was refused
 
     def show_state(self, state: FaceState) -> None:
         """Show a state, except in controls that the user is moving or typing in."""
-        for row in self.rows:
-            shown = row.shown(state)
-            if self._shown.get(row.name) != shown:  # faster than asking Qt
-                self._shown[row.name] = shown
-                self._show(row, shown)
+        for control in self.controls:
+            shown = control.shown(state)
+            if self._shown.get(control.name) != shown:  # faster than asking Qt
+                self._shown[control.name] = shown
+                self._show(control.row, shown)
         self.panel.show_choices(state.choices)
 
-    def _show(self, row: Control, shown: Shown) -> None:
+    def _show(self, row: Command, shown: Shown) -> None:
         made = self.made[row.name]
         keys = " ".join(map(written_key, keys_of(row, shown.names)))
         about = shown.about
@@ -796,9 +800,9 @@ class ControlBar(QFrame):
         return bool(self._shown) and self.panel.shows_all
 
 
-def groups(rows: Iterable[Control]) -> list[list[Control]]:
+def groups(rows: Iterable[Command]) -> list[list[Command]]:
     """Return rows grouped by their labels, in order."""
-    found: dict[str, list[Control]] = {}
+    found: dict[str, list[Command]] = {}
     for row in rows:
         found.setdefault(row.label, []).append(row)
     return [*found.values()]

@@ -60,7 +60,6 @@ from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import plural, row_text, text
 from scalarviz.faces.controller.control import Control, FaceState, Shown
 from scalarviz.faces.controller.controller import Controller
-from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import (
     drop,
     export_to,
@@ -69,12 +68,14 @@ from scalarviz.faces.controller.export import (
     save,
     save_network,
 )
-from scalarviz.faces.controller.face import Face, Opening, keys_of, rows_for, written_key
+from scalarviz.faces.controller.face import Face, Opening
+from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.window.application import dress, first_size
 from scalarviz.faces.window.control_bar import STYLE, ControlBar
 from scalarviz.faces.window.picture_widget import View
 from scalarviz.scene.layout.division import Division
+from scalarviz.story.commands import COMMANDS
 from scalarviz.training.session.timeline import Position
 
 FRAME = 33  # milliseconds between updates
@@ -105,10 +106,9 @@ OTHERS = (
     | Qt.KeyboardModifier.MetaModifier
 )
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
-UNDOING = {  # besides the keys of CONTROLS, as in other programs
-    QKeyCombination(CTRL, Qt.Key.Key_Z): "z",
-    QKeyCombination(CTRL, Qt.Key.Key_Y): "y",
-    QKeyCombination(CTRL | SHIFT, Qt.Key.Key_Z): "y",
+WITH_CTRL = {  # as in other programs
+    QKeyCombination(CTRL | SHIFT if letter.isupper() else CTRL, Qt.Key(ord(letter.upper()))): key
+    for letter, key in ((letter, row.key) for row in COMMANDS.values() for letter in row.ctrl)
 }
 FIELDS = (QLineEdit, QAbstractSpinBox)  # text input
 MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # they have the focus only after Tab
@@ -174,10 +174,10 @@ class MainWindow(QMainWindow):
         else:
             layout.addWidget(self.controls)
         panel = self.controls.panel
-        for over in (panel, self.controls.made["value"]):
+        for over in (panel, self.controls.made["edit"]):
             over.setParent(body)
             over.hide()
-        self.controls.made["value"].editingFinished.connect(self.controls.made["value"].hide)
+        self.controls.made["edit"].editingFinished.connect(self.controls.made["edit"].hide)
         panel.takes = self._leave_room
         self._body = body
         return body
@@ -222,7 +222,7 @@ class MainWindow(QMainWindow):
 
     def _place_value(self) -> None:
         """Place the field of the pinned weight's value below its cube."""
-        field, stage, whole = self.controls.made["value"], self.face.stage, self.view.widget
+        field, stage, whole = self.controls.made["edit"], self.face.stage, self.view.widget
         pinned = self.face.lead.stage.pinned
         at = None if pinned is None else stage.place_of(pinned)
         if at is not None:
@@ -234,7 +234,7 @@ class MainWindow(QMainWindow):
     def _start_editing(self, name: str) -> None:
         """Open the field of a control: that of the pinned weight's value on its cube."""
         field, panel = self.controls.made[name], self.controls.panel
-        if CONTROLS[name].on_cube:
+        if COMMANDS[name].on_cube:
             self._place_value()
             field.show()
             field.raise_()
@@ -365,8 +365,8 @@ class MainWindow(QMainWindow):
             if key in (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 QTimer.singleShot(0, self.view.widget.setFocus)  # after the field has handled it
             return False
-        if command := UNDOING.get(event.keyCombination()):
-            return self.face.press(command)
+        if letter := WITH_CTRL.get(event.keyCombination()):
+            return self.face.press(letter)
         if event.modifiers() & OTHERS or not name:
             return False
         if isinstance(focus, MOVED_BY_KEYS) and key in NAMES:
@@ -455,8 +455,8 @@ class Menus:
         self.photograph = photograph
         self.entries: dict[str, QAction] = {}  # by name of the row
         self._shown: dict[str, Shown] = {}
-        self._rows = {row.name: row for row in rows_for(face.state) if row.menu}
-        others = (row.menu for row in self._rows.values())
+        self._controls = [each for each in controls_for(face.state) if each.row.menu]
+        others = (each.row.menu for each in self._controls)
         self.menus = {
             name: bars[name not in AT_TITLE].addMenu(
                 "&" + row_text(f"rows.menus.{name}.title", name)
@@ -489,45 +489,44 @@ class Menus:
 
     def _make_rows(self, state: FaceState) -> None:
         """Add an entry per row, of a choice one per name; one called like its menu is that menu."""
-        for row in self._rows.values():
-            menu, names = self.menus[row.menu], tuple(row.names(state))
+        for control in self._controls:
+            row, names = control.row, tuple(control.names(state))
+            menu = self.menus[row.menu]
             if row.kind != "choice":
-                self.entries[row.name] = self._add(menu, row.name, partial(self._press, row))
+                self.entries[row.name] = self._add(menu, row.name, partial(self._press, control))
                 self.entries[row.name].setCheckable(row.kind == "tick")
             elif row.name == row.menu.lower():
-                menu.aboutToShow.connect(partial(self._fill, row, menu))
+                menu.aboutToShow.connect(partial(self._fill, control, menu))
                 self.entries[row.name] = menu.menuAction()
             else:
                 for name, key in zip_longest(names, keys_of(row, names), fillvalue=""):
-                    self._add(menu, with_key(name.capitalize(), key), partial(self._set, row, name))
+                    act = partial(self.face.act, control, name)
+                    self._add(menu, with_key(name.capitalize(), key), act)
 
     def show_state(self, state: FaceState) -> None:
         """Update texts, check marks and enabled states."""
-        for name, action in self.entries.items():
-            row = self._rows[name]
-            shown = row.shown(state)
-            if self._shown.get(name) == shown:
+        for control in self._controls:
+            action, shown, row = self.entries.get(control.name), control.shown(state), control.row
+            if action is None or self._shown.get(row.name) == shown:
                 continue
-            self._shown[name] = shown
+            self._shown[row.name] = shown
             action.setEnabled(shown.enabled)
             if row.kind != "choice":
                 action.setText(with_key(shown.text or shown.about, row.key))
                 action.setChecked(bool(shown.value))
 
-    def _press(self, row: Control) -> None:
-        """Press the button or toggle the tick of a row."""
-        self._set(row, 1 if row.kind == "button" else not row.get(self.face.state))
+    def _press(self, control: Control) -> None:
+        """Press the button or toggle the tick of a control."""
+        is_button = control.row.kind == "button"
+        self.face.act(control, 1 if is_button else not control.get(self.face.state))
 
-    def _set(self, row: Control, value: object) -> None:
-        self.face.act(row, value)
-
-    def _fill(self, row: Control, menu: QMenu) -> None:
+    def _fill(self, control: Control, menu: QMenu) -> None:
         """Fill the submenu of a choice; the current name is checked."""
         menu.clear()
-        group, shown = QActionGroup(menu), row.shown(self.face.state)
+        group, shown = QActionGroup(menu), control.shown(self.face.state)
         for name in shown.names:
             title = name[:1].upper() + name[1:]
-            action = self._add(menu, title, partial(self._set, row, name))
+            action = self._add(menu, title, partial(self.face.act, control, name))
             action.setCheckable(True)
             action.setChecked(name == shown.value)
             group.addAction(action)

@@ -92,13 +92,13 @@ export class App {
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
     arrange(spec.page.first);
     if (!this.hasNeurons) byId("unit").querySelector("[value=neuron]").remove();
-    this.options = new Options(spec, (name, ...given) => this.run(name, ...given));
+    this.options = new Options(spec);
     this.strip = new StripBar(byId("strip"), spec.facts.cells, (done) => this.run("go", done));
     this.lines = new BranchLines();
     this.curve = new Curve(byId("curve"), spec.engine.step, this.lines, {
       seek: (step) => this.run("seek", step),
-      choose: (key, step) => this.run("choose", key, step),
-      enlarge: () => this.run("enlarge"),
+      choose: (key, step) => this.run("branches", key, step),
+      enlarge: () => this.run("large curve"),
     });
     this.curve.begin(spec.page, this.losses);
     this.curve.redraw = () => this.request();
@@ -110,8 +110,8 @@ export class App {
     this.past.redraw = () => this.request();
     const redraw = () => this.request();
     this.moved = new MovedLine(spec.facts, (args) => this.player.ask("moved", args), redraw);
-    this.branchList = new BranchList((key) => this.run("choose", key));
-    const ask = (inputs) => this.player.askLatest("own", { inputs });
+    this.branchList = new BranchList();
+    const ask = (inputs) => this.player.askLatest("own input", { inputs });
     this.own = new OwnInput(byId("picture"), ask, spec, (words) => this.tell(words));
     this.exhibit = exhibitIn(byId("exhibit"), spec.page.exhibit, {
       evaluate: (inputs) => this.player.ask("evaluate", { inputs }),
@@ -124,7 +124,7 @@ export class App {
     this.chip = new Chip(byId("chip"), byId("told"));
     this.thread = new Thread(byId("stage"));
     this.access = new Access(this);
-    this.marks = new MarksKey(() => this.run("toggleMarks"));
+    this.marks = new MarksKey(() => this.run("marks"));
     this.guess = new GuessBox(this);
     this.caption = new CaptionBox(byId("caption"), byId("picture"), {
       point: (piece) => this.change({ pointed: piece }),
@@ -143,7 +143,7 @@ export class App {
       orbit: (dx, dy) => this.move("orbit", dx, dy),
       pan: (dx, dy) => this.move("move", dx, dy),
       zoom: (factor, x, y) => this.move("zoom", factor, x, y),
-      home: () => this.run("home"),
+      home: () => this.run("whole-network"),
       hover: (x, y) => this.look(x < 0 ? null : this.picture.at(x, y)),
       tap: (x, y, isBeside) => this.tap(x, y, isBeside),
       ...draggingIn(this),
@@ -325,7 +325,7 @@ export class App {
     this.chip.tell(...message);
   }
 
-  /** Say why an input is not taken; `edit` and `setRate` take that back. */
+  /** Say why an input is not taken; `edit` and `takeRate` take that back. */
   refuse(words) {
     this.refused = words;
     this.tell(words);
@@ -375,7 +375,7 @@ export class App {
 
   press(event) {
     if (this.slowing) this.motion.finish();
-    const command = commandOf(event);
+    const command = commandOf(event, this.spec.page);
     const target = event.target instanceof Element ? event.target : document.body;
     if (!command || takesKey(target, event.key)) return;
     event.preventDefault();
@@ -410,55 +410,58 @@ export class App {
   get commands() {
     const { player } = this;
     const still = (name, args) => this.still(name, args);
+    const one = this.unit === "neuron" ? "neuron" : "operation";
     return {
-      toggle: () => this.act() && (player.playing ? player.pause() : this.play()),
-      on: (count, unit = this.unit) => {
+      play: () => this.act() && (player.playing ? player.pause() : this.play()),
+      advance: (count = 1, unit = this.unit) => {
         if (this.tour && this.calm) leadOn(this);
         else if (unit === "neuron") this.goByNeuron(count);
         else still("advance", { count, unit });
       },
-      back: (count, unit = this.unit) =>
+      back: (count = 1, unit = this.unit) =>
         unit === "neuron" ? this.goByNeuron(-count) : still("back", { count, unit }),
-      one: (way) => this.commands[way](1, this.unit === "neuron" ? "neuron" : "operation"),
+      "operation on": () => this.commands.advance(1, one),
+      "operation back": () => this.commands.back(1, one),
       seek: (step) => still("seek", { step, operation: 0 }),
       go: (done) => still("seek", this.placeOf(done)),
       reset: () => still("reset"),
       undo: () => still("undo"),
       redo: () => still("redo"),
-      choose: (key, step) => still("choose", { key, step }).then(() => this.tellBranch()),
-      setOptimizer: (number) => this.act() && player.ask("optimizer", { number: Number(number) }),
-      setSize: (size) => this.act() && player.ask("size", { size: Number(size) }),
-      setChannel: (channel) => this.change({ channel, sizes: channel }),
-      newWeights: () => this.newWeights(still),
-      setUnit: (unit) => this.setUnit(unit),
-      setSpeed: (place) => player.setSpeed(place),
-      setRate: (rate) => this.setRate(rate),
-      scaleRate: (factor) => {
-        if (this.guess.isAsking) this.guess.choose(Math.sign(factor - 1));
-        else this.takeRate(() => player.ask("scaleRate", { factor }));
-      },
-      sample: (by) => player.ask("focus", { by }),
+      branches: (key, step) => this.chooseBranch(still, key, step),
+      optimizer: (number) => this.act() && player.ask("optimizer", { number: Number(number) }),
+      batch: (size) => this.act() && player.ask("batch", { size: Number(size) }),
+      color: (channel) => this.change({ channel, sizes: channel }),
+      "new weights": () => this.newWeights(still),
+      unit: (unit) => this.setUnit(unit),
+      speed: (place) => player.setSpeed(place),
+      "learning rate": (rate) => this.setRate(rate),
+      "double rate": () => this.scaleRate("double rate", 1),
+      "halve rate": () => this.scaleRate("halve rate", -1),
+      before: () => player.ask("sample", { by: -1 }),
+      after: () => player.ask("sample", { by: 1 }),
       point: () => (this.guess.isOn ? this.guess.goOn() : byId("cubes").focus()),
-      editPinned: () => this.editPinned(),
-      nextBranch: () => this.nextBranch(still),
-      slowStep: () => slowStep(this),
-      showTour: () => showTour(this),
+      "type a value": () => this.editPinned(),
+      "slow step": () => slowStep(this),
+      tour: () => showTour(this),
       skip: () => skipTour(this),
       next: () => leadOn(this),
       guess: () => this.guess.toggle(),
-      guessWay: (way) => this.guess.choose(way),
-      guessOn: () => this.guess.goOn(),
-      nextTheme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
-      enlarge: () => {
+      "guess-up": () => this.guess.choose(1),
+      "guess-down": () => this.guess.choose(-1),
+      "guess-stays": () => this.guess.choose(0),
+      "next question": () => this.guess.goOn(),
+      theme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
+      "large curve": () => {
         this.setSheet(false); // on a phone it covers the weights
         this.past.toggle();
       },
-      toggleMarks: () => this.toggleMarks(),
-      toggleSheet: (isWhole) => this.setSheet(byId("sheet").hidden, isWhole),
-      home: () => this.picture.home(),
+      marks: () => this.toggleMarks(),
+      keys: () => this.setSheet(byId("sheet").hidden, true),
+      more: () => this.setSheet(byId("sheet").hidden),
+      "whole-network": () => this.picture.home(),
       reload: () => location.reload(),
-      link: () => copyLink(this),
-      close: () => this.close(),
+      "copy link": () => copyLink(this),
+      "look at everything": () => this.close(),
     };
   }
 
@@ -518,7 +521,13 @@ export class App {
       this.refuse(text("page.no_rate", { rate: this.state.rate }));
       return;
     }
-    this.takeRate(() => this.player.askLatest("rate", { rate }));
+    this.takeRate(() => this.player.askLatest("learning rate", { rate }));
+  }
+
+  /** Double or halve the learning rate; where a question is asked, guess up or down. */
+  scaleRate(name, way) {
+    if (this.guess.isAsking) this.guess.choose(way);
+    else this.takeRate(() => this.player.ask(name));
   }
 
   takeRate(ask) {
@@ -529,7 +538,7 @@ export class App {
 
   /** Begin again with the weights of the next seed. */
   async newWeights(still) {
-    await still("begin");
+    await still("new weights");
     this.tell(text("page.weights", { seed: this.state.seed }));
   }
 
@@ -540,12 +549,15 @@ export class App {
     else this.tell(text("notices.pin_first"));
   }
 
-  /** Go over to the branch with the next number. */
-  nextBranch(still) {
+  /** Go over to a branch, by default to the one with the next number. */
+  chooseBranch(still, key, step) {
     const { branches = [] } = this.state;
-    if (this.spec.recording) this.tell(text("page.recorded.refused"));
-    else if (branches.length < 2) this.tell(text("notices.one_branch"));
-    else still("choose", { by: 1 }).then(() => this.tellBranch());
+    if (key === undefined && this.spec.recording) this.tell(text("page.recorded.refused"));
+    else if (key === undefined && branches.length < 2) this.tell(text("notices.one_branch"));
+    else
+      still("branches", key === undefined ? { by: 1 } : { key: Number(key), step }).then(() =>
+        this.tellBranch(),
+      );
   }
 
   /** Say which branch is shown. */

@@ -27,8 +27,8 @@ export const CHANGES = {
     },
   },
   freeze: { apply: (engine, { rows, on }) => engine.freeze(rows, on) },
-  rate: { apply: (engine, { rate }) => (engine.rate = rate) },
-  size: { between: true, apply: (engine, { size }) => (engine.size = size) },
+  "learning rate": { apply: (engine, { rate }) => (engine.rate = rate) },
+  batch: { between: true, apply: (engine, { size }) => (engine.size = size) },
   optimizer: { between: true, apply: (engine, { number }) => engine.setOptimizer(number) },
   weights: { between: true, apply: (engine, { seed }) => engine.setWeights(seed) },
 };
@@ -48,8 +48,8 @@ const DID = {
   edit: ({ row, value }) => plural("branches.did.edit", 1, { row, value }),
   freeze: ({ row, count, on }) =>
     plural(on ? "branches.frozen.on" : "branches.frozen.off", count, { row }),
-  rate: ({ rate }) => text("branches.did.rate", { rate }),
-  size: ({ size }) => text("branches.did.batch", { size }),
+  "learning rate": ({ rate }) => text("branches.did.rate", { rate }),
+  batch: ({ size }) => text("branches.did.batch", { size }),
   optimizer: ({ number }, { optimizers = [] }) => optimizers[number]?.title ?? "",
   roll: () => text("page.branch.roll"),
   weights: () => text("page.branch.weights"),

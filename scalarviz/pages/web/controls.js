@@ -19,32 +19,28 @@ export class Controls {
   constructor(run) {
     this.run = run;
     this.rate = null;
-    const press = {
-      play: ["toggle"], back: ["back", 1], on: ["on", 1], reset: ["reset"], more: ["toggleSheet"],
-      theme: ["nextTheme"], tour: ["showTour"], slow: ["slowStep"], undo: ["undo"], redo: ["redo"],
-      "sample-before": ["sample", -1], "sample-after": ["sample", 1], enlarge: ["enlarge"], home: ["home"], whole: ["home"],
-      skip: ["skip"], next: ["next"], reload: ["reload"], link: ["link"], explain: ["toggleMarks"],
-      "guess-up": ["guessWay", 1], "guess-down": ["guessWay", -1], "guess-stays": ["guessWay", 0],
-      "guess-on": ["guessOn"], "guess-end": ["guess"], "guess-first": ["guess"],
-    }; // prettier-ignore
-    for (const [id, command] of Object.entries(press)) {
-      byId(id).addEventListener("click", (event) => {
-        run(...command);
-        if (event.detail) byId(id).blur(); // keys go to the page again after a click
-      });
+    for (const field of /** @type {any} */ (document.querySelectorAll("[data-row]"))) {
+      const { row } = field.dataset;
+      if (field.matches("button, input")) {
+        field.addEventListener("click", ({ detail }) => {
+          run(row);
+          if (detail) field.blur(); // keys go to the page again after a click
+        });
+      } else {
+        field.addEventListener("change", ({ target }) => {
+          run(row, target.value);
+          if (field.matches(".unit")) target.blur();
+        });
+      }
     }
-    byId("unit").addEventListener("change", ({ target }) => {
-      run("setUnit", target.value);
-      target.blur();
-    });
     const speed = byId("speed");
-    speed.addEventListener("input", () => run("setSpeed", Number(speed.value)));
+    speed.addEventListener("input", () => run("speed", Number(speed.value)));
     const rate = byId("rate");
     [rate.min, rate.max] = RATE_ENDS.map((power) => power * RATE_PARTS);
-    rate.addEventListener("input", () => run("setRate", rateAt(Number(rate.value))));
+    rate.addEventListener("input", () => run("learning rate", rateAt(Number(rate.value))));
     const number = byId("rate-number");
     number.addEventListener("change", () => {
-      run("setRate", numberTyped(number.value));
+      run("learning rate", numberTyped(number.value));
       number.blur();
     });
     number.addEventListener("keydown", (event) => {
@@ -207,21 +203,14 @@ export function channelsOf(state) {
   return [...channels, ...(state.begun ? [SINCE_START] : []), ...Object.keys(state.slots ?? {})];
 }
 
-/** The fields; `run` is called with the name and the arguments of a command. */
+/** The fields of a page. */
 export class Options {
-  constructor(spec, run) {
+  constructor(spec) {
     this.spec = spec;
     const { optimizers = [], batches = [] } = spec.engine;
     setShown(byId("optimizers"), optimizers.length > 1);
     setShown(byId("sizes"), batches.length > 1);
     setShown(byId("weights"), Boolean(spec.engine.initial));
-    const take = (id, name) => {
-      byId(id).addEventListener("change", ({ target }) => run(name, target.value));
-    };
-    take("optimizer", "setOptimizer");
-    take("size", "setSize");
-    take("channel", "setChannel");
-    byId("weights").addEventListener("click", () => run("newWeights"));
   }
 
   /** Show what a state has; `channel` is what cubes show. */
@@ -240,7 +229,7 @@ export class Options {
 
 let known = []; // the groups of the page
 
-/** Put the first controls into their groups, as far as the page has them; see stage/show.py. */
+/** Put the first controls into their groups, as far as the page has them; see story/commands.py. */
 export function arrange(groups = known) {
   known = groups;
   const focused = document.activeElement;

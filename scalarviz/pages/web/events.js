@@ -139,43 +139,15 @@ function mayScroll() {
   return isFramed() || document.documentElement.scrollHeight > innerHeight;
 }
 
-// Keys of the page; as faces/controller/controls.py has them.
+// Keys of the page, as story/commands.py has them.
 
-const TIMES = 10; // with shift
-const UNDOING = { z: ["undo"], Z: ["redo"], y: ["redo"] }; // with Ctrl or Cmd
+const TIMES = 10; // by an arrow with Shift
 
-/** Return the command of a key: its name and its arguments; null if it has none. */
-export function commandOf(event) {
-  if ((event.ctrlKey || event.metaKey) && !event.altKey) return UNDOING[event.key] ?? null;
-  if (event.altKey) return null;
-  const times = event.shiftKey ? TIMES : 1;
-  // prettier-ignore
-  switch (event.key) {
-    case " ": case "t": return ["toggle"];
-    case "ArrowRight": return ["on", times];
-    case "ArrowLeft": return ["back", times];
-    case ".": return ["one", "on"];
-    case ",": return ["one", "back"];
-    case "ArrowUp": return ["scaleRate", 2];
-    case "ArrowDown": return ["scaleRate", 0.5];
-    case "Enter": return ["point"];
-    case "e": return ["editPinned"];
-    case "b": return ["nextBranch"];
-    case "s": return ["slowStep"];
-    case "r": return ["reset"];
-    case "z": return ["undo"];
-    case "Z": case "y": return ["redo"];
-    case "<": return ["sample", -1];
-    case ">": return ["sample", 1];
-    case "d": return ["nextTheme"];
-    case "g": return ["enlarge"];
-    case "p": return ["guess"];
-    case "n": return ["guessOn"];
-    case "h": return ["toggleMarks"];
-    case "?": return ["toggleSheet", true];
-    case "Escape": return ["close"];
-    default: return null;
-  }
+/** Return the command of a key, with what it is called with, of the `keys` and `ctrl` of a page; null if it has none. */
+export function commandOf(event, { keys, ctrl }) {
+  const name = (event.ctrlKey || event.metaKey ? ctrl : keys)[event.key];
+  if (event.altKey || !name) return null;
+  return event.shiftKey && event.key.startsWith("Arrow") ? [name, TIMES] : [name];
 }
 
 /** Whether an element takes a key itself: a field takes all, a button those that press it. */

@@ -22,7 +22,10 @@ export class GuessBox {
      */
     this.question = null;
     this.field = byId("guess-number");
-    this.field.addEventListener("keydown", ({ key }) => key === "Enter" && app.run("guessOn"));
+    this.field.addEventListener(
+      "keydown",
+      ({ key }) => key === "Enter" && app.run("next question"),
+    );
     setWords(byId("guess-title"), text("guess.about"));
     setWords(byId("guess-end"), text("guess.end"));
   }

@@ -76,7 +76,7 @@ async function startLinked() {
   if (pin) app.pin(pin);
   if (!spec.page.theme && channel instanceof FrameChannel)
     channel.ontheme = (name) => app.setTheme(name);
-  const offers = new Offers((name, value) => app.player.ask("control", { name, value }));
+  const offers = new Offers((name, value) => app.player.ask(name, { value }));
   client.onoffers = (list) => offers.show(list);
   client.ondescribed = (described) => {
     const focused = document.activeElement;

@@ -149,7 +149,7 @@ export async function followLink(app, hash) {
     const goesOn = () => app.slow === mine && app.pressed === pressed;
     app.pin(pinned);
     await app.player.pause();
-    if (sample !== null) await app.player.ask("focus", { sample });
+    if (sample !== null) await app.player.ask("sample", { sample });
     if (step !== null) await arriveAt(app, { step, operation: operation ?? 0 }, goesOn);
     if (goesOn() && play) {
       if (app.unit === "operation") app.setUnit("step");

@@ -443,10 +443,9 @@ function branchWords({ number, name, end, loss }) {
 
 /** The list; `choose` is called with the key of a branch. */
 export class BranchList {
-  constructor(choose) {
+  constructor() {
     this.element = byId("branch");
     this.keys = new Set();
-    this.element.addEventListener("change", () => choose(Number(this.element.value)));
   }
 
   /** Show the branches of a state; return what is to be said of them, or "". */

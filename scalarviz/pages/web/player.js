@@ -4,8 +4,8 @@ const SLOW = 36; // operations a second, up to which they are done one by one: m
 const PATIENCE = 2; // seconds for a worker to stop, until another one takes its place
 
 const TRAVELS = new Set(["advance", "back", "seek"]); // they change nothing, so that others replace them
-const DONE_EACH = new Set(["undo", "redo", "begin", "choose"]); // each counts
-const ANYWHERE = new Set(["reset", "undo", "redo", "begin"]); // wherever the training stands
+const DONE_EACH = new Set(["undo", "redo", "new weights", "branches"]); // each counts
+const ANYWHERE = new Set(["reset", "undo", "redo", "new weights"]); // wherever the training stands
 
 /** Steps a second, or operations for those that say so; null: as fast as it goes.
  *

@@ -11,7 +11,8 @@ import { PastMoments, samplesMoved } from "./past_moments.js";
 const BETWEEN_STATES = 1000 / 30; // milliseconds
 const PORTION = 8; // milliseconds of training until messages are looked at
 const LONGEST_WAIT = 100;
-const JUMPS = ["reset", "undo", "redo", "choose", "begin"]; // to numbers that may be far from those shown
+const JUMPS = ["reset", "undo", "redo", "branches", "new weights"]; // to numbers that may be far from those shown
+const FACTORS = { "double rate": 2, "halve rate": 0.5 }; // of the learning rate
 
 /** Trains for a page; `post(message, transfer)` sends it a message, `soon(work)` defers work. */
 export class Server {
@@ -87,11 +88,11 @@ export class Server {
           : clock.arrival(args.step, args.operation ?? 0);
       clock.towards(target);
       return this.pursue({ target, command, shows: args.shows ?? false });
-    } else if (name === "focus") {
+    } else if (name === "sample") {
       const { batch } = clock.engine;
       clock.focus = args.sample ?? (Math.min(clock.focus, batch - 1) + args.by + batch) % batch;
       clock.shown.sample = null;
-    } else if (name === "own") {
+    } else if (name === "own input") {
       clock.shown.own = args.inputs; // of the user's own; null: the sample in focus again
     } else if (name === "evaluate") {
       const answers = Float32Array.from(clock.engine.evaluate(args.inputs));
@@ -112,12 +113,12 @@ export class Server {
         clock.change({ kind: "roll", values: plane.valuesAt(args.x, args.y) });
     } else if (name in CHANGES) {
       clock.change({ kind: name, ...args });
-    } else if (name === "scaleRate") {
-      clock.change({ kind: "rate", rate: scaled(clock.engine.rate, args.factor) });
-    } else if (name === "begin") {
+    } else if (name in FACTORS) {
+      clock.change({ kind: "learning rate", rate: scaled(clock.engine.rate, FACTORS[name]) });
+    } else if (name === "new weights") {
       this.rate = undefined;
       clock.begin(args.seed ?? (clock.seed ?? clock.engine.spec.initial.seed) + 1);
-    } else if (name === "choose") {
+    } else if (name === "branches") {
       this.rate = undefined;
       clock.choose(args.key ?? clock.branches.after(args.by).key, args.step);
     } else if (name === "reset" || name === "undo" || name === "redo") {

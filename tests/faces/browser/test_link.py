@@ -14,7 +14,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import text, texts
 from scalarviz.errors import InputError
-from scalarviz.faces.browser.link import COMMANDS
+from scalarviz.faces.browser.link import OTHERS
 from scalarviz.faces.browser.wire import LEAST
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scene_options import OptionInfo
@@ -26,12 +26,14 @@ from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import CardLine
+from scalarviz.story.commands import COMMANDS
 from scalarviz.training.session.value_session import session_of
 from tests.faces.browser.pages import FakePage, linked, opened
 from tests.machine import until as until_it_is
 from tests.pages.node import in_web
 
 X = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9], [0.9, 0.1, 0.5]])
+ASKED = *OTHERS, *(row.name for row in COMMANDS.values() if row.takes is not None)
 NESTED = json.loads("[" * 900 + "]" * 900)  # JSON that is read, and too deep for repr
 
 
@@ -99,7 +101,7 @@ def test_going_back_and_changing_begins_a_branch() -> None:
     assert page.state["undoable"] > 0
     page.ask("undo")
     assert s.network.bank.value[3] != 0.25
-    page.ask("choose", {"key": 0})
+    page.ask("branches", {"key": 0})
     assert page.state["branch"] == 0 and page.state["jumps"] > jumps
     assert len(page.state["losses"]["values"]) == 5  # all, of another branch
 
@@ -223,11 +225,11 @@ def test_what_a_cell_writes_into_a_weight_is_seen_and_undone(row: int) -> None:
 def test_inputs_of_the_users_own_are_answered() -> None:
     s = session()
     page = opened(s)
-    page.ask("own", {"inputs": [0.5, 0.25, 0.75]})
+    page.ask("own input", {"inputs": [0.5, 0.25, 0.75]})
     assert page.state["own"] is True and page.state["target"] is None
     outputs = page.state["values"][page.link.described["spec"]["facts"]["outputs"]]
     assert outputs == pytest.approx(s.network([0.5, 0.25, 0.75]), abs=1e-6)
-    page.ask("own", {"inputs": None})
+    page.ask("own input", {"inputs": None})
     assert page.state["own"] is None
     answers = page.ask("evaluate", {"inputs": X.ravel().tolist()})["answers"]
     assert answers == pytest.approx(np.asarray(s.network(X)).ravel(), abs=1e-6)
@@ -236,17 +238,17 @@ def test_inputs_of_the_users_own_are_answered() -> None:
 def test_settings_are_changed_by_commands() -> None:
     s = session()
     page = opened(s)
-    page.ask("rate", {"rate": 0.25})
+    page.ask("learning rate", {"rate": 0.25})
     assert s.learning_rate == 0.25 == page.state["rate"]
-    page.ask("scaleRate", {"factor": 2.0})
+    page.ask("double rate")
     assert s.learning_rate == 0.5
     page.ask("freeze", {"row": 1, "on": True})
     assert np.flatnonzero(page.state["frozen"]).tolist() == [1]
     page.ask("freeze", {"row": 1, "layer": True, "on": True})
     assert np.flatnonzero(page.state["frozen"]).tolist() == [*range(16)]
-    page.ask("size", {"size": 3})
+    page.ask("batch", {"size": 3})
     assert s.trainer.batches.size == 3 == page.state["size"]
-    page.ask("focus", {"by": 1})
+    page.ask("sample", {"by": 1})
     assert page.state["focus"] == 1
 
 
@@ -257,12 +259,12 @@ def test_what_a_page_has_not_by_itself_is_offered() -> None:
     assert "python" in offers["option engine"]["names"]
     assert offers["option l1"]["label"] == "pull to 0 (l1)" and offers["go wrong"]["label"] == ""
     assert [offers[name]["menu"] for name in ("add layer", "go wrong")] == ["Change", "Go wrong"]
-    assert offers["layer frozen"]["label"] == "Keep its layer from moving"
+    assert offers["freeze layer"]["label"] == "Keep its layer from moving"
     assert offers["stop when"]["example"] == "loss < 0.01"
-    page.ask("control", {"name": "stop when", "value": "loss < 0.001"})
+    page.ask("stop when", {"value": "loss < 0.001"})
     offers = {each["name"]: each for each in page.state["offers"]}
     assert offers["stop when"]["value"] == "loss < 0.001"
-    page.ask("control", {"name": "option engine", "value": "python"})
+    page.ask("option engine", {"value": "python"})
     assert s.engine == "python"
 
 
@@ -270,7 +272,7 @@ def test_a_grown_network_is_described_anew() -> None:
     s = session()
     s.advance(3)
     page = opened(s)
-    page.ask("control", {"name": "add neuron"})
+    page.ask("add neuron")
     page.ask("state")
     described = [each for each in page.messages if "description" in each]
     assert [each["version"] for each in described] == [2]
@@ -288,7 +290,7 @@ def test_who_looks_on_changes_nothing() -> None:
     s = session()
     page = FakePage(linked(s), looks=True)
     page.ask("open", {"version": 1})
-    for name in COMMANDS:
+    for name in ASKED:
         if name not in ("open", "state"):
             assert "looking on" in page.ask(name, {"count": 1, "row": 0, "value": 1.0})["refused"]
     assert s.step_index == 0
@@ -316,12 +318,12 @@ def test_others_who_control_set_no_option_to_a_path(
     other = FakePage(owner.link, owns=False)
     for page in (owner, other):
         page.ask("open", {"version": 1})
-    asked = {"name": "option source", "value": value}
-    told = other.ask("control", asked)["refused"]
+    asked = "option source", {"value": value}
+    told = other.ask(*asked)["refused"]
     assert "'source'" in told and f"not {value!r}" in told and made == ["(a)"]
-    other.ask("control", {"name": "option source", "value": "8,0.5"})
-    other.ask("control", {"name": "option form", "value": "(b)"})
-    owner.ask("control", asked)
+    other.ask("option source", {"value": "8,0.5"})
+    other.ask("option form", {"value": "(b)"})
+    owner.ask(*asked)
     assert made[-3:] == ["8,0.5(a)", "8,0.5(b)", f"{value}(b)"]
 
 
@@ -339,21 +341,21 @@ def test_others_who_control_set_no_option_to_a_path(
         ("edit", {"row": 0, "value": True}),
         ("edit", {"row": 0, "value": 10**400}),
         ("edit", {"row": 10**400, "value": 0.0}),
-        ("rate", {"rate": -(10**400)}),
+        ("learning rate", {"rate": -(10**400)}),
         ("freeze", {"row": "all", "on": True}),
         ("freeze", {"row": 0, "on": 1}),
         ("freeze", {"row": 99, "layer": True, "on": True}),
-        ("own", {"inputs": [1.0]}),
-        ("own", {"inputs": ["a", "b", "c"]}),
+        ("own input", {"inputs": [1.0]}),
+        ("own input", {"inputs": ["a", "b", "c"]}),
         ("evaluate", {"inputs": []}),
         ("evaluate", {"inputs": [10**400, 0.0, 0.0]}),
-        ("choose", {"key": 7}),
+        ("branches", {"key": 7}),
         ("play", {"rate": "fast"}),
-        ("control", {"name": "option engine", "value": "quantum"}),
-        ("control", {"name": "nothing"}),
-        ("control", {"name": NESTED}),
+        ("option engine", {"value": "quantum"}),
+        ("nothing", {}),
+        ("stop when", {"value": NESTED}),
         ("press", {"name": NESTED}),
-        ("control", {"name": "stop when", "value": 1}),
+        ("stop when", {"value": 1}),
         ("__class__", {}),
     ],
 )
@@ -395,10 +397,9 @@ def test_random_arguments_of_commands_are_taken_or_refused() -> None:
     names = "unit step operation rate key by sample inputs row value rows on factor size neuron"
     offers = [each["name"] for each in page.state["offers"]]
     for number in range(10, 400):
-        name = chance.choice([*COMMANDS, "evaluate", "control"])
+        name = chance.choice([*ASKED, *offers, "evaluate"])
         args = {each: chance.choice(values) for each in chance.sample(names.split(), 4)}
         args["count"] = chance.choice([0, 1, 2, -1, "x"])
-        args["name"] = chance.choice(offers)
         page.link.receive(page.reader, {"id": number, "name": name, "args": args})
         page.link.attend()
     assert page.ask("state")["state"]["step"] >= 0
@@ -470,7 +471,7 @@ def test_each_page_has_exact_numbers_of_its_own_rows() -> None:
 def test_exact_numbers_of_a_network_that_has_shrunk_are_those_that_it_has() -> None:
     s = large(300, 300, 200, 10)
     page = opened(s)
-    page.ask("control", {"name": "add neuron", "value": None})
+    page.ask("add neuron", {"value": None})
     page.ask("state")
     count = len(page.link.session.network.bank)
     page.ask("exact", {"rows": [0, count - 1]})
@@ -669,10 +670,10 @@ def test_a_graph_has_no_maps_and_its_steps_have_their_samples() -> None:
     f = sv.compile(lambda x: (w * x).tanh(), inputs=1, engine="python")
     page = opened(sv.Session(f, ([[2.0]], [[0.0]]), engine="python"))
     assert "maps" in page.ask("survey", {"inputs": [1.0]})["refused"]
-    page.ask("own", {"inputs": [9.0]})
+    page.ask("own input", {"inputs": [9.0]})
     assert page.state["own"] and page.state["values"]["[0]"].tolist() == [27.0]
     page.ask("advance", {"count": 2, "unit": "operation"})
-    page.ask("own", {"inputs": [9.0]})
+    page.ask("own input", {"inputs": [9.0]})
     assert not page.state["own"] and page.state["values"]["[0]"].tolist() == [6.0]
 
 

@@ -19,7 +19,8 @@ from scalarviz.faces.controller.control import state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import drop, open_run, save
-from scalarviz.faces.controller.face import ALIASES, Face, Opening, help_rows, keys_of, rows_for
+from scalarviz.faces.controller.face import Face, Opening
+from scalarviz.faces.controller.keys import controls_for, help_rows, keys_of
 from scalarviz.faces.controller.playing import take_offer
 from scalarviz.scene.pace import pauses
 from scalarviz.stage.show import Show
@@ -397,7 +398,7 @@ def test_what_is_offered_is_done(make: MakeController, show: Show) -> None:
     take_offer(controller, "Back to start")
     assert controller.session.step_index == 0 and controller.stage.offers == {}
     asked = []
-    controller.face.start_editing = lambda name: asked.append(name == "value")
+    controller.face.start_editing = lambda name: asked.append(name == "edit")
     take_offer(controller, "Change a weight")
     assert asked == [] and "Click on a cube" in controller.message
     controller.stage.pinned = 3
@@ -733,9 +734,10 @@ def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks:
 @pytest.mark.usefixtures("patient")
 def test_every_key_is_in_the_help_once(controller: Any) -> None:
     state = controller.face.state
-    keys = [k for row in rows_for(state) for k in keys_of(row, tuple(row.names(state)))]
+    known = controls_for(state)
+    keys = [key for each in known for key in keys_of(each.row, tuple(each.names(state)))]
     assert len(keys) == len(set(keys)) > 20
-    assert set(ALIASES.values()) <= set(keys)
+    assert not {each.row.also for each in known} & set(keys)
     rows = help_rows(state)
     assert sum(len(label.replace(", t", "").split()) for label, _ in rows) == len(keys)
     assert all(about for _, about in rows)

@@ -19,17 +19,18 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.data import data_set
 from scalarviz.faces.controller import export
 from scalarviz.faces.controller.changes import learn_input, set_learning_rate
-from scalarviz.faces.controller.control import DIGITS, Control
+from scalarviz.faces.controller.control import Control
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.options import CLICKS, as_sentence, without_code
 from scalarviz.stage.stage import Stage
+from scalarviz.story.commands import DIGITS
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage, patient
 from tests.sessions import inverting
 
-ALONE = [row for row in CONTROLS.values() if not row.several]
-TICKS = [row for row in ALONE if row.kind == "tick"]
+ALONE = [each for each in CONTROLS.values() if not each.row.several]
+TICKS = [each for each in ALONE if each.row.kind == "tick"]
 
 
 @pytest.fixture
@@ -45,13 +46,14 @@ def controller(opened: Open) -> Any:
     return made
 
 
-def used(controller: Controller, row: Control, value: Any) -> Any:
+def used(controller: Controller, control: Control, value: Any) -> Any:
     """What a control shows after its key was pressed, or without one after it was set."""
-    if not row.key or row.key == DIGITS:
-        row.set(controller, value)
+    key = control.row.key
+    if not key or key == DIGITS:
+        control.set(controller, value)
     else:
-        assert controller.face.press(row.key)
-    return row.get(controller.face.state)
+        assert controller.face.press(key)
+    return control.get(controller.face.state)
 
 
 @pytest.mark.some(3)
@@ -309,18 +311,18 @@ def notices_of(controller: Controller) -> list[str]:
     return heard
 
 
-def values_of(row: Control, controller: Controller) -> list[Any]:
+def values_of(control: Control, controller: Controller) -> list[Any]:
     """Values that a user can give a control, and some that none should."""
     state = controller.face.state
-    scale = row.scale(state)
+    scale = control.scale(state)
     return {
         "button": [1, 10],
         "tick": [True, False],
-        "choice": [*row.names(state), "none of them"],
+        "choice": [*control.names(state), "none of them"],
         "number": NUMBERS,
         "entry": ENTRIES,
         "text": [],
-    }.get(row.kind) or [scale.number(place) for place in (0, scale.last // 2, scale.last)]
+    }.get(control.row.kind) or [scale.number(place) for place in (0, scale.last // 2, scale.last)]
 
 
 def pin(controller: Controller, what: str) -> None:
@@ -342,15 +344,15 @@ EACH = [(make, what) for make in SESSIONS for what in ("", "weight", "input", "o
     [*QUICK, *(pytest.param(*each, marks=pytest.mark.slow) for each in EACH if each not in QUICK)],
 )
 def test_no_control_speaks_of_code(make: Callable[[], sv.Session], what: str, opened: Open) -> None:
-    for row in CONTROLS.values():
-        if row.window or row.several:
+    for control in CONTROLS.values():
+        if control.row.window or control.row.several:
             continue
         controller = opened(make(), Heard)
         pin(controller, what)
-        for value in values_of(row, controller):
-            row.set(controller, value)
+        for value in values_of(control, controller):
+            control.set(controller, value)
             controller.time.pause()
-        assert [said for said in notices_of(controller) if CODE.search(said)] == [], row.name
+        assert [said for said in notices_of(controller) if CODE.search(said)] == [], control.name
 
 
 WRONG: dict[type, list[Any]] = {

@@ -118,13 +118,13 @@ def inverting_controller(opened: Open) -> Any:
 def test_a_layer_is_frozen_by_what_is_pinned_in_it(inverting_controller: Controller) -> None:
     session = inverting_controller.session
     layer = session.network.layers[1]
-    assert not shown(inverting_controller, "layer frozen").enabled
+    assert not shown(inverting_controller, "freeze layer").enabled
     inverting_controller.stage.pin(layer.perceptrons[0].weights[2])
-    assert shown(inverting_controller, "layer frozen").enabled
-    CONTROLS["layer frozen"].set(inverting_controller, True)
+    assert shown(inverting_controller, "freeze layer").enabled
+    CONTROLS["freeze layer"].set(inverting_controller, True)
     assert (
-        shown(inverting_controller, "layer frozen").value
-        and shown(inverting_controller, "frozen").value
+        shown(inverting_controller, "freeze layer").value
+        and shown(inverting_controller, "freeze").value
     )
     before = session.network.bank.value.copy()
     session.advance(3)
@@ -134,7 +134,7 @@ def test_a_layer_is_frozen_by_what_is_pinned_in_it(inverting_controller: Control
     assert not session.network.bank.frozen.any()
     sums = session.network.program.operations[0].target.name
     inverting_controller.stage.pin((sums, 2))
-    CONTROLS["layer frozen"].set(inverting_controller, True)
+    CONTROLS["freeze layer"].set(inverting_controller, True)
     assert session.network.bank.frozen[:16].all() and not session.network.bank.frozen[16:].any()
 
 

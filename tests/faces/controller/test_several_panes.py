@@ -158,10 +158,10 @@ def test_the_rate_changes_for_all_or_for_one_and_undo_knows_which(
 ) -> None:
     face = open_face()
     rates = lambda: [session.learning_rate for session in face.sessions]  # noqa: E731
-    face.face.act(CONTROLS["rate in numbers"], "0.25")
+    face.face.act(CONTROLS["learning rate in numbers"], "0.25")
     assert rates() == [0.25] * 3
     face.press("j", "n")
-    face.face.act(CONTROLS["rate in numbers"], "0.125")
+    face.face.act(CONTROLS["learning rate in numbers"], "0.125")
     assert rates() == [0.25, 0.125, 0.25]
     face.press("j", "z")
     assert rates() == [0.25] * 3
@@ -175,7 +175,7 @@ def test_the_rate_changes_for_all_or_for_one_and_undo_knows_which(
 
 def test_an_edit_of_the_chosen_session_is_undone_alone(open_face: Callable[..., Faced]) -> None:
     face = open_face()
-    face.face.act(CONTROLS["rate in numbers"], "0.25")
+    face.face.act(CONTROLS["learning rate in numbers"], "0.25")
     before = float(face.sessions[0].network.bank.value[2])
     face.face.lead.edit(2, 0.75)
     face.press("z")
@@ -248,7 +248,7 @@ def test_a_row_of_the_table_chooses_and_a_drag_turns_all(
 
 def test_the_curves_seek_and_grow(open_face: Callable[..., Faced], studio: Studio) -> None:
     face = open_face()
-    face.face.act(CONTROLS["timeline"], 0)
+    face.face.act(CONTROLS["seek"], 0)
     face.face.all.clock.advance(40)
     face.draw(studio)
     chart, pointer = face.stage.chart, Pointer(face.face)
@@ -296,7 +296,7 @@ def test_what_a_callback_said_is_told_and_the_others_go_on(open_face: Callable[.
 
 def test_the_same_message_of_all_stands_once(open_face: Callable[..., Faced]) -> None:
     face = open_face()
-    face.face.act(CONTROLS["rate in numbers"], "fast")
+    face.face.act(CONTROLS["learning rate in numbers"], "fast")
     assert len(face.told()) == 1 and "fast" in face.told()[0]
 
 

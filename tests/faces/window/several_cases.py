@@ -154,7 +154,7 @@ def case_weights_of_equal_networks_are_pinned_and_hovered_by_the_mouse() -> None
         assert [stage.pinned for stage in it.stage.panes] == [6, 6, None]
         it.until(lambda: "value" in it.stage._picture.words)
         value = float(it.sessions[1].network.bank.value[6])
-        field = it.window.controls.made["value"]
+        field = it.window.controls.made["edit"]
         assert abs(float(field.text()) - value) < 1e-5
         QTest.mouseMove(it.picture, QPoint(*map(round, it.cube(0, 2))))
         it.until(lambda: it.stage.panes[0].hover == 2)
@@ -166,7 +166,7 @@ def case_the_timeline_and_the_curve_seek_all() -> None:
     with Open() as it:
         it.face.all.clock.advance(60)
         it.settle()
-        track = it.window.controls.made["timeline"]
+        track = it.window.controls.made["seek"]
         middle = QPoint(track.width() // 2, track.height() // 2)
         QTest.mouseClick(track, Left, NONE, middle)
         it.until(lambda: len(set(it.steps)) == 1 and 20 < it.steps[0] < 40)

@@ -64,9 +64,10 @@ from scalarviz.scene.charts import Chart
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.visuals.opengl import Smooth
-from scalarviz.stage.show import FIRST_CONTROLS, Show
+from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
+from scalarviz.story.commands import COMMANDS, FIRST_CONTROLS
 from tests.additions import test_new_controls
 from tests.faces.controller.fake_stage import GROUNDS, FakeStage
 from tests.machine import until
@@ -182,7 +183,7 @@ def case_space_plays_and_pauses() -> None:
     assert bench.session.playing
     bench.press(Key.Key_Space)
     assert not bench.session.playing
-    bench.click(bench.made["on"])
+    bench.click(bench.made["advance"])
     bench.press(Key.Key_Space)  # it is not the button's now
     assert bench.session.playing
     bench.open_panel()
@@ -228,7 +229,7 @@ def case_arrows_go_by_the_unit() -> None:
         assert bench.controller.unit == unit
         bench.press(Key.Key_Right)
         assert bench.session.clock.place == place, unit
-        assert bench.made["on"].toolTip() == f"On by one {unit} (→)"
+        assert bench.made["advance"].toolTip() == f"On by one {unit} (→)"
         bench.press(Key.Key_Left)
         assert bench.session.clock.place == (0, 0), unit
     bench.choose(bench.made["unit"], "step")
@@ -236,8 +237,8 @@ def case_arrows_go_by_the_unit() -> None:
     assert bench.session.step_index == 10
     bench.press(Key.Key_Left, by=Shift)
     assert bench.session.step_index == 0
-    bench.click(bench.made["on"])
-    bench.click(bench.made["on"])
+    bench.click(bench.made["advance"])
+    bench.click(bench.made["advance"])
     bench.click(bench.made["back"])
     assert bench.session.step_index == 1
 
@@ -262,20 +263,21 @@ def case_stops_and_commas_go_by_operations() -> None:
 def case_up_and_down_change_the_rate_of_the_next_step() -> None:
     bench = Bench()
     bench.press(Key.Key_Up, Key.Key_Up, Key.Key_Down)
-    assert bench.session.learning_rate == 1.0 and bench.made["rate in numbers"].text() == "1"
+    number = bench.made["learning rate in numbers"]
+    assert bench.session.learning_rate == 1.0 and number.text() == "1"
     bench.press(".", Key.Key_Up)
-    assert bench.session.learning_rate == 1.0 and bench.made["rate in numbers"].text() == "2"
+    assert bench.session.learning_rate == 1.0 and number.text() == "2"
     bench.press(Key.Key_Right, Key.Key_Right)
     assert bench.session.learning_rate == 2.0
 
 
 def case_the_rate_is_typed_and_slid() -> None:
     bench = Bench()
-    bench.click(bench.made["rate in numbers"])
+    bench.click(bench.made["learning rate in numbers"])
     bench.press("0.125", Key.Key_Return)
     assert bench.session.learning_rate == 0.125
     assert bench.window.focusWidget() is bench.picture, "keys belong to the picture again"
-    bench.click(bench.made["rate"], bench.made["rate"].width() - 1, 10)
+    bench.click(bench.made["learning rate"], bench.made["learning rate"].width() - 1, 10)
     assert bench.session.learning_rate == 100.0
     bench.click(bench.made["speed"], bench.made["speed"].width() - 1, 10)
     assert bench.controller.face.state.speed is None and bench.made["pace"].text() == "flat out"
@@ -287,7 +289,7 @@ def case_the_rate_is_typed_and_slid() -> None:
 def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
     bench = Bench()
     bench.press(Key.Key_Right, by=Shift)
-    line = bench.made["timeline"]
+    line = bench.made["seek"]
     assert (line.maximum(), line.value()) == (10, 10)
     bench.click(line, line.place(4), 10)
     assert bench.session.step_index == 4 and line.value() == 4
@@ -307,7 +309,7 @@ def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch() -> None:
 def case_the_timeline_is_drawn_with_its_marks() -> None:
     bench = Bench()
     bench.press(Key.Key_Right, by=Shift)
-    line = bench.made["timeline"]
+    line = bench.made["seek"]
     above = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
     plain = line.grab().toImage().pixelColor(above)
     bench.controller.seek(4)
@@ -323,25 +325,25 @@ def case_a_pinned_weight_is_typed_dragged_frozen_and_all_is_undone() -> None:
     bench = Bench()
     bench.open_panel()
     made, bank = bench.made, bench.session.network.bank
-    assert not made["value"].isEnabled() and not made["undo"].isEnabled()
+    assert not made["edit"].isEnabled() and not made["undo"].isEnabled()
     bench.click(bench.picture)
-    assert bench.stage.pinned == 3 and made["value"].isEnabled()
+    assert bench.stage.pinned == 3 and made["edit"].isEnabled()
     before = float(bank.value[3])
-    assert abs(float(made["value"].text()) - before) < 1e-5
-    assert "perceptron 1" in made["value"].toolTip()
+    assert abs(float(made["edit"].text()) - before) < 1e-5
+    assert "perceptron 1" in made["edit"].toolTip()
     bench.press("e")
     bench.press("0.5 r", Key.Key_Backspace, Key.Key_Backspace)
-    assert made["value"].text() == "0.5" and bank.value[3] == before, "nothing happens while typing"
+    assert made["edit"].text() == "0.5" and bank.value[3] == before, "nothing happens while typing"
     bench.press(Key.Key_Return)
     assert bank.value[3] == 0.5
     bench.press("e")
     bench.press("7", Key.Key_Escape)
-    assert bank.value[3] == 0.5 and made["value"].text() == "0.5"
-    made["value"].show()
-    drag(bench, made["value"], +40)
+    assert bank.value[3] == 0.5 and made["edit"].text() == "0.5"
+    made["edit"].show()
+    drag(bench, made["edit"], +40)
     assert 0.65 < bank.value[3] < 0.75 and bench.session.current_branch.number == 0
-    bench.click(made["frozen"])
-    assert bank.frozen[3] and made["frozen"].isChecked()
+    bench.click(made["freeze"])
+    assert bank.frozen[3] and made["freeze"].isChecked()
     bench.press(Key.Key_Right)
     for _ in range(3):
         bench.click(made["undo"])
@@ -391,20 +393,20 @@ def case_keys_work_wherever_the_focus_is() -> None:
     bench = Bench()
     for widget in (
         bench.made["color"],
-        bench.made["timeline"],
+        bench.made["seek"],
         bench.made["undo"],
         bench.picture,
     ):
         widget.setFocus()
         bench.press(".", on=widget)
     assert bench.session.clock.operation == 4
-    bench.made["timeline"].setFocus()  # as after a Tab: its own keys are its own
+    bench.made["seek"].setFocus()  # as after a Tab: its own keys are its own
     bench.controller.seek(0)
     bench.controller.step(+1, 10)
     bench.wait()
-    bench.press(Key.Key_Left, on=bench.made["timeline"])
+    bench.press(Key.Key_Left, on=bench.made["seek"])
     assert bench.session.step_index == 9
-    bench.press(Key.Key_Escape, on=bench.made["timeline"])
+    bench.press(Key.Key_Escape, on=bench.made["seek"])
     assert bench.window.focusWidget() is bench.picture
     bench.press("?")
     assert bench.stage.help
@@ -530,7 +532,7 @@ def case_twelve_controls_in_three_groups_stand_behind_the_button_at_first() -> N
         each for each in panel.findChildren(QWidget) if each.focusPolicy() & Qt.FocusPolicy.TabFocus
     ]
     names = {name for name, each in bench.made.items() if each in shown and each.isVisible()}
-    assert names == {name for name in CONTROLS if CONTROLS[name].group}
+    assert names == {name for name in CONTROLS if COMMANDS[name].group}
     assert len(names) < len([each for each in shown if each.isVisible()]) <= 12
     labels = [each for each in panel.findChildren(QLabel) if each.isVisible()]
     titles = [re.sub("<.*?>", "", each.text()) for each in labels]
@@ -582,7 +584,7 @@ def case_beside_the_panel_every_scene_has_three_quarters_of_its_size() -> None:
 
 def case_e_opens_a_field_on_the_pinned_cube() -> None:
     bench = drawn("rgb", (1280, 800))
-    field = bench.made["value"]
+    field = bench.made["edit"]
     for row in (0, 30, 31, 58):
         bench.stage.pin(row)
         bench.wait(0.4)
@@ -868,7 +870,7 @@ def case_a_drag_with_shift_moves_the_loss_curve() -> None:
 
 
 def buttons_of(bench: Bench) -> list[QWidget]:
-    return [bench.made["play"], bench.made["back"], bench.made["on"], bench.bar.more]
+    return [bench.made["play"], bench.made["back"], bench.made["advance"], bench.bar.more]
 
 
 def contrast(widget: QWidget) -> float:
@@ -942,7 +944,7 @@ def case_the_controls_leave_the_room_to_the_picture() -> None:
             assert bench.bar.rect().contains(child.geometry()), child.accessibleName()
             assert child.width() >= child.minimumSizeHint().width(), child.accessibleName()
             assert not any(child.geometry().intersects(other.geometry()) for other in shown[:i])
-        assert bench.made["timeline"].width() > 60
+        assert bench.made["seek"].width() > 60
 
 
 def case_it_can_become_as_small_as_nothing_and_come_back() -> None:
@@ -1271,15 +1273,14 @@ def case_a_branch_is_named_by_mouse_and_by_keys() -> None:
 
 def case_rows_for_controls_are_in_the_bar() -> None:
     rows = test_new_controls.rows()
-    CONTROLS.update(rows)
-    try:
+    with test_new_controls.added():
         bench = Bench()
         made, session = bench.made, bench.session
         bench.open_panel()
         bench.press("w", "w")
         below = [name for name in rows if name != "side"]
         assert all(made[name].isVisible() for name in below)
-        assert all(made[name].toolTip().startswith(rows[name].about) for name in below)
+        assert all(made[name].toolTip().startswith(rows[name][0].about) for name in below)
         assert made["again"].parent() is made["one on"].parent() is not bench.bar
         assert made["step in words"].text() == "step 2"
         bench.choose(made["painted"], "light")
@@ -1305,9 +1306,6 @@ def case_rows_for_controls_are_in_the_bar() -> None:
         bench.settle()
         assert session.step_index == 0 and not made["again"].isEnabled()
         bench.close()
-    finally:
-        for name in rows:
-            del CONTROLS[name]
 
 
 def case_rows_for_the_picture_are_in_the_menu() -> None:

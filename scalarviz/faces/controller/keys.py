@@ -1,0 +1,81 @@
+"""Keys of a face: their commands and their help, from the rows of COMMANDS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from scalarviz.base.texts import text
+from scalarviz.faces.controller.control import Control, FaceState
+from scalarviz.faces.controller.controls import CONTROLS
+from scalarviz.story.commands import DIGITS, Command
+
+TIMES_WITH_SHIFT = 10
+ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
+NAMED_KEYS = ("space", "enter", "escape", "f2", "f11")
+
+
+def keys_of(row: Command, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the keys of a command; `names` are the names of a choice."""
+    return tuple(DIGITS[: len(names)]) if row.key == DIGITS else (row.key,) * bool(row.key)
+
+
+def command_of(state: FaceState, key: str, shift: bool) -> tuple[Control, Any] | None:
+    """Return the control that a key belongs to, and the value for its setter; None without one."""
+    for control in controls_for(state):
+        names = tuple(control.names(state))
+        if key and key in (*keys_of(control.row, names), control.row.also):
+            return control, value_of_key(control, names, state, key, shift)
+    return None
+
+
+def controls_for(state: FaceState) -> list[Control]:
+    """Return the controls that there are: some only where several sessions are shown."""
+    return [each for each in CONTROLS.values() if state.names or not each.row.several]
+
+
+def value_of_key(
+    control: Control, names: Sequence[str], state: FaceState, key: str, shift: bool
+) -> Any:
+    """Return the value that a key passes to the setter of a control."""
+    row = control.row
+    if row.kind == "tick":
+        return not control.get(state)
+    if row.kind == "choice":
+        now = control.get(state)
+        return names[DIGITS.index(key)] if row.key == DIGITS else following(names, now)
+    return TIMES_WITH_SHIFT if shift else 1
+
+
+def following(names: Sequence[str], name: str) -> str:
+    """Return the name after `name`; the first after the last."""
+    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
+
+
+def either(names: Iterable[str]) -> str:
+    *most, last = names
+    return text("keys.or", most=", ".join(most), last=last) if most else last
+
+
+def name_of_key(key: str) -> str:
+    """Return a key as text."""
+    return text(f"keys.name.{key}") if key in NAMED_KEYS else ARROWS.get(key, key)
+
+
+def written_key(key: str) -> str:
+    """Return a key as text for a menu or a tooltip, with letters as capitals."""
+    return name_of_key(key).upper() if len(key) == 1 else name_of_key(key)
+
+
+def help_rows(state: FaceState) -> list[tuple[str, str]]:
+    """Return the rows of the help; keys with the same text share a row."""
+    found: dict[str, list[str]] = {}
+    for control in controls_for(state):
+        names = tuple(control.names(state))
+        about, help = control.words("about", state), control.words("help", state)
+        help = help.replace("{}", either(names)) if names else help
+        help = help or about[:1].lower() + about[1:]
+        also = control.row.also and f", {control.row.also}"
+        for key in keys_of(control.row, names):
+            found.setdefault(help, []).append(name_of_key(key) + also)
+    return [(" ".join(keys), about) for about, keys in found.items()]

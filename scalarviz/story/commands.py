@@ -1,0 +1,729 @@
+"""COMMANDS: everything that a user can do to a training and its picture, a row each.
+
+A row has the words, the key and the place of a command, and the arguments that a page sends with
+it. Window, menus, keyboard and help, the keys of pages, and what a page may ask of a session in
+Python are made of it. What a command does and shows stands, by its name, in CONTROLS of
+faces/controller/controls.py and, for a page that trains by itself, in pages/web/app.js.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from scalarviz.base.texts import row_text
+
+KINDS = "button", "tick", "choice", "number", "slider", "timeline", "text", "entry"
+DIGITS = "123456789"  # key of a choice whose names have a digit each
+REQUIRED: Any = ...  # default of an argument that may not be missing
+MOST = 2**53  # the largest whole number that a page can tell from the next
+
+
+@final
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a command that a page sends.
+
+    kind     "whole" or "real" for numbers, "flag", "unit" of steps, "inputs" for those of a sample
+    low      the lowest whole number
+    high     the highest, or the name of things of which it is an index
+    default  what a missing one is; REQUIRED: it is refused
+    """
+
+    name: str
+    kind: str
+    low: int = 0
+    high: int | str = MOST
+    default: Any = REQUIRED
+
+
+COUNT = Argument("count", "whole", default=1)
+UNIT = Argument("unit", "unit", default="step")
+ROW = Argument("row", "whole", high="weights")
+BY = Argument("by", "whole", -MOST, default=1)  # places further on
+
+# The controls that window and page show at first, by the title of their group; all others stand
+# under "More". A page that trains by itself has no neurons to add, and shows its optimizer, its
+# batch and new weights in their place.
+FIRST_CONTROLS = {
+    "Look": ("color", "theme", "neuron maps"),
+    "Change": (
+        *("add neuron", "remove neuron", "add layer", "remove layer", "own input"),
+        *("undo", "redo", "optimizer", "batch", "new weights"),
+    ),
+    "Go wrong": ("go wrong",),
+}
+
+
+@final
+@dataclass(frozen=True)
+class Command:
+    """One command: its words, its key and where it stands.
+
+    Words are English, and keys of their translations: `rows.controls.NAME.FIELD`.
+
+    name     unique name of the row; of a choice in a menu also its label there
+    kind     of its field: "button", "tick" (on or off), "choice" (one of several names), "number"
+             (typed or, in a window, dragged), "slider", "timeline" (a slider as wide as possible,
+             with marks) or "text" (read only); "entry" is a typed text that its names complete
+    about    tooltip, accessible name and menu entry; "": a Control has it, for each state another
+    label    label in front of it; rows of one label form a group
+    text     text on a button or beside a tick; by default `about`
+    help     text in the list of keys, by default `about`; {} stands for the names of a choice
+    icon     icon of a button instead of the text: a Font Awesome name; the window has a few of them
+    example  what a typed text may be, shown in its empty field
+    menu     menu for buttons, ticks and choices without a label: "Scenes" and "File" at the end of
+             the title, "Time", "View", ... in the panel
+    acts_on  what it acts on where several sessions are shown: "one", the chosen one, "each" of
+             those that go together, the "time" of these, or "all" with their picture
+    key      key that presses the button, flips the tick or takes the next name of the choice;
+             DIGITS gives each name of a choice its own digit
+    also     another key, known from other programs
+    ctrl     letters that do the same with Ctrl; a capital one with Shift
+    primary  whether it stands in the line below the picture; other rows with a label are in the
+             panel behind its last button, a row without one only in its menu, or only a key
+    on_cube  whether it opens on the pinned cube
+    strong   whether it is the button in the colour of the theme
+    window   whether only a window has it
+    several  whether it is only there where several sessions are shown
+    room     width of a number or a text, in letters
+    page     what a page has of it: "key", "field" (without a key), "offer" (a field behind "…", if
+             its session is in Python) or "" for nothing
+    takes    what a page sends with it to its session; None: it does it by itself, or not at all
+    jumps    whether it leads to numbers that may be far from those shown
+    """
+
+    name: str
+    kind: str
+    about: str = ""
+    label: str = ""
+    text: str = ""
+    help: str = ""
+    icon: str = ""
+    example: str = ""
+    menu: str = ""
+    acts_on: str = "one"
+    key: str = ""
+    also: str = ""
+    ctrl: str = ""
+    primary: bool = False
+    on_cube: bool = False
+    strong: bool = False
+    window: bool = False
+    several: bool = False
+    room: int = 8
+    page: str = ""
+    takes: tuple[Argument, ...] | None = None
+    jumps: bool = False
+
+    def __post_init__(self) -> None:
+        assert self.kind in KINDS, f"no face knows the kind {self.kind!r}"
+        pressed = self.kind in ("button", "tick", "choice")
+        assert pressed or not (self.menu or self.key), f"a {self.kind} has no menu and no key"
+
+    @property
+    def place(self) -> str:
+        """Where it stands: "bar", the line below the picture, "panel", "cube", or "" for none."""
+        in_panel = self.label or self.group
+        return "cube" if self.on_cube else "bar" if self.primary else "panel" if in_panel else ""
+
+    @property
+    def group(self) -> str:
+        """The group of FIRST_CONTROLS in which it stands; "" if it stands under "More"."""
+        return next((group for group, names in FIRST_CONTROLS.items() if self.name in names), "")
+
+    def words(self, field: str) -> str:
+        """Return a text of the row, or its translation."""
+        return row_text(f"rows.controls.{self.name}.{field}", getattr(self, field))
+
+
+ROWS = (
+    # Time: play, back and on, speed and rate.
+    Command(
+        "play",
+        "button",
+        help="play and pause",
+        acts_on="time",
+        key="space",
+        also="t",
+        primary=True,
+        strong=True,
+        page="key",
+        takes=(Argument("rate", "real", default=None),),
+    ),
+    Command(
+        "back",
+        "button",
+        help="back and on by the unit; with shift, ten times",
+        icon="backward",
+        acts_on="time",
+        key="left",
+        primary=True,
+        page="key",
+        takes=(COUNT, UNIT),
+    ),
+    Command(
+        "advance",
+        "button",
+        help="back and on by the unit; with shift, ten times",
+        icon="forward",
+        acts_on="time",
+        key="right",
+        primary=True,
+        page="key",
+        takes=(COUNT, UNIT),
+    ),
+    Command(
+        "seek",
+        "timeline",
+        "Every step so far",
+        acts_on="time",
+        primary=True,
+        page="field",
+        takes=(
+            Argument("step", "whole"),
+            Argument("operation", "whole", high="operations", default=0),
+        ),
+    ),
+    Command("where", "text", "Where the training stands", primary=True, room=12),
+    Command("speed", "slider", label="Speed", acts_on="time", primary=True, page="field"),
+    Command(
+        "pace", "text", "Steps a second, as measured while it plays", label="Speed", primary=True
+    ),
+    Command(
+        "learning rate in numbers",
+        "number",
+        "Learning rate, in numbers",
+        label="Rate",
+        acts_on="each",
+        primary=True,
+        page="field",
+    ),
+    Command(
+        "start",
+        "button",
+        "Back to the start",
+        label="Move by",
+        icon="step-backward",
+        acts_on="time",
+    ),
+    Command(
+        "unit",
+        "choice",
+        "What the arrows move by; with neuron and operation, Play does one operation at a time",
+        label="Move by",
+        acts_on="time",
+        room=5,
+        page="field",
+    ),
+    Command(
+        "operation back",
+        "button",
+        "One operation back",
+        help="back and on by one operation, or neuron if that is the unit",
+        menu="Time",
+        acts_on="time",
+        key=",",
+        page="key",
+    ),
+    Command(
+        "operation on",
+        "button",
+        "One operation on",
+        help="back and on by one operation, or neuron if that is the unit",
+        menu="Time",
+        acts_on="time",
+        key=".",
+        page="key",
+    ),
+    Command(
+        "slow step",
+        "button",
+        "Do the next step slowly, then go on",
+        text="The next step slowly",
+        help="do the next step slowly, then go on",
+        menu="Time",
+        acts_on="time",
+        key="s",
+        page="key",
+    ),
+    Command("guess", "tick", menu="Time", key="p", page="key"),
+    Command(
+        "reset",
+        "button",
+        "Start again",
+        help="start again with the same first weights",
+        menu="Time",
+        acts_on="time",
+        key="r",
+        page="key",
+        takes=(),
+        jumps=True,
+    ),
+    Command(
+        "double rate",
+        "button",
+        "Double the learning rate",
+        help="double and halve the learning rate",
+        acts_on="each",
+        key="up",
+        page="key",
+        takes=(),
+    ),
+    Command(
+        "halve rate",
+        "button",
+        "Halve the learning rate",
+        help="double and halve the learning rate",
+        acts_on="each",
+        key="down",
+        page="key",
+        takes=(),
+    ),
+    Command(
+        "learning rate",
+        "slider",
+        "Learning rate",
+        label="Rate",
+        acts_on="each",
+        page="field",
+        takes=(Argument("rate", "real"),),
+    ),
+    # Several sessions that are shown side by side.
+    Command(
+        "together",
+        "tick",
+        "Play, step, go back and change rates with all sessions, or with the chosen one",
+        text="Together",
+        help="all sessions together, or the chosen one alone",
+        acts_on="all",
+        key="j",
+        primary=True,
+        several=True,
+        page="offer",
+    ),
+    Command(
+        "session",
+        "choice",
+        "The session that commands on one session mean",
+        label="Session",
+        help="choose the next session",
+        acts_on="all",
+        key="n",
+        several=True,
+    ),
+    # What cubes show.
+    Command(
+        "color",
+        "choice",
+        "What colours stand for",
+        label="Colour",
+        help="colour by something else",
+        acts_on="all",
+        key="c",
+        page="field",
+    ),
+    Command("size", "choice", "What sizes stand for", label="Size", acts_on="all"),
+    # Which sample is shown.
+    Command(
+        "before",
+        "button",
+        "The sample before",
+        label="Sample",
+        text="<",
+        help="show another sample of the batch",
+        icon="angle-left",
+        acts_on="each",
+        key="<",
+        page="key",
+    ),
+    Command(
+        "sample",
+        "text",
+        "The sample that is shown",
+        label="Sample",
+        room=6,
+        page="field",
+        takes=(Argument("sample", "whole", high="batch", default=None), BY),
+    ),
+    Command(
+        "after",
+        "button",
+        "The next sample",
+        label="Sample",
+        text=">",
+        help="show another sample of the batch",
+        icon="angle-right",
+        acts_on="each",
+        key=">",
+        page="key",
+    ),
+    Command(
+        "add up",
+        "button",
+        "Add up the batch, sample by sample",
+        text="Add up the batch",
+        help="add up the gradients of the batch, sample by sample",
+        menu="Time",
+        key="a",
+    ),
+    # Changes: the pinned weight, undo, branches, inputs, conditions, neurons and layers.
+    Command(
+        "undo",
+        "button",
+        "Undo the last change",
+        label="Changes",
+        text="Undo",
+        icon="undo",
+        acts_on="all",
+        key="z",
+        ctrl="z",
+        page="key",
+        takes=(),
+        jumps=True,
+    ),
+    Command(
+        "redo",
+        "button",
+        "Do again what was undone",
+        label="Changes",
+        text="Redo",
+        icon="redo",
+        acts_on="all",
+        key="y",
+        ctrl="yZ",
+        page="key",
+        takes=(),
+        jumps=True,
+    ),
+    Command(
+        "branches",
+        "choice",
+        "Go over to another branch",
+        label="Branch",
+        help="go over to the next branch",
+        key="b",
+        room=20,
+        page="key",
+        takes=(Argument("key", "whole", high="branches", default=None), BY),
+        jumps=True,
+    ),
+    Command(
+        "branch name",
+        "entry",
+        "Name of this branch; empty: what was done there",
+        label="Branch name",
+        room=20,
+        page="offer",
+    ),
+    Command(
+        "rename",
+        "button",
+        "Give this branch another name",
+        text="Rename the branch",
+        menu="Time",
+        key="f2",
+    ),
+    Command(
+        "branches beside",
+        "button",
+        "Show the branches side by side",
+        text="Branches side by side",
+        menu="Time",
+        window=True,
+    ),
+    Command(
+        "edit",
+        "number",
+        on_cube=True,
+        room=12,
+        page="field",
+        takes=(ROW, Argument("value", "real")),
+    ),
+    Command("type a value", "button", "Type a value for the pinned weight", key="e", page="key"),
+    Command(
+        "weight rate",
+        "number",
+        "Learning rate of this weight; empty for that of all",
+        label="Rate of the weight",
+        page="offer",
+    ),
+    Command(
+        "freeze",
+        "tick",
+        "Keep this weight from moving",
+        label="Rate of the weight",
+        text="frozen",
+        page="field",
+        takes=(ROW, Argument("on", "flag"), Argument("layer", "flag", default=False)),
+    ),
+    Command(
+        "layer rate",
+        "number",
+        "Learning rate of its layer; empty for that of all",
+        label="Rate of its layer",
+        page="offer",
+    ),
+    Command(
+        "freeze layer",
+        "tick",
+        "Keep its layer from moving",
+        label="Rate of its layer",
+        text="frozen",
+        page="offer",
+    ),
+    Command(
+        "own input",
+        "button",
+        "Put in something of your own",
+        label="Input",
+        text="Of your own",
+        help="put in something of your own: drag an input, click the map, draw a digit",
+        key="o",
+        page="field",
+        takes=(Argument("inputs", "inputs", default=None),),
+    ),
+    Command(
+        "stop when",
+        "entry",
+        "Stop by itself when that is so; empty: nowhere",
+        label="Stop when",
+        example="loss < 0.01",
+        acts_on="each",
+        room=20,
+        page="offer",
+    ),
+    Command("type a stop", "button", "Type a condition at which it stops by itself", key="u"),
+    Command(
+        "first time",
+        "entry",
+        "Find the first step of the past at which that was so",
+        label="First time",
+        example="loss < 0.1",
+        room=20,
+        page="offer",
+    ),
+    Command(
+        "type a first time", "button", "Find the first step at which something was so", key="i"
+    ),
+    Command(
+        "go wrong",
+        "choice",
+        "What goes wrong in trainings: one of these, and what to look for",
+        room=16,
+        page="offer",
+    ),
+    Command(
+        "add neuron",
+        "button",
+        "Add a neuron to the layer of what is pinned, or to the first",
+        label="Neurons",
+        text="+ neuron",
+        page="offer",
+    ),
+    Command(
+        "remove neuron",
+        "button",
+        "Remove the neuron that is pinned, or the last one of the first layer",
+        label="Neurons",
+        text="- neuron",
+        page="offer",
+    ),
+    Command(
+        "add layer",
+        "button",
+        "Add a layer before the one of what is pinned, or before the last",
+        label="Layers",
+        text="+ layer",
+        page="offer",
+    ),
+    Command(
+        "remove layer",
+        "button",
+        "Remove the layer of what is pinned, or the first",
+        label="Layers",
+        text="- layer",
+        page="offer",
+    ),
+    # The picture: camera, theme, maps, loss curve, help and window.
+    Command(
+        "camera",
+        "choice",
+        "Where it is looked at from",
+        help="look at it from another side: {}",
+        menu="View",
+        acts_on="all",
+        key=DIGITS,
+    ),
+    Command(
+        "look at pinned",
+        "button",
+        "The pinned weight closely, or everything",
+        text="Pinned closely",
+        help="look at the pinned weight closely, or at everything",
+        menu="View",
+        acts_on="all",
+        key="f",
+    ),
+    Command(
+        "point",
+        "button",
+        "Point at a cube or a neuron, and pin it",
+        text="Point by keys",
+        help="point at cubes and neurons: arrows walk over them, Enter pins, Esc ends",
+        menu="View",
+        key="enter",
+        page="key",
+    ),
+    Command(
+        "look at everything",
+        "button",
+        "As at first",
+        text="As at first",
+        help="close what is open; look at everything as at first",
+        menu="View",
+        acts_on="all",
+        key="escape",
+        page="key",
+    ),
+    Command(
+        "theme",
+        "choice",
+        "The colours of the picture and of what is around it",
+        label="Theme",
+        help="{}",
+        acts_on="all",
+        key="d",
+        page="key",
+    ),
+    Command(
+        "by layer",
+        "tick",
+        "Colours of each layer by themselves",
+        text="Colours by layer",
+        menu="View",
+        acts_on="all",
+    ),
+    Command(
+        "neuron maps",
+        "tick",
+        "What each neuron answers over the plane, on its sphere",
+        label="Spheres",
+        text="Neuron maps",
+        help="maps of the neurons over the plane, on their spheres",
+        acts_on="all",
+        key="m",
+    ),
+    Command(
+        "test points",
+        "tick",
+        "The held-out points, hollow, on the map of the plane",
+        text="Test points",
+        menu="View",
+        acts_on="all",
+    ),
+    Command(
+        "discrete",
+        "tick",
+        "Maps of the plane in two colours only",
+        text="Discrete",
+        menu="View",
+        acts_on="all",
+    ),
+    Command(
+        "fit colours",
+        "button",
+        "Fit the colours to the numbers",
+        text="Fit colours",
+        menu="View",
+        acts_on="all",
+    ),
+    Command(
+        "smooth",
+        "tick",
+        "Draw means over a 25th of the steps shown, and the losses themselves faintly",
+        label="Loss curve",
+        text="Smooth",
+        acts_on="all",
+    ),
+    Command(
+        "large curve",
+        "tick",
+        "The loss curve over half of the picture, with all weights over time",
+        label="Loss curve",
+        text="Large",
+        help="loss curve and all weights over time large, and small again",
+        acts_on="all",
+        key="g",
+        page="key",
+    ),
+    Command(
+        "tour", "button", "The tour: a step in ten seconds", text="Tour", menu="Help", page="field"
+    ),
+    Command(
+        "keys", "button", "Keys", help="this help", menu="Help", acts_on="all", key="?", page="key"
+    ),
+    Command(
+        "marks",
+        "tick",
+        "What the marks in the picture mean",
+        text="Marks",
+        help="what the marks in the picture mean, as with the mouse on the legend",
+        menu="Help",
+        key="h",
+        page="key",
+    ),
+    Command(
+        "full screen",
+        "button",
+        "Full screen",
+        help="full screen; Esc leaves it",
+        menu="View",
+        key="f11",
+        acts_on="all",
+        window=True,
+    ),
+    # Files, and the window as a whole.
+    Command("scenes", "choice", "Open a scene; Undo leads back", menu="Scenes", room=40),
+    Command("cancel", "button", "Cancel what is being written", menu="File", window=True),
+    Command(
+        "copy link",
+        "button",
+        "Copy a link to this moment",
+        text="Copy a link",
+        help="copy a link to this moment, which `scalarviz open` follows",
+        menu="File",
+        key="k",
+        page="field",
+    ),
+    Command("quit", "button", "Quit", menu="File", key="q", acts_on="all", window=True),
+    # What pages alone have: a window has options instead.
+    Command("optimizer", "choice", page="field"),
+    Command("batch", "choice", page="field", takes=(Argument("size", "whole", 1),)),
+    Command("new weights", "button", page="field"),
+    Command("next question", "button", key="n", page="key"),
+)
+COMMANDS = {row.name: row for row in ROWS}
+
+
+def first_groups() -> list[dict[str, Any]]:
+    """Return the groups: their names, their titles, and the names of their controls."""
+    return [
+        {"name": name, "title": row_text(f"rows.groups.{name}.title", name), "names": names}
+        for name, names in FIRST_CONTROLS.items()
+    ]
+
+
+def in_browser(key: str) -> str:
+    """Return a key as browsers name it."""
+    if key in ("left", "right", "up", "down"):
+        return "Arrow" + key.capitalize()
+    return " " if key == "space" else key.capitalize() if len(key) > 1 else key
+
+
+def page_keys() -> dict[str, dict[str, str]]:
+    """Return the names of commands by the keys of pages: `keys` alone, and `ctrl` with Ctrl."""
+    rows = [row for row in COMMANDS.values() if row.page == "key"]
+    ctrl = {key: row.name for row in rows for key in row.ctrl}
+    keys = [(key, row.name) for row in rows for key in (row.key, row.also) if key]
+    return {"keys": {in_browser(key): name for key, name in keys} | ctrl, "ctrl": ctrl}
