@@ -471,7 +471,7 @@ PANES = pytest.mark.parametrize("count", [1, 2, 5])
 CHANGES: dict[str, tuple[Callable[[Any], object], Callable[[Any], object], bool]] = {
     # what is done with a face, what it changes in a pane, whether in all of them
     "learning rate": (
-        lambda face: face.act(CONTROLS["rate in numbers"], "0.25"),
+        lambda face: face.act(CONTROLS["learning rate in numbers"], "0.25"),
         lambda pane: pane.session.learning_rate,
         True,
     ),
@@ -481,12 +481,12 @@ CHANGES: dict[str, tuple[Callable[[Any], object], Callable[[Any], object], bool]
         True,
     ),
     "value": (
-        lambda face: face.act(CONTROLS["value"], "0.75"),
+        lambda face: face.act(CONTROLS["edit"], "0.75"),
         lambda pane: float(pane.session.network.bank.value[3]),
         False,
     ),
     "frozen": (
-        lambda face: face.act(CONTROLS["frozen"], True),
+        lambda face: face.act(CONTROLS["freeze"], True),
         lambda pane: bool(pane.session.network.bank.frozen[3]),
         False,
     ),
