@@ -2,7 +2,7 @@
 
 A row has the words, the key and the place of a command, and the arguments that a page sends with
 it. Window, menus, keyboard and help, the keys of pages, and what a page may ask of a session in
-Python are made of it. What a command does and shows stands, by its name, in CONTROLS of
+Python are made of it. What a command does and shows stands, by name, in CONTROLS of
 faces/controller/controls.py and, for a page that trains by itself, in pages/web/app.js.
 """
 
@@ -16,7 +16,7 @@ from scalarviz.base.texts import row_text
 KINDS = "button", "tick", "choice", "number", "slider", "timeline", "text", "entry"
 DIGITS = "123456789"  # key of a choice whose names have a digit each
 REQUIRED: Any = ...  # default of an argument that may not be missing
-MOST = 2**53  # the largest whole number that a page can tell from the next
+MOST = 2**53  # up to which whole numbers are exact in a page
 
 
 @final

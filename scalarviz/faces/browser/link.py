@@ -35,11 +35,11 @@ from scalarviz.faces.browser.wire import (
     split,
 )
 from scalarviz.faces.controller.changes import pinned_layer, put_in, take_out
-from scalarviz.faces.controller.clock_control import ClockControl
+from scalarviz.faces.controller.clock_control import WHOLE, ClockControl
 from scalarviz.faces.controller.control import Control, FaceState, state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import WHOLE, Face
+from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.options import OptionChoice, as_sentence
 from scalarviz.faces.controller.pointer import roll
 from scalarviz.faces.links import check_plain
