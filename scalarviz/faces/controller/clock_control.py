@@ -34,7 +34,7 @@ WHOLE = "step", "epoch"  # units of whole steps
 class ClockControl:
     """What a user can do with the time of one pane, or of all panes of a face together.
 
-    face      tells what concerns all
+    face      shows what concerns all
     panes     those whose sessions move
     steps     number of steps after which they pause, the first time; None: those of the shows
     speed     steps a second, 0 for as fast as possible; None: the speed of the first show
@@ -339,7 +339,7 @@ def go_to(clock: Session | SharedClock, step: int, operation: int) -> None:
 
 @contextmanager
 def reporting_errors(speaker: ClockControl | Controller | Face) -> Iterator[None]:
-    """Let a speaker tell the ScalarvizErrors of this block."""
+    """Let a speaker report the ScalarvizErrors of this block."""
     try:
         yield
     except ScalarvizError as error:

@@ -530,7 +530,7 @@ CHANGES: dict[str, tuple[Callable[[Any], object], Callable[[Any], object], bool]
 
 @pytest.fixture
 def panes(open_face: Callable[..., Faced], count: int) -> Any:
-    """A face of so many panes, two steps on, the last one chosen, with a weight pinned in it."""
+    """A face of `count` panes, two steps on, the last one chosen, with a weight pinned in it."""
     face = open_face(*(make(first=number) for number in range(count))).face
     for pane in face.panes:
         pane.hand.patience = 30.0
