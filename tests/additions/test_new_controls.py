@@ -32,6 +32,7 @@ from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
 from scalarviz.story.commands import COMMANDS, DIGITS, KINDS, Command
 from scalarviz.training.session import trainer
+from tests.faces.browser.pages import FakePage, linked
 from tests.faces.controller.fake_stage import FakeStage, patient
 from tests.studio import Studio
 from tests.wording import refused
@@ -194,6 +195,25 @@ def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> Non
         ("k", "colours of each layer by themselves"),
         ("w", "one step on"),
     } <= set(stage.keys)
+
+
+def test_pages_of_a_session_in_python_have_it() -> None:
+    """It is offered, done by its name, and refused what its kind does not take."""
+    network = sv.Network([3, 4, 3], "tanh", seed=0)
+    session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
+    with added():
+        COMMANDS["painted"] = replace(COMMANDS["painted"], page="key")
+        page = FakePage(linked(session))
+        offers = {x["name"]: x for x in page.ask("open", {"version": 1})["state"]["offers"]}
+        assert offers["condition"]["label"] == "Condition" and not offers["again"]["enabled"]
+        assert page.link.described["spec"]["page"]["keys"]["j"] == "painted"
+        page.ask("condition", {"value": "loss < 0.01"})
+        assert [str(each) for each in session.stop_conditions] == ["loss < 0.01"]
+        assert "takes a text" in page.ask("condition", {"value": 3})["refused"]
+        page.ask("advance", {"count": 2})
+        page.ask("again")
+        assert session.step_index == 0
+        assert "no control" in page.ask("per layer", {"value": True})["refused"]
 
 
 def test_of_a_choice_with_digits_each_name_has_one(controller: Controller) -> None:

@@ -16,6 +16,7 @@ from scalarviz.base.texts import text
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.page import page_of
 from scalarviz.stage.show import Show
+from scalarviz.story.commands import page_keys
 from tests.pages.browser import PATIENCE, Tab
 from tests.pages.conftest import Opens
 from tests.stage.test_first_sight import NOT_PLAIN
@@ -93,6 +94,24 @@ def test_e_opens_a_field_on_the_pinned_cube(opened: Opens) -> None:
     tab.page.keyboard.press("Escape")
     tab.settle()
     assert tab.ask("app.state.value[20]") == 0.5 and tab.ask("app.pinned.row") == 20
+
+
+def test_each_key_and_each_button_has_the_command_of_its_row(opened: Opens) -> None:
+    tab = opened("circle").ready()
+    tab.do("app.pin({row: 3})")
+    keys, ctrl = (
+        {key.replace(" ", "Space"): name for key, name in keys.items()}
+        for keys in page_keys().values()
+    )
+    for key in keys:
+        tab.press(key)
+    tab.press("Escape", 3)
+    buttons = tab.ask("[...document.querySelectorAll('[data-row]')].map((x) => x.dataset.row)")
+    assert {*buttons, *keys.values()} <= {*tab.ask("Object.keys(app.commands)")}
+    tab.ask("(app.heard = [], app.run = (name) => app.heard.push(name), 0)")
+    for key in (*keys, *(f"Control+{key}" for key in ctrl)):
+        tab.page.keyboard.press(key)
+    assert tab.ask("app.heard") == [*keys.values(), *ctrl.values()]
 
 
 def test_one_button_at_most_is_filled(opened: Opens) -> None:

@@ -744,6 +744,21 @@ def test_every_key_is_in_the_help_once(controller: Any) -> None:
 
 
 @pytest.mark.usefixtures("patient")
+def test_each_key_is_that_of_its_row(controller: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+    monkeypatch.setattr(Face, "act", lambda face, control, value: heard.append(control.name))
+    state = controller.face.state
+    keys = [
+        (key, each.name)
+        for each in controls_for(state)
+        for key in (*keys_of(each.row, tuple(each.names(state))), each.row.also)
+        if key
+    ]
+    assert all(controller.face.press(key) for key, _ in keys)
+    assert heard == [name for _, name in keys] and ("t", "play") in keys
+
+
+@pytest.mark.usefixtures("patient")
 def test_keys_do_what_the_help_says(controller: Any) -> None:
     stage = controller.stage
     assert stage.keys == help_rows(controller.face.state)
