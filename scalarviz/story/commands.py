@@ -13,7 +13,7 @@ from typing import Any, final
 
 from scalarviz.base.texts import row_text
 
-KINDS = "button", "tick", "choice", "number", "slider", "timeline", "text", "entry"
+KINDS = "button", "tick", "choice", "number", "whole", "slider", "timeline", "text", "entry"
 DIGITS = "123456789"  # key of a choice whose names have a digit each
 REQUIRED: Any = ...  # default of an argument that may not be missing
 MOST = 2**53  # up to which whole numbers are exact in a page
@@ -64,8 +64,9 @@ class Command:
 
     name     unique name of the row; of a choice in a menu also its label there
     kind     of its field: "button", "tick" (on or off), "choice" (one of several names), "number"
-             (typed or, in a window, dragged), "slider", "timeline" (a slider as wide as possible,
-             with marks) or "text" (read only); "entry" is a typed text that its names complete
+             (typed or, in a window, dragged), "whole" (a number without a fraction), "slider",
+             "timeline" (a slider as wide as possible, with marks) or "text" (read only); "entry"
+             is a typed text that its names complete
     about    tooltip, accessible name and menu entry; "": a Control has it, for each state another
     label    label in front of it; rows of one label form a group
     text     text on a button or beside a tick; by default `about`

@@ -90,6 +90,10 @@ def rows() -> dict[str, tuple[Command, Control]]:
             Control("sample in numbers", set_focus, lambda state: float(state.focus)),
         ),
         (
+            Command("sample whole", "whole", "The sample by its number", label="Sample whole"),
+            Control("sample whole", set_focus, lambda state: state.focus),
+        ),
+        (
             Command("sample slid", "slider", "The sample, slid", label="Sample slid"),
             Control(
                 "sample slid",

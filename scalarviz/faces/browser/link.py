@@ -36,11 +36,12 @@ from scalarviz.faces.browser.wire import (
 )
 from scalarviz.faces.controller.changes import pinned_layer, put_in, take_out
 from scalarviz.faces.controller.clock_control import WHOLE, ClockControl
-from scalarviz.faces.controller.control import Control, FaceState, state_of
+from scalarviz.faces.controller.control import OPTION, Control, FaceState, control_of, state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.face import Face
-from scalarviz.faces.controller.options import OptionChoice, as_sentence
+from scalarviz.faces.controller.keys import controls_for
+from scalarviz.faces.controller.options import as_sentence
 from scalarviz.faces.controller.pointer import roll
 from scalarviz.faces.links import check_plain
 from scalarviz.pages.caption_data import spoken, told
@@ -338,8 +339,7 @@ class PageLink:
         self.state.own, self.state.jumps = self.controller.stage.own, self.face.jumps
         shown = state_of(self.controller)
         state = self._read() | {"undoable": shown.undoable, "redoable": shown.redoable}
-        offered = self.controller.stage.offered
-        offers = [*offers_of(shown, offered, several=self.face.several).values()]
+        offers = offers_of(shown)
         shared: Buffers = []
         light = self._lightened(state)
         head, place = split(light, shared), (state["jumps"], state["branch"])
@@ -440,27 +440,27 @@ def looks_of(stage: Stage) -> dict[str, Any]:
     return {"color": stage.color, "cubes": stage.size, "pin": pin, "calm": stage.reduced_motion}
 
 
-# Offers: the rows that a page does not have by itself, options, and the large buttons.
+# Offers: the controls that a page does not have by itself, options, and the large buttons.
 
-OPTION, BUTTON = (
-    "option ",
-    "button ",
-)  # before the name of an option and the label of a large button
+BUTTON = "button "  # before the label of a large button
 OWN = "rate", "batch", "seed"  # options for which a page has fields of its own, or buttons
 LONGEST = 500  # letters of a typed text
 Offer = dict[str, Any]
 
 
-def offers_of(
-    state: FaceState, offered: tuple[str, ...], *, several: bool = False
-) -> dict[str, Offer]:
-    """Return the offers of a state by name, for JSON; `offered` are labels of large buttons."""
-    rows = [each for each in CONTROLS.values() if each.row.page == "offer"]
-    common = [control_of(each, state) for each in rows if several and each.row.several]
-    options = [option_of(choice) for choice in state.choices if choice.name not in OWN]
-    others = [control_of(each, state) for each in rows if not each.row.several]
-    found = [*map(button_of, offered), *common, *options, *others]
-    return {each["name"]: each for each in found}
+def offered_controls(state: FaceState) -> dict[str, Control]:
+    """Return the controls that are offered, by their names."""
+    rows = [each for each in controls_for(state) if each.row.page == "offer"]
+    options = [control_of(choice) for choice in state.choices if choice.name not in OWN]
+    common = [each for each in rows if each.row.several]
+    others = [each for each in rows if not each.row.several]
+    return {each.name: each for each in (*common, *options, *others)}
+
+
+def offers_of(state: FaceState) -> list[Offer]:
+    """Return all offers, for JSON."""
+    controls = offered_controls(state).values()
+    return [*map(button_of, state.offered), *(offer_of(each, state) for each in controls)]
 
 
 def button_of(label: str) -> Offer:
@@ -468,50 +468,43 @@ def button_of(label: str) -> Offer:
             "value": None, "names": [], "enabled": True, "menu": "own"}  # fmt: skip
 
 
-def option_of(choice: OptionChoice) -> Offer:
-    kind = "tick" if choice.kind is bool else "choice" if choice.choices else "entry"
-    value = choice.value if kind == "tick" else str(choice.value)
-    names = [*dict.fromkeys((*choice.choices, str(choice.value)))] if choice.choices else []
-    return {"name": OPTION + choice.name, "kind": kind, "label": choice.label, "text": "",
-            "about": choice.help, "value": value, "names": names, "enabled": True,
-            "menu": "Training" if choice.is_common else "Scene"}  # fmt: skip
-
-
-def control_of(control: Control, state: FaceState) -> Offer:
+def offer_of(control: Control, state: FaceState) -> Offer:
     shown, row = control.shown(state), control.row
     value = shown.value if row.kind == "tick" else "" if shown.value is None else str(shown.value)
     label = row.words("label")
-    alone = row.kind == "tick" and label != ""  # without the number beside it
-    return {"name": row.name, "kind": row.kind, "label": shown.about if alone else label,
-            "text": "" if alone else shown.text, "about": shown.about, "value": value,
-            "names": [*shown.names], "enabled": shown.enabled, "menu": row.group or "Training",
+    alone = row.kind == "tick" and shown.text != ""  # without the number beside it
+    of_scene = control.name in {OPTION + each.name for each in state.options}
+    return {"name": row.name, "kind": "entry" if row.kind == "whole" else row.kind,
+            "label": shown.about if alone else label, "text": "" if alone else shown.text,
+            "about": shown.about, "value": value, "names": [*shown.names],
+            "enabled": shown.enabled, "menu": row.group or ("Scene" if of_scene else "Training"),
             "example": row.words("example")}  # fmt: skip
 
 
 def use(link: PageLink, name: str, value: object) -> None:
     """Use an offer by its name; raise InputError if it is none, or not of its kind."""
-    face, controller = link.face, link.face.lead
-    offers = offers_of(face.state, controller.stage.offered, several=face.several)
-    if name not in offers:
+    state = link.face.state
+    if name.startswith(BUTTON) and name.removeprefix(BUTTON) in state.offered:
+        link.face.lead.stage.press(name.removeprefix(BUTTON))
+        return
+    controls = offered_controls(state)
+    if name not in controls:
         raise InputError(f"this training has no control {shorten(name)}")
-    offer = offers[name]
-    kind, label = offer["kind"], offer["label"] or name
+    control = controls[name]
+    shown, kind = control.shown(state), control.row.kind
+    label = control.row.words("label") or name
     if kind == "tick" and not isinstance(value, bool):
         raise InputError(f"{label} is true or false, not {shorten(value)}")
     is_typed = isinstance(value, str) and len(value) <= LONGEST
-    if kind in ("choice", "entry", "number") and not is_typed:
+    if kind not in ("tick", "button") and not is_typed:
         raise InputError(f"{label} takes a text, not {shorten(value)}")
-    if kind == "choice" and value not in offer["names"]:
+    if kind == "choice" and value not in shown.names:
         raise InputError(f"{label} has no choice {shorten(value)}")
     option = name.removeprefix(OPTION)
-    if name.startswith(BUTTON):
-        controller.stage.press(name.removeprefix(BUTTON))
-    elif option == name and offer["enabled"]:
-        face.act(CONTROLS[name], 1 if kind == "button" else value)
-    elif option != name:
-        if kind == "entry" and not link.owner_asks:  # others set no option to a path
-            check_plain(option, str(value), "from another machine", names_files=False)
-        controller.set_option(option, value)
+    if option != name and kind == "entry" and not link.owner_asks:  # others set none to a path
+        check_plain(option, str(value), "from another machine", names_files=False)
+    if shown.enabled:
+        link.face.act(control, 1 if kind == "button" else value)
 
 
 # Arguments come from outside: InputError refuses them.

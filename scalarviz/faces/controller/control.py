@@ -406,6 +406,7 @@ class Control:
     marks    marked values of a timeline
     drag     setter while a number is dragged; by default `set`
     about    words in place of those of the row, for each state others; likewise `icon` and `help`
+    option   the row of an option, which is in no table; None, the default: that of COMMANDS
     """
 
     name: str
@@ -419,10 +420,11 @@ class Control:
     about: Says | None = None
     icon: Says | None = None
     help: Says | None = None
+    option: Command | None = None
 
     @property
     def row(self) -> Command:
-        return COMMANDS[self.name]
+        return self.option or COMMANDS[self.name]
 
     @property
     def acts_on(self) -> str:
@@ -445,3 +447,23 @@ class Control:
             self.scale(state),
             tuple(self.marks(state)),
         )
+
+
+OPTION = "option "  # before the name of an option, in that of its control
+OPTION_KINDS = {bool: "tick", int: "whole"}
+
+
+def control_of(choice: OptionChoice) -> Control:
+    """Return the control of an option, with its value and its names."""
+    kind = "choice" if choice.choices else OPTION_KINDS.get(choice.kind, "entry")
+    value = choice.value
+    if kind in ("choice", "entry"):
+        value = f"{value:.9g}" if isinstance(value, float) else str(value)
+    names = dict.fromkeys((*choice.choices, value)) if choice.choices else ()
+    return Control(
+        OPTION + choice.name,
+        lambda controller, value: controller.set_option(choice.name, value),
+        lambda state: value,
+        lambda state: names,
+        option=Command(OPTION + choice.name, kind, choice.help, label=choice.label),
+    )

@@ -55,7 +55,14 @@ from PySide6.QtWidgets import (
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text
-from scalarviz.faces.controller.control import Control, FaceState, LogScale, Scale, Shown
+from scalarviz.faces.controller.control import (
+    Control,
+    FaceState,
+    LogScale,
+    Scale,
+    Shown,
+    control_of,
+)
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.options import OptionChoice
@@ -79,6 +86,7 @@ KNOB = 6.0  # radius of the knob
 DRAG = 4  # pixels before a press becomes a drag
 LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
 SMALLEST = 0.05  # least magnitude for scaling a drag
+LARGEST = 2**31 - 1  # of a whole number
 
 
 @final
@@ -258,11 +266,10 @@ class TextLabel(QLabel):
 class Tick(QCheckBox):
     """A checkbox whose border is visible on dark backgrounds, unlike that of Qt's Fusion style."""
 
-    def __init__(self, row: Command | None = None, act: Act | None = None) -> None:
+    def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        if act is not None:
-            self.clicked.connect(lambda on: act(on))
+        self.clicked.connect(lambda on: act(on))
 
     def show_control(self, shown: Shown) -> None:
         """Show the text and the state."""
@@ -403,91 +410,27 @@ class EntryField(QLineEdit):
         self.selectAll()
 
 
-# Fields of options in the panel, by the kind of their values; they follow the training.
+@final
+class WholeField(QSpinBox):
+    """A whole number: type it, or go up and down."""
 
-Show = Callable[[OptionChoice], object]  # shows a value, unless a user is just choosing one
-LARGEST = 2**31 - 1
-WIDE = 112  # pixels of a field
-LETTERS = 6  # of a name that a field shows at least
+    def __init__(self, row: Command, act: Act) -> None:
+        super().__init__()
+        self.setRange(0, LARGEST)
+        self.setKeyboardTracking(False)  # applied when typing is finished
+        self.valueChanged.connect(act)
 
-
-def field_of(choice: OptionChoice, act: Act) -> tuple[QWidget, Show]:
-    """Return the field of an option, and what shows a value in it."""
-    kinds = {bool: tick, int: number}
-    make = names if choice.choices else kinds.get(choice.kind, line)
-    field, show = make(act)
-    if choice.is_common:
-        field.setFixedWidth(WIDE)
-    field.setAccessibleName(choice.name)
-    field.setToolTip(choice.help)
-    show(choice)
-    return field, show
-
-
-def tick(act: Act) -> tuple[QWidget, Show]:
-    """Return the field of an option that is on or off."""
-    box = Tick(act=act)
-    return box, lambda choice: box.setChecked(choice.value)
-
-
-def names(act: Act) -> tuple[QWidget, Show]:
-    """Return the field of an option with names to choose from."""
-    box = QComboBox()
-    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMinimumContentsLength(LETTERS)
-    box.textActivated.connect(act)
-
-    def show(choice: OptionChoice) -> None:
-        if box.view().isVisible():
-            return
-        value, known = str(choice.value), [box.itemText(i) for i in range(box.count())]
-        wanted = [*dict.fromkeys((*choice.choices, value))]
-        if known != wanted:
-            box.clear()
-            box.addItems(wanted)
-            box.view().setMinimumWidth(box.view().sizeHintForColumn(0) + EDGES)
-        box.setCurrentText(value)
-
-    return box, show
-
-
-def number(act: Act) -> tuple[QWidget, Show]:
-    """Return the field of an option that is a whole number."""
-    spin = QSpinBox()
-    spin.setRange(0, LARGEST)
-    spin.setKeyboardTracking(False)  # applied when typing is finished
-    spin.valueChanged.connect(act)
-
-    def show(choice: OptionChoice) -> None:
-        if not spin.hasFocus():
-            with QSignalBlocker(spin):
-                spin.setValue(choice.value)
-
-    return spin, show
-
-
-def line(act: Act) -> tuple[QWidget, Show]:
-    """Return the field of an option that is typed."""
-    field = QLineEdit()
-
-    def chosen() -> None:
-        if field.isModified():
-            field.setModified(False)
-            act(field.text())
-
-    def show(choice: OptionChoice) -> None:
-        if not (field.hasFocus() and field.isModified()):
-            is_float = isinstance(choice.value, float)
-            field.setText(f"{choice.value:.9g}" if is_float else str(choice.value))
-            field.setCursorPosition(0)
-
-    field.editingFinished.connect(chosen)
-    return field, show
+    def show_control(self, shown: Shown) -> None:
+        """Show a number, unless the user is typing one."""
+        if not self.hasFocus():
+            with QSignalBlocker(self):
+                self.setValue(shown.value)
 
 
 # The panel: further controls, menus and options of the scene, at the right end of the stage.
 
 WIDTH, LABELS = 300, 62  # pixels of the panel, and of labels at least
+WIDE = 112  # pixels of the field of an option
 PEEK = 200  # pixels of what was hidden that come into view
 
 Line = tuple[str, str, Sequence[QWidget]]  # a group of FIRST_CONTROLS or "", a label, its controls
@@ -522,7 +465,7 @@ class ControlPanel(QScrollArea):
         self.free = 0, 0
         self._choices: tuple[OptionChoice, ...] = ()  # that are shown
         self._forms: list[OptionChoice] = []  # the same without their values
-        self._shows: dict[str, Show] = {}  # by name
+        self._fields: dict[str, Any] = {}  # by name
         body, self._others = QWidget(), QWidget()
         layout, others = QVBoxLayout(body), QVBoxLayout(self._others)
         layout.setContentsMargins(14, 6, 14, 12)
@@ -567,7 +510,7 @@ class ControlPanel(QScrollArea):
             self.close_now()
         else:
             self.show()
-            self.show_choices(self.face.state.choices)
+            self.show_choices(self.face.state)
             self.place()
             self.raise_()
             self.turned(True)
@@ -587,8 +530,9 @@ class ControlPanel(QScrollArea):
         self.setGeometry(parent.width() - WIDTH, top, WIDTH, parent.height() - top - bottom)
         self.takes(WIDTH)
 
-    def show_choices(self, choices: tuple[OptionChoice, ...]) -> None:
+    def show_choices(self, state: FaceState) -> None:
         """Show options, except in fields that the user is changing; only while it is open."""
+        choices = state.choices
         if not self.isVisible() or choices == self._choices:
             return
         self._choices = choices
@@ -598,8 +542,8 @@ class ControlPanel(QScrollArea):
             self.setUpdatesEnabled(False)
             self._fill(choices)
             QTimer.singleShot(0, self._show_placed)  # as soon as the new fields know their sizes
-        for choice in choices:
-            self._shows[choice.name](choice)
+        for control in map(control_of, choices):
+            self._fields[control.name].show_control(control.shown(state))
 
     def _show_placed(self) -> None:
         """Draw the panel again, with new fields in their places."""
@@ -613,7 +557,7 @@ class ControlPanel(QScrollArea):
 
     def _fill(self, choices: tuple[OptionChoice, ...]) -> None:
         """Make fields anew: those of every training, and those of the scene with notes."""
-        self._shows.clear()
+        self._fields.clear()
         for rows in (self._common, self._grid):
             empty(rows)
         self._title.setVisible(not all(choice.is_common for choice in choices))
@@ -621,7 +565,12 @@ class ControlPanel(QScrollArea):
             rows = self._common if choice.is_common else self._grid
             at = rows.rowCount()
             label = QuietLabel(choice.label)
-            field, self._shows[choice.name] = field_of(choice, partial(self._choose, choice.name))
+            control = control_of(choice)
+            field = WIDGETS[control.row.kind](control.row, partial(self._choose, control))
+            self._fields[control.name] = field
+            field.setFixedWidth(WIDE)
+            field.setAccessibleName(choice.name)
+            field.setToolTip(choice.help)
             label.setBuddy(field)
             field.installEventFilter(self._scrolls)
             note = QLabel(text("controls.restarts") if choice.restarts else "")
@@ -629,8 +578,8 @@ class ControlPanel(QScrollArea):
             for column, widget in enumerate((label, field, note)):
                 rows.addWidget(widget, at, column)
 
-    def _choose(self, name: str, value: object) -> None:
-        self.face.lead.set_option(name, value)
+    def _choose(self, control: Control, value: object) -> None:
+        self.face.act(control, value)
         self._choices = ()  # shows the old value again if a new one was refused
 
 
@@ -704,6 +653,7 @@ WIDGETS: dict[str, Any] = {
     "timeline": Track,
     "text": TextLabel,
     "entry": EntryField,
+    "whole": WholeField,
 }
 HEIGHT = 40  # pixels
 ROOMY = 760  # pixels of width from which on the speed is written beside its slider
@@ -781,7 +731,7 @@ class ControlBar(QFrame):
             if self._shown.get(control.name) != shown:  # faster than asking Qt
                 self._shown[control.name] = shown
                 self._show(control.row, shown)
-        self.panel.show_choices(state.choices)
+        self.panel.show_choices(state)
 
     def _show(self, row: Command, shown: Shown) -> None:
         made = self.made[row.name]
