@@ -1,36 +1,39 @@
-"""Formulas as trees of lists, for JavaScript and ONNX: their tables stay the only source.
+"""Formulas as trees of lists, read from the source of functions.
 
-A tree is a number, a name, or [operation, *trees], such as ["-", 1.0, ["*", "y", "y"]];
-["let", name, tree, rest] names a number. A function is {"names": arguments, "result": tree}, and
-["call", function, *trees] calls one.
+Captions, the steps of optimizers, JavaScript and ONNX are written from these trees.
+
+A tree is a number, a name, or [operation, *trees], such as ["-", 1.0, ["*", "y", "y"]]. Others are
+
+    ["let", name, tree, rest]           a name of a number in the rest; of several, tuples of both
+    ["if", test, tree, tree]
+    ["compare", signs, *trees]
+    ["call", function, *trees]          with an argument for each parameter
+    ["constant", name, number]          a number from outside
+    ["default", name, number]           the default of a parameter that a call leaves out
+    ["tuple", *trees]
+    ["unwritable"]                      what is no expression of numbers
+
+For JavaScript and ONNX a tree has operations, "let", "if", and "call" only, with functions as
+{"names": parameters, "result": tree}.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import FunctionType
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache, reduce
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from scalarviz.core.formulas import elementary
-from scalarviz.core.formulas.formula_words import (
-    ExpressionFunction,
-    FormulaWriter,
-    Term,
-    UnwritableError,
-    arguments_of,
-    assignment,
-    called,
-    syntax_of,
-    variables,
-)
 
 Tree = Any  # a number, a name, or a list
-MOST_CASES = 32
 
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -51,6 +54,7 @@ SIGNS: dict[type[ast.AST], str] = {
     ast.USub: "neg",
     ast.Not: "not",
 }
+OPERATORS: dict[str, Any] = {sign: operator for operator, sign in SIGNS.items()}
 WORDS = "tanh", "erfc", "exp", "expm1", "log", "log1p", "sqrt", "sin", "cos"
 ELEMENTARY: dict[Any, str] = {
     **{getattr(home, name): name for home in (math, elementary) for name in WORDS},
@@ -64,6 +68,195 @@ ELEMENTARY: dict[Any, str] = {
     np.where: "if",
     float: "float",
 }
+UNWRITABLE = ["unwritable"]
+
+
+class UnwritableError(Exception):
+    """A function has no formula."""
+
+
+class ExpressionFunction:
+    """A function of the numbers of `names`: an expression of Python that calls `functions`."""
+
+    def __init__(self, code: str, names: Sequence[str], functions: Mapping[str, Any]) -> None:
+        self.code, self.names, self.functions = code, names, functions
+
+    @cached_property
+    def _compiled(self) -> CodeType:
+        return compile(self.code, "<formula>", "eval")
+
+    def __call__(self, *numbers: float) -> float:
+        known = dict(zip(self.names, map(np.float64, numbers), strict=True))
+        with np.errstate(all="ignore"):  # as kernels, which do not raise
+            return float(eval(self._compiled, {"__builtins__": {}, **self.functions}, known))
+
+
+# ---- reading -------------------------------------------------------------------------------------
+
+
+def read(
+    function: Callable[..., Any], names: Mapping[str, str] = MappingProxyType({})
+) -> tuple[list[str], Tree]:
+    """Return the parameters of a function written with def, and the tree of what it returns.
+
+    names  what variables of the function are called in the tree; the others keep their names
+
+    Raises UnwritableError for a function without source, or if a name is taken.
+    """
+    if not isinstance(function, FunctionType):
+        raise UnwritableError
+    syntax, code = syntax_of(function), function.__code__
+    local = {name: names.get(name, name) for name in (*code.co_varnames, *code.co_cellvars)}
+    if len({*local.values()}) < len(local):
+        raise UnwritableError
+    tree = Reader(local, variables(function)).body(syntax.body, UNWRITABLE)
+    return [local[name] for name in inspect.signature(function).parameters], tree
+
+
+def read_expression(code: str, names: Sequence[str], functions: Mapping[str, Any]) -> Tree:
+    """Return the tree of an expression of Python that calls `functions`."""
+    return Reader({name: name for name in names}, functions).tree(ast.parse(code, mode="eval").body)
+
+
+class Reader:
+    """Reads syntax as trees.
+
+    local  what the variables of a function are called in its tree
+    outer  what names outside of the function stand for
+    """
+
+    def __init__(self, local: Mapping[str, str], outer: Mapping[str, Any]) -> None:
+        self.local, self.outer = local, outer
+
+    def body(self, statements: Sequence[ast.stmt], rest: Tree) -> Tree:
+        """Return what statements return, which `rest` follows."""
+        for statement in reversed(statements):
+            match statement:
+                case ast.Pass():
+                    pass
+                case ast.Return(value=ast.expr() as value):
+                    rest = self.tree(value)
+                case ast.If(test=test, body=yes, orelse=no):
+                    rest = ["if", self.tree(test), self.body(yes, rest), self.body(no, rest)]
+                case (
+                    ast.Assign(targets=[target], value=value)
+                    | ast.AnnAssign(target=target, value=ast.expr() as value)
+                ):
+                    rest = ["let", self.target(target), self.tree(value), rest]
+                case ast.AugAssign(target=target, op=op, value=value):
+                    value = ast.BinOp(target, op, value)
+                    rest = ["let", self.target(target), self.tree(value), rest]
+                case _:
+                    rest = UNWRITABLE
+        return rest
+
+    def target(self, node: ast.expr) -> Any:
+        """Return the name of a variable, or several as a tuple."""
+        match node:
+            case ast.Name(id=name):
+                return self.local.get(name)
+            case ast.Tuple(elts=targets):
+                return tuple(map(self.target, targets))
+
+    def tree(self, node: ast.expr) -> Tree:
+        """Return an expression as a tree."""
+        try:
+            return self.expression(node)
+        except UnwritableError:
+            return UNWRITABLE
+
+    def expression(self, node: ast.expr) -> Tree:
+        match node:
+            case ast.Constant(value=int() | float() as constant):
+                return constant
+            case ast.Name(id=name) if name in self.local:
+                return self.local[name]
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                return ["constant", name, called(node, self.outer)]
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.expression(operand)
+            case ast.UnaryOp(op=op, operand=operand):
+                return [sign_of(op), self.tree(operand)]
+            case ast.BinOp(left=left, op=op, right=right):
+                return [sign_of(op), self.tree(left), self.tree(right)]
+            case ast.BoolOp(op=op, values=values):
+                return [sign_of(op), *map(self.tree, values)]
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                return ["compare", [*map(sign_of, ops)], *map(self.tree, [left, *others])]
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return ["if", *map(self.tree, [test, body, orelse])]
+            case ast.Tuple(elts=parts):
+                return ["tuple", *map(self.tree, parts)]
+            case ast.Call(func=func):
+                function = called(func, self.outer)
+                return ["call", function, *self.arguments(node, function)]
+        raise UnwritableError
+
+    def arguments(self, call: ast.Call, function: Callable[..., Any]) -> list[Tree]:
+        """Return what a call gives each parameter of a function, with the defaults of others."""
+        named = {str(each.arg): each.value for each in call.keywords}
+        is_function = isinstance(function, FunctionType)
+        if any(isinstance(x, ast.Starred) for x in call.args) or (named and not is_function):
+            raise UnwritableError
+        if not is_function:
+            return [*map(self.tree, call.args)]
+        try:
+            bound = inspect.signature(function).bind(*call.args, **named)
+        except TypeError as error:
+            raise UnwritableError from error
+        bound.apply_defaults()
+        return [
+            self.tree(x) if isinstance(x, ast.expr) else ["default", name, x]
+            for name, x in bound.arguments.items()
+        ]
+
+
+@lru_cache(maxsize=256)
+def syntax_of(function: Callable[..., Any]) -> ast.FunctionDef:
+    """Return the syntax tree of a function written with def; raise UnwritableError without one."""
+    try:
+        (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    except (OSError, TypeError, ValueError, SyntaxError) as error:
+        raise UnwritableError from error
+    if not isinstance(syntax, ast.FunctionDef) or syntax.decorator_list:
+        raise UnwritableError
+    if ast.get_docstring(syntax) is not None:
+        syntax.body = syntax.body[1:]
+    return syntax
+
+
+def variables(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the names that a function finds outside: of modules, and of functions around it."""
+    assert isinstance(function, FunctionType)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    inner = {}
+    for name, cell in cells:
+        try:
+            inner[name] = cell.cell_contents
+        except ValueError:  # not yet assigned
+            continue
+    return {**vars(builtins), **function.__globals__, **inner}
+
+
+def called(syntax: ast.expr, outer: Mapping[str, Any]) -> Any:
+    """Return the object that a name, or an attribute of a module, stands for."""
+    if isinstance(syntax, ast.Name) and syntax.id in outer:
+        return outer[syntax.id]
+    if isinstance(syntax, ast.Attribute):
+        module = called(syntax.value, outer)
+        if isinstance(module, ModuleType) and hasattr(module, syntax.attr):
+            return getattr(module, syntax.attr)
+    raise UnwritableError
+
+
+def sign_of(operator: ast.AST) -> str:
+    """Return the sign of an operator in trees."""
+    if type(operator) not in SIGNS:
+        raise UnwritableError
+    return SIGNS[type(operator)]
+
+
+# ---- trees for JavaScript and ONNX ---------------------------------------------------------------
 
 
 def function_tree(function: Callable[..., Any], place: int = 0) -> Tree:
@@ -72,91 +265,59 @@ def function_tree(function: Callable[..., Any], place: int = 0) -> Tree:
     place  which number of those that it returns; by default the first, as the weight of an update
     """
     try:
-        return made(function, place)
+        return closed(function, place)
     except (UnwritableError, RecursionError, SyntaxError):
         return None
 
 
-def made(function: Callable[..., Any], place: int = 0) -> Tree:
+def closed(function: Callable[..., Any], place: int | None) -> Tree:
     """Return what `function_tree` does; raise UnwritableError if that is impossible."""
     if isinstance(function, ExpressionFunction):
-        part, names = ast.parse(function.code, mode="eval").body, [*function.names]
-        return {"names": names, "result": tree_of(part, function.functions, {*names})}
-    if function in ELEMENTARY:
+        names = [*function.names]
+        tree = read_expression(function.code, names, function.functions)
+    elif function in ELEMENTARY:
         names = ["x", "y"][: len(inspect.signature(function).parameters)]
-        return {"names": names, "result": [ELEMENTARY[function], *names]}
-    if not isinstance(function, FunctionType):
-        raise UnwritableError
-    syntax = syntax_of(function)
-    names = [each.arg for each in syntax.args.args]
-    result = body_tree(syntax.body, variables(function), set(names), place)
-    return {"names": names, "result": result}
+        tree = ["call", function, *names]
+    else:
+        names, tree = read(function)
+    return {"names": names, "result": closed_tree(tree, {*names}, place)}
 
 
-def body_tree(
-    body: list[ast.stmt], outer: Mapping[str, Any], known: set[str], place: int = 0
-) -> Tree:
-    """Return what the statements of a function return at a place; `known` are the names so far."""
-    match body:
-        case [ast.If(test=test, body=inside, orelse=other), *rest]:
-            parts = [body_tree([*each, *rest], outer, known, place) for each in (inside, other)]
-            return ["if", tree_of(test, outer, known), *parts]
-        case [ast.Return(value=ast.Tuple(elts=numbers)), *_]:
-            return tree_of(numbers[place], outer, known)
-        case [ast.Return(value=ast.expr() as value), *_]:
-            return tree_of(value, outer, known, place)
-        case [statement, *rest]:
-            name, given = assignment(statement)
-            return [
-                "let",
-                name,
-                tree_of(given, outer, known),
-                body_tree(rest, outer, known | {name}, place),
-            ]
-    raise UnwritableError
+def closed_tree(tree: Tree, known: set[str], place: int | None = None) -> Tree:
+    """Return a tree with what its functions do in place of them.
 
-
-def tree_of(node: ast.expr, outer: Mapping[str, Any], known: set[str], place: int = 0) -> Tree:
-    """Return an expression as a tree.
-
-    outer  what names outside of the function stand for
-    known  its own names
-    place  of a call of a function that returns several numbers: which one
+    known  the names that have numbers
+    place  of several numbers that it returns: which one; None if it can only be one
     """
 
-    def of(part: ast.expr) -> Tree:
-        return tree_of(part, outer, known)
+    def of(part: Tree) -> Tree:
+        return closed_tree(part, known)
 
-    match node:
-        case ast.Constant(value=constant):
-            return number(constant)
-        case ast.Name(id=name) if name in known:
-            return name
-        case ast.Name() | ast.Attribute():
-            return number(called(node, outer))
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in SIGNS:
-            return [SIGNS[type(op)], of(left), of(right)]
-        case ast.UnaryOp(op=op, operand=operand) if type(op) in SIGNS:
-            return [SIGNS[type(op)], of(operand)]
-        case ast.BoolOp(op=op, values=[first, *others]):
-            found = of(first)
-            for other in others:
-                found = [SIGNS[type(op)], found, of(other)]
-            return found
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in SIGNS:
-            return [SIGNS[type(op)], of(left), of(right)]
-        case ast.Compare(left=left, ops=[op, *ops], comparators=[right, *others]):
-            first = ast.Compare(left, [op], [right])
-            return ["and", of(first), of(ast.Compare(right, ops, others))]
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            return ["if", of(test), of(body), of(orelse)]
-        case ast.Call(func=function):
-            meant = called(function, outer)
-            if meant in ELEMENTARY and not node.keywords:
-                return [ELEMENTARY[meant], *map(of, node.args)]
-            given = arguments_of(node, meant).values()
-            each = [of(part) if isinstance(part, ast.expr) else number(part) for part in given]
-            return ["call", made(meant, place), *each]
+    match tree:
+        case str() if tree in known:
+            return tree
+        case int() | float():
+            return number(tree)
+        case ["constant" | "default", _, value]:
+            return number(value)
+        case ["tuple", *parts] if place is not None:
+            return of(parts[place])
+        case ["let", str(name), given, rest]:
+            return ["let", name, of(given), closed_tree(rest, known | {name}, place)]
+        case ["if", test, *cases]:
+            return ["if", of(test), *[closed_tree(each, known, place) for each in cases]]
+        case ["call", function, *given] if function in ELEMENTARY:
+            return [ELEMENTARY[function], *map(of, given)]
+        case ["call", function, *given]:
+            return ["call", closed(function, place), *map(of, given)]
+        case ["compare", [sign], *parts]:
+            return [sign, *map(of, parts)]
+        case ["compare", [sign, *signs], first, second, *others]:
+            return ["and", [sign, of(first), of(second)], of(["compare", signs, second, *others])]
+        case ["and" | "or" as word, *parts]:
+            return reduce(lambda a, b: [word, a, b], map(of, parts))
+        case [word, *parts] if word in OPERATORS:
+            return [word, *map(of, parts)]
     raise UnwritableError
 
 
@@ -167,59 +328,3 @@ def number(value: object) -> Tree:
     if math.isfinite(value):
         return float(value)
     return ["nan"] if value != value else ["inf"] if value > 0 else ["neg", ["inf"]]
-
-
-class Choices:
-    """Which conditions of a function hold: some that are given, then all others, as they are met.
-
-    taken  what was chosen so far
-    """
-
-    def __init__(self, given: Sequence[bool]) -> None:
-        self.given = given
-        self.taken: list[bool] = []
-
-    def next(self) -> bool:
-        """Return whether the next condition holds."""
-        self.taken.append(next(iter(self.given[len(self.taken) :]), True))
-        return self.taken[-1]
-
-
-def all_choices() -> Iterator[Choices]:
-    """Yield choices for each case of a function, which is to be followed before the next one."""
-    waiting: list[list[bool]] = [[]]
-    for _ in range(MOST_CASES):
-        if not waiting:
-            return
-        choices = Choices(waiting.pop())
-        yield choices
-        taken = choices.taken
-        waiting += [[*taken[:i], False] for i in range(len(choices.given), len(taken))]
-
-
-class CaseWriter(FormulaWriter):
-    """Writes one of the cases that the conditions of a formula have.
-
-    tests  the conditions that were met, as Python
-    """
-
-    def __init__(self, names: Sequence[str], choices: Choices, *, inline: bool) -> None:
-        super().__init__(names, inline=inline)
-        self.choices = choices
-        self.tests: list[str] = []
-
-    def chosen(self, test: Term, yes: Callable[[], Term], no: Callable[[], Term]) -> Term:
-        self.tests.append(test.code)
-        return yes() if self.choices.next() else no()
-
-
-def written_cases(
-    function: Callable[..., float], names: Sequence[str], *, inline: bool
-) -> Iterator[tuple[CaseWriter, Term]]:
-    """Yield a writer for each case of a function, with what was chosen, and what it has written."""
-    for choices in all_choices():
-        writer = CaseWriter(names, choices, inline=inline)
-        try:
-            yield writer, writer.inlined(function, [Term(name, name) for name in names])
-        except (UnwritableError, RecursionError):
-            return

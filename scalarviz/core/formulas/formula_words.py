@@ -7,45 +7,34 @@ them. A constant has six digits at most.
 
 from __future__ import annotations
 
-import ast
-import builtins
 import inspect
 import math
-import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import islice, product
-from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.arithmetic import COMPARISONS
+from scalarviz.core.formulas.formula_trees import (
+    ExpressionFunction,
+    Tree,
+    UnwritableError,
+    read,
+    read_expression,
+)
 
 LONGEST = 60  # characters of a formula
 MOST_CODE = 2000  # characters of its code: assignments can double what they put in
 DEEPEST = 8  # functions in functions
+MOST_CASES = 32
 POINTS = -1.3, -0.2, 0.0, 0.4, 0.9, 2.7  # numbers at which a formula must agree with its function
 MOST_POINTS = 256
-CONDITION, SUM, PRODUCT, POWER, ATOM = range(5)  # how tightly the parts of a formula hold together
-SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
-COMPARED = {
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
-COMPARISONS = {
-    "greater": ">",
-    "greater_equal": ">=",
-    "less": "<",
-    "less_equal": "<=",
-    "equal": "==",
-    "not_equal": "!=",
-}
+# How tightly the parts of a formula hold together; JOINED are conditions with "and" or "or".
+JOINED, CONDITION, SUM, PRODUCT, POWER, ATOM = range(6)
 MAGNITUDES = "abs", "fabs", "absolute"
 LIBRARIES = "math", "builtins", "numpy", "elementary", "arithmetic"
 GENERATED = "<scalarviz "  # begins the name of the file of a source that nobody wrote
@@ -110,22 +99,6 @@ class WrittenFormula:
     compute: Callable[..., float]
 
 
-class ExpressionFunction:
-    """A function of the numbers of `names`: an expression of Python that calls `functions`."""
-
-    def __init__(self, code: str, names: Sequence[str], functions: Mapping[str, Any]) -> None:
-        self.code, self.names, self.functions = code, names, functions
-
-    @cached_property
-    def _compiled(self) -> CodeType:
-        return compile(self.code, "<formula>", "eval")
-
-    def __call__(self, *numbers: float) -> float:
-        known = dict(zip(self.names, map(np.float64, numbers), strict=True))
-        with np.errstate(all="ignore"):  # as kernels, which do not raise
-            return float(eval(self._compiled, {"__builtins__": {}, **self.functions}, known))
-
-
 def written(function: Callable[..., float], names: Sequence[str] = ()) -> str:
     """Return the formula of a function; "" if it cannot be written on a line.
 
@@ -167,9 +140,9 @@ def in_words(formula: str, names: Iterable[str], calls: Mapping[str, Any]) -> st
     calls    the functions that it calls, by their names in it
     """
     try:
-        syntax = ast.parse(formula, mode="eval").body
         known = {name: Term(name, name) for name in names}
-        return FormulaWriter((), literal=True).part(syntax, known, calls).text
+        tree = read_expression(formula, [*known], calls)
+        return FormulaWriter((), literal=True).part(tree, known).text
     except (UnwritableError, SyntaxError):
         return ""
 
@@ -236,37 +209,14 @@ class FormulaWriter:
 
     def inlined(self, function: Callable[..., Any], arguments: Sequence[Term]) -> Term:
         """Return what a function makes of its arguments."""
-        if not isinstance(function, FunctionType) or self.depth > DEEPEST:
-            raise UnwritableError
-        names = list(inspect.signature(function).parameters)
-        if len(names) != len(arguments):
+        names, tree = read(function)
+        if len(names) != len(arguments) or self.depth > DEEPEST:
             raise UnwritableError
         self.depth += 1
         self.folds = self.folds or function.__code__.co_filename.startswith(GENERATED)
-        known = dict(zip(names, arguments, strict=True))
-        found = self.block(syntax_of(function).body, known, variables(function))
+        found = self.part(tree, dict(zip(names, arguments, strict=True)))
         self.depth -= 1
         return found
-
-    def block(
-        self, statements: Sequence[ast.stmt], known: dict[str, Term], outer: Mapping[str, Any]
-    ) -> Term:
-        """Return what statements return; `known` has the formulas of local names."""
-        for i, statement in enumerate(statements):
-            if isinstance(statement, ast.Return) and statement.value is not None:
-                return self.part(statement.value, known, outer)
-            if isinstance(statement, ast.If):
-                test, rest = self.part(statement.test, known, outer), statements[i + 1 :]
-                yes, no = [*statement.body, *rest], [*statement.orelse, *rest]
-                return self.chosen(
-                    test,
-                    partial(self.block, yes, dict(known), outer),
-                    partial(self.block, no, dict(known), outer),
-                )
-            if not isinstance(statement, ast.Pass):
-                name, value = assignment(statement)
-                known[name] = self.part(value, known, outer)
-        raise UnwritableError
 
     def chosen(self, test: Term, yes: Callable[[], Term], no: Callable[[], Term]) -> Term:
         """Return a conditional expression."""
@@ -278,34 +228,38 @@ class FormulaWriter:
         text = f"({first.text} if {test.text}, else {ending})"
         return Term(text, code, cases=(test, first, second))
 
-    def part(self, syntax: ast.expr, known: Mapping[str, Term], outer: Mapping[str, Any]) -> Term:
-        """Return an expression as a part of a formula."""
+    def part(self, tree: Tree, known: Mapping[str, Term]) -> Term:
+        """Return a tree as a part of a formula; `known` has the formulas of its names."""
 
-        def of(each: ast.expr) -> Term:
-            return self.part(each, known, outer)
+        def of(each: Tree) -> Term:
+            return self.part(each, known)
 
-        if isinstance(syntax, ast.Name) and syntax.id in known:
-            found = known[syntax.id]
-        elif isinstance(syntax, ast.Constant):
-            found = constant(syntax.value)
-        elif isinstance(syntax, (ast.Name, ast.Attribute)):
-            found = constant(called(syntax, outer))
-        elif isinstance(syntax, ast.BinOp) and type(syntax.op) in SIGNS:
-            found = self.joined(SIGNS[type(syntax.op)], of(syntax.left), of(syntax.right))
-        elif isinstance(syntax, ast.UnaryOp) and isinstance(syntax.op, (ast.USub, ast.UAdd)):
-            found = of(syntax.operand)
-            found = found if isinstance(syntax.op, ast.UAdd) else self.negative(found)
-        elif isinstance(syntax, (ast.Compare, ast.BoolOp)) or (
-            isinstance(syntax, ast.UnaryOp) and isinstance(syntax.op, ast.Not)
-        ):
-            found = condition(syntax, of)
-        elif isinstance(syntax, ast.IfExp):
-            yes, no = syntax.body, syntax.orelse
-            found = self.chosen(of(syntax.test), lambda: of(yes), lambda: of(no))
-        elif isinstance(syntax, ast.Call):
-            found = self.call(syntax, of, outer)
-        else:
-            raise UnwritableError
+        match tree:
+            case str() if tree in known:
+                found = known[tree]
+            case int() | float() as value:
+                found = constant(value)
+            case ["constant" | "default", _, value]:
+                found = constant(value)
+            case ["let", str(name), given, rest]:
+                found = self.part(rest, {**known, name: of(given)})
+            case ["if", test, yes, no]:
+                found = self.chosen(of(test), partial(of, yes), partial(of, no))
+            case ["call", function, *given]:
+                found = self.call(function, [*map(of, given)])
+            case ["neg", inner]:
+                found = self.negative(of(inner))
+            case ["+" | "-" | "*" | "/" | "**" as sign, a, b]:
+                found = self.joined(sign, of(a), of(b))
+            case ["compare", signs, first, *others]:
+                found = compared(of(first), *zip(signs, map(of, others), strict=True))
+            case ["not", inner]:
+                term = of(inner)
+                found = Term(f"not ({term.text})", f"(not {term.code})", CONDITION)
+            case ["and" | "or" as word, *parts]:
+                found = both(word, [of(each) for each in parts])
+            case _:
+                raise UnwritableError
         if len(found.code) > MOST_CODE:
             raise UnwritableError
         return found
@@ -370,23 +324,14 @@ class FormulaWriter:
             ends.append(self.joined(sign, left, right))
         return self.chosen(test, lambda: ends[0], lambda: ends[1])
 
-    def call(
-        self, syntax: ast.Call, of: Callable[[ast.expr], Term], outer: Mapping[str, Any]
-    ) -> Term:
+    def call(self, function: Callable[..., Any], parts: Sequence[Term]) -> Term:
         """Return a call: of a function with a sign of its own, by its formula, or by its name."""
-        function = called(syntax.func, outer)
+        own_name = str(getattr(function, "__name__", ""))
         name = next((r.name for r in ACTIVATIONS.values() if r.value is function), "")
-        if isinstance(function, FunctionType) and not self.literal:
-            given = arguments_of(syntax, function).values()
-            parts = [of(each) if isinstance(each, ast.expr) else constant(each) for each in given]
-        elif syntax.keywords or any(isinstance(each, ast.Starred) for each in syntax.args):
-            raise UnwritableError
-        else:
-            parts = [of(each) for each in syntax.args]
         library = (getattr(function, "__module__", None) or "numpy").rpartition(".")[2]
         is_inline = self.inline and not name
         if library in LIBRARIES:
-            name = str(getattr(function, "__name__", ""))
+            name = own_name
             found = self.of_library(name, parts)
             if found is not None:
                 return found
@@ -400,9 +345,7 @@ class FormulaWriter:
                 return self.inlined(function, parts)
             except UnwritableError:
                 self.depth = depth
-        if self.literal and isinstance(syntax.func, ast.Name):
-            name = syntax.func.id
-        name = name or str(getattr(function, "__name__", ""))
+        name = own_name if self.literal or not name else name
         taken = self.functions.setdefault(name, function)
         if taken is not function or name in self.names or not name.isidentifier():
             raise UnwritableError
@@ -415,11 +358,11 @@ class FormulaWriter:
         one = constant(1.0)
         if name == "where" and len(parts) == 3:
             test, yes, no = parts
-            if test.rank != CONDITION:
+            if test.rank > CONDITION:
                 test = compared(test, ("!=", constant(0.0)))
             return self.chosen(test, lambda: yes, lambda: no)
         if name in COMPARISONS and len(parts) == 2:
-            return compared(parts[0], (COMPARISONS[name], parts[1]))
+            return compared(parts[0], (COMPARISONS[name].symbol, parts[1]))
         if name == "power_by_x" and parts[1].number is not None:
             exponent = parts[1].number - 1.0
             power = self.joined("**", parts[0], constant(exponent)) if exponent != 1.0 else parts[0]
@@ -461,24 +404,10 @@ def negative(part: Term) -> Term:
     return Term(f"-{text}", code, PRODUCT, f"-{head}", base, exponent)
 
 
-def condition(syntax: ast.expr, of: Callable[[ast.expr], Term]) -> Term:
-    """Return a comparison, or several, with "and", "or" and "not"."""
-    if isinstance(syntax, ast.UnaryOp):
-        inner = of(syntax.operand)
-        return Term(f"not ({inner.text})", f"(not {inner.code})", CONDITION)
-    if isinstance(syntax, ast.BoolOp):
-        word = " and " if isinstance(syntax.op, ast.And) else " or "
-        parts = [of(each) for each in syntax.values]
-        text = word.join(
-            f"({part.text})" if isinstance(each, ast.BoolOp) else part.text
-            for part, each in zip(parts, syntax.values, strict=True)
-        )
-        return Term(text, f"({word.join(part.code for part in parts)})", CONDITION)
-    assert isinstance(syntax, ast.Compare)
-    if not all(type(sign) in COMPARED for sign in syntax.ops):
-        raise UnwritableError
-    signs = [COMPARED[type(sign)] for sign in syntax.ops]
-    return compared(of(syntax.left), *zip(signs, map(of, syntax.comparators), strict=True))
+def both(word: str, parts: Sequence[Term]) -> Term:
+    """Return conditions that are joined by "and" or by "or"."""
+    text = f" {word} ".join(part.within(CONDITION) for part in parts)
+    return Term(text, f"({f' {word} '.join(part.code for part in parts)})", JOINED)
 
 
 def compared(first: Term, *others: tuple[str, Term]) -> Term:
@@ -490,76 +419,60 @@ def compared(first: Term, *others: tuple[str, Term]) -> Term:
     return Term(text, f"({code})", CONDITION)
 
 
-# The source of functions, as syntax trees: their statements, what they call and assign.
+# ---- the cases of a function ---------------------------------------------------------------------
 
 
-class UnwritableError(Exception):
-    """A function has no formula."""
+class Choices:
+    """Which conditions of a function hold: some that are given, then all others, as they are met.
+
+    taken  what was chosen so far
+    """
+
+    def __init__(self, given: Sequence[bool]) -> None:
+        self.given = given
+        self.taken: list[bool] = []
+
+    def next(self) -> bool:
+        """Return whether the next condition holds."""
+        self.taken.append(next(iter(self.given[len(self.taken) :]), True))
+        return self.taken[-1]
 
 
-@lru_cache(maxsize=256)
-def syntax_of(function: Callable[..., Any]) -> ast.FunctionDef:
-    """Return the syntax tree of a function written with def; raise UnwritableError without one."""
-    try:
-        (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    except (OSError, TypeError, ValueError, SyntaxError) as error:
-        raise UnwritableError from error
-    if not isinstance(syntax, ast.FunctionDef) or syntax.decorator_list:
-        raise UnwritableError
-    if ast.get_docstring(syntax) is not None:
-        syntax.body = syntax.body[1:]
-    return syntax
+def all_choices() -> Iterator[Choices]:
+    """Yield choices for each case of a function, which is to be followed before the next one."""
+    waiting: list[list[bool]] = [[]]
+    for _ in range(MOST_CASES):
+        if not waiting:
+            return
+        choices = Choices(waiting.pop())
+        yield choices
+        taken = choices.taken
+        waiting += [[*taken[:i], False] for i in range(len(choices.given), len(taken))]
 
 
-def variables(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the names that a function finds outside: of modules, and of functions around it."""
-    assert isinstance(function, FunctionType)
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    inner = {}
-    for name, cell in cells:
+class CaseWriter(FormulaWriter):
+    """Writes one of the cases that the conditions of a formula have.
+
+    tests  the conditions that were met, as Python
+    """
+
+    def __init__(self, names: Sequence[str], choices: Choices, *, inline: bool) -> None:
+        super().__init__(names, inline=inline)
+        self.choices = choices
+        self.tests: list[str] = []
+
+    def chosen(self, test: Term, yes: Callable[[], Term], no: Callable[[], Term]) -> Term:
+        self.tests.append(test.code)
+        return yes() if self.choices.next() else no()
+
+
+def written_cases(
+    function: Callable[..., float], names: Sequence[str], *, inline: bool
+) -> Iterator[tuple[CaseWriter, Term]]:
+    """Yield a writer for each case of a function, with what was chosen, and what it has written."""
+    for choices in all_choices():
+        writer = CaseWriter(names, choices, inline=inline)
         try:
-            inner[name] = cell.cell_contents
-        except ValueError:  # not yet assigned
-            continue
-    return {**vars(builtins), **function.__globals__, **inner}
-
-
-def arguments_of(call: ast.Call, function: Callable[..., Any]) -> dict[str, ast.expr | float]:
-    """Return what a call gives each parameter of a function: expressions, and defaults."""
-    if any(isinstance(each, ast.Starred) for each in call.args):
-        raise UnwritableError
-    try:
-        bound = inspect.signature(function).bind(
-            *call.args, **{str(each.arg): each.value for each in call.keywords}
-        )
-    except (TypeError, ValueError) as error:
-        raise UnwritableError from error
-    bound.apply_defaults()
-    return dict(bound.arguments)
-
-
-def called(syntax: ast.expr, outer: Mapping[str, Any]) -> Any:
-    """Return the object that a name, or an attribute of a module, stands for."""
-    if isinstance(syntax, ast.Name) and syntax.id in outer:
-        return outer[syntax.id]
-    if isinstance(syntax, ast.Attribute):
-        module = called(syntax.value, outer)
-        if isinstance(module, ModuleType) and hasattr(module, syntax.attr):
-            return getattr(module, syntax.attr)
-    raise UnwritableError
-
-
-def assignment(statement: ast.stmt) -> tuple[str, ast.expr]:
-    """Return the name and the new value of an assignment; raise UnwritableError for others."""
-    target: ast.expr | None = None
-    value: ast.expr | None = None
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target, value = statement.targets[0], statement.value
-    elif isinstance(statement, ast.AnnAssign):
-        target, value = statement.target, statement.value
-    elif isinstance(statement, ast.AugAssign):
-        target = statement.target
-        value = ast.BinOp(ast.Name(ast.unparse(target), ast.Load()), statement.op, statement.value)
-    if not isinstance(target, ast.Name) or value is None:
-        raise UnwritableError
-    return target.id, value
+            yield writer, writer.inlined(function, [Term(name, name) for name in names])
+        except (UnwritableError, RecursionError):
+            return

@@ -16,7 +16,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.formula_words import UnwritableError
+from scalarviz.core.formulas.formula_trees import UnwritableError
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import Loss, LossRow, by_nothing
 from scalarviz.core.formulas.optimizers import clip, regularize

@@ -20,8 +20,7 @@ import numpy as np
 from scalarviz.base.checks import shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS, OnnxOperator
 from scalarviz.core.formulas.elementary import pi
-from scalarviz.core.formulas.formula_trees import Tree, function_tree
-from scalarviz.core.formulas.formula_words import UnwritableError
+from scalarviz.core.formulas.formula_trees import Tree, UnwritableError, function_tree
 from scalarviz.core.layers import (
     Affine,
     AvgPool2d,

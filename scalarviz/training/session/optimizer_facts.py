@@ -7,7 +7,6 @@ of a weight, `story/update.py` finds the way that these numbers take.
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 import math
 import re
@@ -20,19 +19,16 @@ from typing import Any
 import numpy as np
 
 from scalarviz.core.formulas.arithmetic import where
-from scalarviz.core.formulas.formula_trees import Choices, Tree, all_choices, function_tree
-from scalarviz.core.formulas.formula_words import (
-    DEEPEST,
+from scalarviz.core.formulas.formula_trees import (
+    OPERATORS,
     ExpressionFunction,
+    Tree,
     UnwritableError,
-    arguments_of,
-    assignment,
-    called,
-    in_words,
-    sign,
+    function_tree,
+    read,
     syntax_of,
-    variables,
 )
+from scalarviz.core.formulas.formula_words import DEEPEST, Choices, all_choices, in_words, sign
 from scalarviz.core.formulas.optimizers import OptimizerRow
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.story.facts import (
@@ -47,6 +43,7 @@ from scalarviz.story.facts import (
 from scalarviz.story.update import STEP
 
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
+NUMBER = re.compile(rf"{NAME.pattern}(?!\()")  # a name, but for those of functions
 DIVIDED = re.compile(r"\b(\w+) / (correction\d?)\b")
 ALONE = re.compile(r"(?<!\w)\((\w+)\)")  # brackets around a name, not those of a function
 CORRECTION = re.compile(r"1(?:\.0)? - power\((\w+), step\)")
@@ -104,8 +101,8 @@ def steps_before(clips: bool, limit: float, l1: float, l2: float) -> Sequence[Up
 class Result:
     """What a function returns at a place; NaN where it fails."""
 
-    def __init__(self, function: Callable[..., Any], place: int) -> None:
-        self.function, self.place = function, place
+    def __init__(self, function: Callable[..., Any], place: int, name: str = "") -> None:
+        self.function, self.place, self.__name__ = function, place, name
 
     @property
     def tree(self) -> Tree:
@@ -177,25 +174,12 @@ def named_formula(formula: str, known: set[str], calls: Calls) -> NamedFormula:
 
 def numbered_formula(formula: str, calls: Calls) -> NumberedFormula:
     """Return a formula with _0_, _1_ ... in place of its numbers."""
-    numbered = Numbered()
-    code = ast.unparse(numbered.visit(ast.parse(formula, mode="eval")))
-    places = [f"_{i}_" for i in range(len(numbered.names))]
-    compute = ExpressionFunction(code, places, calls)
-    return NumberedFormula(in_words(code, places, calls), numbered.names, compute)
-
-
-class Numbered(ast.NodeTransformer):
-    """An expression with a name of its own in place of each number, whose `names` it keeps."""
-
-    def __init__(self) -> None:
-        self.names: list[str | float] = []
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        self.names.append(node.id)
-        return ast.Name(f"_{len(self.names) - 1}_", ast.Load())
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        return ast.Call(node.func, [self.visit(each) for each in node.args], [])
+    names = NUMBER.findall(formula)
+    places = [f"_{i}_" for i in range(len(names))]
+    code = NUMBER.sub("{}", formula).format(*places)
+    return NumberedFormula(
+        in_words(code, places, calls), names, ExpressionFunction(code, places, calls)
+    )
 
 
 @lru_cache(maxsize=64)
@@ -223,7 +207,7 @@ def steps_of(
             cases.append(case)
         except (UnwritableError, ArithmeticError, TypeError, ValueError, RecursionError):
             continue
-    formula, calls = f"{row.name}({', '.join(own)})", {row.name: Result(row.update, 0)}
+    formula, calls = f"{row.name}({', '.join(own)})", {row.name: Result(row.update, 0, row.name)}
     whole = step_of("w", "w", formula, dict(zip(own, own, strict=True)), {}, calls)
     return own, constants, cases, whole
 
@@ -258,11 +242,10 @@ def returned(function: Callable[..., Any], count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Returned:
-    """What a function returns: expressions of names whose numbers have places, and of others."""
+    """What a function returns: trees of names whose numbers have places, and of others."""
 
-    elements: list[ast.expr]
+    elements: list[Tree]
     places: Mapping[str, str]
-    outer: Mapping[str, Any]
 
 
 class Way:
@@ -276,171 +259,124 @@ class Way:
 
     def update(self, row: OptimizerRow, renames: Mapping[str, str]) -> UpdateCase:
         """Return the steps of an update; `renames` are what captions call its parameters."""
-        self.renames = {name: own for name, own in renames.items() if own != name}
-        found = self.function(row.update, {own: own for own in renames.values()})
+        names, tree = read(row.update, renames)
+        found = self.followed(tree, {name: name for name in names})
         last, assigned = None, [each for each in self.steps if each.line]
         for target, element in zip(("w", *row.slots), found.elements, strict=True):
-            given = element.id if isinstance(element, ast.Name) else ""
-            own = [each for each in assigned if each.line and each.line.name == given]
+            own = [each for each in assigned if each.line and each.line.name == element]
             if target == "w":
-                last = own[-1] if own else self.step(target, element, found.places, found.outer)
-            elif not own and given != target:
-                self.step(target, element, found.places, found.outer)
+                last = own[-1] if own else self.step(target, element, found.places)
+            elif not own and element != target:
+                self.step(target, element, found.places)
         assert last is not None and last.line is not None
         new = replace(last, line=replace(last.line, name="w"))
         steps = [new if each is last else each for each in self.steps]
         return UpdateCase(steps, [each for each in steps if each.line].index(new))
 
-    def function(self, function: Callable[..., Any], places: dict[str, str]) -> Returned:
-        """Follow the statements of a function; return what it returns."""
-        self.depth += 1
-        if self.depth > DEEPEST or not isinstance(function, FunctionType):
-            raise UnwritableError
-        outer, syntax = variables(function), syntax_of(function)
-        if self.depth == 1 and self.renames:
-            syntax = Renamed(self.renames).visit(copy.deepcopy(syntax))
-        statements = list(syntax.body)
-        while statements:
-            statement = statements.pop(0)
-            if isinstance(statement, ast.If):
-                holds = self.holds(statement.test, places, outer)
-                statements[:0] = statement.body if holds else statement.orelse
-            elif isinstance(statement, ast.Return) and statement.value is not None:
-                return self.ending(statement.value, places, outer)
-            elif not isinstance(statement, ast.Pass):
-                places |= self.assigned(statement, places, outer)
-        raise UnwritableError
+    def followed(self, tree: Tree, places: Mapping[str, str]) -> Returned:
+        """Follow what a function does; return what it returns."""
+        match tree:
+            case ["let", str(name), given, rest]:
+                return self.followed(rest, {**places, name: self.step(name, given, places).place})
+            case ["let", tuple(names), ["tuple", *given], rest] if len(names) == len(given):
+                pairs = zip(names, given, strict=True)
+                new = {name: self.step(name, each, places).place for name, each in pairs}
+                return self.followed(rest, {**places, **new})
+            case ["let", *_]:
+                raise UnwritableError
+            case ["if", test, yes, no]:
+                return self.followed(yes if self.holds(test, places) else no, places)
+            case ["tuple", each]:  # a number in a tuple
+                return self.followed(each, places)
+            case ["tuple", *elements]:
+                return Returned(elements, places)
+            case ["call", FunctionType() as function, *given]:
+                steps, taken = [*self.steps], [*self.choices.taken]
+                try:
+                    return self.called(function, given, places)
+                except UnwritableError:
+                    self.steps, self.choices.taken = steps, taken
+        return Returned([tree], places)
 
-    def step(
-        self, name: str, syntax: ast.expr, places: Mapping[str, str], outer: Mapping[str, Any]
-    ) -> UpdateStep:
+    def called(
+        self, function: Callable[..., Any], given: Sequence[Tree], places: Mapping[str, str]
+    ) -> Returned:
+        """Follow the function that a call calls; return what it returns."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise UnwritableError
+        names, tree = read(function)
+        own: dict[str, str] = {}
+        for name, each in zip(names, given, strict=True):
+            match each:
+                case ["default", _, value]:
+                    own[name] = f"{name} of {function.__name__}"
+                    self.defaults[own[name]] = float(value)
+                case str() if each in places:
+                    own[name] = places[each]
+                case _:
+                    own[name] = self.step(name, each, places).place
+        return self.followed(tree, own)
+
+    def step(self, name: str, tree: Tree, places: Mapping[str, str]) -> UpdateStep:
         """Add a step of one expression."""
-        resolved = Resolved(self, places, outer)
-        formula = ast.unparse(resolved.visit(copy.deepcopy(syntax)))
+        found = Expression(self, places)
+        formula = ast.unparse(found.syntax(tree))
         given = {each: self.defaults[at] for each, at in places.items() if at in self.defaults}
-        constants = {**resolved.constants, **given}
-        place = f"#{len(self.steps)}"
-        step = step_of(name, place, formula, places, constants, resolved.calls, self.powers)
+        place, constants = f"#{len(self.steps)}", {**found.constants, **given}
+        step = step_of(name, place, formula, places, constants, found.calls, self.powers)
         self.steps.append(step)
         return step
 
-    def holds(self, test: ast.expr, places: Mapping[str, str], outer: Mapping[str, Any]) -> bool:
+    def holds(self, test: Tree, places: Mapping[str, str]) -> bool:
         """Add a condition; return whether it is to hold on this way."""
-        step = self.step("", test, places, outer)
+        step = self.step("", test, places)
         holds = self.choices.next()
         self.steps[-1] = replace(step, line=None, holds=holds)
         return holds
 
-    def assigned(
-        self, statement: ast.stmt, places: Mapping[str, str], outer: Mapping[str, Any]
-    ) -> dict[str, str]:
-        """Follow one assignment, or several such as `m, v = v, m`; return the new places."""
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-        pairs = [] if isinstance(target, ast.Tuple) else [assignment(statement)]
-        if isinstance(target, ast.Tuple) and isinstance(statement, ast.Assign):
-            each = statement.value
-            if not isinstance(each, ast.Tuple) or len(each.elts) != len(target.elts):
-                raise UnwritableError
-            pairs = [*zip(map(ast.unparse, target.elts), each.elts, strict=True)]
-        return {name: self.step(name, value, places, outer).place for name, value in pairs}
 
-    def ending(
-        self, value: ast.expr, places: Mapping[str, str], outer: Mapping[str, Any]
-    ) -> Returned:
-        """Return what a return returns; an update that it calls is followed as well."""
-        if isinstance(value, ast.Tuple) and len(value.elts) == 1:  # a number in a tuple
-            return self.ending(value.elts[0], places, outer)
-        if isinstance(value, ast.Tuple):
-            return Returned(value.elts, places, outer)
-        if isinstance(value, ast.IfExp):
-            holds = self.holds(value.test, places, outer)
-            return self.ending(value.body if holds else value.orelse, places, outer)
-        function = called(value.func, outer) if isinstance(value, ast.Call) else None
-        if not isinstance(value, ast.Call) or not isinstance(function, FunctionType):
-            return Returned([value], places, outer)
-        steps, taken = [*self.steps], [*self.choices.taken]
-        try:
-            return self.called(value, function, places, outer)
-        except UnwritableError:
-            self.steps, self.choices.taken = steps, taken
-            return Returned([value], places, outer)
-
-    def called(
-        self,
-        call: ast.Call,
-        function: Callable[..., Any],
-        places: Mapping[str, str],
-        outer: Mapping[str, Any],
-    ) -> Returned:
-        """Follow the function that a call calls; return what it returns."""
-        given: dict[str, str] = {}
-        for name, each in arguments_of(call, function).items():
-            if not isinstance(each, ast.expr):
-                given[name] = f"{name} of {function.__name__}"
-                self.defaults[given[name]] = float(each)
-            elif isinstance(each, ast.Name) and each.id in places:
-                given[name] = places[each.id]
-            else:
-                given[name] = self.step(name, each, places, outer).place
-        return self.function(function, given)
-
-
-class Renamed(ast.NodeTransformer):
-    """A function with other names; UnwritableError if one of them is taken."""
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self.names, self.new = names, {*names.values()} - {*names}
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id in self.new:
-            raise UnwritableError
-        return ast.Name(self.names.get(node.id, node.id), node.ctx)
-
-
-class Resolved(ast.NodeTransformer):
+class Expression:
     """An expression with conditions decided by a way, and functions called by their own names.
 
     constants  numbers of names that are defined outside
     calls      the functions that it calls, by name
     """
 
-    def __init__(self, way: Way, places: Mapping[str, str], outer: Mapping[str, Any]) -> None:
-        self.way, self.places, self.outer = way, places, outer
+    def __init__(self, way: Way, places: Mapping[str, str]) -> None:
+        self.way, self.places = way, places
         self.constants: dict[str, float] = {}
         self.calls: dict[str, Callable[..., Any]] = {}
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        holds = self.way.holds(node.test, self.places, self.outer)
-        found: ast.expr = self.visit(node.body if holds else node.orelse)
-        return found
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return node if node.id in self.places else self.outside(node, node.id)
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        return self.outside(node, node.attr)
-
-    def outside(self, node: ast.expr, name: str) -> ast.expr:
-        """Return the name of a number that is defined outside."""
-        value = called(node, self.outer)
-        is_known = isinstance(value, (int, float)) and name not in self.places
-        if not is_known or self.constants.setdefault(name, value) != value:
-            raise UnwritableError
-        return ast.Name(name, ast.Load())
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        function = called(node.func, self.outer)
-        arguments: list[Any] = node.args
-        if function is where and len(arguments) == 3:
-            return self.visit_IfExp(ast.IfExp(*arguments))
-        if isinstance(function, FunctionType):
-            arguments = [
-                each if isinstance(each, ast.expr) else ast.Constant(each)
-                for each in arguments_of(node, function).values()
-            ]
-        elif node.keywords:
-            raise UnwritableError
-        name = str(getattr(function, "__name__", ""))
-        if self.calls.setdefault(name, function) is not function or name in self.places:
-            raise UnwritableError
-        return ast.Call(ast.Name(name, ast.Load()), [self.visit(each) for each in arguments], [])
+    def syntax(self, tree: Tree) -> ast.expr:
+        """Return a tree as Python."""
+        match tree:
+            case str() if tree in self.places:
+                return ast.Name(tree, ast.Load())
+            case int() | float():
+                return ast.Constant(tree)
+            case ["constant", name, int() | float() as value] if name not in self.places:
+                if self.constants.setdefault(name, value) != value:
+                    raise UnwritableError
+                return ast.Name(name, ast.Load())
+            case ["default", _, value]:
+                return ast.Constant(value)
+            case ["if", test, yes, no]:
+                return self.syntax(yes if self.way.holds(test, self.places) else no)
+            case ["call", function, *given] if function is where:
+                return self.syntax(["if", *given])
+            case ["call", function, *given]:
+                name = str(getattr(function, "__name__", ""))
+                if self.calls.setdefault(name, function) is not function or name in self.places:
+                    raise UnwritableError
+                return ast.Call(ast.Name(name, ast.Load()), [*map(self.syntax, given)], [])
+            case ["compare", signs, first, *others]:
+                operators = [OPERATORS[each]() for each in signs]
+                return ast.Compare(self.syntax(first), operators, [*map(self.syntax, others)])
+            case ["and" | "or" as word, *parts]:
+                return ast.BoolOp(OPERATORS[word](), [*map(self.syntax, parts)])
+            case [word, inner] if word in OPERATORS:
+                return ast.UnaryOp(OPERATORS[word](), self.syntax(inner))
+            case [word, left, right] if word in OPERATORS:
+                return ast.BinOp(self.syntax(left), OPERATORS[word](), self.syntax(right))
+        raise UnwritableError

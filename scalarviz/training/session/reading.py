@@ -19,16 +19,16 @@ from scalarviz.base.messages import shortened, visible
 from scalarviz.base.texts import row_text, text, texts
 from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
-from scalarviz.core.formulas.formula_trees import written_cases
+from scalarviz.core.formulas.formula_trees import ExpressionFunction
 from scalarviz.core.formulas.formula_words import (
     LONGEST,
     PRODUCT,
-    ExpressionFunction,
     WrittenFormula,
     formula_of,
     same,
     value_at,
     written,
+    written_cases,
 )
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.core.formulas.losses import Loss, LossRow, RowLossRow, by_nothing
