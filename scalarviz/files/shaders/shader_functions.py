@@ -98,28 +98,24 @@ class ShaderTranslation:
         return [line for statement in statements for line in self.statement(statement, indent)]
 
     def statement(self, node: ast.stmt, indent: str) -> list[str]:
-        if isinstance(node, ast.Return) and node.value is not None:
-            return [f"{indent}return {self.number(node.value)};"]
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            return [indent + self.assign(node.targets[0], "=", node.value)]
-        if isinstance(node, ast.AnnAssign) and node.value is not None:
-            return [indent + self.assign(node.target, "=", node.value)]
-        if isinstance(node, ast.AugAssign) and type(node.op) in ARITHMETIC:
-            return [indent + self.assign(node.target, f"{ARITHMETIC[type(node.op)]}=", node.value)]
-        if isinstance(node, ast.If):
-            lines = [
-                f"{indent}if ({self.truth(node.test)}) {{",
-                *self.block(node.body, indent + "    "),
-            ]
-            if node.orelse:
-                lines += [f"{indent}}} else {{", *self.block(node.orelse, indent + "    ")]
-            return [*lines, f"{indent}}}"]
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and not node.orelse:
-            return [
-                self.loop(node, node.target.id, indent),
-                *self.block(node.body, indent + "    "),
-                f"{indent}}}",
-            ]
+        inner = f"{indent}    "
+        match node:
+            case ast.Return(value=ast.expr() as value):
+                return [f"{indent}return {self.number(value)};"]
+            case (
+                ast.Assign(targets=[target], value=value)
+                | ast.AnnAssign(target=target, value=ast.expr() as value)
+            ):
+                return [f"{indent}{self.assign(target, '=', value)}"]
+            case ast.AugAssign(target=target, op=op, value=value) if type(op) in ARITHMETIC:
+                return [f"{indent}{self.assign(target, f'{ARITHMETIC[type(op)]}=', value)}"]
+            case ast.If(test=test, body=body, orelse=orelse):
+                lines = [f"{indent}if ({self.truth(test)}) {{", *self.block(body, inner)]
+                if orelse:
+                    lines += [f"{indent}}} else {{", *self.block(orelse, inner)]
+                return [*lines, f"{indent}}}"]
+            case ast.For(target=ast.Name(id=name), body=body, orelse=[]):
+                return [self.loop(node, name, indent), *self.block(body, inner), f"{indent}}}"]
         self.refuse(node, "is a statement that shaders do not have")
 
     def assign(self, target: ast.expr, operator: str, value: ast.expr) -> str:
@@ -171,22 +167,39 @@ class ShaderTranslation:
 
     def expression(self, node: ast.expr) -> Typed:
         """Return an expression and its type."""
-        translate = getattr(self, f"visit_{type(node).__name__}", None)
-        if translate is None:
-            self.refuse(node, "is something that shaders do not have")
-        found: Typed = translate(node)
-        return found
-
-    def visit_Constant(self, node: ast.Constant) -> Typed:
-        return self.outside(node, node.value)
-
-    def visit_Name(self, node: ast.Name) -> Typed:
-        if node.id in self.names:
-            return self.names[node.id], self.types[node.id]
-        return self.outside(node, self.value(node))
-
-    def visit_Attribute(self, node: ast.Attribute) -> Typed:
-        return self.outside(node, self.value(node))
+        match node:
+            case ast.Constant(value=value):
+                return self.outside(node, value)
+            case ast.Name(id=name) if name in self.names:
+                return self.names[name], self.types[name]
+            case ast.Name() | ast.Attribute():
+                return self.outside(node, self.value(node))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return f"!({self.truth(operand)})", "bool"
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.expression(operand)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                text, kind = self.expression(operand)
+                return f"(-{text})", kind
+            case ast.BinOp(op=ast.Pow()):
+                return self.power(node)
+            case ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
+                return self.quotient(node)
+            case ast.BinOp():
+                return self.arithmetic(node)
+            case ast.Compare():
+                return self.comparison(node)
+            case ast.BoolOp(op=op, values=values):
+                sign = " && " if isinstance(op, ast.And) else " || "
+                return f"({sign.join(map(self.truth, values))})", "bool"
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                one, other = self.number(body), self.number(orelse)
+                return f"({self.truth(test)} ? {one} : {other})", "float"
+            case ast.Subscript():
+                return self.element(node), "float"
+            case ast.Call():
+                return self.call(node)
+        self.refuse(node, "is something that shaders do not have")
 
     def outside(self, node: ast.expr, value: object) -> Typed:
         """Return a literal, or a number that a global name refers to."""
@@ -198,19 +211,7 @@ class ShaderTranslation:
             self.refuse(node, f"is {value}, and shaders have no such number")
         return (literal(value) if value >= 0.0 else f"({literal(value)})"), "float"
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> Typed:
-        if isinstance(node.op, ast.Not):
-            return f"!({self.truth(node.operand)})", "bool"
-        if not isinstance(node.op, (ast.USub, ast.UAdd)):
-            self.refuse(node, "is something that shaders do not have")
-        text, kind = self.expression(node.operand)
-        return (f"(-{text})" if isinstance(node.op, ast.USub) else text), kind
-
-    def visit_BinOp(self, node: ast.BinOp) -> Typed:
-        if isinstance(node.op, ast.Pow):
-            return self.power(node)
-        if isinstance(node.op, (ast.FloorDiv, ast.Mod)):
-            return self.quotient(node)
+    def arithmetic(self, node: ast.BinOp) -> Typed:
         if type(node.op) not in ARITHMETIC:
             self.refuse(node, "is arithmetic that shaders do not have")
         sign = ARITHMETIC[type(node.op)]
@@ -235,7 +236,7 @@ class ShaderTranslation:
             return f"({' * '.join([base] * times)})", "float"
         return f"{self.name_of(power)}({base}, {self.number(node.right)})", "float"
 
-    def visit_Compare(self, node: ast.Compare) -> Typed:
+    def comparison(self, node: ast.Compare) -> Typed:
         sides = [node.left, *node.comparators]
         whole = all(self.expression(side)[1] == "int" for side in sides)
         texts = [self.whole(side) if whole else self.number(side) for side in sides]
@@ -246,24 +247,13 @@ class ShaderTranslation:
             parts.append(f"{texts[i]} {COMPARISONS[type(operator)]} {texts[i + 1]}")
         return f"({' && '.join(parts)})", "bool"
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> Typed:
-        sign = " && " if isinstance(node.op, ast.And) else " || "
-        return f"({sign.join(self.truth(value) for value in node.values)})", "bool"
-
-    def visit_IfExp(self, node: ast.IfExp) -> Typed:
-        one, other = self.number(node.body), self.number(node.orelse)
-        return f"({self.truth(node.test)} ? {one} : {other})", "float"
-
-    def visit_Subscript(self, node: ast.Subscript) -> Typed:
-        return self.element(node), "float"
-
     def element(self, node: ast.Subscript) -> str:
         row, kind = self.expression(node.value)
         if kind != "row":
             self.refuse(node, "is no number of a row")
         return f"{row}[{self.whole(node.slice)}]"
 
-    def visit_Call(self, node: ast.Call) -> Typed:
+    def call(self, node: ast.Call) -> Typed:
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             self.refuse(node, "passes arguments by name or by star")
         function = self.value(node.func)
@@ -274,7 +264,7 @@ class ShaderTranslation:
             (left, _), (right, _) = typed
             return f"({left} {'>' if function is max else '<'} {right} ? {left} : {right})", "int"
         if function is where and typed[0][1] == "bool":
-            return self.visit_IfExp(ast.IfExp(*node.args))
+            return self.expression(ast.IfExp(*node.args))
         arguments = [self.number(argument) for argument in node.args]
         if function is float:
             return arguments[0], "float"
