@@ -304,9 +304,12 @@ def slopes_of_node(
 
 
 def slopes_of_operation(
-    trace: Trace, operation: int, numbers: Mapping[int, float]
+    trace: Trace, operation: int, numbers: Mapping[int, float] | Sequence[float]
 ) -> list[tuple[int, float]]:
-    """Return the operands that are no constants, each with the slope of the result in it."""
+    """Return the operands that are no constants, each with the slope of the result in it.
+
+    numbers  of all values, by their places
+    """
     places = trace.taken[operation]
     known = [*(numbers[place] for place in places), numbers[trace.first_made + operation]]
     partials = trace.formulas[operation].partials

@@ -20,8 +20,7 @@ from scalarviz.core.layers import Layer
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Buffer, Moment, Program
-from scalarviz.core.trace import NONE
-from scalarviz.core.trace_program import TraceProgram
+from scalarviz.core.trace_program import TraceProgram, slopes_of_operation
 from scalarviz.data.batches import Batches
 from scalarviz.engines.engine import Kept, Run, RunOutcome, StackEngine, Waiting
 from scalarviz.errors import GradientError, UpdateError
@@ -67,15 +66,6 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
 
     name = "python"
 
-    def __init__(
-        self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
-    ) -> None:
-        super().__init__(layers, program, bank, precision)
-        rows = zip(self.trace.formulas, self.trace.operands.tolist(), strict=True)
-        self._table = [
-            (formula, [place for place in places if place != NONE]) for formula, places in rows
-        ]
-
     def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
         self.bank.zero_grad(self.rows)
         error = loss.forward(self.forward(inputs), targets)
@@ -94,7 +84,7 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
         """Return inputs, constants, parameters and the result of every operation, for a sample."""
         parameters = self.bank.value[self.rows].tolist()
         numbers = [*sample, *self.trace.constants.tolist(), *parameters]
-        for formula, places in self._table:
+        for formula, places in zip(self.trace.formulas, self.trace.taken, strict=True):
             numbers.append(formula.value(*[numbers[place] for place in places]))
         return numbers
 
@@ -119,13 +109,10 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
         gradients = [0.0] * len(numbers)
         for place, gradient in zip(self.trace.outputs, upstream, strict=True):
             gradients[place] += gradient
-        made = range(self.trace.first_made, len(numbers))
-        for place, (formula, places) in zip(reversed(made), reversed(self._table), strict=True):
-            inputs = [numbers[x] for x in places]
-            for x, partial in zip(places, formula.partials, strict=True):
-                if x < self.trace.inputs or x >= self.trace.first_parameter:
-                    slope = partial(*inputs, numbers[place])
-                    gradients[x] += gradients[place] * slope
+        for place in reversed(range(self.trace.first_made, len(numbers))):
+            operation = place - self.trace.first_made
+            for x, slope in slopes_of_operation(self.trace, operation, numbers):
+                gradients[x] += gradients[place] * slope
         return gradients
 
 
@@ -247,12 +234,9 @@ class Nodes:
         parameters = range(trace.first_parameter, trace.first_made)
         for row, gradients in zip(self.values, self.gradients, strict=True):
             for i in reversed(self.program.nodes[node].members):
-                taken, came = trace.taken[i], gradients[trace.first_made + i]
-                numbers = [*[row[place] for place in taken], row[trace.first_made + i]]
-                for place, partial in zip(taken, trace.formulas[i].partials, strict=True):
-                    if trace.inputs <= place < trace.first_parameter:
-                        continue
-                    passed = partial(*numbers) * came
+                came = gradients[trace.first_made + i]
+                for place, slope in slopes_of_operation(trace, i, row):
+                    passed = slope * came
                     gradients[place] += passed
                     if place in parameters:
                         number = place - trace.first_parameter

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 import numpy as np
 
@@ -151,12 +151,15 @@ def can_write(activation: str) -> bool:
     return row.onnx is not None or is_writable(row.value, "x")
 
 
+LayerT = TypeVar("LayerT", bound=Layer, covariant=True)
+
+
 @dataclass(frozen=True, eq=False)
-class LayerContext:
+class LayerContext(Generic[LayerT]):
     """A layer being written, its names in the file, and its name otherwise."""
 
     writer: GraphWriter
-    layer: Any
+    layer: LayerT
     names: Names
     name: str
 
@@ -221,10 +224,9 @@ def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
     write(LayerContext(writer, layer, names, name))
 
 
-def dense(at: LayerContext) -> None:
+def dense(at: LayerContext[Dense]) -> None:
     """Write a Dense in its original form: Gemm with either order of weights, or MatMul and Add."""
     layer, writer = at.layer, at.writer
-    assert isinstance(layer, Dense)
     writer.flat(at.name)
     matrix = layer.kernel
     form = at.names.get("form", "Gemm")
@@ -241,9 +243,8 @@ def dense(at: LayerContext) -> None:
     at.activate("activation", at.ending)
 
 
-def convolution(at: LayerContext) -> None:
+def convolution(at: LayerContext[Conv2d]) -> None:
     layer = at.layer
-    assert isinstance(layer, Conv2d)
     shape = layer.kernel.shape
     inputs = [at.writer.current, at.rows("weight", 0, shape)]
     if layer.has_bias:
@@ -270,11 +271,11 @@ def windows(layer: MaxPool2d | AvgPool2d) -> dict[str, list[int]]:
     }
 
 
-def max_pool(at: LayerContext) -> None:
+def max_pool(at: LayerContext[MaxPool2d]) -> None:
     at.writer.node("MaxPool", at.name, shape=at.layer.output_shape, **windows(at.layer))
 
 
-def average_pool(at: LayerContext) -> None:
+def average_pool(at: LayerContext[AvgPool2d]) -> None:
     layer, shape = at.layer, at.layer.output_shape
     whole = layer.kernel == layer.shape[1] == layer.shape[2] and not layer.padding
     if whole and at.names.get("form") == "GlobalAveragePool":
@@ -284,18 +285,16 @@ def average_pool(at: LayerContext) -> None:
         at.writer.node("AveragePool", at.name, shape=shape, count_include_pad=1, **more)
 
 
-def flatten(at: LayerContext) -> None:
+def flatten(at: LayerContext[Layer]) -> None:
     at.writer.node("Flatten", at.name, shape=(at.layer.outputs,), axis=1)
 
 
-def reshape(at: LayerContext) -> None:
-    assert isinstance(at.layer, Reshape)
+def reshape(at: LayerContext[Reshape]) -> None:
     at.writer.reshape(at.layer.shape, at.name)
 
 
-def batch_norm(at: LayerContext) -> None:
+def batch_norm(at: LayerContext[BatchNorm]) -> None:
     layer = at.layer
-    assert isinstance(layer, BatchNorm)
     if not layer.input_shape:
         at.writer.flat(at.name)
     of_each = (layer.features,)
@@ -310,9 +309,8 @@ def batch_norm(at: LayerContext) -> None:
     at.writer.node("BatchNormalization", at.name, *inputs, epsilon=layer.eps, momentum=kept)
 
 
-def affine(at: LayerContext) -> None:
+def affine(at: LayerContext[Affine]) -> None:
     layer, writer = at.layer, at.writer
-    assert isinstance(layer, Affine)
     if not layer.input_shape:
         writer.flat(at.name)
     of_each: Shape = (layer.features, 1, 1) if layer.input_shape else (layer.features,)
@@ -321,9 +319,8 @@ def affine(at: LayerContext) -> None:
     writer.node("Add", at.called("add", ".add"), writer.current, shift)
 
 
-def layer_norm(at: LayerContext) -> None:
+def layer_norm(at: LayerContext[LayerNorm]) -> None:
     writer, layer = at.writer, at.layer
-    assert isinstance(layer, LayerNorm)
     shape = writer.shape
     inputs = (
         writer.current,
@@ -333,10 +330,9 @@ def layer_norm(at: LayerContext) -> None:
     writer.node("LayerNormalization", at.name, *inputs, axis=-len(shape), epsilon=layer.eps)
 
 
-def rms_norm(at: LayerContext) -> None:
+def rms_norm(at: LayerContext[RMSNorm]) -> None:
     """Write RMSNorm as several nodes: ONNX has it from opset 23 on only."""
     writer, layer = at.writer, at.layer
-    assert isinstance(layer, RMSNorm)
     writer.flat(at.name)
     x, row = writer.current, writer.shape
     axes, eps = at.numbers("axes", np.array([-1])), at.numbers("eps", np.array(layer.eps))
@@ -349,17 +345,17 @@ def rms_norm(at: LayerContext) -> None:
     writer.node("Mul", at.name, writer.current, at.rows("weight", 0, row))
 
 
-def softmax(at: LayerContext) -> None:
+def softmax(at: LayerContext[Layer]) -> None:
     at.writer.flat(at.name)
     at.writer.node("Softmax", at.name, axis=-1)
 
 
-def log_softmax(at: LayerContext) -> None:
+def log_softmax(at: LayerContext[Layer]) -> None:
     at.writer.flat(at.name)
     at.writer.node("LogSoftmax", at.name, axis=-1)
 
 
-def spread(at: LayerContext) -> None:
+def spread(at: LayerContext[Layer]) -> None:
     shape = at.layer.output_shape
     at.writer.node(
         "Expand",
@@ -370,14 +366,13 @@ def spread(at: LayerContext) -> None:
     )
 
 
-def activation(at: LayerContext) -> None:
+def activation(at: LayerContext[Layer]) -> None:
     at.activate("node", "")
 
 
-def prelu(at: LayerContext) -> None:
+def prelu(at: LayerContext[PReLU]) -> None:
     """Write the slopes of PReLU: one, or one for each channel or feature."""
     layer, shape = at.layer, at.writer.shape
-    assert isinstance(layer, PReLU)
     if layer.counts[0] not in (1, shape[0]):
         raise InputError(
             f"{layer} has {layer.counts[0]} slopes, and ONNX has one, or one for each of "
@@ -387,10 +382,9 @@ def prelu(at: LayerContext) -> None:
     at.writer.node("PRelu", at.name, at.writer.current, slopes)
 
 
-def elementwise(at: LayerContext) -> None:
+def elementwise(at: LayerContext[Elementwise]) -> None:
     """Write a formula with parameters by its source, with a number for each feature."""
     layer, writer, row = at.layer, at.writer, at.layer.first_row
-    assert isinstance(layer, Elementwise)
     given = []
     for key, count in zip(layer.formula.parameters, layer.counts, strict=True):
         numbers = layer.bank.value[row : row + count]
@@ -401,17 +395,15 @@ def elementwise(at: LayerContext) -> None:
     writer.current = writer.formula(layer.formula.value, writer.current, *given)
 
 
-def dropout(at: LayerContext) -> None:
-    assert isinstance(at.layer, Dropout)
+def dropout(at: LayerContext[Dropout]) -> None:
     at.writer.node(
         "Dropout", at.name, at.writer.current, at.numbers("ratio", np.array(at.layer.rate))
     )
 
 
-def encoding(at: LayerContext) -> None:
+def encoding(at: LayerContext[FrequencyEncoding]) -> None:
     """Write a FrequencyEncoding as Mul, Sin, Cos and Concat."""
     writer, layer = at.writer, at.layer
-    assert isinstance(layer, FrequencyEncoding)
     writer.flat(at.name)
     n, octaves = layer.inputs, layer.octaves
     frequencies = (pi * 2.0 ** np.arange(octaves)).reshape(octaves, 1)
@@ -427,9 +419,8 @@ def encoding(at: LayerContext) -> None:
     writer.node("Flatten", name, shape=(layer.outputs,), axis=1)
 
 
-def residual(at: LayerContext) -> None:
+def residual(at: LayerContext[Residual]) -> None:
     writer, layer = at.writer, at.layer
-    assert isinstance(layer, Residual)
     if layer.branches[1]:
         return branches("Add", at)
     x, shape = writer.current, writer.shape
@@ -438,7 +429,7 @@ def residual(at: LayerContext) -> None:
     writer.node("Add", at.name, x, writer.current)
 
 
-def write_inner(at: LayerContext, low: int = 0, high: int | None = None) -> None:
+def write_inner(at: LayerContext[Layer], low: int = 0, high: int | None = None) -> None:
     """Write the inner layers `low` to before `high`, by default all."""
     layers = at.layer.layers
     names = at.names.get("layers") or [{}] * len(layers)
@@ -446,10 +437,9 @@ def write_inner(at: LayerContext, low: int = 0, high: int | None = None) -> None
         write_layer(at.writer, layers[each], names[each])
 
 
-def branches(operator: str, at: LayerContext) -> None:
+def branches(operator: str, at: LayerContext[TwoBranches]) -> None:
     """Write two branches, and the operator that joins them: rows, or pictures of one size."""
     writer, layer = at.writer, at.layer
-    assert isinstance(layer, TwoBranches)
     start = writer.current, writer.shape
     write_inner(at, high=layer.first)
     a, a_shape = writer.current, writer.shape
@@ -467,7 +457,7 @@ def branches(operator: str, at: LayerContext) -> None:
 
 
 # Each kind of layer: the stem of its generated names, and how it is written.
-WRITERS: Mapping[str, tuple[str, Callable[[LayerContext], None]]] = {
+WRITERS: Mapping[str, tuple[str, Callable[[LayerContext[Any]], None]]] = {
     "Dense": ("dense", dense),
     "Conv2d": ("conv", convolution),
     "MaxPool2d": ("max_pool", max_pool),
