@@ -45,6 +45,12 @@ class UnsupportedNode(InputError):
         self.node = node
 
 
+def require(condition: object, why: str) -> None:
+    """Raise UnsupportedNode, with the reason, unless a condition holds."""
+    if not condition:
+        raise UnsupportedNode(why)
+
+
 @dataclass(frozen=True, eq=False)
 class Parameter:
     """Numbers of the file that become rows of the bank, in the layer's order.
@@ -154,10 +160,10 @@ class Flow:
 
     def seen_as(self, shape: Shape, node: GraphNode) -> Flow:
         """Return the same numbers in another shape."""
-        if prod(shape) != prod(self.shape):
-            raise UnsupportedNode(
-                f"{shorten(self.shape)} has not as many numbers as {shorten(shape)}"
-            )
+        require(
+            prod(shape) == prod(self.shape),
+            f"{shorten(self.shape)} has not as many numbers as {shorten(shape)}",
+        )
         waves = self.waves
         if waves is not None:
             place, factor, f = (a.reshape(shape) for a in (waves.place, waves.factor, waves.f))
@@ -203,8 +209,9 @@ ROLES = {"Mul": "node", "Sin": "sin", "Cos": "cos", "Concat": "concat", "Flatten
 
 def checked(shape: Shape) -> Shape:
     """Return a shape; raise UnsupportedNode if it is too large."""
-    if prod(shape) > LARGEST_SAMPLE:
-        raise UnsupportedNode(f"{shorten(shape)} are more than {LARGEST_SAMPLE:,} numbers")
+    require(
+        prod(shape) <= LARGEST_SAMPLE, f"{shorten(shape)} are more than {LARGEST_SAMPLE:,} numbers"
+    )
     return shape
 
 
@@ -218,10 +225,10 @@ def of_features(numbers: Array, shape: Shape) -> Array:
             "each feature or channel one"
         ) from None
     is_even = np.isfinite(each).all() and (each == each[:, :1]).all()
-    if not is_even or len(shape) not in (1, PICTURE):
-        raise UnsupportedNode(
-            "it takes finite numbers that are equal within a channel: give each one"
-        )
+    require(
+        is_even and len(shape) in (1, PICTURE),
+        "it takes finite numbers that are equal within a channel: give each one",
+    )
     return each[:, 0].astype(np.float64)
 
 
@@ -250,20 +257,20 @@ class NodeContext:
     def row(self) -> Flow:
         """The same; raise UnsupportedNode if it is not a vector per sample."""
         flow = self.flow.settled
-        if len(flow.shape) != 1:
-            raise UnsupportedNode(
-                f"it is given {shorten(flow.shape)} a sample, and takes one row of numbers"
-            )
+        require(
+            len(flow.shape) == 1,
+            f"it is given {shorten(flow.shape)} a sample, and takes one row of numbers",
+        )
         return flow
 
     @property
     def picture(self) -> Flow:
         """The same; raise UnsupportedNode if it is not an image per sample."""
         flow = self.flow.settled
-        if len(flow.shape) != PICTURE:
-            raise UnsupportedNode(
-                f"it is given {shorten(flow.shape)} a sample, and no (channels, height, width)"
-            )
+        require(
+            len(flow.shape) == PICTURE,
+            f"it is given {shorten(flow.shape)} a sample, and no (channels, height, width)",
+        )
         return flow
 
     def constant(self, place: int) -> Constant | None:
@@ -281,8 +288,10 @@ class NodeContext:
     def few(self, place: int) -> list[Any]:
         """Return a short constant, such as axes, as a list."""
         found = self.needed(place, "numbers")
-        if found.array.size > MOST_DIMENSIONS + 1:
-            raise UnsupportedNode(f"its {shorten(found.name)} has {found.array.size:,} numbers")
+        require(
+            found.array.size <= MOST_DIMENSIONS + 1,
+            f"its {shorten(found.name)} has {found.array.size:,} numbers",
+        )
         numbers: list[Any] = found.array.ravel().tolist()
         return numbers
 
@@ -290,14 +299,12 @@ class NodeContext:
         """Return a constant as a parameter of exactly this shape, leading 1s aside."""
         found = self.needed(place, role)
         given = found.shape
-        if (
-            len(given) > len(shape) + 1
-            or given[len(given) - len(shape) :] != shape
-            or prod(given) != prod(shape)
-        ):
-            raise UnsupportedNode(
-                f"its {role} {shorten(found.name)} has the shape {given}, and should have {shape}"
-            )
+        require(
+            len(given) <= len(shape) + 1
+            and given[len(given) - len(shape) :] == shape
+            and prod(given) == prod(shape),
+            f"its {role} {shorten(found.name)} has the shape {given}, and should have {shape}",
+        )
         return Parameter(role, found.name, found.array.ravel(), matrix=len(shape) > 1)
 
     def bias(self, outputs: int) -> list[Parameter]:
@@ -317,8 +324,10 @@ class NodeContext:
             found = float(found)
         both_lists = isinstance(default, list) and isinstance(found, list)
         odd = both_lists and any(type(each) is not items for each in found)
-        if odd or (default is not None and type(found) is not type(default)):
-            raise UnsupportedNode(f"its {name} cannot be {shorten(found)}")
+        require(
+            not odd and (default is None or type(found) is type(default)),
+            f"its {name} cannot be {shorten(found)}",
+        )
         return found
 
     def only(self, name: str, default: Any, *allowed: Any) -> None:

@@ -53,6 +53,7 @@ from scalarviz.files.onnx.flows import (
     Waves,
     checked,
     nothing,
+    require,
 )
 from scalarviz.files.onnx.onnx_graph import FLOATS, Constant, shortest
 
@@ -81,8 +82,10 @@ def reshape(at: NodeContext) -> Flow:
     """Reshape that keeps samples apart."""
     flow = at.flow
     stored = at.needed(1, "sizes").array
-    if stored.ndim != 1 or stored.dtype.kind != "i" or not stored.size:
-        raise UnsupportedNode("its sizes are no list of whole numbers")
+    require(
+        stored.ndim == 1 and stored.dtype.kind == "i" and stored.size,
+        "its sizes are no list of whole numbers",
+    )
     first, *rest = at.few(1)
     if not at.get("allowzero", 0):
         first = -1 if first == 0 else first
@@ -91,11 +94,11 @@ def reshape(at: NodeContext) -> Flow:
         known = prod(n for n in rest if n != -1)
         rest = [prod(flow.shape) // known if n == -1 and known > 0 else n for n in rest]
     whole = bool(rest) and min(rest) > 0 and prod(rest) == prod(flow.shape)
-    if not whole or first not in (-1, at.batch):
-        raise UnsupportedNode(
-            f"its sizes are {shorten(stored)}, which does not leave each sample its "
-            f"{prod(flow.shape)} numbers"
-        )
+    require(
+        whole and first in (-1, at.batch),
+        f"its sizes are {shorten(stored)}, which does not leave each sample its "
+        f"{prod(flow.shape)} numbers",
+    )
     return flow.seen_as(tuple(rest), at.node)
 
 
@@ -105,10 +108,10 @@ def transpose(at: NodeContext) -> Flow:
     rank = len(flow.shape) + 1
     order = at.get("perm", list(range(rank))[::-1])
     moved = [axis for axis in order if axis == 0 or (0 < axis < rank and flow.shape[axis - 1] > 1)]
-    if sorted(order) != list(range(rank)) or order[0] != 0 or moved != sorted(moved):
-        raise UnsupportedNode(
-            f"its perm is {shorten(order)}, which puts the numbers in another order"
-        )
+    require(
+        sorted(order) == list(range(rank)) and order[0] == 0 and moved == sorted(moved),
+        f"its perm is {shorten(order)}, which puts the numbers in another order",
+    )
     return flow.seen_as(tuple(flow.shape[axis - 1] for axis in order[1:]), at.node)
 
 
@@ -116,11 +119,12 @@ def axes_of(at: NodeContext, rank: int) -> list[int]:
     """Return the axes of a node, from its attribute or input, counted from the batch."""
     stored = at.constant(1)
     found: Any = at.few(1) if stored else at.get("axes", [])
-    if not isinstance(found, list) or not all(type(a) is int and -rank <= a < rank for a in found):
-        raise UnsupportedNode(f"its axes are {shorten(found)}")
+    require(
+        isinstance(found, list) and all(type(a) is int and -rank <= a < rank for a in found),
+        f"its axes are {shorten(found)}",
+    )
     axes = sorted(a % rank for a in found)
-    if not axes or axes[0] == 0 or len(set(axes)) < len(axes):
-        raise UnsupportedNode(f"its axes are {shorten(found)}")
+    require(axes and axes[0] != 0 and len(set(axes)) == len(axes), f"its axes are {shorten(found)}")
     return axes
 
 
@@ -139,10 +143,10 @@ def squeeze(at: NodeContext) -> Flow:
     """Remove axes of size 1."""
     flow = at.flow
     axes = axes_of(at, len(flow.shape) + 1)
-    if any(flow.shape[axis - 1] != 1 for axis in axes):
-        raise UnsupportedNode(
-            f"it takes out axes of {shorten(flow.shape)} that have more than one number"
-        )
+    require(
+        all(flow.shape[axis - 1] == 1 for axis in axes),
+        f"it takes out axes of {shorten(flow.shape)} that have more than one number",
+    )
     shape: Shape = tuple(n for i, n in enumerate(flow.shape, 1) if i not in axes)
     return flow.seen_as(shape, at.node)
 
@@ -151,10 +155,10 @@ def dropout(at: NodeContext) -> Flow:
     """Dropout: the identity in inference mode."""
     flow = at.flow.settled
     training = at.constant(2)
-    if training is not None and training.array.any():
-        raise UnsupportedNode(
-            "it drops numbers in training mode: export the model in evaluation mode"
-        )
+    require(
+        training is None or not training.array.any(),
+        "it drops numbers in training mode: export the model in evaluation mode",
+    )
     stored = at.constant(1)
     rate = float(stored.array.ravel()[0]) if stored and stored.array.size == 1 else 0.5
     rate = at.get("ratio", rate)
@@ -194,24 +198,32 @@ def picture_of(flow: Flow) -> PictureShape:
 def window_of(at: NodeContext, kernel: tuple[int, ...] | None = None) -> PoolingWindow:
     """Return the window of a node; raise UnsupportedNode if it is unsupported."""
     given = tuple(at.get("kernel_shape", list(kernel or ())))
-    if len(given) != 2 or (kernel and given != kernel) or min(given) < 1:
-        raise UnsupportedNode(f"its kernel has the shape {shorten(given)}, and not (height, width)")
+    require(
+        len(given) == 2 and (not kernel or given == kernel) and min(given) >= 1,
+        f"its kernel has the shape {shorten(given)}, and not (height, width)",
+    )
     strides, dilations = pair_of(at, "strides"), pair_of(at, "dilations")
     found = PoolingWindow((given[0], given[1]), strides, 0, dilations)
     pads = pads_of(at, found)
-    if len(set(pads)) != 1 or len(pads) != 4 or pads[0] < 0:
-        raise UnsupportedNode(f"its pads are {shorten(pads)}: they must be the same on all sides")
+    require(
+        len(set(pads)) == 1 and len(pads) == 4 and pads[0] >= 0,
+        f"its pads are {shorten(pads)}: they must be the same on all sides",
+    )
     found = replace(found, padding=pads[0])
-    if at.get("ceil_mode", 0) and any(left_over(at, found)):
-        raise UnsupportedNode("its ceil_mode lets windows reach beyond the edge")
+    require(
+        not at.get("ceil_mode", 0) or not any(left_over(at, found)),
+        "its ceil_mode lets windows reach beyond the edge",
+    )
     return found
 
 
 def pair_of(at: NodeContext, name: str) -> tuple[int, int]:
     """Return an attribute of two numbers of pixels; raise UnsupportedNode for others."""
     found = at.get(name, [1, 1])
-    if len(found) != 2 or min(found) < 1:
-        raise UnsupportedNode(f"its {name} are {shorten(found)}, and not two numbers of at least 1")
+    require(
+        len(found) == 2 and min(found) >= 1,
+        f"its {name} are {shorten(found)}, and not two numbers of at least 1",
+    )
     return found[0], found[1]
 
 
@@ -228,8 +240,10 @@ def pads_of(at: NodeContext, window: PoolingWindow) -> list[int]:
     for side, extent, stride in sides:
         count = -(-side // stride)
         totals.append(max((count - 1) * stride + extent - side, 0))
-    if any(total % 2 for total in totals):
-        raise UnsupportedNode(f"its auto_pad {auto} pads one side more than the other")
+    require(
+        not any(total % 2 for total in totals),
+        f"its auto_pad {auto} pads one side more than the other",
+    )
     return [total // 2 for total in totals] * 2
 
 
@@ -244,11 +258,11 @@ def convolution(at: NodeContext) -> Flow:
     flow, weights = at.picture, at.needed(1, "weights")
     groups = at.get("group", 1)
     shape = weights.shape
-    if len(shape) != PICTURE + 1 or shape[1] * groups != flow.shape[0]:
-        raise UnsupportedNode(
-            f"its weights {shorten(weights.name)} have the shape {shape}, for a picture of "
-            f"{flow.shape} in {groups} group{'s' * (groups != 1)}"
-        )
+    require(
+        len(shape) == PICTURE + 1 and shape[1] * groups == flow.shape[0],
+        f"its weights {shorten(weights.name)} have the shape {shape}, for a picture of "
+        f"{flow.shape} in {groups} group{'s' * (groups != 1)}",
+    )
     window = window_of(at, shape[2:])
     bias = [at.parameter("bias", 2, shape[:1])] if at.constant(2) else []
     layer = Conv2d(
@@ -270,10 +284,11 @@ def square(at: NodeContext) -> tuple[int, int, int]:
     window = window_of(at)
     at.only("dilations", [1, 1])
     height, width = window.kernel
-    if height != width:
-        raise UnsupportedNode(f"its window is {height} x {width}, and only squares can be had")
-    if window.stride[0] != window.stride[1]:
-        raise UnsupportedNode(f"its strides are {shorten(list(window.stride))}: they must be equal")
+    require(height == width, f"its window is {height} x {width}, and only squares can be had")
+    require(
+        window.stride[0] == window.stride[1],
+        f"its strides are {shorten(list(window.stride))}: they must be equal",
+    )
     return height, window.stride[0], window.padding
 
 
@@ -288,10 +303,10 @@ def max_pool(at: NodeContext) -> Flow:
 def average_pool(at: NodeContext) -> Flow:
     """AveragePool; if windows reach beyond the edge, padding must count as 0."""
     flow, window = at.picture, square(at)
-    if window[2] and not at.get("count_include_pad", 0):
-        raise UnsupportedNode(
-            "its count_include_pad is 0, and what lies beyond the edge counts here"
-        )
+    require(
+        not window[2] or at.get("count_include_pad", 0),
+        "its count_include_pad is 0, and what lies beyond the edge counts here",
+    )
     layer = AvgPool2d(picture_of(flow), *window)
     return flow.then(layer, at.names, shape=layer.output_shape)
 
@@ -300,8 +315,7 @@ def global_average_pool(at: NodeContext) -> Flow:
     """GlobalAveragePool: the mean of each channel, as an image of one pixel."""
     flow = at.picture
     channels, height, width = picture_of(flow)
-    if height != width:
-        raise UnsupportedNode(f"its picture is {height} x {width}, and only squares can be had")
+    require(height == width, f"its picture is {height} x {width}, and only squares can be had")
     layer = AvgPool2d((channels, height, width), height)
     return flow.then(layer, {**at.names, "form": "GlobalAveragePool"}, shape=layer.output_shape)
 
@@ -313,10 +327,10 @@ def reduce_mean(at: NodeContext) -> Flow:
     axes = at.few(1) if stored else at.get("axes", [])
     rank = len(flow.shape) + 1
     whole = isinstance(axes, list) and sorted(a % rank for a in axes if type(a) is int)
-    if whole != [PICTURE - 1, PICTURE]:
-        raise UnsupportedNode(
-            f"its axes are {shorten(axes)}, and only a whole picture has a mean here"
-        )
+    require(
+        whole == [PICTURE - 1, PICTURE],
+        f"its axes are {shorten(axes)}, and only a whole picture has a mean here",
+    )
     found = global_average_pool(at)
     if at.get("keepdims", 1):
         return found
@@ -351,10 +365,14 @@ def multiply(at: NodeContext) -> Flow:
     if len(flow.seen) != 1 and flow.waves is None:
         return at.scaled(flow, numbers, np.zeros(1), {"node": at.node.name, "weight": name})
     waves = waves_of(at, flow)
-    if numbers.dtype.kind != "f" or flow.is_wave or len(flow.seen) != 1:
-        raise UnsupportedNode(f"it multiplies by numbers that are no frequencies: {READ}")
-    if numbers.ndim > len(flow.shape) + 1 or prod(numbers.shape[: -len(flow.shape)]) != 1:
-        raise UnsupportedNode(f"it multiplies {shorten(flow.shape)} by the shape {numbers.shape}")
+    require(
+        numbers.dtype.kind == "f" and not flow.is_wave and len(flow.seen) == 1,
+        f"it multiplies by numbers that are no frequencies: {READ}",
+    )
+    require(
+        numbers.ndim <= len(flow.shape) + 1 and prod(numbers.shape[: -len(flow.shape)]) == 1,
+        f"it multiplies {shorten(flow.shape)} by the shape {numbers.shape}",
+    )
     if numbers.ndim > len(flow.shape):
         numbers = numbers[0]
     try:
@@ -387,15 +405,18 @@ def wave(f: str, at: NodeContext) -> Flow:
 def concat(at: NodeContext) -> Flow:
     """Concat of the parts of an encoding."""
     flows = [each for each in at.inputs if isinstance(each, Flow) and each.waves is not None]
-    if not flows or len(flows) != len(at.inputs):
-        raise UnsupportedNode("it puts values side by side, and only those of an encoding can be")
-    if any(flow.steps != flows[0].steps for flow in flows):
-        raise UnsupportedNode("it puts values of different layers side by side")
+    require(
+        flows and len(flows) == len(at.inputs),
+        "it puts values side by side, and only those of an encoding can be",
+    )
+    require(
+        all(flow.steps == flows[0].steps for flow in flows),
+        "it puts values of different layers side by side",
+    )
     rank = len(flows[0].shape) + 1
     axis = at.get("axis", 1)
     parts = [flow.waves for flow in flows if flow.waves is not None]
-    if not (-rank < axis < rank and axis % rank):
-        raise UnsupportedNode(f"its axis is {axis}")
+    require(-rank < axis < rank and axis % rank, f"its axis is {axis}")
     weigh(at, (sum(part.place.size for part in parts),))
     try:
         place, factor, f = (
@@ -431,15 +452,17 @@ def dense(at: NodeContext, form: str = "MatMul", alpha: float = 1.0, beta: float
     beta   factor of the biases
     """
     flow, weights = at.row, at.needed(1, "weights")
-    if len(weights.shape) != 2:
-        raise UnsupportedNode(f"its weights {shorten(weights.name)} have the shape {weights.shape}")
+    require(
+        len(weights.shape) == 2,
+        f"its weights {shorten(weights.name)} have the shape {weights.shape}",
+    )
     matrix = weights.array if form == "Gemm" else weights.array.T
     outputs, inputs = matrix.shape
-    if inputs != flow.shape[0]:
-        raise UnsupportedNode(
-            f"its weights {shorten(weights.name)} are for {inputs} inputs, and it is given "
-            f"{flow.shape[0]}"
-        )
+    require(
+        inputs == flow.shape[0],
+        f"its weights {shorten(weights.name)} are for {inputs} inputs, and it is given "
+        f"{flow.shape[0]}",
+    )
     if weights.turned:
         form = "Gemm" if form != "Gemm" else "Gemm (in, out)"
     bias = [times(each, beta) for each in at.bias(outputs)]
@@ -459,8 +482,9 @@ def linear_regressor(at: NodeContext) -> Flow:
     at.only("post_transform", "NONE")
     targets = at.get("targets", 1)
     intercepts = at.get("intercepts", [], float) or [0.0] * min(targets, MOST_ROWS)
-    if len(intercepts) != targets:
-        raise UnsupportedNode(f"it has {len(intercepts)} intercepts for {targets} targets")
+    require(
+        len(intercepts) == targets, f"it has {len(intercepts)} intercepts for {targets} targets"
+    )
     return linear(at, at.get("coefficients", [], float), intercepts)
 
 
@@ -493,8 +517,10 @@ def linear(at: NodeContext, coefficients: list[float], intercepts: list[float]) 
     flow = at.row
     inputs, outputs = flow.shape[0], len(intercepts)
     numbers = [np.array(each, np.float64) for each in (coefficients, intercepts)]
-    if not outputs or numbers[0].size != inputs * outputs or not all(map(is_finite, numbers)):
-        raise UnsupportedNode(f"its coefficients are not {outputs} rows of {inputs}")
+    require(
+        outputs and numbers[0].size == inputs * outputs and all(map(is_finite, numbers)),
+        f"its coefficients are not {outputs} rows of {inputs}",
+    )
     names = {**at.names, "form": "Gemm"}
     roles = (("weight", numbers[0], True), ("bias", numbers[1], False))
     parameters = [Parameter(role, f"{at.node.name}.{role}", v, m) for role, v, m in roles]
@@ -509,8 +535,10 @@ def normalizer(at: NodeContext) -> Flow:
     """scikit-learn's division by the sum of the probabilities, which is 1 behind a Softmax."""
     flow = at.row
     at.only("norm", "MAX", "L1")
-    if not flow.steps or not isinstance(flow.steps[-1].layer, Softmax):
-        raise UnsupportedNode("it divides by a sum, and does not follow a Softmax")
+    require(
+        flow.steps and isinstance(flow.steps[-1].layer, Softmax),
+        "it divides by a sum, and does not follow a Softmax",
+    )
     return flow
 
 
@@ -521,8 +549,9 @@ def add(at: NodeContext) -> Flow:
         return moved(at)
     before, after = sorted(flows, key=lambda flow: len(flow.steps))
     count = len(before.steps)
-    if before.shape != after.shape:
-        raise UnsupportedNode(f"it adds {shorten(before.shape)} and {shorten(after.shape)}")
+    require(
+        before.shape == after.shape, f"it adds {shorten(before.shape)} and {shorten(after.shape)}"
+    )
     if after.steps[:count] != before.steps:
         return joined(Residual, flows, at)
     inner = after.steps[count:] or (nothing(before.shape),)
@@ -537,8 +566,10 @@ def moved(at: NodeContext) -> Flow:
     """Add or Sub of numbers of the file, in either order: an Affine."""
     flows = [each for each in at.inputs if isinstance(each, Flow)]
     stored = [each for each in at.inputs if isinstance(each, Constant)]
-    if len(flows) != 1 or len(stored) != 1:
-        raise UnsupportedNode("it is to take one computed value, and numbers of the file")
+    require(
+        len(flows) == 1 and len(stored) == 1,
+        "it is to take one computed value, and numbers of the file",
+    )
     sign = -1.0 if at.node.operator == "Sub" else 1.0
     scale = sign if at.inputs[0] is stored[0] else 1.0
     names = {"add": at.node.name} | ({"bias": stored[0].name} if sign > 0.0 else {})
@@ -548,8 +579,7 @@ def moved(at: NodeContext) -> Flow:
 def divide(at: NodeContext) -> Flow:
     """Div by numbers of the file: an Affine."""
     numbers = at.needed(1, "divisors").array.astype(np.float64)
-    if not numbers.all():
-        raise UnsupportedNode("it divides by 0")
+    require(numbers.all(), "it divides by 0")
     return at.scaled(at.flow, 1.0 / numbers, np.zeros(1), {"node": at.node.name})
 
 
@@ -574,8 +604,10 @@ def expand(at: NodeContext) -> Flow:
     """Expand of one number for each channel to a picture."""
     flow, given = at.picture, at.few(1)
     size = given[-PICTURE:]
-    if given not in (size, [1, *size]) or flow.shape != (*size[:1], 1, 1):
-        raise UnsupportedNode(f"it makes {shorten(given)} of {shorten(flow.shape)}")
+    require(
+        given in (size, [1, *size]) and flow.shape == (*size[:1], 1, 1),
+        f"it makes {shorten(given)} of {shorten(flow.shape)}",
+    )
     return flow.then(Spread(size), {**at.names, **constant_names(at, shape=1)}, shape=tuple(size))
 
 
@@ -593,8 +625,10 @@ def joined(kind: type[TwoBranches], flows: list[Flow], at: NodeContext) -> Flow:
     if kind is Concatenate:
         at.only("axis", 1, 1, -len(a.shape))
     sizes = [each.shape[1:] if kind is Concatenate else each.shape for each in (a, b)]
-    if sizes[0] != sizes[1] or len(a.shape) != len(b.shape):
-        raise UnsupportedNode(f"it joins {shorten(a.shape)} and {shorten(b.shape)}")
+    require(
+        sizes[0] == sizes[1] and len(a.shape) == len(b.shape),
+        f"it joins {shorten(a.shape)} and {shorten(b.shape)}",
+    )
     shape = a.shape
     if kind is Concatenate:
         shape = checked((a.shape[0] + b.shape[0], *a.shape[1:]))
@@ -640,10 +674,10 @@ def softplus(at: NodeContext) -> Flow:
 def clip(at: NodeContext) -> Flow:
     """Clip: relu, relu6, or hard_tanh with its bounds."""
     bounds = bound(at, 1, "min", -inf), bound(at, 2, "max", inf)
-    if bounds not in CLIPPED and inf in map(abs, bounds):
-        raise UnsupportedNode(
-            "it has one bound, and hard_tanh has two; a lower bound of 0 alone is relu"
-        )
+    require(
+        bounds in CLIPPED or inf not in map(abs, bounds),
+        "it has one bound, and hard_tanh has two; a lower bound of 0 alone is relu",
+    )
     name = CLIPPED.get(bounds) or activation_row("hard_tanh({},{})".format(*bounds)).name
     return at.activated(name, **constant_names(at, clip1=1, clip2=2))
 
@@ -651,8 +685,10 @@ def clip(at: NodeContext) -> Flow:
 def bound(at: NodeContext, place: int, name: str, none: float) -> float:
     """Return a bound of a Clip, from an input or an attribute; infinity if it is above all."""
     stored = at.constant(place)
-    if stored is None and place < len(at.inputs) and at.inputs[place] is not None:
-        raise UnsupportedNode(f"its {name} is computed, and must be a number")
+    require(
+        stored is not None or place >= len(at.inputs) or at.inputs[place] is None,
+        f"its {name} is computed, and must be a number",
+    )
     if stored is not None and stored.array.size != 1:
         raise UnsupportedNode(f"its {name} {shorten(stored.name)} is not one number")
     number = at.get(name, none) if stored is None else shortest(float(stored.array.ravel()[0]))
@@ -668,23 +704,23 @@ def softmax(kind: type[Softmax] | type[LogSoftmax], at: NodeContext) -> Flow:
     rank = len(flow.shape) + 1
     newer = at.opset >= SOFTMAX_IS_OF_ONE_AXIS
     axis = at.get("axis", -1 if newer else 1)
-    if axis not in (1, 1 - rank) or (newer and rank != 2):
-        raise UnsupportedNode(f"it is over axis {axis} of {rank}, and here it takes all numbers")
+    require(
+        axis in (1, 1 - rank) and (not newer or rank == 2),
+        f"it is over axis {axis} of {rank}, and here it takes all numbers",
+    )
     return flow.then(kind(prod(flow.shape)), at.names, shape=flow.shape)
 
 
 def batch_norm(at: NodeContext) -> Flow:
     """BatchNormalization in inference mode."""
     flow = at.flow.settled
-    if len(flow.shape) not in (1, PICTURE):
-        raise UnsupportedNode(f"it is given {shorten(flow.shape)} a sample")
+    require(len(flow.shape) in (1, PICTURE), f"it is given {shorten(flow.shape)} a sample")
     at.only("training_mode", 0)
     at.only("spatial", 1)
     channels = flow.shape[:1]
     weight, bias = at.parameter("weight", 1, channels), at.parameter("bias", 2, channels)
     mean, variance = at.parameter("mean", 3, channels), at.parameter("variance", 4, channels)
-    if (variance.values < 0).any():
-        raise UnsupportedNode(f"its variance {shorten(variance.name)} is below 0")
+    require(not (variance.values < 0).any(), f"its variance {shorten(variance.name)} is below 0")
     shape = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
     momentum = round(1.0 - at.get("momentum", 0.9), 6)  # ONNX gives the share that is kept
     layer = BatchNorm(shape, eps=at.get("epsilon", 1e-5), momentum=momentum)
@@ -697,10 +733,10 @@ def layer_norm(at: NodeContext) -> Flow:
     """LayerNormalization over all numbers of a sample."""
     flow = at.flow.settled
     rank = len(flow.shape) + 1
-    if at.get("axis", -1) not in (1, 1 - rank):
-        raise UnsupportedNode(
-            f"it is over axis {at.get('axis', -1)} of {rank}, and here it takes all numbers"
-        )
+    require(
+        at.get("axis", -1) in (1, 1 - rank),
+        f"it is over axis {at.get('axis', -1)} of {rank}, and here it takes all numbers",
+    )
     count = prod(flow.shape)
     weight = at.parameter("weight", 1, flow.shape)
     shift = Parameter("bias", f"{at.node.name}.bias", np.broadcast_to(0.0, count), matrix=False)
@@ -714,8 +750,10 @@ def rms_norm(at: NodeContext) -> Flow:
     """RMSNorm, as `save` writes it."""
     flow = at.row
     eps, axes = at.needed(2, "eps").array, at.constant(3)
-    if eps.size != 1 or (at.few(3) if axes else at.get("axes", [])) not in ([-1], [1]):
-        raise UnsupportedNode("it is no RMSNorm over all numbers of a sample")
+    require(
+        eps.size == 1 and (at.few(3) if axes else at.get("axes", [])) in ([-1], [1]),
+        "it is no RMSNorm over all numbers of a sample",
+    )
     number = float(eps.ravel()[0])
     layer = RMSNorm(flow.shape[0], number if eps.dtype == np.float64 else shortest(number))
     weight = at.parameter("weight", 1, flow.shape)
@@ -727,8 +765,10 @@ def prelu(at: NodeContext) -> Flow:
     """PRelu with one slope, or one for each channel or feature."""
     flow = at.flow.settled
     slopes = at.needed(1, "weight").array
-    if slopes.size != 1 and slopes.shape != flow.shape[:1] + (1,) * len(flow.shape[1:]):
-        raise UnsupportedNode(f"its slopes have the shape {slopes.shape} for {flow.shape} numbers")
+    require(
+        slopes.size == 1 or slopes.shape == flow.shape[:1] + (1,) * len(flow.shape[1:]),
+        f"its slopes have the shape {slopes.shape} for {flow.shape} numbers",
+    )
     size = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
     weight = at.parameter("weight", 1, slopes.shape)
     weight = Parameter("weight", weight.name, weight.values.ravel(), matrix=False)
