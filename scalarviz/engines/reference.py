@@ -164,24 +164,18 @@ def activation_backward(operation: Operation, numbers: OperationArrays) -> Float
 
 
 def row_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    return np.array([one_row(operation, sample)[0] for sample in numbers.x.tolist()])
+    formula, size = ROW_FORMULAS[operation.formula], operation.target.size
+    settings = typed(formula.forward, operation.settings)
+    return np.array([formula.run(x, size, settings)[0] for x in numbers.x.tolist()])
 
 
 def row_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    formula = ROW_FORMULAS[operation.formula].backward
-    gradients = []
-    for x, upstream in zip(numbers.x.tolist(), not_none(numbers.upstream).tolist(), strict=True):
-        y, kept = one_row(operation, x)
-        gradients.append([0.0] * operation.source.size)
-        formula(x, y, kept, upstream, gradients[-1], *typed(formula, operation.settings))
-    return np.array(gradients)
-
-
-def one_row(operation: Operation, x: list[float]) -> tuple[list[float], float]:
-    """Apply a row formula to one sample: return outputs, and the number for its backward."""
-    formula = ROW_FORMULAS[operation.formula].forward
-    y = [0.0] * operation.target.size
-    return y, formula(x, y, *typed(formula, operation.settings))
+    formula, size = ROW_FORMULAS[operation.formula], operation.target.size
+    settings = typed(formula.backward, operation.settings)
+    pairs = zip(numbers.x.tolist(), not_none(numbers.upstream).tolist(), strict=True)
+    return np.array(
+        [formula.gradient(g, settings, x, *formula.run(x, size, settings)) for x, g in pairs]
+    )
 
 
 def parametric_given(operation: Operation, numbers: OperationArrays) -> list[list[float]]:

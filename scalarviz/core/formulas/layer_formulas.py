@@ -270,6 +270,26 @@ class RowFormula:
     forward: Callable[..., float]
     backward: Callable[..., None]
 
+    def run(
+        self, x: list[float], outputs: int, settings: Sequence[float]
+    ) -> tuple[list[float], float]:
+        """Return the outputs of a sample, and the number that `gradient` needs."""
+        y = [0.0] * outputs
+        return y, self.forward(x, y, *settings)
+
+    def gradient(
+        self,
+        upstream: list[float],
+        settings: Sequence[float],
+        x: list[float],
+        y: list[float],
+        number: float,
+    ) -> list[float]:
+        """Return the gradient of the inputs of a sample, given that of its outputs."""
+        found = [0.0] * len(x)
+        self.backward(x, y, number, upstream, found, *settings)
+        return found
+
 
 ROW_FORMULAS = table(
     [

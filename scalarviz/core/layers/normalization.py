@@ -143,34 +143,30 @@ class Norm(ScaledLayer):
 
     @final
     def lower(self, program: Program) -> None:
-        settings = (float(self.inputs), self.eps)
-        program.add("row", self.formula.name, size=self.outputs, settings=settings)
+        program.add("row", self.formula.name, size=self.outputs, settings=self._numbers)
         self._lower_scale(program)
+
+    @property
+    def _numbers(self) -> tuple[float, float]:
+        """The settings of the formula."""
+        return float(self.inputs), self.eps
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:
-        found = [self._normalize(x) for x in batch]
-        self.kept.extend((x, y, scale) for x, (y, scale) in zip(batch, found, strict=True))
-        return self._scaled([y for y, _ in found], Weight.forward)
+        done = [(x, *self.formula.run(x, self.outputs, self._numbers)) for x in batch]
+        self.kept.extend(done)
+        return self._scaled([y for _, y, _ in done], Weight.forward)
 
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
-        gradients = []
-        for inner in reversed(self._unscaled(upstream)):
-            x, y, scale = self.kept.pop()
-            gradient = [0.0] * self.inputs
-            self.formula.backward(x, y, scale, inner, gradient, float(self.inputs), self.eps)
-            gradients.append(gradient)
-        gradients.reverse()
-        return gradients
+        gradient, settings, inner = self.formula.gradient, self._numbers, self._unscaled(upstream)
+        found = [gradient(each, settings, *self.kept.pop()) for each in reversed(inner)]
+        return found[::-1]
 
     @final
     def evaluate_rows(self, batch: Batch) -> Batch:
-        return self._scaled([self._normalize(x)[0] for x in batch], Weight.evaluate)
-
-    def _normalize(self, x: list[float]) -> tuple[list[float], float]:
-        y = [0.0] * self.inputs
-        return y, self.formula.forward(x, y, float(self.inputs), self.eps)
+        normal = [self.formula.run(x, self.outputs, self._numbers)[0] for x in batch]
+        return self._scaled(normal, Weight.evaluate)
 
 
 @final

@@ -46,29 +46,19 @@ class Rowwise(Layer):
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:
-        done = [self._done(x) for x in batch]
-        self.kept.extend((x, y, scale) for x, (y, scale) in zip(batch, done, strict=True))
-        return [y for y, _ in done]
+        done = [(x, *self.formula.run(x, self.outputs, self._typed)) for x in batch]
+        self.kept.extend(done)
+        return [y for _, y, _ in done]
 
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
-        gradients = []
-        for sample in reversed(upstream):
-            x, y, scale = self.kept.pop()
-            gradient = [0.0] * self.inputs
-            self.formula.backward(x, y, scale, sample, gradient, *self._typed)
-            gradients.append(gradient)
-        gradients.reverse()
-        return gradients
+        gradient, settings = self.formula.gradient, self._typed
+        found = [gradient(each, settings, *self.kept.pop()) for each in reversed(upstream)]
+        return found[::-1]
 
     @final
     def evaluate_rows(self, batch: Batch) -> Batch:
-        return [self._done(x)[0] for x in batch]
-
-    def _done(self, x: list[float]) -> tuple[list[float], float]:
-        """Return the outputs of a sample, and the number that the backward formula needs."""
-        y = [0.0] * self.outputs
-        return y, self.formula.forward(x, y, *self._typed)
+        return [self.formula.run(x, self.outputs, self._typed)[0] for x in batch]
 
 
 @final
