@@ -17,6 +17,7 @@ from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossR
 from scalarviz.core.layers.elementwise_layers import Elementwise, counts_of
 from scalarviz.core.layers.rowwise_layers import numbers_of
 from scalarviz.engines.custom.user_functions import (
+    check_callable,
     check_plain,
     check_source,
     checked_name,
@@ -63,22 +64,17 @@ def activation(
     0.5
     """
     true_or_false(check, "check")
-    for function in (value, derivative):
-        if not callable(function) and not (function is None and function is derivative):
-            raise InputError(
-                "an activation is two functions, f(x) and its derivative(x, y), not "
-                f"{shorten(function)}"
-            )
+    wanted = "an activation is two functions, f(x) and its derivative(x, y)"
+    check_callable(value, derivative, wanted)
     check_signature(value, ["x"], "an activation", "def value(x): ...")
     if derivative is not None:
         how = "def derivative(x, y): ..., y being value(x)"
         check_signature(derivative, ["x", "y"], "the derivative of an activation", how)
     name = checked_name(name, value, "an activation", BUILT_IN_ACTIVATIONS)
-    hashed = digest(value, *([] if derivative is None else [derivative]))
+    hashed = digest(value, derivative)
     slope = derivative or recorded_derivative(value, "the activation", "y")
     made = ActivationFormula(name, on_numbers(value), (on_numbers(slope),), digest=hashed)
-    for function in (made.value, *made.partials):
-        check_source(function)
+    check_source(made.value, *made.partials)
     if check and derivative is not None:
         check_slope(made)
     ACTIVATIONS[name] = made
@@ -162,9 +158,8 @@ def loss(
     wanted = (
         "value(p, t) and gradient(p, t, gradient)" if rows else "value(p, t) and derivative(p, t)"
     )
+    check_callable(value, derivative, f"a loss is two functions, {wanted}")
     for function in (value, derivative):
-        if not callable(function) and not (function is None and function is derivative):
-            raise InputError(f"a loss is two functions, {wanted}, not {shorten(function)}")
         check_plain(function)
     check_signature(value, ["p", "t"], "a loss", "def value(p, t): ...")
     copies: dict[int, Any] = {}  # of functions that both use
@@ -175,11 +170,10 @@ def loss(
     if derivative is not None:
         how = "def derivative(p, t): ..."
         check_signature(derivative, ["p", "t"], "the derivative of a loss", how)
-    hashed = digest(value, *([] if derivative is None else [derivative]))
+    hashed = digest(value, derivative)
     slope = recorded_derivative(value, "the loss") if derivative is None else on_numbers(derivative)
     made = LossRow(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
-    for function in (made.value, made.derivative):
-        check_source(function)
+    check_source(made.value, made.derivative)
     check_numbers(made, low, high)
     ROW_LOSSES.pop(name, None)
     LOSSES[name] = made
@@ -213,8 +207,7 @@ def add_rows(
     hashed = digest(value, gradient)
     slope = on_numbers(gradient)
     made = RowLossRow(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
-    for function in (made.value, made.gradient):
-        check_source(function)
+    check_source(made.value, made.gradient)
     check_rows(made, low, high, outputs)
     LOSSES.pop(name, None)
     ROW_LOSSES[name] = made
@@ -315,12 +308,12 @@ def compare(
         raise InputError(f"{what} is {given:.6g}, and finite differences give {found:.6g}{remedy}")
 
 
-def attempt(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
+def attempt(function: Callable[..., Any], what: str, *arguments: Any, hint: str = "") -> Any:
     """Call a function of the user; raise InputError with the place if it raises anything."""
     try:
         return function(*arguments)
     except Exception as error:  # whatever a function of the user does
-        hint = OTHER if isinstance(error, IndexError) else ASKED_OF_A_FORMULA
+        hint = hint or (OTHER if isinstance(error, IndexError) else ASKED_OF_A_FORMULA)
         raise InputError(f"{what} raises {type(error).__name__}: {error}; {hint}") from error
 
 
@@ -448,8 +441,7 @@ def row_of(function: Any, starts: tuple[tuple[str, float], ...], name: str) -> P
     ]
     value, by_parameter = on_numbers(function), by_place(function, slopes[1:])
     row = ParametricFormula(name, value, slopes[0], by_parameter, starts, digest=digest(function))
-    for each in (row.value, row.derivative, row.by_parameter):
-        check_source(each)
+    check_source(row.value, row.derivative, row.by_parameter)
     for x in [*(p for p, _ in points(*EVERYWHERE)), -FAR, FAR]:
         check_number(row, [x, *[start for _, start in starts]])
     return row
@@ -458,13 +450,7 @@ def row_of(function: Any, starts: tuple[tuple[str, float], ...], name: str) -> P
 def check_number(row: ParametricFormula, given: list[float]) -> None:
     """Raise InputError unless a formula gives a number."""
     place = f"{row.name}({', '.join(f'{each:.6g}' for each in given)})"
-    try:
-        found = float(row.value(*given))
-    except Exception as error:  # whatever a function of the user does
-        raise InputError(
-            f"{place} raises {type(error).__name__}: {error}; {ASKED_OF_A_LAYER}"
-        ) from error
-    if math.isnan(found):
+    if math.isnan(attempt(lambda: float(row.value(*given)), place, hint=ASKED_OF_A_LAYER)):
         raise InputError(f"{place} is no number; {ASKED_OF_A_LAYER}")
 
 

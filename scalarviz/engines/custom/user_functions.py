@@ -93,17 +93,29 @@ def check_plain(function: Function) -> None:
         )
 
 
-def check_source(function: Function) -> None:
-    """Raise InputError for a function that kernels cannot contain: all kernels would fail."""
+def check_source(*functions: Function) -> None:
+    """Raise InputError for functions that kernels cannot contain: all kernels would fail."""
     writer = KernelWriter("np.float64", STANDARD, "formula")
-    writer.name(function)
+    for function in functions:
+        writer.name(function)
     for used in writer.names:
         check_plain(used)
 
 
-def digest(*functions: Function) -> str:
+def check_callable(function: Any, other: Any, what: str, how: str = "") -> None:
+    """Raise InputError unless both are functions; the other one may be None.
+
+    what  they should be, such as "a loss is two functions, ..."
+    how   to write them, at the end of the message
+    """
+    for each in (function, other):
+        if not callable(each) and not (each is None and each is other):
+            raise InputError(f"{what}, not {shorten(each)}{how}")
+
+
+def digest(*functions: Function | None) -> str:
     """Return a hash of the source of functions, and of all functions of the user that they call."""
-    return hashed([called(function, ()) for function in dict.fromkeys(functions)])
+    return hashed([called(each, ()) for each in dict.fromkeys(functions) if each is not None])
 
 
 def hashed(parts: object) -> str:
