@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from math import pi
 from typing import Any, final
 
@@ -437,10 +438,6 @@ class StepOperation:
             return found
         return self.graph.sums(self.graph.shaped(found, -1, each), 1)
 
-    def picture(self, name: str, buffer: Buffer, channels: int, height: int, width: int) -> str:
-        """Return numbers of a buffer as pictures."""
-        return self.graph.shaped(name, -1, channels, height, width)
-
 
 Forward = Callable[[StepOperation], str]
 Backward = Callable[[StepOperation], tuple[str, ...]]
@@ -644,26 +641,22 @@ def batch_norm_back(at: StepOperation) -> tuple[str, ...]:
     return (at.graph.shaped(found, -1, at.operation.source.size),)
 
 
-def layer_norm(at: StepOperation) -> str:
-    rest, _, square = centred(at, at.x, (1,))
-    return divided(at, rest, square, at.operation.settings[1])[0]
+def normal(at: StepOperation, *, centres: bool) -> tuple[str, str]:
+    """Return rows by their root mean square, less their mean before, and the factor of each."""
+    if centres:
+        rest, _, square = centred(at, at.x, (1,))
+    else:
+        rest, square = at.x, at.graph.means(at.graph.put("Mul", at.x, at.x), 1)
+    return divided(at, rest, square, at.operation.settings[1])
 
 
-def layer_norm_back(at: StepOperation) -> tuple[str, ...]:
-    rest, _, square = centred(at, at.x, (1,))
-    y, factor = divided(at, rest, square, at.operation.settings[1])
-    return (less_shared(at, y, at.upstream, factor, (1,)),)
+def norm(centres: bool, at: StepOperation) -> str:
+    return normal(at, centres=centres)[0]
 
 
-def rms_norm(at: StepOperation) -> str:
-    square = at.graph.means(at.graph.put("Mul", at.x, at.x), 1)
-    return divided(at, at.x, square, at.operation.settings[1])[0]
-
-
-def rms_norm_back(at: StepOperation) -> tuple[str, ...]:
-    square = at.graph.means(at.graph.put("Mul", at.x, at.x), 1)
-    y, factor = divided(at, at.x, square, at.operation.settings[1])
-    return (less_shared(at, y, at.upstream, factor, (1,), shifts=False),)
+def norm_back(centres: bool, at: StepOperation) -> tuple[str, ...]:
+    y, factor = normal(at, centres=centres)
+    return (less_shared(at, y, at.upstream, factor, (1,), shifts=centres),)
 
 
 def softmax(at: StepOperation) -> str:
@@ -786,8 +779,8 @@ KINDS: dict[str, tuple[Forward, Backward]] = {
     "batch_norm": (batch_norm, batch_norm_back),
 }
 ROWS: dict[str, tuple[Forward, Backward]] = {
-    "layer_norm": (layer_norm, layer_norm_back),
-    "rms_norm": (rms_norm, rms_norm_back),
+    "layer_norm": (partial(norm, True), partial(norm_back, True)),
+    "rms_norm": (partial(norm, False), partial(norm_back, False)),
     "softmax": (softmax, softmax_back),
     "log_softmax": (log_softmax, log_softmax_back),
     "frequency_encoding": (encoding, encoding_back),

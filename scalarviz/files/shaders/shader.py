@@ -274,12 +274,15 @@ def convolution(shader: Shader, operation: Operation) -> list[str]:
     ]
 
 
+def by_number(shader: Shader, target: Buffer, expression: str) -> list[str]:
+    """Return the lines of target[i] = an expression of i, and of its padding."""
+    line = f"{shader.array(target)}[i] = {expression};"
+    return [f"for (int i = 0; i < {target.size}; i++) {line}", *shader.rest(target)]
+
+
 def activation(shader: Shader, operation: Operation) -> list[str]:
-    x, y = shader.array(operation.source), shader.array(operation.target)
-    function = ACTIVATIONS[operation.formula].value
-    size = operation.target.size
-    call = f"{shader.writer.scalar(function)}({x}[i])"
-    return [f"for (int i = 0; i < {size}; i++) {y}[i] = {call};", *shader.rest(operation.target)]
+    function = shader.writer.scalar(ACTIVATIONS[operation.formula].value)
+    return by_number(shader, operation.target, f"{function}({shader.array(operation.source)}[i])")
 
 
 def row(shader: Shader, operation: Operation) -> list[str]:
@@ -296,38 +299,31 @@ def row(shader: Shader, operation: Operation) -> list[str]:
 
 def scale(shader: Shader, operation: Operation) -> list[str]:
     """y = w x + b elementwise; several elements may share w and b."""
-    x, y = shader.array(operation.source), shader.array(operation.target)
-    size, (count,), each = operation.target.size, operation.shape, operation.outputs_per_bias
+    x, (count,), each = shader.array(operation.source), operation.shape, operation.outputs_per_bias
     place = "i" if each == 1 else f"i / {each}"
-    line = f"{y}[i] = {shader.number('gains', operation.weights, count, place)} * {x}[i]"
+    found = f"{shader.number('gains', operation.weights, count, place)} * {x}[i]"
     if operation.biases != NONE:
-        line += f" + {shader.number('shifts', operation.biases, count, place)}"
-    return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
+        found += f" + {shader.number('shifts', operation.biases, count, place)}"
+    return by_number(shader, operation.target, found)
 
 
 def parametric(shader: Shader, operation: Operation) -> list[str]:
     """y = f(x, w, ...), number by number."""
-    x, y = shader.array(operation.source), shader.array(operation.target)
-    given, first = [f"{x}[i]"], operation.weights
+    given, first = [f"{shader.array(operation.source)}[i]"], operation.weights
     counts = parametric_counts(operation)
     for i, (each, count) in enumerate(zip(operation.settings, counts, strict=True)):
         place = "0" if count == 1 else "i" if each == 1 else f"i / {int(each)}"
         given.append(shader.number(f"parameters_{i}", first, count, place))
         first += count
     function = shader.writer.scalar(PARAMETRIC_FORMULAS[operation.formula].value)
-    line = f"{y}[i] = {function}({', '.join(given)})"
-    size = operation.target.size
-    return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
+    return by_number(shader, operation.target, f"{function}({', '.join(given)})")
 
 
 def batch_norm(shader: Shader, operation: Operation) -> list[str]:
     """y = (x - mean) / deviation, with the running mean and variance."""
-    x, y = shader.array(operation.source), shader.array(operation.target)
-    pixels = int(operation.settings[1])
-    means, factor = shader.statistics(operation, "i" if pixels == 1 else f"i / {pixels}")
-    line = f"{y}[i] = ({x}[i] - {means}) * {factor}"
-    size = operation.target.size
-    return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
+    x, pixels = shader.array(operation.source), int(operation.settings[1])
+    mean, factor = shader.statistics(operation, "i" if pixels == 1 else f"i / {pixels}")
+    return by_number(shader, operation.target, f"({x}[i] - {mean}) * {factor}")
 
 
 def nothing(shader: Shader, operation: Operation) -> list[str]:
@@ -339,18 +335,13 @@ def nothing(shader: Shader, operation: Operation) -> list[str]:
 def added(shader: Shader, operation: Operation) -> list[str]:
     """y = x + the second buffer."""
     x, second = map(shader.array, operation.sources)
-    y = shader.array(operation.target)
-    line = f"{y}[i] = {second}[i] + {x}[i]"
-    size = operation.target.size
-    return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
+    return by_number(shader, operation.target, f"{second}[i] + {x}[i]")
 
 
 def product(shader: Shader, operation: Operation) -> list[str]:
     """y = x times the second buffer."""
     x, second = map(shader.array, operation.sources)
-    y, size = shader.array(operation.target), operation.target.size
-    line = f"{y}[i] = {x}[i] * {second}[i]"
-    return [f"for (int i = 0; i < {size}; i++) {line};", *shader.rest(operation.target)]
+    return by_number(shader, operation.target, f"{x}[i] * {second}[i]")
 
 
 def concatenation(shader: Shader, operation: Operation) -> list[str]:

@@ -8,7 +8,6 @@ InputError.
 from __future__ import annotations
 
 import ast
-import builtins
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -19,7 +18,8 @@ import numpy as np
 
 from scalarviz.core.formulas.arithmetic import where
 from scalarviz.core.formulas.elementary import power
-from scalarviz.engines.codegen.kernel_source import parse, variables
+from scalarviz.core.formulas.formula_trees import variables
+from scalarviz.engines.codegen.kernel_source import parse
 from scalarviz.errors import InputError
 from scalarviz.files.shaders.shader_math import BUILT_IN, WRITTEN
 
@@ -58,7 +58,7 @@ class ShaderTranslation:
         self.name = function.__name__
         self.syntax = syntax
         self.arguments = [argument.arg for argument in syntax.args.args]
-        self.known = {**vars(builtins), **variables(function)}
+        self.known = variables(function)
         self.names: dict[str, str] = {}
         self.types: dict[str, str] = {}
         self.sizes: dict[str, int] = {}
