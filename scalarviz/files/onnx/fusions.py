@@ -86,6 +86,11 @@ PATTERNS = (
         f"Where(Greater(Mul(x, mul1), 20.0), x, {SCALED})",
         "- - before behind node before",
     ),
+    *[
+        Pattern(row.onnx.name, f"Mul(x, {row.onnx.gate}(x))", f"node {row.onnx.gate.lower()}")
+        for row in ACTIVATIONS.values()
+        if row.onnx and row.onnx.gate  # such as swish
+    ],
 )
 
 
@@ -237,17 +242,6 @@ def product_and_sum(node: GraphNode, uses: Uses) -> Fused | None:
     return None
 
 
-def gated(node: GraphNode, uses: Uses) -> Fused | None:
-    """x times an operator of x: an activation with a gate, such as swish."""
-    for operator in [row.onnx for row in ACTIVATIONS.values() if row.onnx and row.onnx.gate]:
-        for x, value in both_ways(node):
-            made = uses.maker(value, operator.gate)
-            if made is not None and made.inputs == (x,):
-                parts = {operator.gate.lower(): made}
-                return replaced(operator.name, node, (x,), node, **parts), (made,)
-    return None
-
-
 def rms_norm(node: GraphNode, uses: Uses) -> Fused | None:
     """x / sqrt(mean(x * x) + eps), times a gain: as `save` writes RMSNorm, and as PyTorch does."""
     for value, gain in both_ways(node):
@@ -289,7 +283,7 @@ def square_of(x: str, name: str, uses: Uses) -> GraphNode | None:
 # The rules by the operator of the last node.
 RULES: dict[str, tuple[Callable[[GraphNode, Uses], Fused | None], ...]] = {
     "Add": (product_and_sum,),
-    "Mul": (written_out, gated, rms_norm),
+    "Mul": (written_out, rms_norm),
     **dict.fromkeys(("Div", "Log", "Neg", "Where"), (written_out,)),
 }
 
