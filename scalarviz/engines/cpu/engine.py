@@ -44,6 +44,7 @@ from scalarviz.engines.cpu.job import (
     backward_passes,
     drawing_arrays,
     forward_passes,
+    link,
     make_tables,
     pass_of,
     passes,
@@ -138,9 +139,7 @@ class CpuEngine(StackEngine[FloatArray]):
         return outputs
 
     def loss_on(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Callable[[], float]:
-        plan = plan_loss(self.tables, self.program, loss)
-        for field, kernel in self._work.load(units_of_loss(loss)).items():
-            plan[field] = kernel.address
+        plan = plan_loss(self.tables, self.program, loss, self._work.load(units_of_loss(loss)))
         what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_AIM | plans.DO_ERROR
         todo = passes(what, [0], [len(self.program.operations)], [0])
         evaluation, mean = self._evaluation(len(inputs), plan), loss.scale(targets.shape)
@@ -266,8 +265,7 @@ class CpuRun(Run):
         kernels = work.load(wanted, batches.size)
         self._train = work.calling(kernels["train"])
         tables = work.linked(self.engine.tables, batches.size)
-        for field in of_loss:
-            self._plan[field] = kernels[field].address
+        link(self._plan, {field: kernels[field] for field in of_loss})
         called = {*TRAINING, *passing} - {"train"}
         job.set_kernels({field: kernels[field] for field in called} | work.rounding())
         job.set_program(tables, self._plan)
@@ -431,14 +429,12 @@ class Moments:
         self.samples = len(inputs)
         self.starts = tile_starts(self.samples)
         self.tables = make_tables(program, bank.dtype, work.precision, apart=True)
-        self.plan = plan_loss(self.tables, program, loss)
+        self.plan = plan_loss(self.tables, program, loss, work.load(units_of_loss(loss)))
         tiles = len(self.starts) - 1
         self.spaces = workspaces(tiles, self.tables.space, bank.dtype)
         self.flows = workspaces(tiles, self.tables.flow, bank.dtype)
         partial = np.zeros((number_of_chunks(self.samples), self.tables.gradients), bank.dtype)
         self.room = Room(self.spaces, self.flows, partial, len(bank.state))
-        for field, kernel in work.load(units_of_loss(loss)).items():
-            self.plan[field] = kernel.address
         self._passes = BatchPasses(work, self.tables, self.samples, self.plan, apart=True)
         self._passes.use(self.room)
         load = passes(plans.DO_LOAD | plans.DO_KEEP, [0], [0], [0])

@@ -231,13 +231,22 @@ def workspaces(places: int, size: int, dtype: str) -> FloatArray:
     return room[first : first + places * size].reshape(places, size)
 
 
-def plan_loss(tables: Tables, program: Program, loss: Loss) -> Records:
-    """Return a copy of the tables' plan with the loss of a training."""
+def plan_loss(
+    tables: Tables, program: Program, loss: Loss, kernels: Mapping[str, Kernel] | None = None
+) -> Records:
+    """Return a copy of the tables' plan with the loss of a training, and with its kernels."""
     # numpy's copy of a record array takes ten times as long.
     plan = np.ndarray(1, PLAN, bytearray(tables.plan.tobytes()))
     plan["first_needed"] = program.first_parameters + 1
     plan["mean_of"] = loss.divisor(program.outputs.size)
+    link(plan, kernels or {})
     return plan
+
+
+def link(plan: Records, kernels: Mapping[str, Kernel]) -> None:
+    """Write kernels to the fields of a plan."""
+    for field, kernel in kernels.items():
+        plan[field] = kernel.address
 
 
 def set_order(plan: Records, order: Order) -> None:

@@ -26,6 +26,7 @@ from scalarviz.engines.cpu.job import (
     Order,
     address,
     drawing_of,
+    link,
     make_tables,
     plan_loss,
     room_for_points,
@@ -138,8 +139,7 @@ class CpuMany:
         self.kernels = work.load(TRAINING | ALONE | own | {"train_networks": TRAIN_NETWORKS})
         self.rounding = work.rounding()
         self.tables = work.linked(self.tables)
-        for field in units_of_loss(loss):
-            self.plan[field] = self.kernels[field].address
+        link(self.plan, {field: self.kernels[field] for field in units_of_loss(loss)})
         self.jobs = ReplicaJobs(self, [drawing_of(each) for each in batches], precision)
         self.progress = self.jobs.progress
         self.lanes: LaneJobs | None = (

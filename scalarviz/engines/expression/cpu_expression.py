@@ -31,7 +31,7 @@ from scalarviz.core.trace import EVERY_OPERATION, MOST_OPERANDS, Trace
 from scalarviz.core.trace import NONE as NO_NODE
 from scalarviz.engines.codegen.dispatch import BINARY_PARTIALS, TERNARY_PARTIALS
 from scalarviz.engines.codegen.kernel_units import Dtype, Kernel, Unit, load
-from scalarviz.engines.cpu.job import CpuJob, Order, address
+from scalarviz.engines.cpu.job import CpuJob, Order, address, link
 from scalarviz.engines.cpu.records import PLAN, Records, TileRecord
 from scalarviz.engines.cpu.table import MOVING, units_of_loss, units_of_optimizer
 from scalarviz.engines.engine import BeforeStep, Waiting
@@ -184,8 +184,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         job = self._training_job()
         if job.loss is not loss.row:
             job.loss = loss.row
-            for field, kernel in kernels.items():
-                self._plan[field] = kernel.address
+            link(self._plan, kernels)
         data, goals = self._array(inputs), self._array(targets)
         job.set_batch(len(data), self._space, data=data, goals=goals, moves=moves)
         scale = self.bank.value.dtype.type(loss.scale(targets.shape))

@@ -174,9 +174,8 @@ class PageMemory:
     def _plan(self, tables: Tables, order: Order) -> Records:
         """Return the plan of tables for the loss and the optimizer."""
         of = self._training
-        plan = plan_loss(tables, of.program, of.loss)
-        for field, kernel in self._kernels(units_of_loss(of.loss)).items():
-            plan[field] = kernel.address
+        kernels = self._kernels(units_of_loss(of.loss))
+        plan = plan_loss(tables, of.program, of.loss, kernels)
         set_order(plan, order)
         return plan
 
