@@ -123,7 +123,7 @@ def formula_of(
         try:
             writer = FormulaWriter(names, inline=inline)
             part = writer.inlined(function, [Term(name, name, ATOM) for name in names])
-            compute = writer.function_of(part)
+            compute = writer.code_function(part.code)
             found = WrittenFormula(part.within(PRODUCT), part.text, compute)
         except (UnwritableError, RecursionError, ArithmeticError, ValueError):
             continue
@@ -198,10 +198,6 @@ class FormulaWriter:
         self.functions: dict[str, Any] = {}
         self.depth = 0
         self.folds = False  # whether numbers are computed, and conditions come first
-
-    def function_of(self, part: Term) -> Callable[..., float]:
-        """Return the function that computes a part from numbers of the names."""
-        return self.code_function(part.code)
 
     def code_function(self, code: str) -> ExpressionFunction:
         """Return the function that computes an expression of the names."""

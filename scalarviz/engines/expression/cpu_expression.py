@@ -121,15 +121,10 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
 
     def _forward(self, batch: FloatArray, spaces: FloatArray, job: ExpressionJob) -> FloatArray:
         check_process()
-        results, data = np.empty((len(batch), self._results), self.bank.dtype), self._array(batch)
+        results, data = np.empty((len(batch), self._results), self.bank.dtype), self.array(batch)
         job.set_batch(len(batch), spaces, data=data, results=results)
         self._load(SHELL)["run_forward"].call(job.address)
         return results
-
-    def _array(self, rows: FloatArray) -> FloatArray:
-        """Return a batch as a contiguous array of the bank's type; converted only if needed."""
-        is_ready = rows.dtype == self.bank.dtype and rows.flags.c_contiguous
-        return rows if is_ready else self.array(rows)
 
     def _room(self, samples: int) -> FloatArray:
         """Return workspaces for a batch, one row per tile."""
@@ -143,7 +138,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         check_process()
         spaces, job = self._waiting.pop().kept, self._training_job()
         by_inputs = np.empty((len(upstream), self.trace.inputs), self.bank.dtype)
-        upstream = self._array(upstream)
+        upstream = self.array(upstream)
         job.set_batch(len(upstream), spaces, upstream=upstream, by_inputs=by_inputs)
         self._load(SHELL)["run_backward"].call(job.address)
         self._spare.append(spaces)
@@ -185,7 +180,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         if job.loss is not loss.row:
             job.loss = loss.row
             link(self._plan, kernels)
-        data, goals = self._array(inputs), self._array(targets)
+        data, goals = self.array(inputs), self.array(targets)
         job.set_batch(len(data), self._space, data=data, goals=goals, moves=moves)
         scale = self.bank.value.dtype.type(loss.scale(targets.shape))
         job.job.batch.scale, job.job.batch.errors = float(scale), address(self._error)

@@ -398,7 +398,7 @@ def cases(
             (writer.code_function(code), holds)
             for code, holds in zip(writer.tests, writer.choices.taken, strict=True)
         ]
-        compute, words = writer.function_of(part), part.within(PRODUCT)
+        compute, words = writer.code_function(part.code), part.within(PRODUCT)
         case = FormulaCase(tests, words, part.text, compute)
         points = [each for each in product(POINTS, repeat=len(names)) if is_met(case, each)]
         agrees = all(same(value_at(compute, *at), value_at(function, *at)) for at in points)
