@@ -518,17 +518,24 @@ def test_the_options_of_a_sweep_arrive(run: Any, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("words", "name", "expected"),
-    [(["bench"], "bench", []), (["doctor", "--class"], "doctor", [True])],
+    ("words", "function", "expected"),
+    [
+        (["bench"], "kernel_commands.measure", {}),
+        (["doctor", "--class"], "doctor.examine", {"for_class": True}),
+    ],
 )
 def test_a_command_is_called_with_its_options(
-    run: Any, monkeypatch: pytest.MonkeyPatch, words: list[str], name: str, expected: list[Any]
+    run: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    function: str,
+    expected: dict[str, bool],
 ) -> None:
     given: list[Any] = []
-    taker = (lambda value: given.append(value)) if expected else (lambda: given.append(name))
-    monkeypatch.setattr(commands, name, taker)
+    place = f"scalarviz.faces.cli.{function}"
+    monkeypatch.setattr(place, lambda **known: given.append(known) or 0)
     assert run(*words).code == 0
-    assert given == (expected or [name])
+    assert given == [expected]
 
 
 def test_a_row_a_scene_and_a_column_an_engine_that_runs_here(
