@@ -13,7 +13,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import ColorMap, Theme, contrast, rgb, to_bytes
-from scalarviz.scene.exhibits.exhibit import Exhibit, letter_size, part_of_stage
+from scalarviz.scene.exhibits.exhibit import Exhibit, letter_size
 from scalarviz.scene.layout.division import Box
 
 Classes = npt.NDArray[np.int64]
@@ -41,6 +41,7 @@ class Sorting(Exhibit):
     of: str
     title: str = ""
     aside: str = ""
+    wide = 400.0
 
     @cached_property
     def order(self) -> list[Classes]:
@@ -79,9 +80,6 @@ class Sorting(Exhibit):
         table = self.confusion
         counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
         return text("exhibits.sorting.right", of=self.of, **counts)
-
-    def wanted(self, width: float, height: float) -> float:
-        return part_of_stage(400.0, width, height)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the images in columns, and the matrix below them if it leaves them large."""
