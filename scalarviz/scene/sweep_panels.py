@@ -113,8 +113,7 @@ class PicturePlaces:
         """Upper left corner of each, shape (networks, 2)."""
         places = np.arange(self.count)
         cells = np.stack([places % self.columns, places // self.columns], axis=1)
-        corners: FloatArray = np.array(self.origin) + cells * (np.array(self.size) + self.gap)
-        return corners
+        return np.asarray(np.array(self.origin) + cells * (np.array(self.size) + self.gap))
 
     def box(self, place: int) -> Box:
         """Return the box of a small picture."""
