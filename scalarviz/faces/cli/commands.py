@@ -605,38 +605,13 @@ def watch_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) 
 
 
 def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
-    """Train several scenes on one clock and draw them into a file; return the exit code."""
-    from scalarviz.base.messages import say
-    from scalarviz.core.formulas.formula import pick
-    from scalarviz.faces.cli.render_scene import KINDS, VIDEOS, check_kind, look_of, write_video
-    from scalarviz.faces.controller.train import steps_of, train_all
-    from scalarviz.faces.scene_options import RENDERING
-    from scalarviz.files.atomic import check_place
-    from scalarviz.stage.render import picture
+    """Draw several scenes into a file; return the exit code."""
+    from scalarviz.faces.cli.render_scene import render_several
     from scalarviz.stage.show import Several
 
     several = Several.of({name: show for name, (show, _) in made.items()})
     assert several is not None, "a dict is several"
-    shown = dict(zip(several.names, several.shows, strict=True))
-    chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
-    path = Path(chosen["out"] or f"{'-'.join(show.title for show in several.shows)}.png")
-    kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
-    if kind == ".html":
-        raise InputError(f"a page shows one scene, not {len(shown)}: write a .png, .mp4 or .gif")
-    check_kind(chosen, path.name, kind)
-    look = look_of(chosen, kind)
-    if kind in VIDEOS:
-        steps = steps_of(several, given["steps"], 1)
-        default = 1 if chosen["operations"] else steps
-        write_video(shown, path, given["steps"] or default, chosen, look)
-        return 0
-    check_place(path)
-    look.check(several)
-    if code := train_all(several, given["steps"]):
-        return code
-    picture(shown, path, look=look)
-    say(str(path))
-    return 0
+    return render_several(several, given)
 
 
 DEEDS_OF_SEVERAL = {"watch": watch_scenes, "render": render_scenes}
