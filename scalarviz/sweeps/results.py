@@ -377,8 +377,7 @@ def shares_below(
     larger = above[:, np.searchsorted(ordered, ours, side="right")]
     at_least = above[:, np.searchsorted(ordered, ours, side="left")]
     pairs = times.sum(axis=1) * others.sum(axis=1)
-    found: FloatArray = (times * (larger + at_least) / 2).sum(axis=1) / pairs
-    return found
+    return np.asarray((times * (larger + at_least) / 2).sum(axis=1) / pairs)
 
 
 def drawn_times(random: np.random.Generator, count: int, resamples: int) -> FloatArray:

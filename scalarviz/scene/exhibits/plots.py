@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import ColorMap, Theme, class_colors, rgb
+from scalarviz.scene.canvas.palette import ColorMap, Theme, class_colors, faded, rgb
 from scalarviz.scene.exhibits.exhibit import (
     LETTERS,
     LINE_PITCH,
@@ -166,7 +166,7 @@ class Plane(Exhibit):
     def _paint_map(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
         ground = rgb((theme.ground,))[0]
         values = enlarged(self.values) if self.discrete and not self.classes else self.values
-        colors = ground + FAINT * (self._fills(values, theme.map) - ground)
+        colors = faded(self._fills(values, theme.map), FAINT, ground)
         canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
 
     def spot(self) -> tuple[float, float] | None:
@@ -193,8 +193,7 @@ class Plane(Exhibit):
 
         def place(points: FloatArray) -> FloatArray:
             inside = np.clip(np.stack([points[:, 0], 1.0 - points[:, 1]], axis=1), 0.0, 1.0)
-            spots: FloatArray = np.array([plot.x, plot.y]) + inside * [plot.width, plot.height]
-            return spots
+            return np.asarray(np.array([plot.x, plot.y]) + inside * [plot.width, plot.height])
 
         spots = place(self.points)
         strong = self._strong(self.targets, theme.map)
@@ -350,7 +349,7 @@ class NeuronMap(Exhibit):
         shape = (*self.parts.shape, 3)
         colors = theme.map(self.parts.ravel()).reshape(shape)
         place = plot.x, plot.y, plot.width, plot.height
-        canvas.image(*place, ground + FAINT * (colors - ground), smooth=True)
+        canvas.image(*place, faded(colors, FAINT, ground), smooth=True)
         axes.paint(canvas, whole, plot, theme)
         with canvas.clip(*place):
             radius = min(DOT * size, SMALL_DOT * plot.width)
