@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import SimpleNamespace
@@ -71,9 +72,7 @@ def got(port: int, path: str) -> tuple[int, bytes]:
 
 
 @pytest.fixture
-def run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, fetched: Fetched
-) -> Run:
+def run(run: Run, monkeypatch: pytest.MonkeyPatch, fetched: Fetched) -> Run:
     """What `scalarviz class` answers; while it serves, all is fetched, then comes Ctrl-C."""
 
     def fetch(server: PageServer) -> None:
@@ -82,14 +81,7 @@ def run(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(web_server.PageServer, "wait", fetch)
-
-    def answer(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as left:
-            commands.main(["class", *words])
-        said = capsys.readouterr()
-        return int(left.value.code or 0), said.out, said.err
-
-    return answer
+    return partial(run, "class")
 
 
 @pytest.mark.usefixtures("_quick")
@@ -153,12 +145,13 @@ def test_an_address_of_version_6_stands_in_brackets() -> None:
 
 
 @pytest.mark.usefixtures("_quick")
-def test_it_serves_only_this_machine_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_serves_only_this_machine_unless_asked(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(module, "serve", lambda *words, **more: asked.append((words, more)) or 0)
-    for line in (["class"], ["class", "01", "--without-solutions"]):
-        with pytest.raises(SystemExit):
-            commands.main(line)
+    for line in ([], ["01", "--without-solutions"]):
+        run(*line)
     here = "127.0.0.1", None, None
     assert asked == [(((), *here), {"without": False}), ((["01"], *here), {"without": True})]
 
@@ -318,10 +311,7 @@ class Room:
         return self.sent({"token": self.token if token is None else token, "record": found}, **more)
 
     def got(self, path: str) -> tuple[int, bytes]:
-        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=30)
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
+        return got(self.server.port, path)
 
     @property
     def lines(self) -> list[Any]:
@@ -586,10 +576,9 @@ def is_served(at: Room) -> bool:
 
 @pytest.fixture
 def run_collecting(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., str]:
     """What `scalarviz class` prints; while it serves, a pupil sends a record."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(class_pages, "page_of", lambda show, links: Page(show.title.encode(), 3))
 
     def send(server: PageServer) -> None:
@@ -606,10 +595,9 @@ def run_collecting(
     monkeypatch.setattr(PageServer, "wait", send)
 
     def answer(*words: str) -> str:
-        with pytest.raises(SystemExit) as left:
-            commands.main(["class", "xor", "--port", "0", *words])
-        assert left.value.code == 130
-        return capsys.readouterr().out
+        code, out, _ = run("xor", "--port", "0", *words)
+        assert code == 130
+        return out
 
     return answer
 

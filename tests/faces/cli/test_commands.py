@@ -66,27 +66,6 @@ def custom_scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path / "custom_layers.py")
 
 
-class Ran:
-    """What a command line left: its exit code and what it printed."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setattr(sys, "path", list(sys.path))
-
-    def run_words(*words: str) -> Ran:
-        with pytest.raises(SystemExit) as left:
-            commands.main(words)
-        return Ran(left.value.code or 0, *capsys.readouterr())
-
-    return run_words
-
-
 SMALL = ("rgb", "--engine", "python", "--steps", "5")
 
 
