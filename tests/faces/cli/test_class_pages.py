@@ -330,6 +330,11 @@ def room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
         yield opened
 
 
+@pytest.fixture
+def at(room: Callable[..., Room]) -> Room:
+    return room()
+
+
 OK = {"ok": True}
 
 
@@ -354,8 +359,7 @@ def test_a_class_fetches_a_page_and_sends_its_answers_at_once(
     assert one.remarks == other.remarks == []
 
 
-def test_the_file_has_the_record_alone_and_is_for_its_owner(room: Callable[..., Room]) -> None:
-    at = room()
+def test_the_file_has_the_record_alone_and_is_for_its_owner(at: Room) -> None:
     assert at.sends(record("Änna") | {"born": 2011, "address": "here"}) == OK
     assert at.lines[0].keys() == record().keys() and at.lines[0]["name"] == "Änna"
     assert "127.0.0.1" not in at.path.read_text("utf-8")
@@ -391,8 +395,7 @@ def test_an_existing_file_is_continued_behind_what_was_cut_off(
 # Who may send.
 
 
-def test_on_this_machine_alone_no_token_is_needed(room: Callable[..., Room]) -> None:
-    at = room()
+def test_on_this_machine_alone_no_token_is_needed(at: Room) -> None:
     assert at.token == "" and at.sends(record()) == OK
     assert at.got("/01.html")[0] == 200
 
@@ -447,24 +450,21 @@ def test_another_origin_cannot_send(room: Callable[..., Room]) -> None:
     ids=lambda message: str(message[:24]),
 )  # fmt: skip
 def test_garbage_is_refused_in_a_sentence_and_not_kept(
-    room: Callable[..., Room], message: str | bytes, caplog: pytest.LogCaptureFixture
+    at: Room, message: str | bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    at = room()
     told = at.sent(message)
     assert told.keys() == {"error"} and 10 < len(told["error"]) < 200
     assert at.sends(record()) == OK and len(at.lines) == 1
     assert not caplog.records
 
 
-def test_a_message_beyond_all_bounds_ends_its_connection(room: Callable[..., Room]) -> None:
-    at = room()
+def test_a_message_beyond_all_bounds_ends_its_connection(at: Room) -> None:
     with pytest.raises(ConnectionClosed):
         at.sent("x" * (LARGEST + 1))
     assert at.sends(record()) == OK
 
 
-def test_a_visitor_that_floods_waits(room: Callable[..., Room]) -> None:
-    at = room()
+def test_a_visitor_that_floods_waits(at: Room) -> None:
     told = [at.sends(record(f"{i}")) for i in range(AT_ONCE + 5)]
     assert told[:AT_ONCE] == [OK] * AT_ONCE
     assert all("10 s" in each["error"] for each in told[AT_ONCE:])
@@ -512,12 +512,8 @@ def test_the_file_holds_so_many_records_and_so_many_bytes(
 
 @pytest.mark.parametrize("taken", [None, 7])
 def test_what_the_disk_does_not_take_is_told_and_the_file_stays_whole(
-    room: Callable[..., Room],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    taken: int | None,
+    at: Room, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], taken: int | None
 ) -> None:
-    at = room()
     assert at.sends(record("Anna")) == OK
     opened = at.collecting._opened
 
