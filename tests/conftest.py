@@ -3,8 +3,9 @@
 import gc
 import importlib.util
 import signal
+import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,7 @@ from hypothesis import settings
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import DisplayError
+from scalarviz.faces.cli import commands
 from scalarviz.stage.show import Show
 from tests import cases, wording
 from tests.studio import Studio
@@ -109,6 +111,29 @@ def opengl() -> None:
         make_canvas(8, 8)
     except DisplayError as error:
         pytest.skip(str(error))
+
+
+class Ran(NamedTuple):
+    """What a command line left: its exit code and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """run(*words): what `scalarviz` answers, in lines of 200 letters without colours."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def answer(*words: str) -> Ran:
+        with pytest.raises(SystemExit) as left:
+            commands.main(words)
+        return Ran(int(left.value.code or 0), *capsys.readouterr())
+
+    return answer
 
 
 @pytest.fixture

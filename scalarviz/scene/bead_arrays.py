@@ -8,12 +8,12 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.scene.canvas.canvas2d import color
-from scalarviz.scene.canvas.palette import Theme, rgb
+from scalarviz.scene.canvas.palette import Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Wires
 from scalarviz.scene.lights import Glow, Lights, Span, rows_walked
-from scalarviz.scene.neuron_images import faded, painted_line
+from scalarviz.scene.neuron_images import painted_line
 from scalarviz.scene.visuals.shaders import FOG
 
 FAR = 1000.0  # so far behind their places wires cross nothing that is not theirs
@@ -98,8 +98,7 @@ def clear(layout: Layout, camera: Camera | None, points: FloatArray) -> FloatArr
     if camera is None or not len(points):
         return 1.0
     low, high = np.quantile(layout.extent @ camera.toward, (0.0, 1.0))
-    found: FloatArray = 1.0 - FOG * (high - points @ camera.toward) / max(high - low, 1e-9)
-    return found
+    return np.asarray(1.0 - FOG * (high - points @ camera.toward) / max(high - low, 1e-9))
 
 
 def joined(parts: list[tuple[FloatArray, ...]], count: int) -> list[FloatArray]:
@@ -148,8 +147,7 @@ def ones_of(layout: Layout, lit: Lights, theme: Theme, scale: float) -> tuple[Fl
 def one_color(theme: Theme) -> FloatArray:
     """Return the color of a sphere "1"."""
     ink, ground = rgb((theme.quiet, theme.ground))
-    mixed: FloatArray = ground + ONE * (ink - ground)
-    return mixed
+    return faded(ink, ONE, ground)
 
 
 def net_of(bundle: Wires, glow: Glow | None, theme: Theme, scale: float) -> tuple[FloatArray, ...]:

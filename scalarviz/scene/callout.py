@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +20,7 @@ from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import BACK, are_at
-from scalarviz.scene.marks import corners_of
+from scalarviz.scene.marks import cube_boxes
 from scalarviz.scene.pace import ARRIVES, travelled
 from scalarviz.story.caption import Caption, Summand, Summed
 
@@ -107,8 +106,7 @@ def ends_of(summed: Summed | None) -> FloatArray:
     values = [each.number * each.weight for each in summed.largest]
     reached = np.cumsum([0.0, *values, *([] if summed.others is None else [summed.others])])
     ends = np.array([*pairwise(reached), (0.0, summed.result)])
-    found: FloatArray = (ends - ends.min()) / (np.ptp(ends) or 1.0)
-    return found
+    return np.asarray((ends - ends.min()) / (np.ptp(ends) or 1.0))
 
 
 def place_of_term(see: Projection, layout: Layout, summand: Summand, part: float) -> FloatArray:
@@ -118,8 +116,7 @@ def place_of_term(see: Projection, layout: Layout, summand: Summand, part: float
         return np.full(2, np.nan)
     (wall, row, column), start = plate, line[0].point(line[1])
     way = wall.point(column + 0.5, row + 0.5) - start
-    found: FloatArray = see(start + part * way).xy[0]
-    return found
+    return np.asarray(see(start + part * way).xy[0])
 
 
 def write_number(
@@ -153,20 +150,16 @@ def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
     caption = frame_data.words.caption
     if caption is None:
         return None
-    for row in caption.rows[:1]:
-        corners = corners_of(frame_data, row, 0.42)
-        xy = see(corners).xy if len(corners) else np.zeros((0, 2))
-        if len(xy) and np.isfinite(xy).all():
-            low, high = xy.min(axis=0), xy.max(axis=0)
-            return Box(float(low[0]), float(low[1]), *(high - low).tolist())
+    for box in cube_boxes(see, frame_data, caption.rows[:1], 0.42):
+        return box
     for neuron in caption.neurons[:1]:
         found = frame_data.layout.line_of(neuron)
         if found is not None:
-            return box_around(see, *found)
+            return box_of_place(see, *found)
     return None
 
 
-def box_around(see: Projection, line: Neurons, place: int) -> Box | None:
+def box_of_place(see: Projection, line: Neurons, place: int) -> Box | None:
     """Return the box around a neuron; None if it is behind the eye."""
     seen = see(line.point(place))
     x, y = seen.xy[0].tolist()
@@ -247,7 +240,8 @@ def free_place(
     words = [subject, *taken.boxes, *name_boxes(see, frame_data, scale)]
     words += [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
     words += [] if legend is None else [legend]
-    cubes = cube_boxes(frame_data, see, range(rows) if rows <= MOST_CUBES else marks_of(frame_data))
+    chosen = range(rows) if rows <= MOST_CUBES else marks_of(frame_data)
+    cubes = cube_boxes(see, frame_data, chosen, 0.42)
     x, y, width, height = np.array([each.place for each in (*words, *cubes)]).T
     view, (wide, high) = see.box, sides
     first = max(view.x, subject.x - reach - wide), max(view.y, subject.y - reach - high)
@@ -290,15 +284,6 @@ def shortest(box: Box, subject: Box) -> tuple[FloatArray, FloatArray]:
     return start, end
 
 
-def cube_boxes(frame_data: FrameData, see: Projection, rows: Iterable[int]) -> list[Box]:
-    """Return the boxes of some cubes."""
-    corners = [corners_of(frame_data, row, 0.42) for row in rows]
-    xy = see(np.concatenate([*corners, np.zeros((0, 3))])).xy.reshape(-1, 8, 2)
-    xy = xy[np.isfinite(xy).all(axis=(1, 2))]
-    low, high = xy.min(axis=1), xy.max(axis=1)
-    return [Box(*place) for place in np.hstack([low, high - low]).tolist()]
-
-
 def name_boxes(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:
     """Return the boxes of the names below spheres, and of the errors below those of a loss."""
     found, moment = [], frame_data.moment
@@ -336,7 +321,7 @@ def draw_spoken(
             for words in names_of(place):
                 if words not in told or words in written:
                     continue
-                subject, wide = box_around(see, line, place), canvas.measure(words, size=size)
+                subject, wide = box_of_place(see, line, place), canvas.measure(words, size=size)
                 if subject is None:
                     continue
                 reach = 2.0 * FARTHEST * scale

@@ -292,8 +292,7 @@ def color_of(neuron: Neuron | None, frame_data: FrameData, theme: Theme) -> Floa
     values = frame_data.buffers.values.get(name)
     if values is None or place >= len(values):
         return None
-    color: FloatArray = painted(name, values, frame_data, theme)[place]
-    return color
+    return np.asarray(painted(name, values, frame_data, theme)[place])
 
 
 def draw_bar(canvas: Canvas2D, box: Box, piece: Piece, frame_data: FrameData, theme: Theme) -> None:

@@ -189,6 +189,15 @@ class ChartScales:
         """Return the pixel of a loss, at an end of the plot if outside; NaN where none is."""
         return float(self.all_points(np.zeros(1), np.array([value]))[0, 1])
 
+    def within(self, steps: FloatArray, values: FloatArray) -> FloatArray:
+        """Return the values at the steps from `first` to `last`."""
+        return np.asarray(values[(steps >= self.first) & (steps <= self.last)])
+
+    def losses_of(self, curve: Curve) -> FloatArray:
+        """Return the losses of the steps shown, that where the clock stands included."""
+        found = self.within(curve.steps, curve.losses)
+        return np.append(found, curve.loss) if self.first <= curve.at <= self.last else found
+
     def points(self, steps: FloatArray, values: FloatArray, share: bool = False) -> FloatArray:
         """Return the pixels of a curve, (n, 2), as few as its columns need; a `share` is linear."""
         around = np.searchsorted(steps, [self.first, self.last])
@@ -276,23 +285,29 @@ def shown_losses(
     curve: Curve, lines: tuple[FloatArray, FloatArray], scales: ChartScales
 ) -> FloatArray:
     """Return the losses for the scale: those of the steps shown."""
-    parts = [(curve.steps, curve.losses), lines]
-    parts += [(each.steps, each.values) for each in curve.metrics if not each.share]
-    found = [values[(steps >= scales.first) & (steps <= scales.last)] for steps, values in parts]
-    if scales.first <= curve.at <= scales.last:
-        found.append(np.array([curve.loss]))
-    return shown(np.concatenate(found))
+    parts = [lines, *((each.steps, each.values) for each in curve.metrics if not each.share)]
+    return shown(
+        np.concatenate([scales.losses_of(curve), *(scales.within(*each) for each in parts)])
+    )
 
 
-def draw_ticks(canvas: Canvas2D, scales: ChartScales, theme: Theme, scale: float) -> None:
-    """Draw lines of some losses, with their numbers at the left."""
-    plot = scales.plot
+def draw_ticks(
+    canvas: Canvas2D,
+    scales: ChartScales,
+    theme: Theme,
+    scale: float,
+    letters: tuple[float, float, float] = (12.0, 6.0, 4.0),
+) -> None:
+    """Draw lines of some losses, with their numbers at the left.
+
+    letters  their size, how far left of the plot they end, and how far below a line they stand
+    """
+    plot, (size, left, low) = scales.plot, letters
     for value in scales.losses.ticks(plot.height / scale):
         y = scales.y(value)
         canvas.segments([(plot.x, y)], [(plot.right, y)], theme.rim, width=1.0)
-        words, x = f"{value:g}", plot.x - 6.0 * scale
-        base, size = y + 4.0 * scale, 12.0 * scale
-        canvas.text(x, base, words, size=size, color=theme.quiet, anchor="right")
+        place = plot.x - left * scale, y + low * scale
+        canvas.text(*place, f"{value:g}", size=size * scale, color=theme.quiet, anchor="right")
 
 
 def draw_shares(canvas: Canvas2D, plot: Box, color: str, scale: float) -> None:
@@ -312,19 +327,31 @@ def draw_lines(
     scale: float,
 ) -> None:
     """Draw the curve, its mean, those of metrics, and the line of a branch that is meant."""
-    if len(curve.smoothed):
-        draw_thin(canvas, own, theme.accent + "60", scale)
-        some = np.linspace(0, len(curve.steps) - 1, min(len(curve.steps), MEANS)).astype(np.int64)
-        mean = scales.points(curve.steps[some], curve.smoothed[some])
-        canvas.line(mean, theme.accent, width=1.8 * scale)
-    else:
-        canvas.line(own, theme.accent, width=1.6 * scale)
+    draw_curve(canvas, scales, curve, own, (theme.accent, theme.accent + "60"), scale)
     for metric in curve.metrics:
         points = scales.points(metric.steps, metric.values, metric.share)
         canvas.line(points, color_of(metric, theme), width=1.3 * scale)
     for number, points in others:
         if number == curve.meant:
             canvas.line(points, theme.quiet, width=2.0 * scale)
+
+
+def draw_curve(
+    canvas: Canvas2D,
+    scales: ChartScales,
+    curve: Curve,
+    own: FloatArray,
+    colors: tuple[str, str],
+    scale: float,
+) -> None:
+    """Draw a curve; where its mean is known that, and the curve thinly, in the second color."""
+    if len(curve.smoothed):
+        draw_thin(canvas, own, colors[1], scale)
+        some = np.linspace(0, len(curve.steps) - 1, min(len(curve.steps), MEANS)).astype(np.int64)
+        mean = scales.points(curve.steps[some], curve.smoothed[some])
+        canvas.line(mean, colors[0], width=1.8 * scale)
+    else:
+        canvas.line(own, colors[0], width=1.6 * scale)
 
 
 def draw_thin(canvas: Canvas2D, points: FloatArray, color: str, scale: float) -> None:

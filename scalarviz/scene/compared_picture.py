@@ -19,18 +19,17 @@ from scalarviz.scene.canvas.palette import Theme, rgb
 from scalarviz.scene.canvas.renderer import Renderer
 from scalarviz.scene.charts import (
     AXIS,
-    MEANS,
     Chart,
     ChartScales,
     LossScale,
     draw_axes,
+    draw_curve,
     draw_step,
-    draw_thin,
     draw_ticks,
     shown,
     write_empty,
 )
-from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues, Curve
+from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.legend import draw_squares, ends_of, words_of
 from scalarviz.scene.overlay import OnTop, draw_chips
@@ -241,7 +240,7 @@ def draw_losses(
     title = Box(plot.x - 6.0, box.y, end - plot.x + 12.0, grip.y - box.y)
     chart = Chart(box, title, grip, plot, *view.span, view.whole)
     scales = ChartScales(plot, *view.span)
-    parts = [shown_in(row.curve, scales) for row in compared.rows]
+    parts = [scales.losses_of(row.curve) for row in compared.rows]
     losses = shown(np.concatenate(parts))
     if not len(losses):
         write_empty(canvas, plot, theme, scale)
@@ -254,7 +253,7 @@ def draw_losses(
         order = [row for i, row in enumerate(compared.rows) if i != compared.chosen]
         order += [row for i, row in enumerate(compared.rows) if i == compared.chosen]
         for row in order:
-            draw_curve(canvas, scales, row, theme, scale)
+            draw_row(canvas, scales, row, theme, scale)
         for row in order:
             for step, _ in row.curve.marks:
                 x = draw_step(canvas, scales, step, row.color + "90")
@@ -264,15 +263,6 @@ def draw_losses(
     steps = {step for row in compared.rows for step, _ in row.curve.marks}
     marks = [(scales.x(each), each) for each in sorted(steps)]
     return replace(chart, marks=[(x, each) for x, each in marks if plot.x <= x <= plot.right])
-
-
-def shown_in(curve: Curve, scales: ChartScales) -> np.ndarray:
-    """Return the losses for the scale: those of the steps shown."""
-    steps, losses = curve.steps, curve.losses
-    found = losses[(steps >= scales.first) & (steps <= scales.last)]
-    if scales.first <= curve.at <= scales.last:
-        found = np.append(found, curve.loss)
-    return found
 
 
 def draw_title(
@@ -302,19 +292,12 @@ def draw_title(
     return title
 
 
-def draw_curve(
+def draw_row(
     canvas: Canvas2D, scales: ChartScales, row: ComparedRow, theme: Theme, scale: float
 ) -> None:
     """Draw the losses of a network, with their mean if it is known, and where its clock stands."""
     curve, own = row.curve, scales.points(row.curve.steps, row.curve.losses)
-    if len(curve.smoothed):
-        draw_thin(canvas, own, row.color + "50", scale)
-        some = np.linspace(0, len(curve.steps) - 1, min(len(curve.steps), MEANS)).astype(np.int64)
-        canvas.line(
-            scales.points(curve.steps[some], curve.smoothed[some]), row.color, width=1.8 * scale
-        )
-    else:
-        canvas.line(own, row.color, width=1.6 * scale)
+    draw_curve(canvas, scales, curve, own, (row.color, row.color + "50"), scale)
     if math.isfinite(scales.y(curve.loss)):
         x, y = scales.x(curve.at), scales.y(curve.loss)
         canvas.discs((x, y), 3.5 * scale, row.color, outline=theme.ground)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -17,7 +17,7 @@ from scalarviz.scene.frame_data import Drawing, FrameData, History
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.legend import legend_box
-from scalarviz.scene.marks import corners_of
+from scalarviz.scene.marks import cube_boxes
 from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.story.facts import Neuron
 
@@ -402,16 +402,14 @@ def overlap(x: FloatArray, y: FloatArray, wide: float, high: float, box: Box) ->
     """Return how many pixels of a box are covered from each place."""
     across = np.minimum(x + wide, box.right) - np.maximum(x, box.x)
     down = np.minimum(y + high, box.bottom) - np.maximum(y, box.y)
-    found: FloatArray = np.clip(across, 0.0, None) * np.clip(down, 0.0, None)
-    return found
+    return np.asarray(np.clip(across, 0.0, None) * np.clip(down, 0.0, None))
 
 
 def gaps_between(x: FloatArray, y: FloatArray, wide: float, high: float, box: Box) -> FloatArray:
     """Return the pixels between a box and each place."""
     across = np.maximum(np.maximum(x - box.right, box.x - x - wide), 0.0)
     down = np.maximum(np.maximum(y - box.bottom, box.y - y - high), 0.0)
-    found: FloatArray = np.hypot(across, down)
-    return found
+    return np.asarray(np.hypot(across, down))
 
 
 # What one looks at.
@@ -421,8 +419,7 @@ def box_of_hovered(see: Projection, frame_data: FrameData, card: Card) -> Box | 
     """Return the box around the hovered cube or neuron; None if it is not in the picture."""
     if frame_data.hover_neuron is not None:
         return box_of_neuron(see, frame_data.layout, frame_data.hover_neuron)
-    corners = corners_of(frame_data, card.row, 0.5)
-    return box_around(see(corners).xy) if len(corners) else None
+    return next(iter(cube_boxes(see, frame_data, [card.row], 0.5)), None)
 
 
 def box_around(xy: FloatArray) -> Box | None:
@@ -470,19 +467,14 @@ def fan_of(see: Projection, frame_data: FrameData, row: int) -> list[Box]:
     found = frame_data.layout.fan_of(row)
     if found is None or len(found[0].columns) > MOST_CUBES:
         return []
-    return boxes_of_cubes(see, frame_data, found[0].rows_of(found[1]))
+    return cube_boxes(see, frame_data, found[0].rows_of(found[1]), 0.4)
 
 
 def cubes_of(see: Projection, frame_data: FrameData) -> list[Box]:
     """Return the boxes of all cubes of a small network."""
     if len(frame_data.cubes.sizes) > MOST_CUBES:
         return []
-    return boxes_of_cubes(see, frame_data, range(len(frame_data.cubes.sizes)))
-
-
-def boxes_of_cubes(see: Projection, frame_data: FrameData, rows: Iterable[int]) -> list[Box]:
-    boxes = [box_around(see(corners_of(frame_data, row, 0.4)).xy) for row in rows]
-    return [box for box in boxes if box is not None]
+    return cube_boxes(see, frame_data, range(len(frame_data.cubes.sizes)), 0.4)
 
 
 def spheres_of(see: Projection, layout: Layout) -> list[Box]:

@@ -282,8 +282,7 @@ def inside(points: FloatArray, polygons: FloatArray) -> npt.NDArray[np.bool_]:
     starts = polygons[near, :, np.newaxis]
     edge, way = np.roll(starts, -1, axis=1) - starts, points - starts
     left = edge[..., 0] * way[..., 1] - edge[..., 1] * way[..., 0] >= 0.0
-    found: npt.NDArray[np.bool_] = left.all(axis=1).any(axis=0)
-    return found
+    return np.asarray(left.all(axis=1).any(axis=0))
 
 
 # Words in space: the formula between cubes, and the names below them.

@@ -369,5 +369,4 @@ def are_at(line: Neurons, places: FloatArray) -> Mask:
     points = line.points if line.one is None else np.vstack([line.points, line.one])
     reach = 1e-6 + 0.5 * line.side * max(line.shape[1:], default=0)
     apart = np.abs(points[:, np.newaxis] - places).max(axis=2)
-    found: Mask = apart.min(axis=1) <= reach
-    return found
+    return np.asarray(apart.min(axis=1) <= reach)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.frame_data import FrameData, Guess
-from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.lights import BACK
 from scalarviz.scene.visuals.picking import half_sides
@@ -142,6 +143,17 @@ def corners_of(frame_data: FrameData, row: int, half: float) -> FloatArray:
         return np.zeros((0, 3))
     plate, i, j = found
     return plate.corners_of(i, j, half * plate.unit)
+
+
+def cube_boxes(
+    see: Projection, frame_data: FrameData, rows: Iterable[int], half: float
+) -> list[Box]:
+    """Return the boxes around some cubes of half a side, those in front of the eye."""
+    corners = [corners_of(frame_data, row, half) for row in rows]
+    xy = see(np.concatenate([*corners, np.zeros((0, 3))])).xy.reshape(-1, 8, 2)
+    xy = xy[np.isfinite(xy).all(axis=(1, 2))]
+    low, high = xy.min(axis=1), xy.max(axis=1)
+    return [Box(*place) for place in np.hstack([low, high - low]).tolist()]
 
 
 # What moves cubes: the push of each gradient, and the old size beside the new one at the step.

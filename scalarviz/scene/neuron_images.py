@@ -9,7 +9,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts.decimals import short
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, rgb
+from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import ProjectedPoints, Projection
 from scalarviz.scene.layout.plates import Neurons
@@ -290,11 +290,6 @@ def painted_line(line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArr
             own = painted(name, values[name], frame_data, theme)
             found[: len(own)] = own
     return found
-
-
-def faded(colors: FloatArray, bright: FloatArray | float, ground: FloatArray) -> FloatArray:
-    mixed: FloatArray = ground + bright * (colors - ground)
-    return mixed
 
 
 def flow_parts(line: Neurons, frame_data: FrameData) -> tuple[FloatArray, FloatArray] | None:

@@ -11,7 +11,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, rgb
+from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
@@ -20,7 +20,6 @@ from scalarviz.scene.neuron_images import (
     crosses,
     draw_maps,
     draw_pictures,
-    faded,
     flow_parts,
     held,
     left_out,

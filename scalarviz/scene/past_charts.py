@@ -10,8 +10,8 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import Theme, class_colors, rgb, to_bytes
-from scalarviz.scene.charts import ChartScales, LossScale, draw_ticks, shown
+from scalarviz.scene.canvas.palette import Theme, class_colors, faded, rgb, to_bytes
+from scalarviz.scene.charts import ChartScales, LossScale, draw_step, draw_ticks, shown
 from scalarviz.scene.frame_data import Curve, PastWeights, Terrain
 from scalarviz.scene.layout.division import Box
 
@@ -148,8 +148,7 @@ def draw_past(
         marked.append((curve.pointed, theme.accent))
     for step, color in marked:
         if scales.first <= step <= scales.last:
-            x = scales.x(step)
-            canvas.segments([(x, plot.y)], [(x, plot.bottom)], color, width=1.0)
+            draw_step(canvas, scales, step, color)
 
 
 # The loss over a plane through the weights, with the path of the training, as a map.
@@ -244,8 +243,7 @@ def map_of(losses: FloatArray, theme: Theme) -> FloatArray:
     edge[1:] |= band[1:] != band[:-1]
     part = np.where(edge, part + RIDGE, part)[::-1, :, np.newaxis]
     ground, ink = rgb((theme.ground, theme.ink))
-    found: FloatArray = ground + part * (ink - ground)
-    return found
+    return faded(ink, part, ground)
 
 
 def heights_of(losses: FloatArray) -> FloatArray:

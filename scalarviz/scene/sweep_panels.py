@@ -19,7 +19,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes
 from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
-from scalarviz.scene.charts import ChartScales, LossScale, draw_thin, shown
+from scalarviz.scene.charts import ChartScales, LossScale, draw_thin, draw_ticks, shown
 from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
 from scalarviz.scene.visuals.shaders import LEAST as LEAST_CUBE
 
@@ -113,8 +113,7 @@ class PicturePlaces:
         """Upper left corner of each, shape (networks, 2)."""
         places = np.arange(self.count)
         cells = np.stack([places % self.columns, places // self.columns], axis=1)
-        corners: FloatArray = np.array(self.origin) + cells * (np.array(self.size) + self.gap)
-        return corners
+        return np.asarray(np.array(self.origin) + cells * (np.array(self.size) + self.gap))
 
     def box(self, place: int) -> Box:
         """Return the box of a small picture."""
@@ -724,11 +723,7 @@ def draw_curves(
     scales = replace(scales, plot=plot)
     corner = (plot.x, plot.bottom)
     canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
-    for value in scales.losses.ticks(plot.height / scale):
-        y = scales.y(value)
-        canvas.segments([(plot.x, y)], [(plot.right, y)], theme.rim)
-        x, words = plot.x - 5.0 * scale, f"{value:g}"
-        canvas.text(x, y + 4.5 * scale, words, size=size, color=theme.quiet, anchor="right")
+    draw_ticks(canvas, scales, theme, scale, (SIZE, 5.0, 4.5))
     under = plot.bottom + 14.0 * scale
     end = text("chart.step", step=scales.last)
     if canvas.measure(end, size=size) > plot.width:

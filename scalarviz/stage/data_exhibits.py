@@ -69,8 +69,7 @@ class PlanePoints:
 
     def placed(self, points: FloatArray) -> FloatArray:
         """Return points as shares of the map; (0, 0) is its lower left corner."""
-        shares: FloatArray = (points - self.low) / (self.high - self.low)
-        return shares
+        return np.asarray((points - self.low) / (self.high - self.low))
 
     def about(self) -> dict[str, Any]:
         """Return the arguments of an exhibit that say where the plane is."""
@@ -329,8 +328,7 @@ def class_plane(ask: Ask, data: DataSet, where: PlanePoints, about: Mapping[str,
 
 def largest(rows: FloatArray) -> FloatArray:
     """Return the index of the largest number of each row; NaN if the row has NaN."""
-    found: FloatArray = np.where(np.isnan(rows).any(axis=1), np.nan, np.argmax(rows, axis=1))
-    return found
+    return np.where(np.isnan(rows).any(axis=1), np.nan, np.argmax(rows, axis=1))
 
 
 def answers(inputs: FloatArray, outputs: Sequence[str], targets: Sequence[str]) -> list[str]:

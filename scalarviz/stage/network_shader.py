@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Generator, Iterator
-from typing import Any, Protocol, Self, final
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, Self, cast, final
 from weakref import finalize, ref
 
 import numpy as np
@@ -29,18 +29,9 @@ from scalarviz.training.session.threads import Background, check_end
 WAIT = 0.001  # seconds until it looks again at jobs whose numbers have not arrived
 
 
-class ShaderTask(Protocol):
-    """What the service does."""
-
-    @property
-    def waits(self) -> bool:
-        """Whether it cannot begin, since it needs what has not arrived yet."""
-
-    def work(self, context: HiddenContext | None) -> Iterator[None]:
-        """Do it in portions of some milliseconds; raise no error.
-
-        `context` is current; None: there is no OpenGL here.
-        """
+# What the service does, in portions of some milliseconds, without raising an error. The context is
+# current; None: there is no OpenGL here.
+ShaderTask = Callable[[HiddenContext | None], Iterator[None]]
 
 
 @final
@@ -54,7 +45,7 @@ class Service:
         self.lack = ""
         self._process = os.getpid()
         self.context: HiddenContext | None = None
-        self._tasks: list[ShaderTask] = []
+        self._tasks: list[tuple[ShaderTask, Callable[[], bool]]] = []
         self._guard = threading.Lock()
         self._thread = Background()
         self._works = False
@@ -70,10 +61,13 @@ class Service:
         """Whether the thread has ended with work to do, as at the end of the program."""
         return self._works and not self._thread.busy
 
-    def put(self, task: ShaderTask) -> None:
-        """Have a task done after those that were put before."""
+    def put(self, task: ShaderTask, waits: Callable[[], bool] = lambda: False) -> None:
+        """Have a task done after those that were put before.
+
+        waits  returns whether it cannot begin, since it needs what has not arrived yet
+        """
         with self._guard:
-            self._tasks.append(task)
+            self._tasks.append((task, waits))
             if not self._works:
                 self._works = True
                 self._thread.start(self._work())
@@ -81,9 +75,10 @@ class Service:
     def _take(self) -> ShaderTask | None:
         """Return the first task that can begin; None: all wait, or there is none."""
         with self._guard:
-            for i, task in enumerate(self._tasks):
-                if not task.waits:
-                    return self._tasks.pop(i)
+            for i, (task, waits) in enumerate(self._tasks):
+                if not waits():
+                    del self._tasks[i]
+                    return task
         return None
 
     def _work(self) -> Iterator[float]:
@@ -91,7 +86,7 @@ class Service:
         while True:
             task = self._take()
             if task is not None:
-                for _ in task.work(self.context):
+                for _ in task(self.context):
                     yield 0.0
             with self._guard:
                 if not self._tasks:
@@ -172,10 +167,8 @@ class ShaderResult:
         while not self._arrived.wait(LOOK):
             if self._thread.stopped:
                 raise OrderError("the outputs of a shader do not arrive: this program has ended")
-        if self._error is not None:
-            raise self._error
-        assert self._found is not None
-        return self._found[0].copy() if self.single else self._found.copy()
+        found = self.taken()
+        return found[0].copy() if self.single else found.copy()
 
     def __await__(self) -> Generator[Any, None, FloatArray]:
         """Return the outputs as `read` does, while other tasks of an asyncio loop go on."""
@@ -233,6 +226,11 @@ class Core:
         if evaluator is not None:
             evaluator.release()
 
+    def end(self, context: HiddenContext | None) -> Iterator[None]:
+        """Free the memory, as a task."""
+        self.free()
+        yield
+
     def evaluate(self, task: Evaluation, context: HiddenContext | None) -> Iterator[None]:
         """Evaluate a network, by the graphics card if possible, in portions."""
         samples = task.rows()
@@ -250,7 +248,7 @@ class Core:
             else:
                 why = self.why
         elif not why:
-            why = self.why = task.lack
+            why = self.why = service().lack
         if why:
             found = found.astype(task.network.dtype)
             yield from self._compute(task, samples, unknown, found)
@@ -340,13 +338,8 @@ class Evaluation:
         self.shader, self.why = shader, why
         self._samples, self._snapshot, self._result = samples, snapshot, result
 
-    @property
-    def lack(self) -> str:
-        """Why there is no OpenGL here."""
-        return service().lack
-
-    @property
     def waits(self) -> bool:
+        """Return whether numbers of the network, or the samples, have not arrived yet."""
         if self._result() is None:
             return False
         source = self._samples
@@ -362,42 +355,21 @@ class Evaluation:
         copy = self._snapshot.read()
         return copy.value, copy.state
 
-    def give(self, found: FloatArray) -> None:
-        """Hand over the outputs, if somebody still waits for them."""
+    def give(self, found: FloatArray | None, error: ScalarvizError | None = None) -> None:
+        """Hand over the outputs, or an error, if somebody still waits for them."""
         result = self._result()
         if result is not None:
-            result.arrive(found)
+            result.arrive(found, error)
 
     def work(self, context: HiddenContext | None) -> Iterator[None]:
         if self._result() is None:
             return
         try:
             yield from self._core.evaluate(self, context)
-        except Exception as error:  # else it would be lost with the thread
-            result = self._result()
-            if result is not None:
-                result.arrive(None, as_ours(error))
-
-
-@final
-class Release:
-    """The task to free the memory of a shader."""
-
-    waits = False
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-
-    def work(self, context: HiddenContext | None) -> Iterator[None]:
-        self._core.free()
-        yield
-
-
-def as_ours(error: Exception) -> ScalarvizError:
-    """Return an error of the library for any error on the thread."""
-    if isinstance(error, ScalarvizError):
-        return error
-    return InputError(f"the outputs of a shader could not be computed: {error}")
+        except ScalarvizError as error:  # else it would be lost with the thread
+            self.give(None, error)
+        except Exception as error:  # the same
+            self.give(None, InputError(f"the outputs of a shader could not be computed: {error}"))
 
 
 # The shader.
@@ -435,13 +407,12 @@ class NetworkShader:
     """
 
     def __init__(self, network: Network | Session) -> None:
-        found = network.network if isinstance(network, Session) else network
-        if not isinstance(found, Network):
+        self._shown = network
+        if not isinstance(self._network, Network):
             raise InputError(
                 f"a shader is made of a Network or a Session of one, not of {shorten(network)}: "
                 "write sv.shader(network)"
             )
-        self._shown = network
         self._thread = service()
         self._core = Core()
         self._newest: ShaderResult | None = None
@@ -466,9 +437,8 @@ class NetworkShader:
 
     @property
     def _network(self) -> Network:
-        found = self._shown.network if isinstance(self._shown, Session) else self._shown
-        assert isinstance(found, Network)
-        return found
+        shown = self._shown
+        return cast(Network, shown.network if isinstance(shown, Session) else shown)
 
     @property
     def engine(self) -> str:
@@ -520,7 +490,7 @@ class NetworkShader:
         result = ShaderResult(self._thread, net.outputs, single)
         self._newest = result
         task = Evaluation(self._core, net, *self._shader(), samples, snapshot, ref(result))
-        self._thread.put(task)
+        self._thread.put(task.work, task.waits)
         return result
 
     @property
@@ -552,4 +522,4 @@ class NetworkShader:
 def release(thread: Service, core: Core) -> None:
     """Free what a shader has on the graphics card, after all tasks that were put before."""
     if core.used and thread.is_own:
-        thread.put(Release(core))
+        thread.put(core.end)

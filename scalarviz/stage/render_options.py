@@ -21,6 +21,7 @@ from scalarviz.stage.show import Several, Show
 from scalarviz.stage.stages import Pin, Stages, stages_of
 
 if TYPE_CHECKING:
+    from scalarviz.scene.picture import Canvas
     from scalarviz.stage.sweep_stage import SweepStage
 
 
@@ -111,8 +112,8 @@ class RenderOptions:
         finally:
             stage.leave()
 
-    def canvas(self) -> Any:
-        from scalarviz.scene.picture import Canvas
+    def canvas(self) -> Canvas:
+        from scalarviz.scene.picture import Canvas  # slow to import
 
         return Canvas(*self.size)
 
@@ -139,7 +140,6 @@ def shown(given: object) -> Show | Several:
     return several if len(several.shows) > 1 else several.shows[0]
 
 
-def drawn(canvas: Any, stage: Stages | SweepStage, look: RenderOptions) -> Frame:
+def drawn(canvas: Canvas, stage: Stages | SweepStage, look: RenderOptions) -> Frame:
     """Return the stage as rendered pixels."""
-    frame: Frame = canvas.frame(stage.draw, look.ratio, look.samples)
-    return frame
+    return canvas.frame(stage.draw, look.ratio, look.samples)

@@ -238,17 +238,6 @@ class Evaluator:
         gl = self.gl
         self._resize(wide, rows)
         self._fill(1, texels)
-        self._bind(wide, rows)
-        held = self._held[0]
-        sizes = {"u_fours_size": held.shape[1::-1], "u_inputs_size": texels.shape[1::-1]}
-        for name, size in sizes.items():
-            gl.glUniform2fv(gl.glGetUniformLocation(self._program, name), 1, size)
-        for name, value in (("u_rows", rows), ("u_first", start)):
-            gl.glUniform1f(gl.glGetUniformLocation(self._program, name), float(value))
-
-    def _bind(self, wide: int, rows: int) -> None:
-        """Choose what is drawn with, and where."""
-        gl = self.gl
         gl.glUseProgram(self._program)
         gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self._frame)
         gl.glViewport(0, 0, wide, rows)
@@ -260,6 +249,12 @@ class Evaluator:
         gl.glEnableVertexAttribArray(0)
         gl.glVertexAttribPointer(0, 2, gl.GL_FLOAT, False, 0, 0)
         gl.glEnable(gl.GL_SCISSOR_TEST)
+        held = self._held[0]
+        sizes = {"u_fours_size": held.shape[1::-1], "u_inputs_size": texels.shape[1::-1]}
+        for name, size in sizes.items():
+            gl.glUniform2fv(gl.glGetUniformLocation(self._program, name), 1, size)
+        for name, value in (("u_rows", rows), ("u_first", start)):
+            gl.glUniform1f(gl.glGetUniformLocation(self._program, name), float(value))
 
     def _draw(self, first: int, end: int, wide: int) -> int:
         """Draw some rows, wait for them, and return how many; choose how many are next."""

@@ -16,7 +16,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.scene.sweep_panels import CUBES, KINDS
-from scalarviz.sweeps.results import as_key, in_words, is_empty, plain, value_of
+from scalarviz.sweeps.results import as_key, in_order, in_words, is_empty, plain, value_of
 from scalarviz.sweeps.tasks import NEVER, Outcome
 
 if TYPE_CHECKING:
@@ -74,9 +74,7 @@ class SweepLook:
         if not self.column or self.column == "seed":
             return list(known)
         cells = {number: value_of(*known[number], self.column) for number in known}
-        filled = [number for number in known if not is_empty(cells[number])]
-        filled.sort(key=lambda number: as_key(cells[number]), reverse=self.is_falling)
-        return filled + [number for number in known if is_empty(cells[number])]
+        return in_order(cells, falling=self.is_falling)
 
     def grouped(self, known: Known, numbers: Sequence[int]) -> list[tuple[str, list[int]]]:
         """Return the name of each group and its settings; one without a name if not grouped.
@@ -96,8 +94,7 @@ class SweepLook:
     def order_of_networks(self, outcome: Outcome) -> Any:
         """Return the rows of an outcome in the order of the pictures."""
         keys = keys_of(outcome, self.column)
-        order = np.lexsort((outcome.final_losses, -keys if self.is_falling else keys))
-        return order
+        return np.lexsort((outcome.final_losses, -keys if self.is_falling else keys))
 
 
 def columns_of(sweep: Sweep) -> list[str]:
@@ -126,18 +123,18 @@ def keys_of(outcome: Outcome, column: str) -> FloatArray:
 def group_names(column: str, cells: dict[int, Any]) -> dict[int, str]:
     """Return the name of the group of each setting: its value, or a range of many numbers."""
     words = {number: in_words(plain(cell)) for number, cell in cells.items()}
-    numbers = [
-        float(cell)
-        for cell in cells.values()
+    known = {
+        number: cell
+        for number, cell in cells.items()
         if isinstance(cell, (int, float)) and math.isfinite(cell)
-    ]
-    if len(set(words.values())) > MOST_GROUPS and numbers:
-        edges = np.quantile(numbers, np.linspace(0.0, 1.0, RANGES + 1)).tolist()
-        for number, cell in cells.items():
-            if isinstance(cell, (int, float)) and math.isfinite(cell):
-                part = min(int(np.searchsorted(edges[1:], cell)), RANGES - 1)
-                ends = in_words(float(edges[part])), in_words(float(edges[part + 1]))
-                words[number] = text("sweep.picture.range", low=ends[0], high=ends[1])
+    }
+    if len(set(words.values())) > MOST_GROUPS and known:
+        found = list(map(float, known.values()))
+        edges = np.quantile(found, np.linspace(0.0, 1.0, RANGES + 1)).tolist()
+        for number, cell in known.items():
+            part = min(int(np.searchsorted(edges[1:], cell)), RANGES - 1)
+            ends = in_words(float(edges[part])), in_words(float(edges[part + 1]))
+            words[number] = text("sweep.picture.range", low=ends[0], high=ends[1])
     return {
         number: text(
             "sweep.picture.group", name=visible(column), value=each or text("sweep.picture.none")

@@ -263,11 +263,10 @@ def columns_of(sweep: Sweep) -> int:
     names = list(sweep.settings[0])
     if not names:
         return 1
-    last = list(dict.fromkeys(in_words(plain(setting[names[-1]])) for setting in sweep.settings))
-    for i, setting in enumerate(sweep.settings):
-        if in_words(plain(setting[names[-1]])) != last[i % len(last)]:
-            return 0
-    return len(last)
+    words = [in_words(plain(setting[names[-1]])) for setting in sweep.settings]
+    last = list(dict.fromkeys(words))
+    whole = last * -(-len(words) // len(last))
+    return len(last) if words == whole[: len(words)] else 0
 
 
 # Small pictures of the networks of a setting: their weights, maps, or swatches.
@@ -291,8 +290,7 @@ class Maker:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.samples = samples_of(session)
-        self.samples = getattr(session.data, "palette", self.samples)
+        self.samples = getattr(session.data, "palette", samples_of(session))
 
     @cached_property
     def cells(self) -> Cells:

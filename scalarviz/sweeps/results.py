@@ -59,10 +59,7 @@ class SweepTable:
         """Return the table with its rows ordered by a column; empty cells come last."""
         if column not in self.columns:
             raise InputError(f"the table has the columns {', '.join(self.columns)}, not {column!r}")
-        cells = self.columns[column]
-        filled = [i for i, cell in enumerate(cells) if not is_empty(cell)]
-        order = sorted(filled, key=lambda i: as_key(cells[i]), reverse=falling)
-        order += [i for i, cell in enumerate(cells) if is_empty(cell)]
+        order = in_order(dict(enumerate(self.columns[column])), falling=falling)
         columns = {name: [column[i] for i in order] for name, column in self.columns.items()}
         return SweepTable(columns, self.notes)
 
@@ -139,6 +136,13 @@ def is_empty(cell: object) -> bool:
 def as_key(cell: Any) -> tuple[int, Any]:
     """Return a sort key: numbers by size, then texts."""
     return (0, cell) if isinstance(cell, (int, float)) else (1, str(cell))
+
+
+def in_order(cells: Mapping[int, Any], *, falling: bool) -> list[int]:
+    """Return the numbers of some cells in the order of these; empty cells come last."""
+    filled = [number for number in cells if not is_empty(cells[number])]
+    filled.sort(key=lambda number: as_key(cells[number]), reverse=falling)
+    return filled + [number for number in cells if is_empty(cells[number])]
 
 
 def in_words(cell: object, most: int = LONGEST_CELL) -> str:
@@ -373,8 +377,7 @@ def shares_below(
     larger = above[:, np.searchsorted(ordered, ours, side="right")]
     at_least = above[:, np.searchsorted(ordered, ours, side="left")]
     pairs = times.sum(axis=1) * others.sum(axis=1)
-    found: FloatArray = (times * (larger + at_least) / 2).sum(axis=1) / pairs
-    return found
+    return np.asarray((times * (larger + at_least) / 2).sum(axis=1) / pairs)
 
 
 def drawn_times(random: np.random.Generator, count: int, resamples: int) -> FloatArray:

@@ -34,7 +34,6 @@ from scalarviz.sweeps.sweep_arguments import (
     Make,
     Setting,
     goal_of,
-    has_sides,
     seeds_of,
     session_of,
     settings_of,
@@ -120,8 +119,8 @@ class Sweep:
         if not (isinstance(success, str) and success == "auto"):
             return goal_of(success, "success")
         session = next(self._some_sessions(), None)
-        sides = session is not None and has_sides(samples_of(session)[1])
-        return goal_of(RIGHT, "success") if sides else None
+        targets = () if session is None else samples_of(session)[1]
+        return goal_of(RIGHT, "success") if len(np.unique(targets)) == 2 else None  # two sides
 
     def _some_sessions(self) -> Iterator[Session]:
         """Make sessions of some settings, those that raise an error left out."""
@@ -526,10 +525,7 @@ class Store:
         except FileError as error:
             caution(f"{error}; it is trained again")
             return None
-        same = found.seeds.tolist() == [
-            seed if seed < 2**63 else seed - 2**64 for seed in task.seeds
-        ]
-        return found if same else None
+        return found if found.seeds.view(np.uint64).tolist() == [*task.seeds] else None
 
     def keep(self, task: SweepTask, outcome: Outcome) -> None:
         """Write the result of a task; a link of its name is replaced, and not followed."""

@@ -61,12 +61,12 @@ def rows_of(grid: object) -> list[Mapping[str, Any]]:
         combined = itertools.product(*lists.values())
         rows = islice(combined, MOST_SETTINGS + 1)
         return [dict(zip(lists, values, strict=True)) for values in rows]
-    if isinstance(grid, Sequence) and not isinstance(grid, str):
-        for row in grid:
-            if not isinstance(row, Mapping):
-                break
-        else:
-            return list(grid)
+    if (
+        isinstance(grid, Sequence)
+        and not isinstance(grid, str)
+        and all(isinstance(row, Mapping) for row in grid)
+    ):
+        return list(grid)
     raise InputError(
         "a grid is a mapping from names to lists of values, such as {'hidden': [2, 4, 8]}, or a "
         f"list of settings, not {shorten(grid)}"
@@ -249,11 +249,6 @@ def goal_of(wanted: object, what: str) -> Goal | None:
         return Goal(np.nan, wanted, getattr(wanted, "__name__", type(wanted).__name__))
     bound = number(wanted, f"{what}, a bound on the loss,", 0.0, open_low=True)
     return Goal(bound, None, f"loss below {bound:g}")
-
-
-def has_sides(targets: FloatArray) -> bool:
-    """Return whether targets are two numbers only, so that each has a side."""
-    return targets.size > 0 and len(np.unique(targets)) == 2
 
 
 def code_of(function: Any) -> str:

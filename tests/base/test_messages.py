@@ -34,7 +34,6 @@ from scalarviz.base.checks import shorten
 from scalarviz.base.messages import LONGEST, LONGEST_LINE, say, visible
 from scalarviz.base.shell_commands import called, needed, pasted, pip_command, program, requirements
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
-from scalarviz.faces.cli import commands as cli_commands
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.stage.show import Show
 from tests.machine import ROOT
@@ -316,20 +315,14 @@ def test_a_warning_and_a_title_are_harmless(tmp_path: Path) -> None:
         [HOSTILE],
     ],
 )
-def test_words_of_the_command_line_are_quoted_harmlessly(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as left:
-        cli_commands.main(words)
-    assert left.value.code
-    out, said = capsys.readouterr()
+def test_words_of_the_command_line_are_quoted_harmlessly(run: Any, words: list[str]) -> None:
+    code, out, said = run(*words)
+    assert code
     assert said and is_harmless(out + said)
 
 
-def test_markup_in_a_name_is_no_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli_commands.main(["replay", "[red]no[/] [link=http://x]y[/]"])
-    assert "[red]no[/]" in capsys.readouterr().err
+def test_markup_in_a_name_is_no_markup(run: Any) -> None:
+    assert "[red]no[/]" in run("replay", "[red]no[/] [link=http://x]y[/]").err
 
 
 # ---- what is quoted is short, and quickly found -------------------------------------------------

@@ -146,17 +146,13 @@ def test_a_rate_holds_from_the_step_in_which_a_resumed_training_stands(tmp_path:
     assert show(with_options, resume=tmp_path / "kept").clock.place == (0, 1)
 
 
-def test_what_a_resumed_file_may_cost_can_be_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_resumed_file_may_cost_can_be_said(run: Any, tmp_path: Path) -> None:
     kept = tmp_path / "kept.safetensors"
     sv.Session(sv.Network([3, 3]), data.Rgb(levels=16), engine="python").save(kept)
     with refused(FileError, "216.0 KB"):
         show(with_options, resume=kept, limit=50_000)
     assert show(with_options, resume=kept, limit=10**9).step_index == 0
-    with pytest.raises(SystemExit):
-        commands.main(["replay", str(kept), "--limit", "50000"])
-    assert "its data set rgb would take" in capsys.readouterr().err
+    assert "its data set rgb would take" in run("replay", str(kept), "--limit", "50000").err
 
 
 def test_a_training_of_another_scene_is_not_resumed(tmp_path: Path) -> None:
@@ -468,11 +464,9 @@ def test_the_first_setup_of_rgb_is_that_of_the_first_visualiser() -> None:
             show_as_typed(scene, first_setup=True, **given)
 
 
-def test_the_options_are_those_of_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_options_are_those_of_all_commands(run: Any) -> None:
     for verb in ("watch", "train", "render", "page"):
-        with pytest.raises(SystemExit):
-            commands.main([verb, "xnor", "--help"])
-        text = capsys.readouterr().out
+        text = run(verb, "xnor", "--help").out
         assert all(f"--{name}" in text for name in SHARED), verb
 
 
@@ -560,15 +554,13 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def said(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def said(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """What a command line prints on stderr, and its exit code."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.chdir(tmp_path)
 
     def of(*words: str) -> tuple[str, int]:
-        with pytest.raises(SystemExit) as left:
-            commands.main(words)
-        return capsys.readouterr().err, int(left.value.code or 0)
+        code, _, err = run(*words)
+        return err, code
 
     return of
 

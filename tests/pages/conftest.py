@@ -69,3 +69,9 @@ def opened(browser: Any, files: Files) -> Iterator[Opens]:
     yield open_page
     for tab in tabs:
         tab.close()
+
+
+@pytest.fixture
+def tab(opened: Opens) -> Tab:
+    """The page of the scene rgb."""
+    return opened().ready()

@@ -14,6 +14,7 @@ from scalarviz.base.texts import text, texts
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.page import properties, style_of_page
 from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
+from tests.pages.browser import Tab
 from tests.pages.conftest import Opens
 from tests.pages.node import in_web
 
@@ -174,8 +175,7 @@ def test_headings_go_down_one_by_one_and_all_stands_in_a_landmark(
 
 
 @pytest.mark.slow
-def test_a_weight_is_found_and_pinned_by_keys_alone(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_weight_is_found_and_pinned_by_keys_alone(tab: Tab) -> None:
     for _ in range(20):
         tab.page.keyboard.press("Tab")
         if tab.ask("!!document.activeElement.closest('#walls')"):
@@ -230,8 +230,7 @@ def test_a_point_of_the_map_is_asked_for_by_click_and_arrows(opened: Opens) -> N
 
 
 @pytest.mark.slow
-def test_a_colour_of_ones_own_is_answered(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_colour_of_ones_own_is_answered(tab: Tab) -> None:
     tab.page.locator("input[type=color]").fill("#ff0080")
     tab.until("app.state.own")
     tab.settle()
@@ -266,8 +265,7 @@ def test_with_reduced_motion_the_camera_arrives_at_once(opened: Opens) -> None:
 
 
 @pytest.mark.slow
-def test_arrows_walk_from_cubes_to_neurons_and_enter_pins(opened: Opens) -> None:
-    tab = opened().ready()
+def test_arrows_walk_from_cubes_to_neurons_and_enter_pins(tab: Tab) -> None:
     tab.press("Enter")
     assert tab.shown("chip") == text("notices.walking")
     seen = [tab.spoken("walked")]
@@ -293,16 +291,14 @@ def test_arrows_walk_from_cubes_to_neurons_and_enter_pins(opened: Opens) -> None
 
 
 @pytest.mark.slow
-def test_a_click_on_a_cube_leaves_the_arrows_to_the_clock(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_click_on_a_cube_leaves_the_arrows_to_the_clock(tab: Tab) -> None:
     tab.page.mouse.click(*tab.place_of("{row: 30}"))
     tab.press("ArrowRight")
     assert tab.state["step"] == 1 and tab.ask("app.pinned") == {"row": 30}
 
 
 @pytest.mark.slow
-def test_the_number_of_the_pinned_cube_is_typed(opened: Opens) -> None:
-    tab = opened().ready()
+def test_the_number_of_the_pinned_cube_is_typed(tab: Tab) -> None:
     tab.press("e")
     assert tab.shown("chip") == text("notices.pin_first")
     tab.do("app.pin({row: 30})")
@@ -319,8 +315,7 @@ def test_the_number_of_the_pinned_cube_is_typed(opened: Opens) -> None:
 
 
 @pytest.mark.slow
-def test_a_weight_and_its_layer_are_frozen_and_let_go(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_weight_and_its_layer_are_frozen_and_let_go(tab: Tab) -> None:
     tab.do("app.pin({row: 40})")
     frozen = "app.state.frozen.reduce((sum, each) => sum + each, 0)"
     one, layer = tab.page.locator("#card .toggle").all()
@@ -340,8 +335,7 @@ def test_a_weight_and_its_layer_are_frozen_and_let_go(opened: Opens) -> None:
 
 
 @pytest.mark.slow
-def test_a_picture_that_is_taken_away_is_told_and_comes_back(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_picture_that_is_taken_away_is_told_and_comes_back(tab: Tab) -> None:
     drawn = "app.picture.gl ? app.picture.words.length : 0"
     before = tab.ask(drawn)
     tab.ask("(app.lost = app.picture.gl.getExtension('WEBGL_lose_context')).loseContext()")

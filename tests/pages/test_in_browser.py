@@ -105,8 +105,7 @@ def test_without_a_tour_the_untrained_network_stands(opened: Opens, more: Any) -
 # Time.
 
 
-def test_play_and_pause_by_button_and_by_key(opened: Opens) -> None:
-    tab = opened().ready()
+def test_play_and_pause_by_button_and_by_key(tab: Tab) -> None:
     for start, stop in itertools.product([lambda: tab.page.click("#play"), None], repeat=2):
         for act in (start, stop):
             act() if act else tab.page.keyboard.press("Space")
@@ -121,8 +120,7 @@ def test_play_and_pause_by_button_and_by_key(opened: Opens) -> None:
     assert tab.page.get_attribute("#play", "aria-label") == "Pause"
 
 
-def test_operations_go_forward_and_back_to_the_same_bits(opened: Opens) -> None:
-    tab = opened().ready()
+def test_operations_go_forward_and_back_to_the_same_bits(tab: Tab) -> None:
     seen = [tab.state]
     for _ in range(OPERATIONS + 3):
         tab.press(".")
@@ -141,8 +139,7 @@ def test_operations_go_forward_and_back_to_the_same_bits(opened: Opens) -> None:
         assert (tab.state["value"], tab.state["grad"]) == (after["value"], after["grad"])
 
 
-def test_arrows_go_by_the_unit_and_ten_times_with_shift(opened: Opens) -> None:
-    tab = opened().ready()
+def test_arrows_go_by_the_unit_and_ten_times_with_shift(tab: Tab) -> None:
     tab.press("ArrowRight", 2)
     assert tab.state["step"] == 2
     tab.press("Shift+ArrowRight")
@@ -154,8 +151,7 @@ def test_arrows_go_by_the_unit_and_ten_times_with_shift(opened: Opens) -> None:
     assert (tab.state["step"], tab.state["operation"]) == (2, 1)
 
 
-def test_a_click_on_the_curve_goes_to_its_step(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_click_on_the_curve_goes_to_its_step(tab: Tab) -> None:
     tab.press("Shift+ArrowRight", 4)
     seen = {40: tab.state["value"]}
     tab.press("Shift+ArrowLeft", 2)
@@ -184,8 +180,7 @@ def test_the_curve_of_a_page_that_was_trained_before_leads_to_its_own_steps(
     assert tab.page.get_attribute("#curve", "aria-valuemin") == "50"
 
 
-def test_a_click_on_the_strip_goes_to_its_operation(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_click_on_the_strip_goes_to_its_operation(tab: Tab) -> None:
     cells = tab.page.locator("#strip button")
     assert cells.count() == OPERATIONS
     cells.nth(5).click()
@@ -200,8 +195,7 @@ def test_a_click_on_the_strip_goes_to_its_operation(opened: Opens) -> None:
     assert (tab.state["step"], tab.state["operation"]) == (1, 0)
 
 
-def test_a_worker_that_fails_is_replaced_and_goes_on_from_there(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_worker_that_fails_is_replaced_and_goes_on_from_there(tab: Tab) -> None:
     tab.press("ArrowRight", 3)
     before = tab.state
     tab.ask("app.client.fail('')")
@@ -212,8 +206,7 @@ def test_a_worker_that_fails_is_replaced_and_goes_on_from_there(opened: Opens) -
     assert tab.state["step"] == 4
 
 
-def test_a_worker_that_always_fails_is_told_with_a_button(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_worker_that_always_fails_is_told_with_a_button(tab: Tab) -> None:
     bad = "new Worker(URL.createObjectURL(new Blob(['throw 1'])))"
     tab.ask(f"(app.client.makeWorker = () => {bad}, 0)")
     tab.ask("app.client.fail('')")
@@ -223,8 +216,7 @@ def test_a_worker_that_always_fails_is_told_with_a_button(opened: Opens) -> None
     tab.complaints.clear()
 
 
-def test_stop_works_where_the_worker_does_not_answer(opened: Opens) -> None:
-    tab = opened().ready()
+def test_stop_works_where_the_worker_does_not_answer(tab: Tab) -> None:
     tab.press("ArrowRight", 2)
     before = tab.state
     tab.page.click("#play")
@@ -239,8 +231,7 @@ def test_stop_works_where_the_worker_does_not_answer(opened: Opens) -> None:
 # Things in the picture.
 
 
-def test_a_click_on_a_cube_opens_its_card_and_escape_closes_it(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_click_on_a_cube_opens_its_card_and_escape_closes_it(tab: Tab) -> None:
     tab.press("ArrowRight", 5)
     tab.tap("{row: 30}")
     assert tab.ask("app.pinned.row") == 30
@@ -251,15 +242,13 @@ def test_a_click_on_a_cube_opens_its_card_and_escape_closes_it(opened: Opens) ->
     assert tab.ask("app.pinned") is None and not tab.page.locator("#card").is_visible()
 
 
-def test_a_click_on_a_neuron_opens_its_card(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_click_on_a_neuron_opens_its_card(tab: Tab) -> None:
     tab.press(".", 3)
     tab.tap("{neuron: ['tanh 0', 2]}")
     assert tab.ask("app.pinned.neuron[1]") == 2 and tab.page.locator("#card").is_visible()
 
 
-def test_a_part_of_the_caption_pins_what_it_is_about(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_part_of_the_caption_pins_what_it_is_about(tab: Tab) -> None:
     tab.press(".", 2)
     tab.page.locator("#caption button").first.click()
     tab.settle()
@@ -281,8 +270,7 @@ def test_every_part_of_every_caption_pins_something_or_opens_the_terms(opened: O
                 tab.press("Escape")
 
 
-def test_a_weight_is_dragged_on_its_card_and_put_back_by_undo(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_weight_is_dragged_on_its_card_and_put_back_by_undo(tab: Tab) -> None:
     tab.press("ArrowRight", 2)
     before = tab.state["value"]
     tab.tap("{row: 30}")
@@ -348,8 +336,7 @@ def test_a_drag_turns_the_wheel_zooms_and_escape_shows_the_whole(opened: Opens) 
 # Controls.
 
 
-def test_the_rate_is_typed_dragged_doubled_and_kept_within_reason(opened: Opens) -> None:
-    tab = opened().ready()
+def test_the_rate_is_typed_dragged_doubled_and_kept_within_reason(tab: Tab) -> None:
     tab.enter("#rate-number", "0.1")
     assert tab.state["rate"] == 0.1
     tab.press("ArrowUp")
@@ -364,8 +351,7 @@ def test_the_rate_is_typed_dragged_doubled_and_kept_within_reason(opened: Opens)
         assert tab.shown("chip") == tab.spoken() == text("page.no_rate", rate=rate)
 
 
-def test_start_again_is_the_first_moment_and_can_be_undone(opened: Opens) -> None:
-    tab = opened().ready()
+def test_start_again_is_the_first_moment_and_can_be_undone(tab: Tab) -> None:
     first = tab.state
     tab.press("Shift+ArrowRight", 2)
     late = tab.state
@@ -383,8 +369,7 @@ def test_the_theme_is_that_of_the_system_until_another_is_chosen(opened: Opens) 
     assert tab.ask(ground) == "rgb(13, 17, 23)" and tab.ask("app.picture.theme") == "dark"
 
 
-def test_another_sample_is_shown(opened: Opens) -> None:
-    tab = opened().ready()
+def test_another_sample_is_shown(tab: Tab) -> None:
     tab.press(".", 2)
     first = tab.ask("[...app.state.inputs]")
     tab.press(">")
@@ -545,8 +530,7 @@ def test_a_browser_that_cannot_unpack_the_page_is_told_in_one_sentence(opened: O
     assert tab.page.inner_text("#failure p") == text("page.html.unpacking")
 
 
-def test_an_error_is_one_sentence_with_a_button(opened: Opens) -> None:
-    tab = opened().ready()
+def test_an_error_is_one_sentence_with_a_button(tab: Tab) -> None:
     tab.ask("setTimeout(() => { throw new Error('such is life') })")
     tab.until("!document.querySelector('#failure').hidden")
     assert "such is life" in tab.page.inner_text("#failure p")

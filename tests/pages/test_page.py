@@ -10,8 +10,7 @@ import random
 import re
 import runpy
 from base64 import b64decode, b64encode
-from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
@@ -25,7 +24,6 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import texts
 from scalarviz.errors import FileError, InputError, UnknownNameError
-from scalarviz.faces.cli import commands
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages import page as module
 from scalarviz.pages.bundle import (
@@ -372,27 +370,14 @@ def test_what_has_no_exhibit_yet_has_no_probe() -> None:
 
 
 @pytest.fixture
-def run(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., tuple[int, str, str]]:
+def run(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """What `scalarviz page` answers in a folder of its own: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    def answer(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as left:
-            commands.main(["page", *words])
-        said = capsys.readouterr()
-        return int(left.value.code or 0), said.out, said.err
-
-    return answer
+    return partial(run, "page")
 
 
 @pytest.mark.usefixtures("_quick")
-def test_a_scene_is_written_as_a_page_with_its_options(
-    run: Callable[..., tuple[int, str, str]], tmp_path: Path
-) -> None:
+def test_a_scene_is_written_as_a_page_with_its_options(run: Any, tmp_path: Path) -> None:
     code, out, _ = run("rgb", "--map", "grey", "--hidden", "2", "--steps", "3", "--theme", "light")
     assert code == 0 and re.search(r"^rgb\.html: \d+ kB, of it \d+ kB the engine$", out, re.M)
     assert "3 steps" in out
@@ -403,16 +388,14 @@ def test_a_scene_is_written_as_a_page_with_its_options(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_quick")
-def test_without_steps_a_page_begins_untrained(
-    run: Callable[..., tuple[int, str, str]], tmp_path: Path
-) -> None:
+def test_without_steps_a_page_begins_untrained(run: Any, tmp_path: Path) -> None:
     assert run("xor", "-o", "a.html")[0] == 0
     assert data_in((tmp_path / "a.html").read_bytes())["spec"]["engine"]["step"] == 0
 
 
 @pytest.mark.usefixtures("_quick")
 def test_a_scene_is_written_as_a_recording(
-    run: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "engine_data", lambda *_: pytest.fail("kernels were compiled"))
     code, out, _ = run("xor", "--no-engine", "--record", "20", "--every", "5", "--steps", "3")
@@ -435,7 +418,7 @@ def test_a_scene_is_written_as_a_recording(
     ],
 )
 def test_what_is_refused_is_said_in_a_sentence_before_any_work(
-    run: Callable[..., tuple[int, str, str]], tmp_path: Path, words: str, code: int, sentence: str
+    run: Any, tmp_path: Path, words: str, code: int, sentence: str
 ) -> None:
     left, _, said = run(*words.split())
     assert left == code and sentence in said
@@ -444,9 +427,7 @@ def test_what_is_refused_is_said_in_a_sentence_before_any_work(
 
 
 @pytest.mark.usefixtures("_quick")
-def test_ctrl_c_writes_no_page(
-    run: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_writes_no_page(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scalarviz.faces.cli.render_scene.train", lambda *_: 130)
     code, out, _ = run("rgb", "--steps", "5")
     assert code == 130 and "no page was written" in out

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene.callout import BAR_HIGH, cube_boxes, draw_callout, name_boxes
+from scalarviz.scene.callout import BAR_HIGH, draw_callout, name_boxes
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import draw_opened
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.legend import legend_box
+from scalarviz.scene.marks import cube_boxes
 from scalarviz.scene.pace import SLOW_STEP, SUM, TERMS, TRAVEL, moved, pauses
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -126,7 +127,7 @@ def test_a_stack_covers_no_cube_label_sphere_or_exhibit(name: str, size: tuple[i
         _, box, taken = drawn_terms(stage)
         assert box is not None
         if name not in LARGE:
-            cubes = cube_boxes(frame_data, see, range(len(frame_data.cubes.sizes)))
+            cubes = cube_boxes(see, frame_data, range(len(frame_data.cubes.sizes)), 0.42)
             spheres = [Box(x - r, y - r, 2 * r, 2 * r) for x, y, r in taken.spheres.tolist()]
             assert not any(map(box.meets, [*cubes, *spheres, *taken.boxes]))
             assert not any(map(box.meets, name_boxes(see, frame_data, 1.0)))

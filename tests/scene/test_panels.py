@@ -75,8 +75,12 @@ def loss_place(step: float, loss: float, last: float = 11.0, right: float = 4.0)
     return np.array([plot.x + step / last * plot.width, plot.bottom - up * plot.height])
 
 
-def test_the_curve_passes_through_the_losses(studio: Studio) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+@pytest.fixture
+def canvas() -> Canvas2D:
+    return Canvas2D(WIDTH, HEIGHT)
+
+
+def test_the_curve_passes_through_the_losses(canvas: Canvas2D, studio: Studio) -> None:
     draw_loss(canvas, BOX, curve(), DARK)
     line = drawn_in(studio.paper(canvas), DARK.accent)
     for step, loss in enumerate(LOSSES[:-1], 1):
@@ -94,8 +98,7 @@ def test_another_branch_is_a_thin_line(studio: Studio) -> None:
     assert "grey: other branch" in canvas.words and "step 21" in canvas.words
 
 
-def test_a_mean_is_strong_and_the_losses_are_faint(studio: Studio) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_a_mean_is_strong_and_the_losses_are_faint(canvas: Canvas2D, studio: Studio) -> None:
     draw_loss(canvas, BOX, curve(smoothed=np.full(11, 0.05)), DARK)
     strong = drawn_in(studio.paper(canvas), DARK.accent, 40)
     assert np.hypot(*(strong - loss_place(3.5, 0.05)).T).min() < 1.5
@@ -104,8 +107,7 @@ def test_a_mean_is_strong_and_the_losses_are_faint(studio: Studio) -> None:
     assert np.hypot(*(faint - loss_place(2.0, LOSSES[1])).T).min() < 1.5
 
 
-def test_only_the_steps_wanted_are_drawn(studio: Studio) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_only_the_steps_wanted_are_drawn(canvas: Canvas2D, studio: Studio) -> None:
     chart = draw_loss(canvas, BOX, curve(first=4.0, last=8.0), DARK)
     assert chart is not None and (chart.first, chart.last, chart.end) == (4.0, 8.0, 11.0)
     assert "steps 4 to 8 of 11" in canvas.words and "0" not in canvas.words
@@ -170,16 +172,14 @@ def test_numbers_beside_the_loss_end_where_the_chart_does() -> None:
         assert max(box.right for _, box in canvas.found) <= width + 10.0
 
 
-def test_a_picture_says_its_step_once() -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_a_picture_says_its_step_once(canvas: Canvas2D) -> None:
     draw_loss(canvas, BOX, curve(), DARK, "step 11")
     assert canvas.words.count("step 11") == 1
     draw_loss(canvas, BOX, curve(), DARK, "step 4")
     assert "step 4" in canvas.words
 
 
-def test_losses_below_zero_have_a_curve_and_numbers() -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_losses_below_zero_have_a_curve_and_numbers(canvas: Canvas2D) -> None:
     falling = replace(curve(), losses=np.linspace(1.0, -3.0, len(curve().losses)), loss=-3.0)
     chart = draw_loss(canvas, BOX, falling, DARK)
     assert chart is not None and np.isfinite(chart.own).all()
@@ -199,8 +199,7 @@ def history(steps: object, values: object, known: object) -> History:
     return History(np.array(steps, float), np.array(values, float), np.array(known, bool))
 
 
-def test_a_history_goes_from_the_first_value_to_the_last(studio: Studio) -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_a_history_goes_from_the_first_value_to_the_last(canvas: Canvas2D, studio: Studio) -> None:
     box = Box(10.0, 10.0, 258.0, 76.0)
     shown = history([0.0, 100.0, 200.0], [-1.0, 3.0, 1.0], [True, True])
     draw_history(canvas, box, shown, DARK)
@@ -220,9 +219,8 @@ def history_plot(canvas: Canvas2D, box: Box) -> Box:
     return Box(box.x + axis, box.y + 4.0, box.width - axis - 4.0, box.height - 21.0)
 
 
-def test_a_history_is_dotted_where_it_is_not_known(studio: Studio) -> None:
+def test_a_history_is_dotted_where_it_is_not_known(canvas: Canvas2D, studio: Studio) -> None:
     """Along the line there is ground between dots, but not where the values are known."""
-    canvas = Canvas2D(WIDTH, HEIGHT)
     box = Box(10.0, 10.0, 258.0, 76.0)
     draw_history(canvas, box, history([0.0, 100.0, 200.0], [-1.0, 3.0, 3.0], [True, False]), DARK)
     line, plot = drawn_in(studio.paper(canvas), DARK.accent, 60), history_plot(canvas, box)
@@ -324,8 +322,7 @@ def test_points_of_numbers_stand_below_each_other_in_a_column_of_a_card() -> Non
         assert not points or (len(points) >= 3 and np.ptp(points) < 1.0)
 
 
-def test_a_long_formula_is_broken_before_its_operators() -> None:
-    canvas = Canvas2D(WIDTH, HEIGHT)
+def test_a_long_formula_is_broken_before_its_operators(canvas: Canvas2D) -> None:
     line = "  w = w - learning_rate * gradient * something_else"
     parts = wrapped(canvas, line, 150.0, 11.0)
     assert len(parts) > 1 and " ".join(" ".join(parts).split()) == line.strip()

@@ -19,7 +19,6 @@ from scalarviz.scenes.retrain import MODEL
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
-from scalarviz.faces.cli import commands
 from scalarviz.faces.controller.train import train
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.scene_options import RUNNING, SHARED, make_show, own_options
@@ -464,17 +463,9 @@ def test_what_looks_absurd_and_means_something_is_taken(
         ("texture --picture none.png", "picture='none.png': there is no file 'none.png'"),
     ],
 )
-def test_a_command_line_is_answered_so(
-    words: str,
-    sentence: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    with pytest.raises(SystemExit) as left:
-        commands.main(["train", *words.split()])
-    assert left.value.code == 1
-    err = capsys.readouterr().err
+def test_a_command_line_is_answered_so(run: Any, words: str, sentence: str) -> None:
+    code, _, err = run("train", *words.split())
+    assert code == 1
     assert err.startswith(f"scalarviz: {sentence}") and err.count("\n") == 1
 
 
@@ -504,16 +495,8 @@ def test_an_error_that_no_option_caused_names_none(
         (["render", "rgb", "--steps", "1", "-o", "a" * 5000 + ".png"], "File name too long"),
     ],
 )
-def test_what_every_scene_takes_is_refused_too(
-    words: list[str],
-    sentence: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    with pytest.raises(SystemExit) as left:
-        commands.main(words)
-    assert left.value.code == 1
-    err = capsys.readouterr().err
+def test_what_every_scene_takes_is_refused_too(run: Any, words: list[str], sentence: str) -> None:
+    code, _, err = run(*words)
+    assert code == 1
     assert err.startswith("scalarviz: ") and sentence in err
     assert err.count("\n") == 1 and len(err) < 400

@@ -384,7 +384,7 @@ def test_own_inputs_on_the_map_set_all_features() -> None:
     assert isinstance(plane, Plane)
     canvas = Noted("#000000", 400.0, 500.0)
     plane.paint(canvas, stage.frame_data().division(1280, 800).exhibit, THEME)
-    box = plane._plots[0]
+    box = plane._boxes[0]
     found = plane.inputs_at(box.x + 0.75 * box.width, box.y + 0.25 * box.height)
     wanted = known.inputs_of(np.array([[3.0, 3.0]]))[0]
     np.testing.assert_allclose([found[i] for i in range(3)], wanted, atol=1e-5)

@@ -37,6 +37,11 @@ def xor() -> sv.Network:
     return sv.Network([2, 8, 1], "tanh", seed=1)
 
 
+@pytest.fixture
+def net() -> sv.Network:
+    return xor()
+
+
 def same(found: np.ndarray, wanted: np.ndarray) -> bool:
     return bool(np.abs(found - wanted).max() <= 1e-5 * np.abs(wanted).max())
 
@@ -70,8 +75,7 @@ def test_any_number_of_inputs_and_outputs(inputs: int, outputs: int) -> None:
 
 @pytest.mark.usefixtures("_opengl")
 @pytest.mark.parametrize("count", [1, 2, 1023, 1024, 1025, 3000])
-def test_any_number_of_samples(count: int) -> None:
-    net = xor()
+def test_any_number_of_samples(net: sv.Network, count: int) -> None:
     samples = np.random.default_rng(count).uniform(size=(count, 2))
     with shader(net) as made:
         assert same(made(samples), net(samples))
@@ -88,8 +92,7 @@ def test_more_samples_than_a_picture_has(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.usefixtures("_opengl")
-def test_one_sample_gives_one_row() -> None:
-    net = xor()
+def test_one_sample_gives_one_row(net: sv.Network) -> None:
     with shader(net) as made:
         found = made([0.25, 0.5])
         assert found.shape == (1,)
@@ -97,8 +100,7 @@ def test_one_sample_gives_one_row() -> None:
 
 
 @pytest.mark.usefixtures("_opengl")
-def test_it_has_the_parameters_of_the_time_of_the_request() -> None:
-    net = xor()
+def test_it_has_the_parameters_of_the_time_of_the_request(net: sv.Network) -> None:
     with shader(net) as made:
         before, wanted = made.request([0.25, 0.5]), net([0.25, 0.5])
         net.bank.value[:] = 0.0
@@ -121,8 +123,7 @@ def test_it_follows_a_session_that_plays() -> None:
 
 
 @pytest.mark.usefixtures("_opengl")
-def test_it_follows_a_change_of_the_network() -> None:
-    net = xor()
+def test_it_follows_a_change_of_the_network(net: sv.Network) -> None:
     with shader(net) as made:
         made([0.25, 0.5])
         net.set_activation(0, "sin")
@@ -131,8 +132,7 @@ def test_it_follows_a_change_of_the_network() -> None:
 
 
 @pytest.mark.usefixtures("_opengl")
-def test_results_can_be_read_again_and_belong_to_the_reader() -> None:
-    net = xor()
+def test_results_can_be_read_again_and_belong_to_the_reader(net: sv.Network) -> None:
     with shader(net) as made:
         result = made.request([[0.25, 0.5]])
         first = result.read()
@@ -142,8 +142,7 @@ def test_results_can_be_read_again_and_belong_to_the_reader() -> None:
 
 
 @pytest.mark.usefixtures("_opengl")
-def test_requests_are_answered_in_their_order() -> None:
-    net = xor()
+def test_requests_are_answered_in_their_order(net: sv.Network) -> None:
     samples = np.random.default_rng(0).uniform(size=(20, 2))
     with shader(net) as made:
         results = [made.request(sample) for sample in samples]
@@ -165,8 +164,7 @@ def test_a_result_can_be_the_samples_of_another_network() -> None:
 
 
 @pytest.mark.usefixtures("_opengl")
-def test_it_is_awaited_while_other_tasks_go_on() -> None:
-    net = xor()
+def test_it_is_awaited_while_other_tasks_go_on(net: sv.Network) -> None:
     samples = np.random.default_rng(0).uniform(size=(2000, 2))
     seen: list[int] = []
 
@@ -237,8 +235,7 @@ def test_only_networks_and_sessions_of_them_have_a_shader() -> None:
 
 
 @pytest.mark.usefixtures("_opengl")
-def test_a_closed_one_is_refused_and_what_was_requested_arrives() -> None:
-    net = xor()
+def test_a_closed_one_is_refused_and_what_was_requested_arrives(net: sv.Network) -> None:
     made = shader(net)
     result = made.request([0.25, 0.5])
     made.close()

@@ -46,8 +46,12 @@ def test_a_stop_is_1_2_or_5_times_a_power_of_ten_and_the_next_above(number: floa
     assert below < number
 
 
-def test_a_scale_grows_at_most_once_in_five_seconds() -> None:
-    scales = Scales()
+@pytest.fixture
+def scales() -> Scales:
+    return Scales()
+
+
+def test_a_scale_grows_at_most_once_in_five_seconds(scales: Scales) -> None:
     scales.choose([(numbers(0.8), PLATES)])
     grown = []
     for tenth in range(200):
@@ -60,8 +64,7 @@ def test_a_scale_grows_at_most_once_in_five_seconds() -> None:
     assert [stop for _, stop in grown] == sorted(stop for _, stop in grown)
 
 
-def test_what_exceeds_a_scale_that_may_not_grow_yet_is_counted() -> None:
-    scales = Scales()
+def test_what_exceeds_a_scale_that_may_not_grow_yet_is_counted(scales: Scales) -> None:
     scales.choose([(numbers(0.8), PLATES)])
     scales.follow([(numbers(1.5), PLATES)], 0.0)
     source = numbers(2.5, -7.0)
@@ -73,8 +76,7 @@ def test_what_exceeds_a_scale_that_may_not_grow_yet_is_counted() -> None:
     assert scales.clipped(PLATES, source.numbers.value) == 0
 
 
-def test_growth_is_said_for_some_seconds() -> None:
-    scales = Scales()
+def test_growth_is_said_for_some_seconds(scales: Scales) -> None:
     scales.choose([(numbers(0.8), PLATES)])
     assert scales.stops.just_grown(0.0) is None
     scales.follow([(numbers(3.0), PLATES)], 10.0)
@@ -86,8 +88,7 @@ def test_growth_is_said_for_some_seconds() -> None:
     assert scales.stops.just_grown(10.0) is None
 
 
-def test_growth_of_the_sizes_is_not_said_of_the_colors() -> None:
-    scales = Scales()
+def test_growth_of_the_sizes_is_not_said_of_the_colors(scales: Scales) -> None:
     scales.color = "gradient"
     scales.choose([(numbers(0.8, grads=0.1), PLATES)])
     scales.follow([(numbers(3.0, grads=0.1), PLATES)], 10.0)
@@ -107,8 +108,7 @@ def test_each_layer_may_have_its_own() -> None:
     assert scales.of("value", plates).tolist() == [2.0, 50.0]
 
 
-def test_the_first_gradient_has_a_scale_of_its_own_and_changes_no_other() -> None:
-    scales = Scales()
+def test_the_first_gradient_has_a_scale_of_its_own_and_changes_no_other(scales: Scales) -> None:
     scales.size = "gradient"
     scales.choose([(numbers(0.8), PLATES)])  # before the first step there is no gradient
     assert scales.of("gradient", PLATES).tolist() == [1.0, 1.0]
@@ -120,8 +120,7 @@ def test_the_first_gradient_has_a_scale_of_its_own_and_changes_no_other() -> Non
     assert scales.of("value", PLATES).tolist() == [2.0, 2.0]
 
 
-def test_a_scale_waits_while_a_cube_is_dragged_and_grows_when_it_is_let_go() -> None:
-    scales = Scales()
+def test_a_scale_waits_while_a_cube_is_dragged_and_grows_when_it_is_let_go(scales: Scales) -> None:
     scales.choose([(numbers(0.5), PLATES)])
     found = []
     scales.stops.held = True

@@ -28,6 +28,7 @@ Complete = Callable[[str], list[str]]
 # What stands for the value in a help text, by the type of the option; switches have none.
 METAVARS = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
 NAME, NAME_AND_VALUE, CONDITION = "NAME", "NAME=VALUE", "CONDITION"
+CONTEXT = "_context"  # key of typer's context, which tells typed options from defaults
 
 
 class QuietGroup(TyperGroup):
@@ -101,13 +102,21 @@ def metavar_of(option: Option) -> str:
     return NAME if kind is str and tuple(option.info.names) else METAVARS[kind]
 
 
-def with_parameters(
-    run: Callable[..., None], parameters: list[inspect.Parameter]
+def with_options(
+    run: Callable[[dict[str, Any], set[str]], int], *parameters: inspect.Parameter
 ) -> Callable[..., None]:
-    """Give a function that takes any options by name the parameters that typer reads."""
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+    """Return a command that exits with what `run` returns, given its options and those typed."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    whole = [inspect.Parameter(CONTEXT, kind, annotation=typer.Context), *parameters]
+
+    def command(**given: Any) -> None:
+        context = given.pop(CONTEXT)
+        typed = {each for each in given if context.get_parameter_source(each).name != "DEFAULT"}
+        sys.exit(run(given, typed))
+
+    command.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in whole}
+    return command
 
 
 def beginning(names: Iterable[str]) -> Complete:
@@ -166,12 +175,6 @@ def in_shell(name: str) -> str:
 
 def sweep_command() -> Callable[..., None]:
     """Return the function of `scalarviz sweep`."""
-    scene = typer.Argument(
-        metavar="SCENE",
-        help="Name or file.",
-        show_default=False,
-        autocompletion=beginning(scenes()),
-    )
     grid = typer.Option(
         [],
         "--grid",
@@ -179,58 +182,62 @@ def sweep_command() -> Callable[..., None]:
         help="Values of an option; can be given several times. Values with commas are separated "
         "by semicolons.",
     )
-    seeds = typer.Option("10", metavar="N", help="Number of seeds, or a range such as 5-14.")
-    steps = typer.Option(2000, metavar="N", help="Steps of each training.")
-    every = typer.Option(None, metavar="N", help="Steps between two checks; else 40 checks.")
-    success = typer.Option(
-        None,
-        metavar="LOSS",
-        help="A run succeeds when its loss is below this; else when every output is on the side "
-        "of its target.",
-    )
-    ends = typer.Option(False, "--stop-at-success", help="End each network when it succeeds.")
-    executor = typer.Option(
-        "here",
-        metavar="WHERE",
-        help="here, processes, dask, or the address of a Dask scheduler, which must be trusted.",
-        autocompletion=beginning(("here", "processes", "dask")),
-    )
-    out = typer.Option(None, "-o", "--out", metavar="FILE", help="Runs, as .csv or .parquet.")
-    folder = typer.Option(
-        None, metavar="FOLDER", help="Where results are kept; else beside the file."
-    )
-
-    picture = typer.Option(None, metavar="FILE", help="Draw the sweep as .png.")
-
-    watched = typer.Option(False, "--watch", help="Open a window in which all networks learn.")
-
-    networks = typer.Option(
-        None,
-        metavar="WHAT",
-        help="How the picture shows each network: cubes, maps, swatches or losses.",
-        autocompletion=beginning(("cubes", "maps", "swatches", "losses")),
-    )
-    order = typer.Option(
-        None, metavar="COLUMN", help="Order by a column, such as loss, or -success: largest first."
-    )
-    group = typer.Option(None, metavar="COLUMN", help="Group the settings by a column.")
 
     def run(
-        scene: str = scene,
+        scene: str = typer.Argument(
+            metavar="SCENE",
+            help="Name or file.",
+            show_default=False,
+            autocompletion=beginning(scenes()),
+        ),
         grid: list[str] = grid,
-        seeds: str = seeds,
-        steps: int = steps,
-        every: int | None = every,
-        success: str | None = success,
-        stop_at_success: bool = ends,
-        executor: str = executor,
-        out: str | None = out,
-        folder: str | None = folder,
-        picture: str | None = picture,
-        watch: bool = watched,
-        networks: str | None = networks,
-        order: str | None = order,
-        group: str | None = group,
+        seeds: str = typer.Option(
+            "10", metavar="N", help="Number of seeds, or a range such as 5-14."
+        ),
+        steps: int = typer.Option(2000, metavar="N", help="Steps of each training."),
+        every: int | None = typer.Option(
+            None, metavar="N", help="Steps between two checks; else 40 checks."
+        ),
+        success: str | None = typer.Option(
+            None,
+            metavar="LOSS",
+            help="A run succeeds when its loss is below this; else when every output is on the "
+            "side of its target.",
+        ),
+        ends: bool = typer.Option(
+            False, "--stop-at-success", help="End each network when it succeeds."
+        ),
+        executor: str = typer.Option(
+            "here",
+            metavar="WHERE",
+            help="here, processes, dask, or the address of a Dask scheduler, which must be "
+            "trusted.",
+            autocompletion=beginning(("here", "processes", "dask")),
+        ),
+        out: str | None = typer.Option(
+            None, "-o", "--out", metavar="FILE", help="Runs, as .csv or .parquet."
+        ),
+        folder: str | None = typer.Option(
+            None, metavar="FOLDER", help="Where results are kept; else beside the file."
+        ),
+        picture: str | None = typer.Option(None, metavar="FILE", help="Draw the sweep as .png."),
+        watched: bool = typer.Option(
+            False, "--watch", help="Open a window in which all networks learn."
+        ),
+        networks: str | None = typer.Option(
+            None,
+            metavar="WHAT",
+            help="How the picture shows each network: cubes, maps, swatches or losses.",
+            autocompletion=beginning(("cubes", "maps", "swatches", "losses")),
+        ),
+        order: str | None = typer.Option(
+            None,
+            metavar="COLUMN",
+            help="Order by a column, such as loss, or -success: largest first.",
+        ),
+        group: str | None = typer.Option(
+            None, metavar="COLUMN", help="Group the settings by a column."
+        ),
     ) -> None:
         from scalarviz.faces.cli.sweep_scene import sweep_scene
 
@@ -242,12 +249,12 @@ def sweep_command() -> Callable[..., None]:
                 steps,
                 every,
                 success,
-                stop_at_success,
+                ends,
                 executor,
                 out,
                 folder,
                 picture,
-                watch,
+                watched,
                 {"networks": networks, "order": order, "group": group},
             )
         )

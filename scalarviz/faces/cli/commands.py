@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 FIRST = "rgb"  # the scene of `scalarviz` alone
 INTERRUPTED = 130
 LINK = "link"
-CONTEXT = "_context"  # key of typer's context, which tells typed options from defaults
 VERBS = {
     "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file. "
     "Several stand side by side.",
@@ -179,59 +178,63 @@ def application(words: Sequence[str]) -> Typer:
             path = find(asked)
             run = command(verb, load(path), path.stem)
             group.command(asked, help=help_of(verb, asked, about(path)), cls=QuietCommand)(run)
-    file = typer.Argument(metavar="FILE", help="The file of a training.", show_default=False)
-    theme = typer.Option("auto", metavar="NAME", help="dark, light or auto.")
-    limit = typer.Option(None, metavar="N", help="Bytes that data may take which it describes.")
-    branches = typer.Option(False, "--branches", help="Show its branches side by side, 6 at most.")
 
     @simple("replay", "Open a training that was kept in a file.")
     def _(
-        path: str = file,
-        theme: str = theme,
-        limit: int | None = limit,
-        branches: bool = branches,
+        path: str = typer.Argument(
+            metavar="FILE", help="The file of a training.", show_default=False
+        ),
+        theme: str = typer.Option("auto", metavar="NAME", help="dark, light or auto."),
+        limit: int | None = typer.Option(
+            None, metavar="N", help="Bytes that data may take which it describes."
+        ),
+        branches: bool = typer.Option(
+            False, "--branches", help="Show its branches side by side, 6 at most."
+        ),
     ) -> None:
         replay(path, theme, limit, branches=branches)
 
     opening = open_command() if words[:1] == ["open"] else print_scenes
     simple("open", "Open a window at the moment of a link.")(opening)
+    without = typer.Option(False, "--without-solutions", help="Leave the solutions out.")
     named = typer.Argument(
         None,
         metavar="[SCENE]...",
         help="Names or files; else rgb xor circle.",
         autocompletion=beginning(scenes()),
     )
-    address = typer.Option(
-        "127.0.0.1", metavar="ADDRESS", help="Address to serve on: 0.0.0.0 for the whole network."
-    )
-    port = typer.Option(None, metavar="N", help="Port to serve on; else 8000, or a free one.")
-
-    kept = typer.Option(
-        None, metavar="FILE", help="Keep the answers that pages send in this file, .jsonl."
-    )
-    without = typer.Option(False, "--without-solutions", help="Leave the solutions out.")
 
     @simple("class", "Serve pages that train to a class, from this machine's memory.")
     def _(
         scenes: list[str] | None = named,
-        address: str = address,
-        port: int | None = port,
-        collect: str | None = kept,
+        address: str = typer.Option(
+            "127.0.0.1",
+            metavar="ADDRESS",
+            help="Address to serve on: 0.0.0.0 for the whole network.",
+        ),
+        port: int | None = typer.Option(
+            None, metavar="N", help="Port to serve on; else 8000, or a free one."
+        ),
+        collect: str | None = typer.Option(
+            None, metavar="FILE", help="Keep the answers that pages send in this file, .jsonl."
+        ),
         without: bool = without,
     ) -> None:
         from scalarviz.faces.cli.class_pages import serve
 
         sys.exit(serve(scenes or (), address, port, collect, without=without))
 
-    place = typer.Argument(
-        metavar="FOLDER",
-        help="A folder of notebooks and files of answers, or one file.",
-        show_default=False,
-    )
-    table = typer.Option(None, "-o", "--out", metavar="FILE", help="The table, as .csv.")
-
     @simple("collect", "Print the answers of a class to the questions of lessons, as a table.")
-    def _(folder: str = place, out: str | None = table) -> None:
+    def _(
+        folder: str = typer.Argument(
+            metavar="FOLDER",
+            help="A folder of notebooks and files of answers, or one file.",
+            show_default=False,
+        ),
+        out: str | None = typer.Option(
+            None, "-o", "--out", metavar="FILE", help="The table, as .csv."
+        ),
+    ) -> None:
         from scalarviz.faces.cli.class_pages import collect_answers
 
         collect_answers(folder, out)
@@ -242,48 +245,64 @@ def application(words: Sequence[str]) -> Typer:
         help="Numbers of lessons, glossary, questions-before, questions-after, or files .md; else "
         "all lessons and the glossary.",
     )
-    folder = typer.Option(None, "-o", "--out", metavar="FOLDER", help="Folder for the pages.")
-    apart = typer.Option(False, "--solutions", help="Write one page of the solutions instead.")
 
     @simple("lesson", "Write lessons as pages: text, questions, pictures that train.")
     def _(
         lessons: list[str] | None = read,
-        out: str | None = folder,
+        out: str | None = typer.Option(
+            None, "-o", "--out", metavar="FOLDER", help="Folder for the pages."
+        ),
         without: bool = without,
-        solutions: bool = apart,
+        solutions: bool = typer.Option(
+            False, "--solutions", help="Write one page of the solutions instead."
+        ),
     ) -> None:
         from scalarviz.faces.cli.class_pages import write_lessons
 
         write_lessons(lessons or (), out, without=without, solutions=solutions)
 
-    target = typer.Argument("scalarviz-lessons", metavar="[FOLDER]", help="Where they are copied.")
-
     @simple("lessons", "Copy the lessons and the guide into a folder, and open them.")
-    def _(folder: str = target) -> None:
+    def _(
+        folder: str = typer.Argument(
+            "scalarviz-lessons", metavar="[FOLDER]", help="Where they are copied."
+        ),
+    ) -> None:
         from scalarviz.faces.cli.class_pages import copy_lessons
 
         copy_lessons(folder)
 
     sweeping = sweep_command() if words[:1] == ["sweep"] else print_scenes
     simple("sweep", "Train a scene under many settings and seeds.")(sweeping)
-    wanted = typer.Option(False, "--class", help="Whether all is ready to teach the lessons.")
 
     @simple("doctor", "Find out what works here, and what mends the rest.")
-    def _(for_class: bool = wanted) -> None:
-        doctor(for_class)
+    def _(
+        for_class: bool = typer.Option(
+            False, "--class", help="Whether all is ready to teach the lessons."
+        ),
+    ) -> None:
+        from scalarviz.faces.cli.doctor import examine
 
-    which = typer.Option(
-        "cpu",
-        metavar="NAME",
-        help="cpu: all kernels; cuda: those of the scenes; auto: the fastest that works here.",
-        autocompletion=beginning(["cpu", "cuda", "auto"]),
-    )
+        sys.exit(examine(for_class=for_class))
 
     @simple("warm", "Compile kernels now: for a class, a container, CI.")
-    def _(engine: str = which) -> None:
+    def _(
+        engine: str = typer.Option(
+            "cpu",
+            metavar="NAME",
+            help="cpu: all kernels; cuda: those of the scenes; auto: the fastest that works here.",
+            autocompletion=beginning(["cpu", "cuda", "auto"]),
+        ),
+    ) -> None:
+        from scalarviz.faces.cli.kernel_commands import warm
+
         warm(engine)
 
-    simple("bench", "Measure steps a second, in some 20 seconds.")(bench)
+    @simple("bench", "Measure steps a second, in some 20 seconds.")
+    def _() -> None:
+        from scalarviz.faces.cli.kernel_commands import measure
+
+        measure()
+
     return app
 
 
@@ -307,9 +326,7 @@ def visible_errors() -> Iterator[None]:
 
 def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     """Return a function with the options of a scene and a command as parameters, for typer."""
-    from typer import Context
-
-    from scalarviz.faces.cli.command_parameters import as_parameters, with_parameters
+    from scalarviz.faces.cli.command_parameters import as_parameters, with_options
     from scalarviz.faces.scene_options import (
         PAGING,
         RENDERING,
@@ -324,33 +341,25 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     general = RUNNING | {name: option for name, option in more.items() if name not in own}
     shared = {name: option for name, option in SHARED.items() if name not in own}
 
-    def run(**given: Any) -> None:
-        context = given.pop(CONTEXT)
-        typed = {each for each in given if context.get_parameter_source(each).name != "DEFAULT"}
-        code = DEEDS[verb](scene, given, name, typed)
-        if code:
-            sys.exit(code)
-
-    parameters = [
-        inspect.Parameter(CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=Context),
+    return with_options(
+        lambda given, typed: DEEDS[verb](scene, given, name, typed),
         *as_parameters(own, "Options of the scene"),
         *as_parameters(shared | general, "Options of every scene"),
-    ]
-    return with_parameters(run, parameters)
+    )
 
 
 def open_command() -> Callable[..., None]:
     """Return the function of `scalarviz open` with its options as parameters, for typer."""
     import typer
 
-    from scalarviz.faces.cli.command_parameters import as_parameters, beginning, with_parameters
+    from scalarviz.faces.cli.command_parameters import as_parameters, beginning, with_options
     from scalarviz.faces.scene_options import RUNNING, WATCHING
 
-    def run(**given: Any) -> None:
+    def run(given: dict[str, Any], typed: Collection[str]) -> int:
         with opening():
             from scalarviz.faces.cli.watch_scene import open_link
 
-            sys.exit(open_link(given.pop(LINK), given))
+            return open_link(given.pop(LINK), given)
 
     link = typer.Argument(
         metavar="LINK",
@@ -360,27 +369,22 @@ def open_command() -> Callable[..., None]:
         autocompletion=beginning(scenes()),
     )
     names = ("steps", "save", "autosave", "keyframes", "weights", "limit")
-    parameters = [
+    return with_options(
+        run,
         inspect.Parameter(LINK, inspect.Parameter.KEYWORD_ONLY, annotation=str, default=link),
         *as_parameters({name: RUNNING[name] for name in names} | WATCHING, "Options"),
-    ]
-    return with_parameters(run, parameters)
+    )
 
 
 def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
     """Open a window on a scene; return the exit code."""
     with opening():
-        return watch_soon(scene, given, name, typed)
+        from scalarviz.faces.cli.watch_scene import watch_anywhere
+        from scalarviz.faces.controller.options import Recipe
 
-
-def watch_soon(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
-    """Open a window on a scene, once what it needs is imported; return the exit code."""
-    from scalarviz.faces.cli.watch_scene import watch_anywhere
-    from scalarviz.faces.controller.options import Recipe
-
-    show, keep = shown_and_kept(scene, given, typed)
-    plays = None if given["resume"] is None or given["steps"] is not None else False
-    return watch_anywhere(show, given, name, keep, Recipe(scene, given), play=plays)
+        show, keep = shown_and_kept(scene, given, typed)
+        plays = None if given["resume"] is None or given["steps"] is not None else False
+        return watch_anywhere(show, given, name, keep, Recipe(scene, given), play=plays)
 
 
 def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
@@ -452,46 +456,21 @@ def help_of_several(verb: str, words: Sequence[str]) -> str:
 
 
 def replay(path: str, theme: str, limit: int | None, *, branches: bool = False) -> None:
-    """Open a saved training; see `Session.load` for --limit."""
+    """Open a saved training, or its newest branches; see `Session.load` for --limit."""
     with opening():
-        replay_soon(path, theme, limit, branches=branches)
+        from scalarviz.faces.cli.watch_scene import watch_anywhere
+        from scalarviz.stage.show import Show
+        from scalarviz.training.session.session import Session
 
-
-def replay_soon(path: str, theme: str, limit: int | None, *, branches: bool = False) -> None:
-    """Open a saved training, or its newest branches, once what it needs is imported."""
-    from scalarviz.faces.cli.watch_scene import watch_anywhere
-    from scalarviz.stage.show import Show
-    from scalarviz.training.session.session import Session
-
-    if path.endswith(".py"):
-        raise InputError(
-            f"{path!r} is a scene, not a training that was kept: write `{program()} watch {path}`"
-        )
-    session = Session.load(path, limit=limit)
-    is_one = not branches or len(session.branches) == 1
-    show = Show(session, title=os.path.basename(path)) if is_one else branches_of(session)
-    sys.exit(watch_anywhere(show, {"theme": theme}, Path(path).stem, play=False))
-
-
-def doctor(for_class: bool) -> None:
-    """Check what works here, and print what would fix the rest."""
-    from scalarviz.faces.cli.doctor import examine
-
-    sys.exit(examine(for_class=for_class))
-
-
-def warm(engine: str) -> None:
-    """Compile kernels of an engine."""
-    from scalarviz.faces.cli.kernel_commands import warm as compile_kernels
-
-    compile_kernels(engine)
-
-
-def bench() -> None:
-    """Measure steps a second, in about 20 seconds."""
-    from scalarviz.faces.cli.kernel_commands import measure
-
-    measure()
+        if path.endswith(".py"):
+            raise InputError(
+                f"{path!r} is a scene, not a training that was kept: write `{program()} watch "
+                f"{path}`"
+            )
+        session = Session.load(path, limit=limit)
+        is_one = not branches or len(session.branches) == 1
+        show = Show(session, title=os.path.basename(path)) if is_one else branches_of(session)
+        sys.exit(watch_anywhere(show, {"theme": theme}, Path(path).stem, play=False))
 
 
 def print_version(wanted: bool) -> None:
@@ -558,8 +537,7 @@ def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
     """
     import typer
 
-    from scalarviz.faces.cli.command_parameters import as_parameters, with_parameters
-    from scalarviz.faces.scene_file import load
+    from scalarviz.faces.cli.command_parameters import as_parameters, with_options
     from scalarviz.faces.scene_options import RENDERING, RUNNING, SHARED, WATCHING, own_options
 
     named = named_scenes(words)
@@ -574,54 +552,28 @@ def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
     general = {"steps": RUNNING["steps"]} | {k: v for k, v in more.items() if k not in common}
     shared = {name: option for name, option in SHARED.items() if name not in common}
 
-    def run(**given: Any) -> None:
-        given.pop(OTHERS)
-        context = given.pop(CONTEXT)
-        typed = {each for each in given if context.get_parameter_source(each).name != "DEFAULT"}
+    def run(given: dict[str, Any], typed: Collection[str]) -> int:
+        from scalarviz.faces.cli.watch_scene import show_with
+
+        del given[OTHERS]
+        values = {name: given[name] for name in typed if name in common | shared}
         shows = [
-            named_show(scene, each, given, typed & (common | shared).keys())
+            show_with(scene, each.path.stem, each.options, values)
             for scene, each in zip(scenes, named, strict=True)
         ]
-        code = DEEDS_OF_SEVERAL[verb](dict(zip(names_of(named), shows, strict=True)), given)
-        if code:
-            sys.exit(code)
+        return DEEDS_OF_SEVERAL[verb](dict(zip(names_of(named), shows, strict=True)), given)
 
     others = typer.Argument(
         None, metavar="[SCENE]...", help="Further scenes; options of one follow a ?, as in rgb?lr=1"
     )
-    kind = inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        inspect.Parameter(CONTEXT, kind, annotation=typer.Context),
-        inspect.Parameter(OTHERS, kind, annotation=list[str], default=others),
+    return with_options(
+        run,
+        inspect.Parameter(
+            OTHERS, inspect.Parameter.KEYWORD_ONLY, annotation=list[str], default=others
+        ),
         *as_parameters(common, "Options of all these scenes"),
         *as_parameters(shared | general, "Options of every scene"),
-    ]
-    return with_parameters(run, parameters)
-
-
-def named_show(
-    scene: Callable[..., Any], named: NamedScene, given: Mapping[str, Any], typed: Collection[str]
-) -> tuple[Any, Any]:
-    """Return the show of a scene with its own options and those of all, and its recipe."""
-    from scalarviz.faces.controller.options import Recipe
-    from scalarviz.faces.scene_options import (
-        RUNNING,
-        SHARED,
-        as_kind,
-        kind_of,
-        make_show,
-        own_options,
     )
-
-    own = own_options(scene)
-    known = SHARED | own
-    values: dict[str, Any] = {name: given[name] for name in typed}
-    for name, value in named.options.items():
-        if name not in known:
-            raise UnknownNameError(f"option of {named.path.stem}", name, known)
-        values[name] = as_kind(value, kind_of(known[name]), name)
-    chosen = {name: option.default for name, option in (RUNNING | known).items()} | values
-    return make_show(scene, chosen, typed=values), Recipe(scene, chosen)
 
 
 def names_of(named: Sequence[NamedScene]) -> list[str]:
@@ -653,38 +605,13 @@ def watch_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) 
 
 
 def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
-    """Train several scenes on one clock and draw them into a file; return the exit code."""
-    from scalarviz.base.messages import say
-    from scalarviz.core.formulas.formula import pick
-    from scalarviz.faces.cli.render_scene import KINDS, VIDEOS, check_kind, look_of, write_video
-    from scalarviz.faces.controller.train import steps_of, train_all
-    from scalarviz.faces.scene_options import RENDERING
-    from scalarviz.files.atomic import check_place
-    from scalarviz.stage.render import picture
+    """Draw several scenes into a file; return the exit code."""
+    from scalarviz.faces.cli.render_scene import render_several
     from scalarviz.stage.show import Several
 
     several = Several.of({name: show for name, (show, _) in made.items()})
     assert several is not None, "a dict is several"
-    shown = dict(zip(several.names, several.shows, strict=True))
-    chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
-    path = Path(chosen["out"] or f"{'-'.join(show.title for show in several.shows)}.png")
-    kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
-    if kind == ".html":
-        raise InputError(f"a page shows one scene, not {len(shown)}: write a .png, .mp4 or .gif")
-    check_kind(chosen, path.name, kind)
-    look = look_of(chosen, kind)
-    if kind in VIDEOS:
-        steps = steps_of(several, given["steps"], 1)
-        default = 1 if chosen["operations"] else steps
-        write_video(shown, path, given["steps"] or default, chosen, look)
-        return 0
-    check_place(path)
-    look.check(several)
-    if code := train_all(several, given["steps"]):
-        return code
-    picture(shown, path, look=look)
-    say(str(path))
-    return 0
+    return render_several(several, given)
 
 
 DEEDS_OF_SEVERAL = {"watch": watch_scenes, "render": render_scenes}

@@ -26,6 +26,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
+from timeit import repeat
 from typing import Any
 
 from rich import box
@@ -169,17 +170,15 @@ def examine(
             console.print(head, highlight=False)
             console.print(f"    {finding.mend}", highlight=False, markup=False, soft_wrap=True)
     lacking = [each.check.name for each in findings if each.check.needed and not each.works]
-    has_window = any(each.check.name == "window" and each.works for each in findings)
     if lacking:
         whose = "class" if for_class else "scenes"
-        verdict = text(f"doctor.{whose}.lacking", names=", ".join(lacking))
+        console.print(text(f"doctor.{whose}.lacking", names=", ".join(lacking)))
     elif for_class:
-        verdict = text("doctor.class.ready", program=program())
+        console.print(text("doctor.class.ready", program=program()))
+    elif any(each.check.name == "window" and each.works for each in findings):
+        console.print(text("doctor.scenes.window", program=program()))
     else:
-        verdict = text(
-            "doctor.scenes.window" if has_window else "doctor.scenes.page", program=program()
-        )
-    console.print(verdict)
+        console.print(text("doctor.scenes.page", program=program()))
     return int(bool(lacking))
 
 
@@ -222,10 +221,8 @@ def command_for(check: Check, kind: str, system: str) -> str:
         return pip_command(check.extra, system)
     if kind not in (PIP, SYSTEM):
         return ""
-    if system == "darwin":
-        return check.macos
-    if system == "win32":
-        return check.windows
+    if system in ("darwin", "win32"):
+        return check.macos if system == "darwin" else check.windows
     if not check.debian:
         return pip_command(check.extra, system)
     if check.ubuntu and shutil.which("ubuntu-drivers"):
@@ -374,7 +371,10 @@ def shader() -> str:
     made(points)
     if made.why:
         raise Lack(made.why, SYSTEM if sys.platform == "linux" else NOTHING)
-    by_shader, by_cpu = (quickest(evaluate, points) for evaluate in (made, net.to("cpu")))
+    by_shader, by_cpu = (
+        min(repeat(partial(evaluate, points), number=1, repeat=4))
+        for evaluate in (made, net.to("cpu"))
+    )
     return text(
         "doctor.found.shader",
         renderer=made.renderer,
@@ -382,16 +382,6 @@ def shader() -> str:
         shader=1e3 * by_shader,
         cpu=1e3 * by_cpu,
     )
-
-
-def quickest(evaluate: Callable[[Any], Any], points: Any) -> float:
-    """Return the least seconds of some calls."""
-    times = []
-    for _ in range(4):
-        start = perf_counter()
-        evaluate(points)
-        times.append(perf_counter() - start)
-    return min(times)
 
 
 def window() -> str:
@@ -417,11 +407,10 @@ def window() -> str:
 
 def check_libraries() -> None:
     """Raise Lack with the libraries that Qt lacks on X11; Qt names only the first, or none."""
-    libraries = import_module("scalarviz.faces.window.display_check")
-    why = libraries.lack_of_qt()
-    absent = libraries.missing(why) if why else []
+    why = display_check.lack_of_qt()
+    absent = display_check.missing(why) if why else []
     if absent:
-        raise Lack(libraries.told(absent), debian=libraries.packages_of(absent))
+        raise Lack(display_check.told(absent), debian=display_check.packages_of(absent))
     if why:
         raise Lack(f"Qt cannot be loaded: {why}")
 
@@ -528,24 +517,17 @@ def room() -> str:
     return text("doctor.found.room", processors=processors, disk=free)
 
 
-ALWAYS = (
-    python,
-    packages,
-    numba,
-    cuda,
-    opengl,
-    shader,
-    window,
-    notebook,
-    images,
-    video,
-    onnx,
-    jupyter,
-)
-IN_CLASS = (pictures, kernels, room)
-PROBES: dict[str, Callable[[], str]] = {probe.__name__: probe for probe in (*ALWAYS, *IN_CLASS)}
 EXTRAS = "serve", "sklearn", "pandas", "cluster"  # which nothing else tests
-PROBES |= {extra: partial(packages_of, extra) for extra in EXTRAS}
+PROBES: dict[str, Callable[[], str]] = {
+    **{
+        probe.__name__: probe
+        for probe in (
+            *(python, packages, numba, cuda, opengl, shader, window, notebook, images, video),
+            *(onnx, jupyter, pictures, kernels, room),
+        )
+    },
+    **{extra: partial(packages_of, extra) for extra in EXTRAS},
+}
 
 
 def first_line(error: BaseException) -> str:

@@ -14,7 +14,16 @@ from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
-from scalarviz.faces.controller.train import Autosave, closing, end_of, take_steps, train, why_lost
+from scalarviz.faces.controller.train import (
+    Autosave,
+    closing,
+    end_of,
+    steps_of,
+    take_steps,
+    train,
+    train_all,
+    why_lost,
+)
 from scalarviz.faces.scene_options import RENDERING
 from scalarviz.files.atomic import check_place, replace_file
 from scalarviz.pages.page import STEPS, check_name, page_of, trains
@@ -22,7 +31,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.background import Portions
 from scalarviz.stage.render import picture, record, storyboard
 from scalarviz.stage.render_options import RenderOptions
-from scalarviz.stage.show import Show
+from scalarviz.stage.show import Several, Show
 
 INTERRUPTED = 130
 SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of pictures and pages
@@ -49,16 +58,11 @@ def render(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> i
 
 def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> None:
     """Draw into the file of the options, and print a summary."""
-    chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
-    path = Path(chosen["out"] or f"{name}.png")
-    kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
-    check_kind(chosen, path.name, kind)
-    slow = kind == ".html" or chosen["operations"]
-    look = look_of(chosen, kind)
+    chosen, path, kind, look = wanted(given, name)
     start = show.session.step_index
     end = end_of(show, given["steps"], least=int(kind in VIDEOS))
     if kind in VIDEOS:
-        steps = given["steps"] or (1 if slow else end - start)
+        steps = given["steps"] or (1 if chosen["operations"] else end - start)
         with saving(keep, show) as progress:
             write_video(show, path, steps, chosen, look, progress)
         tell_lost(show)
@@ -78,9 +82,41 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> Non
         say(f"{path}: {closing(show, start, end)}")
 
 
-def look_of(chosen: Mapping[str, Any], kind: str) -> RenderOptions:
-    """Return how a file of a kind is rendered with these options."""
-    return RenderOptions(
+def render_several(several: Several, given: Mapping[str, Any]) -> int:
+    """Train several scenes on one clock and draw them into a file; return the exit code."""
+    name = "-".join(show.title for show in several.shows)
+    chosen, path, kind, look = wanted(given, name, len(several.shows))
+    if kind in VIDEOS:
+        steps = steps_of(several, given["steps"], 1)
+        usual = 1 if chosen["operations"] else steps
+        write_video(several, path, given["steps"] or usual, chosen, look)
+        return 0
+    check_place(path)
+    look.check(several)
+    if code := train_all(several, given["steps"]):
+        return code
+    picture(several, path, look=look)
+    say(str(path))
+    return 0
+
+
+def wanted(
+    given: Mapping[str, Any], name: str, count: int = 1
+) -> tuple[dict[str, Any], Path, str, RenderOptions]:
+    """Return all options of a file, its path and kind, and how it is rendered.
+
+    name   of the file, unless it is given
+    count  how many scenes stand side by side
+
+    Raises InputError for a kind of file that these scenes and options do not have.
+    """
+    chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
+    path = Path(chosen["out"] or f"{name}.png")
+    kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
+    if kind == ".html" and count > 1:
+        raise InputError(f"a page shows one scene, not {count}: write a .png, .mp4 or .gif")
+    check_kind(chosen, path.name, kind)
+    look = RenderOptions(
         size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
         samples=chosen["samples"],
         theme=chosen["theme"],
@@ -90,6 +126,7 @@ def look_of(chosen: Mapping[str, Any], kind: str) -> RenderOptions:
         pin=chosen["pin"],
         past=chosen["past"] or None,
     )
+    return chosen, path, kind, look
 
 
 def write_video(

@@ -38,7 +38,7 @@ from scalarviz.faces.controller.train import (
     train_all,
 )
 from scalarviz.faces.links import Link, Neuron, read_link
-from scalarviz.faces.scene_file import load, scenes
+from scalarviz.faces.scene_file import Scene, load, scenes
 from scalarviz.faces.scene_options import (
     RUNNING,
     SHARED,
@@ -252,7 +252,7 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
     """Return the show of the scene or the file that a link names; raise InputError for others."""
     target = link.target
     if target in scenes():
-        return of_scene(link)
+        return show_with(load(scenes()[target]), target, link.options)
     if target.lower().endswith(".py"):
         raise InputError(
             f"a link opens scenes of the package and files of trainings, and {shorten(target)} is "
@@ -280,19 +280,24 @@ def is_file(path: str) -> bool:
         return False
 
 
-def of_scene(link: Link) -> tuple[Show, Recipe]:
-    """Return the show of a scene with the options of a link; raise InputError for unknown ones."""
-    scene = load(scenes()[link.target])
-    own = own_options(scene)
-    known = SHARED | own
-    usual: dict[str, Any] = {name: option.default for name, option in (RUNNING | known).items()}
-    values = {}
-    for name, value in link.options.items():
-        if name not in known:
-            raise UnknownNameError(f"option of {link.target}", name, known)
-        values[name] = as_kind(value, kind_of(known[name]), name)
-    given = usual | values
-    return make_show(scene, given, typed=values), Recipe(scene, given)
+def show_with(
+    scene: Scene, name: str, texts: Mapping[str, str], values: Mapping[str, Any] | None = None
+) -> tuple[Show, Recipe]:
+    """Return the show of a scene and its recipe; raise InputError for an unknown option.
+
+    name    of the scene, for the error
+    texts   options as a link and a command line have them behind a ?
+    values  other options by name
+    """
+    known = SHARED | own_options(scene)
+    chosen = dict(values or {})
+    for option, words in texts.items():
+        if option not in known:
+            raise UnknownNameError(f"option of {name}", option, known)
+        chosen[option] = as_kind(words, kind_of(known[option]), option)
+    usual: dict[str, Any] = {each: option.default for each, option in (RUNNING | known).items()}
+    given = usual | chosen
+    return make_show(scene, given, typed=chosen), Recipe(scene, given)
 
 
 def pinned_by(session: Session, link: Link) -> int | Neuron | None:

@@ -200,7 +200,7 @@ def options_of(name: str, given: dict[str, object]) -> Options:
 def copy_link(controller: Controller) -> None:
     """Put a link to this moment on the clipboard, and say so."""
     stage, recipe = controller.stage, controller.options.recipe
-    pinned = stage.pinned if stage.pinned_neuron is None else stage.pinned_neuron
+    pinned: Any = pinned_of(stage)
 
     def made() -> Link:
         with controller.session.doing():
@@ -258,31 +258,14 @@ RUN, SAID = "run.safetensors", "said.txt"
 
 
 @final
-@dataclass(frozen=True)
-class BranchWindow:
-    """A process with a window, and the folder of what it was given and of what it says."""
-
-    child: Any
-    folder: TemporaryDirectory[str]
-
-    def failure(self) -> str:
-        """Return why it has failed, in a sentence; "" if it was closed."""
-        with (Path(self.folder.name) / SAID).open(encoding="utf-8", errors="replace") as said:
-            lines = [line.strip() for line in said if line.strip()]
-        self.folder.cleanup()
-        code = self.child.wait()
-        if not code:
-            return ""
-        why = without_code(lines[-1] if lines else "") or text("exports.ended", code=code)
-        return text("notices.no_branch_window", why=why)
-
-
-@final
 class BranchWindows:
-    """The windows with branches that are open."""
+    """The windows with branches that are open.
+
+    Each is a process, with a folder of what it was given and of what it says.
+    """
 
     def __init__(self) -> None:
-        self._open: list[BranchWindow] = []
+        self._open: list[tuple[Any, TemporaryDirectory[str]]] = []
 
     def open(self, session: Session, theme: str) -> None:
         """Open a window with the newest branches of a session, as they are now."""
@@ -294,13 +277,25 @@ class BranchWindows:
         words += ["--limit", str(ANY)]  # our own process has just written it
         with (Path(folder.name) / SAID).open("w", encoding="utf-8") as said:
             streams: dict[str, IO[str]] = {"stdout": said, "stderr": said}
-            self._open.append(BranchWindow(processes.start(words, **streams), folder))
+            self._open.append((processes.start(words, **streams), folder))
 
     def failures(self) -> list[str]:
         """Return why windows have failed since the last call."""
-        ended = [each for each in self._open if each.child.poll() is not None]
+        ended = [each for each in self._open if each[0].poll() is not None]
         self._open = [each for each in self._open if each not in ended]
-        return [why for each in ended if (why := each.failure())]
+        return [why for each in ended if (why := failure_of(*each))]
+
+
+def failure_of(child: Any, folder: TemporaryDirectory[str]) -> str:
+    """Return why a window with branches has failed, in a sentence; "" if it was closed."""
+    with (Path(folder.name) / SAID).open(encoding="utf-8", errors="replace") as said:
+        lines = [line.strip() for line in said if line.strip()]
+    folder.cleanup()
+    code = child.wait()
+    if not code:
+        return ""
+    why = without_code(lines[-1] if lines else "") or text("exports.ended", code=code)
+    return text("notices.no_branch_window", why=why)
 
 
 def open_branches(controller: Controller) -> None:

@@ -19,6 +19,7 @@ from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, InputError
 from scalarviz.faces.browser.link import BETWEEN_STATES, PageLink, PageReader
 from scalarviz.faces.browser.wire import Buffers, Header
+from scalarviz.faces.controller.export import pinned_of
 from scalarviz.faces.controller.face import Face, Opening, WatchOptions
 from scalarviz.faces.notebook.notebook_cells import SIZE, CellOutput, loop_of_cells, run_of
 from scalarviz.pages.page import linked_page
@@ -133,10 +134,14 @@ class PageView(CellOutput):
         """Return the picture as it is now, as the bytes of a PNG."""
         stage, panes = self.face.stage, self.face.panes
         shows: Any = [pane.show for pane in panes]
-        pins = [pin_of(pane.stage) for pane in panes]
-        theme = "light" if self._options.theme == "auto" else self._options.theme
-        looks: dict[str, Any] = {"size": self.size, "theme": theme, "color": stage.color}
-        look = RenderOptions(cubes=stage.size, pin=pins if self.face.several else pins[0], **looks)
+        pins: Any = [pinned_of(pane.stage) for pane in panes]
+        look = RenderOptions(
+            size=self.size,
+            theme="light" if self._options.theme == "auto" else self._options.theme,
+            color=stage.color,
+            cubes=stage.size,
+            pin=pins if self.face.several else pins[0],
+        )
         several = Several(tuple(shows), tuple(self.face.names)) if self.face.several else None
         try:
             with look.canvas() as canvas, look.on(several or shows[0]) as drawer:
@@ -227,10 +232,6 @@ def page_of(link: PageLink) -> tuple[str, str]:
     show = link.controller.show
     html = linked_page(show, {"channel": "frame", "version": 1}, link.described, link.first())
     return text("notebook.page", title=show.title), html
-
-
-def pin_of(stage: Any) -> Any:
-    return stage.pinned if stage.pinned is not None else stage.pinned_neuron
 
 
 # The widget of the pages, whose messages go by the comm of a notebook.

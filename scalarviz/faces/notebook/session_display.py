@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import asdict
 from html import escape
 from importlib.util import find_spec
 from time import monotonic
-from typing import Any, cast, final
+from typing import Any, final
 
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.base.texts import text
@@ -82,13 +83,9 @@ class PageInstead(CellOutput):
 
 def page_instead(show: Show | Several, why: str, theme: str) -> PageInstead:
     """Show in the cell a page that trains by itself, else the picture, else where it stands."""
-    page, shown = "", cast(Any, show)
-    if isinstance(show, Several):
-        shown, sessions = dict(zip(show.names, show.shows, strict=True)), [*show.sessions]
-    else:
-        page, sessions = page_that_trains(show, theme), [show.session]
+    page = "" if isinstance(show, Several) else page_that_trains(show, theme)
     try:
-        image = png(picture(shown, size=PICTURE, theme="light" if theme == "auto" else theme))
+        image = png(picture(show, size=PICTURE, theme="light" if theme == "auto" else theme))
     except DisplayError:
         image = None
     if page:
@@ -96,6 +93,7 @@ def page_instead(show: Show | Several, why: str, theme: str) -> PageInstead:
     elif image is not None:
         made = PageInstead(why, image_of(image, PICTURE[0], show.title), "picture", image)
     else:
+        sessions = show.sessions if isinstance(show, Several) else [show.session]
         made = PageInstead(why, "".join(map(session_table, sessions)), "state")
     made.show()
     return made
@@ -178,9 +176,8 @@ def show_sweep(
     def draw() -> None:
         nonlocal place
         frame = picture(
-            sweep, size=size, theme="light" if theme == "auto" else theme, networks=seen.networks,
-            order=seen.order, group=seen.group, against=seen.against,
-        )  # fmt: skip
+            sweep, size=size, theme="light" if theme == "auto" else theme, **asdict(seen)
+        )
         image = Image(png(frame), width=size[0])  # type: ignore[no-untyped-call]  # of IPython
         if place is None:
             place = display(image, display_id=True)  # type: ignore[no-untyped-call]  # of IPython

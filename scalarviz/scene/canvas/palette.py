@@ -90,15 +90,18 @@ def linear(colors: FloatArray) -> FloatArray:
 
 def luminance(colors: FloatArray) -> FloatArray:
     """Return the relative luminance of sRGB colours (WCAG 2)."""
-    light: FloatArray = linear(colors) @ np.array([0.2126, 0.7152, 0.0722])
-    return light
+    return np.asarray(linear(colors) @ np.array([0.2126, 0.7152, 0.0722]))
 
 
 def contrast(colors: FloatArray, others: FloatArray) -> FloatArray:
     """Return the contrast ratio of sRGB colours, from 1 to 21 (WCAG 2)."""
     a, b = luminance(colors), luminance(others)
-    ratio: FloatArray = (np.maximum(a, b) + 0.05) / (np.minimum(a, b) + 0.05)
-    return ratio
+    return np.asarray((np.maximum(a, b) + 0.05) / (np.minimum(a, b) + 0.05))
+
+
+def faded(colors: FloatArray, bright: FloatArray | float, ground: FloatArray) -> FloatArray:
+    """Return colours mixed with the ground: `bright` is their part, 0 to 1."""
+    return np.asarray(ground + bright * (colors - ground))
 
 
 def dimmed(colors: FloatArray, ground: FloatArray, part: float, least: float) -> FloatArray:
@@ -110,17 +113,15 @@ def dimmed(colors: FloatArray, ground: FloatArray, part: float, least: float) ->
     low, high = np.full(colors.shape[:-1], part), np.ones(colors.shape[:-1])
 
     def stands_out(parts: FloatArray) -> FloatArray:
-        mixed = ground + parts[..., np.newaxis] * (colors - ground)
-        found: FloatArray = contrast(mixed, ground) >= least
-        return found
+        mixed = faded(colors, parts[..., np.newaxis], ground)
+        return np.asarray(contrast(mixed, ground) >= least)
 
     high = np.where(stands_out(low), low, high)
     for _ in range(12):
         middle = 0.5 * (low + high)
         enough = stands_out(middle)
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    mixed: FloatArray = ground + high[..., np.newaxis] * (colors - ground)
-    return mixed
+    return faded(colors, high[..., np.newaxis], ground)
 
 
 # On dark and on light ground. The first ones are not the blue and orange of signed numbers.

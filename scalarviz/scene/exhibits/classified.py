@@ -12,8 +12,8 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import ColorMap, Theme, contrast, rgb, to_bytes
-from scalarviz.scene.exhibits.exhibit import Exhibit, letter_size, part_of_stage
+from scalarviz.scene.canvas.palette import ColorMap, Theme, contrast, faded, rgb, to_bytes
+from scalarviz.scene.exhibits.exhibit import Exhibit, letter_size
 from scalarviz.scene.layout.division import Box
 
 Classes = npt.NDArray[np.int64]
@@ -41,6 +41,7 @@ class Sorting(Exhibit):
     of: str
     title: str = ""
     aside: str = ""
+    wide = 400.0
 
     @cached_property
     def order(self) -> list[Classes]:
@@ -79,9 +80,6 @@ class Sorting(Exhibit):
         table = self.confusion
         counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
         return text("exhibits.sorting.right", of=self.of, **counts)
-
-    def wanted(self, width: float, height: float) -> float:
-        return part_of_stage(400.0, width, height)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the images in columns, and the matrix below them if it leaves them large."""
@@ -157,7 +155,7 @@ class Sorting(Exhibit):
             y = row[:, None] * (high + gap) + gap // 2 + np.arange(high)
             x = column[:, None] * pitch + (pitch - wide) // 2 + np.arange(wide)
             tray, ink = rgb((theme.tray, theme.ink))
-            greys = to_bytes(tray + np.linspace(0.0, 1.0, 256)[:, None] * (ink - tray))
+            greys = to_bytes(faded(ink, np.linspace(0.0, 1.0, 256)[:, None], tray))
             image = np.zeros((rows * (high + gap), count * pitch, 4), np.uint8)
             places = y[:, :, None], x[:, None, :]
             image[*places, :3] = greys[np.rint(255.0 * self.pictures[chosen]).astype(np.uint8)]
@@ -231,8 +229,7 @@ class ConfusionMatrix:
         share = self.counts / np.maximum(1, self.counts.sum(axis=1, keepdims=True))
         strength = np.where(share > 0.0, FAINTEST + (1.0 - FAINTEST) * share, 0.0)
         full = map(np.where(np.eye(len(share)) > 0.0, RIGHT, WRONG))
-        mixed: FloatArray = ground + strength[..., np.newaxis] * (full - ground)
-        return mixed
+        return faded(full, strength[..., np.newaxis], ground)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the cells with their counts, the true classes at the left, and the axes above."""
@@ -263,5 +260,4 @@ def readable_on(colors: FloatArray) -> FloatArray:
     """Return black or white for each color, whichever has more contrast: at least 4.5."""
     black, white = np.zeros(3), np.ones(3)
     better = contrast(colors, white) >= contrast(colors, black)
-    read: FloatArray = np.where(better[:, np.newaxis], white, black)
-    return read
+    return np.where(better[:, np.newaxis], white, black)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -22,12 +22,16 @@ class Exhibit(ABC):
     """What a network has learned: a picture beside the network, and some words for a terminal.
 
     A subclass implements `paint`; it overrides the other methods for another size, for a summary
-    in words, or to mark the sample in use.
+    in words, or to mark the sample in use. Where the mouse finds inputs, it keeps the boxes that
+    it has painted as `_boxes`, and `_inputs_in` says what a pixel of them stands for.
 
     title  stands above the words
+    wide   wanted width in a stage of 1280 x 600 pixels
     """
 
     title: str
+    wide: ClassVar[float] = 320.0
+    _boxes: Sequence[Box] = ()
 
     @abstractmethod
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
@@ -47,7 +51,7 @@ class Exhibit(ABC):
 
     def wanted(self, width: float, height: float) -> float:
         """Return the wanted width in a stage of this size, in logical pixels."""
-        return part_of_stage(320.0, width, height)
+        return part_of_stage(self.wide, width, height)
 
     def marked(self, inputs: FloatArray) -> Exhibit:
         """Return the exhibit with a mark at the sample in use; without one by default."""
@@ -62,6 +66,11 @@ class Exhibit(ABC):
 
         Empty outside; everywhere by default.
         """
+        box = next((each for each in self._boxes if each.has(x, y)), None)
+        return {} if box is None else self._inputs_in(box, x, y)
+
+    def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
+        """Return the inputs at a pixel of one of the boxes that were painted last."""
         return {}
 
 

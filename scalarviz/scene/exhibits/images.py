@@ -43,8 +43,7 @@ class Pictures(Exhibit):
     names: Sequence[str] = ()
     focus: tuple[float, float] | None = None
     _made: list[npt.NDArray[np.uint8]] = field(default_factory=list, repr=False, compare=False)
-    _places: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
-    # On a canvas.
+    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     def wanted(self, width: float, height: float) -> float:
         wide, size = part_of_stage(400.0, width, height), LETTERS * stage_scale(width, height)
@@ -61,7 +60,7 @@ class Pictures(Exhibit):
         size = letter_size(canvas)
         title = LINE_PITCH * size
         boxes = arranged(self.aspect, len(self.pictures), box, title, CANVAS_GAP * size)
-        self._places[:] = boxes
+        self._boxes[:] = boxes
         names = self.names or list(self.pictures)
         for name, place, picture in zip(names, boxes, self.images, strict=True):
             words = name if canvas.measure(name, size=size) <= place.width else name.split()[0]
@@ -79,17 +78,13 @@ class Pictures(Exhibit):
 
     def spot(self) -> tuple[float, float] | None:
         """Return the pixel of the point in use on the first image."""
-        if self.focus is None or not self._places:
+        if self.focus is None or not self._boxes:
             return None
-        (right, down), place = np.clip(self.focus, 0.0, 1.0).tolist(), self._places[0]
+        (right, down), place = np.clip(self.focus, 0.0, 1.0).tolist(), self._boxes[0]
         return place.x + right * place.width, place.y + down * place.height
 
-    def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
-        """Return the point at a pixel of an image: 0 to 1 to the right, and down."""
-        for place in self._places:
-            if place.has(x, y):
-                return {0: (x - place.x) / place.width, 1: (y - place.y) / place.height}
-        return {}
+    def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
+        return {0: (x - box.x) / box.width, 1: (y - box.y) / box.height}
 
     @property
     def images(self) -> list[npt.NDArray[np.uint8]]:
@@ -175,6 +170,7 @@ class Swatches(Exhibit):
     outputs: FloatArray
     targets: FloatArray
     title: str = ""
+    wide = 170.0
     _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)  # of the inputs
 
     def verdict(self) -> str:
@@ -184,9 +180,6 @@ class Swatches(Exhibit):
     def score(self) -> tuple[int, int]:
         off = np.abs(self.outputs - self.targets).max(axis=1)
         return int(np.count_nonzero(off < NEARLY)), len(off)
-
-    def wanted(self, width: float, height: float) -> float:
-        return part_of_stage(170.0, width, height)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw its input for each sample, and its output touching its target.
@@ -264,12 +257,8 @@ class Swatches(Exhibit):
         corners = np.stack([np.stack([columns, np.full(count, y)], axis=1) for y in rows])
         return SwatchPlaces(corners, np.array([wide, tall]))
 
-    def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
-        """Return the input colour at a pixel."""
-        for box, color in zip(self._boxes, self.inputs.tolist(), strict=False):
-            if box.has(x, y):
-                return dict(enumerate(color))
-        return {}
+    def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
+        return dict(enumerate(self.inputs[self._boxes.index(box)].tolist()))
 
     def words(self) -> list[str]:
         return [
@@ -306,16 +295,14 @@ class Pad(Exhibit):
     low: float = 0.0
     high: float = 1.0
     title: str = ""
-    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
+    wide = 360.0
+    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def light(self) -> FloatArray:
         """The image from 0 to 1, in three channels."""
         part = np.clip((self.image - self.low) / ((self.high - self.low) or 1.0), 0.0, 1.0)
         return np.repeat(part[:, :, np.newaxis], 3, axis=2)
-
-    def wanted(self, width: float, height: float) -> float:
-        return part_of_stage(360.0, width, height)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the image as large as it fits, under its title."""
@@ -331,16 +318,13 @@ class Pad(Exhibit):
         canvas.image(*place.place, self.light)
         canvas.box(*place.place, None, outline=theme.quiet)
 
-    def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
+    def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
         """Return what a stroke at a pixel leaves of the inputs near it."""
-        for place in self._boxes:
-            if place.has(x, y):
-                rows, columns = self.image.shape
-                across = np.arange(columns) + 0.5 - (x - place.x) / place.width * columns
-                down = np.arange(rows) + 0.5 - (y - place.y) / place.height * rows
-                far = np.hypot(down[:, np.newaxis], across)
-                ink = self.low + np.clip(PEN - far, 0.0, 1.0) * (self.high - self.low)
-                new = np.maximum(self.image, ink).ravel()
-                changed = np.flatnonzero(ink.ravel() > self.low)
-                return dict(zip(changed.tolist(), new[changed].tolist(), strict=True))
-        return {}
+        rows, columns = self.image.shape
+        across = np.arange(columns) + 0.5 - (x - box.x) / box.width * columns
+        down = np.arange(rows) + 0.5 - (y - box.y) / box.height * rows
+        far = np.hypot(down[:, np.newaxis], across)
+        ink = self.low + np.clip(PEN - far, 0.0, 1.0) * (self.high - self.low)
+        new = np.maximum(self.image, ink).ravel()
+        changed = np.flatnonzero(ink.ravel() > self.low)
+        return dict(zip(changed.tolist(), new[changed].tolist(), strict=True))

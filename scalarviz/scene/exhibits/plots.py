@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import ColorMap, Theme, class_colors, rgb
+from scalarviz.scene.canvas.palette import ColorMap, Theme, class_colors, faded, rgb
 from scalarviz.scene.exhibits.exhibit import (
     LETTERS,
     LINE_PITCH,
@@ -23,7 +23,6 @@ from scalarviz.scene.exhibits.exhibit import (
     letter_size,
     paint_frame,
     paint_key,
-    part_of_stage,
     short,
 )
 from scalarviz.scene.layout.division import Box
@@ -78,7 +77,8 @@ class Plane(Exhibit):
     test_targets: FloatArray = field(default_factory=lambda: np.zeros(0))
     show_tests: bool = False
     discrete: bool = False
-    _plots: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
+    wide = 330.0
+    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     def _fills(self, values: FloatArray, colors: ColorMap) -> FloatArray:
         """Return the colors of outputs, at full strength."""
@@ -115,9 +115,6 @@ class Plane(Exhibit):
             positive = self.outputs > self.middle
         beyond: npt.NDArray[np.bool_] = positive != (self.targets > self.middle)
         return beyond | np.isnan(self.outputs)
-
-    def wanted(self, width: float, height: float) -> float:
-        return part_of_stage(330.0, width, height)
 
     def marked(self, inputs: FloatArray) -> Plane:
         """Return the map with a mark at the sample in use.
@@ -156,7 +153,7 @@ class Plane(Exhibit):
             side + line,
         )
         plot = Box(whole.x + left + margin, whole.y + margin, least, least)
-        self._plots[:] = [plot]
+        self._boxes[:] = [plot]
         self._paint_map(canvas, plot, theme)
         axes.paint(canvas, whole, plot, theme)
         self.paint_samples(canvas, plot, radius, theme)
@@ -169,26 +166,22 @@ class Plane(Exhibit):
     def _paint_map(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
         ground = rgb((theme.ground,))[0]
         values = enlarged(self.values) if self.discrete and not self.classes else self.values
-        colors = ground + FAINT * (self._fills(values, theme.map) - ground)
+        colors = faded(self._fills(values, theme.map), FAINT, ground)
         canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
 
     def spot(self) -> tuple[float, float] | None:
         """Return the pixel of the sample in use."""
-        if self.focus is None or not self._plots:
+        if self.focus is None or not self._boxes:
             return None
-        (right, up), plot = np.clip(self.focus, 0.0, 1.0).tolist(), self._plots[0]
+        (right, up), plot = np.clip(self.focus, 0.0, 1.0).tolist(), self._boxes[0]
         return plot.x + right * plot.width, plot.bottom - up * plot.height
 
-    def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
-        """Return the two inputs at a pixel of the map."""
-        for plot in self._plots:
-            if plot.has(x, y):
-                part = np.array([(x - plot.x) / plot.width, (plot.bottom - y) / plot.height])
-                numbers = np.array(self.low) + part * np.subtract(self.high, self.low)
-                if self.inputs_of is not None and not self.axes:
-                    return dict(enumerate(self.inputs_of(numbers[np.newaxis])[0].tolist()))
-                return dict(zip(self.axes, numbers.tolist(), strict=True))
-        return {}
+    def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
+        part = np.array([(x - box.x) / box.width, (box.bottom - y) / box.height])
+        numbers = np.array(self.low) + part * np.subtract(self.high, self.low)
+        if self.inputs_of is not None and not self.axes:
+            return dict(enumerate(self.inputs_of(numbers[np.newaxis])[0].tolist()))
+        return dict(zip(self.axes, numbers.tolist(), strict=True))
 
     def radius(self, box: Box, size: float) -> float:
         """Return the radius of a sample in pixels."""
@@ -200,8 +193,7 @@ class Plane(Exhibit):
 
         def place(points: FloatArray) -> FloatArray:
             inside = np.clip(np.stack([points[:, 0], 1.0 - points[:, 1]], axis=1), 0.0, 1.0)
-            spots: FloatArray = np.array([plot.x, plot.y]) + inside * [plot.width, plot.height]
-            return spots
+            return np.asarray(np.array([plot.x, plot.y]) + inside * [plot.width, plot.height])
 
         spots = place(self.points)
         strong = self._strong(self.targets, theme.map)
@@ -357,7 +349,7 @@ class NeuronMap(Exhibit):
         shape = (*self.parts.shape, 3)
         colors = theme.map(self.parts.ravel()).reshape(shape)
         place = plot.x, plot.y, plot.width, plot.height
-        canvas.image(*place, ground + FAINT * (colors - ground), smooth=True)
+        canvas.image(*place, faded(colors, FAINT, ground), smooth=True)
         axes.paint(canvas, whole, plot, theme)
         with canvas.clip(*place):
             radius = min(DOT * size, SMALL_DOT * plot.width)
@@ -390,7 +382,7 @@ class FunctionPlot(Exhibit):
     names: tuple[str, str] = ("x", "y")
     axis: int = 0
     focus: tuple[float, float] | None = None
-    _plots: list[Box] = field(default_factory=list, repr=False, compare=False)  # painted last
+    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     def range(self) -> tuple[float, float]:
         """Return the ends of the y axis: the range of the samples' targets, and a margin."""
@@ -399,21 +391,14 @@ class FunctionPlot(Exhibit):
         room = 0.15 * (high - low) or 1.0
         return low - room, high + room
 
-    def wanted(self, width: float, height: float) -> float:
-        return part_of_stage(320.0, width, height)
-
     def marked(self, inputs: FloatArray) -> FunctionPlot:
         """Return the plot with a mark at the sample in use."""
         x, known = float(inputs[self.axis]), np.linspace(self.low, self.high, len(self.outputs))
         return replace(self, focus=(x, float(np.interp(x, known, self.outputs))))
 
-    def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
-        """Return the input at a pixel of the plot."""
-        for plot in self._plots:
-            if plot.has(x, y):
-                part = (x - plot.x) / plot.width
-                return {self.axis: self.low + part * (self.high - self.low)}
-        return {}
+    def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
+        part = (x - box.x) / box.width
+        return {self.axis: self.low + part * (self.high - self.low)}
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the curve over the samples, the axes, and a key below them."""
@@ -425,7 +410,7 @@ class FunctionPlot(Exhibit):
         high = min(box.height - below, 1.1 * box.width)
         whole = Box(box.x, box.y + 0.5 * (box.height - high - below), box.width, high)
         plot = axes.plot(canvas, whole)
-        self._plots[:] = [plot]
+        self._boxes[:] = [plot]
 
         def place(x: FloatArray, y: FloatArray) -> FloatArray:
             across = plot.x + (x - self.low) / (self.high - self.low) * plot.width

@@ -18,8 +18,7 @@ def half_sides(sizes: FloatArray, top: float) -> FloatArray:
     """Return half the side of a cube for each size, as in the shader; NaN is drawn largest."""
     part = np.sqrt(np.abs(np.asarray(sizes, np.float64)) / top)
     part = np.minimum(np.where(np.isnan(part), 1.0, part), 1.0)
-    sides: FloatArray = HALF * (LEAST + (1.0 - LEAST) * part)
-    return sides
+    return np.asarray(HALF * (LEAST + (1.0 - LEAST) * part))
 
 
 def ray_at(matrix: FloatArray, x: float, y: float) -> tuple[FloatArray, FloatArray]:

@@ -181,7 +181,8 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
             return text("displays.weight.nothing"), None
         if is_disturbed(timeline):
             return text("displays.weight.disturbed"), None
-        if not operation and is_unfinished(timeline):
+        # Objects keep inputs of an interrupted step, which explaining would drop.
+        if not operation and len(getattr(timeline.trainer.run, "_waiting", ())) > 0:
             return text("displays.weight.unfinished"), None
         if not operation and is_long(timeline):
             return text("displays.weight.long"), None
@@ -215,11 +216,6 @@ def is_disturbed(timeline: Any) -> bool:
     if (network.engine, network.precision, network.activations) != as_set:
         return True
     return bool(timeline.has_outside_writes)
-
-
-def is_unfinished(timeline: Any) -> bool:
-    """Return whether objects keep inputs of an interrupted step, which explaining would drop."""
-    return bool(getattr(timeline.trainer.run, "_waiting", ()))
 
 
 def is_long(timeline: Any) -> bool:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import SimpleNamespace
@@ -71,9 +72,7 @@ def got(port: int, path: str) -> tuple[int, bytes]:
 
 
 @pytest.fixture
-def run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, fetched: Fetched
-) -> Run:
+def run(run: Run, monkeypatch: pytest.MonkeyPatch, fetched: Fetched) -> Run:
     """What `scalarviz class` answers; while it serves, all is fetched, then comes Ctrl-C."""
 
     def fetch(server: PageServer) -> None:
@@ -82,14 +81,7 @@ def run(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(web_server.PageServer, "wait", fetch)
-
-    def answer(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as left:
-            commands.main(["class", *words])
-        said = capsys.readouterr()
-        return int(left.value.code or 0), said.out, said.err
-
-    return answer
+    return partial(run, "class")
 
 
 @pytest.mark.usefixtures("_quick")
@@ -153,12 +145,13 @@ def test_an_address_of_version_6_stands_in_brackets() -> None:
 
 
 @pytest.mark.usefixtures("_quick")
-def test_it_serves_only_this_machine_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_serves_only_this_machine_unless_asked(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(module, "serve", lambda *words, **more: asked.append((words, more)) or 0)
-    for line in (["class"], ["class", "01", "--without-solutions"]):
-        with pytest.raises(SystemExit):
-            commands.main(line)
+    for line in ([], ["01", "--without-solutions"]):
+        run(*line)
     here = "127.0.0.1", None, None
     assert asked == [(((), *here), {"without": False}), ((["01"], *here), {"without": True})]
 
@@ -318,10 +311,7 @@ class Room:
         return self.sent({"token": self.token if token is None else token, "record": found}, **more)
 
     def got(self, path: str) -> tuple[int, bytes]:
-        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=30)
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
+        return got(self.server.port, path)
 
     @property
     def lines(self) -> list[Any]:
@@ -338,6 +328,11 @@ def room(tmp_path: Path) -> Iterator[Callable[..., Room]]:
             return made
 
         yield opened
+
+
+@pytest.fixture
+def at(room: Callable[..., Room]) -> Room:
+    return room()
 
 
 OK = {"ok": True}
@@ -364,8 +359,7 @@ def test_a_class_fetches_a_page_and_sends_its_answers_at_once(
     assert one.remarks == other.remarks == []
 
 
-def test_the_file_has_the_record_alone_and_is_for_its_owner(room: Callable[..., Room]) -> None:
-    at = room()
+def test_the_file_has_the_record_alone_and_is_for_its_owner(at: Room) -> None:
     assert at.sends(record("Änna") | {"born": 2011, "address": "here"}) == OK
     assert at.lines[0].keys() == record().keys() and at.lines[0]["name"] == "Änna"
     assert "127.0.0.1" not in at.path.read_text("utf-8")
@@ -401,8 +395,7 @@ def test_an_existing_file_is_continued_behind_what_was_cut_off(
 # Who may send.
 
 
-def test_on_this_machine_alone_no_token_is_needed(room: Callable[..., Room]) -> None:
-    at = room()
+def test_on_this_machine_alone_no_token_is_needed(at: Room) -> None:
     assert at.token == "" and at.sends(record()) == OK
     assert at.got("/01.html")[0] == 200
 
@@ -457,24 +450,21 @@ def test_another_origin_cannot_send(room: Callable[..., Room]) -> None:
     ids=lambda message: str(message[:24]),
 )  # fmt: skip
 def test_garbage_is_refused_in_a_sentence_and_not_kept(
-    room: Callable[..., Room], message: str | bytes, caplog: pytest.LogCaptureFixture
+    at: Room, message: str | bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    at = room()
     told = at.sent(message)
     assert told.keys() == {"error"} and 10 < len(told["error"]) < 200
     assert at.sends(record()) == OK and len(at.lines) == 1
     assert not caplog.records
 
 
-def test_a_message_beyond_all_bounds_ends_its_connection(room: Callable[..., Room]) -> None:
-    at = room()
+def test_a_message_beyond_all_bounds_ends_its_connection(at: Room) -> None:
     with pytest.raises(ConnectionClosed):
         at.sent("x" * (LARGEST + 1))
     assert at.sends(record()) == OK
 
 
-def test_a_visitor_that_floods_waits(room: Callable[..., Room]) -> None:
-    at = room()
+def test_a_visitor_that_floods_waits(at: Room) -> None:
     told = [at.sends(record(f"{i}")) for i in range(AT_ONCE + 5)]
     assert told[:AT_ONCE] == [OK] * AT_ONCE
     assert all("10 s" in each["error"] for each in told[AT_ONCE:])
@@ -522,12 +512,8 @@ def test_the_file_holds_so_many_records_and_so_many_bytes(
 
 @pytest.mark.parametrize("taken", [None, 7])
 def test_what_the_disk_does_not_take_is_told_and_the_file_stays_whole(
-    room: Callable[..., Room],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    taken: int | None,
+    at: Room, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], taken: int | None
 ) -> None:
-    at = room()
     assert at.sends(record("Anna")) == OK
     opened = at.collecting._opened
 
@@ -586,10 +572,9 @@ def is_served(at: Room) -> bool:
 
 @pytest.fixture
 def run_collecting(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., str]:
     """What `scalarviz class` prints; while it serves, a pupil sends a record."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(class_pages, "page_of", lambda show, links: Page(show.title.encode(), 3))
 
     def send(server: PageServer) -> None:
@@ -606,10 +591,9 @@ def run_collecting(
     monkeypatch.setattr(PageServer, "wait", send)
 
     def answer(*words: str) -> str:
-        with pytest.raises(SystemExit) as left:
-            commands.main(["class", "xor", "--port", "0", *words])
-        assert left.value.code == 130
-        return capsys.readouterr().out
+        code, out, _ = run("xor", "--port", "0", *words)
+        assert code == 130
+        return out
 
     return answer
 

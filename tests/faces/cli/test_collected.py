@@ -7,11 +7,11 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scalarviz.errors import FileError, InputError
-from scalarviz.faces.cli import commands
 from scalarviz.faces.cli.class_pages import collect_answers
 from scalarviz.pages.lessons.answers import Column, as_cell, table_in
 from tests.pages.lessons.test_answers import LESSON, given, link, notebook, record
@@ -195,12 +195,12 @@ def test_a_table_fits_the_terminal_and_shows_all_columns(
 
 
 def test_the_file_has_the_table_and_the_summary(
-    put: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    put: Callable[..., None], run: Any, tmp_path: Path
 ) -> None:
     put("a.json", record("Änna, 2", gradient=given("8", "-8")))
     out = tmp_path / "table.csv"
-    commands_of("collect", str(tmp_path), "-o", str(out))
-    assert str(out) in capsys.readouterr().out.replace("\n", "")
+    code, said, _ = run("collect", str(tmp_path), "-o", str(out))
+    assert code == 0 and str(out) in said.replace("\n", "")
     assert out.read_bytes().startswith(b"\xef\xbb\xbf")
     rows = list(csv.reader(out.read_text(encoding="utf-8-sig").splitlines()))
     assert rows == [
@@ -209,12 +209,6 @@ def test_the_file_has_the_table_and_the_summary(
         ["right at first", "0 of 1", ""],
         ["most frequent wrong guess", "once: 8", ""],
     ]
-
-
-def commands_of(*words: str) -> None:
-    with pytest.raises(SystemExit) as left:
-        commands.main(words)
-    assert not left.value.code
 
 
 @pytest.mark.parametrize(

@@ -66,27 +66,6 @@ def custom_scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path / "custom_layers.py")
 
 
-class Ran:
-    """What a command line left: its exit code and what it printed."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setattr(sys, "path", list(sys.path))
-
-    def run_words(*words: str) -> Ran:
-        with pytest.raises(SystemExit) as left:
-            commands.main(words)
-        return Ran(left.value.code or 0, *capsys.readouterr())
-
-    return run_words
-
-
 SMALL = ("rgb", "--engine", "python", "--steps", "5")
 
 
@@ -518,17 +497,24 @@ def test_the_options_of_a_sweep_arrive(run: Any, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("words", "name", "expected"),
-    [(["bench"], "bench", []), (["doctor", "--class"], "doctor", [True])],
+    ("words", "function", "expected"),
+    [
+        (["bench"], "kernel_commands.measure", {}),
+        (["doctor", "--class"], "doctor.examine", {"for_class": True}),
+    ],
 )
 def test_a_command_is_called_with_its_options(
-    run: Any, monkeypatch: pytest.MonkeyPatch, words: list[str], name: str, expected: list[Any]
+    run: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    function: str,
+    expected: dict[str, bool],
 ) -> None:
     given: list[Any] = []
-    taker = (lambda value: given.append(value)) if expected else (lambda: given.append(name))
-    monkeypatch.setattr(commands, name, taker)
+    place = f"scalarviz.faces.cli.{function}"
+    monkeypatch.setattr(place, lambda **known: given.append(known) or 0)
     assert run(*words).code == 0
-    assert given == (expected or [name])
+    assert given == [expected]
 
 
 def test_a_row_a_scene_and_a_column_an_engine_that_runs_here(

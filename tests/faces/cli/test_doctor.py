@@ -22,11 +22,9 @@ from scalarviz.errors import EngineError, InputError
 from scalarviz.faces.cli import doctor, kernel_commands
 from scalarviz.faces.cli.commands import main
 from scalarviz.faces.cli.doctor import (
-    ALWAYS,
     CHECKS,
     CLASS,
     COMMAND,
-    EXTRAS,
     PIP,
     PROBES,
     SYSTEM,
@@ -63,7 +61,6 @@ def examined(*, for_class: bool = False, **broken: str) -> tuple[int, str]:
 
 
 def test_every_check_has_its_probe() -> None:
-    assert list(BY_NAME) == [*(probe.__name__ for probe in ALWAYS), *EXTRAS]
     assert {check.name for check in (*CHECKS, *CLASS)} == set(PROBES)
 
 

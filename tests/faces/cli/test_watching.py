@@ -164,17 +164,14 @@ def test_serve_goes_on_until_ctrl_c_on_this_machine_alone(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
-def test_alone_it_watches_rgb_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_alone_it_watches_rgb_in_a_terminal(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(
         watch_scene, "watch_anywhere", lambda *given, **more: told.append(given) or 0
     )
-    with pytest.raises(SystemExit) as left:
-        commands.main([])
+    assert run().code == 0
     (show, given, name, _, recipe) = told[0]
-    assert left.value.code == 0 or left.value.code is None
     assert (name, given["steps"]) == ("rgb", None) and "learns colours" in show.title
     assert recipe.values["hidden"] == 8
 
@@ -208,45 +205,38 @@ class Fallen:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 @pytest.mark.slow
 def test_a_context_that_is_refused_is_no_window(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(watch_scene.faces, "watch", Fallen(0))
     monkeypatch.setattr(watch_scene, "has_browser", lambda: False)
-    with pytest.raises(SystemExit) as left:
-        commands.main(["watch", "xor", *QUICK])
-    assert not left.value.code and "No window: refused." in capsys.readouterr().out
+    code, out, _ = run("watch", "xor", *QUICK)
+    assert code == 0 and "No window: refused." in out
     assert files(folder) == ["xor.html", "xor.png"]
     monkeypatch.setattr(watch_scene.faces, "watch", Fallen(1))
-    with pytest.raises(SystemExit) as left:
-        commands.main(["watch", "xor", *QUICK])
-    assert left.value.code == 1 and "refused" in capsys.readouterr().err
+    code, _, err = run("watch", "xor", *QUICK)
+    assert code == 1 and "refused" in err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 @pytest.mark.slow
 def test_what_cannot_be_made_is_left_out_with_its_reason(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*given: Any, **more: Any) -> Any:
         raise DisplayError("no OpenGL")
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(watch_scene.faces, "watch", Fallen(0))
     monkeypatch.setattr(watch_scene, "picture", refuse)
     seen: list[str] = []
     monkeypatch.setattr(watch_scene, "has_browser", lambda: True)
     monkeypatch.setattr(watch_scene.webbrowser, "open", seen.append)
-    with pytest.raises(SystemExit) as left:
-        commands.main(["watch", "xor", *QUICK])
-    assert not left.value.code and "xor.png is not written: no OpenGL" in capsys.readouterr().out
+    code, out, _ = run("watch", "xor", *QUICK)
+    assert code == 0 and "xor.png is not written: no OpenGL" in out
     assert seen == [(folder / "xor.html").resolve().as_uri()]
     monkeypatch.setattr(watch_scene, "page_of", refuse)
-    with pytest.raises(SystemExit) as left:
-        commands.main(["watch", "xor", *QUICK])
-    assert left.value.code == 1
+    assert run("watch", "xor", *QUICK).code == 1
 
 
 @pytest.fixture
@@ -376,19 +366,6 @@ OPTIONS = ("--engine", "python", "--steps", "4")
 
 
 @pytest.fixture
-def ran_here(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run a command line; return the exit code, what was printed, and what went wrong."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as end:
-            commands.main(list(words))
-        told = capsys.readouterr()
-        return int(end.value.code or 0), told.out, told.err
-
-    return run
-
-
-@pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What a window would show, and its other arguments."""
     found: list[Any] = []
@@ -402,13 +379,13 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_the_newest_branches_of_a_kept_training_are_shown_side_by_side(
-    ran_here: Any, watched: list[Any], tmp_path: Path
+    run: Any, watched: list[Any], tmp_path: Path
 ) -> None:
     net = sv.Network([2, 3, 1], "tanh", seed=0)
     session = advanced(sv.Session(net, sv.data.Xor(), optimizer=sv.SGD(0.5), engine="python"), 6)
     path = str(tmp_path / "kept.safetensors")
     session.save(path)
-    assert ran_here("replay", path, "--branches")[0] == 0
+    assert run("replay", path, "--branches")[0] == 0
     (shown, _), _, _ = watched.pop()
     assert isinstance(shown, sv.Show) and shown.title == "kept.safetensors"
     for count in range(1, 8):
@@ -416,7 +393,7 @@ def test_the_newest_branches_of_a_kept_training_are_shown_side_by_side(
         session.learning_rate = count
         session.advance(1)
     session.save(path)
-    assert ran_here("replay", path, "--branches", "--theme", "light")[0] == 0
+    assert run("replay", path, "--branches", "--theme", "light")[0] == 0
     (several, _), _, named = watched.pop()
     assert [each.current_branch.number for each in several.sessions] == [2, 3, 4, 5, 6, 7]
     assert several.names[0] == f"2. {session.branches[2].name}" and named["theme"] == "light"
@@ -440,8 +417,8 @@ def test_scenes_are_the_words_before_the_options(words: list[str], found: list[s
     assert commands.scenes_in(words) == found
 
 
-def test_watch_shows_all_scenes_with_the_options_of_all(ran_here: Any, watched: list[Any]) -> None:
-    assert ran_here("watch", "rgb", "xor", *OPTIONS, "--lr", "0.125", "--speed", "7")[0] == 0
+def test_watch_shows_all_scenes_with_the_options_of_all(run: Any, watched: list[Any]) -> None:
+    assert run("watch", "rgb", "xor", *OPTIONS, "--lr", "0.125", "--speed", "7")[0] == 0
     (((several, recipes), _, named),) = watched
     assert isinstance(several, Several) and several.names == ("rgb", "xor")
     assert (named["steps"], named["speed"], named["theme"]) == (4, 7.0, "auto")
@@ -450,9 +427,9 @@ def test_watch_shows_all_scenes_with_the_options_of_all(ran_here: Any, watched: 
         assert recipe.values["lr"] == 0.125
 
 
-def test_options_of_one_scene_follow_its_name(ran_here: Any, watched: list[Any]) -> None:
+def test_options_of_one_scene_follow_its_name(run: Any, watched: list[Any]) -> None:
     line = ("watch", "rgb?hidden=4&map=grey", "rgb?hidden=5", "xor?lr=2", "--engine", "python")
-    assert ran_here(*line)[0] == 0
+    assert run(*line)[0] == 0
     (((several, _), _, _),) = watched
     assert several.names == ("rgb, hidden 4, map grey", "rgb, hidden 5", "xor")
     networks = [session.network for session in several.sessions]
@@ -460,8 +437,8 @@ def test_options_of_one_scene_follow_its_name(ran_here: Any, watched: list[Any])
     assert several.sessions[2].learning_rate == 2.0
 
 
-def test_one_scene_with_options_is_one_session(ran_here: Any, watched: list[Any]) -> None:
-    assert ran_here("watch", "rgb?hidden=4", "--engine", "python")[0] == 0
+def test_one_scene_with_options_is_one_session(run: Any, watched: list[Any]) -> None:
+    assert run("watch", "rgb?hidden=4", "--engine", "python")[0] == 0
     (((show, _), _, _),) = watched
     assert isinstance(show, sv.Show) and show.session.network.layers[0].outputs == 4
 
@@ -485,23 +462,19 @@ def test_the_same_scene_twice_has_two_names() -> None:
         (("watch", "rgb", "xor", "--nonsense"), 2, "--nonsense"),
     ],
 )
-def test_a_mistake_is_one_sentence(
-    ran_here: Any, words: tuple[str, ...], code: int, said: str
-) -> None:
+def test_a_mistake_is_one_sentence(run: Any, words: tuple[str, ...], code: int, said: str) -> None:
     engine = () if "--nonsense" in words else ("--engine", "python")
-    found, out, err = ran_here(*words, *engine)
+    found, out, err = run(*words, *engine)
     assert found == code and said in err and "Traceback" not in err and not out
 
 
-def test_help_names_the_options_that_all_have(ran_here: Any) -> None:
-    code, out, _ = ran_here("watch", "rgb", "xor", "--help")
+def test_help_names_the_options_that_all_have(run: Any) -> None:
+    code, out, _ = run("watch", "rgb", "xor", "--help")
     assert code == 0 and "--hidden" in out and "--speed" in out and "--map" not in out
     assert "side by side" in out
 
 
-def test_render_writes_a_picture_of_all_and_what_became_of_each(
-    ran_here: Any, tmp_path: Path
-) -> None:
+def test_render_writes_a_picture_of_all_and_what_became_of_each(run: Any, tmp_path: Path) -> None:
     try:
         make_canvas(8, 8)
     except DisplayError as error:
@@ -509,9 +482,7 @@ def test_render_writes_a_picture_of_all_and_what_became_of_each(
     from PIL import Image
 
     path = tmp_path / "both.png"
-    code, out, err = ran_here(
-        "render", "rgb", "xor", *OPTIONS, "--pixels", "320x200", "-o", str(path)
-    )
+    code, out, err = run("render", "rgb", "xor", *OPTIONS, "--pixels", "320x200", "-o", str(path))
     assert code == 0, err
     lines = out.splitlines()
     assert lines[0].startswith("rgb: 4 steps") and lines[1].startswith("xor: 4 steps")
@@ -519,11 +490,11 @@ def test_render_writes_a_picture_of_all_and_what_became_of_each(
     with Image.open(path) as image:
         pixels = np.asarray(image)
     assert pixels.shape == (200, 320, 3) and len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50
-    code, out, err = ran_here("render", "rgb", "xor", *OPTIONS, "--steps", "0", "-o", str(path))
+    code, out, err = run("render", "rgb", "xor", *OPTIONS, "--steps", "0", "-o", str(path))
     assert code == 0 and "rgb: 0 steps: nothing learned yet" in out, err
     film = tmp_path / "both.gif"
     line = ("render", "rgb?hidden=3", "rgb?hidden=4", *OPTIONS, "--pixels", "160x100")
-    code, out, err = ran_here(*line, "--every", "2", "--fps", "2", "-o", str(film))
+    code, out, err = run(*line, "--every", "2", "--fps", "2", "-o", str(film))
     assert code == 0 and str(film) in out, err
     assert film.exists()
 
@@ -555,22 +526,15 @@ def out() -> list[str]:
 
 @pytest.fixture
 def render(
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    out: list[str],
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: list[str]
 ) -> Callable[..., tuple[int, str]]:
     """What `scalarviz render` answers in a folder of its own: the exit code and the errors."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
 
     def answer(*words: str) -> tuple[int, str]:
-        with pytest.raises(SystemExit) as left:
-            commands.main(["render", *words])
-        said = capsys.readouterr()
-        out.append(said.out)
-        return int(left.value.code or 0), said.err
+        code, said, err = run("render", *words)
+        out.append(said)
+        return code, err
 
     return answer
 

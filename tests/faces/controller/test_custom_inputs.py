@@ -77,7 +77,7 @@ def test_a_click_on_the_map_puts_in_that_point(
 ) -> None:
     seen = stage.frame_data().exhibit
     assert isinstance(seen, Plane)
-    plot = seen._plots[0]
+    plot = seen._boxes[0]
     pointer.press(LEFT, plot.x + 0.25 * plot.width, plot.y + 0.25 * plot.height)
     assert values(stage, "inputs").tolist() == pytest.approx([0.25, 0.75])
     pointer.move(plot.x + 0.5 * plot.width, plot.y + 0.25 * plot.height)

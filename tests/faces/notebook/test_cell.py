@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import io
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -30,10 +30,6 @@ from tests.wording import refused
 __all__ = ["patient"]  # a fixture
 # Without the studio they are skipped: no picture can be stored.
 SECONDS = 20.0
-
-
-def run(program: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(program())
 
 
 async def until(is_so: Callable[[], object]) -> None:
@@ -89,198 +85,174 @@ def pixels(image: Any) -> Any:
 
 
 @pytest.mark.usefixtures("studio", "patient")
-def test_several_sessions_have_a_page_each_on_one_clock() -> None:
-    async def program() -> None:
-        sessions = inverting(), inverting()
-        view = watch(*sessions)
-        assert len(view.widget.pages) == 2
-        views = Views(view)
-        for page in (0, 1):
-            views.ask(page, "open")
-        await until(lambda: len(views.states) == 2)
-        views.ask(0, "advance", count=2, unit="step")
-        await until(lambda: [views.states[page]["step"] for page in (0, 1)] == [2, 2])
-        views.ask(1, "learning rate", rate=0.25)
-        await until(lambda: [each.learning_rate for each in sessions] == [0.25, 0.25])
-        views.ask(0, "undo")
-        await until(lambda: 0.25 not in [each.learning_rate for each in sessions])
-        views.ask(1, "seek", step=1, operation=3)
-        await until(lambda: [each.clock.place for each in sessions] == [(1, 3), (1, 3)])
-        views.ask(1, "together", value=False)
-        views.ask(1, "advance", count=1, unit="operation")
-        await until(lambda: [each.clock.place for each in sessions] == [(1, 3), (1, 4)])
-        views.ask(1, "reset")
-        await until(lambda: [each.step_index for each in sessions] == [1, 0])
-        assert not views.refusals
-        view.close()
-
-    run(program)
+async def test_several_sessions_have_a_page_each_on_one_clock() -> None:
+    sessions = inverting(), inverting()
+    view = watch(*sessions)
+    assert len(view.widget.pages) == 2
+    views = Views(view)
+    for page in (0, 1):
+        views.ask(page, "open")
+    await until(lambda: len(views.states) == 2)
+    views.ask(0, "advance", count=2, unit="step")
+    await until(lambda: [views.states[page]["step"] for page in (0, 1)] == [2, 2])
+    views.ask(1, "learning rate", rate=0.25)
+    await until(lambda: [each.learning_rate for each in sessions] == [0.25, 0.25])
+    views.ask(0, "undo")
+    await until(lambda: 0.25 not in [each.learning_rate for each in sessions])
+    views.ask(1, "seek", step=1, operation=3)
+    await until(lambda: [each.clock.place for each in sessions] == [(1, 3), (1, 3)])
+    views.ask(1, "together", value=False)
+    views.ask(1, "advance", count=1, unit="operation")
+    await until(lambda: [each.clock.place for each in sessions] == [(1, 3), (1, 4)])
+    views.ask(1, "reset")
+    await until(lambda: [each.step_index for each in sessions] == [1, 0])
+    assert not views.refusals
+    view.close()
 
 
 @pytest.mark.usefixtures("studio", "patient")
-def test_several_play_and_pause_together() -> None:
-    async def program() -> None:
-        sessions = inverting(), inverting()
-        view = watch(*sessions)
-        views = Views(view)
-        views.ask(1, "open")
-        views.ask(1, "play", rate=200.0)
-        await until(lambda: all(each.playing and each.step_index > 3 for each in sessions))
-        views.ask(1, "pause")
-        await until(lambda: not any(each.playing for each in sessions))
-        assert len({each.step_index for each in sessions}) == 1
-        view.close()
-
-    run(program)
+async def test_several_play_and_pause_together() -> None:
+    sessions = inverting(), inverting()
+    view = watch(*sessions)
+    views = Views(view)
+    views.ask(1, "open")
+    views.ask(1, "play", rate=200.0)
+    await until(lambda: all(each.playing and each.step_index > 3 for each in sessions))
+    views.ask(1, "pause")
+    await until(lambda: not any(each.playing for each in sessions))
+    assert len({each.step_index for each in sessions}) == 1
+    view.close()
 
 
 @pytest.mark.some(2)
 @pytest.mark.usefixtures("studio", "patient")
 @pytest.mark.parametrize("page", [-1, 2, "0", None, True, 1.0])
-def test_a_message_for_no_page_changes_nothing(page: object) -> None:
-    async def program() -> None:
-        session = inverting()
-        view = watch(session)
-        views = Views(view)
-        views.say(page, {"id": 1, "name": "advance", "args": {}})
-        views.say(0, "nonsense", view=["a view"])
-        await asyncio.sleep(0.1)
-        assert session.step_index == 0 and not view.widget.readers and not views.states
-        view.close()
-
-    run(program)
+async def test_a_message_for_no_page_changes_nothing(page: object) -> None:
+    session = inverting()
+    view = watch(session)
+    views = Views(view)
+    views.say(page, {"id": 1, "name": "advance", "args": {}})
+    views.say(0, "nonsense", view=["a view"])
+    await asyncio.sleep(0.1)
+    assert session.step_index == 0 and not view.widget.readers and not views.states
+    view.close()
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("studio", "patient")
-def test_closing_one_leaves_the_others() -> None:
-    async def program() -> None:
-        session = inverting()
-        first, second = watch(session), watch(session)
-        second.face.all.play()
-        first.close()
-        first.close()  # once more does nothing
-        assert first.closed and session.playing
-        assert second.bundle()["image/png"]
-        second.close()
-        assert not session.playing
-
-    run(program)
+async def test_closing_one_leaves_the_others() -> None:
+    session = inverting()
+    first, second = watch(session), watch(session)
+    second.face.all.play()
+    first.close()
+    first.close()  # once more does nothing
+    assert first.closed and session.playing
+    assert second.bundle()["image/png"]
+    second.close()
+    assert not session.playing
 
 
 @pytest.mark.usefixtures("studio", "patient")
 @pytest.mark.slow
-def test_a_file_that_is_being_written_is_finished_though_the_page_is_closed(
+async def test_a_file_that_is_being_written_is_finished_though_the_page_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slow = "import sys, time; time.sleep(0.3); open(sys.argv[3], 'w').write('all')"
     monkeypatch.setattr(export, "COMMAND", ("-c", slow, "-"))
 
-    async def program() -> None:
-        view = watch(inverting())
-        view.face.lead.step(+1)
-        export_to(view.face.lead, tmp_path / "it.mp4")
-        view.close()
-        assert "it.mp4 is still being written" in capsys.readouterr().out
-        await until(lambda: (tmp_path / "it.mp4").exists())
-
-    run(program)
+    view = watch(inverting())
+    view.face.all.step(+1)
+    export_to(view.face, tmp_path / "it.mp4")
+    view.close()
+    assert "it.mp4 is still being written" in capsys.readouterr().out
+    await until(lambda: (tmp_path / "it.mp4").exists())
 
 
 @pytest.mark.usefixtures("studio", "patient")
-def test_while_kernels_are_compiled_the_objects_do_the_work(
+async def test_while_kernels_are_compiled_the_objects_do_the_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(precompile, "COMMAND", ("-c", f"import time; time.sleep({HANG})"))
     monkeypatch.setattr(precompile, "is_ready", lambda kind: False)
 
-    async def program() -> None:
-        session = inverting("cpu")
-        view = watch(session)
-        assert session.engine == "python" and view.bundle()["image/png"]
-        view.close()
-        assert session.engine == "cpu"
-
-    run(program)
+    session = inverting("cpu")
+    view = watch(session)
+    assert session.engine == "python" and view.bundle()["image/png"]
+    view.close()
+    assert session.engine == "cpu"
 
 
 @pytest.mark.usefixtures("studio", "patient")
-def test_an_output_that_is_gone_lets_the_training_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_output_that_is_gone_lets_the_training_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(page_view, "ALONE", 0.05)
 
-    async def program() -> None:
-        session = inverting()
-        view = watch(session)
-        views = Views(view)
-        views.ask(0, "open")
-        views.ask(0, "play", rate=100.0)
-        await until(lambda: session.playing)
-        await asyncio.sleep(0.2)
-        assert session.playing
-        views.say(0, None, gone=True)
-        await until(lambda: not session.playing)
-        assert not view.closed
-        view.close()
-
-    run(program)
+    session = inverting()
+    view = watch(session)
+    views = Views(view)
+    views.ask(0, "open")
+    views.ask(0, "play", rate=100.0)
+    await until(lambda: session.playing)
+    await asyncio.sleep(0.2)
+    assert session.playing
+    views.say(0, None, gone=True)
+    await until(lambda: not session.playing)
+    assert not view.closed
+    view.close()
 
 
 @pytest.mark.usefixtures("studio", "patient")
-def test_what_the_notebook_has_closed_lets_the_training_rest() -> None:
+async def test_what_the_notebook_has_closed_lets_the_training_rest() -> None:
     """As marimo does with a widget whose cell runs again, and without a word of its view."""
 
-    async def program() -> None:
-        session = inverting()
-        view = watch(session)
-        views = Views(view)
-        views.ask(0, "open")
-        views.ask(0, "play", rate=100.0)
-        await until(lambda: session.playing)
-        view.widget.comm.close()
-        await until(lambda: view.closed and not session.playing)
-
-    run(program)
+    session = inverting()
+    view = watch(session)
+    views = Views(view)
+    views.ask(0, "open")
+    views.ask(0, "play", rate=100.0)
+    await until(lambda: session.playing)
+    view.widget.comm.close()
+    await until(lambda: view.closed and not session.playing)
 
 
 @pytest.mark.usefixtures("studio", "patient")
-def test_a_cell_that_goes_on_for_long_can_show_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def program() -> None:
-        session = inverting()
-        view = watch(session)
-        views = Views(view)
-        views.ask(0, "open")
-        await until(lambda: views.states)
-        await asyncio.sleep(0.1)
-        monkeypatch.setattr(page_view, "BETWEEN_STATES", HANG)
-        view._sent = -HANG
-        session.advance(5)  # the rest is a cell that does not let go
-        view.refresh()
-        assert views.states[0]["step"] == 5
-        session.advance(1)
-        view.refresh()  # too soon for anybody to see it
-        assert views.states[0]["step"] == 5
-        view.close()
-
-    run(program)
+async def test_a_cell_that_goes_on_for_long_can_show_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = inverting()
+    view = watch(session)
+    views = Views(view)
+    views.ask(0, "open")
+    await until(lambda: views.states)
+    await asyncio.sleep(0.1)
+    monkeypatch.setattr(page_view, "BETWEEN_STATES", HANG)
+    view._sent = -HANG
+    session.advance(5)  # the rest is a cell that does not let go
+    view.refresh()
+    assert views.states[0]["step"] == 5
+    session.advance(1)
+    view.refresh()  # too soon for anybody to see it
+    assert views.states[0]["step"] == 5
+    view.close()
 
 
 @pytest.mark.some(1)
 @pytest.mark.usefixtures("studio", "patient")
 @pytest.mark.parametrize("make", [inverting, expression])
-def test_a_snapshot_is_the_picture_as_it_is_now(make: Callable[[], sv.Session]) -> None:
-    async def program() -> None:
-        session = make()
-        view = watch(session)
-        first = pixels(view.snapshot())
-        session.advance(100)
-        assert np.abs(pixels(view.snapshot()) - first).max() > 50
-        view.close()
-
-    run(program)
+async def test_a_snapshot_is_the_picture_as_it_is_now(make: Callable[[], sv.Session]) -> None:
+    session = make()
+    view = watch(session)
+    first = pixels(view.snapshot())
+    session.advance(100)
+    assert np.abs(pixels(view.snapshot()) - first).max() > 50
+    view.close()
 
 
 @pytest.mark.usefixtures("studio", "patient")
-def test_without_opengl_the_picture_is_that_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_opengl_the_picture_is_that_of_the_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def no_opengl(*size: int) -> Any:
         raise DisplayError("no driver")
 
@@ -288,26 +260,23 @@ def test_without_opengl_the_picture_is_that_of_the_page(monkeypatch: pytest.Monk
     drawn = png(np.zeros((2, 2, 3), np.uint8))
     address = "data:image/png;base64," + base64.b64encode(drawn).decode()
 
-    async def program() -> None:
-        outputs = Published(monkeypatch).outputs
-        session = inverting()
-        view = watch(session)
-        assert "image/png" not in view.bundle()
-        with refused(DisplayError):
-            view.snapshot()
-        views = Views(view)
-        views.picture = address
-        views.ask(0, "open")
-        await until(lambda: outputs)
-        assert outputs == [(True, base64.b64encode(drawn).decode())]
-        assert view.snapshot().data == drawn
-        session.advance(1)
-        views.picture = address.replace("iVBOR", "AAAAA")  # is none
-        await until(lambda: not views.picture)
-        assert view.snapshot().data == drawn and len(outputs) == 1
-        view.close()
-
-    run(program)
+    outputs = Published(monkeypatch).outputs
+    session = inverting()
+    view = watch(session)
+    assert "image/png" not in view.bundle()
+    with refused(DisplayError):
+        view.snapshot()
+    views = Views(view)
+    views.picture = address
+    views.ask(0, "open")
+    await until(lambda: outputs)
+    assert outputs == [(True, base64.b64encode(drawn).decode())]
+    assert view.snapshot().data == drawn
+    session.advance(1)
+    views.picture = address.replace("iVBOR", "AAAAA")  # is none
+    await until(lambda: not views.picture)
+    assert view.snapshot().data == drawn and len(outputs) == 1
+    view.close()
 
 
 def in_cell(monkeypatch: pytest.MonkeyPatch, name: str, count: int) -> None:
@@ -316,41 +285,35 @@ def in_cell(monkeypatch: pytest.MonkeyPatch, name: str, count: int) -> None:
 
 
 @pytest.mark.usefixtures("studio", "patient")
-def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
+async def test_a_cell_that_runs_again_closes_what_it_has_shown_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def program() -> None:
-        in_cell(monkeypatch, "cell a", 1)
-        first, beside = watch(inverting()), watch(inverting())
-        in_cell(monkeypatch, "cell b", 2)
-        other = watch(inverting())
-        first.face.all.play()
-        in_cell(monkeypatch, "cell a", 3)
-        again = watch(inverting())
-        assert [each.closed for each in (first, beside, other, again)] == [True, True, False, False]
-        assert not first.face.is_playing
-        for each in (other, again):
-            each.close()
-
-    run(program)
+    in_cell(monkeypatch, "cell a", 1)
+    first, beside = watch(inverting()), watch(inverting())
+    in_cell(monkeypatch, "cell b", 2)
+    other = watch(inverting())
+    first.face.all.play()
+    in_cell(monkeypatch, "cell a", 3)
+    again = watch(inverting())
+    assert [each.closed for each in (first, beside, other, again)] == [True, True, False, False]
+    assert not first.face.is_playing
+    for each in (other, again):
+        each.close()
 
 
 @pytest.mark.usefixtures("studio", "patient")
-def test_a_cell_that_runs_again_goes_on_with_a_training_that_plays(
+async def test_a_cell_that_runs_again_goes_on_with_a_training_that_plays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def program() -> None:
-        session = inverting()
-        in_cell(monkeypatch, "cell a", 1)
-        first = watch(session)
-        first.face.all.play()
-        in_cell(monkeypatch, "cell a", 2)
-        again = watch(session)
-        assert first.closed and session.playing
-        again.close()
-        assert not session.playing
-
-    run(program)
+    session = inverting()
+    in_cell(monkeypatch, "cell a", 1)
+    first = watch(session)
+    first.face.all.play()
+    in_cell(monkeypatch, "cell a", 2)
+    again = watch(session)
+    assert first.closed and session.playing
+    again.close()
+    assert not session.playing
 
 
 @pytest.mark.usefixtures("studio", "patient")
@@ -376,39 +339,35 @@ class Published:
 
 
 @pytest.mark.usefixtures("studio", "patient")
-def test_nodes_of_vispy_are_in_snapshots_and_it_says_so(
+async def test_nodes_of_vispy_are_in_snapshots_and_it_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     from vispy.scene.visuals import Markers
 
-    async def program() -> None:
-        session = inverting()
-        plain = watch(session)
-        before = pixels(plain.snapshot())
-        plain.close()
-        assert "snapshot()" not in capsys.readouterr().out
-        view = watch(session, nodes=lambda view: Markers(pos=np.zeros((1, 3)), parent=view.scene))
-        assert "snapshot() draws a picture with them" in capsys.readouterr().out
-        assert np.abs(pixels(view.snapshot()) - before).max() > 50
-        view.close()
-
-    run(program)
+    session = inverting()
+    plain = watch(session)
+    before = pixels(plain.snapshot())
+    plain.close()
+    assert "snapshot()" not in capsys.readouterr().out
+    view = watch(session, nodes=lambda view: Markers(pos=np.zeros((1, 3)), parent=view.scene))
+    assert "snapshot() draws a picture with them" in capsys.readouterr().out
+    assert np.abs(pixels(view.snapshot()) - before).max() > 50
+    view.close()
 
 
 @pytest.mark.some(1)
 @pytest.mark.usefixtures("studio", "patient")
 @pytest.mark.parametrize(("present", "larger"), [(False, 1.0), (True, PRESENTED)])
-def test_for_an_audience_the_letters_of_a_page_are_larger(present: bool, larger: float) -> None:
-    async def program() -> None:
-        view = watch(inverting(), present=present)
-        assert view.widget.size == {"width": 400, "height": 300, "larger": larger}
-        view.close()
-        view = session_display.watch(Show.of(inverting()), WatchOptions(present=present))
-        wide, high = round(800 * larger), round(560 * larger)  # room for all that it shows else
-        assert view.widget.size == {"width": wide, "height": high, "larger": larger}
-        view.close()
-
-    run(program)
+async def test_for_an_audience_the_letters_of_a_page_are_larger(
+    present: bool, larger: float
+) -> None:
+    view = watch(inverting(), present=present)
+    assert view.widget.size == {"width": 400, "height": 300, "larger": larger}
+    view.close()
+    view = session_display.watch(Show.of(inverting()), WatchOptions(present=present))
+    wide, high = round(800 * larger), round(560 * larger)  # room for all that it shows else
+    assert view.widget.size == {"width": wide, "height": high, "larger": larger}
+    view.close()
 
 
 @pytest.mark.parametrize("guess", [0.25, "0.25", " .25 ", "1/4", "2.5e-1", 0.2549])

@@ -109,24 +109,21 @@ def test_a_terminal_is_no_notebook() -> None:
 
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio")
-def test_a_live_picture_shows_itself_once_in_its_cell(
+async def test_a_live_picture_shows_itself_once_in_its_cell(
     session: sv.Session, shown: PUBLISHED
 ) -> None:
-    async def program() -> None:
-        live = sv.watch(session)
-        assert_stands_apart(shown, "image/png")
-        live._ipython_display_()  # as the value of the last line of the same cell
-        assert len(shown) == 3
-        notebook_cells.shell().execution_count = 2
-        live._ipython_display_()
-        assert len(shown) == 6
-        live.close()
-
-    asyncio.run(program())
+    live = sv.watch(session)
+    assert_stands_apart(shown, "image/png")
+    live._ipython_display_()  # as the value of the last line of the same cell
+    assert len(shown) == 3
+    notebook_cells.shell().execution_count = 2
+    live._ipython_display_()
+    assert len(shown) == 6
+    live.close()
 
 
 @pytest.mark.usefixtures("_quick")
-def test_colab_is_told_how_to_load_the_widget(
+async def test_colab_is_told_how_to_load_the_widget(
     session: sv.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Imitated: outputs say where the browser finds what loads widgets that are not Colab's."""
@@ -139,63 +136,51 @@ def test_colab_is_told_how_to_load_the_widget(
     shell = SimpleNamespace(kernel=None, execution_count=1, display_pub=display)
     monkeypatch.setattr(notebook_cells, "shell", lambda: shell)
 
-    async def program() -> None:
-        sv.watch(session).close()
-
-    asyncio.run(program())
+    sv.watch(session).close()
     (found,) = next(each for each in told if each).values()
     assert found["colab"]["custom_widget_manager"]["url"] == "https://colab/manager.js"
 
 
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio")
-def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
+async def test_it_waits_for_somebody_to_press_play_and_then_begins_slowly(
     session: sv.Session, shown: PUBLISHED
 ) -> None:
-    async def program() -> None:
-        live = sv.watch(session)
-        await asyncio.sleep(0.1)
-        assert not session.playing
-        assert live.face.all.playing.speed == page_view.SPEED
-        assert live.face.all.playing.until is None
-        live.close()
-        chosen = sv.watch(session, steps=7, speed=0)
-        assert chosen.face.all.playing.speed is None
-        assert chosen.face.all.playing.until == 7
-        chosen.close()
-
-    asyncio.run(program())
+    live = sv.watch(session)
+    await asyncio.sleep(0.1)
+    assert not session.playing
+    assert live.face.all.playing.speed == page_view.SPEED
+    assert live.face.all.playing.until is None
+    live.close()
+    chosen = sv.watch(session, steps=7, speed=0)
+    assert chosen.face.all.playing.speed is None
+    assert chosen.face.all.playing.until == 7
+    chosen.close()
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio")
-def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
+async def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
     session: sv.Session, shown: PUBLISHED
 ) -> None:
     session.advance(1)
 
-    async def program() -> None:
-        for given in (session, [session, session.copy()]):
-            live = sv.watch(given, color="last change", cubes="gradient")
-            stage = live.face.stage
-            assert (stage.color, stage.size) == ("last change", "gradient")
-            live.close()
-
-    asyncio.run(program())
+    for given in (session, [session, session.copy()]):
+        live = sv.watch(given, color="last change", cubes="gradient")
+        stage = live.face.stage
+        assert (stage.color, stage.size) == ("last change", "gradient")
+        live.close()
     with refused(UnknownNameError, "gradeint"):
         sv.watch(session, cubes="gradeint")
 
 
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("studio")
-def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) -> None:
-    async def program() -> None:
-        live = sv.watch("circle")
-        assert "hidden" in [choice.name for choice in live.face.state.choices]
-        live.close()
-
-    asyncio.run(program())
+async def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISHED) -> None:
+    live = sv.watch("circle")
+    assert "hidden" in [choice.name for choice in live.face.state.choices]
+    live.close()
     with refused(InputError, "'circel'"):
         sv.watch("circel")
 
@@ -216,15 +201,12 @@ def marimo(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.usefixtures("_quick")
-def test_in_marimo_the_value_of_the_cell_is_the_page_of_the_session(
+async def test_in_marimo_the_value_of_the_cell_is_the_page_of_the_session(
     session: sv.Session, marimo: Any
 ) -> None:
-    async def program() -> None:
-        view = sv.watch(session)
-        assert view._display_() is view.widget
-        view.close()
-
-    asyncio.run(program())
+    view = sv.watch(session)
+    assert view._display_() is view.widget
+    view.close()
     marimo.running_in_notebook = lambda: False  # a script that imports it
     assert not notebook_cells.in_marimo()
 
@@ -296,7 +278,7 @@ def test_what_is_not_installed_is_named(
 
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.usefixtures("no_widget")
-def test_an_expression_without_widget_and_opengl_says_where_it_stands(
+async def test_an_expression_without_widget_and_opengl_says_where_it_stands(
     shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(picture, "drawing", no_opengl)
@@ -304,28 +286,22 @@ def test_an_expression_without_widget_and_opengl_says_where_it_stands(
     line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
     session = advanced(sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python"), 3)
 
-    async def program() -> None:
-        sv.watch(session)
-
-    asyncio.run(program())
+    sv.watch(session)
     assert "anywidget" in shown[0]["text/plain"] and "where it stands" in shown[0]["text/plain"]
     assert "step 3" in shown[0]["text/html"]
 
 
 @pytest.mark.usefixtures("_quick")
-def test_without_opengl_the_page_of_a_session_is_live_all_the_same(
+async def test_without_opengl_the_page_of_a_session_is_live_all_the_same(
     session: sv.Session, shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(picture, "drawing", no_opengl)
 
-    async def program() -> None:
-        view = sv.watch(session, color="last change", cubes="gradient", pin=3)
-        looks = view.links[0].described["spec"]["page"]
-        assert (looks["color"], looks["cubes"]) == ("last change", "gradient")
-        assert looks["pin"] == {"row": 3}
-        view.close()
-
-    asyncio.run(program())
+    view = sv.watch(session, color="last change", cubes="gradient", pin=3)
+    looks = view.links[0].described["spec"]["page"]
+    assert (looks["color"], looks["cubes"]) == ("last change", "gradient")
+    assert looks["pin"] == {"row": 3}
+    view.close()
     assert "image/png" not in shown[0]
     assert "application/vnd.jupyter.widget-view+json" in shown[2]
 
