@@ -8,8 +8,8 @@ The polynomials are Chebyshev fits, accurate to the last bits of their type. NaN
 limits at infinity are exact. Subnormal results may become 0. sin and cos are accurate unless x is
 so large that the spacing of floats exceeds a radian.
 
-A function whose name ends in 32 or in 64 is for that type; any other serves both. Adding and
-subtracting ROUND rounds a number to the nearest integer n.
+A polynomial whose name ends in 32 or in 64 is for that type; `functions_of` makes all functions of
+a type. Adding and subtracting `rounding` rounds a number to the nearest integer n.
 """
 
 from __future__ import annotations
@@ -21,86 +21,14 @@ from typing import Any
 import numpy as np
 
 from scalarviz.core.formulas import elementary
-from scalarviz.core.formulas.elementary import exp, log, pi
+from scalarviz.core.formulas.elementary import pi
 
-# Functions on the bits of a float: powers of two, signs, exponents and fractions. An integer n is
-# passed as the float `rounded` = n + ROUND, whose lowest bits are those of n.
-
-ROUND32 = 1.5 * 2.0**23
-ROUND64 = 1.5 * 2.0**52
-
-# The bits of sqrt(1/2), and the mask of a number's fraction.
-SQRT_HALF32, FRACTION32 = 0x3F3504F3, 0x7FFFFF
-SQRT_HALF64, FRACTION64 = 0x3FE6A09E667F3BCD, 0xFFFFFFFFFFFFF
-
-
-def times_power_of_two32(x: Any, rounded: Any) -> Any:
-    """Return x times 2**n, where rounded = n + ROUND."""
-    bits = np.float32(x).view(np.int32) + (np.float32(rounded).view(np.int32) << 23)
-    return np.int32(bits).view(np.float32)
-
-
-def times_power_of_two64(x: Any, rounded: Any) -> Any:
-    bits = np.float64(x).view(np.int64) + (np.float64(rounded).view(np.int64) << 52)
-    return np.int64(bits).view(np.float64)
-
-
-def negated_if_odd32(x: Any, rounded: Any) -> Any:
-    """Return x if n is even, -x if it is odd, where rounded = n + ROUND."""
-    bits = np.float32(x).view(np.int32) ^ (np.float32(rounded).view(np.int32) << 31)
-    return np.int32(bits).view(np.float32)
-
-
-def negated_if_odd64(x: Any, rounded: Any) -> Any:
-    bits = np.float64(x).view(np.int64) ^ (np.float64(rounded).view(np.int64) << 63)
-    return np.int64(bits).view(np.float64)
-
-
-def exponent32(x: Any) -> Any:
-    """Return the integer n for which x / 2**n is between sqrt(1/2) and sqrt(2)."""
-    n = (np.float32(x).view(np.int32) - SQRT_HALF32) >> 23
-    return np.int32(n + np.float32(ROUND32).view(np.int32)).view(np.float32) - ROUND32
-
-
-def exponent64(x: Any) -> Any:
-    n = (np.float64(x).view(np.int64) - SQRT_HALF64) >> 52
-    return np.int64(n + np.float64(ROUND64).view(np.int64)).view(np.float64) - ROUND64
-
-
-def fraction32(x: Any) -> Any:
-    """Return x / 2**n for the n of `exponent32`."""
-    bits = ((np.float32(x).view(np.int32) - SQRT_HALF32) & FRACTION32) + SQRT_HALF32
-    return np.int32(bits).view(np.float32)
-
-
-def fraction64(x: Any) -> Any:
-    bits = ((np.float64(x).view(np.int64) - SQRT_HALF64) & FRACTION64) + SQRT_HALF64
-    return np.int64(bits).view(np.float64)
-
-
-def upper_half32(x: Any) -> Any:
-    """Return x with the lower half of its digits set to 0, so that its square is exact."""
-    return np.int32(np.float32(x).view(np.int32) & -0x1000).view(np.float32)
-
-
-def upper_half64(x: Any) -> Any:
-    return np.int64(np.float64(x).view(np.int64) & -0x8000000).view(np.float64)
-
+Function = Callable[..., Any]
 
 INF = math.inf
 NAN = math.nan
 LOG2_E = 1.4426950408889634
 ONE_OVER_PI = 1.0 / pi
-
-# log 2 and pi split in parts: the product of an integer n and all parts but the last is exact.
-LN2_32, LN2_LOW_32 = 0.693145751953125, 1.428606765330187e-06
-LN2_64, LN2_LOW_64 = 0.6931471803691238, 1.9082149292705877e-10
-PI_32, PI_MIDDLE_32, PI_LOW_32 = 3.140625, 0.0009675025939941406, 1.5099579909783765e-07
-PI_64, PI_MIDDLE_64, PI_LOW_64 = 3.1415926534682512, 1.215420100718692e-10, 5.825464112186712e-20
-
-# Bounds of x between which exp(x) is a normal number, and the smallest normal number.
-LOWEST32, HIGHEST32, SMALLEST32 = -87.33654, 88.72283, 1.1754943508222875e-38
-LOWEST64, HIGHEST64, SMALLEST64 = -708.3964185322641, 709.782712893384, 2.2250738585072014e-308
 
 
 def divide(x: float, y: float) -> float:
@@ -117,20 +45,7 @@ def within(x: float, low: float, high: float) -> float:
     return x if x < high else high
 
 
-# These three are replaced by the function for the working type.
-def short_expm1(x: float) -> float:
-    raise NotImplementedError
-
-
-def scaled_erfc(t: float) -> float:
-    raise NotImplementedError
-
-
-def upper_half(x: float) -> float:
-    raise NotImplementedError
-
-
-# ---- exponentials -------------------------------------------------------------------------------
+# ---- polynomials ---------------------------------------------------------------------------------
 
 
 def power_series32(r: float) -> float:
@@ -145,57 +60,6 @@ def power_series64(r: float) -> float:
     p = 0.0013888888917213717 + r * (0.00019841269863053618 + r * (2.4801521295954376e-05 + r * p))
     p = 0.16666666666666669 + r * (0.04166666666662413 + r * (0.008333333333330062 + r * p))
     return r + r * r * (0.5 + r * p)
-
-
-def exp32(x: float) -> float:
-    c = within(x, LOWEST32, HIGHEST32)
-    rounded = c * LOG2_E + ROUND32
-    n = rounded - ROUND32
-    y = times_power_of_two32(1.0 + power_series32((c - n * LN2_32) - n * LN2_LOW_32), rounded)
-    y = 0.0 if x < LOWEST32 else y
-    y = INF if x > HIGHEST32 else y
-    return y if x == x else x
-
-
-def exp64(x: float) -> float:
-    c = within(x, LOWEST64, HIGHEST64)
-    rounded = c * LOG2_E + ROUND64
-    n = rounded - ROUND64
-    y = times_power_of_two64(1.0 + power_series64((c - n * LN2_64) - n * LN2_LOW_64), rounded)
-    y = 0.0 if x < LOWEST64 else y
-    y = INF if x > HIGHEST64 else y
-    return y if x == x else x
-
-
-def short_expm1_32(x: float) -> Any:
-    """Return exp(x) - 1 for x between -80 and 80."""
-    rounded = x * LOG2_E + ROUND32
-    n = rounded - ROUND32
-    scale = times_power_of_two32(1.0, rounded)
-    return scale * power_series32((x - n * LN2_32) - n * LN2_LOW_32) + (scale - 1.0)
-
-
-def short_expm1_64(x: float) -> Any:
-    """Return exp(x) - 1 for x between -700 and 700."""
-    rounded = x * LOG2_E + ROUND64
-    n = rounded - ROUND64
-    scale = times_power_of_two64(1.0, rounded)
-    return scale * power_series64((x - n * LN2_64) - n * LN2_LOW_64) + (scale - 1.0)
-
-
-def expm1(x: float) -> float:
-    long = exp(x)
-    short = short_expm1(within(x, -40.0, 40.0))
-    y = long if x > 40.0 else short
-    return y if x == x else x
-
-
-def tanh(x: float) -> float:
-    e = short_expm1(2.0 * within(x, -20.0, 20.0))
-    return e / (e + 2.0) if x == x else x
-
-
-# ---- logarithms ---------------------------------------------------------------------------------
 
 
 def log_series32(f: float) -> float:
@@ -214,39 +78,11 @@ def log_series64(f: float) -> float:
     return f - s * (f - z * (0.666666666666667 + z * p))
 
 
-def log32(x: float) -> float:
-    c = x if x >= SMALLEST32 else x * 33554432.0  # 2**25
-    n = exponent32(c)
-    y = log_series32(fraction32(c) - 1.0)
-    n = n if x >= SMALLEST32 else n - 25.0
-    return log_limits(x, (n * LN2_LOW_32 + y) + n * LN2_32)
-
-
-def log64(x: float) -> float:
-    c = x if x >= SMALLEST64 else x * 18014398509481984.0  # 2**54
-    n = exponent64(c)
-    y = log_series64(fraction64(c) - 1.0)
-    n = n if x >= SMALLEST64 else n - 54.0
-    return log_limits(x, (n * LN2_LOW_64 + y) + n * LN2_64)
-
-
 def log_limits(x: float, y: float) -> float:
     """Return y, or log(x) where x is not positive, infinite or NaN."""
     y = y if x > 0.0 else NAN
     y = -INF if x == 0.0 else y
     return y if x < INF else x
-
-
-def log1p(x: float) -> float:
-    u = 1.0 + x
-    lost = x - (u - 1.0)  # rounding error of u
-    y = log(u)
-    exact = y + lost / u
-    exact = exact if u > 0.0 else y
-    return exact if u < INF else y
-
-
-# ---- sine, cosine, error function ---------------------------------------------------------------
 
 
 def sine_series32(r: float) -> float:
@@ -265,39 +101,6 @@ def sine_series64(r: float) -> float:
         2.7557319219160833e-06 + z * (-2.505210761669045e-08 + z * p)
     )
     return r + r * z * (-0.16666666666666666 + z * (0.008333333333333316 + z * p))
-
-
-def sin32(x: float) -> float:
-    rounded = x * ONE_OVER_PI + ROUND32
-    n = rounded - ROUND32
-    r = ((x - n * PI_32) - n * PI_MIDDLE_32) - n * PI_LOW_32
-    y = negated_if_odd32(sine_series32(r), rounded)
-    return y if x - x == 0.0 else NAN
-
-
-def sin64(x: float) -> float:
-    rounded = x * ONE_OVER_PI + ROUND64
-    n = rounded - ROUND64
-    r = ((x - n * PI_64) - n * PI_MIDDLE_64) - n * PI_LOW_64
-    y = negated_if_odd64(sine_series64(r), rounded)
-    return y if x - x == 0.0 else NAN
-
-
-# cos(x) = -sin(x - pi/2): an odd multiple of pi/2 is subtracted from x.
-def cos32(x: float) -> float:
-    rounded = (x * ONE_OVER_PI - 0.5) + ROUND32
-    n = (rounded - ROUND32) + 0.5
-    r = ((x - n * PI_32) - n * PI_MIDDLE_32) - n * PI_LOW_32
-    y = -negated_if_odd32(sine_series32(r), rounded)
-    return y if x - x == 0.0 else NAN
-
-
-def cos64(x: float) -> float:
-    rounded = (x * ONE_OVER_PI - 0.5) + ROUND64
-    n = (rounded - ROUND64) + 0.5
-    r = ((x - n * PI_64) - n * PI_MIDDLE_64) - n * PI_LOW_64
-    y = -negated_if_odd64(sine_series64(r), rounded)
-    return y if x - x == 0.0 else NAN
 
 
 def scaled_erfc32(t: float) -> float:
@@ -322,18 +125,10 @@ def scaled_erfc64(t: float) -> float:
     return t * (0.1880631945301739 + t * p)
 
 
-def erfc(x: float) -> float:
-    a = within(abs(x), 0.0, 28.0)
-    h = upper_half(a)
-    y = exp(-h * h) * exp((h - a) * (h + a)) * scaled_erfc(3.0 / (3.0 + a))
-    y = 2.0 - y if x < 0.0 else y
-    return y if x == x else x
+# ---- functions -----------------------------------------------------------------------------------
 
 
-# ---- replacements of the functions of formulas --------------------------------------------------
-
-
-STANDARD: Mapping[Callable[..., Any], Callable[..., Any]] = {
+STANDARD: dict[Function, Function] = {
     elementary.cos: math.cos,
     elementary.divide: divide,
     elementary.erfc: math.erfc,
@@ -346,32 +141,158 @@ STANDARD: Mapping[Callable[..., Any], Callable[..., Any]] = {
     elementary.sqrt: math.sqrt,
     elementary.tanh: math.tanh,
 }
-BOTH = {
-    **STANDARD,
-    elementary.erfc: erfc,
-    elementary.expm1: expm1,
-    elementary.log1p: log1p,
-    elementary.tanh: tanh,
-}
-FAST: Mapping[str, Mapping[Callable[..., Any], Callable[..., Any]]] = {
-    "float32": {
-        **BOTH,
-        elementary.cos: cos32,
-        elementary.exp: exp32,
-        elementary.log: log32,
-        elementary.sin: sin32,
-        short_expm1: short_expm1_32,
-        scaled_erfc: scaled_erfc32,
-        upper_half: upper_half32,
-    },
-    "float64": {
-        **BOTH,
-        elementary.cos: cos64,
-        elementary.exp: exp64,
-        elementary.log: log64,
-        elementary.sin: sin64,
-        short_expm1: short_expm1_64,
-        scaled_erfc: scaled_erfc64,
-        upper_half: upper_half64,
-    },
+
+
+def functions_of(
+    real: Any, integer: Any, digits: int, *, rounding: float, sqrt_half: int, upper_digits: int,
+    smallest: float, lowest: float, highest: float, ln2: tuple[float, float],
+    pi_in_parts: tuple[float, float, float], power_series: Function, log_series: Function,
+    sine_series: Function, scaled_erfc: Function,
+) -> Mapping[Function, Function]:  # fmt: skip
+    """Return the functions of a type of floats, by the elementary functions that they replace.
+
+    real, integer    the types of numpy of floats and integers with as many bits
+    digits           binary digits of a float's fraction, without the first
+    rounding         1.5 * 2**digits
+    sqrt_half        the bits of sqrt(1/2)
+    upper_digits     mask of all bits but the lower half of the digits
+    smallest         the smallest normal number
+    lowest, highest  bounds of x between which exp(x) is a normal number
+    ln2              log 2 in two parts: the product of an integer n and the first is exact
+    pi_in_parts      pi in three parts, of which the first two have such products
+    """
+    sign, fraction_bits = 8 * real().itemsize - 1, 2**digits - 1
+    grown, exponent_grown = 2.0 ** (digits + 2), digits + 2.0  # of numbers below the smallest
+    ln2_high, ln2_low = ln2
+    pi_high, pi_middle, pi_low = pi_in_parts
+
+    # Functions on the bits of a float: powers of two, signs, exponents and fractions. An integer n
+    # is passed as the float `rounded` = n + rounding, whose lowest bits are those of n.
+
+    def times_power_of_two(x: Any, rounded: Any) -> Any:
+        """Return x times 2**n, where rounded = n + rounding."""
+        bits = real(x).view(integer) + (real(rounded).view(integer) << digits)
+        return integer(bits).view(real)
+
+    def negated_if_odd(x: Any, rounded: Any) -> Any:
+        """Return x if n is even, -x if it is odd, where rounded = n + rounding."""
+        bits = real(x).view(integer) ^ (real(rounded).view(integer) << sign)
+        return integer(bits).view(real)
+
+    def exponent(x: Any) -> Any:
+        """Return the integer n for which x / 2**n is between sqrt(1/2) and sqrt(2)."""
+        n = (real(x).view(integer) - sqrt_half) >> digits
+        return integer(n + real(rounding).view(integer)).view(real) - rounding
+
+    def fraction(x: Any) -> Any:
+        """Return x / 2**n for the n of `exponent`."""
+        bits = ((real(x).view(integer) - sqrt_half) & fraction_bits) + sqrt_half
+        return integer(bits).view(real)
+
+    def upper_half(x: Any) -> Any:
+        """Return x with the lower half of its digits set to 0, so that its square is exact."""
+        return integer(real(x).view(integer) & upper_digits).view(real)
+
+    def exp(x: float) -> float:
+        c = within(x, lowest, highest)
+        rounded = c * LOG2_E + rounding
+        n = rounded - rounding
+        y = times_power_of_two(1.0 + power_series((c - n * ln2_high) - n * ln2_low), rounded)
+        y = 0.0 if x < lowest else y
+        y = INF if x > highest else y
+        return y if x == x else x
+
+    def short_expm1(x: float) -> Any:
+        """Return exp(x) - 1 for x between -80 and 80."""
+        rounded = x * LOG2_E + rounding
+        n = rounded - rounding
+        scale = times_power_of_two(1.0, rounded)
+        return scale * power_series((x - n * ln2_high) - n * ln2_low) + (scale - 1.0)
+
+    def expm1(x: float) -> float:
+        long = exp(x)
+        short = short_expm1(within(x, -40.0, 40.0))
+        y = long if x > 40.0 else short
+        return y if x == x else x
+
+    def tanh(x: float) -> float:
+        e = short_expm1(2.0 * within(x, -20.0, 20.0))
+        return e / (e + 2.0) if x == x else x
+
+    def log(x: float) -> float:
+        c = x if x >= smallest else x * grown
+        n = exponent(c)
+        y = log_series(fraction(c) - 1.0)
+        n = n if x >= smallest else n - exponent_grown
+        return log_limits(x, (n * ln2_low + y) + n * ln2_high)
+
+    def log1p(x: float) -> float:
+        u = 1.0 + x
+        lost = x - (u - 1.0)  # rounding error of u
+        y = log(u)
+        exact = y + lost / u
+        exact = exact if u > 0.0 else y
+        return exact if u < INF else y
+
+    def sin(x: float) -> float:
+        rounded = x * ONE_OVER_PI + rounding
+        n = rounded - rounding
+        r = ((x - n * pi_high) - n * pi_middle) - n * pi_low
+        y = negated_if_odd(sine_series(r), rounded)
+        return y if x - x == 0.0 else NAN
+
+    # cos(x) = -sin(x - pi/2): an odd multiple of pi/2 is subtracted from x.
+    def cos(x: float) -> float:
+        rounded = (x * ONE_OVER_PI - 0.5) + rounding
+        n = (rounded - rounding) + 0.5
+        r = ((x - n * pi_high) - n * pi_middle) - n * pi_low
+        y = -negated_if_odd(sine_series(r), rounded)
+        return y if x - x == 0.0 else NAN
+
+    def erfc(x: float) -> float:
+        a = within(abs(x), 0.0, 28.0)
+        h = upper_half(a)
+        y = exp(-h * h) * exp((h - a) * (h + a)) * scaled_erfc(3.0 / (3.0 + a))
+        y = 2.0 - y if x < 0.0 else y
+        return y if x == x else x
+
+    made = (cos, erfc, exp, expm1, log, log1p, sin, tanh)
+    return STANDARD | {getattr(elementary, each.__name__): each for each in made}
+
+
+FAST: Mapping[str, Mapping[Function, Function]] = {
+    "float32": functions_of(
+        np.float32,
+        np.int32,
+        23,
+        rounding=1.5 * 2.0**23,
+        sqrt_half=0x3F3504F3,
+        upper_digits=-0x1000,
+        smallest=1.1754943508222875e-38,
+        lowest=-87.33654,
+        highest=88.72283,
+        ln2=(0.693145751953125, 1.428606765330187e-06),
+        pi_in_parts=(3.140625, 0.0009675025939941406, 1.5099579909783765e-07),
+        power_series=power_series32,
+        log_series=log_series32,
+        sine_series=sine_series32,
+        scaled_erfc=scaled_erfc32,
+    ),
+    "float64": functions_of(
+        np.float64,
+        np.int64,
+        52,
+        rounding=1.5 * 2.0**52,
+        sqrt_half=0x3FE6A09E667F3BCD,
+        upper_digits=-0x8000000,
+        smallest=2.2250738585072014e-308,
+        lowest=-708.3964185322641,
+        highest=709.782712893384,
+        ln2=(0.6931471803691238, 1.9082149292705877e-10),
+        pi_in_parts=(3.1415926534682512, 1.215420100718692e-10, 5.825464112186712e-20),
+        power_series=power_series64,
+        log_series=log_series64,
+        sine_series=sine_series64,
+        scaled_erfc=scaled_erfc64,
+    ),
 }
