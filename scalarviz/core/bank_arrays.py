@@ -271,6 +271,28 @@ def restart(bank: Bank, precision: Precision) -> None:
     bank.has_gradients = False
 
 
+def block_name(names: tuple[str, ...]) -> str:
+    """Return the name of an optimizer's slots where it is stored."""
+    return " ".join(("slots", *names))
+
+
+def restore_numbers(
+    bank: Bank,
+    value: FloatArray,
+    grad: FloatArray,
+    state: FloatArray,
+    slots: Mapping[tuple[str, ...], FloatArray],
+    count: int,
+    has_gradients: bool,
+) -> None:
+    """Copy all numbers of a training into a bank; slots that are not given are 0."""
+    bank.value[:], bank.grad[:], bank.state[:] = value, grad, state
+    for names in {*slots, *bank.blocks}:
+        bank.slot_block(names)[:] = slots.get(names, 0.0)
+    bank.restart_count(count)
+    bank.has_gradients = has_gradients
+
+
 def restart_optimizer(bank: Bank) -> None:
     """Set all optimizer slots and the number of steps taken to 0."""
     for block in bank.blocks.values():

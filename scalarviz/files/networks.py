@@ -18,7 +18,7 @@ from scalarviz.base.checks import shorten
 from scalarviz.base.limits import LAYER, Budget
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import SCALING, Bank
-from scalarviz.core.bank_arrays import start_scaling
+from scalarviz.core.bank_arrays import block_name, start_scaling
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import check_names as check_settings
 from scalarviz.core.formulas.formula import make, pick
@@ -37,6 +37,7 @@ from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, write
 from scalarviz.files.onnx_names import check_names
+from scalarviz.training.network.model_queries import check_states
 from scalarviz.training.network.network import Network
 
 KIND = "network"
@@ -238,11 +239,6 @@ def optional(bank: Bank) -> dict[str, Array]:
     return {"grad": bank.grad, "frozen": bank.frozen, "moved": bank.moved}
 
 
-def block_name(names: tuple[str, ...]) -> str:
-    """Return the name of an optimizer's slots in a file."""
-    return " ".join(("slots", *names))
-
-
 def fill(net: Network, description: Description, arrays: Mapping[str, Array]) -> None:
     """Set the numbers of a new network to those of a file; raise InputError."""
     bank = net.bank
@@ -262,14 +258,6 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
     check_states(net, bank.state[np.newaxis])
     bank.step_count = steps
     bank.has_gradients = has_gradients
-
-
-def check_states(net: Network, states: Array) -> None:
-    """Raise InputError for impossible states; each row is the state of a whole bank."""
-    if not np.isfinite(states).all():
-        raise InputError("the state of the network must be finite numbers")
-    for layer in net.layers:
-        layer.check_states(states)
 
 
 def steps_of(description: Description) -> int:

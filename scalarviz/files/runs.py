@@ -21,7 +21,8 @@ from scalarviz.base.checks import shorten, size
 from scalarviz.base.limits import GROWTH, LONGEST_MARK, MADE, MOST_PRODUCTS, PRODUCTS, Budget
 from scalarviz.base.messages import LONGEST_LINE, caution, visible
 from scalarviz.core.bank import Bank
-from scalarviz.core.formulas.formula import make, pick
+from scalarviz.core.bank_arrays import block_name
+from scalarviz.core.formulas.formula import check_names, make, pick
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metric_formulas import METRICS, MetricRow, rows_of_metrics
 from scalarviz.core.formulas.optimizers import OPTIMIZERS
@@ -33,7 +34,7 @@ from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
 from scalarviz.data.data_set import DOUBLE, TableSet
 from scalarviz.engines.engine import ORDER_OF_SUMS
-from scalarviz.errors import FileError, InputError
+from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import (
     Array,
@@ -41,25 +42,29 @@ from scalarviz.files.checked_safetensors import (
     Description,
     InParts,
     as_own_path,
+    current_name,
     read,
     write,
 )
-from scalarviz.files.journal import Actions
 from scalarviz.files.networks import (
-    block_name,
     build,
     check_own,
-    check_states,
     describe,
     describe_own,
     field,
     not_made,
 )
 from scalarviz.files.run_settings import SettingsReader, SettingsWriter, build_clock, describe_loss
-from scalarviz.training.network.model_queries import check_activation
+from scalarviz.training.network.model_queries import check_activation, check_states
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.branches import (
+from scalarviz.training.session.actions import (
+    ACTIONS,
     Action,
+    addable,
+    checked_batch,
+    settings_after,
+)
+from scalarviz.training.session.branches import (
     Branch,
     Clock,
     Frame,
@@ -72,7 +77,7 @@ from scalarviz.training.session.callbacks import FirstArrivals
 from scalarviz.training.session.measurements import Metrics
 from scalarviz.training.session.stops import MOST_MARKS, Mark, in_force
 from scalarviz.training.session.timeline import Origin, Timeline
-from scalarviz.training.session.trainer import Settings, Trainer, addable, data_for, settings_after
+from scalarviz.training.session.trainer import Settings, Trainer, data_for
 
 KIND = "run"
 NUMBERS = ("value", "grad")
@@ -355,9 +360,8 @@ class Rebuilding:
         self.places: dict[Layer, list[int]] = {}  # indices of each layer, which may occur twice
         for place, layer in enumerate(self.network.layers):
             self.places.setdefault(layer, []).append(place)
-        self.actions = Actions(self.reader, self.network)
         start = self._settings(field(description, "start", dict))
-        given = map(self.actions.read, description.get("given", []))
+        given = map(self._action, description.get("given", []))
         self.start = settings_after(start, given)
 
     def timeline(self) -> Timeline:
@@ -419,8 +423,7 @@ class Rebuilding:
         for layer, name in enumerate(names):
             check_activation(self.network, layer, name)
         loss = make(Loss, field(self.description, "loss", dict), "loss")
-        batch = self.description.get("batch")
-        batch = None if batch is None else size(batch, "batch")
+        batch = checked_batch(self.description.get("batch"))
         self._check_activations(names, range(len(names)))
         loss.check_output(names[-1])
         self._check_batch(read["data"], batch)
@@ -485,7 +488,7 @@ class Rebuilding:
     def _journal(self, value: Description, number: int, end: Clock) -> list[Action]:
         """Return the actions of a branch, in order."""
         listed = field(value, "journal", list)
-        journal = list(map(self.actions.read, listed))
+        journal = list(map(self._action, listed))
         if any(after.place < action.place for action, after in pairwise(journal)):
             raise InputError(f"the journal of branch {number} is out of order")
         if journal and journal[-1].place > (end.step + 1, 0):
@@ -499,7 +502,8 @@ class Rebuilding:
             changed = [each.details["layer"] for each in actions if each.kind == "activation"]
             for action in actions:
                 if action.kind == "samples":
-                    addable(now.data).as_added(**action.details)
+                    added = addable(now.data).as_added(**action.details)
+                    action.details.update(zip(("inputs", "targets"), added, strict=True))
                 now = settings_after(now, [action])
                 if action.kind in ("data", "batch"):
                     self._check_batch(now.data, now.batch)
@@ -508,6 +512,24 @@ class Rebuilding:
             self._check_activations(now.activations, changed)
             now.loss.check_output(now.activations[-1])
         return journal
+
+    def _action(self, value: object) -> Action:
+        """Return an action of a journal; raise InputError if it cannot be applied here."""
+        if not isinstance(value, list) or len(value) != 5 or not isinstance(value[3], dict):
+            raise InputError(f"{shorten(value)} is no action")
+        step, operation, name, details, asked = value
+        kind, place = pick(ACTIONS, name, "action"), build_clock([step, operation, 0])
+        read = {current_name(key): self.reader.read(x) for key, x in details.items()}
+        try:
+            check_names(kind.apply, read, f"action {name!r}", kind.on)
+            if operation and kind.waits:
+                raise InputError("that is done between two steps, and not in the middle of one")
+            kind.read(self.network, read)
+        except ScalarvizError as error:
+            raise InputError(
+                f"the action {name!r} at step {step:,} cannot be done: {error}"
+            ) from error
+        return Action(step, operation, name, read, asked_at(asked, place, name))
 
     def _frames(self, branch: int, journal: Sequence[Action]) -> list[Frame]:
         """Return the keyframes of a branch."""
@@ -555,6 +577,17 @@ class Rebuilding:
                 enumerate(steps), settings_on_arrival(self.start, journal, steps), strict=True
             )
         ]
+
+
+def asked_at(asked: object, place: Clock, kind: str) -> tuple[int, int] | None:
+    """Return the place of the request of an action that waited for the next step, or None."""
+    if asked is None:
+        return None
+    moment = build_clock([*asked, 0]) if isinstance(asked, list) else place
+    waits = moment.step + 1 == place.step and moment.operation and not place.operation
+    if not waits or not ACTIONS[kind].waits:
+        raise InputError(f"the action {kind!r} at step {place.step:,} waits for no step")
+    return moment.place
 
 
 def settings_on_arrival(

@@ -28,10 +28,11 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.program import NONE, Moment
 from scalarviz.engines.engine import RunOutcome
 from scalarviz.errors import GradientError, InputError, OrderError
-from scalarviz.training.session.branches import Action, Branch, Clock, Frame, Keyframes
+from scalarviz.training.session.actions import ACTIONS, Action
+from scalarviz.training.session.branches import Branch, Clock, Frame, Keyframes
 from scalarviz.training.session.callbacks import FirstArrivals
 from scalarviz.training.session.stops import Stops
-from scalarviz.training.session.trainer import BETWEEN_STEPS, Trainer
+from scalarviz.training.session.trainer import Trainer
 from scalarviz.training.session.user_changes import BankDiff, BranchMoment, Change, UndoLog
 
 if TYPE_CHECKING:
@@ -423,7 +424,7 @@ class Timeline:
         self._apply_queued()
         here, made = self.clock.place, []
         for kind, details in changes:
-            later = kind in BETWEEN_STEPS and self.clock.operation > 0
+            later = ACTIONS[kind].waits and self.clock.operation > 0
             place = (self.clock.step + 1, 0) if later else here
             made.append(Action(*place, kind, details, here if later else None))
         if now := [action for action in made if action.asked is None]:
