@@ -9,6 +9,7 @@ Forwards that wait for a backward are not saved, nor is the engine, which depend
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -314,14 +315,12 @@ def check_arrays(
 # `engines/custom/user_functions.py` for what a digest is. A file without this entry uses none, or
 # is from before there were digests.
 
-KINDS = ("activation", "layer", "loss", "optimizer")
-
-
-def rows_of(kind: str) -> Mapping[str, Any]:
-    """Return the rows that there are now, by name."""
-    losses: Mapping[str, Any] = {**LOSSES, **ROW_LOSSES}
-    tables: list[Mapping[str, Any]] = [ACTIVATIONS, PARAMETRIC_FORMULAS, losses, OPTIMIZERS]
-    return tables[KINDS.index(kind)]
+TABLES: Mapping[str, Mapping[str, Any]] = {
+    "activation": ACTIVATIONS,
+    "layer": PARAMETRIC_FORMULAS,
+    "loss": ChainMap(LOSSES, ROW_LOSSES),
+    "optimizer": OPTIMIZERS,
+}
 
 
 def describe_own(
@@ -335,7 +334,7 @@ def describe_own(
     parametric = [PARAMETRIC_FORMULAS[name] for name in layers]
     every: list[Iterable[Any]] = [rows, parametric, losses, optimizers]
     found: Description = {}
-    for kind, used in zip(KINDS, every, strict=True):
+    for kind, used in zip(TABLES, every, strict=True):
         digests = {row.name: row.digest for row in used if row.digest}
         if digests:
             found[kind] = digests
@@ -346,9 +345,9 @@ def check_own(description: Description) -> None:
     """Raise InputError if a formula of the user's own is not here, or is another one."""
     own = description.get("own", {})
     for kind, digests in own.items() if isinstance(own, dict) else [("", own)]:
-        if kind not in KINDS or not isinstance(digests, dict):
+        if kind not in TABLES or not isinstance(digests, dict):
             raise InputError(f"{shorten(digests)} are no formulas of one's own")
-        rows, named = rows_of(kind), f"sv.{kind}(...)"
+        rows, named = TABLES[kind], f"sv.{kind}(...)"
         for name, digest in digests.items():
             row, shown = rows.get(name), f"{kind} {visible(name)!r}"
             if row is None:

@@ -59,9 +59,11 @@ from scalarviz.training.network.model_queries import check_activation, check_sta
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.actions import (
     ACTIONS,
+    ARRAYS,
     Action,
     addable,
     checked_batch,
+    forms_of,
     settings_after,
 )
 from scalarviz.training.session.branches import (
@@ -81,7 +83,6 @@ from scalarviz.training.session.trainer import Settings, Trainer, data_for
 
 KIND = "run"
 NUMBERS = ("value", "grad")
-FORMULAS = ("optimizer", "loss")  # kinds of actions that choose other ones
 
 
 def save_timeline(
@@ -166,10 +167,15 @@ def lost_functions(timeline: Timeline) -> list[str]:
 
 def used_kernels(timeline: Timeline) -> bool:
     """Return whether a training has used another engine than python."""
-    actions = [action for branch in timeline.branches for action in branch.journal]
-    engines = [action.details["name"] for action in actions if action.kind == "engine"]
     frames = [frame for branch in timeline.branches for frame in branch.frames]
-    return {*engines, *[frame.settings.engine for frame in frames]} != {"python"}
+    engines = {frame.settings.engine for frame in frames}
+    return engines | set(chosen(timeline.branches, "engine", "name")) != {"python"}
+
+
+def chosen(branches: Sequence[Branch], kind: str, detail: str = "") -> list[Any]:
+    """Return what the actions of a kind have chosen, in the detail of that name by default."""
+    actions = [action for branch in branches for action in branch.journal]
+    return [action.details[detail or kind] for action in actions if action.kind == kind]
 
 
 def needs_of_run(path: object) -> tuple[Network, Batches, list[object], set[str]]:
@@ -180,14 +186,11 @@ def needs_of_run(path: object) -> tuple[Network, Batches, list[object], set[str]
     description, arrays = read(path, KIND)
     try:
         parts = Rebuilding(description, arrays, None, None)
-        actions = [action for branch in description["branches"] for action in branch["journal"]]
-        details = [(kind, value) for _, _, kind, given, _ in actions for value in given.values()]
-        engines = {str(value) for kind, value in details if kind == "engine"}
-        chosen = [given for kind, given in details if kind in FORMULAS and isinstance(given, dict)]
-        start = parts.start
-        used = [start.optimizer, start.loss, *[parts.reader.read(given) for given in chosen]]
+        branches, start = parts.branches(), parts.start
+        used = [start.optimizer, start.loss]
+        used += chosen(branches, "optimizer") + chosen(branches, "loss")
         batches = start.data.batches(start.batch, parts.seed)
-        return parts.network, batches, used, {start.engine, *engines}
+        return parts.network, batches, used, {start.engine, *chosen(branches, "engine", "name")}
     except Exception as error:  # loading checks it in full
         raise not_made(path, "a training", error) from error
 
@@ -264,13 +267,12 @@ def settings_at_start(timeline: Timeline) -> Settings:
 
 def own_of(timeline: Timeline) -> Description:
     """Return the entry of the formulas of the user's own that a training has ever used."""
-    start = settings_at_start(timeline)
-    details = [action.details for branch in timeline.branches for action in branch.journal]
-    optimizers = [start.optimizer, *[each["optimizer"] for each in details if "optimizer" in each]]
-    activations = [each["name"] for each in details if "layer" in each]
-    losses = [start.loss.row, *[each["loss"].row for each in details if "loss" in each]]
-    rows = [optimizer.row for optimizer in optimizers]
-    return describe_own([*start.activations, *activations], losses, rows)
+    start, branches = settings_at_start(timeline), timeline.branches
+    activations = [*start.activations, *chosen(branches, "activation", "name")]
+    losses = [start.loss, *chosen(branches, "loss")]
+    optimizers = [start.optimizer, *chosen(branches, "optimizer")]
+    rows = [[each.row for each in formulas] for formulas in (losses, optimizers)]
+    return describe_own(activations, *rows)
 
 
 def given_at_start(start: Settings) -> list[Action]:
@@ -370,7 +372,7 @@ class Rebuilding:
         trainer = Trainer(self.network, self.start, self.seed)
         timeline = Timeline(trainer, size(field(description, "memory", int), "memory"))
         timeline.origin = read_origin(description)
-        branches = self._branches()
+        branches = self.branches()
         number = field(description, "branch", int)
         if not 0 <= number < len(branches):
             raise InputError(
@@ -452,7 +454,8 @@ class Rebuilding:
             if any(names[other] != names[place] for other in self.places[layer]):
                 raise InputError(f"layer {place} has two activations at once")
 
-    def _branches(self) -> list[Branch]:
+    def branches(self) -> list[Branch]:
+        """Return all branches, with journal, losses and keyframes."""
         branches: list[Branch] = []
         for value in field(self.description, "branches", list):
             if not isinstance(value, dict):
@@ -534,25 +537,19 @@ class Rebuilding:
     def _frames(self, branch: int, journal: Sequence[Action]) -> list[Frame]:
         """Return the keyframes of a branch."""
         found, bank = self.frames.get(str(branch), {}), self.network.bank
-        count, rows = len(pick(found, "step", "array of keyframes")), len(bank)
+        count = len(pick(found, "step", "array of keyframes"))
         blocks = {block_name(row.slots): row.slots for row in OPTIMIZERS.values() if row.slots}
         needed: dict[str, tuple[tuple[int, ...], str]] = {
             "step": ((count,), "int64"),
             "count": ((count,), "int64"),
             "has_gradients": ((count,), "bool"),
         }
-        always = {
-            "state": ((count, len(bank.state)), "float64"),
-            "value": ((count, rows), bank.dtype),
-            "grad": ((count, rows), bank.dtype),
-        }
-        needed |= always if count else {}
-        shapes = needed | always | {"frozen": ((count, rows), "bool")}
-        shapes |= {name: ((count, len(names), rows), bank.dtype) for name, names in blocks.items()}
+        forms = {"frozen": ((len(bank),), "bool")} | forms_of(bank)
+        shapes = needed | {name: ((count, *each), dtype) for name, (each, dtype) in forms.items()}
         for name, array in found.items():
             if (array.shape, array.dtype.name) != pick(shapes, name, "array of keyframes"):
                 raise InputError(f"the keyframes' {name} is {array.dtype} of shape {array.shape}")
-        for name in needed:
+        for name in (*needed, *(ARRAYS if count else ())):
             pick(found, name, "array of keyframes")
         if count:
             check_states(self.network, found["state"])

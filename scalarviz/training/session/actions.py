@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 Details = dict[str, Any]
 
+ARRAYS = "value", "grad", "state"  # of a bank, which all have
 LONGEST_WORD = 24  # characters of the name of a data set or of a custom formula, in words
 
 
@@ -182,7 +183,7 @@ def set_frozen(bank: Bank, rows: Any, on: bool) -> None:
 
 def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
     """Set all numbers of a bank but frozen marks, as `numbers_of_bank` returns them."""
-    value, grad, state = map(arrays.pop, ("value", "grad", "state"))
+    value, grad, state = map(arrays.pop, ARRAYS)
     slots = {tuple(name.split()[1:]): block for name, block in arrays.items()}
     restore_numbers(bank, value, grad, state, slots, count, has_gradients)
 
@@ -193,31 +194,31 @@ def numbers_of_bank(bank: Bank) -> Details:
     return {
         "count": bank.step_count,
         "has_gradients": bank.has_gradients,
-        "value": bank.value.copy(),
-        "grad": bank.grad.copy(),
-        "state": bank.state.copy(),
+        **{name: getattr(bank, name).copy() for name in ARRAYS},
         **slots,
     }
 
 
+def forms_of(bank: Bank) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Return shape and type of the ARRAYS of a bank, and of all slots that it can have."""
+    slots = [row.slots for row in OPTIMIZERS.values() if row.slots]
+    rows: dict[str, tuple[int, ...]] = {"value": (len(bank),), "grad": (len(bank),)}
+    rows |= {block_name(names): (len(names), len(bank)) for names in slots}
+    return {"state": (bank.state.shape, "float64")} | {
+        name: (shape, bank.dtype) for name, shape in rows.items()
+    }
+
+
 def check_numbers(network: Network, details: Details) -> None:
-    bank = network.bank
     if not 0 <= details["count"] < 2**63:
         raise InputError(f"count must be from 0 to 2**63 - 1, not {shorten(details['count'])}")
-    needed: dict[str, tuple[int, ...]] = {
-        "value": (len(bank),),
-        "grad": (len(bank),),
-        "state": bank.state.shape,
-    }
-    slots = [row.slots for row in OPTIMIZERS.values()]
-    shapes = needed | {block_name(names): (len(names), len(bank)) for names in slots}
-    for name in needed:
+    forms = forms_of(network.bank)
+    for name in ARRAYS:
         pick(details, name, "array")
     for name in [each for each in details if each not in ("count", "has_gradients")]:
-        array, shape = details[name], pick(shapes, name, "array")
-        dtype = "float64" if name == "state" else bank.dtype
+        array, form = details[name], pick(forms, name, "array")
         check_type(array, np.ndarray, name)
-        if (array.shape, array.dtype.name) != (shape, dtype):
+        if (array.shape, array.dtype.name) != form:
             raise InputError(f"the array {name} does not fit the network")
     model_queries.check_states(network, details["state"][np.newaxis])
 

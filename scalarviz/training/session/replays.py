@@ -145,9 +145,7 @@ class WeightHistory:
 
     def wait(self) -> None:
         """Wait for the background thread; raise the error that ended it, if any."""
-        if not self._session_lock.mine:  # else a deadlock: the thread waits for the lock
-            self._background.finish()
-        self._background.raise_error()
+        self._background.complete(holds_lock=self._session_lock.mine)
 
     def stop(self) -> None:
         """Stop the background thread after its portion."""

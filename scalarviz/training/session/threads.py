@@ -134,6 +134,15 @@ class Background:
             error, self._error = self._error, None
         return error
 
+    def complete(self, *, holds_lock: bool) -> None:
+        """Wait until no job is left, unless this thread holds a lock that it waits for.
+
+        Raises the error that ended a job, if there is one.
+        """
+        if not holds_lock:
+            self.finish()
+        self.raise_error()
+
     def raise_error(self) -> None:
         """Raise the error that ended a job and forget it, if there is one."""
         error = self.take_error()

@@ -258,7 +258,7 @@ class Timeline:
             outcome = self._cut(first, outcome)
         seconds = (time.perf_counter() - start) / max(1, len(outcome.losses))
         self._times.append(seconds)
-        self.pace = min(max(PORTION / max(seconds, 1e-9), 1.0), 4.0 * self.pace, MOST_STEPS)
+        self.pace = paced(self.pace, seconds, PORTION)
         self.branch.record.record(first, outcome.losses)
         if len(outcome.losses):
             self.loss = float(outcome.losses[-1])
@@ -523,6 +523,14 @@ class Timeline:
         except OrderError:  # _set_network made another run, which has not begun this step
             self._interrupted = self.clock.operation > 0
             raise
+
+
+def paced(steps: float, seconds: float, portion: float) -> float:
+    """Return how many steps are to take about `portion` seconds, after a portion of `steps`.
+
+    seconds  that a step has taken in it; a portion is at most four times the one before
+    """
+    return min(max(portion / max(seconds, 1e-9), 1.0), 4.0 * steps, MOST_STEPS)
 
 
 @contextmanager
