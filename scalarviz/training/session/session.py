@@ -512,13 +512,7 @@ class Session:
         Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
         `read()` waits for it, and so does `await s.snapshot()` in a coroutine.
         """
-        timeline = self.timeline
-        trainer = timeline.trainer
-        return SharedSnapshot(
-            self._session_lock,
-            lambda: trainer.run.snapshot(trainer.bank),
-            lambda: timeline.here,
-        )
+        return SharedSnapshot(self._session_lock, self.timeline)
 
     # Branches.
 
