@@ -276,23 +276,6 @@ def block_name(names: tuple[str, ...]) -> str:
     return " ".join(("slots", *names))
 
 
-def restore_numbers(
-    bank: Bank,
-    value: FloatArray,
-    grad: FloatArray,
-    state: FloatArray,
-    slots: Mapping[tuple[str, ...], FloatArray],
-    count: int,
-    has_gradients: bool,
-) -> None:
-    """Copy all numbers of a training into a bank; slots that are not given are 0."""
-    bank.value[:], bank.grad[:], bank.state[:] = value, grad, state
-    for names in {*slots, *bank.blocks}:
-        bank.slot_block(names)[:] = slots.get(names, 0.0)
-    bank.restart_count(count)
-    bank.has_gradients = has_gradients
-
-
 def restart_optimizer(bank: Bank) -> None:
     """Set all optimizer slots and the number of steps taken to 0."""
     for block in bank.blocks.values():

@@ -21,11 +21,9 @@ from scalarviz.base.checks import shorten, size
 from scalarviz.base.limits import GROWTH, LONGEST_MARK, MADE, MOST_PRODUCTS, PRODUCTS, Budget
 from scalarviz.base.messages import LONGEST_LINE, caution, visible
 from scalarviz.core.bank import Bank
-from scalarviz.core.bank_arrays import block_name
 from scalarviz.core.formulas.formula import check_names, make, pick
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metric_formulas import METRICS, MetricRow, rows_of_metrics
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.layers import Layer
 from scalarviz.core.optimizer import Optimizer
@@ -82,7 +80,6 @@ from scalarviz.training.session.timeline import Origin, Timeline
 from scalarviz.training.session.trainer import Settings, Trainer, data_for
 
 KIND = "run"
-NUMBERS = ("value", "grad")
 
 
 def save_timeline(
@@ -298,22 +295,18 @@ def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array | InPa
     kept = [frame for _, frame in steps]
     arrays: dict[str, Array | InParts] = {
         "step": np.array([frame.step for frame in kept], np.int64),
-        "count": np.array([frame.step_count for frame in kept], np.int64),
-        "has_gradients": np.array([frame.has_gradients for frame in kept], np.bool_),
+        "count": np.array([frame.numbers["count"] for frame in kept], np.int64),
+        "has_gradients": np.array([frame.numbers["has_gradients"] for frame in kept], np.bool_),
     }
-    if kept:
-        arrays["state"] = stacked([frame.state for frame in kept])
-        for name in NUMBERS:
-            arrays[name] = stacked([getattr(frame, name) for frame in kept])
-        rows = kept[0].value.size
-        if any(frame.frozen is not None for frame in kept):
-            none = np.zeros(rows, np.bool_)
-            frozen = [none if frame.frozen is None else frame.frozen for frame in kept]
-            arrays["frozen"] = stacked(frozen)
-        for names in sorted({names for frame in kept for names in frame.slots}):
-            none = np.zeros((len(names), rows), kept[0].value.dtype)
-            slots = [frame.slots.get(names, none) for frame in kept]
-            arrays[" ".join(("slots", *names))] = stacked(slots)
+    known = {name: each for frame in kept for name, each in frame.numbers.items()}
+    slots = sorted(known.keys() - {*ARRAYS, *arrays})
+    for name in ("state", "value", "grad", *slots) if kept else ():
+        none = np.zeros_like(known[name])
+        arrays[name] = stacked([frame.numbers.get(name, none) for frame in kept])
+    if any(frame.frozen is not None for frame in kept):
+        none = np.zeros(kept[0].value.size, np.bool_)
+        frozen = [none if frame.frozen is None else frame.frozen for frame in kept]
+        arrays["frozen"] = stacked(frozen)
     return {f"frames {branch} {name}": array for name, array in arrays.items()}
 
 
@@ -538,7 +531,6 @@ class Rebuilding:
         """Return the keyframes of a branch."""
         found, bank = self.frames.get(str(branch), {}), self.network.bank
         count = len(pick(found, "step", "array of keyframes"))
-        blocks = {block_name(row.slots): row.slots for row in OPTIMIZERS.values() if row.slots}
         needed: dict[str, tuple[tuple[int, ...], str]] = {
             "step": ((count,), "int64"),
             "count": ((count,), "int64"),
@@ -558,16 +550,15 @@ class Rebuilding:
         steps = found["step"].tolist()
         if any(later <= step for step, later in pairwise(steps)):
             raise InputError("keyframes are out of order")
+        numbers = [name for name in found if name not in ("step", "frozen")]
         return [
             Frame(
                 step,
-                found["value"][i],
-                found["grad"][i],
+                {
+                    name: found[name][i].tolist() if name in needed else found[name][i]
+                    for name in numbers
+                },
                 found["frozen"][i] if "frozen" in found else None,
-                {names: found[name][i] for name, names in blocks.items() if name in found},
-                found["state"][i],
-                int(found["count"][i]),
-                bool(found["has_gradients"][i]),
                 settings,
             )
             for (i, step), settings in zip(

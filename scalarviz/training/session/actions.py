@@ -20,7 +20,6 @@ from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import (
     block_name,
     restart_optimizer,
-    restore_numbers,
     start_scaling,
 )
 from scalarviz.core.formulas.activations import activation_row
@@ -181,16 +180,26 @@ def set_frozen(bank: Bank, rows: Any, on: bool) -> None:
     bank.frozen[rows] = on
 
 
-def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
+def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: Any) -> None:
     """Set all numbers of a bank but frozen marks, as `numbers_of_bank` returns them."""
-    value, grad, state = map(arrays.pop, ARRAYS)
+    bank.value[:], bank.grad[:], bank.state[:] = map(arrays.pop, ARRAYS)
     slots = {tuple(name.split()[1:]): block for name, block in arrays.items()}
-    restore_numbers(bank, value, grad, state, slots, count, has_gradients)
+    for names in {*slots, *bank.blocks}:
+        bank.slot_block(names)[:] = slots.get(names, 0.0)
+    bank.restart_count(count)
+    bank.has_gradients = has_gradients
 
 
-def numbers_of_bank(bank: Bank) -> Details:
-    """Return the arguments of `set_numbers` for the present numbers of a bank."""
-    slots = {block_name(names): block.copy() for names, block in bank.blocks.items() if names}
+def numbers_of_bank(bank: Bank, *, zeros: bool = True) -> Details:
+    """Return the arguments of `set_numbers` for the present numbers of a bank.
+
+    zeros  False: leave slots out that are 0; by default True
+    """
+    slots = {
+        block_name(names): block.copy()
+        for names, block in bank.blocks.items()
+        if names and (zeros or block.any())
+    }
     return {
         "count": bank.step_count,
         "has_gradients": bank.has_gradients,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -24,10 +24,15 @@ from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.base.interrupt import uncut
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import Bank
-from scalarviz.core.bank_arrays import restore_numbers
 from scalarviz.errors import InputError
 from scalarviz.story.branch_names import branch_name, in_few_words
-from scalarviz.training.session.actions import ACTIONS, Action
+from scalarviz.training.session.actions import (
+    ACTIONS,
+    Action,
+    Details,
+    numbers_of_bank,
+    set_numbers,
+)
 
 CURVE_POINTS = 2000
 KEYFRAMES = 2**24  # bytes of the keyframes in a file
@@ -52,52 +57,41 @@ class Clock(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A keyframe: all numbers of a network on arrival at a step, and the settings then."""
+    """A keyframe: all numbers of a network on arrival at a step, and the settings then.
+
+    numbers  as `set_numbers` takes them; slots that are 0 are left out
+    frozen   marks of all weights; None: none is frozen
+    """
 
     step: int
-    value: FloatArray
-    grad: FloatArray
+    numbers: Details
     frozen: Any
-    slots: Mapping[tuple[str, ...], FloatArray]
-    state: FloatArray
-    step_count: int
-    has_gradients: bool
     settings: Any
 
     @staticmethod
     def of(bank: Bank, step: int, settings: object) -> Frame:
         """Copy the present numbers of a bank."""
-        return Frame(
-            step,
-            bank.value.copy(),
-            bank.grad.copy(),
-            bank.frozen.copy() if bank.frozen.any() else None,
-            {names: block.copy() for names, block in bank.blocks.items() if block.any()},
-            bank.state.copy(),
-            bank.step_count,
-            bank.has_gradients,
-            settings,
-        )
+        frozen = bank.frozen.copy() if bank.frozen.any() else None
+        return Frame(step, numbers_of_bank(bank, zeros=False), frozen, settings)
+
+    @property
+    def value(self) -> FloatArray:
+        return cast("FloatArray", self.numbers["value"])
+
+    @property
+    def grad(self) -> FloatArray:
+        return cast("FloatArray", self.numbers["grad"])
 
     def restore(self, bank: Bank) -> None:
         """Copy the numbers into a bank."""
         bank.frozen[:] = False if self.frozen is None else self.frozen
-        restore_numbers(
-            bank,
-            self.value,
-            self.grad,
-            self.state,
-            self.slots,
-            self.step_count,
-            self.has_gradients,
-        )
+        set_numbers(bank, **self.numbers)
 
     @property
     def size(self) -> int:
         """Memory in bytes."""
-        frozen = 0 if self.frozen is None else self.frozen.nbytes
-        slots = sum(block.nbytes for block in self.slots.values())
-        return int(self.value.nbytes + self.grad.nbytes + self.state.nbytes + frozen + slots) + 500
+        arrays = [each for each in (*self.numbers.values(), self.frozen) if hasattr(each, "nbytes")]
+        return 500 + sum(int(each.nbytes) for each in arrays)
 
 
 @dataclass(eq=False)
