@@ -29,8 +29,7 @@ TABLES = {
     "training.session.conditions.QUANTITIES": "condition",
     "training.session.conditions.PREDICATES": "condition",
     "training.session.conditions.STATES": "condition",
-    "training.session.trainer.WRITES": "action",
-    "training.session.trainer.CHANGES": "action",
+    "training.session.actions.ACTIONS": "action",
     "files.onnx.operators.OPERATORS": "operator of ONNX",
     "stage.channels.CHANNELS": "channel",
     "stage.stages.COLUMNS": "column of several",
@@ -48,7 +47,7 @@ TABLES = {
 
 
 # Those that no user meets, but in messages.
-INNER = "core.program.KINDS", "files.journal.CHECKS"
+INNER = ("core.program.KINDS",)
 
 
 def names_of(module: ModuleType, table: str) -> list[str]:

@@ -271,6 +271,11 @@ def restart(bank: Bank, precision: Precision) -> None:
     bank.has_gradients = False
 
 
+def block_name(names: tuple[str, ...]) -> str:
+    """Return the name of an optimizer's slots where it is stored."""
+    return " ".join(("slots", *names))
+
+
 def restart_optimizer(bank: Bank) -> None:
     """Set all optimizer slots and the number of steps taken to 0."""
     for block in bank.blocks.values():

@@ -9,6 +9,7 @@ Forwards that wait for a backward are not saved, nor is the engine, which depend
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ from scalarviz.base.checks import shorten
 from scalarviz.base.limits import LAYER, Budget
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import SCALING, Bank
-from scalarviz.core.bank_arrays import start_scaling
+from scalarviz.core.bank_arrays import block_name, start_scaling
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import check_names as check_settings
 from scalarviz.core.formulas.formula import make, pick
@@ -37,6 +38,7 @@ from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import Array, Description, write
 from scalarviz.files.onnx_names import check_names
+from scalarviz.training.network.model_queries import check_states
 from scalarviz.training.network.network import Network
 
 KIND = "network"
@@ -238,11 +240,6 @@ def optional(bank: Bank) -> dict[str, Array]:
     return {"grad": bank.grad, "frozen": bank.frozen, "moved": bank.moved}
 
 
-def block_name(names: tuple[str, ...]) -> str:
-    """Return the name of an optimizer's slots in a file."""
-    return " ".join(("slots", *names))
-
-
 def fill(net: Network, description: Description, arrays: Mapping[str, Array]) -> None:
     """Set the numbers of a new network to those of a file; raise InputError."""
     bank = net.bank
@@ -262,14 +259,6 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
     check_states(net, bank.state[np.newaxis])
     bank.step_count = steps
     bank.has_gradients = has_gradients
-
-
-def check_states(net: Network, states: Array) -> None:
-    """Raise InputError for impossible states; each row is the state of a whole bank."""
-    if not np.isfinite(states).all():
-        raise InputError("the state of the network must be finite numbers")
-    for layer in net.layers:
-        layer.check_states(states)
 
 
 def steps_of(description: Description) -> int:
@@ -326,14 +315,12 @@ def check_arrays(
 # `engines/custom/user_functions.py` for what a digest is. A file without this entry uses none, or
 # is from before there were digests.
 
-KINDS = ("activation", "layer", "loss", "optimizer")
-
-
-def rows_of(kind: str) -> Mapping[str, Any]:
-    """Return the rows that there are now, by name."""
-    losses: Mapping[str, Any] = {**LOSSES, **ROW_LOSSES}
-    tables: list[Mapping[str, Any]] = [ACTIVATIONS, PARAMETRIC_FORMULAS, losses, OPTIMIZERS]
-    return tables[KINDS.index(kind)]
+TABLES: Mapping[str, Mapping[str, Any]] = {
+    "activation": ACTIVATIONS,
+    "layer": PARAMETRIC_FORMULAS,
+    "loss": ChainMap(LOSSES, ROW_LOSSES),
+    "optimizer": OPTIMIZERS,
+}
 
 
 def describe_own(
@@ -347,7 +334,7 @@ def describe_own(
     parametric = [PARAMETRIC_FORMULAS[name] for name in layers]
     every: list[Iterable[Any]] = [rows, parametric, losses, optimizers]
     found: Description = {}
-    for kind, used in zip(KINDS, every, strict=True):
+    for kind, used in zip(TABLES, every, strict=True):
         digests = {row.name: row.digest for row in used if row.digest}
         if digests:
             found[kind] = digests
@@ -358,9 +345,9 @@ def check_own(description: Description) -> None:
     """Raise InputError if a formula of the user's own is not here, or is another one."""
     own = description.get("own", {})
     for kind, digests in own.items() if isinstance(own, dict) else [("", own)]:
-        if kind not in KINDS or not isinstance(digests, dict):
+        if kind not in TABLES or not isinstance(digests, dict):
             raise InputError(f"{shorten(digests)} are no formulas of one's own")
-        rows, named = rows_of(kind), f"sv.{kind}(...)"
+        rows, named = TABLES[kind], f"sv.{kind}(...)"
         for name, digest in digests.items():
             row, shown = rows.get(name), f"{kind} {visible(name)!r}"
             if row is None:

@@ -10,7 +10,7 @@ from typing import Any, cast, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten
-from scalarviz.base.limits import Budget
+from scalarviz.base.limits import LONGEST_CONDITION, Budget
 from scalarviz.core.formulas.formula import make, pick
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, Schedule
@@ -22,7 +22,7 @@ from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array, Description
 from scalarviz.files.networks import field
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.conditions import Condition
+from scalarviz.training.session.conditions import Condition, of_function
 
 CODE = "code"  # name of a data set that is made by code
 LATEST = 2**53  # largest number of steps
@@ -95,6 +95,8 @@ class SettingsReader:
 
     def read(self, thing: Any) -> Any:
         """Return the object that was written."""
+        if isinstance(thing, list):
+            return [self.read(each) for each in thing]
         if not isinstance(thing, dict):
             return thing
         kind, value = next(iter(thing.items()), ("", None))
@@ -102,6 +104,8 @@ class SettingsReader:
             kind = ""
         if kind == "array":
             return pick(self._arrays, value, "array")
+        if kind == "own":
+            return lost_function(value)
         if isinstance(value, dict) and kind == "optimizer":
             return build_optimizer(value)
         if isinstance(value, dict) and kind == "data":
@@ -191,6 +195,13 @@ def classes_of_optimizers() -> dict[str, Any]:
     kinds = [kind for kind in found if kind._own or kind.__module__ == Optimizer.__module__]
     rows: dict[Any, OptimizerRow] = {kind: kind._own or kind().row for kind in kinds}
     return {row.name: kind for kind, row in rows.items() if OPTIMIZERS.get(row.name) is row}
+
+
+def lost_function(name: object) -> Condition:
+    """Return a condition of the name of a function, which a file cannot hold."""
+    if not isinstance(name, str) or len(name) > LONGEST_CONDITION:
+        raise InputError(f"{shorten(name)} is no name of a function")
+    return of_function(name, None)
 
 
 def build_clock(value: object) -> Clock:

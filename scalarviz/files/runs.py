@@ -21,10 +21,9 @@ from scalarviz.base.checks import shorten, size
 from scalarviz.base.limits import GROWTH, LONGEST_MARK, MADE, MOST_PRODUCTS, PRODUCTS, Budget
 from scalarviz.base.messages import LONGEST_LINE, caution, visible
 from scalarviz.core.bank import Bank
-from scalarviz.core.formulas.formula import make, pick
+from scalarviz.core.formulas.formula import check_names, make, pick
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metric_formulas import METRICS, MetricRow, rows_of_metrics
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.layers import Layer
 from scalarviz.core.optimizer import Optimizer
@@ -33,7 +32,7 @@ from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
 from scalarviz.data.data_set import DOUBLE, TableSet
 from scalarviz.engines.engine import ORDER_OF_SUMS
-from scalarviz.errors import FileError, InputError
+from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.checked_safetensors import (
     Array,
@@ -41,25 +40,31 @@ from scalarviz.files.checked_safetensors import (
     Description,
     InParts,
     as_own_path,
+    current_name,
     read,
     write,
 )
-from scalarviz.files.journal import Actions
 from scalarviz.files.networks import (
-    block_name,
     build,
     check_own,
-    check_states,
     describe,
     describe_own,
     field,
     not_made,
 )
 from scalarviz.files.run_settings import SettingsReader, SettingsWriter, build_clock, describe_loss
-from scalarviz.training.network.model_queries import check_activation
+from scalarviz.training.network.model_queries import check_activation, check_states
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.branches import (
+from scalarviz.training.session.actions import (
+    ACTIONS,
+    ARRAYS,
     Action,
+    addable,
+    checked_batch,
+    forms_of,
+    settings_after,
+)
+from scalarviz.training.session.branches import (
     Branch,
     Clock,
     Frame,
@@ -72,11 +77,9 @@ from scalarviz.training.session.callbacks import FirstArrivals
 from scalarviz.training.session.measurements import Metrics
 from scalarviz.training.session.stops import MOST_MARKS, Mark, in_force
 from scalarviz.training.session.timeline import Origin, Timeline
-from scalarviz.training.session.trainer import Settings, Trainer, addable, data_for, settings_after
+from scalarviz.training.session.trainer import Settings, Trainer, data_for
 
 KIND = "run"
-NUMBERS = ("value", "grad")
-FORMULAS = ("optimizer", "loss")  # kinds of actions that choose other ones
 
 
 def save_timeline(
@@ -161,10 +164,15 @@ def lost_functions(timeline: Timeline) -> list[str]:
 
 def used_kernels(timeline: Timeline) -> bool:
     """Return whether a training has used another engine than python."""
-    actions = [action for branch in timeline.branches for action in branch.journal]
-    engines = [action.details["name"] for action in actions if action.kind == "engine"]
     frames = [frame for branch in timeline.branches for frame in branch.frames]
-    return {*engines, *[frame.settings.engine for frame in frames]} != {"python"}
+    engines = {frame.settings.engine for frame in frames}
+    return engines | set(chosen(timeline.branches, "engine", "name")) != {"python"}
+
+
+def chosen(branches: Sequence[Branch], kind: str, detail: str = "") -> list[Any]:
+    """Return what the actions of a kind have chosen, in the detail of that name by default."""
+    actions = [action for branch in branches for action in branch.journal]
+    return [action.details[detail or kind] for action in actions if action.kind == kind]
 
 
 def needs_of_run(path: object) -> tuple[Network, Batches, list[object], set[str]]:
@@ -175,14 +183,11 @@ def needs_of_run(path: object) -> tuple[Network, Batches, list[object], set[str]
     description, arrays = read(path, KIND)
     try:
         parts = Rebuilding(description, arrays, None, None)
-        actions = [action for branch in description["branches"] for action in branch["journal"]]
-        details = [(kind, value) for _, _, kind, given, _ in actions for value in given.values()]
-        engines = {str(value) for kind, value in details if kind == "engine"}
-        chosen = [given for kind, given in details if kind in FORMULAS and isinstance(given, dict)]
-        start = parts.start
-        used = [start.optimizer, start.loss, *[parts.reader.read(given) for given in chosen]]
+        branches, start = parts.branches(), parts.start
+        used = [start.optimizer, start.loss]
+        used += chosen(branches, "optimizer") + chosen(branches, "loss")
         batches = start.data.batches(start.batch, parts.seed)
-        return parts.network, batches, used, {start.engine, *engines}
+        return parts.network, batches, used, {start.engine, *chosen(branches, "engine", "name")}
     except Exception as error:  # loading checks it in full
         raise not_made(path, "a training", error) from error
 
@@ -259,13 +264,12 @@ def settings_at_start(timeline: Timeline) -> Settings:
 
 def own_of(timeline: Timeline) -> Description:
     """Return the entry of the formulas of the user's own that a training has ever used."""
-    start = settings_at_start(timeline)
-    details = [action.details for branch in timeline.branches for action in branch.journal]
-    optimizers = [start.optimizer, *[each["optimizer"] for each in details if "optimizer" in each]]
-    activations = [each["name"] for each in details if "layer" in each]
-    losses = [start.loss.row, *[each["loss"].row for each in details if "loss" in each]]
-    rows = [optimizer.row for optimizer in optimizers]
-    return describe_own([*start.activations, *activations], losses, rows)
+    start, branches = settings_at_start(timeline), timeline.branches
+    activations = [*start.activations, *chosen(branches, "activation", "name")]
+    losses = [start.loss, *chosen(branches, "loss")]
+    optimizers = [start.optimizer, *chosen(branches, "optimizer")]
+    rows = [[each.row for each in formulas] for formulas in (losses, optimizers)]
+    return describe_own(activations, *rows)
 
 
 def given_at_start(start: Settings) -> list[Action]:
@@ -291,22 +295,18 @@ def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array | InPa
     kept = [frame for _, frame in steps]
     arrays: dict[str, Array | InParts] = {
         "step": np.array([frame.step for frame in kept], np.int64),
-        "count": np.array([frame.step_count for frame in kept], np.int64),
-        "has_gradients": np.array([frame.has_gradients for frame in kept], np.bool_),
+        "count": np.array([frame.numbers["count"] for frame in kept], np.int64),
+        "has_gradients": np.array([frame.numbers["has_gradients"] for frame in kept], np.bool_),
     }
-    if kept:
-        arrays["state"] = stacked([frame.state for frame in kept])
-        for name in NUMBERS:
-            arrays[name] = stacked([getattr(frame, name) for frame in kept])
-        rows = kept[0].value.size
-        if any(frame.frozen is not None for frame in kept):
-            none = np.zeros(rows, np.bool_)
-            frozen = [none if frame.frozen is None else frame.frozen for frame in kept]
-            arrays["frozen"] = stacked(frozen)
-        for names in sorted({names for frame in kept for names in frame.slots}):
-            none = np.zeros((len(names), rows), kept[0].value.dtype)
-            slots = [frame.slots.get(names, none) for frame in kept]
-            arrays[" ".join(("slots", *names))] = stacked(slots)
+    known = {name: each for frame in kept for name, each in frame.numbers.items()}
+    slots = sorted(known.keys() - {*ARRAYS, *arrays})
+    for name in ("state", "value", "grad", *slots) if kept else ():
+        none = np.zeros_like(known[name])
+        arrays[name] = stacked([frame.numbers.get(name, none) for frame in kept])
+    if any(frame.frozen is not None for frame in kept):
+        none = np.zeros(kept[0].value.size, np.bool_)
+        frozen = [none if frame.frozen is None else frame.frozen for frame in kept]
+        arrays["frozen"] = stacked(frozen)
     return {f"frames {branch} {name}": array for name, array in arrays.items()}
 
 
@@ -355,9 +355,8 @@ class Rebuilding:
         self.places: dict[Layer, list[int]] = {}  # indices of each layer, which may occur twice
         for place, layer in enumerate(self.network.layers):
             self.places.setdefault(layer, []).append(place)
-        self.actions = Actions(self.reader, self.network)
         start = self._settings(field(description, "start", dict))
-        given = map(self.actions.read, description.get("given", []))
+        given = map(self._action, description.get("given", []))
         self.start = settings_after(start, given)
 
     def timeline(self) -> Timeline:
@@ -366,7 +365,7 @@ class Rebuilding:
         trainer = Trainer(self.network, self.start, self.seed)
         timeline = Timeline(trainer, size(field(description, "memory", int), "memory"))
         timeline.origin = read_origin(description)
-        branches = self._branches()
+        branches = self.branches()
         number = field(description, "branch", int)
         if not 0 <= number < len(branches):
             raise InputError(
@@ -419,8 +418,7 @@ class Rebuilding:
         for layer, name in enumerate(names):
             check_activation(self.network, layer, name)
         loss = make(Loss, field(self.description, "loss", dict), "loss")
-        batch = self.description.get("batch")
-        batch = None if batch is None else size(batch, "batch")
+        batch = checked_batch(self.description.get("batch"))
         self._check_activations(names, range(len(names)))
         loss.check_output(names[-1])
         self._check_batch(read["data"], batch)
@@ -449,7 +447,8 @@ class Rebuilding:
             if any(names[other] != names[place] for other in self.places[layer]):
                 raise InputError(f"layer {place} has two activations at once")
 
-    def _branches(self) -> list[Branch]:
+    def branches(self) -> list[Branch]:
+        """Return all branches, with journal, losses and keyframes."""
         branches: list[Branch] = []
         for value in field(self.description, "branches", list):
             if not isinstance(value, dict):
@@ -485,7 +484,7 @@ class Rebuilding:
     def _journal(self, value: Description, number: int, end: Clock) -> list[Action]:
         """Return the actions of a branch, in order."""
         listed = field(value, "journal", list)
-        journal = list(map(self.actions.read, listed))
+        journal = list(map(self._action, listed))
         if any(after.place < action.place for action, after in pairwise(journal)):
             raise InputError(f"the journal of branch {number} is out of order")
         if journal and journal[-1].place > (end.step + 1, 0):
@@ -499,7 +498,8 @@ class Rebuilding:
             changed = [each.details["layer"] for each in actions if each.kind == "activation"]
             for action in actions:
                 if action.kind == "samples":
-                    addable(now.data).as_added(**action.details)
+                    added = addable(now.data).as_added(**action.details)
+                    action.details.update(zip(("inputs", "targets"), added, strict=True))
                 now = settings_after(now, [action])
                 if action.kind in ("data", "batch"):
                     self._check_batch(now.data, now.batch)
@@ -509,28 +509,39 @@ class Rebuilding:
             now.loss.check_output(now.activations[-1])
         return journal
 
+    def _action(self, value: object) -> Action:
+        """Return an action of a journal; raise InputError if it cannot be applied here."""
+        if not isinstance(value, list) or len(value) != 5 or not isinstance(value[3], dict):
+            raise InputError(f"{shorten(value)} is no action")
+        step, operation, name, details, asked = value
+        kind, place = pick(ACTIONS, name, "action"), build_clock([step, operation, 0])
+        read = {current_name(key): self.reader.read(x) for key, x in details.items()}
+        try:
+            check_names(kind.apply, read, f"action {name!r}", kind.on)
+            if operation and kind.waits:
+                raise InputError("that is done between two steps, and not in the middle of one")
+            kind.read(self.network, read)
+        except ScalarvizError as error:
+            raise InputError(
+                f"the action {name!r} at step {step:,} cannot be done: {error}"
+            ) from error
+        return Action(step, operation, name, read, asked_at(asked, place, name))
+
     def _frames(self, branch: int, journal: Sequence[Action]) -> list[Frame]:
         """Return the keyframes of a branch."""
         found, bank = self.frames.get(str(branch), {}), self.network.bank
-        count, rows = len(pick(found, "step", "array of keyframes")), len(bank)
-        blocks = {block_name(row.slots): row.slots for row in OPTIMIZERS.values() if row.slots}
+        count = len(pick(found, "step", "array of keyframes"))
         needed: dict[str, tuple[tuple[int, ...], str]] = {
             "step": ((count,), "int64"),
             "count": ((count,), "int64"),
             "has_gradients": ((count,), "bool"),
         }
-        always = {
-            "state": ((count, len(bank.state)), "float64"),
-            "value": ((count, rows), bank.dtype),
-            "grad": ((count, rows), bank.dtype),
-        }
-        needed |= always if count else {}
-        shapes = needed | always | {"frozen": ((count, rows), "bool")}
-        shapes |= {name: ((count, len(names), rows), bank.dtype) for name, names in blocks.items()}
+        forms = {"frozen": ((len(bank),), "bool")} | forms_of(bank)
+        shapes = needed | {name: ((count, *each), dtype) for name, (each, dtype) in forms.items()}
         for name, array in found.items():
             if (array.shape, array.dtype.name) != pick(shapes, name, "array of keyframes"):
                 raise InputError(f"the keyframes' {name} is {array.dtype} of shape {array.shape}")
-        for name in needed:
+        for name in (*needed, *(ARRAYS if count else ())):
             pick(found, name, "array of keyframes")
         if count:
             check_states(self.network, found["state"])
@@ -539,22 +550,32 @@ class Rebuilding:
         steps = found["step"].tolist()
         if any(later <= step for step, later in pairwise(steps)):
             raise InputError("keyframes are out of order")
+        numbers = [name for name in found if name not in ("step", "frozen")]
         return [
             Frame(
                 step,
-                found["value"][i],
-                found["grad"][i],
+                {
+                    name: found[name][i].tolist() if name in needed else found[name][i]
+                    for name in numbers
+                },
                 found["frozen"][i] if "frozen" in found else None,
-                {names: found[name][i] for name, names in blocks.items() if name in found},
-                found["state"][i],
-                int(found["count"][i]),
-                bool(found["has_gradients"][i]),
                 settings,
             )
             for (i, step), settings in zip(
                 enumerate(steps), settings_on_arrival(self.start, journal, steps), strict=True
             )
         ]
+
+
+def asked_at(asked: object, place: Clock, kind: str) -> tuple[int, int] | None:
+    """Return the place of the request of an action that waited for the next step, or None."""
+    if asked is None:
+        return None
+    moment = build_clock([*asked, 0]) if isinstance(asked, list) else place
+    waits = moment.step + 1 == place.step and moment.operation and not place.operation
+    if not waits or not ACTIONS[kind].waits:
+        raise InputError(f"the action {kind!r} at step {place.step:,} waits for no step")
+    return moment.place
 
 
 def settings_on_arrival(

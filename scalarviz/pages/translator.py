@@ -53,6 +53,7 @@ SOURCES = {
     "story/guide.js": "story/guide.py",
     "story/scales.js": "base/scales.py",
     "story/judging.js": "story/judging.py",
+    "story/branch_names.js": "story/branch_names.py",
     "story/wave.js": "stage/wave.py",
     "story/camera.js": "scene/layout/camera.py",
     "story/legend.js": "scene/legend.py",

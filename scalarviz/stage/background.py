@@ -11,6 +11,7 @@ from typing import Generic, TypeVar, final
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.threads import Background, Job
+from scalarviz.training.session.timeline import paced
 
 AT_ONCE = 0.05  # seconds that a face waits for a session's result without a noticeable delay
 
@@ -116,15 +117,11 @@ class Portions(Generic[SubjectT]):
 
     def __init__(self, session: SubjectT) -> None:
         self.session: SubjectT = session
-        self.size = 1
+        self.size = 1.0
 
     def take(self, most: float) -> None:
         """Take a portion of at most `most` steps."""
         count = int(min(most, self.size))
         start = perf_counter()
         self.session.advance(count)
-        seconds = perf_counter() - start
-        if seconds < PORTION and count == self.size:
-            self.size *= 2
-        elif seconds > 2.0 * PORTION:
-            self.size = max(1, self.size // 2)
+        self.size = paced(self.size, (perf_counter() - start) / max(count, 1), PORTION)

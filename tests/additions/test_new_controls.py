@@ -23,7 +23,6 @@ from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.playing import offers_of
 from scalarviz.faces.scene_file import load
 from scalarviz.faces.scene_options import own_options
-from scalarviz.files import journal
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.stage.channels import CHANNELS, Channel
@@ -31,7 +30,7 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
 from scalarviz.story.commands import COMMANDS, DIGITS, KINDS, Command
-from scalarviz.training.session import trainer
+from scalarviz.training.session.actions import ACTIONS, ActionKind
 from tests.faces.browser.pages import FakePage, linked
 from tests.faces.controller.fake_stage import FakeStage, patient
 from tests.studio import Studio
@@ -254,13 +253,12 @@ def shrink(bank: Bank, factor: float) -> None:
     bank.value[:] *= factor
 
 
-def check_shrink(network: sv.Network, details: dict[str, Any]) -> None:
-    journal.check_type(details["factor"], float, "factor")
+SHRINK = ActionKind(shrink, "times {factor}".format, {"factor": float}, on="bank", waits=False)
 
 
 @pytest.fixture
 def shrunk(monkeypatch: pytest.MonkeyPatch) -> sv.Session:
-    monkeypatch.setitem(trainer.WRITES, "shrink", shrink)
+    monkeypatch.setitem(ACTIONS, "shrink", SHRINK)
     s = sv.Session(sv.Network([2, 3, 1], seed=0), data.Xor(), engine="python")
     s.advance(2)
     s._do("shrink", factor=0.5)
@@ -268,10 +266,7 @@ def shrunk(monkeypatch: pytest.MonkeyPatch) -> sv.Session:
     return s
 
 
-def test_it_is_replayed_saved_and_loaded(
-    shrunk: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(journal.CHECKS, "shrink", check_shrink)
+def test_it_is_replayed_saved_and_loaded(shrunk: sv.Session, tmp_path: Path) -> None:
     numbers = shrunk.network.bank.value.copy()
     shrunk.save(tmp_path / "run")
     for s in (shrunk, sv.Session.load(tmp_path / "run")):
@@ -280,20 +275,18 @@ def test_it_is_replayed_saved_and_loaded(
         assert s.network.bank.value.tolist() == numbers.tolist()
 
 
-def test_a_wrong_detail_is_refused_when_it_is_loaded(
-    shrunk: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(journal.CHECKS, "shrink", check_shrink)
+def test_a_wrong_detail_is_refused_when_it_is_loaded(shrunk: sv.Session, tmp_path: Path) -> None:
     shrunk.branches[0].journal[0].details["factor"] = True
     shrunk.save(tmp_path / "run")
     with refused(FileError, "factor is True"):
         sv.Session.load(tmp_path / "run")
 
 
-def test_a_file_with_an_action_that_has_no_check_is_refused(
-    shrunk: sv.Session, tmp_path: Path
+def test_a_file_with_an_action_that_has_no_row_is_refused(
+    shrunk: sv.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shrunk.save(tmp_path / "run")
+    monkeypatch.delitem(ACTIONS, "shrink")
     with refused(FileError, "unknown action 'shrink'"):
         sv.Session.load(tmp_path / "run")
 

@@ -251,11 +251,9 @@ def test_many_actions_at_one_place_are_done_as_one_by_one(tmp_path: Path) -> Non
 def test_frames_are_thinned_in_a_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     from scalarviz.training.session.branches import Branch, Frame, Keyframes
 
-    nothing = np.zeros(0)
     branch = Branch(0)
     for step in range(20_000):
-        frame = Frame(step, nothing, nothing, None, {}, np.zeros(3), 0, False, None)
-        branch.frames.append(frame)
+        branch.frames.append(Frame(step, {"state": np.zeros(3)}, None, None))
     rounds = []
     thin = Keyframes._thin
     monkeypatch.setattr(Keyframes, "_thin", lambda *given: (rounds.append(1), thin(*given)))

@@ -18,8 +18,8 @@ from scalarviz import data
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.errors import OrderError
 from scalarviz.faces.controller.changes import all_zero
+from scalarviz.training.session.actions import set_numbers
 from scalarviz.training.session.branches import Branch, Clock
-from scalarviz.training.session.trainer import set_numbers
 
 ENGINES = ("python", "cpu")
 

@@ -53,7 +53,7 @@ from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.branches import Action
+from scalarviz.training.session.actions import Action
 from scalarviz.training.session.replays import all_settings
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Timeline

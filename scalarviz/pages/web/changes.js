@@ -5,6 +5,7 @@
 //   between   whether it changes how steps are taken: within a step it waits until that ends
 //   again     whether it changes weights: a step that is begun is begun again with them
 
+import { branch_name, in_few_words } from "./story/branch_names.js";
 import { plural, text } from "./texts.js";
 
 export const CHANGES = {
@@ -38,10 +39,7 @@ export function goesOn(last, change) {
   return last.kind === change.kind && last.row === change.row && !("on" in change);
 }
 
-// Names of branches: where they begin, and what was done there; as
-// training/session/branches.py.
-
-const MOST = 2; // changes that a name tells
+// Names of branches: where they begin, and what was done there.
 
 // What a change did, in a few words; `spec` are the data of the engine.
 const DID = {
@@ -70,20 +68,8 @@ export function begunBy({ journal, fork }) {
 
 /** Return the name of a branch, which begins where something was `done`; `spec` is as for DID. */
 export function branchName({ start, operation, is_first: isFirst, done }, spec) {
-  const key = operation ? "operation" : start === 0 ? "start" : "step";
-  const from = text(`branches.from.${key}`, { step: start, operation });
-  const told = done.filter(
-    (each, i) => i + 1 === done.length || subject(done[i + 1]) !== subject(each),
-  );
-  if (isFirst || !told.length) return from;
-  const words = told.map((change) => DID[change.kind](change, spec));
-  const listed = words.slice(0, MOST).join(", ");
-  const count = words.length - MOST;
-  const did = count > 0 ? text("branches.name.more", { listed, count }) : listed;
-  return text("branches.name.did", { start: from, did });
-}
-
-/** Return what a change changes: of several in a row on one subject, the last one is told. */
-function subject({ kind, row, count }) {
-  return `${kind} ${row} ${count}`;
+  const subjects = done.map(({ kind, row, count }) => `${kind} ${row} ${count}`);
+  const last = done.filter((_, i) => subjects[i + 1] !== subjects[i]); // of several on one subject
+  const words = last.map((change) => DID[change.kind](change, spec));
+  return branch_name(start, operation, isFirst ? "" : in_few_words(words));
 }

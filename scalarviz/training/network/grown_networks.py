@@ -283,14 +283,32 @@ def made(net: Network, places: Sequence[GrownLayer], seed: int) -> GrownNetwork:
         layers.append(made_as)
     network = Network(layers, init=net.init, seed=seed, dtype=net.dtype)
     rows = np.full(len(network.bank), NONE)
-    states: list[tuple[Places, Places]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     for place, layer in zip(places, layers, strict=True):
         rows[layer.rows] = rows_of(place, layer)
-        if place.old and not place.new and layer.state_size:
-            count = np.arange(layer.state_size)
-            states.append((layer.first_state + count, place.old.first_state + count))
-    here, there = (np.concatenate(each) for each in zip(*states, strict=True))
-    grown = GrownNetwork(network, rows, (here, there))
+    kept = [
+        (layer, place.old)
+        for place, layer in zip(places, layers, strict=True)
+        if place.old and not place.new
+    ]
+    return with_numbers(network, net, rows, kept)
+
+
+def with_numbers(
+    network: Network,
+    net: Network,
+    rows: Places,
+    kept: Sequence[tuple[Layer, Layer]],
+    fresh: npt.NDArray[np.bool_] | None = None,
+) -> GrownNetwork:
+    """Return a network that has taken its numbers from `net`.
+
+    rows, fresh  as in GrownNetwork
+    kept         pairs of its layers and those of `net` whose states go on
+    """
+    states = [np.zeros((2, 0), np.int64)]
+    states += [np.array([states_of(layer), states_of(old)]) for layer, old in kept]
+    here, there = np.concatenate(states, axis=1)
+    grown = GrownNetwork(network, rows, (here, there), fresh)
     grown.take_numbers(net.bank)
     return grown
 
@@ -329,16 +347,13 @@ def redrawn(net: Network, init: Init, seed: int) -> GrownNetwork:
     Statistics of a layer stay if all of its weights are frozen.
     """
     network = remade(net, seed, init=init)
-    kept = net.bank.frozen
-    states = [
-        states_of(old)
+    frozen = net.bank.frozen
+    kept = [
+        (old, old)  # the new one has its state in the same place
         for old in dict.fromkeys(net.layers)
-        if old.size and kept[old.first_row : old.first_row + old.size].all()
+        if old.size and frozen[old.first_row : old.first_row + old.size].all()
     ]
-    same = np.concatenate([np.zeros(0, np.int64), *states])
-    grown = GrownNetwork(network, np.arange(len(net.bank)), (same, same), fresh=~kept)
-    grown.take_numbers(net.bank)
-    return grown
+    return with_numbers(network, net, np.arange(len(net.bank)), kept, ~frozen)
 
 
 def with_biases(net: Network, on: bool, seed: int) -> GrownNetwork:
@@ -350,14 +365,11 @@ def with_biases(net: Network, on: bool, seed: int) -> GrownNetwork:
     network = remade(net, seed, bias=on)
     rows = np.full(len(network.bank), NONE)
     new = network.bank
-    states: list[tuple[Places, Places]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-    for old, layer in zip(net.layers, network.layers, strict=True):
+    pairs = [*zip(network.layers, net.layers, strict=True)]
+    for layer, old in pairs:
         both = min(old.size, layer.size)  # biases come last
         rows[layer.first_row : layer.first_row + both] = np.arange(both) + old.first_row
-        states.append((states_of(layer), states_of(old)))
-    here, there = (np.concatenate(each) for each in zip(*states, strict=True))
-    grown = GrownNetwork(network, rows, (here, there))
-    grown.take_numbers(net.bank)
+    grown = with_numbers(network, net, rows, pairs)
     new.value[rows == NONE] = 0.0
     for layer in network.layers:
         own = np.arange(layer.first_row, layer.first_row + layer.size)

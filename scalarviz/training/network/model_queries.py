@@ -1,4 +1,4 @@
-"""Queries of a model: whether a loss, engine or activation suits it, its outputs, its table."""
+"""Queries of a model: which data, loss, engine or activation suit it, its outputs, its table."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, is_picture, labels_as_rows, shorten
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, Operation, Program, columns
-from scalarviz.errors import InputError
+from scalarviz.data import DataSet
+from scalarviz.data.data_set import TableSet
+from scalarviz.errors import InputError, ShapeError
 
 if TYPE_CHECKING:
     from scalarviz.training.network.model import Model
@@ -19,6 +21,33 @@ if TYPE_CHECKING:
 
 ENDS = "sigmoid", "softmax"  # whose results are probabilities
 JOINS = "branch", "concatenation"  # which pass on what they read
+
+
+def check_fits(data: DataSet, network: Model) -> None:
+    """Raise ShapeError if the data does not have the inputs and outputs of the network."""
+    shape = data.sample_shape if isinstance(data, TableSet) else ()
+    if shape and not is_picture(shape, network.input_shape):
+        takes = network.input_shape or f"rows of {network.inputs} numbers"
+        raise ShapeError(
+            f"the data has pictures of shape {shape}, and the network takes {takes}: pass "
+            "inputs.reshape(len(inputs), -1), a row for each, if their numbers are in its order"
+        )
+    if (data.inputs, data.outputs) != (network.inputs, network.outputs):
+        hint = ""
+        if isinstance(data, TableSet) and data.outputs == 1 != network.outputs:
+            labels = data.training[1]
+            hint = labels_as_rows(labels, len(labels), network.outputs)
+        raise ShapeError(
+            f"the data has samples of {data.inputs} -> {data.outputs} numbers, and the network "
+            f"takes {network.inputs} -> {network.outputs}: make the two equal{hint}"
+        )
+    names, count = data.output_names, data.outputs
+    if len(names) not in (0, count):
+        raise ShapeError(
+            f"output_names are {len(names)} names, {shorten(names)}, and the network has {count} "
+            f"output{'s' * (count > 1)}: give each output one name, or each class an output, with "
+            "the loss 'softmax_cross_entropy'"
+        )
 
 
 def check_loss(model: Model, loss: Loss) -> None:
@@ -56,6 +85,14 @@ def check_activation(model: Model, layer: int, name: str) -> int:
         raise InputError(f"the network has layers 0 to {count - 1}, and no {shorten(layer)}")
     model.layers[layer].check_activation(name)
     return int(layer) % count
+
+
+def check_states(net: Model, states: FloatArray) -> None:
+    """Raise InputError for impossible states; each row is the state of a whole bank."""
+    if not np.isfinite(states).all():
+        raise InputError("the state of the network must be finite numbers")
+    for layer in net.layers:
+        layer.check_states(states)
 
 
 def places_of(model: Model, layer: int) -> list[int]:

@@ -10,27 +10,29 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast, final
+from typing import Any, NamedTuple, TypeAlias, cast, final
 
 import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.base.interrupt import uncut
-from scalarviz.base.messages import shortened, visible
-from scalarviz.base.texts import plural, text
+from scalarviz.base.messages import visible
 from scalarviz.core.bank import Bank
 from scalarviz.errors import InputError
-
-if TYPE_CHECKING:
-    from scalarviz.core.optimizer import Optimizer
-    from scalarviz.data import DataSet
-
+from scalarviz.story.branch_names import branch_name, in_few_words
+from scalarviz.training.session.actions import (
+    ACTIONS,
+    Action,
+    Details,
+    numbers_of_bank,
+    set_numbers,
+)
 
 CURVE_POINTS = 2000
 KEYFRAMES = 2**24  # bytes of the keyframes in a file
@@ -54,69 +56,42 @@ class Clock(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Action:
-    """An action of the user: kind, details, and the place where it takes effect.
+class Frame:
+    """A keyframe: all numbers of a network on arrival at a step, and the settings then.
 
-    `asked` is the place of the request if it had to wait for the next step, else None.
+    numbers  as `set_numbers` takes them; slots that are 0 are left out
+    frozen   marks of all weights; None: none is frozen
     """
 
     step: int
-    operation: int
-    kind: str
-    details: Mapping[str, Any]
-    asked: tuple[int, int] | None = None
-
-    @property
-    def place(self) -> tuple[int, int]:
-        return self.step, self.operation
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Frame:
-    """A keyframe: all numbers of a network on arrival at a step, and the settings then."""
-
-    step: int
-    value: FloatArray
-    grad: FloatArray
+    numbers: Details
     frozen: Any
-    slots: Mapping[tuple[str, ...], FloatArray]
-    state: FloatArray
-    step_count: int
-    has_gradients: bool
     settings: Any
 
     @staticmethod
     def of(bank: Bank, step: int, settings: object) -> Frame:
         """Copy the present numbers of a bank."""
-        return Frame(
-            step,
-            bank.value.copy(),
-            bank.grad.copy(),
-            bank.frozen.copy() if bank.frozen.any() else None,
-            {names: block.copy() for names, block in bank.blocks.items() if block.any()},
-            bank.state.copy(),
-            bank.step_count,
-            bank.has_gradients,
-            settings,
-        )
+        frozen = bank.frozen.copy() if bank.frozen.any() else None
+        return Frame(step, numbers_of_bank(bank, zeros=False), frozen, settings)
+
+    @property
+    def value(self) -> FloatArray:
+        return cast("FloatArray", self.numbers["value"])
+
+    @property
+    def grad(self) -> FloatArray:
+        return cast("FloatArray", self.numbers["grad"])
 
     def restore(self, bank: Bank) -> None:
         """Copy the numbers into a bank."""
-        bank.value[:] = self.value
-        bank.grad[:] = self.grad
         bank.frozen[:] = False if self.frozen is None else self.frozen
-        for names in {*self.slots, *bank.blocks}:
-            bank.slot_block(names)[:] = self.slots.get(names, 0.0)
-        bank.state[:] = self.state
-        bank.restart_count(self.step_count)
-        bank.has_gradients = self.has_gradients
+        set_numbers(bank, **self.numbers)
 
     @property
     def size(self) -> int:
         """Memory in bytes."""
-        frozen = 0 if self.frozen is None else self.frozen.nbytes
-        slots = sum(block.nbytes for block in self.slots.values())
-        return int(self.value.nbytes + self.grad.nbytes + self.state.nbytes + frozen + slots) + 500
+        arrays = [each for each in (*self.numbers.values(), self.frozen) if hasattr(each, "nbytes")]
+        return 500 + sum(int(each.nbytes) for each in arrays)
 
 
 @dataclass(eq=False)
@@ -501,8 +476,6 @@ class MetricPoints:
 
 LONGEST = 60  # characters of a name
 LISTED = 5  # names in an error
-MOST = 2  # changes that a default name tells
-LONGEST_WORD = 24  # characters of the name of a data set or of a formula of the user's own
 
 
 def checked_name(name: object) -> str:
@@ -556,22 +529,20 @@ def branch_of_name(branches: Sequence[Branch], name: str) -> Branch:
 
 def default_name(branch: Branch) -> str:
     """Return where a branch begins and what a user did there."""
-    step, operation, _ = branch.fork
-    key = "start" if step == operation == 0 else "operation" if operation else "step"
-    start = text(f"branches.from.{key}", step=step, operation=operation)
-    if branch.parent is None:
-        return start
-    did = did_in_words(began_by(branch))
-    return text("branches.name.did", start=start, did=did) if did else start
+    fork, did = branch.fork, [] if branch.parent is None else began_by(branch)
+    return branch_name(fork.step, fork.operation, did_in_words(did))
 
 
 def did_in_words(actions: Sequence[Action]) -> str:
-    """Return what some actions did, in a few words; "" for none."""
-    did = [words_of(list(group)) for _, group in groupby(actions, subject)]
-    listed = ", ".join(did[:MOST])
-    if len(did) > MOST:
-        listed = text("branches.name.more", listed=listed, count=len(did) - MOST)
-    return listed
+    """Return what some actions did; consecutive ones on one subject are described by the last."""
+    last = [[*group][-1] for _, group in groupby(actions, subject)]
+    return in_few_words([ACTIONS[each.kind].words(**each.details) for each in last])
+
+
+def subject(action: Action) -> tuple[object, ...]:
+    """Return what an action changes."""
+    rows = action.details.get("rows")
+    return action.kind, action.details.get("layer"), None if rows is None else rows.tobytes()
 
 
 def began_by(branch: Branch) -> list[Action]:
@@ -583,76 +554,3 @@ def began_by(branch: Branch) -> list[Action]:
         waited = branch.actions_at((fork.step + 1, 0))
         found += [each for each in waited if each.asked == fork.place]
     return found
-
-
-def subject(action: Action) -> tuple[object, ...]:
-    """Return what an action changes: of several in a row on one subject, the last one is told."""
-    rows = action.details.get("rows")
-    return action.kind, action.details.get("layer"), None if rows is None else rows.tobytes()
-
-
-def words_of(actions: Sequence[Action]) -> str:
-    """Return what the last of some actions on one subject did, in a few words."""
-    action = actions[-1]
-    tell = DID.get(action.kind)
-    return action.kind if tell is None else tell(**action.details)
-
-
-# ---- the details of each kind of action in a few words ------------------------------------------
-
-
-def own_rate_set(rows: Any, rate: float | None) -> str:
-    if rate is None:
-        return plural("branches.did.no_rate", len(rows), row=int(rows[0]))
-    return plural("branches.did.own_rate", len(rows), row=int(rows[0]), rate=rate)
-
-
-def optimizer_set(optimizer: Optimizer, goes_on: bool = False) -> str:
-    name = shortened(optimizer.name, LONGEST_WORD)
-    words = text("branches.did.optimizer", name=name, rate=optimizer.lr)
-    penalties = (f"{key} {getattr(optimizer, key):.3g}" for key in ("l1", "l2"))
-    return ", ".join([words, *(each for each in penalties if not each.endswith(" 0"))])
-
-
-def data_set(data: DataSet) -> str:
-    try:
-        settings = data.settings()
-    except InputError:  # one that is made by code
-        settings = {}
-    values = (str(settings[key]) for key in data.choices if key in settings)
-    name = shortened(" ".join([data.name, *values]), LONGEST_WORD)
-    return text("branches.did.data", name=visible(name))
-
-
-def stops_set(conditions: Sequence[object]) -> str:
-    if not conditions:
-        return text("branches.did.no_stops")
-    listed = shortened(" or ".join(map(str, conditions)), LONGEST_WORD)
-    return text("branches.did.stops", condition=visible(listed))
-
-
-DID: Mapping[str, Callable[..., str]] = {
-    "edit": lambda rows, values: plural(
-        "branches.did.edit", len(rows), row=int(rows[0]), value=float(values[0])
-    ),
-    "freeze": lambda rows, on: plural(
-        f"branches.frozen.{'on' if on else 'off'}", len(rows), row=int(rows[0])
-    ),
-    "numbers": lambda **_: text("branches.did.numbers"),
-    "learning rate": lambda rate: text("branches.did.rate", rate=rate),
-    "own rate": own_rate_set,
-    "optimizer": optimizer_set,
-    "data": data_set,
-    "samples": lambda inputs, targets: plural("branches.did.samples", len(inputs)),
-    "loss": lambda loss: text("branches.did.loss", name=shortened(loss.name, LONGEST_WORD)),
-    "batch": lambda size: (
-        text("branches.did.whole_batch") if size is None else text("branches.did.batch", size=size)
-    ),
-    "engine": lambda name, precision: text(
-        f"branches.engine.{'mixed' if precision.mixed else 'full'}", name=name
-    ),
-    "activation": lambda layer, name: text(
-        "branches.did.activation", layer=layer, name=shortened(name, LONGEST_WORD)
-    ),
-    "stop when": stops_set,
-}

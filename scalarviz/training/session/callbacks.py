@@ -26,9 +26,10 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import InputError, OrderError
+from scalarviz.training.session.actions import checked_rate
 from scalarviz.training.session.branches import Series
 from scalarviz.training.session.measurements import Metrics, record, series
-from scalarviz.training.session.trainer import as_values, checked_rate, rows_of
+from scalarviz.training.session.trainer import as_values, rows_of
 
 if TYPE_CHECKING:
     from scalarviz.training.session.timeline import Timeline

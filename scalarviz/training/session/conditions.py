@@ -457,7 +457,7 @@ def checked(
 ) -> list[Condition]:
     """Return the conditions of texts and functions of a user.
 
-    given    texts and functions
+    given    texts, functions and conditions
     network  the network, whose rows the texts may name
     metrics  as in `parse`
 
@@ -470,6 +470,8 @@ def checked(
             check_signature(each, ["view"], "a condition", how)
             name = str(getattr(each, "__qualname__", type(each).__name__))
             found.append(of_function(name.rpartition(".")[2][:LONGEST_CONDITION], each))
+        elif isinstance(each, Condition):
+            found.append(each)
         else:
             found += parse(each, metrics)
     check_rows(found, network)

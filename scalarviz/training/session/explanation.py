@@ -16,7 +16,8 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Buffer, Moment, Operation
 from scalarviz.story.facts import Explained, LastChange, MovingWeight, UpdateLine
 from scalarviz.story.update import optimizer_lines
-from scalarviz.training.session.branches import Action, Clock, Frame
+from scalarviz.training.session.actions import Action
+from scalarviz.training.session.branches import Clock, Frame
 from scalarviz.training.session.optimizer_facts import optimizer_facts
 from scalarviz.training.session.timeline import Position, Timeline
 from scalarviz.training.session.trainer import Trainer

@@ -21,11 +21,12 @@ from scalarviz.errors import InputError
 from scalarviz.training.network import grown_networks
 from scalarviz.training.network.grown_networks import STARTS, GrownNetwork, Start
 from scalarviz.training.network.network import Network
+from scalarviz.training.session.actions import after
 from scalarviz.training.session.conditions import with_rows
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.stops import in_force
 from scalarviz.training.session.timeline import Origin, Timeline
-from scalarviz.training.session.trainer import Trainer, after, settings_now
+from scalarviz.training.session.trainer import Trainer, settings_now
 
 Change = Callable[[Network, int], GrownNetwork]
 

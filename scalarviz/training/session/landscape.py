@@ -342,9 +342,7 @@ class LossPlanes:
 
     def wait(self) -> None:
         """Wait until nothing is computed any more; raise the error that ended it, if any."""
-        if not self._session.has_turn:  # else a deadlock: the thread waits for the lock
-            self._background.finish()
-        self._background.raise_error()
+        self._background.complete(holds_lock=self._session.has_turn)
 
 
 def fill(session: Session, rows: Sequence[int], points: int, newest: list[Landscape]) -> Job:

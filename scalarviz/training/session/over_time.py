@@ -222,9 +222,7 @@ class FilledPast:
 
     def wait(self) -> None:
         """Wait until all that was wanted is known; raise the error that ended it, if any."""
-        if not self.session.has_turn:  # else a deadlock: the thread waits for the lock
-            self._background.finish()
-        self._background.raise_error()
+        self._background.complete(holds_lock=self.session.has_turn)
 
     def stop(self) -> None:
         """Compute nothing any more; what is wanted next begins anew."""

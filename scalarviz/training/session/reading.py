@@ -60,12 +60,12 @@ from scalarviz.story.facts import (
 from scalarviz.story.forward_captions import is_met, is_small
 from scalarviz.story.names import NAMED_BY_ENDS, sentence
 from scalarviz.training.network.model import Model
+from scalarviz.training.session.actions import ACTIONS
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.explanation import done_in, explain, last_edit, numbers_at
 from scalarviz.training.session.node_captions import TELLERS, node_name
 from scalarviz.training.session.replays import rows_of_batch
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.stops import KIND
 from scalarviz.training.session.timeline import Position, Timeline
 from scalarviz.training.session.value_session import VALUE
 
@@ -446,10 +446,7 @@ def loss_text(row: LossRow | RowLossRow, part: str) -> str:
 # ---- State --------------------------------------------------------------------------------------
 
 # Actions after a step that do not change the network's outputs.
-HARMLESS = {
-    *("learning rate", "own rate", "optimizer", "data", "samples", "batch", "engine", "freeze"),
-    KIND,
-}
+HARMLESS = {name for name, kind in ACTIONS.items() if kind.changes != "outputs"}
 
 
 class Later(Sequence[float]):

@@ -19,6 +19,7 @@ from scalarviz.core.bank import Bank
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.network.model import Model
+from scalarviz.training.session.actions import settings_after
 from scalarviz.training.session.branches import Branch, Clock, copies_of
 from scalarviz.training.session.conditions import LOSSES, MEASURED, NUMBERS, Condition
 from scalarviz.training.session.explanation import factors_of, numbers_of
@@ -26,7 +27,7 @@ from scalarviz.training.session.measurements import series
 from scalarviz.training.session.stops import Seen, after, value_of
 from scalarviz.training.session.threads import Background, Job, SessionLock, check_end
 from scalarviz.training.session.timeline import MOST_STEPS, Timeline
-from scalarviz.training.session.trainer import Settings, Trainer, settings_after
+from scalarviz.training.session.trainer import Settings, Trainer
 
 
 def copy_at_start(timeline: Timeline, network: Model, clock: Clock, memory: int) -> Timeline:
@@ -144,9 +145,7 @@ class WeightHistory:
 
     def wait(self) -> None:
         """Wait for the background thread; raise the error that ended it, if any."""
-        if not self._session_lock.mine:  # else a deadlock: the thread waits for the lock
-            self._background.finish()
-        self._background.raise_error()
+        self._background.complete(holds_lock=self._session_lock.mine)
 
     def stop(self) -> None:
         """Stop the background thread after its portion."""

@@ -43,6 +43,7 @@ from scalarviz.training.network.model_queries import (
     places_of,
 )
 from scalarviz.training.network.named_arrays import Norms, norms_of
+from scalarviz.training.session.actions import addable, checked_batch, checked_rate
 from scalarviz.training.session.branches import (
     KEYFRAMES,
     Branch,
@@ -100,9 +101,7 @@ from scalarviz.training.session.timeline import (
 )
 from scalarviz.training.session.trainer import (
     Trainer,
-    addable,
     as_values,
-    checked_rate,
     one_row,
     rows_of,
     settings_now,
@@ -211,7 +210,7 @@ class Session:
                 "sv.Session(net, (inputs, targets))"
             )
         precision, loss, seed = Precision.of(precision), Loss.of(loss), check_seed(seed)
-        batch = None if batch is None else size(batch, "batch")
+        batch = checked_batch(batch)
         settings = settings_of(network, data, loss, optimizer, batch, engine, precision)
         memory, every = size(memory, "memory"), size(every, "every")
         measured = metrics_of(metrics, every, settings.data)
@@ -513,13 +512,7 @@ class Session:
         Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
         `read()` waits for it, and so does `await s.snapshot()` in a coroutine.
         """
-        timeline = self.timeline
-        trainer = timeline.trainer
-        return SharedSnapshot(
-            self._session_lock,
-            lambda: trainer.run.snapshot(trainer.bank),
-            lambda: timeline.here,
-        )
+        return SharedSnapshot(self._session_lock, self.timeline)
 
     # Branches.
 
@@ -565,7 +558,7 @@ class Session:
         with self.doing():
             self.undo_log.redo(self.timeline)
 
-    # What a user changes: each is a row of the tables in `trainer`, journalled and replayed.
+    # What a user changes: each is a row of `ACTIONS`, journalled and replayed.
 
     def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
         """Set the value of one or several weights, from this moment on.
@@ -692,7 +685,7 @@ class Session:
 
     @batch.setter
     def batch(self, count: int | None) -> None:
-        chosen = None if count is None else size(count, "batch")
+        chosen = checked_batch(count)
         with self.doing():
             data = settings_now(self).data
             if chosen is not None and data.batches(chosen, self.trainer.seed).size < chosen:

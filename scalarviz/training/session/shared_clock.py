@@ -15,10 +15,9 @@ from scalarviz.base.checks import size
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.threads import Player, SessionLock, TakenLock
-from scalarviz.training.session.timeline import check_unit, holding
+from scalarviz.training.session.timeline import check_unit, holding, paced
 
 ROUND = 0.01  # seconds in which all sessions go on to the same step, while it plays
-MOST_STEPS = 100_000  # in one round
 Place = tuple[int, int]  # a step, and the phase within it
 Halted = dict[Session, tuple[Clock, BaseException | str]]
 
@@ -258,8 +257,8 @@ class SharedClock:
                 begun = time.perf_counter()
                 with holding(*(session.timeline for session in self.sessions)):
                     self._advance_to(self.step_index + went)
-                seconds = max(time.perf_counter() - begun, 1e-9) / went
-                self._pace = min(max(ROUND / seconds, 1.0), 4.0 * self._pace, MOST_STEPS)
+                seconds = (time.perf_counter() - begun) / went
+                self._pace = paced(self._pace, seconds, ROUND)
             else:
                 self._advance_least(unit)
             if set(self.halted) - before:  # a callback has ended the training of a session

@@ -134,6 +134,15 @@ class Background:
             error, self._error = self._error, None
         return error
 
+    def complete(self, *, holds_lock: bool) -> None:
+        """Wait until no job is left, unless this thread holds a lock that it waits for.
+
+        Raises the error that ended a job, if there is one.
+        """
+        if not holds_lock:
+            self.finish()
+        self.raise_error()
+
     def raise_error(self) -> None:
         """Raise the error that ended a job and forget it, if there is one."""
         error = self.take_error()
@@ -358,19 +367,12 @@ class SharedSnapshot(Snapshot):
     """Snapshot of a bank that is filled in between two portions of training, without waiting.
 
     session_lock  of the session
-    make          returns the Snapshot that the copy is requested from
-    where         returns the moment of the session; `moment` is that of the last copy
+    timeline      of the session; `moment` is where it stood at the last copy
     """
 
-    def __init__(
-        self,
-        session_lock: SessionLock,
-        make: Callable[[], Snapshot],
-        where: Callable[[], Any] = lambda: None,
-    ) -> None:
+    def __init__(self, session_lock: SessionLock, timeline: Timeline) -> None:
         self._session_lock = session_lock
-        self._make = make
-        self._where = where
+        self._timeline = timeline
         self.moment: Any = None
         self._copy: Snapshot | None = None
 
@@ -384,9 +386,10 @@ class SharedSnapshot(Snapshot):
 
     def take(self) -> Snapshot:
         """Request a copy of the numbers; the caller must hold the lock."""
-        copy = self._make()
+        trainer = self._timeline.trainer
+        copy = trainer.run.snapshot(trainer.bank)
         copy.request()
-        self.moment = self._where()
+        self.moment = self._timeline.here
         self._copy = copy
         return copy
 

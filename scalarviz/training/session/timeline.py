@@ -28,10 +28,11 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.program import NONE, Moment
 from scalarviz.engines.engine import RunOutcome
 from scalarviz.errors import GradientError, InputError, OrderError
-from scalarviz.training.session.branches import Action, Branch, Clock, Frame, Keyframes
+from scalarviz.training.session.actions import ACTIONS, Action
+from scalarviz.training.session.branches import Branch, Clock, Frame, Keyframes
 from scalarviz.training.session.callbacks import FirstArrivals
 from scalarviz.training.session.stops import Stops
-from scalarviz.training.session.trainer import BETWEEN_STEPS, Trainer
+from scalarviz.training.session.trainer import Trainer
 from scalarviz.training.session.user_changes import BankDiff, BranchMoment, Change, UndoLog
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ class Timeline:
             outcome = self._cut(first, outcome)
         seconds = (time.perf_counter() - start) / max(1, len(outcome.losses))
         self._times.append(seconds)
-        self.pace = min(max(PORTION / max(seconds, 1e-9), 1.0), 4.0 * self.pace, MOST_STEPS)
+        self.pace = paced(self.pace, seconds, PORTION)
         self.branch.record.record(first, outcome.losses)
         if len(outcome.losses):
             self.loss = float(outcome.losses[-1])
@@ -423,7 +424,7 @@ class Timeline:
         self._apply_queued()
         here, made = self.clock.place, []
         for kind, details in changes:
-            later = kind in BETWEEN_STEPS and self.clock.operation > 0
+            later = ACTIONS[kind].waits and self.clock.operation > 0
             place = (self.clock.step + 1, 0) if later else here
             made.append(Action(*place, kind, details, here if later else None))
         if now := [action for action in made if action.asked is None]:
@@ -522,6 +523,14 @@ class Timeline:
         except OrderError:  # _set_network made another run, which has not begun this step
             self._interrupted = self.clock.operation > 0
             raise
+
+
+def paced(steps: float, seconds: float, portion: float) -> float:
+    """Return how many steps are to take about `portion` seconds, after a portion of `steps`.
+
+    seconds  that a step has taken in it; a portion is at most four times the one before
+    """
+    return min(max(portion / max(seconds, 1e-9), 1.0), 4.0 * steps, MOST_STEPS)
 
 
 @contextmanager

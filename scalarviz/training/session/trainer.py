@@ -1,35 +1,29 @@
-"""Trainer: runs the steps of one network on its data, forward in time only.
-
-The actions of a user, applied at once and again during a replay, are rows of the tables `WRITES`
-and `CHANGES`; `CHECKS` in files/journal.py has a row for each, which checks it when it is loaded.
-"""
+"""Trainer: runs the steps of one network on its data, forward in time only."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, as_floats, is_picture, labels_as_rows, number, shorten
+from scalarviz.base.checks import FloatArray, as_floats, shorten
 from scalarviz.base.kernel_threads import may_call_kernels
 from scalarviz.core.bank import Bank
-from scalarviz.core.bank_arrays import restart, restart_optimizer, start_scaling
+from scalarviz.core.bank_arrays import restart
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer, OwnRates
+from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Moment
 from scalarviz.data import DataSet
-from scalarviz.data.data_set import TableSet
 from scalarviz.engines.engine import Run
 from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
 from scalarviz.training.network.grown_networks import begin_with_affine
 from scalarviz.training.network.model import Model
-from scalarviz.training.network.model_queries import check_engine, check_loss
-from scalarviz.training.session.branches import Action, Frame
+from scalarviz.training.network.model_queries import check_engine, check_fits, check_loss
+from scalarviz.training.session.actions import Action, after, settings_after
+from scalarviz.training.session.branches import Frame
 from scalarviz.training.session.conditions import Condition
 
 if TYPE_CHECKING:
@@ -147,19 +141,6 @@ class Trainer:
             bank.state[:] = state  # a new engine starts with a state of its own
 
 
-def after(settings: Settings, action: Action, bank: Bank) -> Settings:
-    """Do to a bank what an action does there, and return the settings after it."""
-    if action.kind in WRITES:
-        WRITES[action.kind](bank, **action.details)
-        return settings
-    before, settings = settings, CHANGES[action.kind](settings, **action.details)
-    if action.kind == "optimizer" and not action.details.get("goes_on"):
-        restart_optimizer(bank)
-    if settings.precision != before.precision:
-        start_scaling(bank, settings.precision)
-    return settings
-
-
 def data_for(network: Model, data: object, loss: Loss) -> DataSet:
     """Return the data set of a training; labels become rows, if the loss takes labels.
 
@@ -167,130 +148,6 @@ def data_for(network: Model, data: object, loss: Loss) -> DataSet:
     """
     found, classes = DataSet.of(data), loss.classes(network.outputs)
     return found.with_classes(classes, network.outputs) if classes else found
-
-
-def addable(data: DataSet) -> TableSet:
-    """Return a data set to which samples can be added; raise InputError for another one."""
-    if isinstance(data, TableSet):
-        return data
-    raise InputError(
-        f"{type(data).__name__} makes its samples itself, so that none can be added: take a table, "
-        "such as sv.data.Arrays(inputs, targets)"
-    )
-
-
-def check_fits(data: DataSet, network: Model) -> None:
-    """Raise ShapeError if the data does not have the inputs and outputs of the network."""
-    shape = data.sample_shape if isinstance(data, TableSet) else ()
-    if shape and not is_picture(shape, network.input_shape):
-        takes = network.input_shape or f"rows of {network.inputs} numbers"
-        raise ShapeError(
-            f"the data has pictures of shape {shape}, and the network takes {takes}: pass "
-            "inputs.reshape(len(inputs), -1), a row for each, if their numbers are in its order"
-        )
-    if (data.inputs, data.outputs) != (network.inputs, network.outputs):
-        hint = ""
-        if isinstance(data, TableSet) and data.outputs == 1 != network.outputs:
-            labels = data.training[1]
-            hint = labels_as_rows(labels, len(labels), network.outputs)
-        raise ShapeError(
-            f"the data has samples of {data.inputs} -> {data.outputs} numbers, and the network "
-            f"takes {network.inputs} -> {network.outputs}: make the two equal{hint}"
-        )
-    names, count = data.output_names, data.outputs
-    if len(names) not in (0, count):
-        raise ShapeError(
-            f"output_names are {len(names)} names, {shorten(names)}, and the network has {count} "
-            f"output{'s' * (count > 1)}: give each output one name, or each class an output, with "
-            "the loss 'softmax_cross_entropy'"
-        )
-
-
-# The actions of a user: on the numbers of a bank, or on the settings. Arguments are checked before.
-
-
-def set_values(bank: Bank, rows: Any, values: FloatArray) -> None:
-    bank.value[rows] = values
-
-
-def set_frozen(bank: Bank, rows: Any, on: bool) -> None:
-    bank.fetch()  # else the engine would not look at the marks
-    bank.frozen[rows] = on
-
-
-def set_rate(settings: Settings, rate: float) -> Settings:
-    optimizer = copy.copy(settings.optimizer)
-    optimizer.lr = rate
-    return replace(settings, optimizer=optimizer)
-
-
-def set_own_rates(settings: Settings, optimizer: Optimizer, rates: OwnRates) -> Settings:
-    return replace(settings, optimizer=optimizer.with_own_rates(rates))
-
-
-def set_activation(settings: Settings, layer: int, name: str) -> Settings:
-    names = list(settings.activations)
-    names[layer] = name
-    return replace(settings, activations=tuple(names))
-
-
-def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: FloatArray) -> None:
-    """Set all numbers of a bank, as `numbers_of_bank` returns them."""
-    value, grad, state = map(arrays.pop, ("value", "grad", "state"))
-    marks = bank.frozen.copy()
-    slots = {tuple(name.split()[1:]): block for name, block in arrays.items()}
-    Frame(0, value, grad, marks, slots, state, count, has_gradients, None).restore(bank)
-
-
-def numbers_of_bank(bank: Bank) -> dict[str, Any]:
-    """Return the arguments of `set_numbers` for the present numbers of a bank."""
-    slots = {" ".join(("slots", *names)): b.copy() for names, b in bank.blocks.items() if names}
-    return {
-        "count": bank.step_count,
-        "has_gradients": bank.has_gradients,
-        "value": bank.value.copy(),
-        "grad": bank.grad.copy(),
-        "state": bank.state.copy(),
-        **slots,
-    }
-
-
-WRITES: Mapping[str, Callable[..., None]] = {
-    "edit": set_values,
-    "freeze": set_frozen,
-    "numbers": set_numbers,
-}
-CHANGES: Mapping[str, Callable[..., Settings]] = {
-    "learning rate": set_rate,
-    "own rate": lambda settings, rows, rate: set_own_rates(
-        settings, settings.optimizer, settings.optimizer.own_rates.changed(rows, rate)
-    ),
-    # With goes_on, slots and count of steps stay; files of earlier versions lack it.
-    "optimizer": lambda settings, optimizer, goes_on=False: set_own_rates(
-        settings, optimizer, settings.optimizer.own_rates
-    ),
-    "data": lambda settings, data: replace(settings, data=data),
-    "samples": lambda settings, inputs, targets: replace(
-        settings, data=addable(settings.data).with_added(inputs, targets)
-    ),
-    "loss": lambda settings, loss: replace(settings, loss=loss),
-    "batch": lambda settings, size: replace(settings, batch=size),
-    "engine": lambda settings, name, precision: replace(settings, engine=name, precision=precision),
-    "activation": set_activation,
-    "stop when": lambda settings, conditions: replace(settings, stops=tuple(conditions)),
-}
-
-
-def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
-    """Return the settings after some actions."""
-    for action in actions:
-        if action.kind in CHANGES:
-            settings = CHANGES[action.kind](settings, **action.details)
-    return settings
-
-
-# These change the structure of a step: requested within one, they wait for the next.
-BETWEEN_STEPS = tuple(kind for kind in CHANGES if kind != "stop when")
 
 
 def settings_of(
@@ -315,11 +172,6 @@ def settings_of(
         precision,
         network.activations,
     )
-
-
-def checked_rate(rate: float) -> float:
-    """Return a learning rate; raise InputError unless it is finite and not negative."""
-    return number(rate, "the learning rate", 0.0)
 
 
 def rows_of(network: Model, part: object) -> Any:

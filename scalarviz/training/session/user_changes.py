@@ -25,8 +25,9 @@ import numpy.typing as npt
 
 from scalarviz.base.interrupt import whole
 from scalarviz.errors import OrderError
-from scalarviz.training.session.branches import Action, Branch, Clock
-from scalarviz.training.session.trainer import Trainer, numbers_of_bank
+from scalarviz.training.session.actions import ACTIONS, Action, numbers_of_bank
+from scalarviz.training.session.branches import Branch, Clock
+from scalarviz.training.session.trainer import Trainer
 
 if TYPE_CHECKING:
     from scalarviz.training.session.timeline import Position, Timeline
@@ -316,7 +317,7 @@ class BankDiff:
 
 # Changes of the loss.
 
-OF_THE_LOSS = "edit", "numbers", "data", "samples", "loss", "activation"  # actions that change it
+OF_THE_LOSS = {name for name, kind in ACTIONS.items() if kind.changes}  # actions that change it
 
 
 def changed_at(here: Position) -> int:

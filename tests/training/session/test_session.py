@@ -5,7 +5,7 @@ import math
 import pickle
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,17 @@ def session(engine: str = "cpu", **options: Any) -> sv.Session:
     optimizer = options.pop("optimizer", sv.Adam(0.01))
     options = {"batch": 8, "seed": 3} | options
     return sv.Session(net, options.pop("data", PAIR), "mse", optimizer, engine=engine, **options)
+
+
+def asking(ask: Callable[[int], object]) -> sv.Session:
+    """A session whose data, which are made by code, ask something at each step."""
+
+    def make(step: int, batch: int, seed: int) -> Any:
+        ask(step)
+        return PAIR[0][:batch], PAIR[1][:batch]
+
+    made = data.Generated(make, inputs=3, outputs=3)
+    return sv.Session(sv.Network([3, 3]), made, "mse", sv.SGD(0.1), 4, "python")
 
 
 def state(s: sv.Session) -> tuple[Any, ...]:
@@ -714,13 +725,11 @@ def test_what_names_no_weight_is_refused(wrong: Any) -> None:
 
 
 def test_data_that_fails_leaves_the_numbers_where_the_clock_is() -> None:
-    def make(step: int, batch: int, seed: int) -> Any:
+    def fail(step: int) -> None:
         if step == 7:
             raise RuntimeError("no more data")
-        return PAIR[0][:batch], PAIR[1][:batch]
 
-    made = data.Generated(make, inputs=3, outputs=3)
-    s = session("python", data=made)
+    s = asking(fail)
     s.timeline.pace = 50.0
     start = s.network.bank.value.copy()
     with pytest.raises(RuntimeError, match="no more data"):

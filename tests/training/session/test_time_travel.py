@@ -21,7 +21,7 @@ from scalarviz.engines.cpu.engine import CpuRun
 from scalarviz.engines.python import PythonRun
 from scalarviz.errors import FileError, InputError, OrderError
 from scalarviz.files.checked_safetensors import read, write
-from scalarviz.training.session.branches import DID, MetricPoints
+from scalarviz.training.session.branches import MetricPoints
 from scalarviz.training.session.over_time import (
     FilledPast,
     Now,
@@ -30,7 +30,6 @@ from scalarviz.training.session.over_time import (
     layers_of,
 )
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.trainer import CHANGES, WRITES
 from tests.sessions import advanced
 from tests.training.session.test_growing import COLOURS as SIX_COLOURS
 from tests.training.session.test_growing import numbers, trained
@@ -430,10 +429,6 @@ def test_a_branch_is_called_after_what_began_it(did: str) -> None:
     s.branches  # noqa: B018  # what was written into the bank is noticed with the next call
     s.advance(1)
     assert s.current_branch.name == f"from step 1: {did}"
-
-
-def test_every_kind_of_action_has_its_words() -> None:
-    assert {*DID} == {*WRITES, *CHANGES}
 
 
 def test_several_changes_are_told_shortly() -> None:

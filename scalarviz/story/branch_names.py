@@ -1,0 +1,22 @@
+"""Names of branches: where they begin, and what a user did there, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scalarviz.base.texts import text
+
+MOST = 2  # actions in a name
+
+
+def branch_name(step: int, operation: int, did: str) -> str:
+    """Return the name of a branch that begins at a place with what a user `did` there, if any."""
+    key = "operation" if operation else "step" if step else "start"
+    start = text(f"branches.from.{key}", step=step, operation=operation)
+    return text("branches.name.did", start=start, did=did) if did else start
+
+
+def in_few_words(did: Sequence[str]) -> str:
+    """Return what some actions did, given the words for each; "" for none."""
+    listed, count = ", ".join(did[:MOST]), len(did) - MOST
+    return text("branches.name.more", listed=listed, count=count) if count > 0 else listed

@@ -1,0 +1,412 @@
+"""Actions of a user: what each kind does, with which details, when, and the words for it.
+
+A kind is a row of `ACTIONS`: its actions are applied, replayed, undone, saved and loaded by it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import UnionType
+from typing import TYPE_CHECKING, Any, final, get_args
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray, number, shorten, size
+from scalarviz.base.messages import shortened, visible
+from scalarviz.base.texts import plural, text
+from scalarviz.core.bank import Bank
+from scalarviz.core.bank_arrays import (
+    block_name,
+    restart_optimizer,
+    start_scaling,
+)
+from scalarviz.core.formulas.activations import activation_row
+from scalarviz.core.formulas.formula import pick
+from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.optimizers import OPTIMIZERS
+from scalarviz.core.optimizer import Optimizer, OwnRates
+from scalarviz.core.precision import Precision
+from scalarviz.data import DataSet
+from scalarviz.data.data_set import TableSet
+from scalarviz.engines.registry import ENGINES
+from scalarviz.errors import InputError
+from scalarviz.training.network import model_queries
+from scalarviz.training.network.network import Network
+from scalarviz.training.session.conditions import Condition, checked
+
+if TYPE_CHECKING:
+    from scalarviz.training.session.trainer import Settings
+
+Details = dict[str, Any]
+
+ARRAYS = "value", "grad", "state"  # of a bank, which all have
+LONGEST_WORD = 24  # characters of the name of a data set or of a custom formula, in words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Action:
+    """An action of the user: kind, details, and the place where it takes effect.
+
+    `asked` is the place of the request if it had to wait for the next step, else None.
+    """
+
+    step: int
+    operation: int
+    kind: str
+    details: Details
+    asked: tuple[int, int] | None = None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.step, self.operation
+
+
+def nothing(*_: object) -> None:
+    """Check nothing."""
+
+
+@final
+@dataclass(frozen=True)
+class ActionKind:
+    """A kind of action.
+
+    apply    f(settings, **details), which returns other settings, or f(bank, **details)
+    words    f(**details): what it did, in a few words
+    types    types of details in a file, by name; `check` sees to the others
+    check    f(network, details) of the details in a file: raises InputError for those that a
+             network cannot have, and may complete them
+    on       "settings" or "bank": what `apply` takes
+    waits    whether it changes the structure of a step: requested within one, it waits for the next
+    changes  "outputs" if it changes the loss of a batch, "batch" if it changes the samples of a
+             batch, else ""
+    """
+
+    apply: Callable[..., Any]
+    words: Callable[..., str]
+    types: Mapping[str, type | UnionType] = field(default_factory=dict)
+    check: Callable[[Network, Details], object] = nothing
+    on: str = "settings"
+    waits: bool = True
+    changes: str = ""
+
+    def read(self, network: Network, details: Details) -> None:
+        """Check the details of an action in a file, and complete them."""
+        for name in [each for each in self.types if each in details]:
+            check_type(details[name], self.types[name], name)
+        if "rows" in details:
+            check_rows(network, details["rows"])
+        self.check(network, details)
+
+
+def after(settings: Settings, action: Action, bank: Bank) -> Settings:
+    """Do to a bank what an action does there, and return the settings after it."""
+    if ACTIONS[action.kind].on == "bank":
+        ACTIONS[action.kind].apply(bank, **action.details)
+        return settings
+    before, settings = settings, settings_after(settings, [action])
+    if action.kind == "optimizer" and not action.details.get("goes_on"):
+        restart_optimizer(bank)
+    if settings.precision != before.precision:
+        start_scaling(bank, settings.precision)
+    return settings
+
+
+def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
+    """Return the settings after some actions."""
+    for action in actions:
+        if ACTIONS[action.kind].on == "settings":
+            settings = ACTIONS[action.kind].apply(settings, **action.details)
+    return settings
+
+
+# What holds for a detail of any action.
+
+
+def check_type(thing: object, kind: type | UnionType, what: str) -> None:
+    """Raise InputError for a value of another type; True is no number."""
+    if not isinstance(thing, kind) or (isinstance(thing, bool) and kind is not bool):
+        name = (get_args(kind) or (kind,))[0].__name__
+        raise InputError(f"{what} is {shorten(thing)}, and should be of the type {name}")
+
+
+def check_rows(network: Network, rows: object) -> None:
+    """Raise InputError for row numbers that a bank does not have."""
+    count = len(network.bank)
+    if not isinstance(rows, np.ndarray) or rows.dtype != np.int64 or rows.ndim != 1:
+        raise InputError(f"rows must be an array of integers, not {shorten(rows)}")
+    if not rows.size or rows.min() < 0 or rows.max() >= count:
+        raise InputError(f"the network has rows 0 to {count - 1}, and not {shorten(rows)}")
+
+
+def checked_rate(rate: float) -> float:
+    """Return a learning rate; raise InputError unless it is finite and not negative."""
+    return number(rate, "the learning rate", 0.0)
+
+
+def checked_batch(count: int | None) -> int | None:
+    """Return the samples of a batch, None for all; raise InputError for another value."""
+    return None if count is None else size(count, "batch")
+
+
+def addable(data: DataSet) -> TableSet:
+    """Return a data set to which samples can be added; raise InputError for another one."""
+    if isinstance(data, TableSet):
+        return data
+    raise InputError(
+        f"{type(data).__name__} makes its samples itself, so that none can be added: take a table, "
+        "such as sv.data.Arrays(inputs, targets)"
+    )
+
+
+# What each kind does, how a file is checked, and what words say. A user's arguments are checked
+# by the methods of `Session`.
+
+
+def set_values(bank: Bank, rows: Any, values: FloatArray) -> None:
+    bank.value[rows] = values
+
+
+def check_edit(network: Network, details: Details) -> None:
+    values = details["values"]
+    fits = isinstance(values, np.ndarray) and values.shape == details["rows"].shape
+    if not fits or values.dtype.name != network.dtype:
+        raise InputError(f"{shorten(values)} is not a value for each row")
+
+
+def set_frozen(bank: Bank, rows: Any, on: bool) -> None:
+    bank.fetch()  # else the engine would not look at the marks
+    bank.frozen[rows] = on
+
+
+def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: Any) -> None:
+    """Set all numbers of a bank but frozen marks, as `numbers_of_bank` returns them."""
+    bank.value[:], bank.grad[:], bank.state[:] = map(arrays.pop, ARRAYS)
+    slots = {tuple(name.split()[1:]): block for name, block in arrays.items()}
+    for names in {*slots, *bank.blocks}:
+        bank.slot_block(names)[:] = slots.get(names, 0.0)
+    bank.restart_count(count)
+    bank.has_gradients = has_gradients
+
+
+def numbers_of_bank(bank: Bank, *, zeros: bool = True) -> Details:
+    """Return the arguments of `set_numbers` for the present numbers of a bank.
+
+    zeros  False: leave slots out that are 0; by default True
+    """
+    slots = {
+        block_name(names): block.copy()
+        for names, block in bank.blocks.items()
+        if names and (zeros or block.any())
+    }
+    return {
+        "count": bank.step_count,
+        "has_gradients": bank.has_gradients,
+        **{name: getattr(bank, name).copy() for name in ARRAYS},
+        **slots,
+    }
+
+
+def forms_of(bank: Bank) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Return shape and type of the ARRAYS of a bank, and of all slots that it can have."""
+    slots = [row.slots for row in OPTIMIZERS.values() if row.slots]
+    rows: dict[str, tuple[int, ...]] = {"value": (len(bank),), "grad": (len(bank),)}
+    rows |= {block_name(names): (len(names), len(bank)) for names in slots}
+    return {"state": (bank.state.shape, "float64")} | {
+        name: (shape, bank.dtype) for name, shape in rows.items()
+    }
+
+
+def check_numbers(network: Network, details: Details) -> None:
+    if not 0 <= details["count"] < 2**63:
+        raise InputError(f"count must be from 0 to 2**63 - 1, not {shorten(details['count'])}")
+    forms = forms_of(network.bank)
+    for name in ARRAYS:
+        pick(details, name, "array")
+    for name in [each for each in details if each not in ("count", "has_gradients")]:
+        array, form = details[name], pick(forms, name, "array")
+        check_type(array, np.ndarray, name)
+        if (array.shape, array.dtype.name) != form:
+            raise InputError(f"the array {name} does not fit the network")
+    model_queries.check_states(network, details["state"][np.newaxis])
+
+
+def set_rate(settings: Settings, rate: float) -> Settings:
+    optimizer = copy.copy(settings.optimizer)
+    optimizer.lr = rate
+    return replace(settings, optimizer=optimizer)
+
+
+def set_own_rates(settings: Settings, optimizer: Optimizer, rates: OwnRates) -> Settings:
+    return replace(settings, optimizer=optimizer.with_own_rates(rates))
+
+
+def check_rate(network: Network, details: Details) -> None:
+    if details["rate"] is not None:
+        checked_rate(details["rate"])
+
+
+def own_rate_set(rows: Any, rate: float | None) -> str:
+    if rate is None:
+        return plural("branches.did.no_rate", len(rows), row=int(rows[0]))
+    return plural("branches.did.own_rate", len(rows), row=int(rows[0]), rate=rate)
+
+
+def optimizer_set(optimizer: Optimizer, goes_on: bool = False) -> str:
+    name = shortened(optimizer.name, LONGEST_WORD)
+    words = text("branches.did.optimizer", name=name, rate=optimizer.lr)
+    penalties = [f"{key} {getattr(optimizer, key):.3g}" for key in ("l1", "l2")]
+    return ", ".join([words, *[each for each in penalties if not each.endswith(" 0")]])
+
+
+def data_set(data: DataSet) -> str:
+    try:
+        settings = data.settings()
+    except InputError:  # one that is made by code
+        settings = {}
+    values = [str(settings[key]) for key in data.choices if key in settings]
+    name = shortened(" ".join([data.name, *values]), LONGEST_WORD)
+    return text("branches.did.data", name=visible(name))
+
+
+def batch_set(size: int | None) -> str:
+    if size is None:
+        return text("branches.did.whole_batch")
+    return text("branches.did.batch", size=size)
+
+
+def check_engine(network: Network, details: Details) -> None:
+    """Check a precision only where its engine can run."""
+    if not pick(ENGINES, details["name"], "engine").lack():
+        model_queries.check_engine(network, details["name"], details["precision"])
+
+
+def set_activation(settings: Settings, layer: int, name: str) -> Settings:
+    names = list(settings.activations)
+    names[layer] = name
+    return replace(settings, activations=tuple(names))
+
+
+def check_activation(network: Network, details: Details) -> None:
+    layer, name = details["layer"], details["name"]
+    if model_queries.check_activation(network, layer, name) != layer:
+        raise InputError(f"a layer must be counted from 0, not {layer}")
+    if activation_row(name).name != name:
+        raise InputError(f"the activation {shorten(name)} must be {activation_row(name).name}")
+
+
+def check_stops(network: Network, details: Details) -> None:
+    details["conditions"] = checked(details["conditions"], network, None)
+
+
+def stops_set(conditions: list[Condition]) -> str:
+    if not conditions:
+        return text("branches.did.no_stops")
+    listed = shortened(" or ".join(map(str, conditions)), LONGEST_WORD)
+    return text("branches.did.stops", condition=visible(listed))
+
+
+ACTIONS: dict[str, ActionKind] = {
+    "edit": ActionKind(
+        set_values,
+        lambda rows, values: plural(
+            "branches.did.edit", len(rows), row=int(rows[0]), value=float(values[0])
+        ),
+        check=check_edit,
+        on="bank",
+        waits=False,
+        changes="outputs",
+    ),
+    "freeze": ActionKind(
+        set_frozen,
+        lambda rows, on: plural(
+            f"branches.frozen.{'on' if on else 'off'}", len(rows), row=int(rows[0])
+        ),
+        {"on": bool},
+        on="bank",
+        waits=False,
+    ),
+    "numbers": ActionKind(
+        set_numbers,
+        lambda **_: text("branches.did.numbers"),
+        {"count": int, "has_gradients": bool},
+        check_numbers,
+        on="bank",
+        waits=False,
+        changes="outputs",
+    ),
+    "learning rate": ActionKind(
+        set_rate,
+        lambda rate: text("branches.did.rate", rate=rate),
+        {"rate": float},
+        check_rate,
+    ),
+    "own rate": ActionKind(  # None is the rate of all others
+        lambda settings, rows, rate: set_own_rates(
+            settings, settings.optimizer, settings.optimizer.own_rates.changed(rows, rate)
+        ),
+        own_rate_set,
+        {"rate": float | None},
+        check_rate,
+    ),
+    "optimizer": ActionKind(
+        # With goes_on, slots and count of steps stay; files of earlier versions lack it.
+        lambda settings, optimizer, goes_on=False: set_own_rates(
+            settings, optimizer, settings.optimizer.own_rates
+        ),
+        optimizer_set,
+        {"optimizer": Optimizer, "goes_on": bool},
+    ),
+    "data": ActionKind(
+        lambda settings, data: replace(settings, data=data),
+        data_set,
+        {"data": DataSet},
+        lambda network, details: model_queries.check_fits(details["data"], network),
+        changes="batch",
+    ),
+    "samples": ActionKind(  # checked where the data set is known
+        lambda settings, inputs, targets: replace(
+            settings, data=addable(settings.data).with_added(inputs, targets)
+        ),
+        lambda inputs, targets: plural("branches.did.samples", len(inputs)),
+        {"inputs": np.ndarray, "targets": np.ndarray},
+        changes="batch",
+    ),
+    "loss": ActionKind(
+        lambda settings, loss: replace(settings, loss=loss),
+        lambda loss: text("branches.did.loss", name=shortened(loss.name, LONGEST_WORD)),
+        {"loss": Loss},
+        changes="outputs",
+    ),
+    "batch": ActionKind(  # None is the size of all samples
+        lambda settings, size: replace(settings, batch=size),
+        batch_set,
+        {"size": int | None},
+        lambda network, details: checked_batch(details["size"]),
+    ),
+    "engine": ActionKind(
+        lambda settings, name, precision: replace(settings, engine=name, precision=precision),
+        lambda name, precision: text(
+            f"branches.engine.{'mixed' if precision.mixed else 'full'}", name=name
+        ),
+        {"precision": Precision},
+        check_engine,
+    ),
+    "activation": ActionKind(
+        set_activation,
+        lambda layer, name: text(
+            "branches.did.activation", layer=layer, name=shortened(name, LONGEST_WORD)
+        ),
+        {"layer": int},
+        check_activation,
+        changes="outputs",
+    ),
+    "stop when": ActionKind(
+        lambda settings, conditions: replace(settings, stops=tuple(conditions)),
+        stops_set,
+        {"conditions": list},
+        check_stops,
+        waits=False,
+    ),
+}
