@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, quote, unquote
 from scalarviz.base.checks import shorten
 from scalarviz.base.shell_commands import program
 from scalarviz.errors import InputError
-from scalarviz.story.moments import Limits, read_part
+from scalarviz.story.moments import read_part
 
 LONGEST = 2_000  # characters
 # Of an option: no address and no path, also not that of a file in the same folder.
@@ -154,7 +154,7 @@ def read_link(text: str) -> Link:
         check_plain(key, value, "of a link")
     found: dict[str, Any] = {}
     for key, value in pairs_of(fragment):
-        read = read_part(key, value.strip(), Limits())
+        read = read_part(key, value.strip(), {})
         if read is None:
             raise InputError(f"{shorten(f'{key}={value}')} of a link means nothing: {GRAMMAR}")
         found["operation" if key == "op" else key] = read

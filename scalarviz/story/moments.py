@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 FURTHEST = 10**9  # step
@@ -16,20 +15,7 @@ SPEED = re.compile(r"\d{1,12}(\.\d{0,12})?|\.\d{1,12}", re.ASCII)
 NEURON = re.compile(r"(.+):(\d{1,15})", re.ASCII)
 HIDEABLE = ("controls", "strip", "curve", "head", "exhibit")
 
-
-@dataclass(frozen=True)
-class Limits:
-    """What a link may name: steps, operations of a step, rows, samples, and neurons by line.
-
-    sizes  of lines of neurons by the names of their buffers; None, the default: not known here
-    """
-
-    first: int = 0
-    last: int = FURTHEST - 1
-    operations: int = FURTHEST - 1
-    rows: int = FURTHEST
-    batch: int = FURTHEST
-    sizes: Mapping[str, int] | None = None
+Limits = Mapping[str, Any]
 
 
 def whole(text: str, end: int, first: int = 0) -> int | None:
@@ -42,8 +28,8 @@ def neuron_in(text: str, limits: Limits) -> tuple[str, int] | None:
     found = NEURON.fullmatch(text)
     if found is None:
         return None
-    end = FURTHEST if limits.sizes is None else limits.sizes.get(found[1], 0)
-    place = whole(found[2], end)
+    sizes: Mapping[str, int] | None = limits.get("sizes")
+    place = whole(found[2], FURTHEST if sizes is None else sizes.get(found[1], 0))
     return None if place is None else (found[1], place)
 
 
@@ -59,11 +45,11 @@ def speed_in(text: str) -> float | None:
 
 # What each part says; None for what means nothing.
 PARTS: dict[str, Callable[[str, Limits], Any]] = {
-    "step": lambda text, limits: whole(text, limits.last + 1, limits.first),
-    "op": lambda text, limits: whole(text, limits.operations + 1),
-    "pin": lambda text, limits: whole(text, limits.rows),
+    "step": lambda text, limits: whole(text, limits.get("end", FURTHEST), limits.get("first", 0)),
+    "op": lambda text, limits: whole(text, limits.get("operations", FURTHEST)),
+    "pin": lambda text, limits: whole(text, limits.get("rows", FURTHEST)),
     "neuron": neuron_in,
-    "sample": lambda text, limits: whole(text, limits.batch),
+    "sample": lambda text, limits: whole(text, limits.get("batch", FURTHEST)),
     "hide": lambda text, limits: hidden_in(text),
     "play": lambda text, limits: speed_in(text),
     "theme": lambda text, limits: text if text in ("dark", "light") else None,
@@ -72,5 +58,10 @@ PARTS: dict[str, Callable[[str, Limits], Any]] = {
 
 
 def read_part(name: str, text: str, limits: Limits) -> Any:
-    """Return what a part of a link says; None if it means nothing."""
+    """Return what a part of a link says; None if it means nothing.
+
+    limits  how many `operations`, `rows` and samples of a `batch` there are, the `first` step and
+            the `end` of steps, and the `sizes` of lines of neurons by the names of their buffers,
+            as far as they are known
+    """
     return PARTS[name](text, limits) if name in PARTS else None

@@ -201,7 +201,7 @@ SIZES = {"tanh 0": 9, "a:b": 2, "sigmoid 1": 3}
 # Of a page, whose sizes are SIZES.
 LIMITS = """
 const sizes = new Map(Object.entries(data.sizes));
-const limits = {first: 0, last: 1e9 - 1, operations: 12, rows: 99, batch: 8, sizes};
+const limits = {first: 0, end: 1e9, operations: 13, rows: 99, batch: 8, sizes};
 """
 LETTERS = string.printable + "\0\x1b\x85\ufeff\u202e\ud7ff\U0001f600é١²½－"
 PIECES = [

@@ -10,15 +10,14 @@ import { FURTHEST, read_part } from "./story/moments.js";
 const LONGEST_SAID = 24; // letters of a part that is not understood
 const PARTS_NAMED = 6; // such parts that are named
 
-/** What a link may name of a page: `operations` of a step, `rows`, `batch`, `sizes` of lines of
- * neurons, and the `last` step, which a recording has.
+/** What a link may name of a page, as read_part takes it; a recording has a last step.
  */
 export function linkLimits({ engine, facts, recording }) {
   const { moments, sizes, step = 0 } = engine;
   const sized = ({ values, sums, count, one }) => [values || sums, count + Number(one)];
   return {
-    first: step, operations: moments.length, rows: facts.rows, batch: recording ? 0 : sizes.batch,
-    sizes: new Map(facts.lines.map(sized)), last: recording ? recording.steps.at(-1) : FURTHEST,
+    first: step, operations: moments.length + 1, rows: facts.rows, batch: recording ? 0 : sizes.batch,
+    sizes: new Map(facts.lines.map(sized)), end: 1 + (recording ? recording.steps.at(-1) : FURTHEST),
   }; // prettier-ignore
 }
 

@@ -449,7 +449,8 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
         if widget in seen:
             break
         seen.append(widget)
-    rows = [row for row in bench.bar.rows if row.kind != "text" and not row.on_cube]
+    rows = [each.row for each in bench.bar.controls]
+    rows = [row for row in rows if row.kind != "text" and not row.on_cube]
     shown = [bench.made[row.name] for row in rows]
     wanted = [*shown, bench.bar.more, bench.picture]
     assert set(wanted) <= set(seen), [each.accessibleName() for each in wanted if each not in seen]
@@ -538,7 +539,8 @@ def case_twelve_controls_in_three_groups_stand_behind_the_button_at_first() -> N
     titles = [re.sub("<.*?>", "", each.text()) for each in labels]
     assert [each for each in titles if each in FIRST_CONTROLS] == ["Look", "Change", "Go wrong"]
     bench.click(panel.rest)
-    assert all(bench.made[row.name].isVisible() for row in bench.bar.rows if row.place == "panel")
+    panel = [each.name for each in bench.bar.controls if each.row.place == "panel"]
+    assert all(bench.made[name].isVisible() for name in panel)
     bench.click(panel.rest)
     assert not bench.made["size"].isVisible()
 
