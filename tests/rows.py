@@ -41,8 +41,8 @@ TABLES = {
     "faces.cli.render_scene.KINDS": "file of render",
     "stage.render.MOVES": "move of the camera",
     "files.shaders.network_export.EXPORTS": "file of an export",
-    "faces.links.PARTS": "part of a link",
-    "faces.links.HIDEABLE": "part that a link hides",
+    "story.moments.PARTS": "part of a link",
+    "story.moments.HIDEABLE": "part that a link hides",
 }
 
 

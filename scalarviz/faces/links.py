@@ -5,13 +5,13 @@
     run.safetensors#step=20
 
 Before the # stands a scene of the package, with options after a ?, or the file of a training. What
-comes after it is what pages understand (pages/web/links.js). A link never names code.
+comes after it is what pages understand, see story/moments.py. A link never names code.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os.path import lexists
 from typing import Any, final
@@ -20,10 +20,9 @@ from urllib.parse import parse_qsl, quote, unquote
 from scalarviz.base.checks import shorten
 from scalarviz.base.shell_commands import program
 from scalarviz.errors import InputError
+from scalarviz.story.moments import read_part
 
-FURTHEST = 10**9  # step
 LONGEST = 2_000  # characters
-HIDEABLE = ("controls", "strip", "curve", "head", "exhibit")
 # Of an option: no address and no path, also not that of a file in the same folder.
 PLAIN_VALUE = re.compile(r"([\w ,+-]|\.(?=\d))*", re.ASCII)
 GRAMMAR = "write a link such as rgb#step=120&op=7&pin=42"
@@ -155,63 +154,13 @@ def read_link(text: str) -> Link:
         check_plain(key, value, "of a link")
     found: dict[str, Any] = {}
     for key, value in pairs_of(fragment):
-        reader = PARTS.get(key)
-        read = reader(value.strip()) if reader else None
+        read = read_part(key, value.strip(), {})
         if read is None:
             raise InputError(f"{shorten(f'{key}={value}')} of a link means nothing: {GRAMMAR}")
-        found |= read
+        found["operation" if key == "op" else key] = read
     return Link(unquote(name), options, **found)
 
 
 def pairs_of(text: str) -> list[tuple[str, str]]:
     """Return the parts NAME=VALUE of a text."""
     return parse_qsl(text, keep_blank_values=True)
-
-
-# Readers of the parts after the #: fields of a Link, or None for what means nothing.
-
-
-def whole(text: str, below: int = FURTHEST) -> int | None:
-    """Return the whole number that a text is, below an end; else None."""
-    found = int(text) if re.fullmatch(r"\d{1,15}", text, re.ASCII) else below
-    return found if found < below else None
-
-
-def as_field(name: str) -> Callable[[str], dict[str, Any] | None]:
-    """Return the reader of a whole number."""
-
-    def read(text: str) -> dict[str, Any] | None:
-        found = whole(text)
-        return None if found is None else {name: found}
-
-    return read
-
-
-def read_neuron(text: str) -> dict[str, Any] | None:
-    buffer, colon, place = text.rpartition(":")
-    found = whole(place)
-    return None if not colon or not buffer or found is None else {"neuron": (buffer, found)}
-
-
-def read_hide(text: str) -> dict[str, Any] | None:
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    return {"hide": names} if names and set(names) <= set(HIDEABLE) else None
-
-
-def read_play(text: str) -> dict[str, Any] | None:
-    is_number = re.fullmatch(r"\d{1,12}(\.\d{0,12})?|\.\d{1,12}", text, re.ASCII)
-    found = float(text) if is_number else 0.0
-    return {"play": found} if 0.0 < found <= FURTHEST else None
-
-
-PARTS: Mapping[str, Callable[[str], dict[str, Any] | None]] = {
-    "step": as_field("step"),
-    "op": as_field("operation"),
-    "pin": as_field("pin"),
-    "neuron": read_neuron,
-    "sample": as_field("sample"),
-    "hide": read_hide,
-    "play": read_play,
-    "theme": lambda text: {"theme": text} if text in ("dark", "light") else None,
-    "tour": lambda text: {"tour": text} if text == "no" else None,
-}

@@ -332,7 +332,7 @@ def test_what_only_a_page_does_has_its_words() -> None:
 
 
 LIMITS = """
-const limits = {first: 10, operations: 12, rows: 43, batch: 8, last: 1e9,
+const limits = {first: 10, operations: 13, rows: 43, batch: 8, end: 1e9 + 1,
   sizes: new Map([["inputs", 3], ["tanh 0", 4], ["a:b", 2]])};
 """
 NOTHING = {

@@ -35,10 +35,11 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.cli import watch_scene
-from scalarviz.faces.links import HIDEABLE, LONGEST, Link, pairs_of, read_link
+from scalarviz.faces.links import LONGEST, Link, pairs_of, read_link
 from scalarviz.pages import web_server as module
 from scalarviz.pages.addresses import listening
 from scalarviz.pages.web_server import PageServer, answer
+from scalarviz.story.moments import HIDEABLE
 from tests.faces.browser.test_served_in_browser import serving
 from tests.pages.node import in_web
 from tests.proofs.mutants import ANY, Chance
@@ -200,7 +201,7 @@ SIZES = {"tanh 0": 9, "a:b": 2, "sigmoid 1": 3}
 # Of a page, whose sizes are SIZES.
 LIMITS = """
 const sizes = new Map(Object.entries(data.sizes));
-const limits = {first: 0, last: 1e9 - 1, operations: 12, rows: 99, batch: 8, sizes};
+const limits = {first: 0, end: 1e9, operations: 13, rows: 99, batch: 8, sizes};
 """
 LETTERS = string.printable + "\0\x1b\x85\ufeff\u202e\ud7ff\U0001f600é١²½－"
 PIECES = [

@@ -526,20 +526,20 @@ COUNTS: dict[str, Callable[[Session], int]] = {  # of what an index may be one o
 
 def taken(session: Session, argument: Argument, args: Args) -> Any:
     """Return an argument of a row; raise InputError if it is missing, or not of its kind."""
-    name, kind = argument.name, argument.kind
+    name, high = argument.name, argument.high
     value = args.get(name)
     if value is None and argument.default is not REQUIRED:
         return argument.default
-    if kind == "whole":
-        high = argument.high
-        last = high if isinstance(high, int) else COUNTS[high](session) - 1
-        return whole(value, name, argument.low, last)
-    if kind == "real":
-        return real(value, name)
-    if kind == "inputs":
-        return reals(value, name, session.network.inputs)[0]
-    if kind == "unit":
-        return pick(UNITS, value, name)
+    match argument.kind:
+        case "whole":
+            last = high if isinstance(high, int) else COUNTS[high](session) - 1
+            return whole(value, name, argument.low, last)
+        case "real":
+            return real(value, name)
+        case "inputs":
+            return reals(value, name, session.network.inputs)[0]
+        case "unit":
+            return pick(UNITS, value, name)
     if not isinstance(value, bool):
         raise wrong(name, "true or false", value)
     return value
@@ -637,19 +637,11 @@ def show_input(link: PageLink, inputs: FloatArray | None) -> None:
         put_in(link.controller, inputs)
 
 
-def edit(link: PageLink, row: int, value: float) -> None:
-    link.controller.edit(row, value, dragged=True)
-
-
 def freeze(link: PageLink, row: int, on: bool, layer: bool) -> None:
     """Freeze a weight or its layer, or unfreeze it."""
     whole = pinned_layer(link.session, row, None) if layer else None
     rows = [row] if whole is None else list(whole.rows)
     link.controller.do(partial(link.session.freeze, rows, on))
-
-
-def set_batch(link: PageLink, size: int) -> None:
-    link.face.change(lambda each: each.set_option("batch", size))
 
 
 ACTS: dict[str, Callable[..., None]] = {
@@ -660,21 +652,13 @@ ACTS: dict[str, Callable[..., None]] = {
     "branches": switch,
     "sample": show_sample,
     "own input": show_input,
-    "edit": edit,
+    "edit": lambda link, row, value: link.controller.edit(row, value, dragged=True),
     "freeze": freeze,
-    "batch": set_batch,
+    "batch": lambda link, size: link.face.change(lambda each: each.set_option("batch", size)),
 }
 
 
 # Commands that are no rows.
-
-
-def nothing(link: PageLink, args: Args) -> None:
-    """Only the state is asked for."""
-
-
-def pause(link: PageLink, args: Args) -> None:
-    link.time.pause()
 
 
 def roll_ball(link: PageLink, args: Args) -> None:
@@ -700,9 +684,9 @@ def look(link: PageLink, args: Args) -> None:
 
 
 OTHERS: dict[str, Callable[[PageLink, Args], None]] = {
-    "open": nothing,
-    "state": nothing,
-    "pause": pause,
+    "open": lambda link, args: None,
+    "state": lambda link, args: None,
+    "pause": lambda link, args: link.time.pause(),
     "look": look,
     "roll": roll_ball,
 }

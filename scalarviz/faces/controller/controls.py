@@ -85,14 +85,6 @@ def speeds(state: FaceState) -> LogScale:
     return LogScale(lowest, FASTEST, endless=True)
 
 
-def about_speed(state: FaceState) -> str:
-    return text(f"controls.speed.{'operation' if state.by_operation else 'step'}")
-
-
-def play_or_pause(state: FaceState) -> str:
-    return text(f"controls.{'pause' if state.playing else 'play'}")
-
-
 def has_samples(state: FaceState) -> bool:
     return state.samples > 1
 
@@ -174,7 +166,7 @@ CONTROLS = table(
         Control(
             "play",
             press("toggle_play"),
-            about=play_or_pause,
+            about=lambda state: text(f"controls.{'pause' if state.playing else 'play'}"),
             icon=lambda state: "pause" if state.playing else "play",
         ),
         Control(
@@ -195,7 +187,15 @@ CONTROLS = table(
             marks=lambda state: [fork.start for fork in state.branches if fork.parent >= 0],
         ),
         Control("where", get=field("place")),
-        Control("speed", give("set_speed"), field("speed"), scale=speeds, about=about_speed),
+        Control(
+            "speed",
+            give("set_speed"),
+            field("speed"),
+            scale=speeds,
+            about=lambda state: text(
+                f"controls.speed.{'operation' if state.by_operation else 'step'}"
+            ),
+        ),
         Control("pace", get=field("pace")),
         Control("learning rate in numbers", changes.set_learning_rate, field("rate")),
         Control("start", press("seek", 0)),

@@ -675,7 +675,6 @@ class ControlBar(QFrame):
         self.setFixedHeight(HEIGHT)
         self._shown: dict[str, Shown] = {}
         self.controls = [each for each in controls_for(face.state) if each.row.place]
-        self.rows = [each.row for each in self.controls]
         self.made = {each.name: self._make(each) for each in self.controls}
         self.panel = ControlPanel(face, self._lines())
         self.more = QPushButton(text("controls.more"))
@@ -690,7 +689,7 @@ class ControlBar(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(16, 0, 12, 0)
         layout.setSpacing(6)
-        for rows in groups(row for row in self.rows if row.primary):
+        for rows in groups(each.row for each in self.controls if each.row.primary):
             if rows[0].label:
                 layout.addSpacing(6)
                 layout.addWidget(QuietLabel(rows[0].words("label")))
@@ -701,7 +700,7 @@ class ControlBar(QFrame):
     def _lines(self) -> list[Line]:
         """Return the lines of the panel, the first controls in the order of their table."""
         order = [name for names in FIRST_CONTROLS.values() for name in names]
-        rows = [row for row in self.rows if row.place == "panel"]
+        rows = [each.row for each in self.controls if each.row.place == "panel"]
         rows.sort(key=lambda row: order.index(row.name) if row.group else len(order))
         return [
             (each[0].group, each[0].words("label"), [self.made[row.name] for row in each])

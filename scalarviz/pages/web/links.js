@@ -5,21 +5,19 @@
 
 import { shortened, text } from "./texts.js";
 import { nearestSpeed } from "./player.js";
+import { FURTHEST, read_part } from "./story/moments.js";
 
-const HIDEABLE = ["controls", "strip", "curve", "head", "exhibit"];
-const FURTHEST = 1e9; // step
 const LONGEST_SAID = 24; // letters of a part that is not understood
 const PARTS_NAMED = 6; // such parts that are named
 
-/** What a link may name of a page: `operations` of a step, `rows`, `batch`, `sizes` of lines of
- * neurons, and the `last` step, which a recording has.
+/** What a link may name of a page, as read_part takes it; a recording has a last step.
  */
 export function linkLimits({ engine, facts, recording }) {
   const { moments, sizes, step = 0 } = engine;
   const sized = ({ values, sums, count, one }) => [values || sums, count + Number(one)];
   return {
-    first: step, operations: moments.length, rows: facts.rows, batch: recording ? 0 : sizes.batch,
-    sizes: new Map(facts.lines.map(sized)), last: recording ? recording.steps.at(-1) : FURTHEST,
+    first: step, operations: moments.length + 1, rows: facts.rows, batch: recording ? 0 : sizes.batch,
+    sizes: new Map(facts.lines.map(sized)), end: 1 + (recording ? recording.steps.at(-1) : FURTHEST),
   }; // prettier-ignore
 }
 
@@ -42,16 +40,17 @@ export function readLink(hash, limits) {
   }; // prettier-ignore
   const from = new Map(); // by field, the part that says it
   for (const [name, given] of new URLSearchParams(hash.replace(/^#/, ""))) {
-    const read = Object.hasOwn(LINK_PARTS, name) ? LINK_PARTS[name](given.trim(), limits) : null;
+    const asks = name === "guess" && given.trim() === "1";
+    const read = asks || read_part(name, given.trim(), limits);
     const part = shortened(given ? `${name}=${given}` : name, LONGEST_SAID);
-    const field = FIELDS_SAID[name] ?? name;
+    const field = { op: "operation", pin: "pinned", neuron: "pinned" }[name] ?? name;
     if (read === null) {
       found.bad.push(part);
       continue;
     }
     if (from.has(field)) found.over.push(from.get(field));
     from.set(field, part);
-    found[field] = read;
+    found[field] = field === "pinned" ? { [name === "pin" ? "row" : name]: read } : read;
   }
   if (found.operation !== null) found.step ??= limits.first;
   return found;
@@ -70,16 +69,11 @@ export function badParts(bad) {
  */
 export function writeLink(place) {
   const { step, operation, pinned, sample, hide = [], play, theme, tour } = place;
-  const parts = [];
-  if (step !== null && step !== undefined) parts.push(["step", step]);
-  if (operation) parts.push(["op", operation]);
-  if (pinned?.row >= 0) parts.push(["pin", pinned.row]);
-  if (pinned?.neuron) parts.push(["neuron", pinned.neuron.join(":")]);
-  if (sample) parts.push(["sample", sample]);
-  if (hide.length) parts.push(["hide", hide.join(",")]);
-  if (play) parts.push(["play", play]);
-  if (theme) parts.push(["theme", theme]);
-  if (tour) parts.push(["tour", tour]);
+  const said = {
+    step: String(step ?? ""), op: operation, pin: String(pinned?.row ?? ""),
+    neuron: pinned?.neuron?.join(":"), sample, hide: hide.join(","), play, theme, tour,
+  }; // prettier-ignore
+  const parts = Object.entries(said).filter(([, value]) => value);
   const plain = (value) => encodeURIComponent(value).replaceAll("%2C", ",").replaceAll("%3A", ":");
   return `#${parts.map(([name, value]) => `${name}=${plain(value)}`).join("&")}`;
 }
@@ -89,41 +83,6 @@ export function shownMoment({ step, operation, moment, focus }) {
   const ended = operation === 0 && moment >= 0;
   if (!ended) return { step, operation, sample: focus };
   return { step: step - 1, operation: moment + 1, sample: focus };
-}
-
-const FIELDS_SAID = { op: "operation", pin: "pinned", neuron: "pinned" }; // other parts say their own
-
-// Readers of the parts of a link: what a part says, or null for what means nothing.
-const LINK_PARTS = {
-  step: (given, { first, last }) => wholeBetween(given, first, last + 1),
-  op: (given, { operations }) => wholeBetween(given, 0, operations + 1),
-  pin: (given, { rows }) => {
-    const row = wholeBetween(given, 0, rows);
-    return row === null ? null : { row };
-  },
-  neuron: (given, { sizes }) => {
-    const [, name, after] = /^(.*):(.*)$/.exec(given) ?? [];
-    const place = wholeBetween(after, 0, sizes.get(name) ?? 0);
-    return place === null ? null : { neuron: [name, place] };
-  },
-  sample: (given, { batch }) => wholeBetween(given, 0, batch),
-  hide: (given) => {
-    const hide = given.split(/\s*,\s*/).filter(Boolean);
-    return hide.length && hide.every((name) => HIDEABLE.includes(name)) ? hide : null;
-  },
-  play: (given) => {
-    const play = /^[\d.]+$/.test(given) ? Number(given) : NaN;
-    return play > 0 && play <= FURTHEST ? play : null;
-  },
-  theme: (given) => (["dark", "light"].includes(given) ? given : null),
-  tour: (given) => (given === "no" ? given : null),
-  guess: (given) => given === "1" || null,
-};
-
-/** Return the whole number that a text is, from a first one to before an end; else null. */
-function wholeBetween(given, first, end) {
-  const number = /^\d{1,15}$/.test(given) ? Number(given) : NaN;
-  return first <= number && number < end ? number : null;
 }
 
 // Follows links to moments of a page, and makes them.

@@ -226,7 +226,7 @@ def case_arrows_go_by_the_unit() -> None:
     assert units == ["neuron", "operation", "phase", "step", "epoch"], units
     for unit, place in far.items():
         bench.choose(bench.made["unit"], unit)
-        assert bench.controller.unit == unit
+        assert bench.controller.time.unit == unit
         bench.press(Key.Key_Right)
         assert bench.session.clock.place == place, unit
         assert bench.made["advance"].toolTip() == f"On by one {unit} (→)"
@@ -312,9 +312,9 @@ def case_the_timeline_is_drawn_with_its_marks() -> None:
     line = bench.made["seek"]
     above = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
     plain = line.grab().toImage().pixelColor(above)
-    bench.controller.seek(4)
+    bench.controller.time.seek(4)
     bench.controller.edit(3, 0.75)
-    bench.controller.step(+1, 8)
+    bench.controller.time.step(+1, 8)
     bench.wait()
     assert list(line.marks) == [4]
     mark = QPoint(round(line.place(4)), round(line.height() / 2 - 8))
@@ -367,7 +367,7 @@ def case_a_condition_is_typed_completed_and_stops_it() -> None:
     bench.press("loss < 100", Key.Key_Return)
     assert bench.session.stop_conditions == ["loss < 100"] and not field.hasFocus()
     assert field.text() == "loss < 100"
-    bench.controller.play()
+    bench.controller.time.play()
     bench.until(lambda: bench.session.stopped)
     bench.settle()
     assert bench.session.step_index == 1 and "Stopped at step 1" in bench.stage.notices[-1]
@@ -401,8 +401,8 @@ def case_keys_work_wherever_the_focus_is() -> None:
         bench.press(".", on=widget)
     assert bench.session.clock.operation == 4
     bench.made["seek"].setFocus()  # as after a Tab: its own keys are its own
-    bench.controller.seek(0)
-    bench.controller.step(+1, 10)
+    bench.controller.time.seek(0)
+    bench.controller.time.step(+1, 10)
     bench.wait()
     bench.press(Key.Key_Left, on=bench.made["seek"])
     assert bench.session.step_index == 9
@@ -449,7 +449,8 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
         if widget in seen:
             break
         seen.append(widget)
-    rows = [row for row in bench.bar.rows if row.kind != "text" and not row.on_cube]
+    rows = [each.row for each in bench.bar.controls]
+    rows = [row for row in rows if row.kind != "text" and not row.on_cube]
     shown = [bench.made[row.name] for row in rows]
     wanted = [*shown, bench.bar.more, bench.picture]
     assert set(wanted) <= set(seen), [each.accessibleName() for each in wanted if each not in seen]
@@ -538,7 +539,8 @@ def case_twelve_controls_in_three_groups_stand_behind_the_button_at_first() -> N
     titles = [re.sub("<.*?>", "", each.text()) for each in labels]
     assert [each for each in titles if each in FIRST_CONTROLS] == ["Look", "Change", "Go wrong"]
     bench.click(panel.rest)
-    assert all(bench.made[row.name].isVisible() for row in bench.bar.rows if row.place == "panel")
+    panel = [each.name for each in bench.bar.controls if each.row.place == "panel"]
+    assert all(bench.made[name].isVisible() for name in panel)
     bench.click(panel.rest)
     assert not bench.made["size"].isVisible()
 
@@ -901,7 +903,7 @@ def case_nothing_is_drawn_while_nothing_changes() -> None:
     before = len(bench.stage.drawn)
     bench.wait(0.5)
     assert len(bench.stage.drawn) <= before + 1
-    bench.controller.step(+1)
+    bench.controller.time.step(+1)
     bench.wait(0.2)
     assert len(bench.stage.drawn) > before
 
@@ -1020,7 +1022,7 @@ class SlowExport:
         export.COMMAND, self._before = ("-c", program, "-"), export.COMMAND
         show = colours()
         self.bench = Bench(show, stage=Stage(show, reduced_motion=True))
-        self.bench.controller.step(+1)
+        self.bench.controller.time.step(+1)
         self.paths = [folder / name for name in names]
         for path in self.paths:
             export_to(self.bench.controller, path)
@@ -1229,8 +1231,8 @@ def case_another_scene_does_not_take_the_place_of_what_is_kept() -> None:
 
 def case_branches_are_in_a_list() -> None:
     bench = Bench()
-    bench.controller.step(+1, 6)
-    bench.controller.seek(2)
+    bench.controller.time.step(+1, 6)
+    bench.controller.time.seek(2)
     bench.controller.edit(3, 0.5)
     bench.until(lambda: len(bench.session.branches) == 2)
     bench.open_panel()
@@ -1244,7 +1246,7 @@ def case_branches_are_in_a_list() -> None:
 def case_a_branch_is_named_by_mouse_and_by_keys() -> None:
     bench = Bench()
     bench.session.advance(6)
-    bench.controller.seek(2)
+    bench.controller.time.seek(2)
     bench.controller.edit(3, 0.5)
     bench.until(lambda: len(bench.session.branches) == 2)
     branch, field = bench.session.branches[1], bench.made["branch name"]
