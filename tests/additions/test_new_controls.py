@@ -20,7 +20,7 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.keys import help_rows
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.controller.playing import offers_of
+from scalarviz.faces.controller.stopping import offers_of
 from scalarviz.faces.scene_file import load
 from scalarviz.faces.scene_options import own_options
 from scalarviz.scene.canvas.palette import THEMES, rgb

@@ -51,7 +51,7 @@ def watch(
     with listening(address, port if is_open or port is not None else 0) as listener:
         face = options.face(show, "dark" if options.theme == "auto" else options.theme)
         if options.steps is None:
-            face.all.playing.until = None  # it is shown until Ctrl-C
+            face.all.until = None  # it is shown until Ctrl-C
         for pane in face.panes:
             pane.await_kernels()
         theme = "" if options.theme == "auto" else options.theme

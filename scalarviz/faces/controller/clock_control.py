@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, final
 
+from scalarviz.base.checks import number, size
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
-from scalarviz.faces.controller.control import UNITS, FaceUnit
+from scalarviz.faces.controller.control import SLOW, UNITS, WALKED, FaceUnit
 from scalarviz.faces.controller.guide import Walk
-from scalarviz.faces.controller.playing import Playing, offer_more, tell_stop
+from scalarviz.faces.controller.stopping import offer_more, tell_stop
 from scalarviz.scene.pace import SUM, pauses, shared
+from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.by_parts import check_neurons, sizes_of
 from scalarviz.stage.show import Several
+from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import Halted, SharedClock
 from scalarviz.training.session.timeline import check_unit
@@ -28,6 +34,9 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 100  # most steps taken by a command; for more, it plays
 WHOLE = "step", "epoch"  # units of whole steps
+WALK = 1.0  # operations a second at which it plays first where the unit is the operation
+LAGS = 0.8  # share of the wanted speed below which a training cannot keep up
+APART = 0.1  # seconds between two measurements of the speed
 
 
 @final
@@ -39,9 +48,14 @@ class ClockControl:
     steps     number of steps after which they pause, the first time; None: those of the shows
     speed     steps a second, 0 for as fast as possible; None: the speed of the first show
 
-    playing   plays the session, or the clock of several
+    clock     what the commands move: the session, or the clock of several; it plays on a thread of
+              its own
     walk      the operations that are done one after the other
-    unit      of `step`
+    unit      of `step`; it plays by steps, or by one operation after the other if that is the unit,
+              each at a speed of its own, which stays as it was chosen
+    until     the step where it pauses, or None
+    asked     whether it should play
+    errand    whether it plays only to reach `until`, at full speed
     measured  the speed while it plays, in steps a second, else 0
     """
 
@@ -53,25 +67,33 @@ class ClockControl:
         speed: float | None = None,
     ) -> None:
         self.face, self.panes = face, panes
+        if speed is not None:
+            number(speed, "the speed", 0.0)
         self.walk = Walk()
         self.unit: FaceUnit = "step"
         self.measured = 0.0
         self._told: Halted = {}  # those of which it was said that they were halted
+        self._walk_speed = WALK  # operations a second where the unit is the operation
         show = panes[0].show
+        clock: Session | SharedClock = show.session
         if self.several:
             shows = Several(tuple(pane.show for pane in panes), face.names)
             show = replace(show, steps=shows.steps, speed=shows.speed)
-        clock = SharedClock([pane.session for pane in panes]) if self.several else None
-        self.playing = Playing(show, steps, speed, clock)
+            clock = SharedClock(shows.sessions)
+        self._speed = (show.speed if speed is None else speed) or None  # steps a second otherwise
+        self.begin(clock, show.steps if steps is None else size(steps, "steps"))
+
+    def begin(self, clock: Session | SharedClock, steps: int) -> None:
+        """Start over with a session, or with several, at the chosen speed, for `steps` steps."""
+        self.clock = clock
+        self.asked = self.errand = False
+        self.until: int | None = clock.step_index + steps
+        self._long: Clock | None = None  # clock within a step that took longer than AT_ONCE
+        self._seen: deque[tuple[float, float]] = deque(maxlen=11)
 
     @property
     def several(self) -> bool:
         return len(self.panes) > 1
-
-    @property
-    def clock(self) -> Session | SharedClock:
-        """What the commands move."""
-        return self.playing.session
 
     @property
     def is_playing(self) -> bool:
@@ -112,7 +134,11 @@ class ClockControl:
             pane.guide.stop()
             pane.show_whole_operations()
         with reporting_errors(self):
-            self.playing.play(anew=anew)
+            if anew and self.until is not None and self.clock.step_index >= self.until:
+                self.until = None
+            self._seen.clear()
+            self._start(None if self.errand else self.speed)
+            self.asked = True
 
     def play_on(self) -> None:
         """Play as before, up to the same step."""
@@ -122,13 +148,19 @@ class ClockControl:
         """Pause; report the error that has stopped a training, if there is one."""
         self.walk.stop()
         if self.several:
-            self.stop(self.playing.pause)
+            self.stop(self.halt)
             self.tell_stop()
             for pane in self.panes:
                 pane.time.pause()
         else:
             self.panes[0].stand_by()
-            self.stop(self.playing.pause)
+            self.stop(self.halt)
+
+    def halt(self) -> None:
+        """Pause; raise the error that has stopped the clock, if there is one."""
+        self.asked, self.errand = False, False
+        self._seen.clear()
+        self.clock.pause(AT_ONCE)
 
     def stop(self, pause: Callable[[], None]) -> None:
         """Call what pauses, and report its error."""
@@ -149,16 +181,15 @@ class ClockControl:
         sessions = tuple(pane.session for pane in self.panes)
         if isinstance(self.clock, SharedClock) and sessions != self.clock.sessions:
             self.pause()  # a network has grown, or a file was opened
-            self.playing.session = SharedClock(sessions)
+            self.clock = SharedClock(sessions)
         self.attend_walk()
-        playing = self.playing
-        self.measured = playing.measured() if self.clock.playing else 0.0
-        if playing.arrived:
-            is_errand = playing.errand
+        self.measured = self._measure() if self.clock.playing else 0.0
+        if self.asked and self.until is not None and self.clock.step_index >= self.until:
+            is_errand = self.errand
             self.pause()
-            playing.until = None
+            self.until = None
             self._arrive(is_errand=is_errand)
-        elif playing.ended:
+        elif self.asked and not self.clock.playing:  # it has stopped by itself
             self.pause()
             self.tell_stop()
         elif not self.clock.playing:  # the last portion may have failed after the pause
@@ -193,13 +224,79 @@ class ClockControl:
         found = [pane for pane in self.panes if known.get(pane.session) is error]
         (found or [self.panes[0] if not self.several else self.face.lead])[0].tell_error(error)
 
+    @property
+    def by_operation(self) -> bool:
+        """Whether it does one operation after the other."""
+        return self.unit in WALKED
+
+    @property
+    def speed(self) -> float | None:
+        """Steps a second that are wanted, None for as fast as possible."""
+        return self._walk_speed / len(self.clock.operations) if self.by_operation else self._speed
+
     def set_speed(self, speed: float | None) -> None:
-        """Set the steps a second; None for as fast as possible."""
+        """Set the steps a second; None for as fast as possible.
+
+        Where the unit is the operation, they are at most SLOW operations a second.
+        """
         for pane in self.panes:
             pane.guide.interrupt()
         with reporting_errors(self):
-            for each in dict.fromkeys([self.playing, *(pane.time.playing for pane in self.panes)]):
-                each.set_speed(speed)
+            if speed is not None:
+                number(speed, "the speed", 0.0, open_low=True)
+            for time in dict.fromkeys([self, *(pane.time for pane in self.panes)]):
+                time._take_speed(speed)
+
+    def _take_speed(self, speed: float | None) -> None:
+        if self.by_operation:
+            rate = math.inf if speed is None else speed * len(self.clock.operations)
+            self._walk_speed = min(rate, SLOW)
+        else:
+            self._speed = speed
+        self._play_on()
+
+    def _play_on(self) -> None:
+        """Play at the speed that is wanted now, if it plays."""
+        if self.asked and not self.errand:
+            self._start(self.speed)
+
+    def _start(self, speed: float | None) -> None:
+        """Play by steps, or by operations if they are slow enough to be seen."""
+        rate = math.inf if speed is None else speed * len(self.clock.operations)
+        if rate <= SLOW * (1.0 + 1e-9):
+            self.clock.play(rate, "operation", self.until)
+        else:
+            self.clock.play(speed, "step", self.until)
+
+    def _measure(self) -> float:
+        """Return the measured steps a second since the last pause."""
+        now, clock = perf_counter(), self.clock.clock
+        if not self._seen or now - self._seen[-1][0] > APART:
+            part = clock.operation / len(self.clock.operations)
+            self._seen.append((now, clock.step + part))
+        (before, first), (after, last) = self._seen[0], self._seen[-1]
+        return max(0.0, (last - first) / (after - before)) if after > before else 0.0
+
+    @property
+    def flat_out(self) -> bool:
+        """Whether it plays as fast as it can, so that drawing slows it down."""
+        if not self.asked:
+            return False
+        wanted = None if self.errand else self.speed
+        return wanted is None or self._measure() < LAGS * wanted
+
+    def undisturbed(self, work: Callable[[], None]) -> None:
+        """Call `work`, such as drawing, while the python engine waits.
+
+        The python engine and drawing compete for Python's global lock, so one picture would take
+        seconds. Compiled engines release the lock. A step that takes long is waited for only once.
+        """
+        now = self.clock.clock
+        if not (self.clock.playing and self.clock.engine == "python") or now == self._long:
+            return work()
+        with self.clock.still(AT_ONCE) as still:
+            self._long = None if still else now
+            return work()
 
     # Steps.
 
@@ -214,7 +311,9 @@ class ClockControl:
                 check_neurons(lead.session.network.program)
             else:
                 check_unit(lead.session.timeline, unit)
-            self.unit = self.playing.unit = pick(UNITS, unit, "unit")
+            before, self.unit = self.by_operation, pick(UNITS, unit, "unit")
+            if before != self.by_operation:
+                self._play_on()
 
     def step(self, direction: int, times: int = 1) -> None:
         """Go forward (+1) or back (-1), `times` times the chosen unit."""
@@ -238,7 +337,10 @@ class ClockControl:
         if unit not in WHOLE or times * each <= MOST_STEPS:
             return self.do(partial(clock.advance, times, unit), self.tell_stop)
         with reporting_errors(self):
-            self.playing.run_to((clock.step_index // each + times) * each)
+            self.until, self.errand = (clock.step_index // each + times) * each, True
+            self._seen.clear()
+            self._start(None)
+            self.asked = True
         return None
 
     def _go_by_neuron(self, by: int) -> None:

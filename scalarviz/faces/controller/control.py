@@ -22,7 +22,6 @@ from scalarviz.faces.controller.changes import (
     rate_of,
 )
 from scalarviz.faces.controller.options import OptionChoice, rate_now
-from scalarviz.faces.controller.playing import WALKED
 from scalarviz.scene.frame_data import Work
 from scalarviz.stage.by_parts import has_neurons
 from scalarviz.story.commands import COMMANDS, Command
@@ -49,6 +48,8 @@ UNITS: dict[str, FaceUnit] = {
     "step": "step",
     "epoch": "epoch",
 }
+WALKED = "neuron", "operation"  # units with which one operation after the other is done
+SLOW = 36.0  # operations a second, up to which they are done one by one: more cannot be seen
 
 
 @dataclass(frozen=True)
@@ -261,7 +262,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         end=max([here.end.step, *others]),
         done=session.done,
         loss=here.loss,
-        speed=time.playing.speed,
+        speed=time.speed,
         measured=float(f"{time.measured:.2g}"),
         rate=rate_now(session),
         focus=session.focus,

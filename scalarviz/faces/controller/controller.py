@@ -21,8 +21,7 @@ from scalarviz.base.messages import LONGEST_LINE, visible
 from scalarviz.base.texts import text
 from scalarviz.engines.registry import ENGINES, engines_for
 from scalarviz.errors import GradientError, ScalarvizError
-from scalarviz.faces.controller import changes
-from scalarviz.faces.controller import playing as stopping
+from scalarviz.faces.controller import changes, stopping
 from scalarviz.faces.controller.changes import Edits
 from scalarviz.faces.controller.clock_control import ClockControl, reporting_errors
 from scalarviz.faces.controller.control import unit_for
@@ -255,7 +254,7 @@ class Controller:
         self.show, self.options = show, options
         self.own_session = self.own_session if options.elsewhere else show.session
         self.edits = Edits(show.session)
-        self.time.playing.begin(show)
+        self.time.begin(show.session, show.steps)
         self.warming.take(show.session)
         self.time.set_unit(unit_for(show.session, self.time.unit))
         self.stage.replace(show)
@@ -311,7 +310,7 @@ class Controller:
         plays = changing and (self.session.playing or self._resumes)
         if plays:
             self._resumes = True
-            time.stop(time.playing.pause)
+            time.stop(time.halt)
 
         def note() -> None:
             branches.append([session.current_branch for _, session in moved])

@@ -17,7 +17,14 @@ from scalarviz.core.formulas.formula import table
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import changes
 from scalarviz.faces.controller.changes import HIGHEST_RATE, go_wrong, preset_names
-from scalarviz.faces.controller.control import PER_DECADE, Control, FaceState, LogScale, Scale
+from scalarviz.faces.controller.control import (
+    PER_DECADE,
+    SLOW,
+    Control,
+    FaceState,
+    LogScale,
+    Scale,
+)
 from scalarviz.faces.controller.export import (
     choose_scene,
     copy_link,
@@ -25,7 +32,7 @@ from scalarviz.faces.controller.export import (
     entry_of,
     open_branches,
 )
-from scalarviz.faces.controller.playing import SLOW, completions, find_first, stop_when
+from scalarviz.faces.controller.stopping import completions, find_first, stop_when
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.camera import CAMERAS
 

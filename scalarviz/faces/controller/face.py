@@ -119,7 +119,7 @@ class Face:
     @property
     def flat_out(self) -> bool:
         """Whether a session plays as fast as it can, so that drawing slows it down."""
-        return any(each.playing.flat_out for each in self._times)
+        return any(each.flat_out for each in self._times)
 
     @property
     def _times(self) -> list[ClockControl]:
@@ -206,7 +206,7 @@ class Face:
         """Call `work`, such as drawing, while nothing computes in parallel."""
         for pane in self.panes:
             pane.warming.settle()  # code that bypasses faces may have moved the session
-        self.all.playing.undisturbed(work)
+        self.all.undisturbed(work)
 
     @property
     def state(self) -> FaceState:

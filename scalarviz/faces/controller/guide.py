@@ -295,7 +295,7 @@ class Guide:
         tour.count(steps, operations)
         self._lead(steps, "step")
         self._lead(operations, "operation")
-        session, until = self.controller.session, self.controller.time.playing.until
+        session, until = self.controller.session, self.controller.time.until
         step, operation = session.clock.place
         self._show(tour.part((step - self._first) * len(session.operations) + operation))
         learned = has_learned(session.current_branch.loss_at, self._first, step)
@@ -309,7 +309,7 @@ class Guide:
         """Advance the session, and note where it is to stand then."""
         session = self.controller.session
         now = self._left or session.clock
-        until = self.controller.time.playing.until
+        until = self.controller.time.until
         if unit == "step" and until is not None:
             count = max(0, min(count, until - now.step))
         self._left = now

@@ -208,7 +208,7 @@ def watch(show: Show | Several, options: WatchOptions) -> PageView:
         show = begun_slowly(show)
     face = options.face(show, "light" if options.theme == "auto" else options.theme)
     if options.steps is None:
-        face.all.playing.until = None
+        face.all.until = None
     larger = PRESENTED if options.present else 1.0  # so that larger letters leave nothing out
     wide, high = SIZE_OF_SEVERAL if face.several else SIZE
     shown = PageView(face, options.size or (round(wide * larger), round(high * larger)), options)

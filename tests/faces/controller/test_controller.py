@@ -14,14 +14,14 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.engines.registry import ENGINES
-from scalarviz.faces.controller import guide, playing
+from scalarviz.faces.controller import clock_control, guide
 from scalarviz.faces.controller.control import state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import drop, open_run, save
 from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.keys import controls_for, help_rows, keys_of
-from scalarviz.faces.controller.playing import take_offer
+from scalarviz.faces.controller.stopping import take_offer
 from scalarviz.scene.pace import pauses
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -36,7 +36,7 @@ MakeController = Callable[..., Any]
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done here is quick; on a machine with much else to do it may take a while."""
-    for place in ("controller", "playing"):
+    for place in ("controller", "clock_control"):
         monkeypatch.setattr(f"scalarviz.faces.controller.{place}.AT_ONCE", 10.0)
 
 
@@ -229,7 +229,7 @@ def test_the_speed_is_said_as_measured_while_it_plays_else_as_wanted(controller:
     for _ in range(3):
         controller.face.attend()
         controller.time.step(+1, 10)
-        time.sleep(2.0 * playing.APART)
+        time.sleep(2.0 * clock_control.APART)
     assert controller.time.measured == 0.0, "steps by hand do not count"
     assert controller.face.state.pace == "100/s"
 
@@ -314,7 +314,7 @@ def test_it_is_read_while_it_plays_which_goes_on_then(
 ) -> None:
     slow, count = Slow(controller, monkeypatch), len(controller.session.operations)
     controller.time.set_speed(200.0)
-    controller.time.playing.until = 10**6
+    controller.time.until = 10**6
     controller.time.play()
     until(lambda: controller.session.step_index > 3)
     controller.time.slow_step()
@@ -325,7 +325,7 @@ def test_it_is_read_while_it_plays_which_goes_on_then(
     assert slow.places == places and not controller.session.playing
     slow.watch(2.0)
     assert controller.session.playing
-    assert controller.face.state.speed == 200.0 and controller.time.playing.until == 10**6
+    assert controller.face.state.speed == 200.0 and controller.time.until == 10**6
     controller.time.slow_step()
     slow.watch(1.5)
     controller.time.slow_step()  # once more: it is still to go on then

@@ -9,7 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
-from scalarviz.faces.controller import playing
+from scalarviz.faces.controller import stopping
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.pointer import LEFT, CurvePointer, Pointer
@@ -605,7 +605,7 @@ def test_a_search_shows_how_far_it_is_and_can_be_cancelled(
         if step == 7:
             controller.cancel_exports()
         if search._is_cancelled:
-            raise playing.CancelledError
+            raise stopping.CancelledError
 
     monkeypatch.setattr(type(search), "_tell", lambda self, step: at_step(step))
     CONTROLS["first time"].set(controller, "weight 5 > 100")

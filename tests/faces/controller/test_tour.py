@@ -176,7 +176,7 @@ def test_it_has_learned_when_the_loss_is_a_tenth(end: int, late: float, learned:
 
 @pytest.mark.usefixtures("own_cache")
 def test_it_ends_at_the_step_up_to_which_it_plays(watcher: Watcher) -> None:
-    watcher.controller.time.playing.until = 3
+    watcher.controller.time.until = 3
     watcher.controller.guide.show_tour(watcher.controller.time.pause)
     watcher.watch(END + 0.1)
     assert watcher.stage.part_of_tour == "" and watcher.session.clock.place == (3, 0)

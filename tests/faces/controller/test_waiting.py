@@ -168,7 +168,7 @@ def test_no_command_waits_for_the_step_that_goes_on(
         for _ in range(3):
             controller.face.attend()
             controller.face.state  # noqa: B018  # to read it is the point
-        controller.time.playing.undisturbed(lambda: None)
+        controller.time.undisturbed(lambda: None)
         assert time.perf_counter() - start < SOON
     settle(controller)
     controller.face.quit()

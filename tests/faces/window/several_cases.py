@@ -117,7 +117,7 @@ def case_space_and_arrows_move_all_at_once() -> None:
         it.until(lambda: min(it.steps) > 10)
         it.until(lambda: min(stage.reading.place[0] for stage in it.stage.panes) > 10)
         it.press(Key.Key_Space)
-        it.face.all.playing.session.pause()  # the key waits for the last portion a moment only
+        it.face.all.clock.pause()  # the key waits for the last portion a moment only
         assert len(set(it.steps)) == 1 and not it.face.is_playing
         before = it.steps[0]
         it.press(Key.Key_Left)

@@ -52,7 +52,7 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import export_to, open_scene
 from scalarviz.faces.controller.face import Face, Opening, WatchOptions
 from scalarviz.faces.controller.options import Recipe
-from scalarviz.faces.controller.playing import offer_more
+from scalarviz.faces.controller.stopping import offer_more
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.links import read_link
 from scalarviz.faces.scene_file import find, load, scenes

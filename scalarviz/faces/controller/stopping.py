@@ -1,0 +1,166 @@
+"""Stops: where a training stops by itself, the first time that was so, and what is offered then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, final
+
+from scalarviz.base.texts import row_text, text
+from scalarviz.core.formulas.formula import pick
+from scalarviz.faces.controller.changes import begin_input, type_value
+from scalarviz.scene.frame_data import Work
+from scalarviz.training.session.conditions import checked, examples
+from scalarviz.training.session.measurements import measured_names
+from scalarviz.training.session.replays import first_held
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.trainer import settings_now
+
+if TYPE_CHECKING:
+    from scalarviz.faces.controller.control import FaceState
+    from scalarviz.faces.controller.controller import Controller
+
+
+# Conditions: those at which it stops by itself, and the search for the first step that met one.
+
+
+class CancelledError(Exception):
+    """A search that the user has cancelled."""
+
+
+@final
+class Search:
+    """A search for the first time that a condition held, which goes on on the hand's thread."""
+
+    def __init__(self) -> None:
+        self.words = ""
+        self._done, self._total = 0, 1
+        self._is_cancelled = False
+
+    @property
+    def work(self) -> Work | None:
+        """What is done, with a button to end it; None if nothing is."""
+        if not self.words:
+            return None
+        said = text("notices.searching", condition=self.words)
+        return Work(said, text("exports.cancel"), self._done / self._total)
+
+    def cancel(self) -> None:
+        """End it after the present step."""
+        self._is_cancelled = True
+
+    def run(self, session: Session, words: str) -> int | None:
+        """Return the first step at which a condition held, or None; raise CancelledError."""
+        self._done, self._total = 0, max(1, session.step_index)
+        self._is_cancelled, self.words = False, words
+        try:
+            with session.doing():
+                timeline = session.timeline
+                metrics = measured_names(timeline.visits.metrics, timeline.trainer.settings.data)
+                given = checked([words], session.network, metrics)
+                return first_held(timeline, given, self._tell)
+        finally:
+            self.words = ""
+
+    def _tell(self, step: int) -> None:
+        self._done = step
+        if self._is_cancelled:
+            raise CancelledError
+
+
+def find_first(controller: Controller, words: str) -> None:
+    """Search the past for the first step at which a condition held, and offer to go there."""
+    session, search = controller.session, controller.search
+    if not words.strip():
+        return
+    controller.time.pause()
+
+    def run() -> tuple[str, int | None]:
+        try:
+            step = search.run(session, words)
+        except CancelledError:
+            return text("notices.first.cancelled", condition=words), None
+        if step is None:
+            return text("notices.first.never", condition=words), None
+        session.stops.mark(session.timeline.branch, step, words)
+        return text("notices.first", condition=words, step=step), step
+
+    def found(result: tuple[str, int | None]) -> None:
+        words, step = result
+        if step is None:
+            controller.tell(words)
+        else:
+            action = text("notices.first.go", step=step)
+            controller.tell(words, action, partial(controller.time.seek, step))
+
+    controller.do(run, found)
+
+
+def stop_when(controller: Controller, words: str) -> None:
+    """Stop by itself from now on where a condition holds; without words nowhere any more."""
+    given = [words] if words.strip() else []
+    controller.do(partial(controller.session.stop_when, *given))
+
+
+def tell_stop(controller: Controller, _: object = None) -> None:
+    """Say why the training has stopped by itself, if it has."""
+    why = controller.session.stopped
+    if why:
+        controller.tell(why[0].upper() + why[1:])
+
+
+def cancel(controller: Controller) -> None:
+    """End the processes that write files, and a search."""
+    controller.search.cancel()
+    for result in controller.exports.stop():
+        controller.tell(result)
+
+
+def completions(state: FaceState) -> list[str]:
+    """Return conditions that a field completes; those of weights name the pinned one."""
+    return examples(state.metrics, 0 if state.pinned is None else state.pinned.row)
+
+
+# The buttons offered at the end of a run.
+
+
+def offer_more(controller: Controller) -> None:
+    """Show a large button for each of the offers."""
+    controller.stage.offer(
+        {name: partial(take_offer, controller, name) for name in offers_of(controller)}
+    )
+
+
+def take_offer(controller: Controller, offer: str) -> None:
+    """Execute an offer made at the end of a run."""
+    controller.stage.offer({})
+    pick(offers_of(controller), offer, "offer")()
+
+
+def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
+    """Return the offers: their labels and actions."""
+    found: dict[str, Callable[[], None]] = {
+        text("offers.step"): partial(step_through, controller),
+        text("offers.start"): partial(controller.time.seek, 0),
+        text("offers.weight"): partial(type_value, controller),
+    }
+    if controller.session.network.layers:
+        found[text("offers.own")] = partial(begin_input, controller)
+    for choice in controller.options.choices(settings_now(controller.session)):
+        if choice.offer and choice.value in choice.choices:
+            place = choice.choices.index(choice.value)
+            following = choice.choices[(place + 1) % len(choice.choices)]
+            other = partial(learn_other, controller, choice.name, following)
+            noun = row_text(f"rows.options.{choice.name}.offer", choice.offer)
+            found[text("offers.another", noun=noun)] = other
+    return found
+
+
+def step_through(controller: Controller) -> None:
+    controller.time.set_unit("operation")
+    controller.time.step(+1)
+
+
+def learn_other(controller: Controller, option: str, value: str) -> None:
+    controller.set_option(option, value)
+    controller.time.play()
