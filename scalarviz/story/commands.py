@@ -119,6 +119,7 @@ class Command:
 
     def __post_init__(self) -> None:
         assert self.kind in KINDS, f"no face knows the kind {self.kind!r}"
+        assert self.acts_on in ("one", "each", "time", "all"), self.acts_on
         pressed = self.kind in ("button", "tick", "choice")
         assert pressed or not (self.menu or self.key), f"a {self.kind} has no menu and no key"
 

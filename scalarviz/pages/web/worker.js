@@ -74,7 +74,9 @@ export class Server {
     const { name, args } = command;
     const { clock } = this;
     if (name === "open") return this.open(command);
-    if (JUMPS.includes(name) || (name === "seek" && args.step !== clock.step)) clock.jumps += 1;
+    const jumps = JUMPS.includes(name);
+    if (jumps || (name === "seek" && args.step !== clock.step)) clock.jumps += 1;
+    if (jumps) this.rate = undefined;
     if (name === "play") {
       this.rate = args.rate ?? null;
       this.began = performance.now();
@@ -82,12 +84,10 @@ export class Server {
     } else if (name === "advance") {
       return this.pursue({ target: clock.after(args.count, args.unit), command, shows: true });
     } else if (name === "back" || name === "seek") {
-      const target =
-        name === "back"
-          ? clock.after(-args.count, args.unit)
-          : clock.arrival(args.step, args.operation ?? 0);
+      const { count, unit, step, operation = 0, shows = false } = args;
+      const target = name === "back" ? clock.after(-count, unit) : clock.arrival(step, operation);
       clock.towards(target);
-      return this.pursue({ target, command, shows: args.shows ?? false });
+      return this.pursue({ target, command, shows });
     } else if (name === "sample") {
       const { batch } = clock.engine;
       clock.focus = args.sample ?? (Math.min(clock.focus, batch - 1) + args.by + batch) % batch;
@@ -116,13 +116,10 @@ export class Server {
     } else if (name in FACTORS) {
       clock.change({ kind: "learning rate", rate: scaled(clock.engine.rate, FACTORS[name]) });
     } else if (name === "new weights") {
-      this.rate = undefined;
       clock.begin(args.seed ?? (clock.seed ?? clock.engine.spec.initial.seed) + 1);
     } else if (name === "branches") {
-      this.rate = undefined;
       clock.choose(args.key ?? clock.branches.after(args.by).key, args.step);
-    } else if (name === "reset" || name === "undo" || name === "redo") {
-      this.rate = undefined;
+    } else if (jumps) {
       clock[name]();
     }
     return this.answer(command);
