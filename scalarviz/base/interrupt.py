@@ -23,6 +23,8 @@ from typing import Any, NoReturn, Self, TypeVar, cast, final
 
 from scalarviz.base.processes import end_all
 
+INTERRUPTED = 130  # exit status after Ctrl-C
+
 # Functions that Ctrl-C does not cut in two, such as those that take and release a lock. Python
 # raises KeyboardInterrupt between instructions of the main thread, also before the first one of
 # an `__exit__`, which then does nothing at all.

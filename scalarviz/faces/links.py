@@ -20,14 +20,13 @@ from urllib.parse import parse_qsl, quote, unquote
 from scalarviz.base.checks import shorten
 from scalarviz.base.shell_commands import program
 from scalarviz.errors import InputError
+from scalarviz.story.facts import Neuron
 from scalarviz.story.moments import read_part
 
 LONGEST = 2_000  # characters
 # Of an option: no address and no path, also not that of a file in the same folder.
 PLAIN_VALUE = re.compile(r"([\w ,+-]|\.(?=\d))*", re.ASCII)
 GRAMMAR = "write a link such as rgb#step=120&op=7&pin=42"
-
-Neuron = tuple[str, int]
 
 
 @final

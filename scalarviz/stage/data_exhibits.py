@@ -98,8 +98,9 @@ def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
         return None
     points, names = inputs[:, varying], axis_names(data)
     low, high = bounds_of(data, points)
-    if not is_plane(low, high):
-        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(high - low).all():  # too far apart for a map
+            return None
     axes = int(varying[0]), int(varying[1])
     return PlanePoints(samples, points, low, high, (names[axes[0]], names[axes[1]]), axes)
 
@@ -119,12 +120,6 @@ def held_out_points(
 def varying_inputs(inputs: FloatArray) -> Any:
     """Return which inputs are not the same in all samples."""
     return np.flatnonzero(inputs.max(axis=0) > inputs.min(axis=0))
-
-
-def is_plane(low: FloatArray, high: FloatArray) -> bool:
-    """Return whether a map can have these corners: not if they are too far apart for a float."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(high - low).all())
 
 
 def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray]:

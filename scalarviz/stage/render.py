@@ -26,8 +26,8 @@ from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.stage.background import Portions
-from scalarviz.stage.encoders import encoder_for, png
-from scalarviz.stage.render_options import PAGE, Frame, RenderOptions, drawn, looked, shown
+from scalarviz.stage.encoders import Frame, encoder_for, png
+from scalarviz.stage.render_options import PAGE, RenderOptions, drawn, looked, shown
 from scalarviz.stage.show import Show, whole_number
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Pin

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.base.checks import answers, number, shorten
 from scalarviz.base.checks import size as count_of
@@ -17,6 +16,7 @@ from scalarviz.core.past_numbers import KINDS
 from scalarviz.errors import InputError
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.overlay import TABS_OF_PAST
+from scalarviz.stage.encoders import Frame
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.stages import Pin, Stages, stages_of
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from scalarviz.scene.picture import Canvas
     from scalarviz.stage.sweep_stage import SweepStage
 
-
-Frame = npt.NDArray[np.uint8]
 
 LARGEST = 8192  # pixels along a side
 PASTS = {name: name for name in (*KINDS, *TABS_OF_PAST)}

@@ -14,12 +14,12 @@ from time import perf_counter
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.package_files import text_beside
 from scalarviz.errors import DisplayError
 from scalarviz.files.shaders.live_shader import FOURS_READER, TEXELS, LiveShader
+from scalarviz.scene.canvas.canvas2d import Floats
 from scalarviz.scene.offscreen import no_opengl
 
 # An OpenGL context without a window, beside those of vispy and Qt. vispy has one current canvas
@@ -142,7 +142,6 @@ CORNERS = np.array([[-1, -1], [3, -1], [-1, 3]], np.float32)
 FLOAT_RGBA, FIRST_COLOR, MOST_DRAWN = 0x8814, 0x8CE0, 0x8824  # of OpenGL: GL_RGBA32F and so on
 
 POINTER = ctypes.c_void_p
-Floats = npt.NDArray[np.float32]
 
 
 @final

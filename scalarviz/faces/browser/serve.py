@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from time import monotonic
 
+from scalarviz.base.interrupt import INTERRUPTED
 from scalarviz.base.messages import say
 from scalarviz.base.progress import has_display
 from scalarviz.base.texts import text
@@ -24,7 +25,6 @@ from scalarviz.stage.show import Show
 
 SHARES = {"look": False, "control": True}  # what others may do, and whether they control it
 HERE = "127.0.0.1"
-INTERRUPTED = 130  # the exit code after Ctrl-C
 SWITCH = 5e-4  # seconds that a training waits for a thread of Python that answers many readers
 
 

@@ -35,6 +35,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request
 
 from scalarviz.base.checks import shorten
+from scalarviz.base.interrupt import INTERRUPTED
 from scalarviz.base.messages import say, shortened
 from scalarviz.base.package_files import top_folder
 from scalarviz.base.shell_commands import pip_command, program
@@ -76,7 +77,6 @@ if TYPE_CHECKING:
 
 
 SCENES = ("rgb", "xor", "circle")
-INTERRUPTED = 130
 
 
 def serve(
@@ -261,14 +261,6 @@ def named(name: str) -> Lesson:
     return lesson_of(path_of_lesson(name) or pick(lessons() | handouts(), name, "lesson"))
 
 
-def check_moment(picture: LessonPicture, name: str) -> None:
-    """Raise InputError for a moment that the picture of a lesson does not understand."""
-    try:
-        read_link(f"{name}#{urlencode(picture.moment)}")
-    except InputError as error:
-        raise InputError(f"a picture in {name}: {error}") from error
-
-
 def page_of_lesson(lesson: Lesson, *, collects: bool = False, links: str = "") -> bytes:
     """Return the page of a lesson, in whose pictures scenes of the package train, or saved runs.
 
@@ -276,7 +268,10 @@ def page_of_lesson(lesson: Lesson, *, collects: bool = False, links: str = "") -
     """
     for each in lesson.parts:
         if isinstance(each, LessonPicture):
-            check_moment(each, lesson.name)
+            try:
+                read_link(f"{lesson.name}#{urlencode(each.moment)}")
+            except InputError as error:
+                raise InputError(f"a picture in {lesson.name}: {error}") from error
 
     def shown(name: str) -> Any:
         if name.endswith(".safetensors"):

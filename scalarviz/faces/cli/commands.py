@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.base.interrupt import StoppableProgram
+from scalarviz.base.interrupt import INTERRUPTED, StoppableProgram
 from scalarviz.base.messages import LONGEST_LINE, lossy_streams, say, visible
 from scalarviz.base.progress import opening
 from scalarviz.base.shell_commands import pasted, program
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 # Modules that read options, draw or train are imported in functions: errors and lists are quick.
 
 FIRST = "rgb"  # the scene of `scalarviz` alone
-INTERRUPTED = 130
 LINK = "link"
 VERBS = {
     "watch": "Train a scene in front of your eyes; a scene is a name, or the path of a file. "

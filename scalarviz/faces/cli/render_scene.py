@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.interrupt import Stop
+from scalarviz.base.interrupt import INTERRUPTED, Stop
 from scalarviz.base.messages import say
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
@@ -33,7 +33,6 @@ from scalarviz.stage.render import picture, record, storyboard
 from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
 
-INTERRUPTED = 130
 SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of pictures and pages
 VIDEO = (1280, 720)
 KINDS = (".png", ".mp4", ".gif", ".html")

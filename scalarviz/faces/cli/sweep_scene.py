@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, final
 
 from scalarviz.base.checks import shorten
+from scalarviz.base.interrupt import INTERRUPTED
 from scalarviz.base.messages import say
 from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.formula import pick
@@ -34,7 +35,6 @@ from scalarviz.sweeps.executors import ADDRESSES
 from scalarviz.sweeps.results import CSV, PARQUET
 from scalarviz.sweeps.sweep import Sweep, sweep
 
-INTERRUPTED = 130
 EXECUTORS = {"here": None, "processes": "processes", "dask": "dask"}
 
 

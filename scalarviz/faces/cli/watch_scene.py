@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base.checks import shorten
-from scalarviz.base.interrupt import Stop
+from scalarviz.base.interrupt import INTERRUPTED, Stop
 from scalarviz.base.limits import check_losses
 from scalarviz.base.messages import is_informed, say
 from scalarviz.base.progress import Progress, has_display, opening_over
@@ -37,7 +37,7 @@ from scalarviz.faces.controller.train import (
     train,
     train_all,
 )
-from scalarviz.faces.links import Link, Neuron, read_link
+from scalarviz.faces.links import Link, read_link
 from scalarviz.faces.scene_file import Scene, load, scenes
 from scalarviz.faces.scene_options import (
     RUNNING,
@@ -55,6 +55,7 @@ from scalarviz.stage.background import Portions
 from scalarviz.stage.encoders import chunk, png
 from scalarviz.stage.render import picture
 from scalarviz.stage.show import Several, Show
+from scalarviz.story.facts import Neuron
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import one_row
 
@@ -217,8 +218,6 @@ def has_browser() -> bool:
 
 
 # A link becomes a window at its moment.
-
-INTERRUPTED = 130
 
 
 def open_link(words: str, given: Mapping[str, Any]) -> int:

@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 
 from scalarviz.base.checks import number, size
-from scalarviz.base.interrupt import Stop
+from scalarviz.base.interrupt import INTERRUPTED, Stop
 from scalarviz.base.limits import check_losses, in_units
 from scalarviz.base.messages import say
 from scalarviz.base.progress import Bar, Progress, words
@@ -191,8 +191,6 @@ def why_lost(session: Session) -> str:
 
 
 # Several sessions on one clock, with their results in words.
-
-INTERRUPTED = 130
 
 
 def steps_of(several: Several, steps: int | None, least: int = 0) -> int:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 from html import escape
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, final
 
@@ -21,7 +22,7 @@ from scalarviz.base.processes import shell
 from scalarviz.base.texts import text
 from scalarviz.core.value_graph import all_values
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.faces.notebook.notebook_cells import CellOutput, has_widgets, run_of
+from scalarviz.faces.notebook.notebook_cells import CellOutput, run_of
 from scalarviz.pages.lessons.answers import MIME, Given, records_in
 from scalarviz.pages.lessons.questions import NEAR, Question
 from scalarviz.pages.lessons.questions import question as question_at
@@ -187,9 +188,7 @@ class Prediction(CellOutput):
 
     def live(self) -> Any:
         """Return the form to answer it, if widgets are available."""
-        if not has_widgets():
-            return None
-        return form_of(self)
+        return form_of(self) if find_spec("ipywidgets") is not None else None
 
 
 def place_of(asked: Question) -> str:

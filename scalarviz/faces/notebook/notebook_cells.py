@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from html import escape
-from importlib.util import find_spec
 from typing import Any
 
 from scalarviz.base.checks import not_copied
@@ -35,11 +34,6 @@ def in_marimo() -> bool:
     """Return whether cells of a notebook of marimo are run here, which is no IPython."""
     marimo = sys.modules.get("marimo")
     return marimo is not None and marimo.running_in_notebook()
-
-
-def has_widgets() -> bool:
-    """Return whether ipywidgets is installed."""
-    return find_spec("ipywidgets") is not None
 
 
 def loop_of_cells() -> asyncio.AbstractEventLoop:

@@ -52,6 +52,8 @@ def application() -> QApplication:
 # Appearance of windows: their size, themes, and icons in the text color.
 
 TITLE_BAR = 40  # pixels that a window's title takes at most
+SIZE = 1280, 800  # of a window where there is room, and at least
+SMALLEST = 640, 420
 
 
 def theme_of(name: str) -> str:

@@ -71,7 +71,7 @@ from scalarviz.faces.controller.export import (
 from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.train import Autosave
-from scalarviz.faces.window.application import dress, first_size
+from scalarviz.faces.window.application import SIZE, SMALLEST, dress, first_size
 from scalarviz.faces.window.control_bar import STYLE, ControlBar
 from scalarviz.faces.window.picture_widget import View
 from scalarviz.scene.layout.division import Division
@@ -82,8 +82,6 @@ FRAME = 33  # milliseconds between updates
 REST = 5.0  # pause after a picture while training at full speed, relative to its duration
 LONGEST_REST = 1000.0  # milliseconds: the first picture of a scene takes long
 LOOKS = 2  # frames between updates of the controls at rest
-SIZE = 1280, 800
-SMALLEST = 640, 420
 MENUS_MARGIN = 12  # pixels between the menus of the title and the right end
 BELOW = 22  # pixels from the middle of a cube to the field of its value
 NEAR = 56  # pixels from the lower end where the mouse brings up the controls of a presentation

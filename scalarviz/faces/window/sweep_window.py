@@ -20,6 +20,8 @@ from PySide6.QtWidgets import (
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.faces.window.application import (
+    SIZE,
+    SMALLEST,
     application,
     dress,
     ending_without_display,
@@ -35,8 +37,6 @@ from scalarviz.stage.sweep_stage import Run, SweepChoice, SweepStage, choices_of
 from scalarviz.sweeps.sweep import Sweep
 
 FRAME = 100  # milliseconds between two pictures while it trains
-SIZE = 1280, 800
-SMALLEST = 640, 420
 TALL = 44  # pixels of the buttons
 LETTERS, WIDEST = 8, 260  # least room for letters in a choice, and most pixels of it
 

@@ -16,10 +16,9 @@ from vispy.visuals import Visual
 from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.scene.canvas.canvas2d import TRIANGLES
 from scalarviz.scene.visuals.opengl import is_flat, matrix_of, ratio_of, viewport_of
 from scalarviz.scene.visuals.shaders import SPHERE, WIRE
-
-TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)
 
 
 @final
