@@ -489,11 +489,12 @@ def state_of(session: Session) -> State:
     if (step, operation) == (0, 0):
         return common
     moment = (operation or len(program.moments)) - 1
-    done = () if program.is_graph else program.moments[: moment + 1]
-    ends = program.outputs if program.is_graph else program.inputs
-    written = {each.name: each for each in (ends, *(b for m in done for b in m.values))}
-    flows = {each.name: each for m in done for each in m.gradients}
     with timeline.at_work():
+        program = session.network.program  # an activation may have been set since
+        done = () if program.is_graph else program.moments[: operation or None]
+        ends = program.outputs if program.is_graph else program.inputs
+        written = {each.name: each for each in (ends, *(b for m in done for b in m.values))}
+        flows = {each.name: each for m in done for each in m.gradients}
         run, bank = timeline.trainer.run, timeline.trainer.bank
         values: Mapping[str, Any] = Numbers(written, lambda name: run.values(written[name]))
         gradients: Mapping[str, Any] = Numbers(flows, lambda name: run.gradients(flows[name]))

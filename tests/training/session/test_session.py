@@ -338,6 +338,15 @@ def test_an_edit_since_the_step_is_the_last_line_of_an_explanation_and_a_caption
     assert str(s.explain(3)) == before[0]
 
 
+@pytest.mark.parametrize("activation", ["sin", "linear"])
+def test_a_step_has_its_caption_though_another_activation_was_set(activation: str) -> None:
+    s = advanced(session("python"), 3)
+    before = str(s.caption(3))
+    s.set_activation(0, activation)
+    told = str(s.caption(3))
+    assert "moves from" in told and before.startswith(told)  # its loss is not computed again
+
+
 @pytest.mark.parametrize("mixed", [False, True])
 def test_what_becomes_of_a_gradient_that_is_not_finite_is_explained(mixed: bool) -> None:
     precision = sv.Precision("mixed", loss_scale=2.0**30) if mixed else "full"
