@@ -161,11 +161,7 @@ class TwoBranches(NestedLayer):
         for branch in pair:
             check_chain(branch)
         (a, *_), (b, *_) = pair
-        if a.inputs != b.inputs or unlike(a.input_shape, b.input_shape):
-            takes = [each.input_shape or each.inputs for each in (a, b)]
-            raise ShapeError(
-                f"the branches of a {name} take {takes[0]} and {takes[1]} numbers: make them equal"
-            )
+        check_beginnings(a, b, f"the branches of a {name}")
         ends = [branch[-1] for branch in pair]
         outputs = self._joined_size(*[each.outputs for each in ends])
         shape = self.joined_shape(*[each.output_shape for each in ends])
@@ -234,8 +230,24 @@ class TwoBranches(NestedLayer):
         return [self._joined(*pair) for pair in zip(a, b, strict=True)]
 
 
+class BranchesOfOneSize(TwoBranches):
+    """Two branches with the same number of outputs, which are joined number by number.
+
+    branches  the two branches, as arguments: each is a layer, or a list of layers in a row
+    layers    the layers of both in one list, instead; the first `first` are those of one branch
+    """
+
+    @final
+    def _joined_size(self, a: int, b: int) -> int | None:
+        return a if a == b else None
+
+    @final
+    def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
+        return None if unlike(a, b) else a or b
+
+
 @final
-class Product(TwoBranches):
+class Product(BranchesOfOneSize):
     """y = a(x) b(x), number by number, where a and b are branches: layers, or lists of layers.
 
     branches  the two branches, as arguments: each is a layer, or a list of layers in a row
@@ -250,12 +262,6 @@ class Product(TwoBranches):
     """
 
     _kind = "product"
-
-    def _joined_size(self, a: int, b: int) -> int | None:
-        return a if a == b else None
-
-    def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
-        return None if unlike(a, b) else a or b
 
     def _joined(self, a: Row, b: Row) -> Row:
         return [x * y for x, y in zip(a, b, strict=True)]
@@ -302,7 +308,7 @@ EXAMPLE = "layers, at least one: write Residual(Dense(8, 4), Dense(4, 8)), or la
 
 
 @final
-class Residual(TwoBranches):
+class Residual(BranchesOfOneSize):
     """y = x + f(x), where f is one layer or several; or y = skip(x) + f(x).
 
     parts   the layers of f, as arguments, the first one first
@@ -343,7 +349,7 @@ class Residual(TwoBranches):
         end_size, end_shape = begin.inputs, begin.input_shape
         if around:
             end_size, end_shape = around[-1].outputs, around[-1].output_shape
-            check_beginnings(begin, around[0])
+            check_beginnings(begin, around[0], "the ways of a Residual")
         if end_size != last.outputs or unlike(end_shape, last.output_shape):
             raise ShapeError(
                 f"{last} gives {last.output_shape or last.outputs} numbers, to be added to the "
@@ -353,12 +359,6 @@ class Residual(TwoBranches):
             )
         NestedLayer.__init__(self, (*inside, *around), begin.inputs, last.outputs)
         self._set(len(inside), begin.input_shape, last.output_shape or end_shape)
-
-    def _joined_size(self, a: int, b: int) -> int | None:
-        return a if a == b else None
-
-    def joined_shape(self, a: Shape, b: Shape) -> Shape | None:
-        return None if unlike(a, b) else a or b
 
     def _joined(self, a: Row, b: Row) -> Row:
         return [x + y for x, y in zip(b, a, strict=True)]
@@ -371,12 +371,12 @@ class Residual(TwoBranches):
         return found if self.first == len(self.layers) else found | {"first": self.first}
 
 
-def check_beginnings(a: Layer, b: Layer) -> None:
-    """Raise ShapeError unless two ways take the same numbers."""
+def check_beginnings(a: Layer, b: Layer, what: str) -> None:
+    """Raise ShapeError unless two layers take the same numbers; `what` they begin."""
     if a.inputs != b.inputs or unlike(a.input_shape, b.input_shape):
         raise ShapeError(
-            f"the ways of a Residual take {a.input_shape or a.inputs} and "
-            f"{b.input_shape or b.inputs} numbers: make them equal"
+            f"{what} take {a.input_shape or a.inputs} and {b.input_shape or b.inputs} numbers: "
+            "make them equal"
         )
 
 
