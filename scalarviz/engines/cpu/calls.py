@@ -34,7 +34,7 @@ from scalarviz.core.bank import Bank
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Operation, Program
 from scalarviz.engines.codegen.kernel_units import Kernel, Unit, load
-from scalarviz.engines.cpu.job import CpuJob, Room, Tables, address
+from scalarviz.engines.cpu.job import CpuJob, Room, Tables, address, copied
 from scalarviz.engines.cpu.records import (
     OPERATION,
     BankRecord,
@@ -132,10 +132,7 @@ class CpuCalls:
 
         With 0 samples no kernel runs on several cores.
         """
-        # numpy's copy of a record array takes ten times as long.
-        copied = bytearray(tables.operations.tobytes())
-        operations = np.ndarray(len(tables.operations), OPERATION, copied)
-        fields = self._operations(samples)
+        operations, fields = copied(tables.operations), self._operations(samples)
         missing = all_units(fields) - set(self._loaded)
         if missing:
             self._load(missing)
@@ -217,9 +214,8 @@ class BatchPasses:
         self._choice = None if self._guard is None else work.choice(job, tables)
         if work.precision.mixed:
             job.set_halves(np.empty_like(work.bank.value))
-        batch = job.batch
-        (batch.rows,) = job.keep(rows=np.arange(samples, dtype=np.uint64))
-        batch.goal_rows, batch.samples = batch.rows, samples
+        rows = np.arange(samples, dtype=np.uint64)
+        job.fill("batch", rows=rows, goal_rows=rows, samples=samples)
 
     def use(self, room: Room) -> None:
         """Use the workspaces of a room until `release`."""

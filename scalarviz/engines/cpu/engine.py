@@ -42,13 +42,11 @@ from scalarviz.engines.cpu.job import (
     Tables,
     address,
     backward_passes,
-    drawing_arrays,
     forward_passes,
     make_tables,
     pass_of,
     passes,
     plan_loss,
-    room_for_points,
     set_order,
     workspaces,
 )
@@ -244,7 +242,7 @@ class CpuRun(Run):
             batches.targets = np.empty(targets.shape, dtype)
             self._has_copies = True
             if self._job is not None and self._drawn is batches:
-                self._set_addresses(self._job, batches)
+                self._set_batches(self._job, batches)
         # A copy of few numbers takes less time than to ask for an address.
         self.engine.copy(inputs, batches.inputs)
         self.engine.copy(targets, batches.targets)
@@ -274,41 +272,19 @@ class CpuRun(Run):
         job.set_passes(tables.passes)
         if work.precision.mixed:
             job.set_halves(np.zeros_like(bank.value))
-        samples, batch, progress = job.samples, job.batch, job.progress
-        samples.rows, samples.goal_rows, samples.points = job.keep(
-            rows=np.zeros(batches.size, np.uint64),
-            goal_rows=np.zeros(batches.size, np.uint64),
-            points=np.zeros((room_for_points(batches), 2), bank.dtype),
-        )
-        samples.size, samples.point_count = batches.size, room_for_points(batches)
-        batch.rows, batch.goal_rows = samples.rows, samples.goal_rows
-        self._set_samples(job, batches)
-        progress.factor = self.loss_function.factor
+        job.set_samples(batches, batches.size)
+        self._set_batches(job, batches)
+        job.progress.factor = self.loss_function.factor
         self._choice = None if self._guard is None else work.choice(job, self.engine.tables)
         self._job = job
         return job
 
-    def _set_samples(self, job: CpuJob, batches: Batches) -> None:
+    def _set_batches(self, job: CpuJob, batches: Batches) -> None:
         """Let the job draw from these batches."""
+        array = self.engine.array
         job.set_kernels(self._work.load(units_of_draws(batches)))
-        samples, (drawing, settings) = job.samples, drawing_arrays(batches)
-        samples.drawing, samples.draw_settings = job.keep(drawing=drawing, draw_settings=settings)
-        samples.draw_setting_count = len(settings)
-        self._set_tables(job, batches)
+        job.set_batches(batches, array(batches.inputs), array(batches.targets))
         self._drawn = batches
-
-    def _set_tables(self, job: CpuJob, batches: Batches) -> None:
-        """Let the job read inputs and targets of these batches."""
-        batch, samples = job.batch, job.samples
-        batch.columns, batch.goal_columns = batches.inputs.shape[1], batches.targets.shape[1]
-        self._set_addresses(job, batches)
-        if samples.point_count:
-            batch.data, batch.columns = samples.points, 2
-
-    def _set_addresses(self, job: CpuJob, batches: Batches) -> None:
-        """Let the job read other tables of the same shape, which are no points."""
-        inputs, targets = self.engine.array(batches.inputs), self.engine.array(batches.targets)
-        job.batch.data, job.batch.goals = job.keep(data=inputs, goals=targets)
 
     def _set_optimizer(self, job: CpuJob, optimizer: Optimizer) -> None:
         """Write an optimizer and its kernels to the job, unless it is the last one."""
@@ -325,7 +301,7 @@ class CpuRun(Run):
         job = self._job or self._made_job(optimizer)
         self._set_optimizer(job, optimizer)
         if batches is not self._drawn:
-            self._set_samples(job, batches)
+            self._set_batches(job, batches)
         room = self._take_room()
         losses, before = np.empty(count), bank.step_count
         job.set_room(room)

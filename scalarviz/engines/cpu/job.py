@@ -70,12 +70,13 @@ class CpuJob:
         for field in ("bank", "program", "batch", "samples", "update", "progress"):
             setattr(self.record, field, ctypes.addressof(getattr(self, field)))
         self.address = ctypes.addressof(self.record)
-        self._kept: dict[str, Any] = {"bank": bank}
+        self._bank = bank
+        self._kept: dict[str, Any] = {}
         self.threads: list[tuple[int, int, int]] = []
-        self.bank.value = self.bank.seen = address(bank.value)
-        self.bank.grad, self.bank.frozen = address(bank.grad), address(bank.frozen)
-        self.bank.state, self.bank.state_count = address(bank.state), len(bank.state)
-        self.bank.rows, self._dtype, self._slots = len(bank), bank.dtype, bank.slot_block
+        self.fill(
+            "bank", value=bank.value, seen=bank.value, grad=bank.grad, frozen=bank.frozen,
+            rows=len(bank), state=bank.state, state_count=len(bank.state),
+        )  # fmt: skip
 
     def keep(self, **arrays: np.ndarray[Any, Any]) -> list[int]:
         """Keep arrays as long as the job, and return their addresses.
@@ -85,22 +86,50 @@ class CpuJob:
         self._kept.update(arrays)
         return [address(array) for array in arrays.values()]
 
-    def kept(self, *names: str) -> list[np.ndarray[Any, Any]]:
-        """Return arrays that are kept, by the names of `keep`."""
-        return [self._kept[name] for name in names]
+    def fill(self, record: str, **values: Any) -> None:
+        """Set fields of a record: to the address of an array, which is kept, or to a number."""
+        to = getattr(self, record)
+        for field, value in values.items():
+            if isinstance(value, np.ndarray):
+                (value,) = self.keep(**{f"{record}.{field}": value})
+            setattr(to, field, value)
+
+    def kept(self, record: str, *fields: str) -> list[np.ndarray[Any, Any]]:
+        """Return the arrays whose addresses `fill` has written to fields of a record."""
+        return [self._kept[f"{record}.{field}"] for field in fields]
 
     def set_program(self, tables: Tables, plan: Records) -> None:
         """Run a program, whose tables have the addresses of its kernels."""
-        record = self.program
-        record.plan, record.operations, _ = self.keep(
-            plan=plan, operations=tables.operations, settings=tables.settings
-        )
-        record.operation_count = len(tables.operations)
+        operations = tables.operations
+        self.keep(settings=tables.settings)
+        self.fill("program", plan=plan, operations=operations, operation_count=len(operations))
 
     def set_passes(self, passes: Records) -> None:
         """Run these passes of the program."""
-        (self.program.passes,) = self.keep(passes=passes)
-        self.program.pass_count = len(passes)
+        self.fill("program", passes=passes, pass_count=len(passes))
+
+    def set_samples(self, batches: Batches, size: int) -> None:
+        """Make room for the samples of a step, at most `size`."""
+        points = size if room_for_points(batches) else 0
+        self.fill(
+            "samples", rows=np.zeros(size, np.uint64), goal_rows=np.zeros(size, np.uint64),
+            size=size, points=np.zeros((points, 2), self._bank.dtype), point_count=points,
+        )  # fmt: skip
+        self.batch.rows, self.batch.goal_rows = self.samples.rows, self.samples.goal_rows
+
+    def set_batches(self, batches: Batches, inputs: FloatArray, targets: FloatArray) -> None:
+        """Draw from these batches, whose tables are `inputs` and `targets` in the bank's type."""
+        settings = np.array(batches.settings, np.float64)
+        self.fill(
+            "samples", drawing=np.array([drawing_of(batches)], DRAWING), draw_settings=settings,
+            draw_setting_count=len(settings),
+        )  # fmt: skip
+        self.fill(
+            "batch", data=inputs, columns=inputs.shape[1], goals=targets,
+            goal_columns=targets.shape[1],
+        )  # fmt: skip
+        if self.samples.point_count:
+            self.batch.data, self.batch.columns = self.samples.points, 2
 
     def set_room(self, room: Room) -> None:
         """Use these workspaces, which the caller keeps: they may be large."""
@@ -108,8 +137,7 @@ class CpuJob:
 
     def set_halves(self, halves: FloatArray) -> None:
         """Let passes read weights that are rounded to half, which are written to `halves`."""
-        (self.bank.halves,) = self.keep(halves=halves)
-        self.bank.seen = self.bank.halves
+        self.fill("bank", halves=halves, seen=halves)
 
     def set_kernels(self, kernels: Mapping[str, Kernel]) -> None:
         """Let kernels call others: addresses by the names of fields of a `Job`."""
@@ -125,21 +153,17 @@ class CpuJob:
         self, optimizer: Optimizer, order: Order, kernels: Mapping[str, Kernel]
     ) -> None:
         """Write an optimizer to the job, with its kernels: those of `units_of_optimizer`."""
-        update, (how, settings, schedule, spans) = self.update, order.numbers
-        for field in units_of_optimizer(optimizer):
-            setattr(update, field, kernels[field].address)
-        dtype, rows = self._dtype, self.bank.rows
-        (
-            update.how, update.settings, update.schedule, update.exact, update.arguments,
-            update.scratch, update.spans, self.bank.slots,
-        ) = self.keep(
-            how=how, optimizer=settings, schedule=schedule, exact=np.zeros(order.arguments),
-            arguments=np.zeros(order.arguments, dtype), scratch=np.zeros(rows, dtype),
-            spans=spans, slots=self._slots(order.slots),
+        how, settings, schedule, spans = order.numbers
+        rows, dtype, count = self.bank.rows, self._bank.dtype, order.arguments
+        self.fill(
+            "update", how=how, settings=settings, setting_count=len(settings), schedule=schedule,
+            schedule_count=len(schedule), exact=np.zeros(count), arguments=np.zeros(count, dtype),
+            argument_count=count, scratch=np.zeros(rows, dtype), rows=rows, spans=spans,
+            span_count=len(spans),
+            **{field: kernels[field].address for field in units_of_optimizer(optimizer)},
         )  # fmt: skip
-        update.setting_count, update.schedule_count = len(settings), len(schedule)
-        update.rows, update.span_count = self.bank.rows, len(spans)
-        update.argument_count, self.bank.slot_count = order.arguments, len(order.slots)
+        slots = self._bank.slot_block(order.slots)
+        self.fill("bank", slots=slots, slot_count=len(order.slots))
 
 
 # ---- a program ----------------------------------------------------------------------------------
@@ -182,36 +206,27 @@ def make_tables(
     memo = goals + program.outputs.size
     gradients = 0
     for i, operation in enumerate(program.operations):
-        source, target = operation.source, operation.target
-        op = operations[i]
-        op["formula"] = operation.formula_place
-        op["source"], op["target"] = source.offset, target.offset
-        op["inputs"], op["outputs"] = source.size, target.size
-        op["weights"], op["biases"] = max(operation.weights, 0), max(operation.biases, 0)
-        op["has_biases"] = operation.biases != NONE
-        op["memo"] = memo
-        op["flow_in"], op["flow_out"] = flows[source], flows[target]
-        op["gradients"], op["count"] = gradients, len(operation.parameters)
-        op["each"] = operation.outputs_per_bias
-        op["state"] = max(operation.state, 0)
-        for second in operation.sources[1:]:
-            op["second"], op["seconds"], op["flow_second"] = (
-                second.offset,
-                second.size,
-                flows[second],
-            )
-        op["held_from"], op["held_to"] = operation.held_by.start, operation.held_by.stop
-        gradients += len(operation.parameters)
+        source, target, op = operation.source, operation.target, operations[i]
         settings[i, : len(operation.settings)] = operation.settings
-        op["settings"] = settings[i].ctypes.data
+        set_fields(
+            op, formula=operation.formula_place, settings=settings[i].ctypes.data,
+            source=source.offset, inputs=source.size, flow_in=flows[source],
+            target=target.offset, outputs=target.size, flow_out=flows[target],
+            weights=max(operation.weights, 0), biases=max(operation.biases, 0),
+            has_biases=operation.biases != NONE, each=operation.outputs_per_bias,
+            gradients=gradients, count=len(operation.parameters), memo=memo,
+            state=max(operation.state, 0),
+            held_from=operation.held_by.start, held_to=operation.held_by.stop,
+        )  # fmt: skip
+        for second in operation.sources[1:]:
+            set_fields(op, second=second.offset, seconds=second.size, flow_second=flows[second])
+        gradients += len(operation.parameters)
         memo += operation.about.memo(operation)
-    plan = np.zeros(1, PLAN)
-    plan["out"], plan["out_size"] = program.outputs.offset, program.outputs.size
-    plan["goals"] = goals
-    plan["flow_out"], plan["flow_in"] = flows[program.outputs], flows[program.inputs]
-    plan["half"] = precision.mixed
-    plan["dynamic"] = precision.mixed and precision.dynamic
-    plan["patience"] = precision.patience
+    plan = set_fields(
+        np.zeros(1, PLAN), out=program.outputs.offset, out_size=program.outputs.size, goals=goals,
+        flow_out=flows[program.outputs], flow_in=flows[program.inputs], half=precision.mixed,
+        dynamic=precision.mixed and precision.dynamic, patience=precision.patience,
+    )  # fmt: skip
     return Tables(
         plan,
         training_passes(program),
@@ -224,6 +239,18 @@ def make_tables(
     )
 
 
+def set_fields(records: Any, **fields: Any) -> Any:
+    """Set fields of a record, or of all records of a table, and return it."""
+    for field, numbers in fields.items():
+        records[field] = numbers
+    return records
+
+
+def copied(records: Records) -> Records:
+    """Return a copy of a table of records: numpy's takes ten times as long."""
+    return np.ndarray(len(records), records.dtype, bytearray(records.tobytes()))
+
+
 def workspaces(places: int, size: int, dtype: str) -> FloatArray:
     """Return `places` workspaces of `size` numbers, the first one aligned to a cache line."""
     room = np.zeros(places * size + LINE, dtype)
@@ -233,23 +260,14 @@ def workspaces(places: int, size: int, dtype: str) -> FloatArray:
 
 def plan_loss(tables: Tables, program: Program, loss: Loss) -> Records:
     """Return a copy of the tables' plan with the loss of a training."""
-    # numpy's copy of a record array takes ten times as long.
-    plan = np.ndarray(1, PLAN, bytearray(tables.plan.tobytes()))
-    plan["first_needed"] = program.first_parameters + 1
-    plan["mean_of"] = loss.divisor(program.outputs.size)
-    return plan
+    mean_of = loss.divisor(program.outputs.size)
+    needed = program.first_parameters + 1
+    return set_fields(copied(tables.plan), first_needed=needed, mean_of=mean_of)  # type: ignore[no-any-return]  # of any record
 
 
 def set_order(plan: Records, order: Order) -> None:
     """Write to a plan whether bad gradients stop a training; in mixed precision none is refused."""
     plan["refuse"] = order.refuses and not plan["half"][0]
-
-
-def drawing_arrays(batches: Batches) -> tuple[Records, FloatArray]:
-    """Return how batches are drawn, as a DRAWING record and the settings."""
-    drawing = np.empty(1, DRAWING)
-    drawing[0] = drawing_of(batches)
-    return drawing, np.array(batches.settings, np.float64)
 
 
 def drawing_of(batches: Batches) -> tuple[int, ...]:

@@ -29,6 +29,7 @@ from scalarviz.engines.cpu.job import (
     make_tables,
     plan_loss,
     room_for_points,
+    set_fields,
     set_order,
     workspaces,
 )
@@ -73,10 +74,7 @@ class JobTables:
 
     def table(self, kind: RecordType, **fields: Any) -> Records:
         """Return a record for each job, with these fields."""
-        table = np.zeros(self.count, kind)
-        for field, numbers in fields.items():
-            table[field] = numbers
-        return table
+        return set_fields(np.zeros(self.count, kind), **fields)  # type: ignore[no-any-return]  # of any record
 
     def kept_at(self, array: Any) -> int:
         """Keep an array that all jobs share, and return its address."""
@@ -476,10 +474,7 @@ class LaneJobs(JobTables):
 
     def changed(self, table: Records, **fields: Any) -> Records:
         """Return the record of a network alone for each job, with other fields."""
-        copy = table[: self.count].copy()
-        for field, numbers in fields.items():
-            copy[field] = numbers
-        return copy
+        return set_fields(table[: self.count].copy(), **fields)  # type: ignore[no-any-return]  # of any record
 
     def steps(self, which: Places, first: int, losses: FloatArray) -> Places:
         """Take steps with networks, and return those that took them all; others are unchanged."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, cast, final
 
 import numpy as np
@@ -33,18 +33,16 @@ from scalarviz.engines.cpu.job import (
     Order,
     Room,
     Tables,
-    address,
-    drawing_arrays,
+    copied,
     make_tables,
     pass_of,
     passes,
     plan_loss,
-    room_for_points,
     set_order,
     workspaces,
 )
 from scalarviz.engines.cpu.products import LONGEST, SHORTEST, TILE, TWO
-from scalarviz.engines.cpu.records import OPERATION, Records, RecordType
+from scalarviz.engines.cpu.records import Records, RecordType
 from scalarviz.engines.cpu.table import (
     ON_ONE_CORE,
     ROUNDING,
@@ -163,9 +161,7 @@ class PageMemory:
 
     def _linked(self, tables: Tables) -> Records:
         """Return the operations of tables with their kernels."""
-        operations = np.ndarray(
-            len(tables.operations), OPERATION, bytearray(tables.operations.tobytes())
-        )
+        operations = copied(tables.operations)
         for k, operation in enumerate(self._training.program.operations):
             for field, unit in units_of(operation).items():
                 operations[k][field] = self._numbers[unit]
@@ -184,10 +180,8 @@ class PageMemory:
         """Return a job with a program, and add both to the image."""
         of = self._training
         job, linked = CpuJob(of.bank), self._linked(tables)
-        (job.program.plan, job.program.operations, job.program.passes) = job.keep(
-            plan=plan, operations=linked, passes=todo
-        )
-        job.program.operation_count, job.program.pass_count = len(linked), len(todo)
+        job.set_program(replace(tables, operations=linked), plan)
+        job.set_passes(todo)
         self._image.add(tables.settings, plan, linked, todo, job.program, job.record)
         fields = {key: unit for key, unit in TRAINING.items() if key != "train"}
         fields |= {"run_pass": ON_ONE_CORE, **units_of_draws(of.batches)}
@@ -225,7 +219,7 @@ class PageMemory:
         own, most = len(order.slots), max(len(each.slots) for each in orders)
         self._slots = np.zeros((most, len(bank)), self._dtype)
         self._slots[:own] = bank.slot_block(order.slots)
-        (job.bank.slots,), job.bank.slot_count = job.keep(slots=self._slots), most
+        job.fill("bank", slots=self._slots, slot_count=most)
         image.add(bank.value, bank.grad, self._slots, bank.state, bank.frozen)
         self._orders = [(order, job)]
         for optimizer, other in zip(of.others, orders[1:], strict=True):
@@ -235,41 +229,23 @@ class PageMemory:
             image.add(spare.update)
         for each, user in self._orders:
             image.add(*each.numbers)
-            image.add(*user.kept("exact", "arguments", "scratch"), empty=True)
+            image.add(*user.kept("update", "exact", "arguments", "scratch"), empty=True)
         if of.precision.mixed:
             halves = np.zeros_like(bank.value)
             job.set_halves(halves)
             image.add(halves, empty=True)
-        samples, batch = job.samples, job.batch
-        drawing, settings = drawing_arrays(batches)
-        points = size if room_for_points(batches) else 0
-        drawn = [
-            np.zeros(size, np.uint64),
-            np.zeros(size, np.uint64),
-            np.zeros((points, 2), bank.dtype),
-        ]
-        samples.rows, samples.goal_rows, samples.points = job.keep(
-            rows=drawn[0], goal_rows=drawn[1], points=drawn[2]
-        )
-        image.add(*drawn, empty=True)
-        samples.size, samples.point_count = size, points
-        samples.drawing, samples.draw_settings = job.keep(drawing=drawing, draw_settings=settings)
-        samples.draw_setting_count = len(settings)
-        image.add(drawing, settings)
-        inputs, targets = self._array(batches.inputs), self._array(batches.targets)
-        batch.data, batch.goals = job.keep(data=inputs, goals=targets)
-        batch.columns, batch.goal_columns = inputs.shape[1], targets.shape[1]
-        image.add(inputs, targets)
-        if samples.point_count:
-            batch.data, batch.columns = samples.points, 2
-        batch.rows, batch.goal_rows = samples.rows, samples.goal_rows
+        job.set_samples(batches, size)
+        job.set_batches(batches, self._array(batches.inputs), self._array(batches.targets))
+        self._drawn = job.kept("samples", "rows", "goal_rows", "points")
+        self._inputs, self._targets = tables_read = job.kept("batch", "data", "goals")
+        image.add(*self._drawn, empty=True)
+        image.add(*job.kept("samples", "drawing", "draw_settings"), *tables_read)
+        if job.samples.point_count:
+            self._inputs = self._drawn[2]
         self._losses = np.zeros(LOSSES)
-        job.progress.factor, job.progress.losses = of.loss.factor, address(self._losses)
+        job.fill("progress", factor=of.loss.factor, losses=self._losses)
         image.add(self._losses, empty=True)
         image.add(job.bank, job.samples, job.batch, job.update, job.progress)
-        self._drawing, self._drawn = drawing, drawn
-        self._inputs = drawn[2] if samples.point_count else inputs
-        self._targets = targets
 
     def _array(self, table: FloatArray) -> FloatArray:
         return np.array(table, self._dtype, order="C")
@@ -302,11 +278,11 @@ class PageMemory:
         asked = np.zeros((AT_ONCE, of.program.inputs.size), self._dtype)
         answers = np.zeros((AT_ONCE, of.program.outputs.size), self._dtype)
         rows = np.arange(AT_ONCE, dtype=np.uint64)
-        batch = job.batch
-        batch.data, batch.outputs, batch.rows = job.keep(data=asked, outputs=answers, rows=rows)
-        batch.goal_rows, batch.samples = batch.rows, 1
-        batch.columns, batch.output_columns = asked.shape[1], answers.shape[1]
-        image.add(rows, batch)
+        job.fill(
+            "batch", data=asked, columns=asked.shape[1], outputs=answers,
+            output_columns=answers.shape[1], rows=rows, goal_rows=rows, samples=1,
+        )  # fmt: skip
+        image.add(rows, job.batch)
         image.add(asked, answers, empty=True)
         job.record.samples = job.record.update = job.record.progress = 0
         self._asked, self._answers = asked, answers
@@ -369,7 +345,7 @@ class PageMemory:
             "records": {
                 "progress": image.fields(train.progress),
                 "batch": image.fields(train.batch),
-                "drawing": image.fields(self._drawing),
+                "drawing": image.fields(*train.kept("samples", "drawing")),
                 "pass": image.fields(self._apart_passes),
                 "asked": image.fields(self._evaluate.batch),
                 "update": image.fields(train.update),
