@@ -116,9 +116,10 @@ def affine_of_lanes(
 
 
 @inner
-def parameters_of_lanes(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+def parameters_of_lanes(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Add the gradients of W and b: outer products, summed over the samples."""
-    space, flow, stride, lanes = tile.space, tile.flow, tile.stride, lane_count(tile.space)
+    space, flow, grad, stride = tile.space, tile.flow, tile.partial, tile.stride
+    lanes = lane_count(space)
     samples, x, g = tile.n // lanes, op.source * stride, op.flow_out * stride
     for o in range(ZERO, op.outputs):
         at = op.gradients + o * op.inputs * lanes

@@ -155,18 +155,6 @@ def on_tile(kernel: KernelFunction) -> KernelFunction:
     return run
 
 
-def on_gradient(kernel: KernelFunction) -> KernelFunction:
-    """Do the same for a kernel that writes to the gradient of the chunk."""
-
-    @by_address
-    def run(place: Address, job: Address, tile: Address) -> None:
-        op, part = record_at(place, OPERATION), tile_at(tile, Real)
-        settings = array_at(op.settings, MOST_SETTINGS, Real)
-        kernel(op, settings, part.partial, part)
-
-    return run
-
-
 def on_part(kernel: KernelFunction) -> KernelFunction:
     """Return the kernel to be called as `on_tile`, with a range of rows of the result."""
 
@@ -175,18 +163,6 @@ def on_part(kernel: KernelFunction) -> KernelFunction:
         op = record_at(place, OPERATION)
         settings = array_at(op.settings, MOST_SETTINGS, Real)
         kernel(op, settings, view_of(job, Real), tile_at(tile, Real), low, high)
-
-    return run
-
-
-def on_part_of_gradient(kernel: KernelFunction) -> KernelFunction:
-    """Do the same for a kernel that writes to the gradient of the chunk."""
-
-    @by_address
-    def run(place: Address, job: Address, tile: Address, low: Index, high: Index) -> None:
-        op, part = record_at(place, OPERATION), tile_at(tile, Real)
-        settings = array_at(op.settings, MOST_SETTINGS, Real)
-        kernel(op, settings, part.partial, part, low, high)
 
     return run
 
@@ -208,12 +184,12 @@ def on_batch(kernel: KernelFunction) -> KernelFunction:
 CALLED = {
     "forward": on_tile,
     "back": on_tile,
-    "parameters": on_gradient,
+    "parameters": on_tile,
     "gather": on_batch,
     "gather_back": on_batch,
     "part_of_forward": on_part,
     "part_of_back": on_part,
-    "part_of_parameters": on_part_of_gradient,
+    "part_of_parameters": on_part,
 }
 
 

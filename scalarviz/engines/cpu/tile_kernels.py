@@ -1,10 +1,10 @@
 """Kernels of each kind of operation, on one tile.
 
-A kind has up to three kernels; all kernels of a purpose have the same arguments: forward; the
-gradient of the parameters, added to that of the chunk; the gradient of the inputs.
+A kind has up to three kernels, with the same arguments: forward; the gradient of the parameters,
+added to that of the chunk; the gradient of the inputs.
 
     op, settings   the operation's record (see `records.py`), and its settings
-    bank, grad     weights and state of the bank; gradient of the chunk
+    bank, tile     weights and state of the bank; the tile, with the gradient of its chunk
     space, flow    workspaces of values and of gradients
     n, stride      number of samples, and of numbers from one row to the next
     x, y           index in `space` of the first input and output
@@ -73,10 +73,15 @@ from scalarviz.engines.cpu.products import (
     not_unrolled,
     outer,
     spread,
-    store_lanes,
 )
 from scalarviz.engines.cpu.records import BankView, Tile, Workspaces
 from scalarviz.engines.cpu.tiles import chunk_bounds, count_chunks, row_stride, tile_of
+from scalarviz.engines.cpu.wide_products import (
+    add_products,
+    no_four_sums,
+    spread_four,
+    store_block,
+)
 
 # ---- affine -------------------------------------------------------------------------------------
 
@@ -94,14 +99,14 @@ def affine_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) ->
 
 
 @inner
-def affine_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+def affine_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Add the gradients of W and b: outer products, summed over the samples."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     inputs, outputs, first = op.inputs, op.outputs, op.gradients
     x, g = op.source * stride, op.flow_out * stride
-    outer(grad, first, space, flow, x, g, inputs, outputs, n, stride)
+    outer(tile.partial, first, space, flow, x, g, inputs, outputs, n, stride)
     if op.has_biases == ONE:
-        add_row_sums(grad, first + op.count - outputs, flow, g, outputs, n, stride)
+        add_row_sums(tile.partial, first + op.count - outputs, flow, g, outputs, n, stride)
 
 
 @inner
@@ -212,9 +217,9 @@ def scale_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> 
 
 
 @inner
-def scale_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+def scale_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Add the gradients of w and b: sums over samples, and over the rows that share them."""
-    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
+    space, flow, grad, n, stride = tile.space, tile.flow, tile.partial, tile.n, tile.stride
     x, g, outputs, first = op.source * stride, op.flow_out * stride, op.outputs, op.gradients
     biases = first + outputs // op.each
     for r in range(outputs):
@@ -270,7 +275,7 @@ def parametric_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -
 
 
 @inner
-def parametric_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+def parametric_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Add the gradients of the parameters: sums over samples, and over the rows that share them."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     x, g, count = op.source * stride, op.flow_out * stride, count_of(settings)
@@ -279,7 +284,7 @@ def parametric_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Ti
         a, b = x + r * stride, g + r * stride
         for j in range(count):
             each = np.uint64(settings[j])
-            grad[first + r // each] += parametric_sum(
+            tile.partial[first + r // each] += parametric_sum(
                 op.formula, j, space[a : a + n], space[given : given + count], flow[b : b + n]
             )
             first += op.outputs // each
@@ -304,12 +309,17 @@ def parametric_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile)
 
 
 @inner
+def copy_rows(numbers: Numbers, start: Index, to: Index, rows: Index, stride: Index) -> None:
+    """Copy rows of a workspace, from row `start` on, to those from row `to` on."""
+    x, y = start * stride, to * stride
+    for i in range(rows * stride):
+        numbers[y + i] = numbers[x + i]
+
+
+@inner
 def branch_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """y = x."""
-    space, stride = tile.space, tile.stride
-    x, y = op.source * stride, op.target * stride
-    for i in range(op.outputs * stride):
-        space[y + i] = space[x + i]
+    copy_rows(tile.space, op.source, op.target, op.outputs, tile.stride)
 
 
 @inner
@@ -333,58 +343,51 @@ def sum_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> No
 @inner
 def sum_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Pass the gradient on to both buffers."""
-    flow, stride = tile.flow, tile.stride
-    g, h, second = op.flow_out * stride, op.flow_in * stride, op.flow_second * stride
-    for i in range(op.outputs * stride):
-        flow[h + i] = flow[g + i]
-        flow[second + i] = flow[g + i]
+    copy_rows(tile.flow, op.flow_out, op.flow_in, op.outputs, tile.stride)
+    copy_rows(tile.flow, op.flow_out, op.flow_second, op.outputs, tile.stride)
 
 
 # ---- product and concatenation ------------------------------------------------------------------
 
 
 @inner
+def multiply_rows(
+    a: Numbers, first: Index, b: Numbers, second: Index, c: Numbers, to: Index, rows: Index,
+    stride: Index,
+) -> None:  # fmt: skip
+    """Write the products of rows of two workspaces, from their first rows on, to rows of c."""
+    x, y, z = first * stride, second * stride, to * stride
+    for i in range(rows * stride):
+        c[z + i] = a[x + i] * b[y + i]
+
+
+@inner
 def product_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """y = x times the second buffer."""
-    space, stride = tile.space, tile.stride
-    x, y, second = op.source * stride, op.target * stride, op.second * stride
-    for i in range(op.outputs * stride):
-        space[y + i] = space[x + i] * space[second + i]
+    space = tile.space
+    multiply_rows(space, op.source, space, op.second, space, op.target, op.outputs, tile.stride)
 
 
 @inner
 def product_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Gradient of each factor: g times the other one."""
-    space, flow, stride = tile.space, tile.flow, tile.stride
-    x, second = op.source * stride, op.second * stride
-    g, h, by_second = op.flow_out * stride, op.flow_in * stride, op.flow_second * stride
-    for i in range(op.outputs * stride):
-        flow[h + i] = flow[g + i] * space[second + i]
-        flow[by_second + i] = flow[g + i] * space[x + i]
+    flow, g, space, stride = tile.flow, op.flow_out, tile.space, tile.stride
+    multiply_rows(flow, g, space, op.second, flow, op.flow_in, op.outputs, stride)
+    multiply_rows(flow, g, space, op.source, flow, op.flow_second, op.outputs, stride)
 
 
 @inner
 def concatenation_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """y = x, followed by the second buffer."""
-    space, stride = tile.space, tile.stride
-    x, y, second = op.source * stride, op.target * stride, op.second * stride
-    length = op.inputs * stride
-    for i in range(length):
-        space[y + i] = space[x + i]
-    for i in range(op.seconds * stride):
-        space[y + length + i] = space[second + i]
+    copy_rows(tile.space, op.source, op.target, op.inputs, tile.stride)
+    copy_rows(tile.space, op.second, op.target + op.inputs, op.seconds, tile.stride)
 
 
 @inner
 def concatenation_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Pass its part of the gradient on to each buffer."""
-    flow, stride = tile.flow, tile.stride
-    g, h, second = op.flow_out * stride, op.flow_in * stride, op.flow_second * stride
-    length = op.inputs * stride
-    for i in range(length):
-        flow[h + i] = flow[g + i]
-    for i in range(op.seconds * stride):
-        flow[second + i] = flow[g + length + i]
+    copy_rows(tile.flow, op.flow_out, op.flow_in, op.inputs, tile.stride)
+    copy_rows(tile.flow, op.flow_out + op.inputs, op.flow_second, op.seconds, tile.stride)
 
 
 # ---- dropout ------------------------------------------------------------------------------------
@@ -654,46 +657,37 @@ def convolution_forward(op: Record, settings: Numbers, bank: BankView, tile: Til
         gap_x, high, wide,
     ) = geometry(op, settings)  # fmt: skip
     step, fan = lane_count(space), channels * tall * broad
-    c0 = c1 = c2 = c3 = bank.value.dtype.type(0)
     x0, z0, across = op.source, op.target * stride, high * wide * stride
     for four in range(groups * ((kernels + THREE) // FOUR)):
         group, o, last = four_of(four, kernels)
-        o1, o2, o3 = min(o + ONE, last), min(o + TWO, last), min(o + THREE, last)
-        if op.has_biases == ONE:
-            c0, c1 = bank.value[op.biases + o], bank.value[op.biases + o1]
-            c2, c3 = bank.value[op.biases + o2], bank.value[op.biases + o3]
-        w0, w1 = op.weights + o * fan, op.weights + o1 * fan
-        w2, w3 = op.weights + o2 * fan, op.weights + o3 * fan
+        weights, count = op.weights + o * fan, last + ONE - o
         for y in range(high):
             top, bottom = inside(y * apart_y, height, gap_y, padding, tall)
             for x in range(wide):
                 left, right = inside(x * apart_x, width, gap_x, padding, broad)
-                z = z0 + (y * wide + x) * stride
+                z = z0 + o * across + (y * wide + x) * stride
                 for t in range(ZERO, n, step):
-                    s0, s1, s2, s3 = spread(c0), spread(c1), spread(c2), spread(c3)
+                    sums = no_four_sums(space)
+                    if op.has_biases == ONE:
+                        sums = spread_four(bank.value, op.biases + o, count)
                     for c in range(channels):
                         for line in range(top, bottom):
                             row = (group * channels + c) * height + y * apart_y + line * gap_y
                             at = x0 + (row - padding) * width + x * apart_x + left * gap_x
                             at = (at - padding) * stride + t
-                            k = (c * tall + line) * broad + left
+                            w = weights + (c * tall + line) * broad + left
                             for _ in range(left, right):
                                 not_unrolled()
-                                p = load_lanes(space, at)
-                                s0 = multiply_add(spread(bank.value[w0 + k]), p, s0)
-                                s1 = multiply_add(spread(bank.value[w1 + k]), p, s1)
-                                s2 = multiply_add(spread(bank.value[w2 + k]), p, s2)
-                                s3 = multiply_add(spread(bank.value[w3 + k]), p, s3)
+                                sums = add_products(
+                                    sums, bank.value, w, fan, count, space, at, ZERO
+                                )
                                 at += gap_x * stride
-                                k += ONE
-                    store_lanes(space, z + o * across + t, s0)
-                    store_lanes(space, z + o1 * across + t, s1)
-                    store_lanes(space, z + o2 * across + t, s2)
-                    store_lanes(space, z + o3 * across + t, s3)
+                                w += ONE
+                    store_block(space, z + t, across, count, ZERO, sums)
 
 
 @inner
-def convolution_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+def convolution_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Add the gradient of each weight: the sum of g x over samples and windows."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     (
@@ -713,15 +707,15 @@ def convolution_parameters(op: Record, settings: Numbers, grad: Numbers, tile: T
                 for column in range(broad):
                     left, right = inside(column * gap_x, width, apart_x, padding, wide)
                     weight_sums(
-                        grad, op.gradients + o * fan + (c * tall + line) * broad + column, fan,
-                        last + ONE - o, space, flow, op.source,
+                        tile.partial, op.gradients + o * fan + (c * tall + line) * broad + column,
+                        fan, last + ONE - o, space, flow, op.source,
                         (group * channels + c) * height + line * gap_y - padding,
                         column * gap_x - padding, width, apart_y, apart_x, up, down, left, right,
                         wide, g0, g1, g2, g3, n, stride,
                     )  # fmt: skip
         if op.has_biases == ONE:
             bias_sums(
-                grad, op.gradients + op.count - groups * kernels + o, last + ONE - o, flow,
+                tile.partial, op.gradients + op.count - groups * kernels + o, last + ONE - o, flow,
                 high * wide, g0, g1, g2, g3, n, stride,
             )  # fmt: skip
 
@@ -796,40 +790,31 @@ def convolution_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile
     turns_y, turns_x = turns(apart_y, gap_y), turns(apart_x, gap_x)
     # From one number that reads a pixel to the next, the window is so many rows before.
     back_y, back_x = turns_y * gap_y // apart_y, turns_x * gap_x // apart_x * stride
-    zero = spread(bank.value.dtype.type(0))
     h0, plane = op.flow_in * stride, height * width * stride
     for four in range(groups * ((channels + THREE) // FOUR)):
         group, c, last = four_of(four, channels)
-        c1, c2, c3 = min(c + ONE, last), min(c + TWO, last), min(c + THREE, last)
-        weights = op.weights + group * (kernels * fan - channels * area)
-        w0, w1 = weights + c * area, weights + c1 * area
-        w2, w3 = weights + c2 * area, weights + c3 * area
-        flow_out = op.flow_out + group * kernels * high * wide
+        weights = op.weights + group * (kernels * fan - channels * area) + c * area
+        count, flow_out = last + ONE - c, op.flow_out + group * kernels * high * wide
         for i in range(height):
             up, down = seeing(i + padding, high, tall, apart_y, gap_y)
             bottom = (i + padding - up * gap_y) // apart_y
             for j in range(width):
                 left, right = seeing(j + padding, wide, broad, apart_x, gap_x)
                 x = (j + padding - left * gap_x) // apart_x
-                h = h0 + (i * width + j) * stride
+                h = h0 + c * plane + (i * width + j) * stride
                 for t in range(ZERO, n, step):
-                    s0, s1, s2, s3 = zero, zero, zero, zero
+                    sums = no_four_sums(flow)
                     for o in range(kernels):
                         y = bottom
                         for line in range(up, down, turns_y):
                             at = (flow_out + (o * high + y) * wide + x) * stride + t
-                            k = o * fan + line * broad + left
+                            w = weights + o * fan + line * broad + left
                             for _ in range(left, right, turns_x):
                                 not_unrolled()
-                                p = load_lanes(flow, at)
-                                s0 = multiply_add(spread(bank.value[w0 + k]), p, s0)
-                                s1 = multiply_add(spread(bank.value[w1 + k]), p, s1)
-                                s2 = multiply_add(spread(bank.value[w2 + k]), p, s2)
-                                s3 = multiply_add(spread(bank.value[w3 + k]), p, s3)
+                                sums = add_products(
+                                    sums, bank.value, w, area, count, flow, at, ZERO
+                                )
                                 at -= back_x
-                                k += turns_x
+                                w += turns_x
                             y -= back_y
-                    store_lanes(flow, h + c * plane + t, s0)
-                    store_lanes(flow, h + c1 * plane + t, s1)
-                    store_lanes(flow, h + c2 * plane + t, s2)
-                    store_lanes(flow, h + c3 * plane + t, s3)
+                    store_block(flow, h + t, plane, count, ZERO, sums)

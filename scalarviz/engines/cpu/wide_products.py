@@ -87,10 +87,10 @@ def part_of_forward(
 
 @inner
 def part_of_parameters(
-    op: Record, settings: Numbers, grad: Numbers, tile: Tile, low: Index, high: Index
+    op: Record, settings: Numbers, bank: BankView, tile: Tile, low: Index, high: Index
 ) -> None:
     """Add the gradients of W and b for some of the outputs: outer products, summed over samples."""
-    n, stride, outputs = tile.n, tile.stride, high - low
+    grad, n, stride, outputs = tile.partial, tile.n, tile.stride, high - low
     x, g = op.source * stride, (op.flow_out + low) * stride
     first = op.gradients + low * op.inputs
     if n <= FEW:
@@ -130,9 +130,9 @@ def wide_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> N
 
 
 @inner
-def wide_parameters(op: Record, settings: Numbers, grad: Numbers, tile: Tile) -> None:
+def wide_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Add the gradients of W and b: outer products, summed over the samples."""
-    part_of_parameters(op, settings, grad, tile, ZERO, op.outputs)
+    part_of_parameters(op, settings, bank, tile, ZERO, op.outputs)
 
 
 @inner
@@ -339,12 +339,12 @@ def wide_outer(
 
 
 class Block(types.Type):
-    """numba's type of a matrix of vectors."""
+    """numba's type of a matrix of vectors; by default of the shape that suits this processor."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: Any, shape: tuple[int, int] | None = None) -> None:
         _, _, features = cpu_target.target_context.codegen().magic_tuple()
         self.lanes = Lanes(dtype)
-        self.rows, self.vectors = (8, 2) if "+avx512f" in features else (6, 1)
+        self.rows, self.vectors = shape or ((8, 2) if "+avx512f" in features else (6, 1))
         super().__init__(name=f"Block({dtype}, {self.rows}, {self.vectors})")
 
 
@@ -380,32 +380,42 @@ def block_columns(context: Any, x: Any) -> Emitted:
     return types.uint64(x), emit
 
 
-@instruction
-def no_sums(context: Any, x: Any) -> Emitted:
-    """Return a block of zeros for the dtype of an array."""
+def block_of_zeros(shape: tuple[int, int] | None = None) -> Any:
+    """Return a function for kernels that returns a block of zeros for the dtype of an array."""
 
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(target.get_value_type(signature.return_type), None)
+    def find(context: Any, x: Any) -> Emitted:
+        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return ir.Constant(target.get_value_type(signature.return_type), None)
 
-    return Block(x.dtype)(x), emit
+        return Block(x.dtype, shape)(x), emit
+
+    return instruction(find)
 
 
-@instruction
-def spread_rows(context: Any, x: Any, at: Any, left: Any) -> Emitted:
-    """Return a block with x[at] in all of row 0, x[at + 1] in row 1, ..."""
-    block = Block(x.dtype)
+def block_of_rows(shape: tuple[int, int] | None = None) -> Any:
+    """Return one that returns a block with x[at] in all of row 0, x[at + 1] in row 1, ..."""
 
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, start, rows = arguments
-        sums = ir.Constant(target.get_value_type(block), ir.Undefined)
-        for k, row in enumerate(rows_of(builder, block, rows)):
-            number = builder.load(place(target, builder, signature, arguments, 0, start, row))
-            for v in range(block.vectors):
-                vector = copies(builder, number, block.lanes.count)
-                sums = builder.insert_value(sums, vector, k * block.vectors + v)
-        return sums
+    def find(context: Any, x: Any, at: Any, left: Any) -> Emitted:
+        block = Block(x.dtype, shape)
 
-    return block(x, at, left), emit
+        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            _, start, rows = arguments
+            sums = ir.Constant(target.get_value_type(block), ir.Undefined)
+            for k, row in enumerate(rows_of(builder, block, rows)):
+                number = builder.load(place(target, builder, signature, arguments, 0, start, row))
+                for v in range(block.vectors):
+                    vector = copies(builder, number, block.lanes.count)
+                    sums = builder.insert_value(sums, vector, k * block.vectors + v)
+            return sums
+
+        return block(x, at, left), emit
+
+    return instruction(find)
+
+
+no_sums, spread_rows = block_of_zeros(), block_of_rows()
+FOUR_ROWS = 4, 1  # for convolutions, which have few channels
+no_four_sums, spread_four = block_of_zeros(FOUR_ROWS), block_of_rows(FOUR_ROWS)
 
 
 @instruction
