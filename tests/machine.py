@@ -28,9 +28,8 @@ def syntax_of(text: str) -> ast.Module:
 
 def output_of(*words: str, env: Mapping[str, str] | None = None, seconds: float = 600.0) -> str:
     """What Python prints if it is called with these words; it must end well."""
-    command = [sys.executable, *words]
     done = subprocess.run(
-        command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=seconds
+        [sys.executable, *words], cwd=ROOT, env=env, capture_output=True, text=True, timeout=seconds
     )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-5000:]
     return done.stdout

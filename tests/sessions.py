@@ -147,8 +147,7 @@ def networks(draw: st.DrawFn, learning: bool = False) -> tuple[sv.Network, np.nd
     seed = draw(st.integers(0, 2**32))
     net = sv.Network(layers, seed=seed, dtype="float64")
     net.bank.value[:] += 0.1 * np.random.default_rng(seed).normal(size=len(net.bank))
-    batch = np.random.default_rng(seed + 1).normal(size=(draw(st.integers(1, 3)), inputs))
-    return net, batch
+    return net, np.random.default_rng(seed + 1).normal(size=(draw(st.integers(1, 3)), inputs))
 
 
 @st.composite

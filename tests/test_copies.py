@@ -31,8 +31,7 @@ all_ways = pytest.mark.parametrize("way", [*COPIES.values(), copy.copy], ids=[*C
 
 @pytest.fixture
 def net() -> sv.Network:
-    layers = [sv.Dense(2, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 1)]
-    return sv.Network(layers, seed=3)
+    return sv.Network([sv.Dense(2, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 1)], seed=3)
 
 
 @pytest.fixture
@@ -147,8 +146,7 @@ def test_a_layer_that_is_copied_alone_knows_the_names_of_its_weights(
 ) -> None:
     for layer in (sv.Dense(2, 3), net.layers[2]):
         other = way(layer)
-        last = other.perceptrons[0].weights[-1]
-        assert last.name == layer.row_name(layer.inputs - 1)
+        assert other.perceptrons[0].weights[-1].name == layer.row_name(layer.inputs - 1)
         assert other.bank.name_of(0) in ("row 0", "perceptron 0, weight from input 0")
         assert np.array_equal(other(np.ones(layer.inputs)), layer(np.ones(layer.inputs)))
 
@@ -259,8 +257,7 @@ def test_gradients_that_are_expressions_are_copied(way: Callable[[Any], Any]) ->
     x2, y2 = way((x, y))
     assert x2.grad.data == x.grad.data
     y2.zero_grad()
-    slope = way(x.grad)
-    slope.backward()
+    way(x.grad).backward()
 
 
 def test_long_ones_are_deep_copied_and_not_pickled() -> None:

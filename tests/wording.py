@@ -147,8 +147,7 @@ def write(run: Run) -> None:
             known[path].update({name: first} if same else rows)
         known[path] = {name: row for name, row in known[path].items() if row}
     known = {path: rows for path, rows in sorted(known.items()) if rows}
-    text = json.dumps(known, indent=1, ensure_ascii=False)
-    GOLDEN.write_text(text + "\n", encoding="utf-8")
+    GOLDEN.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 # ---- what pytest calls; conftest.py registers this file ------------------------------------------

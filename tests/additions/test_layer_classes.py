@@ -105,6 +105,11 @@ class Scaled(sv.Layer):
         return [[self.factor * g for g in sample] for sample in upstream]
 
 
+@pytest.fixture
+def layer() -> Scaled:
+    return Scaled(2)
+
+
 class Odd(Scaled):
     """y = x times two numbers for each feature, and one for all."""
 
@@ -168,6 +173,11 @@ def session(engine: str, *layers: sv.Layer, batch: int = 16, **options: Any) -> 
     net = sv.Network([*(layers or radial())], seed=1, dtype=options.pop("dtype", "float64"))
     samples = data.Arrays(X, Y)
     return sv.Session(net, samples, "mse", sv.Momentum(0.1), batch=batch, engine=engine, **options)
+
+
+@pytest.fixture
+def s() -> sv.Session:
+    return session("cpu")
 
 
 def same_bits(a: sv.Session, b: sv.Session) -> bool:
@@ -294,8 +304,7 @@ def test_one_that_mixes_samples_or_draws_numbers_is_refused_where_tiles_are_comp
 
 
 @pytest.mark.usefixtures("no_trouble")
-def test_a_setting_that_changes_is_seen_by_both_engines() -> None:
-    layer = Scaled(2)
+def test_a_setting_that_changes_is_seen_by_both_engines(layer: Scaled) -> None:
     net = sv.Network([layer, sv.Dense(2, 1)], seed=0, engine="cpu")
     before = net(X[:3])
     layer.factor = 0.0
@@ -563,8 +572,7 @@ def test_its_parameters_have_names_shapes_and_initial_numbers() -> None:
             return np.zeros((len(upstream), 2))
 
     net = sv.Network([sv.Dense(2, 2), Affine()], init="pytorch", seed=4)
-    found = dict(net.named_parameters())
-    assert {name: each.shape for name, each in found.items()} == {
+    assert {name: each.shape for name, each in dict(net.named_parameters()).items()} == {
         "0.weight": (2, 2), "0.bias": (2,), "1.weight": (3, 2), "1.bias": (3,), "1.one": (),
     }  # fmt: skip
     layer: Any = net.layers[1]
@@ -630,16 +638,14 @@ def test_a_layer_without_settings_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("no_trouble")
-def test_one_that_keeps_numbers_of_its_batches_says_its_operations_itself() -> None:
-    layer = Scaled(2)
+def test_one_that_keeps_numbers_of_its_batches_says_its_operations_itself(layer: Scaled) -> None:
     layer.state_size = 3
     with refused(InputError, "Scaled(2 -> 2)"):
         sv.Network([layer])
 
 
 @pytest.mark.usefixtures("no_trouble")
-def test_one_made_of_layers_says_itself_how_it_evaluates() -> None:
-    layer = Scaled(2)
+def test_one_made_of_layers_says_itself_how_it_evaluates(layer: Scaled) -> None:
     layer.layers = (sv.Dense(2, 2),)
     with refused(InputError, "Scaled(2 -> 2)"):
         layer(X[:2])
@@ -648,8 +654,7 @@ def test_one_made_of_layers_says_itself_how_it_evaluates() -> None:
 # ---- files, copies, processes -------------------------------------------------------------------
 
 
-def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
-    s = session("cpu")
+def test_it_is_saved_and_loaded(tmp_path: Path, s: sv.Session) -> None:
     s.advance(20)
     s.network.save(tmp_path / "net.safetensors")
     s.save(tmp_path / "run.safetensors")
@@ -705,8 +710,7 @@ def test_settings_that_do_not_make_it_again_are_not_saved(
     assert not (tmp_path / "net.safetensors").exists()
 
 
-def test_copies_pickles_and_replicas_have_its_numbers() -> None:
-    s = session("cpu")
+def test_copies_pickles_and_replicas_have_its_numbers(s: sv.Session) -> None:
     s.advance(10)
     for other in (s.copy().network, pickle.loads(pickle.dumps(s.network)), s.network.copy()):
         assert other.bank.value.tobytes() == s.network.bank.value.tobytes()
@@ -772,8 +776,7 @@ def test_it_is_drawn_and_told_at_each_moment(name: str) -> None:
     assert name == "last" or text("captions.plain", name=type(own.own).__name__) in titles
 
 
-def test_a_page_trains_no_such_network_and_records_it(tmp_path: Path) -> None:
-    s = session("cpu")
+def test_a_page_trains_no_such_network_and_records_it(tmp_path: Path, s: sv.Session) -> None:
     with refused(EngineError, "Radial(4 -> 6) of layer 1"):
         sv.page(s, tmp_path / "a.html", engine=True)
     assert sv.page(s, tmp_path / "a.html", steps=10) > 100_000

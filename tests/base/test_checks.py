@@ -61,8 +61,7 @@ def expression(outputs: int) -> Any:
 
 
 def session(pair: Any, outputs: int, loss: str, engine: str = "python") -> float:
-    s = advanced(sv.Session(net(outputs), pair, loss, sv.SGD(0.1), engine=engine), 2)
-    return s.loss
+    return advanced(sv.Session(net(outputs), pair, loss, sv.SGD(0.1), engine=engine), 2).loss
 
 
 def exchanged(targets: Any, outputs: int, loss: str) -> float:
@@ -79,8 +78,7 @@ def made(targets: Any, outputs: int, loss: str) -> float:
 
 def replicated(targets: Any, outputs: int, loss: str) -> float:
     s = sv.Session(net(outputs), (X, targets), loss, sv.SGD(0.1), engine="cpu")
-    runs = advanced(sv.replicate(s, [0]), 2)
-    return float(runs.losses[0, 1])
+    return float(advanced(sv.replicate(s, [0]), 2).losses[0, 1])
 
 
 # Wherever targets come in.

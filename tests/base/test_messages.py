@@ -173,8 +173,7 @@ def container(folder: Path, about: str, kind: str = "network") -> object:
 def kind_file(folder: Path) -> object:
     path = folder / "net"
     sv.Network([2, 2]).save(path)
-    content = path.read_bytes().replace(b"network", b"\\\\u202eabc", 1)
-    path.write_bytes(content)
+    path.write_bytes(path.read_bytes().replace(b"network", b"\\\\u202eabc", 1))
     return sv.load(path)
 
 
@@ -291,8 +290,7 @@ def test_a_hostile_path_reaches_no_terminal(how: str, tmp_path: Path) -> None:
 
 @posix_names
 def test_a_warning_and_a_title_are_harmless(tmp_path: Path) -> None:
-    s = sv.Session(sv.Network([2, 1]), data.Xor(), engine="python")
-    s.save(tmp_path / NAMED)
+    sv.Session(sv.Network([2, 1]), data.Xor(), engine="python").save(tmp_path / NAMED)
     description, arrays = read(tmp_path / NAMED, "run")
     write(tmp_path / NAMED, "run", {**description, "bits": HOSTILE}, arrays)
     with pytest.warns(UserWarning, match="another machine") as caught:

@@ -200,8 +200,7 @@ def test_a_name_is_absent_from_the_class_too() -> None:
 
 
 def test_an_error_within_a_property_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = property(lambda self: self.bank.nothing)
-    monkeypatch.setattr(sv.Network, "dtype", broken)
+    monkeypatch.setattr(sv.Network, "dtype", property(lambda self: self.bank.nothing))
     with pytest.raises(AttributeError, match="'Bank' object has no attribute 'nothing'"):
         _ = network().dtype
 

@@ -262,13 +262,11 @@ def advances(engine: str, **options: Any) -> None:
 
 def trains(engine: str, **options: Any) -> None:
     session = xor(engine)
-    losses = session.network.train(*session.data.training, steps=100, **options)
-    assert len(losses) == 100
+    assert len(session.network.train(*session.data.training, steps=100, **options)) == 100
 
 
 def repeats(engine: str, **options: Any) -> None:
-    runs = advanced(sv.replicate(xor("cpu"), range(3)), 100, **options)
-    assert runs.losses.shape == (3, 100)
+    assert advanced(sv.replicate(xor("cpu"), range(3)), 100, **options).losses.shape == (3, 100)
 
 
 def records(tmp_path: Path, **options: Any) -> int:

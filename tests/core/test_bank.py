@@ -42,7 +42,17 @@ def trained(engine: str = "python") -> sv.Network:
     return net
 
 
+@pytest.fixture
+def bank() -> sv.Bank:
+    return trained().bank
+
+
 # One array of each kind.
+
+
+@pytest.fixture
+def w() -> sv.Weight:
+    return sv.Weight(1.0)
 
 
 @pytest.mark.parametrize("engine", RUNNABLE)
@@ -100,9 +110,8 @@ ROWS = 13
     ],
 )
 def test_what_does_not_fit_a_bank_is_refused(
-    name: str, wrong: Any, error: type[Exception], value: str
+    name: str, wrong: Any, error: type[Exception], value: str, bank: sv.Bank
 ) -> None:
-    bank = trained().bank
     before = pickle.dumps(bank)
     with refused(error, value):
         assign(bank, name, wrong)
@@ -111,8 +120,9 @@ def test_what_does_not_fit_a_bank_is_refused(
 
 @pytest.mark.parametrize("name", ["value", "grad", "m"])
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e300])
-def test_what_is_no_finite_number_of_its_type_is_refused(name: str, bad: float) -> None:
-    bank = trained().bank
+def test_what_is_no_finite_number_of_its_type_is_refused(
+    name: str, bad: float, bank: sv.Bank
+) -> None:
     before = pickle.dumps(bank)
     numbers = np.zeros(ROWS)
     numbers[7] = bad
@@ -128,8 +138,7 @@ def test_losses_are_scaled_in_mixed_precision_only() -> None:
         assert bank.scaling.tolist() == [scale, 0.0, 0.0]
 
 
-def test_slots_are_written_by_their_names() -> None:
-    bank = trained().bank
+def test_slots_are_written_by_their_names(bank: sv.Bank) -> None:
     with refused(InputError):
         bank.slots = {"m": np.zeros(ROWS)}
     with refused(UnknownSlotError, "'x'"):
@@ -208,8 +217,7 @@ def test_a_slot_that_there_is_not_yet_is_said_to_come_with_the_first_step() -> N
 
 
 @pytest.mark.parametrize("bad", ["a", -1, 1.5, None, 2**63])
-def test_a_count_of_steps_is_a_whole_number(bad: Any) -> None:
-    bank = trained().bank
+def test_a_count_of_steps_is_a_whole_number(bad: Any, bank: sv.Bank) -> None:
     steps = bank.step_count
     with refused(InputError, bad):
         bank.step_count = bad
@@ -225,8 +233,7 @@ def test_backward_adds_to_the_gradient_and_hands_on_w_times_g() -> None:
     assert w.grad == 6.0
 
 
-def test_backward_before_forward_is_refused_and_changes_nothing() -> None:
-    w = sv.Weight(1.0)
+def test_backward_before_forward_is_refused_and_changes_nothing(w: sv.Weight) -> None:
     with refused(OrderError):
         w.backward(1.0)
     assert (w.value, w.grad, w.bank.has_gradients) == (1.0, 0.0, False)
@@ -247,8 +254,7 @@ def test_freezing_takes_whether_to_freeze_as_a_session_does(part: Part) -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, "0.5", b"1", 10**400, None, [1.0]])
-def test_a_value_must_be_a_finite_number(bad: object) -> None:
-    w = sv.Weight(1.0)
+def test_a_value_must_be_a_finite_number(bad: object, w: sv.Weight) -> None:
     with refused(InputError, bad):
         w.value = bad  # type: ignore[assignment]  # on purpose
     assert w.value == 1.0
@@ -256,8 +262,7 @@ def test_a_value_must_be_a_finite_number(bad: object) -> None:
         sv.Weight(bad)  # type: ignore[arg-type]  # on purpose
 
 
-def test_an_input_that_is_no_number_is_refused_and_not_kept() -> None:
-    w = sv.Weight(1.0)
+def test_an_input_that_is_no_number_is_refused_and_not_kept(w: sv.Weight) -> None:
     with refused(InputError, "'three'"):
         w.forward("three")  # type: ignore[arg-type]  # on purpose
     with refused(InputError, "None"):
@@ -279,8 +284,7 @@ def test_a_weight_and_a_bank_print_their_state() -> None:
     assert repr(w.bank) == "Bank(1 rows of float64: value, grad; step 0)"
 
 
-def test_a_gradient_can_be_set_by_hand() -> None:
-    w = sv.Weight(1.0)
+def test_a_gradient_can_be_set_by_hand(w: sv.Weight) -> None:
     w.grad = 0.0
     w.step()
     w.grad = 2.0
@@ -349,8 +353,9 @@ def test_what_no_weight_can_be_combined_with_is_refused() -> None:
 
 
 @pytest.mark.parametrize("bad", ["x", None, [1.0], 1j])
-def test_an_upstream_gradient_that_is_no_number_is_refused_and_nothing_is_lost(bad: object) -> None:
-    w = sv.Weight(1.0)
+def test_an_upstream_gradient_that_is_no_number_is_refused_and_nothing_is_lost(
+    bad: object, w: sv.Weight
+) -> None:
     w.forward(2.0)
     with refused(InputError, bad):
         w.backward(bad)  # type: ignore[arg-type]  # on purpose
@@ -361,8 +366,7 @@ def test_an_upstream_gradient_that_is_no_number_is_refused_and_nothing_is_lost(b
 
 def test_an_expression_whose_gradient_is_infinite_is_named_by_the_step() -> None:
     w, x = sv.Weight(0.0), sv.Value(2.0)
-    y = x * w.as_value().log() + x
-    y.backward()
+    (x * w.as_value().log() + x).backward()
     assert w.grad == math.inf
     with refused(GradientError, "inf"):
         w.step()

@@ -306,8 +306,7 @@ def test_the_example_of_the_docstring_trains(written: Any) -> None:
     s = sv.Session(sv.Network([2, 4, 3], "tanh"), data, "softmax_cross_entropy", metrics="accuracy")
     s.advance(3)
     assert s.data.output_names == SORTED and s.data.held_out[1].sum() == 1.0
-    again = sv.data.remake(s.data.name, s.data.settings())
-    assert again.output_names == SORTED
+    assert sv.data.remake(s.data.name, s.data.settings()).output_names == SORTED
 
 
 def test_held_out_names_are_those_of_the_training() -> None:
@@ -459,8 +458,6 @@ def test_an_npz_file_of_pictures_keeps_float32(dtype: str, tmp_path: Path) -> No
 
 
 def test_a_pickle_has_the_samples_once() -> None:
-    table = sv.Session(sv.Network([100, 3]), (X, KINDS), "softmax_cross_entropy").data
-    kept = pickle.dumps(table)
+    kept = pickle.dumps(sv.Session(sv.Network([100, 3]), (X, KINDS), "softmax_cross_entropy").data)
     assert len(kept) < 1.5 * X.nbytes
-    again = pickle.loads(kept)
-    assert (again.training[0] == X).all()
+    assert (pickle.loads(kept).training[0] == X).all()

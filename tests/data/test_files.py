@@ -76,8 +76,7 @@ def test_names_in_line_1_are_those_of_the_inputs(written: Any) -> None:
     assert list(known.input_names) == ["length", "width"]
     assert list(data.from_csv(path, inputs=["width"]).input_names) == ["width"]
     assert list(known.with_classes(2, 2).input_names) == ["length", "width"]
-    again = data.remake(known.name, known.settings())
-    assert list(again.input_names) == ["length", "width"]
+    assert list(data.remake(known.name, known.settings()).input_names) == ["length", "width"]
     assert not data.from_csv(written("1,2\n")).input_names
 
 
@@ -145,8 +144,7 @@ def test_a_column_without_a_name_is_no_input_unless_it_is_asked_for(
     ]
     assert ["no name" in each and "columns 0;" in each for each in caplog.messages] == [True]
     caplog.clear()
-    asked = data.from_csv(path, [0, "a"], "kind")
-    assert asked.training[0].tolist() == [[0.0, 1.5], [1.0, 3.0]]
+    assert data.from_csv(path, [0, "a"], "kind").training[0].tolist() == [[0.0, 1.5], [1.0, 3.0]]
     plain = data.from_csv(written("0,1.5,2,0\n1,3,4,1\n"))  # no names at all
     assert plain.training[0].shape == (2, 3) and not caplog.messages
 
@@ -273,8 +271,7 @@ class Trap:
 
 
 def test_loading_runs_no_code(tmp_path: Path) -> None:
-    trap = np.array([[Trap()]], dtype=object)
-    np.savez(tmp_path / "a.npz", inputs=trap, targets=Y)
+    np.savez(tmp_path / "a.npz", inputs=np.array([[Trap()]], dtype=object), targets=Y)
     with refused(InputError, "object"):
         data.from_npz(tmp_path / "a.npz")
     (tmp_path / "b.npz").write_bytes(pickle.dumps(Trap()))

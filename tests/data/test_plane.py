@@ -376,8 +376,7 @@ def saved(path: Path, array: np.ndarray, mode: str | None = None, **settings: An
 
 
 def test_the_first_row_of_a_picture_is_at_v_0() -> None:
-    batches = data.Texture(SMALL).batches(200, seed=1)
-    points, colors = batches.at(0)
+    points, colors = data.Texture(SMALL).batches(200, seed=1).at(0)
     column, row = (points * [3, 2]).astype(int).T
     assert (colors == SMALL[row, column] / 255.0).all()
     assert {*zip(row, column, strict=True)} == {(i, j) for i in range(2) for j in range(3)}

@@ -104,8 +104,7 @@ def diverging() -> tuple[sv.Network, Batches]:
 def test_a_bad_gradient_is_refused_before_anything_moves(whole: bool) -> None:
     net, batches = diverging()
     net.parameters()[0].freeze()
-    run = run_of(net, batches, whole=whole)
-    outcome = run.steps(sv.Adam(1e-3), 0, 4)
+    outcome = run_of(net, batches, whole=whole).steps(sv.Adam(1e-3), 0, 4)
     assert len(outcome.losses) == net.bank.step_count == 1
     assert outcome.bad == 1
     assert not np.isfinite(net.bank.grad[1])
@@ -135,6 +134,7 @@ OVERFLOWS = {
 }
 
 
+@pytest.mark.some("weight-kernels", "slot-whole steps")
 @whole_or_not
 @pytest.mark.parametrize("kind", OVERFLOWS)
 def test_a_step_that_overflows_ends_the_run_and_is_named(kind: str, whole: bool) -> None:
@@ -571,13 +571,13 @@ def test_a_dropout_draws_anew_for_every_step_sample_and_layer() -> None:
 TOO_LARGE = {"float32": ("float32", 1e39), "variance": ("float64", 1e155)}
 
 
+@pytest.mark.some("variance")
 @pytest.mark.parametrize("kind", TOO_LARGE)
 def test_a_step_that_would_lose_a_running_statistic_is_refused_by_name(
     kind: str,
 ) -> None:
     dtype, large = TOO_LARGE[kind]
-    layers = [sv.Dense(3, 3), sv.BatchNorm(3), sv.Dense(3, 2)]
-    net = sv.Network(layers, seed=1, dtype=dtype)
+    net = sv.Network([sv.Dense(3, 3), sv.BatchNorm(3), sv.Dense(3, 2)], seed=1, dtype=dtype)
     inputs = abs(numbers(18, 3))
     inputs[13, 1] = large
     batches, optimizer = InOrder(inputs, numbers(18, 2), 9), sv.SGD(0.1, not_finite="zero")

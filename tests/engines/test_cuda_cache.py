@@ -48,8 +48,7 @@ def units(
     net: sv.Network, loss: str = "mse", optimizer: sv.Optimizer | None = None, batch: int = 4
 ) -> list[cuda_file.CudaUnit]:
     pair = sv.Loss.of(loss), optimizer or sv.SGD(0.1)
-    batches = data.Xor().batches(batch, 0)
-    return units_of_training(net.program, net.bank, batches, [pair])
+    return units_of_training(net.program, net.bank, data.Xor().batches(batch, 0), [pair])
 
 
 def files(found: Iterable[cuda_file.CudaUnit]) -> set[str]:
@@ -157,8 +156,7 @@ for name in sys.argv[1:]:
 def run(program: str, *words: str) -> str:
     settings = {**os.environ, "PYTHONHASHSEED": "random"}
     command = [sys.executable, "-c", program, *words]
-    done = subprocess.run(command, env=settings, check=True, capture_output=True, text=True)
-    return done.stdout
+    return subprocess.run(command, env=settings, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.mark.slow

@@ -52,6 +52,11 @@ def rgb(engine: str, **options: object) -> sv.Network:
     return sv.Network([3, 8, 3], "tanh", "sigmoid", engine=engine, **options)  # type: ignore[arg-type]  # of many types
 
 
+@pytest.fixture
+def net(engine: str) -> sv.Network:
+    return rgb(engine)
+
+
 @every_engine
 def test_two_forwards_before_a_backward_give_the_right_sum(engine: str) -> None:
     nested, plain = rgb(engine, dtype="float64"), rgb(engine, dtype="float64")
@@ -67,16 +72,14 @@ def test_two_forwards_before_a_backward_give_the_right_sum(engine: str) -> None:
 
 
 @every_engine
-def test_a_single_sample_gives_vectors(engine: str) -> None:
-    net = rgb(engine)
+def test_a_single_sample_gives_vectors(net: sv.Network) -> None:
     assert net(COLOURS[0]).shape == net.forward(COLOURS[0]).shape == (3,)
     assert net.backward([1.0, 2.0, 3.0]).shape == (3,)
     assert net(COLOURS[0]).dtype == np.float32
 
 
 @every_engine
-def test_zero_grad_between_forward_and_backward_does_no_harm(engine: str) -> None:
-    net = rgb(engine)
+def test_zero_grad_between_forward_and_backward_does_no_harm(net: sv.Network) -> None:
     net.forward(COLOURS)
     net.zero_grad()
     net.backward()
@@ -85,8 +88,7 @@ def test_zero_grad_between_forward_and_backward_does_no_harm(engine: str) -> Non
 
 
 @every_engine
-def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(engine: str) -> None:
-    net = rgb(engine)
+def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(net: sv.Network) -> None:
     with refused(OrderError):
         net.backward()
     net.forward(COLOURS)
@@ -99,8 +101,7 @@ def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(engine: str
 
 
 @every_engine
-def test_evaluation_and_training_leave_nothing_behind(engine: str) -> None:
-    net = rgb(engine)
+def test_evaluation_and_training_leave_nothing_behind(net: sv.Network) -> None:
     net(COLOURS)
     net.train_step(COLOURS, 1 - COLOURS)
     net.forward(COLOURS)
@@ -110,16 +111,14 @@ def test_evaluation_and_training_leave_nothing_behind(engine: str) -> None:
 
 
 @every_engine
-def test_a_written_weight_counts_at_once(engine: str) -> None:
-    net = rgb(engine)
+def test_a_written_weight_counts_at_once(net: sv.Network) -> None:
     before = net(COLOURS)
     net.parameters()[5].value = 2.0
     assert (net(COLOURS) != before).any()
 
 
 @every_engine
-def test_a_frozen_weight_stands_still(engine: str) -> None:
-    net = rgb(engine)
+def test_a_frozen_weight_stands_still(net: sv.Network) -> None:
     net.parameters()[10].freeze()
     before = net.bank.value.copy()
     net.train_step(COLOURS, 1 - COLOURS, "mse", sv.Adam(0.1))
@@ -164,8 +163,7 @@ def test_a_bad_gradient_counts_as_0_on_request(engine: str) -> None:
 
 
 @every_engine
-def test_it_learns_to_invert_colours(engine: str) -> None:
-    net = rgb(engine)
+def test_it_learns_to_invert_colours(net: sv.Network) -> None:
     losses = [net.train_step(COLOURS, 1 - COLOURS, "mse", sv.SGD(0.5)) for _ in range(1500)]
     assert losses[-1] < 0.03 * losses[0]
 
@@ -189,10 +187,16 @@ def test_stepping_by_hand_and_by_the_engine_mix(engine: str) -> None:
 # The choice.
 
 
+@pytest.fixture
+def unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No choice of an engine has been logged yet."""
+    monkeypatch.setattr("scalarviz.engines.registry._said", set())
+
+
+@pytest.mark.usefixtures("unsaid")
 def test_auto_says_nothing_of_a_card_that_nobody_asked_for(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines.registry._said", set())
     monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=lambda: "a card is missing"))
     assert choose("auto").name == "cpu"
     assert not caplog.messages
@@ -200,20 +204,20 @@ def test_auto_says_nothing_of_a_card_that_nobody_asked_for(
         choose("cuda")
 
 
+@pytest.mark.usefixtures("unsaid")
 def test_a_worker_leaves_the_choice_to_be_said_by_its_parent(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines.registry._said", set())
     monkeypatch.setattr("scalarviz.engines.registry.is_worker", lambda: True)
     monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=str))
     assert choose("auto").name == "cpu"
     assert not caplog.messages
 
 
+@pytest.mark.usefixtures("unsaid")
 def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines.registry._said", set())
     for name, lack in [("cuda", "a card is missing"), ("cpu", "a screwdriver is missing")]:
         row = EngineRow(name, ENGINES[name].make, lambda lack=lack: lack)  # type: ignore[misc]  # mypy infers no defaults of a lambda
         monkeypatch.setitem(ENGINES, name, row)
@@ -224,10 +228,10 @@ def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
         sv.Network([2, 2]).to("cpu")
 
 
+@pytest.mark.usefixtures("unsaid")
 def test_auto_takes_cuda_from_a_size_on_and_says_why(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines.registry._said", set())
 
     def make(*_: object) -> NoReturn:
         raise EngineError("cuda was chosen")
@@ -250,10 +254,10 @@ def test_auto_takes_cuda_from_a_size_on_and_says_why(
     ]
 
 
+@pytest.mark.usefixtures("unsaid")
 def test_mixed_precision_is_refused_on_cuda_and_nothing_changes(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines.registry._said", set())
     monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=str, kernels=None))
     net = rgb("cpu")
     net.forward(COLOURS)

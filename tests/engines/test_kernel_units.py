@@ -88,8 +88,7 @@ def test_a_constant_of_a_formula_is_in_its_text_and_in_no_other(
 def test_a_kernel_has_the_formula_of_its_row_and_no_other() -> None:
     found = text(TANH)
     assert "fast_math_tanh" in found and "sigmoid" not in found
-    names = {unit.name for unit in every_unit()}
-    assert len(names) == len(every_unit())
+    assert len({unit.name for unit in every_unit()}) == len(every_unit())
 
 
 def test_versions_are_in_the_text() -> None:

@@ -46,6 +46,11 @@ def network(engine: str) -> sv.Network:
     return sv.Network([3, 3], seed=1, engine=engine)
 
 
+@pytest.fixture
+def net(engine: str) -> sv.Network:
+    return network(engine)
+
+
 def numbers(bank: sv.Bank) -> Numbers:
     """Everything that a step changes, but for gradients."""
     blocks = [bank.blocks[names] for names in sorted(bank.blocks) if names]
@@ -123,8 +128,7 @@ def test_a_training_that_stops_there_keeps_what_waited_for_its_backward(engine: 
 
 
 @every_engine
-def test_the_verb_step_changes_nothing_then(engine: str) -> None:
-    net = network(engine)
+def test_the_verb_step_changes_nothing_then(net: sv.Network) -> None:
     net.forward(X)
     net.backward()
     before = numbers(net.bank), net.bank.grad.tobytes(), net.bank.moved.tobytes()
@@ -137,8 +141,7 @@ def test_the_verb_step_changes_nothing_then(engine: str) -> None:
 
 
 @every_engine
-def test_a_frozen_weight_cannot_overflow(engine: str) -> None:
-    net = network(engine)
+def test_a_frozen_weight_cannot_overflow(net: sv.Network) -> None:
     net.layers[0].freeze()
     net.layers[0].perceptrons[2].bias.unfreeze()
     with refused(UpdateError, "bias inf"):
@@ -148,8 +151,7 @@ def test_a_frozen_weight_cannot_overflow(engine: str) -> None:
 @every_engine
 def test_running_statistics_are_those_before_that_step(engine: str) -> None:
     def made() -> sv.Network:
-        layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 3)]
-        return sv.Network(layers, seed=1, engine=engine)
+        return sv.Network([sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 3)], seed=1, engine=engine)
 
     net, straight = made(), made()
     schedule = sv.Schedule("step", every=5, factor=1e300)
@@ -181,8 +183,7 @@ def test_a_replica_stops_alone_with_the_numbers_of_a_session() -> None:
     data = (X, 1 - X)
 
     def session(seed: int) -> sv.Session:
-        schedule = sv.Schedule("step", every=7, factor=1e30)
-        optimizer = sv.Momentum(1e-2, schedule=schedule)
+        optimizer = sv.Momentum(1e-2, schedule=sv.Schedule("step", every=7, factor=1e30))
         return sv.Session(sv.Network([3, 4, 3], "relu", seed=seed), data, "mse", optimizer,
                           batch=4, engine="cpu", seed=seed)  # fmt: skip
 
@@ -410,8 +411,7 @@ def test_ctrl_c_ends_a_long_training_after_a_whole_step(engine: str) -> None:
     net.train_step(X, 1 - X, "mse", sv.Adam(0.01))  # what is compiled is compiled before
     straight.train_step(X, 1 - X, "mse", sv.Adam(0.01))
     steps = 3_000_000
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
     with refused(Interrupted, f"{steps:,} steps", varies=r"[\d,]+(?= of)") as caught:
         net.train(X, 1 - X, "mse", sv.Adam(0.01), steps=steps)
     losses = caught.value.losses
@@ -434,8 +434,7 @@ def test_ctrl_c_is_the_interrupt_that_programs_know_and_comes_out_of_other_proce
 def test_more_signals_do_not_break_off_what_the_first_has_begun(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    layers = [sv.Dense(3, 4, "tanh"), sv.BatchNorm(4), sv.Dense(4, 3)]
-    net = sv.Network(layers, engine=engine)
+    net = sv.Network([sv.Dense(3, 4, "tanh"), sv.BatchNorm(4), sv.Dense(4, 3)], engine=engine)
     straight = net.copy()
     net.train_step(X, 1 - X, "mse", sv.Adam(0.01))
     straight.train_step(X, 1 - X, "mse", sv.Adam(0.01))
@@ -485,9 +484,8 @@ def then_interrupted(steps: Any) -> Any:
 @both_engines
 @pytest.mark.parametrize("steps", [0, 1])
 def test_gradients_of_a_first_step_that_was_broken_off_are_not_seen(
-    engine: str, steps: int, monkeypatch: pytest.MonkeyPatch
+    engine: str, steps: int, monkeypatch: pytest.MonkeyPatch, net: sv.Network
 ) -> None:
-    net = network(engine)
     for _ in range(steps):
         net.train_step(X, 1 - X, "mse", sv.Adam(0.01))
     net.bank.slot_block(sv.Adam(0.01).row.slots)

@@ -72,6 +72,7 @@ def opened(browser: Any, files: Files) -> Iterator[Opens]:
 
 
 @pytest.fixture
-def tab(opened: Opens) -> Tab:
-    """The page of the scene rgb."""
-    return opened().ready()
+def tab(opened: Opens, request: pytest.FixtureRequest) -> Tab:
+    """The page that the mark `page` names by the arguments of `opened`, or else that of colours."""
+    mark = request.node.get_closest_marker("page", pytest.mark.page().mark)
+    return opened(*mark.args, **mark.kwargs).ready()

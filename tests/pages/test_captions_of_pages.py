@@ -75,8 +75,7 @@ def colours(*layers: Any, batch: int = 4, lr: float = 0.5, **options: Any) -> sv
 
 def classes(network: sv.Network, inputs: int, batch: int = 4) -> sv.Session:
     """A network that learns two classes of made-up samples."""
-    x = np.random.default_rng(0).normal(size=(10, inputs))
-    samples = data.Arrays(x, np.arange(10) % 2)
+    samples = data.Arrays(np.random.default_rng(0).normal(size=(10, inputs)), np.arange(10) % 2)
     options = {"loss": "softmax_cross_entropy", "optimizer": sv.Adam(0.05)}
     return sv.Session(network, samples, batch=batch, engine="python", **options)
 
@@ -416,8 +415,7 @@ def test_captions_of_the_engine_are_those_of_a_session(tmp_path: Path) -> None:
     ]
     given = {"own": own, "asked": asked, "count": len(wanted)}
     words = "".join(f"const {name} = {json.dumps(each)};" for name, each in given.items())
-    found = page.run(words + WALK)
-    for ours, theirs in zip(wanted, found, strict=True):
+    for ours, theirs in zip(wanted, page.run(words + WALK), strict=True):
         for mine, other in zip(ours, theirs, strict=True):
             assert near(plain(mine)) == near(other)
 
@@ -460,8 +458,7 @@ def test_a_step_is_explained_by_what_made_it_whatever_is_chosen_after_it(
     walk = Walk(session)
     [*_, state] = walk.states(2)
     do(session)
-    wanted = [plain(expected(session, state, *each)) for each in asked]
-    assert found[0] == wanted
+    assert found[0] == [plain(expected(session, state, *each)) for each in asked]
     [*_, state] = walk.states(1)
     assert found[1] == [plain(expected(session, state, *each)) for each in asked]
 
@@ -604,12 +601,11 @@ def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
     inputs, outputs = np.full(program.inputs.size, 0.25), np.full(program.outputs.size, -0.34)
     window = caption_of_custom(session, inputs, outputs).title
     given, answer = window.removeprefix("You put in ").removesuffix(".").split(". It answers ")
-    facts = spec_of(session)["facts"]
     page = in_web(
         "story/guide texts",
         SENTENCE,
         english=ENGLISH,
-        facts=facts,
+        facts=spec_of(session)["facts"],
         inputs=inputs,
         outputs=outputs,
     )

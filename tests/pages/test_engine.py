@@ -51,6 +51,11 @@ def rgb(**settings: object) -> sv.Session:
     return sv.Session(network, data.Rgb("invert"), "mse", **chosen)
 
 
+@pytest.fixture
+def session() -> sv.Session:
+    return rgb()
+
+
 def xor(dtype: str = "float64") -> sv.Session:
     layers = [sv.Dense(3, 3, "sigmoid", bias=False), sv.Dense(3, 1, "sigmoid", bias=False)]
     network = sv.Network(layers, init="uniform", seed=0, dtype=dtype)
@@ -78,8 +83,7 @@ def test_two_hundred_steps_in_float64_agree_to_twelve_digits(exact: InPage) -> N
     np.testing.assert_allclose(found["losses"], session.timeline.branch.losses, rtol=1e-12)
 
 
-def test_a_survey_has_the_numbers_of_all_neurons(colors: InPage) -> None:
-    session = rgb()
+def test_a_survey_has_the_numbers_of_all_neurons(colors: InPage, session: sv.Session) -> None:
     inputs = np.random.default_rng(0).uniform(size=(150, 3))
     found = colors.run(
         f"return {{answers: engine.survey(Float64Array.from({inputs.ravel().tolist()}))}}"
@@ -90,8 +94,9 @@ def test_a_survey_has_the_numbers_of_all_neurons(colors: InPage) -> None:
     np.testing.assert_allclose(np.reshape(found, rows.shape), rows, atol=1e-5)
 
 
-def test_first_gradients_and_a_later_loss_in_float32_agree_to_five_digits(colors: InPage) -> None:
-    session = rgb()
+def test_first_gradients_and_a_later_loss_in_float32_agree_to_five_digits(
+    colors: InPage, session: sv.Session
+) -> None:
     session.advance(len(session.network.program.moments) - 1, "operation")
     grad = session.network.bank.grad.copy()
     session.advance(20)
@@ -158,8 +163,9 @@ def test_a_frozen_weight_stays_and_the_rate_scales_a_step(colors: InPage) -> Non
     assert found["rates"] == [0.25, 0.5]
 
 
-def test_values_and_gradients_of_a_step_are_those_of_the_session(colors: InPage) -> None:
-    session = rgb()
+def test_values_and_gradients_of_a_step_are_those_of_the_session(
+    colors: InPage, session: sv.Session
+) -> None:
     program = session.network.program
     session.advance(len(program.moments) - 1, "operation")
     run = session.trainer.run
@@ -394,8 +400,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_page_that_trains_is_made_where_nothing_compiles(cache: Path, tmp_path: Path) -> None:
     page = tmp_path / "rgb.html"
     run_alone(f"sv.page(session, {str(page)!r})", cache)
-    data = data_in(page.read_bytes())
-    assert data["spec"]["engine"]["kernels"] == FIRST + len(units_of_pages())
+    assert data_in(page.read_bytes())["spec"]["engine"]["kernels"] == FIRST + len(units_of_pages())
 
 
 def test_an_activation_with_settings_changes_no_module_of_other_pages() -> None:

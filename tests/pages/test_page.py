@@ -170,8 +170,7 @@ def test_what_a_module_exports_is_used_by_others_or_by_tests() -> None:
 
 @pytest.mark.usefixtures("_quick")
 def test_every_text_that_the_page_names_exists() -> None:
-    names = (path.name for path in Path(module.__file__).with_name("web").glob("*.js"))
-    for name in names:
+    for name in (path.name for path in Path(module.__file__).with_name("web").glob("*.js")):
         for key in re.findall(r'\b(?:text|plural)\("([\w.]+)"', module_text(name)):
             assert key in texts() or f"{key}.one" in texts(), f"{name}: {key}"
 
@@ -292,8 +291,7 @@ def test_the_session_stays_as_it_is() -> None:
 @pytest.mark.slow
 def test_the_theme_is_that_of_the_reader_unless_one_is_asked_for(made: Page) -> None:
     assert data_in(made.text)["spec"]["page"]["theme"] == ""
-    dark = page_of(small(), theme="dark")
-    assert data_in(dark.text)["spec"]["page"]["theme"] == "dark"
+    assert data_in(page_of(small(), theme="dark").text)["spec"]["page"]["theme"] == "dark"
     style = style_of_page()
     assert style.count("color-scheme: dark;") == 2 and style.count("color-scheme: light;") == 2
 
@@ -763,8 +761,7 @@ def test_a_stage_of_each_shape_has_the_layout_of_a_window() -> None:
         assert [plate["first"] for plate in found["plates"]] == [p.first for p in layout.plates]
         for line, other in zip(layout.neurons, found["neurons"], strict=True):
             np.testing.assert_allclose(arrays(other["points"])[0], line.points, rtol=1e-6)
-    numbers = [number for _, number in data["shapes"]]
-    assert sorted(set(numbers)) == [*range(len(data["layouts"]))]
+    assert sorted({number for _, number in data["shapes"]}) == [*range(len(data["layouts"]))]
     assert len({json.dumps(each) for each in data["layouts"]}) == len(data["layouts"]) > 1
 
 

@@ -342,8 +342,7 @@ def idx(array: np.ndarray) -> bytes:
 
 
 def make_idx(folder: Path) -> Path:
-    rng = np.random.default_rng(0)
-    pictures = rng.integers(0, 256, (12, 5, 4), dtype=np.uint8)
+    pictures = np.random.default_rng(0).integers(0, 256, (12, 5, 4), dtype=np.uint8)
     labels = (np.arange(12) % 10).astype(np.uint8)
     (folder / "train-images-idx3-ubyte").write_bytes(idx(pictures))
     (folder / "train-labels-idx1-ubyte").write_bytes(idx(labels))
@@ -661,8 +660,7 @@ class Trial:
 
 def main(kind: str, seed: str, count: str, folder: str) -> None:
     limit_memory()
-    trial = Trial(FORMATS[kind], Path(folder))
-    found = trial.run(int(seed), int(count))
+    found = Trial(FORMATS[kind], Path(folder)).run(int(seed), int(count))
     print(json.dumps(found))
 
 

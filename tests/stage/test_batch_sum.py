@@ -55,8 +55,7 @@ def test_partial_sums_are_those_of_the_products(make: Any, name: str) -> None:
     assert found.count == samples
     products = {}
     for row in rows:
-        explained = session.explain(row)
-        products[row] = explained.products.reshape(samples, -1).sum(axis=1)
+        products[row] = session.explain(row).products.reshape(samples, -1).sum(axis=1)
     for number in (0, 1, samples // 2, samples):
         wanted = [products[row][:number].sum() for row in rows]
         np.testing.assert_allclose(found.gradients(number), wanted, rtol=1e-9, atol=1e-12)

@@ -102,8 +102,7 @@ def test_each_weight_of_a_neuron_gets_its_gradient_with_it(walked: Stage, number
     grad = walked.session.network.bank.grad
     np.testing.assert_array_equal(pushes[[*own]], np.asarray(grad)[[*own]])
     walked.color = walked.size = "gradient"
-    colors = walked.frame_data().cubes.colors
-    assert {*np.flatnonzero(colors).tolist()} <= own
+    assert {*np.flatnonzero(walked.frame_data().cubes.colors).tolist()} <= own
 
 
 def test_the_caption_is_of_the_neuron_and_right(walked: Stage) -> None:
@@ -138,8 +137,7 @@ def test_in_focus_is_what_the_neuron_is_connected_by(walked: Stage, name: str, n
 
 @pytest.mark.parametrize("name", ["tanh 0", "delta 0", "sigmoid 1", "delta 1"])
 def test_without_weights_the_neuron_alone_is_in_focus(walked: Stage, name: str) -> None:
-    seen = to(walked, name, 2)
-    focus = focus_of(seen)
+    focus = focus_of(to(walked, name, 2))
     assert focus is not None and not focus.rows
     assert [mask.nonzero()[0].tolist() for mask in focus.neurons if mask.any()] == [[1]]
 

@@ -70,8 +70,7 @@ def test_each_weight_is_seen_in_its_color_under_any_camera(
         view.camera.auto_roll = False
         view.camera.rotation1 = Quaternion()
         view.camera.center = (2.5, -3.5, 12.0)
-    image = canvas.render()
-    assert inside.check_colors(image, cubes) == len(session.network.bank) == 13
+    assert inside.check_colors(canvas.render(), cubes) == len(session.network.bank) == 13
 
 
 def test_what_stands_before_the_cubes_hides_them_and_what_stands_behind_is_hidden(
@@ -89,8 +88,7 @@ def test_it_asks_for_the_numbers_once_a_frame(canvas: Any, kind: str) -> None:
     if kind == "expression":
         a = sv.Value(0.5)
         network = sv.compile(lambda x: a * x, inputs=1)
-    shown = session if kind == "session" else network
-    _, cubes = inside.scene_in(canvas, shown)
+    _, cubes = inside.scene_in(canvas, session if kind == "session" else network)
     count = len(network.bank)
     assert inside.check_colors(canvas.render(), cubes) == count
     network.bank.value[:] = (
@@ -265,8 +263,7 @@ SEEN_NODES = "green True, red False"
 def test_a_visual_stands_before_or_behind_a_cube(studio: Studio, ratio: int) -> None:
     stage = Stage(own.made())
     stage.nodes = lambda view: own.squares(stage, view)
-    pixels = studio.stage(stage, 0.0, (900, 600), ratio)
-    assert own.seen(stage, pixels, ratio) == SEEN_NODES
+    assert own.seen(stage, studio.stage(stage, 0.0, (900, 600), ratio), ratio) == SEEN_NODES
 
 
 def test_another_session_has_another_view_with_the_same_visuals(studio: Studio) -> None:

@@ -145,8 +145,7 @@ def test_results_can_be_read_again_and_belong_to_the_reader(net: sv.Network) -> 
 def test_requests_are_answered_in_their_order(net: sv.Network) -> None:
     samples = np.random.default_rng(0).uniform(size=(20, 2))
     with shader(net) as made:
-        results = [made.request(sample) for sample in samples]
-        found = [result.read() for result in results]
+        found = [result.read() for result in [made.request(sample) for sample in samples]]
         assert made.ready and np.array_equal(made.read(), found[-1])
     assert same(np.array(found), net(samples))
 
@@ -422,8 +421,7 @@ def test_what_it_has_on_the_card_is_freed(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.usefixtures("_opengl")
 def test_a_result_shows_its_state() -> None:
-    result = ShaderResult(service(), 3, False)
-    assert repr(result) == "ShaderResult of 3 outputs, under way"
+    assert repr(ShaderResult(service(), 3, False)) == "ShaderResult of 3 outputs, under way"
 
 
 HANG = 300.0  # seconds that only what hangs takes

@@ -102,8 +102,7 @@ def test_a_pinned_cube_is_outlined_and_gone_to(studio: Studio, stage: Stage) -> 
     for now in (0.0, 2.0):
         shown = studio.stage(stage, now, SIZE)
     inner = stage.frame_data().division(*SIZE).inner
-    middle = (inner.x + inner.width / 2, inner.y + inner.height / 2)
-    assert stage.target_at(*middle).row == 30
+    assert stage.target_at(*(inner.x + inner.width / 2, inner.y + inner.height / 2)).row == 30
 
 
 def test_without_a_pinned_weight_the_whole_network_is_looked_at(stage: Stage) -> None:

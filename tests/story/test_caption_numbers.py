@@ -77,8 +77,7 @@ def zoo() -> sv.Session:
 
 def pictures() -> sv.Session:
     """A network with every kind of layer on pictures."""
-    shape = (1, 6, 6)
-    first = sv.Conv2d(shape, 2, 3, padding=1, activation="leaky_relu")
+    first = sv.Conv2d((1, 6, 6), 2, 3, padding=1, activation="leaky_relu")
     pools = sv.AvgPool2d(first.output_shape, 3, 2, padding=1), sv.BatchNorm((2, 3, 3))
     second = sv.Conv2d((2, 3, 3), 3, 2, bias=False, activation="tanh")
     last = sv.MaxPool2d(second.output_shape, 2, 1)

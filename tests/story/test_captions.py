@@ -41,6 +41,16 @@ def rgb(batch: int = 8, optimizer: sv.Optimizer | None = None, **options: Any) -
     )
 
 
+@pytest.fixture
+def digits() -> sv.Session:
+    return load(find("digits"))(engine="cpu").session
+
+
+@pytest.fixture
+def s() -> sv.Session:
+    return rgb()
+
+
 def walk(session: sv.Session, row: int | None = None) -> dict[str, Caption]:
     """What is said after each operation of the next step."""
     told = {}
@@ -176,8 +186,7 @@ def test_a_neuron_is_followed_as_a_weight_is() -> None:
     assert told["weight gradient 0"].rows == (18,) == told["step"].rows
     s.advance(2, "operation")
     assert caption(s, neuron=("inputs", 2)).rows == () and "Neuron" in caption(s).title
-    pieces = caption(s, neuron=("inputs", 2)).pieces
-    assert ("inputs", 2) in [piece.neuron for piece in pieces]
+    assert ("inputs", 2) in [piece.neuron for piece in caption(s, neuron=("inputs", 2)).pieces]
     s.advance(2, "operation")
     assert caption(s, neuron=("sigmoid 1", 1)).neurons == (("affine 1", 1),)
 
@@ -259,8 +268,7 @@ def test_what_has_no_words_is_called_by_its_name(monkeypatch: pytest.MonkeyPatch
     assert walk(rgb())["loss"] == Caption("Loss.")
 
 
-def test_a_frozen_weight_stays() -> None:
-    s = rgb()
+def test_a_frozen_weight_stays(s: sv.Session) -> None:
     s.freeze(2)
     s.advance(1)
     assert caption(s, 2).title.startswith(
@@ -390,8 +398,7 @@ def test_a_long_sum_keeps_its_largest_terms_in_their_order() -> None:
 # In the session.
 
 
-def test_a_session_says_what_it_did_last() -> None:
-    s = rgb()
+def test_a_session_says_what_it_did_last(s: sv.Session) -> None:
     assert str(s.caption()) == "No step is done yet."
     for _ in s.operations:
         s.advance(1, "operation")
@@ -425,24 +432,24 @@ def test_where_there_are_classes_the_right_output_is_told() -> None:
         assert told["input gradient 1"].neurons == (("tanh 0", largest),)
 
 
-def test_the_first_operation_on_digits_looks_through_a_window_with_contrast() -> None:
-    s = load(find("digits"))(engine="cpu").session
+def test_the_first_operation_on_digits_looks_through_a_window_with_contrast(
+    digits: sv.Session,
+) -> None:
     for sample in range(8):
-        s.focus = sample
-        s.advance(2, "operation")
-        told = s.caption()
+        digits.focus = sample
+        digits.advance(2, "operation")
+        told = digits.caption()
         factors = [piece.words.split(" × ")[0] for piece in told.whole[0] if " × " in piece.words]
         assert sum(float(each) != 0.0 for each in factors) >= 3, told
-        s.advance(1, "step")
+        digits.advance(1, "step")
 
 
-def test_a_weight_that_is_not_pushed_is_not_the_one_that_is_told() -> None:
-    s = load(find("digits"))(engine="cpu").session
-    told = walk(s)
+def test_a_weight_that_is_not_pushed_is_not_the_one_that_is_told(digits: sv.Session) -> None:
+    told = walk(digits)
     (row,) = told["weight gradient 4"].rows
-    sums = s.network.program.operations[-1]
+    sums = digits.network.program.operations[-1]
     first = sums.weights + (row - sums.weights) // 64 * 64
-    grad = np.abs(s.network.bank.grad[first : first + 64])
+    grad = np.abs(digits.network.bank.grad[first : first + 64])
     assert grad[0] == 0.0 and row == first + grad.argmax() and told["step"].rows[0] == row
 
 
@@ -459,11 +466,10 @@ def test_a_step_is_told_after_a_seek_and_after_loading(engine: str, tmp_path: Pa
     assert str(s.caption()) == str(loaded.caption()) == said
 
 
-def test_before_relu_the_sum_that_goes_on_is_told() -> None:
-    s = load(find("digits"))(engine="cpu").session
-    told = walk(s)
+def test_before_relu_the_sum_that_goes_on_is_told(digits: sv.Session) -> None:
+    told = walk(digits)
     for layer in (0, 2):
-        sums = s.numbers(f"convolution {layer}").outputs[s.focus]
+        sums = digits.numbers(f"convolution {layer}").outputs[digits.focus]
         assert abs(sums.min()) > sums.max() > 0.0 or layer
         largest = int(sums.argmax())
         assert told[f"convolution {layer}"].neurons[0][1] == largest
@@ -472,8 +478,7 @@ def test_before_relu_the_sum_that_goes_on_is_told() -> None:
 
 
 @pytest.mark.parametrize("sample", [0, 3])
-def test_the_neuron_with_the_largest_sum_of_a_layer_is_told(sample: int) -> None:
-    s = rgb()
+def test_the_neuron_with_the_largest_sum_of_a_layer_is_told(sample: int, s: sv.Session) -> None:
     s.focus = sample
     told = walk(s)
     for name, slope in (("affine 0", "delta 0"), ("affine 1", "delta 1")):

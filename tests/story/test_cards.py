@@ -427,8 +427,7 @@ def test_neurons_have_their_sum_activation_delta_and_what_they_send(sample: int)
 
 def test_the_1_sends_the_biases() -> None:
     session = rgb_for_neurons()
-    card = neuron_card_of(session, ("inputs", 3))
-    (table,) = tables_of(card)
+    (table,) = tables_of(neuron_card_of(session, ("inputs", 3)))
     biases = [float(cells[3]) for cells in table.rows]
     assert biases == pytest.approx(session.network.bank.value[24:32], rel=0.006, abs=1e-3)
     assert [cells[1] for cells in table.rows] == ["1"] * 8
@@ -516,8 +515,12 @@ def made() -> sv.Session:
         u.label = "u"
         return u * x.tanh() + x * u
 
-    f = sv.compile(function, 1, engine="python")
-    return sv.Session(f, (X, Y), optimizer=sv.SGD(0.1))
+    return sv.Session(sv.compile(function, 1, engine="python"), (X, Y), optimizer=sv.SGD(0.1))
+
+
+@pytest.fixture
+def s() -> sv.Session:
+    return made()
 
 
 def node_card_of(session: sv.Session, name: str, done: int) -> Card:
@@ -526,8 +529,7 @@ def node_card_of(session: sv.Session, name: str, done: int) -> Card:
     return card
 
 
-def test_a_card_has_the_operation_and_what_came_back() -> None:
-    s = made()
+def test_a_card_has_the_operation_and_what_came_back(s: sv.Session) -> None:
     s.advance(len(s.operations) - 1, "operation")
     card = node_card_of(s, "[1]", len(s.operations) - 1)
     assert card.name == "u (a × b)" and dict(card.facts)["value"] == "-3"
@@ -542,8 +544,7 @@ def test_a_card_has_the_operation_and_what_came_back() -> None:
     assert sum(float(row[-1]) for row in table.rows) == pytest.approx(came, rel=0.01)
 
 
-def test_before_the_way_back_a_card_says_what_it_goes_into() -> None:
-    s = made()
+def test_before_the_way_back_a_card_says_what_it_goes_into(s: sv.Session) -> None:
     s.advance(4, "operation")
     card = node_card_of(s, "[1]", 4)
     words = [each.words for each in card.blocks if isinstance(each, CardLine)]
@@ -552,10 +553,8 @@ def test_before_the_way_back_a_card_says_what_it_goes_into() -> None:
     assert node_card_of(s, "[3]", 4).facts[0][1] == "not computed yet"
 
 
-def test_on_the_way_back_a_card_has_the_part_that_has_come() -> None:
-    s = made()
-    names = s.operations
-    done = names.index("multiply gradient 3") + 1
+def test_on_the_way_back_a_card_has_the_part_that_has_come(s: sv.Session) -> None:
+    done = s.operations.index("multiply gradient 3") + 1
     s.advance(done, "operation")
     card = node_card_of(s, "[1]", done)
     (table,) = [each for each in card.blocks if isinstance(each, CardTable)]
@@ -566,8 +565,7 @@ def test_on_the_way_back_a_card_has_the_part_that_has_come() -> None:
 
 
 def test_nothing_else_has_such_a_card() -> None:
-    s = made()
-    assert node_card(LiveValues(s), ("outputs", 0), 0) is None
+    assert node_card(LiveValues(made()), ("outputs", 0), 0) is None
     network = sv.Session(sv.Network([1, 1]), (X, Y))
     assert node_card(LiveValues(network), ("inputs", 0), 0) is None
 

@@ -423,8 +423,7 @@ def test_what_users_add_is_seen() -> None:
 
     sv.loss(asymmetric)
     sv.optimizer(doubled)
-    s = advanced(session("asymmetric", "doubled"), 1)
-    told = walk(s)
+    told = walk(advanced(session("asymmetric", "doubled"), 1))
     cases = "(0.9 × (t - p) if t - p >= 0, else -0.1 × (t - p))"
     assert told["loss"].formula == f"L = mean of {cases}"
     assert told["delta 1"].formula.startswith(

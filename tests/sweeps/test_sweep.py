@@ -337,8 +337,7 @@ def test_many_values_and_seeds_are_refused_at_once() -> None:
         sv.sweep(xor, {"hidden": [2, 3]}, range(10**9))
     with refused(InputError):
         sv.sweep(xor, {"lr": [math.nan, math.nan]}, [0])
-    arrays = sv.sweep(xor, {"options": [np.zeros(2), np.ones(2)]}, [0])
-    assert len(arrays) == 2
+    assert len(sv.sweep(xor, {"options": [np.zeros(2), np.ones(2)]}, [0])) == 2
 
 
 def test_names_and_values_are_shown_with_all_letters_visible() -> None:
@@ -420,8 +419,7 @@ def test_sessions_with_data_of_their_own_can_be_sent() -> None:
 def test_a_function_that_cannot_be_pickled_makes_sessions_that_are_sent_as_files(
     here: list[tuple[str, ...]],
 ) -> None:
-    runs = sv.sweep(lambda hidden, seed: xor(hidden, seed=seed), GRID, range(4))
-    tasks = runs._tasks(30, 1)
+    tasks = sv.sweep(lambda hidden, seed: xor(hidden, seed=seed), GRID, range(4))._tasks(30, 1)
     executors.check_sendable(tasks)
     assert [len(each.files) for each in tasks] == [1, 1, 1]
 

@@ -536,8 +536,7 @@ def test_a_typical_mistake_is_named_with_its_numbers(
 
 
 def test_a_step_without_decay_is_told_what_decay_adds() -> None:
-    found = sv.check(lambda w, g: w - 0.1 * g, sv.SGD(0.1, l2=0.5))
-    assert "0.5 * 0.5" in found.wrong.why
+    assert "0.5 * 0.5" in sv.check(lambda w, g: w - 0.1 * g, sv.SGD(0.1, l2=0.5)).wrong.why
     assert sv.check(lambda w, g: w - 0.1 * (g + 0.5 * w), sv.SGD(0.1, l2=0.5))
 
 

@@ -124,8 +124,7 @@ def test_with_the_usual_settings_the_functions_of_a_family_are_the_usual_ones(na
     ],
 )
 def test_equal_settings_are_one_row_in_one_spelling(name: str, canonical: str) -> None:
-    net = sv.Network([2, 3, 1], name)
-    assert net.layers[0].activation == canonical
+    assert sv.Network([2, 3, 1], name).layers[0].activation == canonical
     assert activation_row(canonical) is activation_row(name) is ACTIVATIONS[canonical]
 
 

@@ -60,6 +60,11 @@ every_plain_layer = pytest.mark.parametrize(
 )
 
 
+@pytest.fixture
+def layer(make: Callable[[], sv.Layer]) -> sv.Layer:
+    return make()
+
+
 def test_every_kind_of_layer_is_tested() -> None:
     assert set(MAKERS) == set(LAYERS)
 
@@ -70,23 +75,20 @@ def test_every_row_formula_is_checked_through_its_layer() -> None:
 
 
 @every_layer
-def test_its_gradients_agree_with_finite_differences(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_its_gradients_agree_with_finite_differences(layer: sv.Layer) -> None:
     report = sv.gradcheck(layer, X)
     assert report.checked == layer.size + X.size
     assert report.error < 1e-6
 
 
 @every_layer
-def test_a_norm_with_gains_and_shifts_of_its_own_still_agrees(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_a_norm_with_gains_and_shifts_of_its_own_still_agrees(layer: sv.Layer) -> None:
     layer.bank.value[:] = np.random.default_rng(3).normal(size=layer.size)
     assert sv.gradcheck(layer, X).error < 1e-6
 
 
 @every_plain_layer
-def test_a_call_agrees_with_forward_and_keeps_nothing(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_a_call_agrees_with_forward_and_keeps_nothing(layer: sv.Layer) -> None:
     assert layer(X) == pytest.approx(layer.forward(X))
     layer.backward()
     layer(X)
@@ -95,10 +97,7 @@ def test_a_call_agrees_with_forward_and_keeps_nothing(make: Callable[[], sv.Laye
 
 
 @every_layer
-def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(
-    make: Callable[[], sv.Layer],
-) -> None:
-    layer = make()
+def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(layer: sv.Layer) -> None:
     layer.forward(X)
     with refused(ShapeError, "3 samples"):
         layer.backward(np.ones((2, layer.outputs)))
@@ -109,8 +108,7 @@ def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(
 
 
 @every_layer
-def test_forget_drops_what_waits(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_forget_drops_what_waits(layer: sv.Layer) -> None:
     layer.forward(X)
     layer.forget()
     with pytest.raises(OrderError):
@@ -119,8 +117,7 @@ def test_forget_drops_what_waits(make: Callable[[], sv.Layer]) -> None:
 
 
 @every_layer
-def test_inputs_that_do_not_fit_are_refused_and_not_kept(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_inputs_that_do_not_fit_are_refused_and_not_kept(layer: sv.Layer) -> None:
     with refused(ShapeError, "(1, 2)"):
         layer.forward([[1.0, 2.0]])
     with refused(InputError, "nan at row 1, column 2"):
@@ -130,8 +127,7 @@ def test_inputs_that_do_not_fit_are_refused_and_not_kept(make: Callable[[], sv.L
 
 
 @every_layer
-def test_every_row_has_a_name_and_its_weight(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_every_row_has_a_name_and_its_weight(layer: sv.Layer) -> None:
     names = [layer.row_name(row) for row in range(layer.size)]
     assert len(set(names)) == layer.size
     for row, name in enumerate(names):
@@ -141,8 +137,7 @@ def test_every_row_has_a_name_and_its_weight(make: Callable[[], sv.Layer]) -> No
 
 
 @every_layer
-def test_a_frozen_layer_stays(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_a_frozen_layer_stays(layer: sv.Layer) -> None:
     before = layer.bank.value.copy()
     layer.freeze()
     layer.forward(X)
@@ -166,8 +161,9 @@ def test_a_layer_has_one_home() -> None:
 
 
 @every_layer
-def test_reading_the_bank_of_a_layer_leaves_it_free(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_reading_the_bank_of_a_layer_leaves_it_free(
+    make: Callable[[], sv.Layer], layer: sv.Layer
+) -> None:
     alone = layer.bank
     assert layer.bank is alone
     first = sv.Network([make()], dtype="float64", seed=0).bank.value
@@ -251,8 +247,7 @@ class Halves(sv.Layer):
 
 
 def test_a_layer_without_parameters_says_nothing_about_them() -> None:
-    net = sv.Network([sv.Dense(2, 2), Halves(2)], seed=0)
-    assert sv.gradcheck(net, [0.3, 0.4]).checked == 8
+    assert sv.gradcheck(sv.Network([sv.Dense(2, 2), Halves(2)], seed=0), [0.3, 0.4]).checked == 8
     assert Halves(2).made_parts() == ()
     for ask in (Halves(2).weight, Halves(2).row_name):
         with refused(IndexError, "Halves(2 -> 2)"):

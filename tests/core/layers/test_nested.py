@@ -163,8 +163,7 @@ def test_an_operation_reads_both_and_the_branches_read_one_buffer() -> None:
 
 
 def test_pictures_are_joined_by_channels() -> None:
-    conv = sv.Conv2d((2, 3, 3), 4, padding=1)
-    layer = sv.Concatenate(conv, sv.Activation((2, 3, 3), "relu"))
+    layer = sv.Concatenate(sv.Conv2d((2, 3, 3), 4, padding=1), sv.Activation((2, 3, 3), "relu"))
     assert layer.output_shape == (6, 3, 3)
     net = sv.Network([layer, sv.Conv2d((6, 3, 3), 1)])
     assert net.program.operations[3].target.shape == (6, 3, 3)

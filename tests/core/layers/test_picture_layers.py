@@ -31,8 +31,7 @@ def test_it_is_a_sum_over_windows(stride: int, padding: int) -> None:
     padded = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (2, 3), axis=(2, 3))
     windows = windows[:, :, ::stride, ::stride]
-    kernels = layer.bank.value[:36].reshape(3, 2, 2, 3)
-    expected = np.einsum("ncyxhw,ochw->noyx", windows, kernels)
+    expected = np.einsum("ncyxhw,ochw->noyx", windows, layer.bank.value[:36].reshape(3, 2, 2, 3))
     expected += layer.bank.value[36:].reshape(3, 1, 1)
     assert layer.output_shape == expected.shape[1:]
     assert layer(x.reshape(2, -1)) == pytest.approx(expected.reshape(2, -1))
@@ -75,8 +74,7 @@ def test_a_kernel_sees_the_channels_of_its_group_only() -> None:
     layer = sv.Conv2d((4, 3, 3), 2, groups=2, bias=False)
     assert layer.kernel.shape == (2, 2, 3, 3)
     layer.kernel = np.ones((2, 2, 3, 3))
-    x = np.repeat([1.0, 10.0, 100.0, 1000.0], 9)
-    assert layer(x).tolist() == [9 * 11.0, 9 * 1100.0]
+    assert layer(np.repeat([1.0, 10.0, 100.0, 1000.0], 9)).tolist() == [9 * 11.0, 9 * 1100.0]
     assert layer.row_name(18) == "kernel 1, weight of channel 2 at 0, 0"
 
 

@@ -511,8 +511,7 @@ def sent(told: Any = None, **more: Any) -> Any:
 
 
 def test_a_record_is_sent_to_the_origin_of_the_page_with_its_token() -> None:
-    found = sent({"ok": True})
-    assert found == {
+    assert sent({"ok": True}) == {
         "address": "ws://10.0.0.7:8000/socket",
         "sent": [{"token": "ABC234", "record": {"lesson": "01"}}],
         "isClosed": True,
@@ -531,8 +530,7 @@ def test_a_refusal_is_an_error_with_the_sentence_of_the_server() -> None:
 
 def test_a_lost_connection_and_a_page_of_a_file_are_told() -> None:
     assert sent(lost=True)["error"] == text(LOST)
-    found = sent(location={"origin": "null", "search": "", "hash": ""})
-    assert found == {"error": text(LOST)}
+    assert sent(location={"origin": "null", "search": "", "hash": ""}) == {"error": text(LOST)}
 
 
 def page_of(found: object) -> bytes:

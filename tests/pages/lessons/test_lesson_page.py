@@ -73,8 +73,7 @@ def written(folder: Path, content: str, name: str = "mine.md") -> Path:
 def test_a_lesson_of_ones_own_is_a_text_with_questions(tmp_path: Path) -> None:
     lesson = lesson_of(written(tmp_path, MINE))
     assert lesson.title == "My lesson" and lesson.name == "mine"
-    kinds = [type(each).__name__ for each in lesson.parts]
-    assert kinds == ["Text", "Question", "Text"]
+    assert [type(each).__name__ for each in lesson.parts] == ["Text", "Question", "Text"]
     page = page_of_lesson(lesson).decode()
     for part in ("<h1>My lesson</h1>", "<math", "<table>", "<code>2</code>", "print(6)"):
         assert part in page

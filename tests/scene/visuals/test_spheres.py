@@ -29,6 +29,11 @@ def seen_from(fov: float, azimuth: float = 0.0, elevation: float = 0.0) -> Proje
     return project(Camera(azimuth=azimuth, elevation=elevation, fov=fov), STAGE, WIDTH, HEIGHT)
 
 
+@pytest.fixture
+def see() -> Projection:
+    return seen_from(0.0)
+
+
 def spheres(centers: Any, radii: Any, fills: Any = GREY, line: float = 0.0) -> Any:
     count = len(centers)
     visual = SpheresVisual()
@@ -93,10 +98,10 @@ def test_a_sphere_is_seen_where_its_surface_is(studio: Studio, fov: float) -> No
         np.testing.assert_allclose(found, expected, atol=1.1)
 
 
-def test_its_edge_is_smooth_and_its_outline_has_a_width_in_logical_pixels(studio: Studio) -> None:
-    see = seen_from(0.0)
-    unit = see(np.zeros((1, 3))).unit[0]
-    radius = 30.0 / unit
+def test_its_edge_is_smooth_and_its_outline_has_a_width_in_logical_pixels(
+    studio: Studio, see: Projection
+) -> None:
+    radius = 30.0 / see(np.zeros((1, 3))).unit[0]
     plain = shown(studio, see, [spheres([[0, 0, 0]], radius, WHITE)])[:, :, 0] / 255.0
     assert plain.sum() == pytest.approx(np.pi * 900.0, rel=0.1)  # in the shade it is darker
     assert ((plain > 0.05) & (plain < 0.6)).sum() > 60
@@ -171,8 +176,7 @@ def test_a_sphere_stands_in_a_plate_as_deep_as_it_is(studio: Studio) -> None:
 def test_nothing_is_drawn_of_a_sphere_around_or_behind_the_eye(studio: Studio) -> None:
     see = seen_from(30.0)
     eye = see.camera.distance * NEAR
-    visual = spheres([eye, eye + 3.0 * NEAR], [2.0, 1.0])
-    assert not shown(studio, see, [visual]).any()
+    assert not shown(studio, see, [spheres([eye, eye + 3.0 * NEAR], [2.0, 1.0])]).any()
 
 
 # Wires.
@@ -193,8 +197,7 @@ def test_a_wire_is_as_wide_near_as_far(studio: Studio, fov: float, width: float)
             assert pixels[:, int(x)].sum() * slope == pytest.approx(width * ratio, rel=0.12)
 
 
-def test_a_wire_thinner_than_a_pixel_is_fainter(studio: Studio) -> None:
-    see = seen_from(0.0)
+def test_a_wire_thinner_than_a_pixel_is_fainter(studio: Studio, see: Projection) -> None:
     line = [-5 * RIGHT], [5 * RIGHT]
     for width in (0.25, 0.5, 1.0):
         pixels = shown(studio, see, [wires(*line, width=width)])[:, WIDTH // 2, 0]
@@ -216,13 +219,13 @@ def test_wires_end_in_spheres_and_pass_before_and_behind_them(studio: Studio, fo
         assert pixels[int(beside[1]), int(beside[0]), 2] > 200
 
 
-def test_wires_that_cross_mix_and_leave_the_depth_to_others(studio: Studio) -> None:
-    see = seen_from(0.0)
+def test_wires_that_cross_mix_and_leave_the_depth_to_others(
+    studio: Studio, see: Projection
+) -> None:
     first = [-4 * RIGHT + NEAR], [4 * RIGHT + NEAR]
     second = [-4 * UP - NEAR], [4 * UP - NEAR]
     both = wires([*first[0], *second[0]], [*first[1], *second[1]], (1, 1, 1, 0.5), 7.0)
-    pixels = shown(studio, see, [both])
-    assert pixels[HEIGHT // 2, WIDTH // 2, 0] == pytest.approx(191, abs=1)
+    assert shown(studio, see, [both])[HEIGHT // 2, WIDTH // 2, 0] == pytest.approx(191, abs=1)
     after = shown(studio, see, [both, spheres([[0, 0, 0]], 1.0, RED)])
     assert after[HEIGHT // 2, WIDTH // 2].tolist()[1:] == [0, 0]
 
@@ -249,8 +252,7 @@ def test_a_wire_beyond_the_far_plane_is_behind_everything(studio: Studio, fov: f
     assert pixels[middle[1], middle[0], 2] < 100 < pixels[middle[1], middle[0], 0]
 
 
-def test_a_visual_is_uploaded_again_only_where_it_changed(studio: Studio) -> None:
-    see = seen_from(0.0)
+def test_a_visual_is_uploaded_again_only_where_it_changed(studio: Studio, see: Projection) -> None:
     ball = spheres([[0, 0, 0]], 1.0, RED)
     first = shown(studio, see, [ball])
     assert not ball._quads._stale

@@ -514,8 +514,7 @@ def test_a_step_moves_all_named_parameters_of_all_functions(engine: str) -> None
     f, names = made_of_names(engine)
     g = sv.compile(lambda x: names["w"][0][0] * x, 1, engine=engine, parameters=names)
     assert g.bank is f.bank
-    both = f.forward([1.0, 2.0]).sum() + g.forward([3.0])[0]
-    assert np.isfinite(both)
+    assert np.isfinite(f.forward([1.0, 2.0]).sum() + g.forward([3.0])[0])
     f.backward()
     f.step(sv.Adam(0.1))
     first = names["w"][2][1].data

@@ -45,6 +45,11 @@ def rgb(**options: object) -> sv.Network:
     return sv.Network([3, 8, 3], "tanh", "sigmoid", **options)  # type: ignore[arg-type]  # of many types
 
 
+@pytest.fixture
+def net() -> sv.Network:
+    return rgb()
+
+
 def texture(**options: object) -> sv.Network:
     layers = [
         sv.FrequencyEncoding(2, octaves=3),
@@ -67,8 +72,7 @@ def test_it_is_the_matrix_formula() -> None:
 
 
 @pytest.mark.slow
-def test_it_learns_to_invert_colours() -> None:
-    net = rgb()
+def test_it_learns_to_invert_colours(net: sv.Network) -> None:
     losses = [net.train_step(COLOURS, 1 - COLOURS, "mse", sv.SGD(0.5)) for _ in range(1500)]
     assert losses[-1] < 0.03 * losses[0]
     assert net(COLOURS) == pytest.approx(1 - COLOURS, abs=0.15)
@@ -137,8 +141,7 @@ def test_gradients_agree_for_random_networks(case: tuple[sv.Network, np.ndarray]
 # Forward and backward match like brackets.
 
 
-def test_a_single_sample_may_be_followed_by_a_batch() -> None:
-    net = rgb()
+def test_a_single_sample_may_be_followed_by_a_batch(net: sv.Network) -> None:
     net.forward(COLOURS[0])
     net.forward(COLOURS)
     assert net.backward(np.ones((8, 3))).shape == (8, 3)
@@ -181,8 +184,7 @@ def test_no_steps_change_nothing(engine: str) -> None:
 # Its parameters.
 
 
-def test_a_weight_has_a_name_one_can_read() -> None:
-    net = rgb()
+def test_a_weight_has_a_name_one_can_read(net: sv.Network) -> None:
     w = net.layers[0].perceptrons[2].weights[1]  # type: ignore[attr-defined]  # of a layer that has it
     assert w.name == "layer 0, perceptron 2, weight from input 1"
     assert net.layers[1].perceptrons[0].bias.name == "layer 1, perceptron 0, bias"  # type: ignore[attr-defined]  # of a layer that has it
@@ -230,8 +232,7 @@ def test_another_engine_drops_what_waits_for_a_backward(
     assert not net.bank.grad.any()
 
 
-def test_a_frozen_weight_stands_still_in_a_network_that_learns() -> None:
-    net = rgb()
+def test_a_frozen_weight_stands_still_in_a_network_that_learns(net: sv.Network) -> None:
     w = net.parameters()[10]
     before = net.bank.value.copy()
     w.freeze()
@@ -289,16 +290,16 @@ def unchanged(net: sv.Network, act: object, error: type[Exception], words: str) 
         ({"r": 1}, InputError, "takes numbers, not dict"),
     ],
 )
-def test_inputs_that_do_not_fit(x: object, error: type[Exception], words: str) -> None:
-    net = rgb()
+def test_inputs_that_do_not_fit(
+    x: object, error: type[Exception], words: str, net: sv.Network
+) -> None:
     net.forward(COLOURS)
     for verb in (net.forward, net.__call__):
         unchanged(net, lambda verb=verb: verb(x), error, words)
     unchanged(net, lambda: net.train_step(x, [1.0] * 3), error, words)
 
 
-def test_backward_before_forward() -> None:
-    net = rgb()
+def test_backward_before_forward(net: sv.Network) -> None:
     unchanged(net, net.backward, OrderError, r"backward of Dense\(8 -> 3\) without a forward")
     unchanged(net, lambda: net.backward([1.0] * 3), OrderError, "call forward first")
     net.forward(COLOURS)
@@ -306,16 +307,14 @@ def test_backward_before_forward() -> None:
     unchanged(net, net.backward, OrderError, r"backward of Dense\(3 -> 8\) without a forward")
 
 
-def test_an_upstream_gradient_of_the_wrong_shape() -> None:
-    net = rgb()
+def test_an_upstream_gradient_of_the_wrong_shape(net: sv.Network) -> None:
     net.forward(COLOURS)
     words = "was last given 8 samples, and its backward 7: pass one row"
     unchanged(net, lambda: net.backward(np.ones((7, 3))), ShapeError, words)
     unchanged(net, lambda: net.backward(np.ones((8, 2))), ShapeError, "takes a sample of 3")
 
 
-def test_targets_that_do_not_fit() -> None:
-    net = rgb()
+def test_targets_that_do_not_fit(net: sv.Network) -> None:
     act = [
         (
             lambda: net.train_step(COLOURS, COLOURS[:4]),
@@ -396,8 +395,7 @@ def test_a_network_can_be_copied_and_sent_elsewhere(
 
 
 @pytest.mark.parametrize("bad", [sv.SGD, "sgdd", 0.1, "", 0, {}])
-def test_an_optimizer_must_be_one(bad: object) -> None:
-    net = rgb()
+def test_an_optimizer_must_be_one(bad: object, net: sv.Network) -> None:
     net.train_step(COLOURS, COLOURS)
     words = "an optimizer is one such as SGD"
     unchanged(net, lambda: net.train_step(COLOURS, COLOURS, "mse", bad), InputError, words)
@@ -415,8 +413,7 @@ def test_an_optimizer_must_be_one(bad: object) -> None:
         np.array(["2020-01-01"] * 3, dtype="datetime64"),
     ],
 )
-def test_what_only_looks_like_numbers_is_refused(x: object) -> None:
-    net = rgb()
+def test_what_only_looks_like_numbers_is_refused(x: object, net: sv.Network) -> None:
     unchanged(net, lambda: net.forward(x), InputError, "the network takes numbers, not")
 
 
@@ -424,8 +421,7 @@ def test_what_only_looks_like_numbers_is_refused(x: object) -> None:
 @pytest.mark.parametrize("x", [-1000.0, 1000.0])
 def test_inputs_of_1000_do_not_stop_a_network(activation: str, x: float) -> None:
     net = sv.Network([1, 2, 1], activation, activation)
-    y = net.forward([x])
-    assert y.tolist() == net([x]).tolist()
+    assert net.forward([x]).tolist() == net([x]).tolist()
     net.backward(np.ones(1))
     perceptron = sv.Perceptron(1, activation)
     perceptron.forward([x])
@@ -433,8 +429,7 @@ def test_inputs_of_1000_do_not_stop_a_network(activation: str, x: float) -> None
 
 
 @pytest.mark.parametrize("row", ["a", 1.5, -1, 59])
-def test_a_row_must_be_one_of_the_bank(row: object) -> None:
-    net = rgb()
+def test_a_row_must_be_one_of_the_bank(row: object, net: sv.Network) -> None:
     unchanged(net, lambda: net.weight(row), InputError, "has rows 0 to 58, and no row")
 
 
@@ -519,8 +514,7 @@ def test_parameters_on_a_shared_bank_keep_their_names() -> None:
 
 
 def test_the_program_of_a_function_has_its_operations() -> None:
-    f = line()
-    program = f.program
+    program = line().program
     assert [each.name for each in program.operations] == ["multiply 0", "add 1", "tanh 2"]
     assert [each.name for each in program.operations[0].sources] == ["slope", "x0"]
     assert [each.target.size for each in program.operations] == [1, 1, 1]

@@ -75,8 +75,7 @@ def checks() -> Iterator[Any]:
     """Every check of scikit-learn for both; there is none that fails."""
     for kind in KINDS:
         for engine in ("python", "cpu"):
-            made = kind(**QUICK, engine=engine)
-            for each, check in estimator_checks_generator(made):
+            for each, check in estimator_checks_generator(kind(**QUICK, engine=engine)):
                 name = getattr(check, "func", check).__name__
                 yield pytest.param(each, check, id=f"{kind.__name__}-{engine}-{name}")
 
