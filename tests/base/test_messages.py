@@ -36,7 +36,7 @@ from scalarviz.base.shell_commands import called, needed, pasted, pip_command, p
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.stage.show import Show
-from tests.machine import ROOT
+from tests.machine import ROOT, ended
 from tests.wording import refused
 
 # What a terminal obeys (clear the screen, another title, red), what turns a line around, ends it,
@@ -388,15 +388,13 @@ MAY_USE_STANDARD_ERROR = {
     ],
 )
 def test_a_message_is_shown_once_unless_it_is_silenced(before: str, shown: str) -> None:
-    command = [sys.executable, "-W", "error", "-c", before + SAY]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = ended("-W", "error", "-c", before + SAY)
     assert (done.stdout, done.stderr) == ("", shown)
 
 
 def test_it_can_be_silenced_after_the_import_too() -> None:
     late = SAY + "import logging; logging.getLogger('scalarviz').setLevel(logging.ERROR)\n" + SAY
-    done = subprocess.run([sys.executable, "-c", late], capture_output=True, text=True, check=True)
-    assert done.stderr == IN_SENTENCE
+    assert ended("-c", late).stderr == IN_SENTENCE
 
 
 def nodes(pattern: str) -> Iterator[tuple[str, ast.AST]]:

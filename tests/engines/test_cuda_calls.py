@@ -22,7 +22,7 @@ from scalarviz.engines.cuda.launches import RESERVED
 from tests.engines.fake_driver import DriverError, FakeDriver
 from tests.engines.machine_code import needs_a_linker
 from tests.engines.test_cuda import needs_numba_cuda
-from tests.machine import ROOT
+from tests.machine import ROOT, output_of
 
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
@@ -244,11 +244,9 @@ def run(driver: Path, *ways: str, **settings: str) -> tuple[dict[str, Any], Coun
         "LD_LIBRARY_PATH": str(driver), "STUB_LOG": str(log), "STUB_DONE": str(gpu_layout.DONE),
         "SCALARVIZ_CACHE_DIR": str(driver / "kernels"), "PYTHONPATH": str(ROOT),
     } | settings  # fmt: skip
-    command = [sys.executable, str(HERE / "on_stub_driver.py"), *ways]
-    done = subprocess.run(command, env=known, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-4000:]
+    said = output_of(str(HERE / "on_stub_driver.py"), *ways, env=known)
     lines = re.sub(r"_ZN\d+cuda_(\w+?)_float(32|64)_\S*", r"\1", log.read_text()).splitlines()
-    return json.loads(done.stdout.splitlines()[-1]), Counter(lines)
+    return json.loads(said.splitlines()[-1]), Counter(lines)
 
 
 @needs_numba_cuda

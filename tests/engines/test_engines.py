@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -40,6 +38,7 @@ from scalarviz.engines.expression.expression_kernels import STEP, TraceRecord
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from scalarviz.training.network.model_queries import check_engine
+from tests.machine import output_of
 from tests.sessions import RUNNABLE, advanced
 from tests.wording import refused
 
@@ -378,8 +377,7 @@ def test_the_python_engine_does_not_load_numba() -> None:
         "import sys, scalarviz as sv; sv.Network([2, 2]).train_step([1, 2], [3, 4]); "
         "print('numba' in sys.modules)"
     )
-    command = [sys.executable, "-c", program]
-    assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == "False"
+    assert output_of("-c", program) == "False\n"
 
 
 def test_what_takes_the_engine_python_long_is_said_once(

@@ -37,7 +37,7 @@ from scalarviz.engines.expression import expression_kernels
 from scalarviz.engines.expression.cpu_expression import SHELL
 from scalarviz.errors import EngineError, InputError
 from tests.engines.conftest import Kernels, text_of
-from tests.machine import ROOT
+from tests.machine import ROOT, ended
 from tests.wording import refused
 
 TANH = kernels_of("activation", KERNELS["activation"], ACTIVATIONS["tanh"])["forward"]
@@ -366,14 +366,8 @@ def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A program in a process of its own, which finds the modules of a folder."""
     path = os.pathsep.join([str(folder), str(ROOT)])
     own = {"PYTHONPATH": path, "SCALARVIZ_CACHE_DIR": str(folder / "cache")}
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own},
-    )
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own}
+    return ended("-W", "error", "-c", textwrap.dedent(program), env=env, folder=folder)
 
 
 @pytest.mark.slow

@@ -1,8 +1,6 @@
 """The engine of a page, in Node, against the cpu engine; and a page made where nothing compiles."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +34,7 @@ from scalarviz.engines.wasm.module import name_of, shared_module, units_of_pages
 from scalarviz.errors import EngineError, UpdateError
 from scalarviz.pages import engine_data as data_of_page
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
-from tests.machine import ROOT
+from tests.machine import ROOT, output_of
 from tests.pages.node import InPage, data_in, in_web, run_script
 from tests.pages.states import spec_of
 from tests.sessions import advanced
@@ -380,12 +378,7 @@ def module_of_numbers(count: int) -> bytes:
 
 def run_alone(script: str, cache: Path) -> str:
     env = {**os.environ, "SCALARVIZ_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", ALONE + script],
-        capture_output=True, text=True, env=env, timeout=100,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return output_of("-W", "error", "-c", ALONE + script, env=env, seconds=100)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ prints the MiB that are held after each quarter of them.
 import gc
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -20,7 +19,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from tests.machine import ROOT
+from tests.machine import output_of
 from tests.proofs.soak import held
 
 SIZES = (320, 200), (1280, 800)
@@ -33,12 +32,9 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="only /proc says what
 
 def grown(name: str, count: int, environment: Mapping[str, str] = os.environ) -> float:
     """MiB that each in the second half of so many adds to what a new process holds."""
-    command = [sys.executable, "-m", "tests.stage.many_pictures", name, str(count)]
-    done = subprocess.run(
-        command, cwd=ROOT, env={**environment, **GIVEN_BACK}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    quarters: list[float] = json.loads(done.stdout.splitlines()[-1])
+    words = "-m", "tests.stage.many_pictures", name, str(count)
+    said = output_of(*words, env={**environment, **GIVEN_BACK})
+    quarters: list[float] = json.loads(said.splitlines()[-1])
     return (quarters[3] - quarters[1]) / (count // 2)
 
 

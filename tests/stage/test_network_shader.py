@@ -4,7 +4,6 @@ import asyncio
 import gc
 import logging
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from scalarviz.stage import network_shader
 from scalarviz.stage.network_shader import NetworkShader, ShaderResult, service, shader
 from scalarviz.stage.shader_evaluator import HiddenContext
 from tests.files.shaders.test_glsl import CASES, NO_OPENGL
+from tests.machine import ended
 from tests.wording import refused
 
 
@@ -443,14 +443,7 @@ def right(made):
 
 def run(program: str, **environment: str) -> list[str]:
     """The lines that a program prints, which ends well; skips the test without OpenGL."""
-    done = subprocess.run(
-        [sys.executable, "-c", BEGIN + program],
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
-        timeout=HANG,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = ended("-c", BEGIN + program, env=os.environ | environment, seconds=HANG)
     lines = done.stdout.splitlines()
     if not environment and lines and lines[0].startswith("WHY"):
         pytest.skip(NO_OPENGL + lines[0])

@@ -3,8 +3,6 @@
 import io
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -27,7 +25,7 @@ from scalarviz.stage.background import PORTION, Portions
 from scalarviz.stage.encoders import encoder_for
 from scalarviz.stage.render_options import PASTS, RenderOptions, drawn
 from scalarviz.training.session.reading import names_of_cells
-from tests.machine import ROOT
+from tests.machine import output_of
 from tests.stage.many_pictures import MOST, grown, linux
 from tests.wording import refused
 
@@ -423,8 +421,7 @@ print("numba" in sys.modules)
 
 @pytest.mark.usefixtures("opengl")
 def test_a_first_picture_does_not_wait_for_a_compiler(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", FIRST_PICTURE, str(tmp_path / "net.png")]
-    assert subprocess.run(words, check=True, capture_output=True).stdout.split() == [b"False"]
+    assert output_of("-c", FIRST_PICTURE, str(tmp_path / "net.png")) == "False\n"
 
 
 @pytest.mark.usefixtures("opengl")
@@ -535,12 +532,8 @@ def test_a_kill_leaves_no_part_of_a_video(kind: str, kills: int, tmp_path: Path)
     folder, temporary = tmp_path / "folder", tmp_path / "temporary"
     folder.mkdir()
     temporary.mkdir()
-    command = [sys.executable, "-c", KILLS, str(folder / f"a{kind}"), str(kills)]
     environment = {**os.environ, "TMPDIR": str(temporary)}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    output_of("-c", KILLS, str(folder / f"a{kind}"), str(kills), env=environment, seconds=120)
     assert [*os.listdir(temporary), *os.listdir(folder)] == [f"a{kind}"]
 
 

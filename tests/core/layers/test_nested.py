@@ -1,7 +1,5 @@
 """Residual, Product and Concatenate: sums and branches, rows, nesting, errors."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, OwnershipError, ShapeError
+from tests.machine import output_of
 from tests.sessions import reloaded
 from tests.wording import refused
 
@@ -133,9 +132,7 @@ def test_its_weights_stand_on_its_bank_where_python_leaves_out_asserts() -> None
         "import scalarviz as sv; layer = sv.Residual(sv.Dense(4, 4), sv.Dense(4, 4));"
         "w = layer.weight(25); print(w.bank is layer.bank, w.index)"
     )
-    command = [sys.executable, "-O", "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["True", "25"], done.stderr
+    assert output_of("-O", "-c", program) == "True 25\n"
 
 
 def test_its_buffers_are_pictures() -> None:

@@ -1,6 +1,5 @@
 """Canvas2D and its fonts: the vertices of shapes and texts, without OpenGL."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import PictureWords
 from scalarviz.scene.layout.division import Division
 from scalarviz.scene.overlay import draw_head
+from tests.machine import output_of
 from tests.wording import refused
 
 
@@ -33,8 +33,7 @@ def canvas() -> Canvas2D:
 
 
 def test_needs_neither_vispy_nor_opengl() -> None:
-    script = "import sys, scalarviz.scene.canvas.canvas2d; sys.exit('vispy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+    output_of("-c", "import sys, scalarviz.scene.canvas.canvas2d; sys.exit('vispy' in sys.modules)")
 
 
 def test_every_shape_has_four_corners_and_two_triangles(canvas: Canvas2D) -> None:
