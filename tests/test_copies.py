@@ -46,16 +46,14 @@ def network_session(net: sv.Network) -> sv.Session:
 def test_a_session_names_its_own_ways(
     network_session: sv.Session, way: Callable[[Any], Any]
 ) -> None:
-    with refused(InputError, "a session"):
-        way(network_session)
+    refused(InputError, "a session").by(way, network_session)
 
 
 @every_way
 def test_a_show_does_as_its_session_does(
     network_session: sv.Session, way: Callable[[Any], Any]
 ) -> None:
-    with refused(InputError, "a session"):
-        way(sv.Show(network_session))
+    refused(InputError, "a session").by(way, sv.Show(network_session))
     assert copy.copy(sv.Show(network_session)).session is network_session
 
 
@@ -67,12 +65,9 @@ def test_replicas_and_what_looks_on_name_theirs(
     monkeypatch.setattr("scalarviz.engines.cpu.parallel_networks.CpuMany", lambda *_: None)
     network_session.to("cpu")
     replicas = sv.replicate(network_session, [1, 2])
-    with refused(InputError, "replicas"):
-        way(replicas)
-    with refused(InputError, "the snapshot"):
-        way(network_session.snapshot())
-    with refused(InputError, "what shows a training"):
-        way(CellOutput())
+    refused(InputError, "replicas").by(way, replicas)
+    refused(InputError, "the snapshot").by(way, network_session.snapshot())
+    refused(InputError, "what shows a training").by(way, CellOutput())
 
 
 # Errors, which come out of other processes.
@@ -265,8 +260,7 @@ def test_long_ones_are_deep_copied_and_not_pickled() -> None:
     y.backward(create_graph=True)
     x2, _ = copy.deepcopy((x, y))
     assert x2.grad.data == x.grad.data and x2.grad is not x.grad
-    with refused(InputError, "6,000"):
-        pickle.dumps(y)
+    refused(InputError, "6,000").by(pickle.dumps, y)
     y.zero_grad()
     pickle.dumps(y)
 
@@ -310,8 +304,7 @@ def test_a_parameter_of_an_expression_is_copied_with_its_bank(way: Callable[[Any
 
 
 def test_an_input_of_a_function_that_is_recorded_is_not_copied() -> None:
-    with refused(InputError, "Recorded(x0)"):
-        sv.compile(copy.deepcopy, inputs=1, engine="python")
+    refused(InputError, "Recorded(x0)").by(sv.compile, copy.deepcopy, inputs=1, engine="python")
 
 
 def branched(**options: Any) -> sv.Session:

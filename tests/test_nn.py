@@ -203,5 +203,4 @@ def test_what_cannot_be_shown_says_what_can() -> None:
         (V, "no operation made it"),
     ]
     for thing, remedy in shown:
-        with refused(InputError, remedy):
-            sv.picture(thing)
+        refused(InputError, remedy).by(sv.picture, thing)

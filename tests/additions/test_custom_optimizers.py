@@ -160,12 +160,9 @@ def test_its_class_is_one_as_those_of_scalarviz(kind: Any) -> None:
     made = kind(lr=0.1, beta1=0.5, not_finite="zero")
     assert repr(made) == "Lion(lr=0.1, beta1=0.5, beta2=0.99, not_finite='zero')"
     assert repr(copy.deepcopy(made)) == repr(made)
-    with refused(InputError, "beta1"):
-        kind(0.1, beta1=1.0)
-    with refused(UnknownNameError, "beta3"):
-        kind(0.1, beta3=0.5)
-    with refused(InputError, "lr"):
-        kind()
+    refused(InputError, "beta1").by(kind, 0.1, beta1=1.0)
+    refused(UnknownNameError, "beta3").by(kind, 0.1, beta3=0.5)
+    refused(InputError, "lr").by(kind)
     assert sv.optimizer(plain, name="my_own_sgd").__name__ == "MyOwnSgd"
 
 
@@ -249,8 +246,7 @@ def l1_too(w: float, g: float, lr: float, l1: float = 0.1) -> float:
     ],
 )
 def test_what_is_no_update_is_refused_in_a_sentence(update: Any, slots: Any) -> None:
-    with refused(InputError):
-        sv.optimizer(update, slots, "mine")
+    refused(InputError).by(sv.optimizer, update, slots, "mine")
     assert "mine" not in OPTIMIZERS
 
 
@@ -264,19 +260,18 @@ def two_numbers(step: float, beta: float = 0.5) -> tuple[float, float]:
 
 @pytest.mark.parametrize("constants", [one_number, two_numbers])
 def test_constants_are_a_tuple_of_as_many_as_the_update_takes(constants: Any) -> None:
-    with refused(InputError, "one_more"):
-        sv.optimizer(one_more, constants=constants)
+    refused(InputError, "one_more").by(sv.optimizer, one_more, constants=constants)
 
 
 def test_names_of_scalarviz_are_not_replaced() -> None:
     for name in ("adam", "SGD"):
-        with refused(InputError, name):
-            sv.optimizer(plain, name=name)
+        refused(InputError, name).by(sv.optimizer, plain, name=name)
 
 
 def test_a_function_in_the_place_of_an_optimizer_leads_to_it() -> None:
-    with refused(InputError, "sv.optimizer"):
-        sv.Session(sv.Network([2, 1]), data.Xor(), "mse", plain, engine="python")  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "sv.optimizer").by(
+        sv.Session, sv.Network([2, 1]), data.Xor(), "mse", plain, engine="python"
+    )
 
 
 @pytest.mark.slow  # kernels are compiled for the page

@@ -360,8 +360,9 @@ def test_a_network_with_it_is_displayed() -> None:
 @pytest.mark.usefixtures("mirror_rows")
 @pytest.mark.parametrize("ending", ["glsl", "hlsl"])
 def test_a_shader_is_refused_in_one_sentence(ending: str, tmp_path: Path) -> None:
-    with refused(InputError, "'mirror'"):
-        mirror_session(Mirror(4)).network.export(tmp_path / f"net.{ending}")
+    refused(InputError, "'mirror'").by(
+        mirror_session(Mirror(4)).network.export, tmp_path / f"net.{ending}"
+    )
     mirror_session(Mirror(4)).network.export(tmp_path / "net.npz")
     assert not (tmp_path / f"net.{ending}").exists()
 
@@ -369,8 +370,9 @@ def test_a_shader_is_refused_in_one_sentence(ending: str, tmp_path: Path) -> Non
 @pytest.mark.usefixtures("mirror_rows")
 def test_onnx_is_refused_in_one_sentence(tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="the extra onnx is not installed")
-    with refused(InputError, "Mirror"):
-        sv.onnx.save(mirror_session(Mirror(4)).network, tmp_path / "net.onnx")
+    refused(InputError, "Mirror").by(
+        sv.onnx.save, mirror_session(Mirror(4)).network, tmp_path / "net.onnx"
+    )
 
 
 @pytest.mark.usefixtures("mirror_rows")
@@ -397,7 +399,6 @@ def test_one_whose_reference_has_no_gradient_of_its_parameters_is_refused(stretc
     s = mirror_session(sv.LayerNorm(4))
     s.advance(2)
     for move in (s, s.network):
-        with refused(EngineError, "'stretch'"):
-            move.to("cpu")
+        refused(EngineError, "'stretch'").by(move.to, "cpu")
     s.advance(1)
     assert (s.step_index, s.engine) == (3, "python")

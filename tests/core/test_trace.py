@@ -110,8 +110,7 @@ def keep(x: Any) -> Any:
     ],
 )
 def test_a_function_that_asks_for_a_number_is_pointed_to_where(function: Any) -> None:
-    with refused(InputError, "Recorded("):
-        compile(function, 1)
+    refused(InputError, "Recorded(").by(compile, function, 1)
 
 
 @pytest.mark.parametrize(
@@ -131,16 +130,14 @@ def test_a_function_that_asks_for_a_number_is_pointed_to_where(function: Any) ->
 )
 def test_what_cannot_be_compiled(function: Any, inputs: Any, options: Any, value: str) -> None:
     compile(keep, 1, engine="python")
-    with refused(InputError, value):
-        compile(function, inputs, **options)
+    refused(InputError, value).by(compile, function, inputs, **options)
 
 
 def test_a_leaf_of_a_class_of_the_users_own() -> None:
     class Own(Value):
         pass
 
-    with refused(InputError, "Value(data=1.0, grad=0)"):
-        compile(lambda x: Own(1.0) * x, 1)
+    refused(InputError, "Value(data=1.0, grad=0)").by(compile, lambda x: Own(1.0) * x, 1)
 
 
 A, B = sv.Value(2.0, label="a"), sv.Value(3.0, label="b")

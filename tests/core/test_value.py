@@ -324,8 +324,7 @@ def test_another_class_may_define_what_it_means() -> None:
     ],
 )
 def test_what_is_no_number_is_refused(use: Callable[[Any], Any], bad: Any) -> None:
-    with refused(InputError, bad):
-        use(bad)
+    refused(InputError, bad).by(use, bad)
 
 
 def test_an_own_operation_has_no_second_derivative() -> None:
@@ -334,8 +333,7 @@ def test_an_own_operation_has_no_second_derivative() -> None:
     z = cube(y)
     z.backward()
     before = [v.grad for v in (x, y, z)]
-    with refused(InputError, "'cube'"):
-        z.backward(create_graph=True)
+    refused(InputError, "'cube'").by(z.backward, create_graph=True)
     assert [v.grad for v in (x, y, z)] == before == [12.0, 12.0, 1.0]
 
 
@@ -432,11 +430,9 @@ def test_sequences_of_different_lengths_are_a_batch() -> None:
 
 @pytest.mark.parametrize("index", [4, -1, 1.5, float("nan"), "a"])
 def test_a_wrong_index_is_refused(index: Any) -> None:
-    with refused(InputError, index):
-        sv.lookup(table(), index)
+    refused(InputError, index).by(sv.lookup, table(), index)
 
 
 @pytest.mark.parametrize("rows", [[], [[sv.Value(1.0)], [sv.Value(1.0), sv.Value(2.0)]]])
 def test_rows_of_different_lengths_are_refused(rows: Any) -> None:
-    with refused(InputError):
-        sv.lookup(rows, 0)
+    refused(InputError).by(sv.lookup, rows, 0)

@@ -8,6 +8,7 @@ import copy
 import pickle
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from scalarviz.engines.cuda.engine import CudaRun
 from scalarviz.errors import EngineError
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.training.session.branches import Clock
+from tests.engines.fake_driver import CudaAPIError
 from tests.engines.simulator import slow
 from tests.wording import refused
 
@@ -75,6 +77,18 @@ def until(s: sv.Session, step: int) -> None:
     while s.step_index < step:
         assert time.monotonic() < end and s.playing
         time.sleep(0.001)
+
+
+@contextmanager
+def away(s: sv.Session, step: int) -> Iterator[sv.Bank]:
+    """The bank of a session that has played to a step; it rests, and the GPU has the numbers."""
+    s.play()
+    until(s, step)
+    with s.still(ENOUGH):
+        s._player.stop()
+        assert s.network.bank.away.keeper is not None
+        yield s.network.bank
+    s.pause()
 
 
 class Copies:
@@ -371,16 +385,11 @@ READS = {
 
 @pytest.mark.parametrize("name", READS)
 def test_whoever_reads_has_the_bank_fetched(name: str, s: sv.Session, other: sv.Session) -> None:
-    s.play()
-    until(s, 4)
-    with s.still(ENOUGH):
-        s._player.stop()
-        assert s.network.bank.away.keeper is not None
-        found = READS[name](s.network.bank).tobytes()
-        assert s.network.bank.away.keeper is None
+    with away(s, 4) as bank:
+        found = READS[name](bank).tobytes()
+        assert bank.away.keeper is None
         other.advance(s.step_index)
     assert found == READS[name](other.network.bank).tobytes()
-    s.pause()
 
 
 def one_value(net: sv.Network) -> None:
@@ -408,15 +417,10 @@ WRITES = {
 @pytest.mark.parametrize("name", WRITES)
 def test_whoever_writes_has_the_bank_fetched(name: str, s: sv.Session) -> None:
     s.network.parameters()[:]
-    s.play()
-    until(s, 4)
-    with s.still(ENOUGH):
-        s._player.stop()
-        assert s.network.bank.away.keeper is not None
+    with away(s, 4) as bank:
         WRITES[name](s.network)
-        assert s.network.bank.away.keeper is None, "the next step compares it with the GPU's"
-        written, step = s.network.bank.value.copy(), s.step_index
-    s.pause()
+        assert bank.away.keeper is None, "the next step compares it with the GPU's"
+        written, step = bank.value.copy(), s.step_index
     s.advance(1)
     s.seek(step)
     s.advance(0)
@@ -466,11 +470,7 @@ def test_what_is_replayed_of_the_journal_reaches_the_gpu() -> None:
 
 
 def test_copies_of_a_network_that_plays_have_its_numbers(s: sv.Session) -> None:
-    s.play()
-    until(s, 6)
-    with s.still(ENOUGH):
-        bank = s.network.bank
-        assert bank.away.keeper is not None
+    with away(s, 6) as bank:
         twins = [
             pickle.loads(pickle.dumps(s.network)), copy.deepcopy(s.network), s.network.copy(),
         ]  # fmt: skip
@@ -478,7 +478,6 @@ def test_copies_of_a_network_that_plays_have_its_numbers(s: sv.Session) -> None:
             assert twin.bank.value.tobytes() == bank.value.tobytes()
             assert twin.bank.slots["m"].tobytes() == bank.slots["m"].tobytes()
             assert twin.bank.step_count == s.step_index and twin.bank.away.keeper is None
-    s.pause()
 
 
 def test_a_forked_child_asks_no_gpu(monkeypatch: pytest.MonkeyPatch, s: sv.Session) -> None:
@@ -621,21 +620,17 @@ def test_ctrl_c_while_numbers_arrive(
     interrupted: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
 ) -> None:
     array = s.network.bank.value
-    s.play()
-    until(s, 5)
 
     def half(memory: Memory, bank: sv.Bank, slots: Any) -> None:
         bank.value[:3] = 77.0
         raise KeyboardInterrupt
 
-    with s.still(ENOUGH):
-        s._player.stop()
+    with away(s, 5) as bank:
         with interrupted.context() as patch:
             patch.setattr(Memory, "take_bank", half)
             with pytest.raises(KeyboardInterrupt):
-                assert s.network.bank.value.size
+                assert bank.value.size
         assert array[0] == 77.0
-    s.pause()
     other.advance(s.step_index)
     assert array.tobytes() == other.network.bank.value.tobytes()
     s.advance(1)
@@ -655,12 +650,6 @@ def test_after_steps_that_failed_nothing_is_fetched(
     assert bank.away.keeper is None
 
 
-class CudaAPIError(Exception):
-    """As the driver raises it."""
-
-    __module__ = "numba.cuda.cudadrv.driver"
-
-
 def lose(*_: object) -> None:
     raise CudaAPIError("[999] lost")
 
@@ -668,15 +657,11 @@ def lose(*_: object) -> None:
 def test_a_card_that_is_lost_while_it_has_the_numbers(interrupted: pytest.MonkeyPatch) -> None:
     s, other = session(), session(engine="python")
     s.advance(2)
-    s.play()
-    until(s, 6)
-    with s.still(ENOUGH):
-        s._player.stop()
+    with away(s, 6):
         for name in ("take_bank", "take_plan"):
             interrupted.setattr(Memory, name, lose)
         with refused(EngineError, "lost"):
             assert s.network.bank.value.size
-    s.pause()
     assert s.network.bank.away.is_lost
     s.to("python")
     assert s.step_index == s.branches[0].frames[-1].step < 6
@@ -694,8 +679,7 @@ def test_a_card_that_is_lost_at_the_end_of_a_call(
     array = s.network.bank.value
     s.advance(2)
     interrupted.setattr(Memory, "take_bank", lose)
-    with refused(EngineError, "lost"):
-        s.advance(20)
+    refused(EngineError, "lost").by(s.advance, 20)
     frame = s.timeline.branch.frames[-1]
     assert s.step_index == frame.step < 22
     assert array.tobytes() == frame.value.tobytes()
@@ -711,8 +695,7 @@ def test_a_card_that_is_lost_within_a_portion(
     interrupted.setattr(Memory, "take_bank", lose)
     while s.playing:
         time.sleep(0.001)
-    with refused(EngineError, "lost"):
-        s.pause()
+    refused(EngineError, "lost").by(s.pause)
     kept = s.timeline.branch.frames[-1].step
     assert s.step_index == kept < 5 and not s.network.bank.away.is_lost
     s.to("python")

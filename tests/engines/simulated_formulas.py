@@ -108,10 +108,8 @@ def test_what_was_replaced_is_refused() -> None:
     run = run_of(net, InOrder(*pair(net)))
     sv.loss(chosen, name="mine")
     sv.optimizer(three, ("a", "b", "c"), name="mine")
-    with refused(EngineError, "loss"):
-        run_of(net, InOrder(*pair(net)), old)
-    with refused(EngineError, "optimizer"):
-        run.steps(kind(0.1), 0, 1)
+    refused(EngineError, "loss").by(run_of, net, InOrder(*pair(net)), old)
+    refused(EngineError, "optimizer").by(run.steps, kind(0.1), 0, 1)
 
 
 def snake(x: float, slope: float = 1.0, shift: float = 0.25) -> float:

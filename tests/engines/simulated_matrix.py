@@ -452,13 +452,11 @@ def test_a_file_in_mixed_precision_is_not_loaded_on_cuda(
 ) -> None:
     path = tmp_path / "net.safetensors"
     sv.Network([2, 3, 3], engine="cpu", precision="mixed").save(path)
-    with refused(FileError, "cuda engine"):
-        sv.load(path, "cuda")
+    refused(FileError, "cuda engine").by(sv.load, path, "cuda")
     assert sv.load(path, "auto").precision == sv.Precision("mixed")
     # A run of an earlier version.
     with monkeypatch.context() as patch:
         patch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], only_full=""))
         net = sv.Network([2, 4, 3], "tanh", seed=3)
         sv.Session(net, labelled(), batch=8, engine="cuda", precision="mixed").save(path)
-    with refused(FileError, "cuda engine"):
-        sv.Session.load(path)
+    refused(FileError, "cuda engine").by(sv.Session.load, path)

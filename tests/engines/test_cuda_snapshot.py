@@ -226,8 +226,7 @@ def test_a_gpu_that_fails_meanwhile(gpu: FakeGpu, run: Training) -> None:
     gpu.is_lost = True
     assert shot.ready
     for each in (shot, other, shot):
-        with refused(EngineError, "[999] lost"):
-            each.read()
+        refused(EngineError, "[999] lost").by(each.read)
     gpu.is_lost = False
     shot.request()
     assert (shot.read().value == 0.0).all()

@@ -88,11 +88,9 @@ def test_zero_grad_between_forward_and_backward_does_no_harm(net: sv.Network) ->
 
 @every_engine
 def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(net: sv.Network) -> None:
-    with refused(OrderError):
-        net.backward()
+    refused(OrderError).by(net.backward)
     net.forward(COLOURS)
-    with refused(ShapeError, "8 samples"):
-        net.backward(np.ones((7, 3)))
+    refused(ShapeError, "8 samples").by(net.backward, np.ones((7, 3)))
     assert not net.bank.grad.any()
     net.backward()
     with pytest.raises(OrderError):
@@ -144,8 +142,9 @@ def test_a_bad_gradient_is_refused_by_name_before_anything_changes(engine: str, 
     net.train_step([0.5, 0.5], [1.0], "mse", sv.Adam(0.1))
     net.bank.value[4] = 1e30 if dtype == "float32" else 1e200
     before = net.bank.value.copy(), net.bank.slots["m"].copy(), net.bank.step_count
-    with refused(GradientError, "inf"):
-        net.train_step([1e20 if dtype == "float32" else 1e200, 0.5], [1.0], "mse", sv.Adam(0.1))
+    refused(GradientError, "inf").by(
+        net.train_step, [1e20 if dtype == "float32" else 1e200, 0.5], [1.0], "mse", sv.Adam(0.1)
+    )
     assert (net.bank.value == before[0]).all()
     assert (net.bank.slots["m"] == before[1]).all()
     assert net.bank.step_count == before[2]
@@ -199,8 +198,7 @@ def test_auto_says_nothing_of_a_card_that_nobody_asked_for(
     monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=lambda: "a card is missing"))
     assert choose("auto").name == "cpu"
     assert not caplog.messages
-    with refused(EngineError, "a card is missing"):
-        choose("cuda")
+    refused(EngineError, "a card is missing").by(choose, "cuda")
 
 
 @pytest.mark.usefixtures("unsaid")
@@ -223,8 +221,7 @@ def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
     assert choose("auto").name == choose("auto").name == "python"
     said = "scalarviz runs on the engine python (cpu cannot run here: a screwdriver is missing)"
     assert caplog.messages == [said]
-    with refused(EngineError, "a screwdriver"):
-        sv.Network([2, 2]).to("cpu")
+    refused(EngineError, "a screwdriver").by(sv.Network([2, 2]).to, "cpu")
 
 
 @pytest.mark.usefixtures("unsaid")
@@ -260,17 +257,16 @@ def test_mixed_precision_is_refused_on_cuda_and_nothing_changes(
     monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=str, kernels=None))
     net = rgb("cpu")
     net.forward(COLOURS)
-    with refused(EngineError, "cuda engine"):
-        net.to("cuda", "mixed")
+    refused(EngineError, "cuda engine").by(net.to, "cuda", "mixed")
     assert net.engine == "cpu" and net.precision == sv.Precision()
-    with refused(EngineError, "cuda engine"):
-        sv.Session(net, (COLOURS, COLOURS), engine="cuda", precision="mixed")
+    refused(EngineError, "cuda engine").by(
+        sv.Session, net, (COLOURS, COLOURS), engine="cuda", precision="mixed"
+    )
     net.backward()
     assert net.bank.grad.any()
     s = advanced(sv.Session(net, (COLOURS, COLOURS), engine="cpu", precision="mixed"), 3)
     for change in (lambda: s.to("cuda"), lambda: setattr(s, "engine", "cuda")):
-        with refused(EngineError, "cuda engine"):
-            change()
+        refused(EngineError, "cuda engine").by(change)
     assert (s.engine, s.precision.name, s.current_branch.journal) == ("cpu", "mixed", [])
     large, samples = sv.Network([100, 100, 100]), np.zeros((300, 100))
     trained = sv.Session(large, (samples, samples), precision="mixed")
@@ -290,8 +286,7 @@ def test_asking_whether_an_engine_will_do_makes_none(
     row = ENGINES[engine]
     monkeypatch.setitem(ENGINES, engine, replace(row, make=make))
     assert check_engine(net, engine, "full") == (engine, sv.Precision())
-    with refused(EngineError, "mixed precision"):
-        check_engine(double, engine, "mixed")
+    refused(EngineError, "mixed precision").by(check_engine, double, engine, "mixed")
 
 
 def test_cuda_without_a_gpu_says_what_is_missing() -> None:
@@ -305,8 +300,7 @@ def test_cuda_without_a_gpu_says_what_is_missing() -> None:
 
 def test_an_unknown_engine_is_refused_and_the_old_one_stays() -> None:
     net = rgb("python")
-    with refused(UnknownNameError, "'pyton'"):
-        net.to("pyton")
+    refused(UnknownNameError, "'pyton'").by(net.to, "pyton")
     assert net.engine == "python"
 
 

@@ -101,8 +101,9 @@ def test_a_file_gives_no_name_two_meanings(
 ) -> None:
     text = "\n".join([KERNEL.format(*first), "kernel = numba.njit"])
     kernel_files.check_names(text)
-    with refused(EngineError, "two meanings", varies="LOW|HIGH"):
-        kernel_files.write(tmp_path / "twice.py", "\n".join([text, KERNEL.format(*second)]))
+    refused(EngineError, "two meanings", varies="LOW|HIGH").by(
+        kernel_files.write, tmp_path / "twice.py", "\n".join([text, KERNEL.format(*second)])
+    )
     assert not list(tmp_path.iterdir())
 
 

@@ -159,8 +159,9 @@ def test_a_file_gives_no_name_two_meanings(
     function: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    with refused(EngineError, "two meanings"):
-        kernel_units.path_of_unit(Unit("test_twice", function), "float32")
+    refused(EngineError, "two meanings").by(
+        kernel_units.path_of_unit, Unit("test_twice", function), "float32"
+    )
     assert not list(tmp_path.glob("*.py"))
 
 
@@ -539,8 +540,7 @@ class Outside:
 
 def test_a_method_is_refused_in_one_sentence() -> None:
     for function in (Outside.relu, lambda x: x, eval("lambda x: x")):
-        with refused(InputError, "source of the formula"):
-            forward(function)
+        refused(InputError, "source of the formula").by(forward, function)
 
 
 THRESHOLDS = {"low": 1.0}
@@ -551,8 +551,7 @@ def uses_a_dict(x: float) -> float:
 
 
 def test_a_formula_may_not_use_what_a_kernel_cannot() -> None:
-    with refused(InputError, "THRESHOLDS"):
-        forward(uses_a_dict)
+    refused(InputError, "THRESHOLDS").by(forward, uses_a_dict)
 
 
 def test_a_file_that_was_edited_after_it_was_loaded_is_refused(
@@ -565,5 +564,4 @@ def test_a_file_that_was_edited_after_it_was_loaded_is_refused(
 
     path.write_text("def steep(x):\n    return 30.0 * x\n")
     linecache.checkcache()
-    with refused(InputError, "'steep'"):
-        forward(edited.steep)
+    refused(InputError, "'steep'").by(forward, edited.steep)

@@ -74,8 +74,7 @@ def test_what_was_set_at_the_refused_step_holds_in_it(engine: str) -> None:
     s.edit(0, 0.25)
     s.learning_rate = 1e300
     for _ in range(2):
-        with refused(UpdateError, "step 20 "):
-            s.advance(5)
+        refused(UpdateError, "step 20 ").by(s.advance, 5)
         assert s.learning_rate == 1e300 and s.network.bank.value[0] == np.float32(0.25)
 
 
@@ -84,8 +83,7 @@ def test_what_was_set_at_the_refused_step_holds_in_it(engine: str) -> None:
 def test_a_session_stops_before_that_step_and_all_engines_agree(engine: str, case: str) -> None:
     optimizer, factor, step, what = CASES[case]
     s = sv.Session(network(engine), (X, factor * (2 - X)), "mse", optimizer(), engine=engine)
-    with refused(UpdateError, f"step {step} would make {what}"):
-        s.advance(60)
+    refused(UpdateError, f"step {step} would make {what}").by(s.advance, 60)
     assert (s.step_index, s.next, len(s.losses)) == (step, "step", step)
     assert numbers(s.network.bank) == after(engine, case, step)
     with refused(UpdateError, f"step {step} ") as caught:  # as an operation too
@@ -123,8 +121,7 @@ def test_a_training_that_stops_there_keeps_what_waited_for_its_backward(engine: 
     with pytest.raises(UpdateError):
         net.train(X, 1 - X, "mse", sv.SGD(1e300), steps=3)
     assert (net.backward(np.ones_like(X)) == untrained.backward(np.ones_like(X))).all()
-    with refused(sv.ScalarvizError):
-        net.backward(np.ones_like(X))
+    refused(sv.ScalarvizError).by(net.backward, np.ones_like(X))
 
 
 @every_engine
@@ -133,8 +130,7 @@ def test_the_verb_step_changes_nothing_then(net: sv.Network) -> None:
     net.backward()
     before = numbers(net.bank), net.bank.grad.tobytes(), net.bank.moved.tobytes()
     for part in (net, net.layers[0], net.weight(0)):
-        with refused(UpdateError, "-inf"):
-            part.step(sv.SGD(1e300))
+        refused(UpdateError, "-inf").by(part.step, sv.SGD(1e300))
     assert (numbers(net.bank), net.bank.grad.tobytes(), net.bank.moved.tobytes()) == before
     net.step(sv.SGD(0.1))
     assert net.bank.step_count == 1
@@ -144,8 +140,7 @@ def test_the_verb_step_changes_nothing_then(net: sv.Network) -> None:
 def test_a_frozen_weight_cannot_overflow(net: sv.Network) -> None:
     net.layers[0].freeze()
     net.layers[0].perceptrons[2].bias.unfreeze()
-    with refused(UpdateError, "bias inf"):
-        net.train(X, 1 - X, "mse", sv.SGD(1e300), steps=3)
+    refused(UpdateError, "bias inf").by(net.train, X, 1 - X, "mse", sv.SGD(1e300), steps=3)
 
 
 @every_engine
@@ -169,8 +164,7 @@ def test_a_compiled_function_stops_too() -> None:
         slope = sv.Value(1.0)
         line = sv.compile(lambda x, slope=slope: slope * x, inputs=1, dtype="float32")
         line.to(engine)
-        with refused(UpdateError, "-inf"):
-            line.train_step([[2.0]], [[1.0]], "mse", sv.SGD(1e300))
+        refused(UpdateError, "-inf").by(line.train_step, [[2.0]], [[1.0]], "mse", sv.SGD(1e300))
         assert slope.data == 1.0
         s = sv.Session(line, ([[2.0]], [[1.0]]), "mse", sv.Momentum(1e3), engine=engine)
         with pytest.raises(GradientError):
@@ -380,8 +374,7 @@ def test_a_step_that_a_dynamic_scale_skips_moves_no_statistic(unit: str) -> None
 def test_a_forward_by_itself_is_undone(case: str, engine: str) -> None:
     net = network_with_statistics(case, engine)
     known = net.bank.state.copy()
-    with refused(NotFiniteError, "of feature 0 inf"):
-        net.forward(spoilt(case))
+    refused(NotFiniteError, "of feature 0 inf").by(net.forward, spoilt(case))
     assert (net.bank.state == known).all()
     net.forward(TWELVE)
     net.backward()
@@ -390,8 +383,7 @@ def test_a_forward_by_itself_is_undone(case: str, engine: str) -> None:
 
 def test_the_forward_of_a_layer_by_itself_is_undone() -> None:
     layer = sv.BatchNorm((3, 1, 1))
-    with refused(NotFiniteError, "channel 1 inf"):
-        layer.forward(spoilt("variance"))
+    refused(NotFiniteError, "channel 1 inf").by(layer.forward, spoilt("variance"))
     assert layer.state.tolist() == [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
     assert layer.unmatched == 0
 
@@ -418,8 +410,7 @@ def test_ctrl_c_ends_a_long_training_after_a_whole_step(engine: str) -> None:
     assert 0 < len(losses) < steps
     assert (straight.train(X, 1 - X, "mse", sv.Adam(0.01), steps=len(losses)) == losses).all()
     assert everything(net.bank) == everything(straight.bank)
-    with refused(sv.ScalarvizError):
-        net.backward()
+    refused(sv.ScalarvizError).by(net.backward)
 
 
 def test_ctrl_c_is_the_interrupt_that_programs_know_and_comes_out_of_other_processes() -> None:
@@ -492,6 +483,5 @@ def test_gradients_of_a_first_step_that_was_broken_off_are_not_seen(
     before = everything(net.bank)
     run: Any = PythonRun if engine == "python" else CpuRun
     monkeypatch.setattr(run, "steps", then_interrupted(run.steps))
-    with refused(Interrupted, "0 of 5 steps"):
-        net.train(X, X, "mse", sv.Adam(0.01), steps=5)
+    refused(Interrupted, "0 of 5 steps").by(net.train, X, X, "mse", sv.Adam(0.01), steps=5)
     assert everything(net.bank) == before

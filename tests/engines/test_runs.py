@@ -211,15 +211,13 @@ def test_a_bad_gradient_ends_the_run_before_it_is_applied(engine: str) -> None:
     run.begin(2)
     for moment in net.program.moments[:-1]:
         run.perform(moment, sv.SGD(0.1))
-    with refused(GradientError, "inf"):
-        run.perform(net.program.moments[-1], sv.SGD(0.1))
+    refused(GradientError, "inf").by(run.perform, net.program.moments[-1], sv.SGD(0.1))
 
 
 def test_made_batches_must_have_the_size_they_were_announced_with() -> None:
     batches = GeneratedBatches(lambda step: (np.zeros((step, 2)), np.zeros((step, 1))), (2, 1), 3)
     assert batches.at(3)[0].shape == (3, 2)
-    with refused(InputError, "((4, 2), (4, 1))"):
-        batches.at(4)
+    refused(InputError, "((4, 2), (4, 1))").by(batches.at, 4)
 
 
 def test_the_last_batch_of_an_epoch_may_be_smaller() -> None:
@@ -344,14 +342,12 @@ def test_a_dynamic_scale_has_a_smallest_and_a_largest(tmp_path: Path) -> None:
 
 
 def test_mixed_precision_that_cannot_be_is_refused() -> None:
-    with refused(sv.ScalarvizError, "python engine"):
-        sv.Network([2, 1], precision="mixed")
-    with refused(sv.ScalarvizError, "float64"):
-        sv.Network([2, 1], engine="cpu", precision="mixed", dtype="float64")
-    with refused(sv.ScalarvizError, "'mix'"):
-        sv.Network([2, 1], precision="mix")
-    with refused(sv.ScalarvizError, "0.0"):
-        sv.Precision("mixed", loss_scale=0.0)
+    refused(sv.ScalarvizError, "python engine").by(sv.Network, [2, 1], precision="mixed")
+    refused(sv.ScalarvizError, "float64").by(
+        sv.Network, [2, 1], engine="cpu", precision="mixed", dtype="float64"
+    )
+    refused(sv.ScalarvizError, "'mix'").by(sv.Network, [2, 1], precision="mix")
+    refused(sv.ScalarvizError, "0.0").by(sv.Precision, "mixed", loss_scale=0.0)
 
 
 def test_it_still_learns_in_half() -> None:
@@ -484,5 +480,4 @@ def test_a_batch_that_is_not_finite_is_refused_though_it_is_not_copied(net: sv.N
     for dtype in (np.float32, np.float64):
         wrong = INPUTS.astype(dtype)
         wrong[3, 1] = np.inf
-        with refused(NotFiniteError, "inf", "row 3, column 1"):
-            net.train_step(wrong, TARGETS)
+        refused(NotFiniteError, "inf", "row 3, column 1").by(net.train_step, wrong, TARGETS)

@@ -129,19 +129,16 @@ def test_the_image_begins_after_the_data_of_the_module(small: bytes) -> None:
     ids=["no wrapper", "another kernel", "a float", "a function without a name"],
 )
 def test_a_text_of_another_form_is_refused(name: str, text: str, wrong: str) -> None:
-    with refused(EngineError, wrong):
-        portable(name, text, "kernel.0")
+    refused(EngineError, wrong).by(portable, name, text, "kernel.0")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF and more", b"\0asm\2\0\0\0"])
 def test_an_object_of_another_form_is_refused(content: bytes) -> None:
-    with refused(EngineError, "begin"):
-        linked(content, [])
+    refused(EngineError, "begin").by(linked, content, [])
 
 
 def test_a_function_that_no_page_has_is_refused() -> None:
-    with refused(EngineError, "unheard_of"):
-        module_of_text(with_call(CALLS))
+    refused(EngineError, "unheard_of").by(module_of_text, with_call(CALLS))
 
 
 # ---- the file of a module -----------------------------------------------------------------------
@@ -191,8 +188,9 @@ def test_a_damaged_module_is_compiled_again(compilations: list[int]) -> None:
 @pytest.mark.usefixtures("empty_cache")
 def test_a_failed_compilation_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FOR_NUMBA", {"NUMBA_DISABLE_JIT": "1"})
-    with refused(EngineError, "WebAssembly", varies="WebAssembly: .*"):
-        module.module_of(UNITS, "float32")
+    refused(EngineError, "WebAssembly", varies="WebAssembly: .*").by(
+        module.module_of, UNITS, "float32"
+    )
     assert not [*tmp_path.glob("*.wasm")]
 
 
@@ -253,8 +251,9 @@ def test_pieces_that_are_none_are_compiled_once_more_and_then_an_error(
     for unit in UNITS[:2]:
         path = module.path_of_piece(unit, "float32")
         module.keep(path, b"no piece", module.stem_of(unit, "float32"))
-    with refused(EngineError, "WebAssembly", varies="WebAssembly: .*"):
-        module.module_of(UNITS, "float32")
+    refused(EngineError, "WebAssembly", varies="WebAssembly: .*").by(
+        module.module_of, UNITS, "float32"
+    )
     assert compiled == [1, 3] and not [*tmp_path.glob("page-*")]
 
 
@@ -264,8 +263,7 @@ def test_a_full_disk_is_an_error_in_one_sentence(monkeypatch: pytest.MonkeyPatch
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module, "run", run)
-    with refused(EngineError, "No space left"):
-        module.module_of(UNITS, "float32")
+    refused(EngineError, "No space left").by(module.module_of, UNITS, "float32")
 
 
 @pytest.mark.slow
@@ -352,6 +350,5 @@ def test_an_address_of_nothing_in_an_image_is_refused() -> None:
     bank.value = numbers.ctypes.data
     image = MemoryImage(1024)
     image.add(bank)
-    with refused(EngineError, "address"):
-        image.build()
+    refused(EngineError, "address").by(image.build)
     assert ctypes.sizeof(bank) == 80

@@ -34,6 +34,7 @@ from tests.additions.test_custom_losses import (
     squares,
     squares_gradient,
 )
+from tests.additions.test_custom_optimizers import lion
 from tests.additions.test_layer_classes import Radial, Sines
 from tests.pages.node import InPage, in_web
 from tests.pages.states import (
@@ -313,6 +314,7 @@ EXPLAINED = """
 """
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("optimizer", CAPTIONED_OPTIMIZERS[4::2], ids=repr)
 def test_the_lines_of_an_optimizer_are_functions(optimizer: sv.Optimizer) -> None:
     session = own_rates(optimizer)
@@ -481,12 +483,6 @@ def stairs_derivative(x: float, y: float) -> float:
 def log_cosh(p: float, t: float) -> float:
     e = abs(p - t)
     return e + log1p(exp(-2.0 * e)) - log(2.0)
-
-
-def lion(w: float, g: float, m: float, lr: float, beta1: float = 0.9, beta2: float = 0.99) -> Any:
-    c = beta1 * m + (1.0 - beta1) * g
-    sign = 1.0 if c > 0.0 else (-1.0 if c < 0.0 else 0.0)
-    return w - lr * sign, beta2 * m + (1.0 - beta2) * g
 
 
 def warmed_constants(step: float, steps: float = 100.0) -> tuple[float]:

@@ -309,14 +309,12 @@ def test_a_page_does_not_train_what_python_makes() -> None:
     assert why_not(session) == ""
     session.data = made
     assert "made by Python" in why_not(session)
-    with refused(EngineError, "Generated"):
-        engine_data(session)
+    refused(EngineError, "Generated").by(engine_data, session)
 
 
 def test_a_page_that_needs_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_of_page, "LARGEST", 2**19)
-    with refused(EngineError, "smaller", varies=r"[\d,]+ MB"):
-        engine_data(rgb())
+    refused(EngineError, "smaller", varies=r"[\d,]+ MB").by(engine_data, rgb())
 
 
 ALONE = """

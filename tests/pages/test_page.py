@@ -191,8 +191,9 @@ def test_a_page_too_large_is_refused_before_kernels_are_compiled(
     monkeypatch.setattr("scalarviz.pages.engine_data.module_of", never)
     monkeypatch.setattr(module, "LARGEST", 200_000)
     wide = sv.Network([2, 30_000, 1], "tanh", seed=0)
-    with refused(InputError, "more than 200 kB", varies=r"\d+ kB"):
-        page_of(sv.Session(wide, data.Xor(), "mse", sv.SGD(0.5), engine="cpu"))
+    refused(InputError, "more than 200 kB", varies=r"\d+ kB").by(
+        page_of, sv.Session(wide, data.Xor(), "mse", sv.SGD(0.5), engine="cpu")
+    )
 
 
 @pytest.mark.usefixtures("_quick")
@@ -237,8 +238,7 @@ def test_a_page_that_is_too_large_is_refused_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LARGEST", 50_000)
-    with refused(InputError, "50 kB", varies=r"\d+ kB"):
-        sv.page(small(), tmp_path / "a.html")
+    refused(InputError, "50 kB", varies=r"\d+ kB").by(sv.page, small(), tmp_path / "a.html")
     assert [*tmp_path.iterdir()] == []
 
 
@@ -247,14 +247,10 @@ def test_a_wrong_name_theme_place_or_session_is_refused_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "engine_data", lambda *_: pytest.fail("the page was made"))
-    with refused(InputError, "a.png"):
-        sv.page(small(), tmp_path / "a.png")
-    with refused(UnknownNameError, "'blue'"):
-        sv.page(small(), tmp_path / "a.html", theme="blue")
-    with refused(FileError, "none"):
-        sv.page(small(), tmp_path / "none" / "a.html")
-    with refused(InputError, 3):
-        sv.page(3, tmp_path / "a.html")
+    refused(InputError, "a.png").by(sv.page, small(), tmp_path / "a.png")
+    refused(UnknownNameError, "'blue'").by(sv.page, small(), tmp_path / "a.html", theme="blue")
+    refused(FileError, "none").by(sv.page, small(), tmp_path / "none" / "a.html")
+    refused(InputError, 3).by(sv.page, 3, tmp_path / "a.html")
     assert [*tmp_path.iterdir()] == []
 
 
@@ -435,8 +431,7 @@ def test_ctrl_c_writes_no_page(run: Any, tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("title", [5, None, ["a"], b"a"])
 def test_a_title_is_a_text(title: Any, tmp_path: Path) -> None:
-    with refused(InputError, "title"):
-        sv.page(small(), tmp_path / "x.html", title=title)
+    refused(InputError, "title").by(sv.page, small(), tmp_path / "x.html", title=title)
     assert not list(tmp_path.iterdir())
 
 

@@ -257,8 +257,7 @@ def test_precision_is_lowered_to_fit_that_of_gradients_first_and_that_is_said() 
     for made in (less, least):
         gradients = f"gradients to 1 in {made.parts.gradients:,}"
         assert page(made).words("a.html") == f"{begin} {made.parts.values:,} {end}, {gradients}"
-    with refused(InputError, 50, "every="):
-        recording_of(session, probe_of(session), 50, 1, 3_000)
+    refused(InputError, 50, "every=").by(recording_of, session, probe_of(session), 50, 1, 3_000)
 
 
 @pytest.mark.slow
@@ -284,8 +283,9 @@ def test_what_cannot_fit_is_refused_before_it_trains(
     monkeypatch: pytest.MonkeyPatch, steps: int, every: int, better: int | None
 ) -> None:
     monkeypatch.setattr(sv.Session, "advance", lambda *_, **__: pytest.fail("it trains"))
-    with refused(InputError, steps, f"every={better}" if better else "fewer steps"):
-        page_of(small(), engine=False, steps=steps, every=every)
+    refused(InputError, steps, f"every={better}" if better else "fewer steps").by(
+        page_of, small(), engine=False, steps=steps, every=every
+    )
 
 
 @pytest.mark.slow
@@ -295,8 +295,7 @@ def test_so_is_a_recording_whose_weights_take_too_much_memory(
     monkeypatch.setattr(sv.Session, "advance", lambda *_, **__: pytest.fail("it trains"))
     net = sv.Network([2, 20_000, 1], "tanh", seed=0)
     session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.05), engine="python")
-    with refused(InputError, 10_000, "every="):
-        page_of(session, engine=False, steps=10_000)
+    refused(InputError, 10_000, "every=").by(page_of, session, engine=False, steps=10_000)
 
 
 # Which page it is.
@@ -320,8 +319,7 @@ def test_what_a_page_cannot_train_is_recorded_and_the_reason_said(
     assert sv.page(session, tmp_path / "a.html", steps=5) == (tmp_path / "a.html").stat().st_size
     assert "The page is a recording: the batches of Generated" in said[0]
     assert [line.count("\n") for line in said] == [0, 0] and said[1].startswith("a.html: ")
-    with refused(EngineError, "Generated"):
-        sv.page(session, tmp_path / "b.html", engine=True)
+    refused(EngineError, "Generated").by(sv.page, session, tmp_path / "b.html", engine=True)
     assert [*tmp_path.iterdir()] == [tmp_path / "a.html"]
 
 
@@ -329,8 +327,7 @@ def test_what_has_no_layers_or_a_wrong_number_is_refused_and_nothing_is_written(
     tmp_path: Path,
 ) -> None:
     session = sv.Session(sv.compile(lambda x, a=1.0: a * x, inputs=1), ([[1.0]], [[2.0]]))
-    with refused(EngineError, "Expression"):
-        sv.page(session, tmp_path / "a.html", engine=False)
+    refused(EngineError, "Expression").by(sv.page, session, tmp_path / "a.html", engine=False)
     for wrong in ({"steps": 0}, {"every": 0}, {"steps": 1.5}, {"engine": "cpu"}):
         with pytest.raises(InputError):
             sv.page(small(), tmp_path / "a.html", **{"engine": False, **wrong})  # type: ignore[arg-type]  # on purpose

@@ -160,8 +160,7 @@ def test_xor_is_learned_within_ten_seconds_by_nine_of_ten_seeds() -> None:
 
 def test_xor_as_posted_has_its_own_settings() -> None:
     for given in ({"hidden": 3}, {"lr": 0.1}, {"activation": "sigmoid"}):
-        with refused(InputError, "as_posted"):
-            play("xor", as_posted=True, **given)
+        refused(InputError, "as_posted").by(play, "xor", as_posted=True, **given)
 
 
 def test_xnor_is_the_network_of_the_array_language() -> None:
@@ -336,8 +335,7 @@ def test_it_forgets_what_it_is_not_shown() -> None:
 def test_any_of_its_layers_can_stand_still() -> None:
     assert not play_retrain(freeze="none").session.network.bank.frozen.any()
     assert play_retrain(freeze="fc").session.network.bank.frozen.sum() == 330
-    with refused(UnknownNameError, "'conv3'"):
-        play_retrain(freeze="conv3")
+    refused(UnknownNameError, "'conv3'").by(play_retrain, freeze="conv3")
 
 
 def test_it_needs_no_onnx_and_has_the_network_of_the_file_for_onnx(
@@ -445,8 +443,7 @@ def test_a_command_line_is_answered_so(run: Any, words: str, sentence: str) -> N
 
 
 def test_a_name_of_an_option_stays_an_unknown_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    with refused(UnknownNameError, "'conv9'"):
-        show("retrain", freeze="conv9")
+    refused(UnknownNameError, "'conv9'").by(show, "retrain", freeze="conv9")
 
 
 def test_an_error_that_no_option_caused_names_none(

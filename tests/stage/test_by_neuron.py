@@ -230,13 +230,11 @@ def test_only_small_networks_of_dense_layers_go_by_neurons() -> None:
     norm = sv.Network([sv.Dense(2, 3), sv.LayerNorm(3), sv.Dense(3, 1)])
     assert not has_neurons(norm.program)
     assert not has_neurons(large.program) and not has_neurons(image().network.program)
-    with refused(InputError, "60"):
-        check_neurons(large.program)
+    refused(InputError, "60").by(check_neurons, large.program)
 
 
 def test_a_session_goes_by_operations() -> None:
     session = sv.Session(sv.Network([2, 2, 1]), data.Xor(), "mse", sv.SGD(0.1), engine="python")
     for move in (session.advance, session.back):
-        with refused(InputError, "neurons"):
-            move(1, "neuron")  # type: ignore[arg-type]
+        refused(InputError, "neurons").by(move, 1, "neuron")
     assert session.clock.place == (0, 0)

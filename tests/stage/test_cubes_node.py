@@ -207,15 +207,11 @@ def test_it_has_the_name_of_a_node() -> None:
 
 def test_what_it_cannot_show_or_follow_is_said() -> None:
     network = sv.Network([1, 1], seed=0)
-    with refused(InputError, "3"):
-        sv.Cubes(3)
+    refused(InputError, "3").by(sv.Cubes, 3)
     for option in ("color", "cubes", "theme"):
-        with refused(UnknownNameError, "'velue'"):
-            sv.Cubes(network, **{option: "velue"})  # type: ignore[arg-type]  # on purpose
-    with refused(UnknownNameError, "'colour'"):
-        sv.Cubes(network, colour="value")  # type: ignore[call-arg]  # on purpose
-    with refused(InputError, "Session"):
-        sv.Cubes(network).follow(inside.made())
+        refused(UnknownNameError, "'velue'").by(sv.Cubes, network, **{option: "velue"})
+    refused(UnknownNameError, "'colour'").by(sv.Cubes, network, colour="value")
+    refused(InputError, "Session").by(sv.Cubes(network).follow, inside.made())
 
 
 def test_it_cannot_be_bent_or_drawn_in_two_canvases(canvas: Any, studio: Studio) -> None:
@@ -227,12 +223,10 @@ def test_it_cannot_be_bent_or_drawn_in_two_canvases(canvas: Any, studio: Studio)
     _, cubes = inside.scene_in(canvas, inside.made())
     canvas.render()
     cubes.transform = LogTransform((2, 0, 0))
-    with refused(DisplayError, "linear"):
-        canvas.render()
+    refused(DisplayError, "linear").by(canvas.render)
     other = scene.SceneCanvas(app=use_offscreen(), size=(64, 48), show=False)
     cubes.parent = other.central_widget.add_view(camera="panzoom").scene
-    with refused(DisplayError, "canvas"):
-        other.render()
+    refused(DisplayError, "canvas").by(other.render)
     other.close()
 
 
@@ -293,5 +287,4 @@ def test_a_window_calls_for_them(screen: Mapping[str, str]) -> None:
 
 
 def test_they_are_made_by_a_function() -> None:
-    with refused(InputError, "3"):
-        sv.watch(own.made(), nodes=3)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "3").by(sv.watch, own.made(), nodes=3)

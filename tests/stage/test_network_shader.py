@@ -158,8 +158,7 @@ def test_a_result_can_be_the_samples_of_another_network() -> None:
         found = other.request(one.request(samples)).read()
         assert same(found, second(first(samples)))
         assert other(one.request(samples[0])).shape == (2,)
-        with refused(ShapeError, "3 outputs"):
-            one.request(one.request(samples))
+        refused(ShapeError, "3 outputs").by(one.request, one.request(samples))
 
 
 @pytest.mark.usefixtures("_opengl")
@@ -229,8 +228,7 @@ def test_samples_of_a_wrong_shape_are_refused(samples: list[object]) -> None:
 def test_only_networks_and_sessions_of_them_have_a_shader() -> None:
     function = sv.compile(lambda x: x * x, inputs=1)
     for wrong in (3, None, function):
-        with refused(InputError, "Network"):
-            shader(wrong)  # type: ignore[arg-type]  # on purpose
+        refused(InputError, "Network").by(shader, wrong)
 
 
 @pytest.mark.usefixtures("_opengl")
@@ -240,16 +238,14 @@ def test_a_closed_one_is_refused_and_what_was_requested_arrives(net: sv.Network)
     made.close()
     made.close()
     assert same(result.read(), net([0.25, 0.5]))
-    with refused(OrderError, "closed"):
-        made([0.25, 0.5])
+    refused(OrderError, "closed").by(made, [0.25, 0.5])
 
 
 @pytest.mark.usefixtures("_opengl")
 def test_reading_before_a_request_is_refused() -> None:
     with shader(xor()) as made:
         assert not made.ready
-        with refused(OrderError, "request"):
-            made.read()
+        refused(OrderError, "request").by(made.read)
 
 
 @pytest.mark.usefixtures("_opengl")
@@ -258,8 +254,7 @@ def test_neither_is_copied() -> None:
 
     with shader(xor()) as made:
         for each in (made, made.request([0.0, 0.0])):
-            with refused(InputError, "copy"):
-                copy.copy(each)
+            refused(InputError, "copy").by(copy.copy, each)
 
 
 # ---- the cpu instead

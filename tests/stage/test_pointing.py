@@ -256,13 +256,10 @@ def test_a_perceptron_is_pinned_as_its_neuron(stage: Stage) -> None:
     assert stage.pinned_neuron == ("tanh 0", 3) and stage.pinned is None
     stage.pin(layers[1].perceptrons[2])
     assert stage.pinned_neuron == ("sigmoid 1", 2)
-    with refused(OwnershipError, "Perceptron"):
-        stage.pin(sv.Perceptron(3))
-    with refused(InputError, "'tanh 7'"):
-        stage.pin(("tanh 7", 0))
+    refused(OwnershipError, "Perceptron").by(stage.pin, sv.Perceptron(3))
+    refused(InputError, "'tanh 7'").by(stage.pin, ("tanh 7", 0))
     for place in (99, -1, "a", None):
-        with refused(InputError, shorten(place)):
-            stage.pin(("tanh 0", place))
+        refused(InputError, shorten(place)).by(stage.pin, ("tanh 0", place))
     stage.pin(["sigmoid 1", 2])  # as it is written in JSON
     assert stage.pinned_neuron == ("sigmoid 1", 2)
 

@@ -418,8 +418,7 @@ def test_text_has_contrast(stills: list[StoryboardStill], theme: str) -> None:
 
 
 def test_a_page_without_stills_is_refused() -> None:
-    with refused(InputError):
-        page([], "nothing")
+    refused(InputError).by(page, [], "nothing")
 
 
 CHROMIUM = Path("/usr/bin/chromium")

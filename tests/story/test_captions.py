@@ -29,7 +29,7 @@ from scalarviz.training.session.reading import caption
 from tests.pages.node import in_web
 from tests.pages.states import spec_of
 from tests.sessions import advanced
-from tests.story.caption_reader import NUMBER, agrees, equations, value_of
+from tests.story.caption_reader import NUMBER, agrees, equations, value_of, walk
 from tests.wording import refused
 
 
@@ -49,15 +49,6 @@ def digits() -> sv.Session:
 @pytest.fixture
 def s() -> sv.Session:
     return rgb()
-
-
-def walk(session: sv.Session, row: int | None = None) -> dict[str, Caption]:
-    """What is said after each operation of the next step."""
-    told = {}
-    for name in session.operations:
-        session.advance(1, "operation")
-        told[name] = caption(session, row)
-    return told
 
 
 def numbers_in(line: str) -> list[float]:
@@ -410,8 +401,7 @@ def test_a_session_says_what_it_did_last(s: sv.Session) -> None:
 
 
 def test_a_caption_of_a_weight_that_there_is_not() -> None:
-    with refused(ShapeError, "59"):
-        rgb().caption(59)
+    refused(ShapeError, "59").by(rgb().caption, 59)
 
 
 def test_where_there_are_classes_the_right_output_is_told() -> None:

@@ -155,8 +155,7 @@ def test_networks_that_failed_have_a_frame_and_errors_are_written() -> None:
 
 
 def test_a_sweep_without_results_is_refused() -> None:
-    with refused(OrderError):
-        sv.picture(sv.sweep(xor, {}), size=(100, 100))
+    refused(OrderError).by(sv.picture, sv.sweep(xor, {}), size=(100, 100))
 
 
 def test_settings_and_networks_are_ordered_by_any_column(runs: Sweep) -> None:
@@ -261,18 +260,12 @@ def test_letters_are_large_enough_and_grow_with_the_picture() -> None:
 
 
 def test_looks_that_a_sweep_does_not_have_are_refused(runs: Sweep) -> None:
-    with refused(UnknownNameError):
-        sv.picture(runs, networks="walls")
-    with refused(InputError):
-        sv.picture(runs, networks="swatches")
-    with refused(UnknownNameError):
-        sv.picture(runs, order="-los")
-    with refused(UnknownNameError):
-        sv.picture(runs, group="rate")
-    with refused(InputError):
-        sv.picture(runs, against=4)
-    with refused(InputError):
-        sv.picture(xor(), networks="maps")
+    refused(UnknownNameError).by(sv.picture, runs, networks="walls")
+    refused(InputError).by(sv.picture, runs, networks="swatches")
+    refused(UnknownNameError).by(sv.picture, runs, order="-los")
+    refused(UnknownNameError).by(sv.picture, runs, group="rate")
+    refused(InputError).by(sv.picture, runs, against=4)
+    refused(InputError).by(sv.picture, xor(), networks="maps")
 
 
 def wait(runs: Any) -> None:

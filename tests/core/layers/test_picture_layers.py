@@ -46,8 +46,7 @@ def test_it_is_a_sum_over_windows(stride: int, padding: int) -> None:
     ],
 )
 def test_windows_that_make_no_sense_are_refused(arguments: tuple, value: str) -> None:
-    with refused(ShapeError, value):
-        sv.Conv2d(*arguments)
+    refused(ShapeError, value).by(sv.Conv2d, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +65,7 @@ def test_windows_that_make_no_sense_are_refused(arguments: tuple, value: str) ->
 def test_groups_and_dilations_that_make_no_sense_are_refused(
     settings: dict, error: type[Exception], value: str
 ) -> None:
-    with refused(error, value):
-        sv.Conv2d((4, 5, 5), 6, **settings)
+    refused(error, value).by(sv.Conv2d, (4, 5, 5), 6, **settings)
 
 
 def test_a_kernel_sees_the_channels_of_its_group_only() -> None:
@@ -240,8 +238,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
 def test_a_layer_whose_array_was_handed_out_joins_no_network() -> None:
     layer = sv.Dense(2, 2)
     layer.kernel  # noqa: B018  # a write to it would be lost
-    with refused(OwnershipError, "Dense(2 -> 2)"):
-        sv.Network([layer])
+    refused(OwnershipError, "Dense(2 -> 2)").by(sv.Network, [layer])
     assert sv.Dense(2, 2, bias=False).bias is None
 
 

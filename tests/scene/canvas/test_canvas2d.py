@@ -70,8 +70,7 @@ def test_a_colour_is_written_in_three_ways(value: object) -> None:
 
 @pytest.mark.parametrize("value", ["red", "#ff", "", "ff8000", (1.0, 0.0), 3.0])
 def test_what_is_no_colour_is_refused(value: object) -> None:
-    with refused(InputError, value):
-        Canvas2D(10, 10).box(0, 0, 1, 1, value)
+    refused(InputError, value).by(Canvas2D(10, 10).box, 0, 0, 1, 1, value)
 
 
 def test_colours_beyond_the_ends_are_cut_and_nan_is_magenta() -> None:
@@ -158,8 +157,7 @@ def test_an_image_that_is_seen_from_its_edge_is_nowhere() -> None:
 
 @pytest.mark.parametrize("shape", [(3, 3), (2, 2, 5), (0, 2, 3), (2, 2, 2, 3)])
 def test_what_is_no_image_is_refused(shape: tuple[int, ...]) -> None:
-    with refused(InputError, shape):
-        Canvas2D(10, 10).image(0, 0, 1, 1, np.zeros(shape))
+    refused(InputError, shape).by(Canvas2D(10, 10).image, 0, 0, 1, 1, np.zeros(shape))
 
 
 def test_the_atlas_grows_and_what_is_on_it_stays_put() -> None:

@@ -118,8 +118,7 @@ def test_a_path_goes_by_all_its_cameras() -> None:
     assert along_path(path[:1], 0.7).height == along_path(path, -9.0).height == 1.0
     assert along_path(path, 9.0).height == pytest.approx(5.0)
     for wrong in ([], [1.0]):
-        with refused(InputError):
-            along_path(wrong, 0.5)
+        refused(InputError).by(along_path, wrong, 0.5)
 
 
 # Pictures.

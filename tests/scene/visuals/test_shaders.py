@@ -111,8 +111,7 @@ def test_a_picture_beyond_the_largest_texture_takes_fewer_samples(
 @pytest.mark.usefixtures("studio")
 def test_one_that_is_too_large_by_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(canvas_module, "largest_texture", lambda: 300)
-    with refused(DisplayError, "320"):
-        picture()
+    refused(DisplayError, "320").by(picture)
     assert sv.picture(made(), size=(300, 200)).shape == (200, 300, 3)
 
 
@@ -159,8 +158,7 @@ def test_after_a_lost_context_the_next_picture_has_a_new_one(
     before = offscreen._kept
     with monkeypatch.context() as patch:
         patch.setattr(Picture, "draw", raising(RuntimeError(LOST)))
-        with refused(DisplayError, "GL_OUT_OF_MEMORY"):
-            picture()
+        refused(DisplayError, "GL_OUT_OF_MEMORY").by(picture)
     np.testing.assert_array_equal(picture(), expected)
     assert before is not None and offscreen._kept is not before
 

@@ -175,10 +175,10 @@ def test_no_steps_change_nothing(engine: str) -> None:
     after = [net.bank.value, net.bank.grad, net.bank.slots["m"]]
     assert all((a == b).all() for a, b in zip(before, after, strict=True))
     assert net.bank.step_count == 1
-    with refused(ShapeError, "(4, 2)"):  # arguments are checked all the same
-        net.train(x[:, :2], 1 - x, steps=0)
-    with refused(InputError, "not -1"):
-        net.train(x, 1 - x, steps=-1)
+    refused(ShapeError, "(4, 2)").by(
+        net.train, x[:, :2], 1 - x, steps=0
+    )  # arguments are checked all the same
+    refused(InputError, "not -1").by(net.train, x, 1 - x, steps=-1)
 
 
 # Its parameters.
@@ -227,8 +227,7 @@ def test_another_engine_drops_what_waits_for_a_backward(
     net = rgb(engine=engine)
     net.forward(COLOURS)
     change(net)
-    with refused(OrderError):
-        net.backward(np.ones((8, 3)))
+    refused(OrderError).by(net.backward, np.ones((8, 3)))
     assert not net.bank.grad.any()
 
 
@@ -361,8 +360,7 @@ def test_a_weight_of_another_network() -> None:
     ],
 )
 def test_a_network_that_cannot_be(arguments: dict[str, object], value: str) -> None:
-    with refused(InputError, value):
-        sv.Network(**arguments)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, value).by(sv.Network, **arguments)
 
 
 def test_it_prints_a_table() -> None:
@@ -435,8 +433,7 @@ def test_a_row_must_be_one_of_the_bank(row: object, net: sv.Network) -> None:
 
 def test_a_picture_of_another_shape_is_refused() -> None:
     layers = [sv.Conv2d((1, 4, 4), 2, padding=1), sv.MaxPool2d((4, 4, 2))]
-    with refused(ShapeError, "(2, 4, 4)"):
-        sv.Network(layers)
+    refused(ShapeError, "(2, 4, 4)").by(sv.Network, layers)
     sv.Network([layers[0], sv.Reshape((2, 4, 4), (4, 4, 2)), layers[1]])
 
 
@@ -463,8 +460,7 @@ def test_a_layer_that_stands_twice_has_one_activation(engine: str) -> None:
 
 @pytest.mark.parametrize("padding", [-1, 0.5, True])
 def test_padding_is_a_whole_number(padding: object) -> None:
-    with refused(InputError, padding):
-        sv.Conv2d((1, 4, 4), 1, padding=padding)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, padding).by(sv.Conv2d, (1, 4, 4), 1, padding=padding)
 
 
 PACKAGE = Path(sv.__file__).parent
@@ -569,12 +565,9 @@ def test_parameters_are_frozen_by_name(names: str | list[str], frozen: list[str]
 def test_an_unknown_name_to_freeze_is_refused_with_the_nearest() -> None:
     net = sv.Network([2, 3, 1])
     for call in (net.freeze, net.unfreeze):
-        with refused(UnknownNameError, "'0.wieght'", "'0.weight'"):
-            call("0.wieght")
-    with refused(UnknownNameError, "''"):
-        net.freeze("")
-    with refused(InputError, "'weight'"):
-        net[0].freeze("weight")
+        refused(UnknownNameError, "'0.wieght'", "'0.weight'").by(call, "0.wieght")
+    refused(UnknownNameError, "''").by(net.freeze, "")
+    refused(InputError, "'weight'").by(net[0].freeze, "weight")
     assert not net.bank.frozen.any()
 
 
@@ -588,15 +581,13 @@ def test_a_session_takes_the_same_names() -> None:
     assert s.own_rate("1.bias") == 0.5 and net[1].bias.tolist() == [0.25]
     s.freeze("0.weight", False)
     assert not net.bank.frozen.any()
-    with refused(UnknownNameError, "'2.bias'"):
-        s.freeze("2.bias")
+    refused(UnknownNameError, "'2.bias'").by(s.freeze, "2.bias")
 
 
 @pytest.mark.parametrize("wrong", [None, 1, 0.5, {"0.bias": True}.keys()], ids=str)
 def test_what_is_neither_a_name_nor_true_nor_false_freezes_nothing(wrong: object) -> None:
     net = sv.Network([2, 3, 1], "tanh", seed=0)
-    with refused(InputError, wrong, "['0.weight']"):
-        net.freeze(wrong)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, wrong, "['0.weight']").by(net.freeze, wrong)
     with pytest.raises(InputError):
         net.freeze(net.layers[0])  # type: ignore[arg-type]  # on purpose
     assert not net.bank.frozen.any()
@@ -606,8 +597,7 @@ def test_what_is_neither_a_name_nor_true_nor_false_freezes_nothing(wrong: object
 
 def test_a_wrong_derivative_is_found() -> None:
     wrong = Formula("wrong", lambda x: x * x, (lambda x, y: 2.0001 * x,))
-    with refused(GradientMismatchError, "6.0003"):
-        sv.gradcheck(wrong, 3.0)
+    refused(GradientMismatchError, "6.0003").by(sv.gradcheck, wrong, 3.0)
 
 
 def test_an_error_of_a_millionth_is_found_and_one_of_a_billionth_is_not() -> None:
@@ -629,8 +619,9 @@ def test_a_layer_that_hands_back_a_wrong_gradient_is_found(monkeypatch: pytest.M
     monkeypatch.setattr(
         Dense, "backward_rows", lambda self, g: [[2 * v for v in row] for row in original(self, g)]
     )
-    with refused(GradientMismatchError, "input 1", varies=r"-?\d\.\d+(e-\d+)?"):
-        sv.gradcheck(sv.Dense(2, 3), [0.4, 0.6])
+    refused(GradientMismatchError, "input 1", varies=r"-?\d\.\d+(e-\d+)?").by(
+        sv.gradcheck, sv.Dense(2, 3), [0.4, 0.6]
+    )
 
 
 def test_a_kink_is_skipped_and_counted() -> None:
@@ -662,12 +653,9 @@ def test_a_large_network_is_thinned_out_evenly(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_cannot_be_checked_is_refused() -> None:
-    with refused(InputError, "'net'"):
-        sv.gradcheck("net", [1.0])
-    with refused(InputError, "0.0"):
-        sv.gradcheck(sv.Weight(1.0), 1.0, tolerance=0.0)
-    with refused(InputError, "(2,)"):
-        sv.gradcheck(sv.Network([3, 2]), [1.0, 2.0])
+    refused(InputError, "'net'").by(sv.gradcheck, "net", [1.0])
+    refused(InputError, "0.0").by(sv.gradcheck, sv.Weight(1.0), 1.0, tolerance=0.0)
+    refused(InputError, "(2,)").by(sv.gradcheck, sv.Network([3, 2]), [1.0, 2.0])
 
 
 @pytest.mark.parametrize("row", OPERATIONS.values(), ids=OPERATIONS)
@@ -681,19 +669,13 @@ def test_a_smaller_gradient_may_not_hide_behind_a_large_one() -> None:
         return 1.0 + 1e-5
 
     row = Formula("row", lambda x, y: 100.0 * x + y, (lambda x, y, z: 100.0, wrong))
-    with refused(GradientMismatchError, "1.00001"):
-        sv.gradcheck(row, [1.0, 1.0])
+    refused(GradientMismatchError, "1.00001").by(sv.gradcheck, row, [1.0, 1.0])
 
 
 def test_a_function_must_return_a_finite_value() -> None:
-    with refused(InputError, "3.0"):
-        sv.gradcheck(lambda a: 3.0, [1.0])
-    with refused(InputError):
-        sv.gradcheck(lambda a: a.log(), [-1.0])
-    with refused(InputError, "(2, 2)"):
-        sv.gradcheck(lambda a, b: a * b, [[1.0, 2.0], [3.0, 4.0]])
+    refused(InputError, "3.0").by(sv.gradcheck, lambda a: 3.0, [1.0])
+    refused(InputError).by(sv.gradcheck, lambda a: a.log(), [-1.0])
+    refused(InputError, "(2, 2)").by(sv.gradcheck, lambda a, b: a * b, [[1.0, 2.0], [3.0, 4.0]])
     assert sv.gradcheck(lambda a: a * a, 3.0).checked == 1
-    with refused(InputError, "-1"):
-        sv.gradcheck(sv.Weight(1.0), 1.0, seed=-1)
-    with refused(InputError, "[1.0]"):
-        sv.gradcheck(sv.Weight(1.0), [1.0])
+    refused(InputError, "-1").by(sv.gradcheck, sv.Weight(1.0), 1.0, seed=-1)
+    refused(InputError, "[1.0]").by(sv.gradcheck, sv.Weight(1.0), [1.0])
