@@ -32,6 +32,13 @@ def inverting(engine: str = "python", batch: int = 8) -> sv.Session:
     return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=batch, engine=engine)
 
 
+def colours(table: data.DataSet | None = None) -> sv.Session:
+    """A 3-8-3 network that learns colours, by default to invert 64 of them."""
+    net = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    table = table or data.Rgb(levels=4)
+    return sv.Session(net, table, "mse", sv.SGD(0.5), batch=8, engine="python")
+
+
 def plane() -> sv.Session:
     """A 2-3-1 network that learns xor."""
     net = sv.Network([2, 3, 1], "tanh", seed=0)

@@ -34,25 +34,27 @@ def no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Files(dict[str, Path]):
-    """The page of each scene by its name, made when it is first asked for."""
+    """Pages by their names; those of `make(name)` are made when they are first asked for."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, make: Callable[[str], bytes]) -> None:
         super().__init__()
-        self.folder = folder
+        self.folder, self.make = folder, make
 
     def __missing__(self, name: str) -> Path:
-        return self.write(name, Show.of(load(find(name))()))
+        return self.write(name, self.make(name))
 
-    def write(self, name: str, show: Show) -> Path:
-        """The page of another show under a name of its own."""
+    def write(self, name: str, content: bytes) -> Path:
+        """A page under a name."""
         self[name] = self.folder / f"{name}.html"
-        self[name].write_bytes(page_of(show).text)
+        self[name].write_bytes(content)
         return self[name]
 
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    return Files(tmp_path_factory.mktemp("pages"))
+    """The pages of scenes."""
+    folder = tmp_path_factory.mktemp("pages")
+    return Files(folder, lambda name: page_of(Show.of(load(find(name))())).text)
 
 
 @pytest.fixture

@@ -305,9 +305,8 @@ def test_a_recording_asks_at_steps_that_were_recorded_by_operation(
 def files(files: Files) -> Files:
     picture = np.random.default_rng(0).random((30, 40, 3))
     net = sv.Network([2, 6, 3], "tanh", seed=0)
-    files.write(
-        "texture", Show.of(sv.Session(net, data.Texture(picture), "mse", sv.Adam(0.01), 64))
-    )
+    session = sv.Session(net, data.Texture(picture), "mse", sv.Adam(0.01), 64)
+    files.write("texture", page_of(Show.of(session)).text)
     return files
 
 

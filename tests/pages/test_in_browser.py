@@ -36,9 +36,9 @@ def scene_files(files: Files) -> Files:
     """The pages of scenes, and one with a title that would do harm."""
     trained = Show.of(load(find("rgb"))())
     trained.session.advance(50)
-    files.write("trained", trained)
+    files.write("trained", page_of(trained).text)
     nasty = sv.Session(sv.Network([2, 3, 1], "tanh", seed=0), data.Xor(), "mse", sv.SGD(0.5))
-    files.write("nasty", sv.Show(nasty, title=NASTY, about=NASTY))
+    files.write("nasty", page_of(sv.Show(nasty, title=NASTY, about=NASTY)).text)
     return files
 
 

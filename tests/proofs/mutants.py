@@ -30,6 +30,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.data import DataSet
 from scalarviz.files import checked_safetensors
+from tests.data.test_files import idx
 from tests.machine import ROOT
 
 Chance = random.Random
@@ -334,11 +335,6 @@ def other_cell(raw: bytes, chance: Chance) -> bytes:
     cells[chance.randrange(len(cells))] = chance.choice(CELLS)
     lines[at] = ",".join(cells) + chance.choice(["", "", "", ",1", "," * 3000])
     return "\n".join(lines).encode(chance.choice(["utf-8", "utf-8", "utf-16"]), "replace")
-
-
-def idx(array: np.ndarray) -> bytes:
-    shape = struct.pack(f">{array.ndim}I", *array.shape)
-    return bytes((0, 0, 8, array.ndim)) + shape + array.tobytes()
 
 
 def make_idx(folder: Path) -> Path:

@@ -21,6 +21,7 @@ import scalarviz as sv
 from scalarviz import data
 from tests.machine import output_of
 from tests.proofs.soak import held
+from tests.sessions import colours
 
 SIZES = (320, 200), (1280, 800)
 MOST = 1.0  # MiB for a picture; where each has a canvas of its own it is ten or more
@@ -39,8 +40,7 @@ def grown(name: str, count: int, environment: Mapping[str, str] = os.environ) ->
 
 
 def made() -> sv.Session:
-    network = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0)
-    return sv.Session(network, data.Rgb(), "mse", sv.SGD(0.5), batch=8, engine="python")
+    return colours(data.Rgb())
 
 
 def picture(count: int) -> None:

@@ -26,6 +26,7 @@ from scalarviz.stage.encoders import encoder_for
 from scalarviz.stage.render_options import PASTS, RenderOptions, drawn
 from scalarviz.training.session.reading import names_of_cells
 from tests.machine import output_of
+from tests.sessions import colours
 from tests.stage.many_pictures import MOST, grown, linux
 from tests.wording import refused
 
@@ -34,8 +35,7 @@ SMALL: dict[str, Any] = {"size": (320, 200), "samples": 1}
 
 @pytest.fixture
 def session() -> sv.Session:
-    net = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
-    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+    return colours(data.Rgb("invert"))
 
 
 def state(session: sv.Session) -> tuple[Any, ...]:

@@ -101,10 +101,12 @@ def all_captions() -> list[str]:
     return [words for key, words in texts().items() if key.startswith(("captions.", "rows."))]
 
 
-def walk(session: sv.Session, row: int | None = None) -> dict[str, Caption]:
-    """What is said after each operation of the next step."""
+def walk(
+    session: sv.Session, row: int | None = None, count: int | None = None
+) -> dict[str, Caption]:
+    """What is said after each operation of the next step, or only after those up to a count."""
     said = {}
-    for name in session.operations:
+    for name in session.operations[:count]:
         session.advance(1, "operation")
         said[name] = caption(session, row)
     return said
