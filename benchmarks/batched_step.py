@@ -115,8 +115,7 @@ def report(options: Options) -> None:
 def compare(name: str, batch: int, threads: int, rate: float, rounds: int) -> None:
     """The sides in turn, a line for each."""
     arguments = [name, str(batch), str(threads)]
-    sides = {side: [MODULE, side, *arguments] for side in installed(threads)}
-    times = in_turn(sides, rounds)
+    times = in_turn({side: [MODULE, side, *arguments] for side in installed(threads)}, rounds)
     ours = statistics.median(times["cpu"])
     speed = multiplications(CASES[name].sizes, batch) / ours
     print(f"  {name}, batch {batch}")

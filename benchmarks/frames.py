@@ -135,8 +135,7 @@ SIDES = {"frames": frames, "first": first}
 def report(options: Options) -> None:
     """Milliseconds a frame, and the ratios that count."""
     print(f"\nFrames of {WIDTH}x{HEIGHT} with new numbers for every cube; software rendering")
-    sides = {name: [MODULE, name] for name in SIDES}
-    found = in_turn(sides, options.rounds)
+    found = in_turn({name: [MODULE, name] for name in SIDES}, options.rounds)
     medians = {
         name: statistics.median(x for each in found["frames"] for x in each[name])
         for name in found["frames"][0]

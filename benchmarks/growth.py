@@ -84,8 +84,7 @@ SIDES = {name: partial(seconds_of, curve) for name, curve in CURVES.items()}
 
 def report(options: Options) -> None:
     """Two tables and a plot."""
-    sides = {name: ["benchmarks.growth", name] for name in CURVES}
-    times = in_turn(sides, options.rounds)
+    times = in_turn({name: ["benchmarks.growth", name] for name in CURVES}, options.rounds)
     print("\nGrowth of a training step, cpu engine on all cores, leaky_relu, Adam")
     for name, curve in CURVES.items():
         medians = [statistics.median(found) for found in zip(*times[name], strict=True)]

@@ -84,8 +84,7 @@ SIDES = {"together": together, "singly": singly, "success": success}
 def report(options: Options) -> None:
     """The ratio, and how many learn it."""
     print(f"\n{NETWORKS:,} networks 2-8-8-1, XNOR, {STEPS:,} steps each, float64")
-    sides = {side: [MODULE, side] for side in ("together", "singly")}
-    times = in_turn(sides, options.rounds)
+    times = in_turn({side: [MODULE, side] for side in ("together", "singly")}, options.rounds)
     making, training = map(statistics.median, zip(*times["together"], strict=True))
     single = statistics.median(times["singly"])
     print(f"    one after the other    {single:7.2f} s, scaled from {SINGLE_CALLS:,} calls")

@@ -194,8 +194,7 @@ def many() -> list[float]:
     sv.sweep(xor, {"hidden": [3]}, range(2)).advance(2, progress=False)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
-    runs = sv.sweep(xor, {"hidden": [2, 4, 8, 16]}, range(2500))
-    runs.advance(STEPS, progress=False)
+    sv.sweep(xor, {"hidden": [2, 4, 8, 16]}, range(2500)).advance(STEPS, progress=False)
     seconds = time.perf_counter() - start
     return [seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024]
 

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import settings
 
 import scalarviz as sv
-from scalarviz import data
 from scalarviz.errors import DisplayError
 from scalarviz.faces.cli import commands
 from scalarviz.stage.show import Show
-from tests import cases, wording
+from tests import cases, sessions, wording
 from tests.studio import Studio
 
 # `make test` looks at the same few examples each time; `make test-all` looks for new ones. There is
@@ -138,8 +137,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def colours() -> sv.Session:
-    network = sv.Network([3, 8, 3], activation="tanh", output="sigmoid", seed=0)
-    return sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
+    return sessions.colours()
 
 
 @pytest.fixture

@@ -26,14 +26,21 @@ def syntax_of(text: str) -> ast.Module:
         gc.enable()
 
 
+def ended(
+    *words: str, env: Mapping[str, str] | None = None, seconds: float = 600.0, folder: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    """Call Python with these words; it must end well."""
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder, env=env, capture_output=True, text=True, timeout=seconds,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-5000:]
+    return done
+
+
 def output_of(*words: str, env: Mapping[str, str] | None = None, seconds: float = 600.0) -> str:
     """What Python prints if it is called with these words; it must end well."""
-    command = [sys.executable, *words]
-    done = subprocess.run(
-        command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=seconds
-    )
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-5000:]
-    return done.stdout
+    return ended(*words, env=env, seconds=seconds).stdout
 
 
 def until(

@@ -388,13 +388,13 @@ def tokens(nodes: list[ast.AST], helpers: set[str]) -> Iterator[str]:
 
 
 def of_call(call: ast.Call, given: set[str]) -> Iterator[str]:
-    """The tokens of a call; of `partial(f, ...)` those of a call of f.
+    """The tokens of a call; of `partial(f, ...)` and `refused(...).by(f, ...)` those of one of f.
 
     `given` are names of functions that a test gets, or that pass keywords on.
     """
     function, args = call.func, call.args
     name = name_of(function)
-    if name == "partial" and args:
+    if name in ("partial", "by") and args:
         name, args = name_of(args[0]), args[1:]
     for place, arg in enumerate(args, 1):
         if isinstance(arg, ast.Starred):

@@ -57,6 +57,8 @@ def names_of(module: ModuleType, table: str) -> list[str]:
 
 def without_rows(message: str) -> str:
     """A message in which "all of TABLE" stands for the names of all its rows."""
+    if "choose one of" not in message:
+        return message
     for place in (*INNER, *TABLES):
         module, _, table = place.rpartition(".")
         if (found := sys.modules.get(f"scalarviz.{module}")) is not None:

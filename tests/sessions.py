@@ -32,6 +32,13 @@ def inverting(engine: str = "python", batch: int = 8) -> sv.Session:
     return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=batch, engine=engine)
 
 
+def colours(table: data.DataSet | None = None) -> sv.Session:
+    """A 3-8-3 network that learns colours, by default to invert 64 of them."""
+    net = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    table = table or data.Rgb(levels=4)
+    return sv.Session(net, table, "mse", sv.SGD(0.5), batch=8, engine="python")
+
+
 def plane() -> sv.Session:
     """A 2-3-1 network that learns xor."""
     net = sv.Network([2, 3, 1], "tanh", seed=0)
@@ -147,8 +154,7 @@ def networks(draw: st.DrawFn, learning: bool = False) -> tuple[sv.Network, np.nd
     seed = draw(st.integers(0, 2**32))
     net = sv.Network(layers, seed=seed, dtype="float64")
     net.bank.value[:] += 0.1 * np.random.default_rng(seed).normal(size=len(net.bank))
-    batch = np.random.default_rng(seed + 1).normal(size=(draw(st.integers(1, 3)), inputs))
-    return net, batch
+    return net, np.random.default_rng(seed + 1).normal(size=(draw(st.integers(1, 3)), inputs))
 
 
 @st.composite

@@ -124,7 +124,7 @@ class Studio:
         return visual
 
     def look(self, visual: Any, see: Projection, ground: Any = BLACK, ratio: float = 1) -> Any:
-        """The pixels of a visual alone, so many to a logical one."""
+        """The pixels of a visual alone, or of several in a list, so many to a logical one."""
         from vispy import gloo
 
         width, height = round(see.width * ratio), round(see.height * ratio)
@@ -133,8 +133,9 @@ class Studio:
             gloo.set_viewport(0, 0, width, height)
             gloo.set_state(depth_test=True, blend=False, cull_face=False)
             gloo.clear(color=(*ground, 1.0), depth=True)
-            place(visual, see.matrix, width, height, ratio)
-            visual.draw()
+            for each in visual if isinstance(visual, list) else [visual]:
+                place(each, see.matrix, width, height, ratio)
+                each.draw()
 
         return self.shoot(draw, width, height)
 

@@ -160,8 +160,7 @@ def test_the_factor_multiplies_a_loss_and_its_gradient(name: str) -> None:
     batch = reference("losses", name)[0]
     expected = batch["means"]["samples"]
     loss = sv.Loss(name, factor=0.5, mean="samples")
-    value = loss.forward(batch["prediction"], batch["target"])
-    assert_agree(value, 0.5 * expected["value"])
+    assert_agree(loss.forward(batch["prediction"], batch["target"]), 0.5 * expected["value"])
     assert_agree(loss.backward(), 0.5 * np.array(expected["gradient"]))
 
 

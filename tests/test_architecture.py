@@ -7,7 +7,6 @@ import ast
 import inspect
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from scalarviz.core.weight import Part, Weight
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.network import Network
-from tests.machine import ROOT, syntax_of
+from tests.machine import ROOT, output_of, syntax_of
 from tests.wording import refused
 
 PACKAGE = ROOT / "scalarviz"
@@ -260,7 +259,7 @@ def test_words_are_made_of_plain_numbers_and_texts() -> None:
                 assert name.partition(".")[0] in ("scalarviz", *libraries), f"{path.name}: {name}"
     modules = ", ".join(f"scalarviz.story.{path.stem}" for path in paths)
     program = f"import sys; sys.modules['numpy'] = None; import {modules}"
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+    output_of("-c", program)
 
 
 def test_the_rooms_are_twelve_and_stand_in_the_order_of_imports() -> None:
@@ -340,11 +339,9 @@ def test_an_unknown_name_tells_the_nearest() -> None:
 )
 def test_importing_stays_light(program: str, heavy: tuple[str, ...]) -> None:
     report = "; import json, sys; print(json.dumps(sorted(sys.modules)))"
-    command = [sys.executable, "-c", program + report]
-    output = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
     loaded = [
         module
-        for module in json.loads(output)
+        for module in json.loads(output_of("-c", program + report))
         if any(module == each or module.startswith(each + ".") for each in heavy)
     ]
     assert loaded == [], f"`{program}` loads {loaded}"
@@ -353,9 +350,7 @@ def test_importing_stays_light(program: str, heavy: tuple[str, ...]) -> None:
 def test_before_ctrl_c_is_handled_almost_nothing_is_loaded() -> None:
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); before = {{*sys.modules}}"
     program += "; import scalarviz; print(*{*sys.modules} - before)"
-    command = [sys.executable, "-I", "-S", "-c", program]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    loaded = {name.partition(".")[0] for name in output.split()}
+    loaded = {name.partition(".")[0] for name in output_of("-I", "-S", "-c", program).split()}
     assert "scalarviz" in loaded and loaded <= {"scalarviz", "importlib", "warnings"}
 
 

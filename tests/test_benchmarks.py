@@ -5,8 +5,6 @@ They need no pytest, and the script for a machine with a GPU runs on one without
 
 import json
 import os
-import subprocess
-import sys
 import tarfile
 import time
 from pathlib import Path
@@ -16,7 +14,7 @@ import pytest
 from benchmarks import on_gpu, on_gpu_first, on_gpu_machine, on_gpu_right
 from scalarviz.engines.cuda import fused_steps
 from tests.engines.test_cuda import needs_numba_cuda
-from tests.machine import ROOT
+from tests.machine import ROOT, output_of
 
 WITHOUT = """
 import sys
@@ -28,13 +26,7 @@ print(len(PARTS))
 
 @pytest.mark.slow
 def test_the_benchmarks_need_no_pytest() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", WITHOUT],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    assert int(ran.stdout or 0) > 10, ran.stderr
+    assert int(output_of("-c", WITHOUT)) > 10
 
 
 # What the tools of NVIDIA print around a program, which they run.
@@ -74,19 +66,17 @@ def run_on_gpu(folder: Path, *words: str) -> list[dict[str, object]]:
     known |= {"NUMBA_ENABLE_CUDASIM": "1", "OUT": str(folder / "out")}
     known |= {"SCALARVIZ_CACHE_DIR": str(folder / "kernels"), "PYTHONPATH": str(folder)}
     known["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
-    command = [sys.executable, "-m", "benchmarks.on_gpu", *words]
-    done = subprocess.run(command, cwd=ROOT, env=known, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.endswith("on_gpu.jsonl: all right\n")
+    said = output_of("-m", "benchmarks.on_gpu", *words, env=known, seconds=3600.0)
+    assert said.endswith("on_gpu.jsonl: all right\n")
     lines = (folder / "out" / "on_gpu.jsonl").read_text().splitlines()
-    assert all(line in done.stdout for line in lines)
+    assert all(line in said for line in lines)
     return [json.loads(line) for line in lines]
 
 
 @needs_numba_cuda
 def test_the_parts_on_a_gpu_need_no_picture() -> None:
     code = "import benchmarks.on_gpu_first, benchmarks.on_gpu_right, benchmarks.on_gpu_fast"
-    subprocess.run([sys.executable, "-c", WITHOUT_PICTURES + code], cwd=ROOT, check=True)
+    output_of("-c", WITHOUT_PICTURES + code)
 
 
 @needs_numba_cuda

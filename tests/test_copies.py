@@ -31,8 +31,7 @@ all_ways = pytest.mark.parametrize("way", [*COPIES.values(), copy.copy], ids=[*C
 
 @pytest.fixture
 def net() -> sv.Network:
-    layers = [sv.Dense(2, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 1)]
-    return sv.Network(layers, seed=3)
+    return sv.Network([sv.Dense(2, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 1)], seed=3)
 
 
 @pytest.fixture
@@ -47,16 +46,14 @@ def network_session(net: sv.Network) -> sv.Session:
 def test_a_session_names_its_own_ways(
     network_session: sv.Session, way: Callable[[Any], Any]
 ) -> None:
-    with refused(InputError, "a session"):
-        way(network_session)
+    refused(InputError, "a session").by(way, network_session)
 
 
 @every_way
 def test_a_show_does_as_its_session_does(
     network_session: sv.Session, way: Callable[[Any], Any]
 ) -> None:
-    with refused(InputError, "a session"):
-        way(sv.Show(network_session))
+    refused(InputError, "a session").by(way, sv.Show(network_session))
     assert copy.copy(sv.Show(network_session)).session is network_session
 
 
@@ -68,12 +65,9 @@ def test_replicas_and_what_looks_on_name_theirs(
     monkeypatch.setattr("scalarviz.engines.cpu.parallel_networks.CpuMany", lambda *_: None)
     network_session.to("cpu")
     replicas = sv.replicate(network_session, [1, 2])
-    with refused(InputError, "replicas"):
-        way(replicas)
-    with refused(InputError, "the snapshot"):
-        way(network_session.snapshot())
-    with refused(InputError, "what shows a training"):
-        way(CellOutput())
+    refused(InputError, "replicas").by(way, replicas)
+    refused(InputError, "the snapshot").by(way, network_session.snapshot())
+    refused(InputError, "what shows a training").by(way, CellOutput())
 
 
 # Errors, which come out of other processes.
@@ -147,8 +141,7 @@ def test_a_layer_that_is_copied_alone_knows_the_names_of_its_weights(
 ) -> None:
     for layer in (sv.Dense(2, 3), net.layers[2]):
         other = way(layer)
-        last = other.perceptrons[0].weights[-1]
-        assert last.name == layer.row_name(layer.inputs - 1)
+        assert other.perceptrons[0].weights[-1].name == layer.row_name(layer.inputs - 1)
         assert other.bank.name_of(0) in ("row 0", "perceptron 0, weight from input 0")
         assert np.array_equal(other(np.ones(layer.inputs)), layer(np.ones(layer.inputs)))
 
@@ -259,8 +252,7 @@ def test_gradients_that_are_expressions_are_copied(way: Callable[[Any], Any]) ->
     x2, y2 = way((x, y))
     assert x2.grad.data == x.grad.data
     y2.zero_grad()
-    slope = way(x.grad)
-    slope.backward()
+    way(x.grad).backward()
 
 
 def test_long_ones_are_deep_copied_and_not_pickled() -> None:
@@ -268,8 +260,7 @@ def test_long_ones_are_deep_copied_and_not_pickled() -> None:
     y.backward(create_graph=True)
     x2, _ = copy.deepcopy((x, y))
     assert x2.grad.data == x.grad.data and x2.grad is not x.grad
-    with refused(InputError, "6,000"):
-        pickle.dumps(y)
+    refused(InputError, "6,000").by(pickle.dumps, y)
     y.zero_grad()
     pickle.dumps(y)
 
@@ -313,8 +304,7 @@ def test_a_parameter_of_an_expression_is_copied_with_its_bank(way: Callable[[Any
 
 
 def test_an_input_of_a_function_that_is_recorded_is_not_copied() -> None:
-    with refused(InputError, "Recorded(x0)"):
-        sv.compile(copy.deepcopy, inputs=1, engine="python")
+    refused(InputError, "Recorded(x0)").by(sv.compile, copy.deepcopy, inputs=1, engine="python")
 
 
 def branched(**options: Any) -> sv.Session:

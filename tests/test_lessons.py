@@ -53,6 +53,11 @@ def numbered(number: str) -> Path:
     return path
 
 
+@pytest.fixture
+def book(path: Path) -> Any:
+    return read(path)
+
+
 def test_each_has_a_number_and_a_place_in_the_order_of_reading() -> None:
     assert [*map(number_of, lessons())] == sorted(ORDER)
 
@@ -82,8 +87,7 @@ def code_of(book: Any) -> str:
 
 
 @each_lesson
-def test_it_ends_with_play_what_was_thought_and_solutions(path: Path) -> None:
-    book = read(path)
+def test_it_ends_with_play_what_was_thought_and_solutions(book: Any) -> None:
     assert "input(" not in code_of(book)
     heads = re.findall(r"^## (.*)$", "\n".join(texts(book)), re.MULTILINE)
     assert heads[-4:] == ["Play", "Exercises", "What you thought", "Solutions"]
@@ -184,8 +188,7 @@ def test_its_checks_are_hidden_and_check_something(path: Path) -> None:
 
 
 @each_lesson
-def test_it_was_run_from_top_to_bottom_without_an_error(path: Path) -> None:
-    book = read(path)
+def test_it_was_run_from_top_to_bottom_without_an_error(book: Any) -> None:
     counts = [cell.execution_count for cell in book.cells if cell.cell_type == "code"]
     assert counts == list(range(1, len(counts) + 1))
     assert not [output for output in outputs(book) if output.output_type == "error"]
@@ -195,10 +198,9 @@ def test_it_was_run_from_top_to_bottom_without_an_error(path: Path) -> None:
 @pytest.mark.some(5)
 @each_lesson
 def test_its_pictures_are_stored_and_not_empty(path: Path) -> None:
-    book = read(path)
     stored = [
         output.data["image/png"]
-        for output in outputs(book)
+        for output in outputs(read(path))
         if "image/png" in output.get("data", {})
     ]
     assert stored
@@ -210,8 +212,7 @@ def test_its_pictures_are_stored_and_not_empty(path: Path) -> None:
 
 
 @each_lesson
-def test_what_needs_a_kernel_is_not_kept_and_something_else_is(path: Path) -> None:
-    book = read(path)
+def test_what_needs_a_kernel_is_not_kept_and_something_else_is(book: Any) -> None:
     shown = [output.data for output in outputs(book) if "data" in output]
     assert not [data for data in shown if WIDGET in data]
     asked = [data for data in shown if "<b>Predict:</b>" in data.get("text/html", "")]
@@ -220,8 +221,7 @@ def test_what_needs_a_kernel_is_not_kept_and_something_else_is(path: Path) -> No
 
 @each_lesson
 def test_it_is_small_and_has_nothing_of_the_machine_it_was_run_on(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text) <= LARGEST
+    assert len(path.read_text(encoding="utf-8")) <= LARGEST
     assert "widgets" not in read(path).metadata
     for output in outputs(read(path)):
         words = str(output.get("text", "")) + str(output.get("data", {}).get("text/plain", ""))
@@ -296,8 +296,9 @@ _own |= set(_after) - set(_before)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
-def test_it_runs_anywhere_and_its_checks_change_nothing_in_it(path: Path, tmp_path: Path) -> None:
-    book = read(path)
+def test_it_runs_anywhere_and_its_checks_change_nothing_in_it(
+    path: Path, tmp_path: Path, book: Any
+) -> None:
     cells = [nbformat.v4.new_code_cell(LOOK)]
     for cell in book.cells:
         around = (BEFORE, AFTER) if is_check(cell) else ()

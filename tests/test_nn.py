@@ -21,8 +21,7 @@ def test_weights_are_drawn_in_order_and_biases_are_zero() -> None:
     random.seed(1337)
     drawn = [random.uniform(-1.0, 1.0) for _ in range(9)]
     random.seed(1337)
-    model = MLP(2, [3, 1])
-    neurons = [neuron for layer in model.layers for neuron in layer.neurons]
+    neurons = [neuron for layer in MLP(2, [3, 1]).layers for neuron in layer.neurons]
     assert [w.data for neuron in neurons for w in neuron.w] == drawn
     assert all(neuron.b.data == 0 for neuron in neurons)
 
@@ -61,8 +60,7 @@ def test_its_result_and_gradients_are_those_of_the_formulas() -> None:
 
 def test_its_demo_learns_the_moons() -> None:
     random.seed(1337)
-    moons = sv.data.Moons(noise=0.05, samples=40, share=1.0, signed=True, seed=1)
-    points, targets = moons.training
+    points, targets = sv.data.Moons(noise=0.05, samples=40, share=1.0, signed=True, seed=1).training
     model = MLP(2, [8, 1])
     for step in range(40):
         losses = [(1 + -t * model(list(x))).relu() for x, (t,) in zip(points, targets, strict=True)]
@@ -205,5 +203,4 @@ def test_what_cannot_be_shown_says_what_can() -> None:
         (V, "no operation made it"),
     ]
     for thing, remedy in shown:
-        with refused(InputError, remedy):
-            sv.picture(thing)
+        refused(InputError, remedy).by(sv.picture, thing)

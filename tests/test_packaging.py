@@ -84,6 +84,14 @@ class Ran:
         self.asked = [next(word for word in line if not word.startswith("-")) for line in asked]
 
 
+@pytest.fixture
+def settings() -> configparser.ConfigParser:
+    """Those of setup.cfg."""
+    found = configparser.ConfigParser()
+    found.read(ROOT / "setup.cfg")
+    return found
+
+
 @pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("make") is None, reason="the set-up is that of Debian"
 )
@@ -177,9 +185,7 @@ def test_a_workflow_calls_targets_of_the_makefile(name: str) -> None:
     assert called and {*called} <= {*targets}
 
 
-def test_tests_run_on_the_oldest_and_the_newest_python() -> None:
-    settings = configparser.ConfigParser()
-    settings.read(ROOT / "setup.cfg")
+def test_tests_run_on_the_oldest_and_the_newest_python(settings: configparser.ConfigParser) -> None:
     low, high = re.findall(r"3\.(\d+)", settings["options"]["python_requires"])
     (pythons,) = re.findall(r"python: (\[.*?\])", WORKFLOWS["tests.yml"])
     assert json.loads(pythons) == [f"3.{low}", f"3.{int(high) - 1}"]
@@ -232,9 +238,7 @@ GLSLANG = shutil.which("glslangValidator")
 NODE = shutil.which("node")
 
 
-def test_every_file_has_a_pattern_in_package_data() -> None:
-    settings = configparser.ConfigParser()
-    settings.read(ROOT / "setup.cfg")
+def test_every_file_has_a_pattern_in_package_data(settings: configparser.ConfigParser) -> None:
     patterns = settings["options.package_data"]
     for path in FILES:
         name = ".".join(path.parent.relative_to(ROOT).parts)
@@ -245,9 +249,9 @@ def test_every_file_has_a_pattern_in_package_data() -> None:
         assert any(fnmatch(file, pattern) for pattern in found), path
 
 
-def test_a_browser_gets_no_package_that_has_no_wheel_there() -> None:
-    settings = configparser.ConfigParser()
-    settings.read(ROOT / "setup.cfg")
+def test_a_browser_gets_no_package_that_has_no_wheel_there(
+    settings: configparser.ConfigParser,
+) -> None:
     lines = settings["options"]["install_requires"].splitlines()
     found = [Requirement(line) for line in lines if line and not line.startswith("#")]
     browser, linux = {"sys_platform": "emscripten"}, {"sys_platform": "linux"}

@@ -125,8 +125,7 @@ def test_a_class_a_value_and_a_wording_are_asserted(monkeypatch: pytest.MonkeyPa
     def raise_input_error() -> None:
         raise InputError("3 is not what it should be: pass 4")
 
-    with refused(InputError, 3, "4"):
-        raise_input_error()
+    refused(InputError, 3, "4").by(raise_input_error)
     monkeypatch.setattr(wording, "WRITES", False)
     with pytest.raises(AssertionError, match="is not in"), refused(InputError, "5"):
         raise_input_error()

@@ -181,8 +181,7 @@ def test_every_setting_of_a_table_is_an_argument_of_what_takes_it() -> None:
     ],
 )
 def test_a_wrong_keyword_is_answered_by_a_sentence(call: Callable[[], Any], value: str) -> None:
-    with refused(UnknownNameError, value):
-        call()
+    refused(UnknownNameError, value).by(call)
 
 
 def test_numbers_in_an_expression_become_the_values_that_a_user_would_make() -> None:
@@ -268,8 +267,7 @@ def compiled(function: Callable[..., Any], inputs: int) -> sv.compile:  # type: 
 def test_a_function_of_another_form_is_refused_by_how_it_is_called(
     call: Callable[[], Any], value: str
 ) -> None:
-    with refused(InputError, value):
-        call()
+    refused(InputError, value).by(call)
     assert not {"none", "once"} & set(ACTIVATIONS)
 
 
@@ -320,8 +318,7 @@ def test_options_of_a_session_reach_its_window(
 
 
 def test_the_terminal_that_is_gone_is_answered_with_what_to_use(colours: sv.Session) -> None:
-    with refused(InputError, "terminal"):
-        sv.watch(colours, terminal=True)  # type: ignore[call-arg]  # on purpose
+    refused(InputError, "terminal").by(sv.watch, colours, terminal=True)
 
 
 def test_options_of_a_sweep_reach_its_picture(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,11 @@
 """The wording of errors stands once, in wording.json; tests assert class and value of an error.
 
     def test_a_bad_step_is_refused() -> None:
+        refused(InputError, "-1.0").by(sv.SGD, -1.0)
+
+    def test_a_bad_rate_is_refused() -> None:
         with refused(InputError, "-1.0"):
-            sv.SGD(-1.0)
+            session.learning_rate = -1.0
 
 The file has the whole messages of each test in their order. A test whose messages are others, fewer
 or more fails. Where one lists all rows of a table, the file names the table, so that a new row
@@ -16,7 +19,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
@@ -59,6 +62,12 @@ class refused:
 
     def __init__(self, kind: type[BaseException], *values: object, varies: str = "") -> None:
         self.raises, self.values, self.varies = pytest.raises(kind), values, varies
+
+    def by(self, call: Callable[..., object], /, *arguments: Any, **named: Any) -> None:
+        """Assert that a call with these arguments raises the error."""
+        __tracebackhide__ = True
+        with self:
+            call(*arguments, **named)
 
     def __enter__(self) -> pytest.ExceptionInfo[BaseException]:
         return self.raises.__enter__()
@@ -147,8 +156,7 @@ def write(run: Run) -> None:
             known[path].update({name: first} if same else rows)
         known[path] = {name: row for name, row in known[path].items() if row}
     known = {path: rows for path, rows in sorted(known.items()) if rows}
-    text = json.dumps(known, indent=1, ensure_ascii=False)
-    GOLDEN.write_text(text + "\n", encoding="utf-8")
+    GOLDEN.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 # ---- what pytest calls; conftest.py registers this file ------------------------------------------

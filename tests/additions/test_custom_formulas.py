@@ -144,8 +144,7 @@ def test_a_file_has_its_digest_and_no_code(
         return x + slope + shift
 
     sv.layer(other, shape=3, name="snake")
-    with refused(FileError, "another layer"):
-        sv.load(tmp_path / "net.safetensors")
+    refused(FileError, "another layer").by(sv.load, tmp_path / "net.safetensors")
     layer_table["snake"] = row
 
 
@@ -169,8 +168,7 @@ def test_one_whose_formula_was_replaced_is_not_copied_as_the_other(tmp_path: Pat
         lambda: pickle.loads(pickle.dumps(net)),
         lambda: net.save(tmp_path / "net.safetensors"),
     ):
-        with refused(InputError, "another formula has the name gate by now"):
-            act()
+        refused(InputError, "another formula has the name gate by now").by(act)
     assert (net([0.5, 3.0]) == kept).all()
     sv.layer(gate, shape=3)
     assert (net.copy()([0.5, 3.0]) == kept).all()
@@ -255,8 +253,7 @@ def not_a_number(x: float, a: float = 1e300) -> float:
 )
 def test_what_no_layer_can_be_made_of_is_refused(make: Callable[[], Any], words: str) -> None:
     before = dict(PARAMETRIC_FORMULAS)
-    with refused(InputError, words):
-        make()
+    refused(InputError, words).by(make)
     assert before == PARAMETRIC_FORMULAS
 
 
@@ -281,8 +278,7 @@ def test_a_formula_can_have_the_name_of_what_it_calls() -> None:
 
 @pytest.mark.usefixtures("layer_table")
 def test_an_unknown_formula_is_refused() -> None:
-    with refused(UnknownNameError, "'snaek'"):
-        sv.Elementwise(3, "snaek")
+    refused(UnknownNameError, "'snaek'").by(sv.Elementwise, 3, "snaek")
 
 
 def cube(x: float) -> float:
@@ -368,13 +364,11 @@ def test_a_derivative_is_found_by_itself(
 def test_a_wrong_derivative_is_refused_unless_it_is_wanted(
     activation_table: dict[str, Formula],
 ) -> None:
-    with refused(InputError, "the derivative of cube at"):
-        sv.activation(cube, hurried_derivative)
+    refused(InputError, "the derivative of cube at").by(sv.activation, cube, hurried_derivative)
     assert "cube" not in activation_table
     assert sv.activation(cube, hurried_derivative, check=False).derivative(2.0, 8.0) == 4.0
     assert sv.activation(root, root_derivative).derivative(2.0, 0.7) == 0.5
-    with refused(InputError, "compares"):
-        sv.activation(kink)
+    refused(InputError, "compares").by(sv.activation, kink)
 
 
 def test_it_can_be_called_otherwise(activation_table: dict[str, Formula]) -> None:
@@ -384,22 +378,18 @@ def test_it_can_be_called_otherwise(activation_table: dict[str, Formula]) -> Non
 
 def test_an_activation_of_scalarviz_is_not_replaced(activation_table: dict[str, Formula]) -> None:
     before = activation_table["tanh"]
-    with refused(InputError, "'tanh'"):
-        sv.activation(cube, cube_derivative, name="tanh")
+    refused(InputError, "'tanh'").by(sv.activation, cube, cube_derivative, name="tanh")
     assert activation_table["tanh"] is before
 
 
 @pytest.mark.parametrize("name", ["two words", "1st", "class", 5])
 def test_a_name_is_a_plain_word(name: Any, activation_table: dict[str, Formula]) -> None:
-    with refused(InputError, name):
-        sv.activation(cube, cube_derivative, name=name)
+    refused(InputError, name).by(sv.activation, cube, cube_derivative, name=name)
 
 
 def test_an_activation_is_two_functions() -> None:
-    with refused(InputError, "3.0"):
-        sv.activation(cube, 3.0)
-    with refused(InputError, "'cube'"):
-        sv.activation("cube", cube_derivative)
+    refused(InputError, "3.0").by(sv.activation, cube, 3.0)
+    refused(InputError, "'cube'").by(sv.activation, "cube", cube_derivative)
 
 
 @pytest.mark.some(1)
@@ -417,7 +407,6 @@ def test_what_no_kernel_can_be_made_from_is_refused_and_in_nobodys_way(
     if shown is None:
         assert sv.activation(value, derivative, name="wave", check=False).name == "wave"
         return
-    with refused(InputError, shown):
-        sv.activation(value, derivative)
+    refused(InputError, shown).by(sv.activation, value, derivative)
     assert "cube" not in activation_table
     assert all(source_of(unit, "float64").text for unit in every_unit())

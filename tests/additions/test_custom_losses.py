@@ -208,8 +208,7 @@ def rounded(p: float, t: float) -> float:
 
 @pytest.mark.parametrize("function", [pinball, at_most, rounded])
 def test_what_compares_its_arguments_needs_a_derivative(function: Any) -> None:
-    with refused(InputError):
-        sv.loss(function, name="compares")
+    refused(InputError).by(sv.loss, function, name="compares")
     assert "compares" not in LOSSES
 
 
@@ -242,8 +241,7 @@ def above(p: float, t: float) -> float:
 
 @pytest.mark.parametrize("derivative", [half, opposite, above])
 def test_a_wrong_derivative_is_refused_with_both_numbers(derivative: Any) -> None:
-    with refused(InputError, "finite differences"):
-        sv.loss(square, derivative)
+    refused(InputError, "finite differences").by(sv.loss, square, derivative)
     assert "square" not in LOSSES
 
 
@@ -261,8 +259,7 @@ def without_last(p: Sequence[float], t: Sequence[float], gradient: MutableSequen
 
 @pytest.mark.parametrize("gradient", [without_factor, without_last, None])
 def test_a_wrong_gradient_of_rows_is_refused(gradient: Any) -> None:
-    with refused(InputError, "squares"):
-        sv.loss(squares, gradient, rows=True)
+    refused(InputError, "squares").by(sv.loss, squares, gradient, rows=True)
     assert "squares" not in ROW_LOSSES
 
 
@@ -286,8 +283,7 @@ def test_a_loss_on_rows_of_a_fixed_number_says_how_many() -> None:
     with refused(InputError, "IndexError", varies=r"\(\[.*\]\)") as caught:
         sv.loss(third, third_gradient, rows=True, outputs=2)
     assert "outputs=" in str(caught.value) and "domain" not in str(caught.value)
-    with refused(InputError, "0"):
-        sv.loss(third, third_gradient, rows=True, outputs=0)
+    refused(InputError, "0").by(sv.loss, third, third_gradient, rows=True, outputs=0)
 
 
 def overflows(p: float, t: float) -> float:
@@ -311,8 +307,9 @@ def looked_up(p: float, t: float) -> float:
 
 @pytest.mark.parametrize("function", [overflows, is_nan, gives_none])
 def test_a_loss_is_a_number_everywhere(function: Any) -> None:
-    with refused(InputError):
-        sv.loss(function, twice if function is gives_none else None, name="partial")
+    refused(InputError).by(
+        sv.loss, function, twice if function is gives_none else None, name="partial"
+    )
 
 
 def entropy(p: float, t: float) -> float:
@@ -324,16 +321,17 @@ def divergence(p: float, t: float) -> float:
 
 
 def test_a_loss_of_probabilities_is_checked_in_its_domain_only() -> None:
-    with refused(InputError, "domain"):
-        sv.loss(entropy)
+    refused(InputError, "domain").by(sv.loss, entropy)
     row = sv.loss(entropy, domain=(0, 1))
     assert isinstance(row, LossRow)
     assert row.derivative(0.25, 1.0) == -4.0
     sv.loss(divergence, domain=(0.0, math.inf))
-    with refused(InputError, "sigmoid"):
-        sv.Session(sv.Network([2, 4, 1], "tanh"), ([[0.0, 1.0]], [1.0]), "entropy")
-    with refused(InputError, "finite differences"):
-        sv.loss(entropy, divergence, domain=(0, 1), name="wrong")
+    refused(InputError, "sigmoid").by(
+        sv.Session, sv.Network([2, 4, 1], "tanh"), ([[0.0, 1.0]], [1.0]), "entropy"
+    )
+    refused(InputError, "finite differences").by(
+        sv.loss, entropy, divergence, domain=(0, 1), name="wrong"
+    )
     net = sv.Network([2, 4, 1], "tanh", output="sigmoid", seed=0, dtype="float64")
     logits = sv.Network([2, 4, 1], "tanh", output="linear", seed=0, dtype="float64")
     pair = np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([1.0, 0.0])
@@ -348,8 +346,7 @@ def test_a_loss_of_probabilities_is_checked_in_its_domain_only() -> None:
 
 @pytest.mark.parametrize("domain", [(1, 0), 3, (0, 1, 2), ("a", 1), (0.0, math.nan), None])
 def test_a_domain_is_two_numbers(domain: Any) -> None:
-    with refused(InputError, "domain"):
-        sv.loss(entropy, domain=domain)
+    refused(InputError, "domain").by(sv.loss, entropy, domain=domain)
 
 
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (-1.0, 0.5), (2.0, math.inf), (-math.inf, -3.0)])
@@ -361,31 +358,24 @@ def test_points_of_the_checks_lie_in_the_domain(ends: tuple[float, float]) -> No
 
 
 def test_what_no_kernel_can_contain_is_refused() -> None:
-    with refused(InputError, "FACTORS"):
-        sv.loss(looked_up, half)
+    refused(InputError, "FACTORS").by(sv.loss, looked_up, half)
     assert "looked_up" not in LOSSES
 
 
 def test_arguments_are_checked() -> None:
-    with refused(InputError, "3"):
-        sv.loss(3)
-    with refused(InputError, "4.0"):
-        sv.loss(square, 4.0)
-    with refused(InputError, "mse"):
-        sv.loss(square, twice, "mse")
-    with refused(InputError, "two words"):
-        sv.loss(square, twice, "two words")
-    with refused(InputError):
-        sv.loss(lambda p: p, name="one")
-    with refused(InputError):
-        sv.loss(square, lambda p: p)
-    with refused(InputError):
-        sv.loss(lambda p, t: p - t, lambda p, t: 1.0, "lambdas")
+    refused(InputError, "3").by(sv.loss, 3)
+    refused(InputError, "4.0").by(sv.loss, square, 4.0)
+    refused(InputError, "mse").by(sv.loss, square, twice, "mse")
+    refused(InputError, "two words").by(sv.loss, square, twice, "two words")
+    refused(InputError).by(sv.loss, lambda p: p, name="one")
+    refused(InputError).by(sv.loss, square, lambda p: p)
+    refused(InputError).by(sv.loss, lambda p, t: p - t, lambda p, t: 1.0, "lambdas")
 
 
 def test_a_function_in_the_place_of_a_loss_leads_to_it() -> None:
-    with refused(UnknownNameError, "sv.loss"):
-        sv.Session(sv.Network([2, 1]), data.Xor(), square, engine="python")  # type: ignore[arg-type]  # on purpose
+    refused(UnknownNameError, "sv.loss").by(
+        sv.Session, sv.Network([2, 1]), data.Xor(), square, engine="python"
+    )
 
 
 # ---- replacing ----------------------------------------------------------------------------------
@@ -474,8 +464,7 @@ def test_a_run_does_not_go_on_with_another_constant(
     s.save(tmp_path / "run.safetensors")
     monkeypatch.setitem(globals(), "FACTOR", 9.0)
     sv.loss(scaled, scaled_slope)
-    with refused(FileError, "another loss"):
-        sv.Session.load(tmp_path / "run.safetensors")
+    refused(FileError, "another loss").by(sv.Session.load, tmp_path / "run.safetensors")
 
 
 def with_default(k: float) -> Any:
@@ -560,12 +549,10 @@ def uses_walrus(p: float, t: float) -> float:
     "function", [walrus, global_name, deleted, by_keyword, starred, uses_walrus]
 )
 def test_what_kernels_cannot_have_is_refused(function: Any) -> None:
-    with refused(InputError):
-        sv.loss(function)
+    refused(InputError).by(sv.loss, function)
 
 
 def test_a_function_made_by_exec_has_no_source() -> None:
     known: dict[str, Any] = {"math": math}
     exec("def made(p, t):\n    return 7.0 * (p - t) * (p - t)", known)
-    with refused(InputError, "source"):
-        sv.loss(known["made"])
+    refused(InputError, "source").by(sv.loss, known["made"])

@@ -105,6 +105,11 @@ class Scaled(sv.Layer):
         return [[self.factor * g for g in sample] for sample in upstream]
 
 
+@pytest.fixture
+def layer() -> Scaled:
+    return Scaled(2)
+
+
 class Odd(Scaled):
     """y = x times two numbers for each feature, and one for all."""
 
@@ -168,6 +173,11 @@ def session(engine: str, *layers: sv.Layer, batch: int = 16, **options: Any) -> 
     net = sv.Network([*(layers or radial())], seed=1, dtype=options.pop("dtype", "float64"))
     samples = data.Arrays(X, Y)
     return sv.Session(net, samples, "mse", sv.Momentum(0.1), batch=batch, engine=engine, **options)
+
+
+@pytest.fixture
+def s() -> sv.Session:
+    return session("cpu")
 
 
 def same_bits(a: sv.Session, b: sv.Session) -> bool:
@@ -288,14 +298,12 @@ def test_one_that_mixes_samples_or_draws_numbers_is_refused_where_tiles_are_comp
         net = sv.Network([made(2)], engine="cpu")
         net(X[:1])
         for _ in range(2):
-            with refused(InputError, f"{name}(2 -> 2)"):
-                net(X[:5])
+            refused(InputError, f"{name}(2 -> 2)").by(net, X[:5])
         assert net.to("python")(X[:5]).shape == (5, 2)
 
 
 @pytest.mark.usefixtures("no_trouble")
-def test_a_setting_that_changes_is_seen_by_both_engines() -> None:
-    layer = Scaled(2)
+def test_a_setting_that_changes_is_seen_by_both_engines(layer: Scaled) -> None:
     net = sv.Network([layer, sv.Dense(2, 1)], seed=0, engine="cpu")
     before = net(X[:3])
     layer.factor = 0.0
@@ -411,8 +419,7 @@ def test_so_does_one_in_a_session(unit: str) -> None:
 def test_one_that_computes_with_its_own_network_is_refused() -> None:
     net = sv.Network([sv.Dense(2, 3), Trouble(3)], seed=0, engine="cpu")
     Trouble.act, Trouble.at = lambda: net(X[:2]), Trouble.count + 1
-    with refused(OrderError, "Trouble(3 -> 3) of layer 1 computes with the network"):
-        net(X[:2])
+    refused(OrderError, "Trouble(3 -> 3) of layer 1 computes with the network").by(net, X[:2])
     assert net(X[:2]).shape == (2, 3)
 
 
@@ -423,8 +430,9 @@ class Forgetful(Scaled):
 
 @pytest.mark.usefixtures("no_trouble")
 def test_one_whose_settings_lack_something_is_refused() -> None:
-    with refused(InputError, "Forgetful(2 -> 2) computes other numbers"):
-        session("cpu", Forgetful(2, 5.0), sv.Dense(2, 1)).advance(1)
+    refused(InputError, "Forgetful(2 -> 2) computes other numbers").by(
+        session("cpu", Forgetful(2, 5.0), sv.Dense(2, 1)).advance, 1
+    )
 
 
 class Tanhs(Scaled):
@@ -439,8 +447,7 @@ class Tanhs(Scaled):
 
 @pytest.mark.usefixtures("no_trouble")
 def test_two_operations_of_one_name_are_refused_unless_in_two_places() -> None:
-    with refused(InputError, "'tanh 1.0'"):
-        sv.Network([sv.Dense(2, 3), sv.Residual(Tanhs(3, 0.0))])
+    refused(InputError, "'tanh 1.0'").by(sv.Network, [sv.Dense(2, 3), sv.Residual(Tanhs(3, 0.0))])
     s = session("cpu", sv.Dense(2, 3), *2 * [Tanhs(3)], sv.Dense(3, 1))
     s.advance(3, "operation")
     assert "tanh" in caption(s, 0).title
@@ -510,8 +517,7 @@ def test_ctrl_c_at_any_moment_leaves_whole_steps() -> None:
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_nan_ends_the_training_as_in_every_layer(engine: str) -> None:
     s = session(engine, sv.Dense(2, 2), Scaled(2, float("nan")), sv.Dense(2, 1))
-    with refused(GradientError, "nan"):
-        s.advance(2)
+    refused(GradientError, "nan").by(s.advance, 2)
     assert s.step_index == 0
 
 
@@ -539,8 +545,7 @@ def test_what_its_methods_return_is_checked(name: str) -> None:
         for engine in ("python", "cpu"):
             net = sv.Network([sv.Dense(2, 2), made(2)], seed=0, engine=engine)
             before = net.bank.value.copy()
-            with refused(ShapeError, f"{method} of Wrong(2 -> 2)"):
-                act(net)
+            refused(ShapeError, f"{method} of Wrong(2 -> 2)").by(act, net)
             assert (net.bank.value == before).all()
 
 
@@ -563,8 +568,7 @@ def test_its_parameters_have_names_shapes_and_initial_numbers() -> None:
             return np.zeros((len(upstream), 2))
 
     net = sv.Network([sv.Dense(2, 2), Affine()], init="pytorch", seed=4)
-    found = dict(net.named_parameters())
-    assert {name: each.shape for name, each in found.items()} == {
+    assert {name: each.shape for name, each in dict(net.named_parameters()).items()} == {
         "0.weight": (2, 2), "0.bias": (2,), "1.weight": (3, 2), "1.bias": (3,), "1.one": (),
     }  # fmt: skip
     layer: Any = net.layers[1]
@@ -578,8 +582,7 @@ def test_its_parameters_have_names_shapes_and_initial_numbers() -> None:
     assert layer.weight(4) is layer.weight(4) and layer.weight(4).index == 10
     layer.parameter("weight").grad += 2.0
     assert layer.bank.grad[6:12].tolist() == [2.0] * 6 and layer.bank.has_gradients
-    with refused(UnknownNameError, "'wieght'"):
-        layer.parameter("wieght")
+    refused(UnknownNameError, "'wieght'").by(layer.parameter, "wieght")
 
 
 @pytest.mark.usefixtures("no_trouble")
@@ -597,8 +600,7 @@ def test_a_layer_that_was_tried_joins_a_network_but_not_one_whose_arrays_are_hel
         sv.Network([layer])
     other = Radial(2, 3)
     other.parameter("centres")
-    with refused(sv.errors.OwnershipError, "Radial"):
-        sv.Network([other])
+    refused(sv.errors.OwnershipError, "Radial").by(sv.Network, [other])
 
 
 @pytest.mark.usefixtures("no_trouble")
@@ -618,8 +620,7 @@ def test_parameters_that_are_no_shapes_are_refused(parameters: Any, value: str) 
         def __init__(self) -> None:
             sv.Layer.__init__(self, 2, 2, parameters=parameters)
 
-    with refused(InputError, value):
-        Bad()
+    refused(InputError, value).by(Bad)
 
 
 @pytest.mark.usefixtures("no_trouble")
@@ -630,26 +631,21 @@ def test_a_layer_without_settings_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("no_trouble")
-def test_one_that_keeps_numbers_of_its_batches_says_its_operations_itself() -> None:
-    layer = Scaled(2)
+def test_one_that_keeps_numbers_of_its_batches_says_its_operations_itself(layer: Scaled) -> None:
     layer.state_size = 3
-    with refused(InputError, "Scaled(2 -> 2)"):
-        sv.Network([layer])
+    refused(InputError, "Scaled(2 -> 2)").by(sv.Network, [layer])
 
 
 @pytest.mark.usefixtures("no_trouble")
-def test_one_made_of_layers_says_itself_how_it_evaluates() -> None:
-    layer = Scaled(2)
+def test_one_made_of_layers_says_itself_how_it_evaluates(layer: Scaled) -> None:
     layer.layers = (sv.Dense(2, 2),)
-    with refused(InputError, "Scaled(2 -> 2)"):
-        layer(X[:2])
+    refused(InputError, "Scaled(2 -> 2)").by(layer, X[:2])
 
 
 # ---- files, copies, processes -------------------------------------------------------------------
 
 
-def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
-    s = session("cpu")
+def test_it_is_saved_and_loaded(tmp_path: Path, s: sv.Session) -> None:
     s.advance(20)
     s.network.save(tmp_path / "net.safetensors")
     s.save(tmp_path / "run.safetensors")
@@ -669,8 +665,7 @@ def test_a_file_whose_class_is_not_defined_says_so(
 ) -> None:
     session("cpu").network.save(tmp_path / "net.safetensors")
     monkeypatch.delitem(OWN, "Radial")
-    with refused(FileError, "'Radial'"):
-        sv.load(tmp_path / "net.safetensors")
+    refused(FileError, "'Radial'").by(sv.load, tmp_path / "net.safetensors")
 
 
 @pytest.mark.parametrize("name", ["Dense", "Scaled"])
@@ -682,8 +677,7 @@ def test_a_name_that_another_class_has_is_not_saved(
     if name not in LAYERS:
         sv.Network([first(2)]).save(tmp_path / "net.safetensors")
         type(name, (Scaled,), {})
-    with refused(InputError, name):
-        sv.Network([first(2)]).save(tmp_path / "net.safetensors")
+    refused(InputError, name).by(sv.Network([first(2)]).save, tmp_path / "net.safetensors")
     assert type(sv.Dense(2, 2).again()) is sv.Dense
 
 
@@ -700,13 +694,11 @@ def test_settings_that_do_not_make_it_again_are_not_saved(
     settings: Any, value: str, tmp_path: Path
 ) -> None:
     made: Any = type("Scant", (Scaled,), {"settings": lambda self: dict(settings)})
-    with refused(InputError, value):
-        sv.Network([made(2)]).save(tmp_path / "net.safetensors")
+    refused(InputError, value).by(sv.Network([made(2)]).save, tmp_path / "net.safetensors")
     assert not (tmp_path / "net.safetensors").exists()
 
 
-def test_copies_pickles_and_replicas_have_its_numbers() -> None:
-    s = session("cpu")
+def test_copies_pickles_and_replicas_have_its_numbers(s: sv.Session) -> None:
     s.advance(10)
     for other in (s.copy().network, pickle.loads(pickle.dumps(s.network)), s.network.copy()):
         assert other.bank.value.tobytes() == s.network.bank.value.tobytes()
@@ -772,10 +764,10 @@ def test_it_is_drawn_and_told_at_each_moment(name: str) -> None:
     assert name == "last" or text("captions.plain", name=type(own.own).__name__) in titles
 
 
-def test_a_page_trains_no_such_network_and_records_it(tmp_path: Path) -> None:
-    s = session("cpu")
-    with refused(EngineError, "Radial(4 -> 6) of layer 1"):
-        sv.page(s, tmp_path / "a.html", engine=True)
+def test_a_page_trains_no_such_network_and_records_it(tmp_path: Path, s: sv.Session) -> None:
+    refused(EngineError, "Radial(4 -> 6) of layer 1").by(
+        sv.page, s, tmp_path / "a.html", engine=True
+    )
     assert sv.page(s, tmp_path / "a.html", steps=10) > 100_000
 
 
@@ -783,5 +775,4 @@ def test_a_page_trains_no_such_network_and_records_it(tmp_path: Path) -> None:
 def test_other_formats_refuse_it_in_one_sentence(ending: str, tmp_path: Path) -> None:
     if ending == "onnx":
         pytest.importorskip("onnx", reason="the extra onnx is not installed")
-    with refused(InputError, "Radial"):
-        session("cpu").network.save(tmp_path / f"net.{ending}")
+    refused(InputError, "Radial").by(session("cpu").network.save, tmp_path / f"net.{ending}")

@@ -278,8 +278,7 @@ def test_it_is_replayed_saved_and_loaded(shrunk: sv.Session, tmp_path: Path) -> 
 def test_a_wrong_detail_is_refused_when_it_is_loaded(shrunk: sv.Session, tmp_path: Path) -> None:
     shrunk.branches[0].journal[0].details["factor"] = True
     shrunk.save(tmp_path / "run")
-    with refused(FileError, "factor is True"):
-        sv.Session.load(tmp_path / "run")
+    refused(FileError, "factor is True").by(sv.Session.load, tmp_path / "run")
 
 
 def test_a_file_with_an_action_that_has_no_row_is_refused(

@@ -153,6 +153,11 @@ def thermometer_session(engine: str = "python") -> sv.Session:
     return sv.Session(network, Thermometer(), "mse", sv.SGD(0.1), engine=engine)
 
 
+@pytest.fixture
+def s() -> sv.Session:
+    return thermometer_session()
+
+
 @pytest.mark.usefixtures("thermometer_rows")
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_it_is_learned_and_its_run_comes_back(engine: str, tmp_path: Path) -> None:
@@ -166,8 +171,7 @@ def test_it_is_learned_and_its_run_comes_back(engine: str, tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("thermometer_rows")
-def test_its_neurons_have_its_names_and_tints() -> None:
-    s = thermometer_session()
+def test_its_neurons_have_its_names_and_tints(s: sv.Session) -> None:
     program = s.network.program
     assert names_of(s) == {
         program.inputs.name: ("cold", "mild", "hot"),
@@ -179,8 +183,7 @@ def test_its_neurons_have_its_names_and_tints() -> None:
 
 
 @pytest.mark.usefixtures("thermometer_rows")
-def test_a_control_changes_its_choices() -> None:
-    s = thermometer_session()
+def test_a_control_changes_its_choices(s: sv.Session) -> None:
     options = Options(None, Show(s))
     settings = s.trainer.settings
     (choice,) = options.choices(settings)
@@ -190,8 +193,7 @@ def test_a_control_changes_its_choices() -> None:
 
 
 @pytest.mark.usefixtures("thermometer_rows")
-def test_captions_and_terminal_show_it(capsys: pytest.CaptureFixture[str]) -> None:
-    s = thermometer_session()
+def test_captions_and_terminal_show_it(capsys: pytest.CaptureFixture[str], s: sv.Session) -> None:
     s.advance(1, "operation")
     assert caption(s).title
     exhibit = exhibit_of(s)
@@ -201,11 +203,9 @@ def test_captions_and_terminal_show_it(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.usefixtures("thermometer_rows")
-def test_the_picture_has_its_exhibit(studio: Studio) -> None:
-    s = thermometer_session()
+def test_the_picture_has_its_exhibit(studio: Studio, s: sv.Session) -> None:
     s.advance(2)
-    stage = Stage(Show(s))
-    pixels = studio.stage(stage, 0.0, (1280, 800))
+    pixels = studio.stage(Stage(Show(s)), 0.0, (1280, 800))
     accent = THEMES["dark"].accent
     color = np.array([int(accent[i : i + 2], 16) for i in (1, 3, 5)])
     assert (abs(pixels - color).max(axis=2) <= 3).sum() > 5000
@@ -360,8 +360,9 @@ def test_a_network_with_it_is_displayed() -> None:
 @pytest.mark.usefixtures("mirror_rows")
 @pytest.mark.parametrize("ending", ["glsl", "hlsl"])
 def test_a_shader_is_refused_in_one_sentence(ending: str, tmp_path: Path) -> None:
-    with refused(InputError, "'mirror'"):
-        mirror_session(Mirror(4)).network.export(tmp_path / f"net.{ending}")
+    refused(InputError, "'mirror'").by(
+        mirror_session(Mirror(4)).network.export, tmp_path / f"net.{ending}"
+    )
     mirror_session(Mirror(4)).network.export(tmp_path / "net.npz")
     assert not (tmp_path / f"net.{ending}").exists()
 
@@ -369,8 +370,9 @@ def test_a_shader_is_refused_in_one_sentence(ending: str, tmp_path: Path) -> Non
 @pytest.mark.usefixtures("mirror_rows")
 def test_onnx_is_refused_in_one_sentence(tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="the extra onnx is not installed")
-    with refused(InputError, "Mirror"):
-        sv.onnx.save(mirror_session(Mirror(4)).network, tmp_path / "net.onnx")
+    refused(InputError, "Mirror").by(
+        sv.onnx.save, mirror_session(Mirror(4)).network, tmp_path / "net.onnx"
+    )
 
 
 @pytest.mark.usefixtures("mirror_rows")
@@ -397,7 +399,6 @@ def test_one_whose_reference_has_no_gradient_of_its_parameters_is_refused(stretc
     s = mirror_session(sv.LayerNorm(4))
     s.advance(2)
     for move in (s, s.network):
-        with refused(EngineError, "'stretch'"):
-            move.to("cpu")
+        refused(EngineError, "'stretch'").by(move.to, "cpu")
     s.advance(1)
     assert (s.step_index, s.engine) == (3, "python")

@@ -61,8 +61,7 @@ def expression(outputs: int) -> Any:
 
 
 def session(pair: Any, outputs: int, loss: str, engine: str = "python") -> float:
-    s = advanced(sv.Session(net(outputs), pair, loss, sv.SGD(0.1), engine=engine), 2)
-    return s.loss
+    return advanced(sv.Session(net(outputs), pair, loss, sv.SGD(0.1), engine=engine), 2).loss
 
 
 def exchanged(targets: Any, outputs: int, loss: str) -> float:
@@ -79,8 +78,7 @@ def made(targets: Any, outputs: int, loss: str) -> float:
 
 def replicated(targets: Any, outputs: int, loss: str) -> float:
     s = sv.Session(net(outputs), (X, targets), loss, sv.SGD(0.1), engine="cpu")
-    runs = advanced(sv.replicate(s, [0]), 2)
-    return float(runs.losses[0, 1])
+    return float(advanced(sv.replicate(s, [0]), 2).losses[0, 1])
 
 
 # Wherever targets come in.
@@ -156,21 +154,22 @@ def test_sigmoid_cross_entropy_of_labels_is_that_of_pytorch() -> None:
 @every_way
 @pytest.mark.parametrize("loss", [SOFTMAX, SIGMOID])
 def test_labels_beyond_the_outputs_are_refused(way: Way, loss: str) -> None:
-    with refused(InputError, "from 0 to 2", "not 3 at row 2", "5 outputs"):
-        way([0, 2, 3, 4, 1, 0], CLASSES, loss)
+    refused(InputError, "from 0 to 2", "not 3 at row 2", "5 outputs").by(
+        way, [0, 2, 3, 4, 1, 0], CLASSES, loss
+    )
 
 
 @every_way
 def test_softmax_needs_an_output_for_each_class(way: Way) -> None:
-    with refused(InputError, "from 0 to 0", "2 outputs"):
-        way(LABELS > 0, 1, SOFTMAX)
+    refused(InputError, "from 0 to 0", "2 outputs").by(way, LABELS > 0, 1, SOFTMAX)
 
 
 @every_way
 @pytest.mark.parametrize("targets", [LABELS + 0.5, LABELS - 1.0])
 def test_labels_that_are_no_class_are_refused(way: Way, targets: Any) -> None:
-    with refused(InputError, "not -1" if targets[0] < 0 else "not 0.5", "at row 0"):
-        way(targets, CLASSES, SOFTMAX)
+    refused(InputError, "not -1" if targets[0] < 0 else "not 0.5", "at row 0").by(
+        way, targets, CLASSES, SOFTMAX
+    )
 
 
 @every_way
@@ -181,12 +180,9 @@ def test_labels_that_are_not_finite_are_refused(way: Way) -> None:
 
 def test_the_classes_of_arrays_are_checked() -> None:
     assert data.Arrays(X, LABELS, classes=4).outputs == 4
-    with refused(InputError, "from 0 to 1", "3 outputs"):
-        data.Arrays(X, LABELS, classes=2)
-    with refused(ShapeError, "3 numbers"):
-        data.Arrays(X, ROWS, classes=3)
-    with refused(InputError, "'three'"):
-        data.Arrays(X, LABELS, classes="three")  # type: ignore[arg-type]  # that is tested
+    refused(InputError, "from 0 to 1", "3 outputs").by(data.Arrays, X, LABELS, classes=2)
+    refused(ShapeError, "3 numbers").by(data.Arrays, X, ROWS, classes=3)
+    refused(InputError, "'three'").by(data.Arrays, X, LABELS, classes="three")
 
 
 # A loss that takes no labels.
@@ -211,8 +207,7 @@ def test_what_is_no_label_gets_no_such_hint() -> None:
 def test_targets_that_fit_are_not_blamed_for_inputs_that_do_not() -> None:
     net = sv.Network([2, 1])
     for targets in (np.zeros(4), np.zeros((4, 1))):
-        with refused(ShapeError, "3 -> 1"):
-            sv.Session(net, (np.zeros((4, 3)), targets))
+        refused(ShapeError, "3 -> 1").by(sv.Session, net, (np.zeros((4, 3)), targets))
 
 
 NUMBERS = [[0.0, 1.0], [1.0, 0.0]]
@@ -321,18 +316,15 @@ def test_what_numpy_cannot_read_is_answered_by_what_to_call(way: str, said: str)
 def test_other_places_say_it_too() -> None:
     loose = Tensor(np.array(1.0), requires_grad=True)
     session = sv.Session(small_net(), (NUMBERS, NUMBERS), engine="python")
-    with refused(InputError, "Tensor"):
-        session.edit([0], loose)
+    refused(InputError, "Tensor").by(session.edit, [0], loose)
     with refused(InputError, "Tensor"):
         session.network.bank.value = Tensor(np.zeros(17), requires_grad=True)
     picture = Tensor(np.zeros((4, 4, 3)))
     assert sv.data.Texture(picture).picture.shape == (4, 4, 3)
-    with refused(InputError, "Tensor"):
-        sv.data.Texture(replace(picture, requires_grad=True))
+    refused(InputError, "Tensor").by(sv.data.Texture, replace(picture, requires_grad=True))
     table = Tensor(np.zeros((4, 3)))
     assert sv.data.Rgb(table, levels=2).samples == 8
-    with refused(InputError, "Tensor"):
-        sv.data.Rgb(replace(table, requires_grad=True), levels=2)
+    refused(InputError, "Tensor").by(sv.data.Rgb, replace(table, requires_grad=True), levels=2)
 
 
 def test_an_array_that_raises_anything_is_answered() -> None:
@@ -394,14 +386,13 @@ def test_a_mask_is_seen_wherever_numbers_are_written() -> None:
     bank, rows = session.network.bank, np.arange(17) == 3
     before = bank.value.tolist()
     for name in ("value", "grad", "frozen"):
-        with refused(InputError, f"bank.{name}"):
-            setattr(bank, name, np.ma.array(np.zeros(17, getattr(bank, name).dtype), mask=rows))
-    with refused(InputError, "1 masked number"):
-        session.edit([0, 1], MASKED[0])
+        refused(InputError, f"bank.{name}").by(
+            setattr, bank, name, np.ma.array(np.zeros(17, getattr(bank, name).dtype), mask=rows)
+        )
+    refused(InputError, "1 masked number").by(session.edit, [0, 1], MASKED[0])
     picture = np.ma.array(np.zeros((1, 8, 8), np.uint8))
     picture[0, 0, 0] = np.ma.masked
-    with refused(InputError, "1 masked number"):
-        sv.data.Digits(pictures=picture, labels=[3])
+    refused(InputError, "1 masked number").by(sv.data.Digits, pictures=picture, labels=[3])
     with refused(InputError, "masked"):
         session.network.weight(0).value = np.ma.masked
     assert bank.value.tolist() == before
@@ -437,8 +428,7 @@ def test_a_column_that_has_no_numbers_is_named(wrong: object) -> None:
 @pytest.mark.parametrize("made", [None, 3, (NUMBERS,), (NUMBERS, NUMBERS, NUMBERS)])
 def test_batches_that_are_no_pair_are_refused(made: object) -> None:
     data = sv.data.Generated(lambda *_: made, inputs=2, outputs=2)  # type: ignore[arg-type]  # on purpose
-    with refused(InputError, "step 0"):
-        data.batches(2).at(0)
+    refused(InputError, "step 0").by(data.batches(2).at, 0)
 
 
 # A batch below the size of a block, several blocks with a rest, and rows that exceed a block.
@@ -455,8 +445,9 @@ def test_a_number_that_is_not_finite_is_found_at_any_place(
     rows, columns = shape
     for row in (0, rows // 2, rows - 1):
         batch[row, columns - 1] = np.nan
-        with refused(NotFiniteError, columns - 1, row):
-            as_batch(batch, shape[1], "a network", copy=False)
+        refused(NotFiniteError, columns - 1, row).by(
+            as_batch, batch, shape[1], "a network", copy=False
+        )
         batch[row, columns - 1] = -1.0
 
 
@@ -491,16 +482,13 @@ def gigabyte(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("sizes", [[10**6, 10**6], [10**5, 10**6, 1], [2, 10**17]])
 def test_a_network_that_cannot_fit_is_refused(sizes: list[int]) -> None:
     count = sum(a * b + b for a, b in pairwise(sizes))
-    with refused(InputError, f"{count:,} parameters", varies=r"has [\d.]+ .B"):
-        sv.Network(sizes)
+    refused(InputError, f"{count:,} parameters", varies=r"has [\d.]+ .B").by(sv.Network, sizes)
 
 
 @pytest.mark.usefixtures("gigabyte")
 def test_the_sentence_says_how_many_bytes_and_what_to_do() -> None:
-    with refused(InputError, "10.0 TB"):
-        sv.Network([10**6, 10**6])
-    with refused(InputError, "17.3 TB"):
-        sv.Network([10**6, 10**6], dtype="float64")
+    refused(InputError, "10.0 TB").by(sv.Network, [10**6, 10**6])
+    refused(InputError, "17.3 TB").by(sv.Network, [10**6, 10**6], dtype="float64")
     with refused(InputError, "17.3 TB"):
         _ = sv.Dense(10**6, 10**6).bank
 
@@ -509,8 +497,7 @@ def test_the_sentence_says_how_many_bytes_and_what_to_do() -> None:
 def test_what_fits_is_taken_to_the_last_byte() -> None:
     rows = GIGABYTE // 11
     assert len(Bank(rows)) == rows
-    with refused(InputError, f"{rows + 1:,} parameters"):
-        Bank(rows + 1)
+    refused(InputError, f"{rows + 1:,} parameters").by(Bank, rows + 1)
 
 
 @pytest.mark.parametrize("steps", [2**27 + 1, 10**12, 2**62])
@@ -520,27 +507,21 @@ def test_so_many_steps_are_refused_that_their_losses_cannot_fit(steps: int) -> N
     x, y = [[0.0, 1.0], [1.0, 1.0]], [[1.0], [0.0]]
     s = sv.Session(net, (x, y), batch=1, engine="cpu")
     runs = sv.replicate(s, range(2))
-    with refused(InputError, f"{steps:,} steps"):
-        net.train(x, y, steps=steps)
-    with refused(InputError, f"{steps:,} steps"):
-        s.seek(steps)
-    with refused(InputError, f"{steps:,} steps"):
-        s.advance(steps)
-    with refused(InputError, " steps would take"):
-        s.advance(steps, "epoch")
-    with refused(InputError, " steps would take"):
-        s.advance(min(steps * len(s.operations), 2**63 - 1), "operation")
-    with refused(InputError, f"{steps:,} steps of 2 networks"):
-        runs.advance(steps)
+    refused(InputError, f"{steps:,} steps").by(net.train, x, y, steps=steps)
+    refused(InputError, f"{steps:,} steps").by(s.seek, steps)
+    refused(InputError, f"{steps:,} steps").by(s.advance, steps)
+    refused(InputError, " steps would take").by(s.advance, steps, "epoch")
+    refused(InputError, " steps would take").by(
+        s.advance, min(steps * len(s.operations), 2**63 - 1), "operation"
+    )
+    refused(InputError, f"{steps:,} steps of 2 networks").by(runs.advance, steps)
     assert s.step_index == runs.step_index == 0
 
 
 def test_a_step_that_no_kernel_can_count_to_is_no_step() -> None:
     s = sv.Session(sv.Network([2, 1]), ([[0.0, 1.0]], [[1.0]]), engine="python")
-    with refused(InputError, "1000000000000000000000000000000"):
-        s.seek(10**30)
-    with refused(InputError, "-1"):
-        s.seek(-1)
+    refused(InputError, "1000000000000000000000000000000").by(s.seek, 10**30)
+    refused(InputError, "-1").by(s.seek, -1)
 
 
 def test_losses_that_the_system_has_no_room_for_are_told_too(
@@ -551,23 +532,20 @@ def test_losses_that_the_system_has_no_room_for_are_told_too(
 
     net = sv.Network([2, 1])
     monkeypatch.setattr(limits.np, "empty", none_left)
-    with refused(InputError, "1,000 steps"):
-        net.train([[0.0, 1.0]], [[1.0]], steps=1000)
+    refused(InputError, "1,000 steps").by(net.train, [[0.0, 1.0]], [[1.0]], steps=1000)
 
 
 @pytest.mark.usefixtures("gigabyte")
 @pytest.mark.parametrize("seeds", [range(10**6), range(10**30), itertools.count()])
 def test_replicas_that_cannot_fit_are_refused_before_they_are_made(seeds: Any) -> None:
     s = sv.Session(sv.Network([2, 4, 1]), ([[0.0, 1.0]], [[1.0]]), "mse", sv.Adam(), engine="cpu")
-    with refused(InputError, shorten(seeds), varies=r"[\d.]+ KB|for [\d,]+"):
-        sv.replicate(s, seeds)
+    refused(InputError, shorten(seeds), varies=r"[\d.]+ KB|for [\d,]+").by(sv.replicate, s, seeds)
 
 
 @pytest.mark.parametrize("inputs", [10**9, 2**62])
 @pytest.mark.usefixtures("gigabyte")
 def test_inputs_of_a_compiled_function_that_cannot_fit_are_refused(inputs: int) -> None:
-    with refused(InputError, f"{inputs:,} inputs"):
-        sv.compile(lambda *x: x[0], inputs=inputs)
+    refused(InputError, f"{inputs:,} inputs").by(sv.compile, lambda *x: x[0], inputs=inputs)
 
 
 @pytest.mark.usefixtures("gigabyte")
@@ -575,8 +553,7 @@ def test_weights_are_objects_only_where_these_fit() -> None:
     net = sv.Network([2 * 10**6, 1], init="pytorch")
     with refused(InputError, "2,000,000 weights"):
         _ = net.layers[0].perceptrons[0]
-    with refused(InputError, "2,000,000 weights"):
-        sv.Perceptron(2 * 10**6)
+    refused(InputError, "2,000,000 weights").by(sv.Perceptron, 2 * 10**6)
 
 
 def test_a_system_that_gives_less_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -584,11 +561,9 @@ def test_a_system_that_gives_less_is_told_too(monkeypatch: pytest.MonkeyPatch) -
         raise MemoryError
 
     monkeypatch.setattr(limits, "memory_size", lambda: 0)
-    with refused(InputError, "11.0 PB"):
-        Bank(2**50)
+    refused(InputError, "11.0 PB").by(Bank, 2**50)
     monkeypatch.setattr(bank.np, "zeros", none_left)
-    with refused(InputError, "11.0 GB"):
-        Bank(2**30)
+    refused(InputError, "11.0 GB").by(Bank, 2**30)
 
 
 def test_a_container_may_have_less_than_its_machine(

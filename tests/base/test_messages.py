@@ -36,7 +36,7 @@ from scalarviz.base.shell_commands import called, needed, pasted, pip_command, p
 from scalarviz.errors import FileError, InputError, ScalarvizError, UnknownNameError
 from scalarviz.files.checked_safetensors import read, write
 from scalarviz.stage.show import Show
-from tests.machine import ROOT
+from tests.machine import ROOT, ended
 from tests.wording import refused
 
 # What a terminal obeys (clear the screen, another title, red), what turns a line around, ends it,
@@ -173,8 +173,7 @@ def container(folder: Path, about: str, kind: str = "network") -> object:
 def kind_file(folder: Path) -> object:
     path = folder / "net"
     sv.Network([2, 2]).save(path)
-    content = path.read_bytes().replace(b"network", b"\\\\u202eabc", 1)
-    path.write_bytes(content)
+    path.write_bytes(path.read_bytes().replace(b"network", b"\\\\u202eabc", 1))
     return sv.load(path)
 
 
@@ -291,8 +290,7 @@ def test_a_hostile_path_reaches_no_terminal(how: str, tmp_path: Path) -> None:
 
 @posix_names
 def test_a_warning_and_a_title_are_harmless(tmp_path: Path) -> None:
-    s = sv.Session(sv.Network([2, 1]), data.Xor(), engine="python")
-    s.save(tmp_path / NAMED)
+    sv.Session(sv.Network([2, 1]), data.Xor(), engine="python").save(tmp_path / NAMED)
     description, arrays = read(tmp_path / NAMED, "run")
     write(tmp_path / NAMED, "run", {**description, "bits": HOSTILE}, arrays)
     with pytest.warns(UserWarning, match="another machine") as caught:
@@ -390,15 +388,13 @@ MAY_USE_STANDARD_ERROR = {
     ],
 )
 def test_a_message_is_shown_once_unless_it_is_silenced(before: str, shown: str) -> None:
-    command = [sys.executable, "-W", "error", "-c", before + SAY]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = ended("-W", "error", "-c", before + SAY)
     assert (done.stdout, done.stderr) == ("", shown)
 
 
 def test_it_can_be_silenced_after_the_import_too() -> None:
     late = SAY + "import logging; logging.getLogger('scalarviz').setLevel(logging.ERROR)\n" + SAY
-    done = subprocess.run([sys.executable, "-c", late], capture_output=True, text=True, check=True)
-    assert done.stderr == IN_SENTENCE
+    assert ended("-c", late).stderr == IN_SENTENCE
 
 
 def nodes(pattern: str) -> Iterator[tuple[str, ast.AST]]:

@@ -168,8 +168,7 @@ def test_the_errors_go_through_a_pickle() -> None:
 def test_a_name_of_another_library_is_answered_by_ours(make: str, name: str) -> None:
     thing = ALL[make]()
     assert not hasattr(thing, name) and getattr(thing, name, None) is None
-    with refused(AttributeError, f"{make} has no attribute {name!r}"):
-        getattr(thing, name)
+    refused(AttributeError, f"{make} has no attribute {name!r}").by(getattr, thing, name)
 
 
 @pytest.mark.parametrize("name", ["value", "gradient", "requires_grad", "numpy", "detach"])
@@ -178,8 +177,7 @@ def test_what_is_called_otherwise_elsewhere_is_not_hung_on_a_value(name: str) ->
     settled = sv.Value(1.0)
     sv.compile(lambda x: settled * x, inputs=1, engine="python")
     for x in (sv.Value(1.0), by_operation, settled):
-        with refused(UnknownNameError, f"Value has no attribute {name!r}"):
-            setattr(x, name, 3.0)
+        refused(UnknownNameError, f"Value has no attribute {name!r}").by(setattr, x, name, 3.0)
         assert not hasattr(x, name)
 
 
@@ -200,8 +198,7 @@ def test_a_name_is_absent_from_the_class_too() -> None:
 
 
 def test_an_error_within_a_property_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = property(lambda self: self.bank.nothing)
-    monkeypatch.setattr(sv.Network, "dtype", broken)
+    monkeypatch.setattr(sv.Network, "dtype", property(lambda self: self.bank.nothing))
     with pytest.raises(AttributeError, match="'Bank' object has no attribute 'nothing'"):
         _ = network().dtype
 
@@ -249,8 +246,7 @@ def test_the_tree_of_errors_has_them() -> None:
     ],
 )
 def test_a_public_name_of_another_library_is_answered_by_ours(name: str, ours: str) -> None:
-    with refused(AttributeError, name):
-        getattr(sv, name)
+    refused(AttributeError, name).by(getattr, sv, name)
 
 
 class MSELoss:
@@ -283,14 +279,12 @@ LAYERS = ([2, 3, 1],)
 def test_a_word_of_another_library_is_answered_by_ours(
     make: Callable[..., Any], given: Any, word: Any
 ) -> None:
-    with refused(UnknownNameError, getattr(word, "__name__", repr(word))):
-        make(*given, word)
+    refused(UnknownNameError, getattr(word, "__name__", repr(word))).by(make, *given, word)
 
 
 @pytest.mark.parametrize("metric", ["acc", "held_out_accuracy"])
 def test_a_metric_of_another_library_is_answered_by_ours(metric: str) -> None:
-    with refused(UnknownNameError, repr(metric)):
-        sv.Session(network(), PAIR, metrics=[metric])
+    refused(UnknownNameError, repr(metric)).by(sv.Session, network(), PAIR, metrics=[metric])
 
 
 @pytest.mark.parametrize(
@@ -303,8 +297,7 @@ def test_a_metric_of_another_library_is_answered_by_ours(metric: str) -> None:
     ],
 )
 def test_an_attribute_of_another_library_is_answered_by_ours(thing: object, name: str) -> None:
-    with refused(AttributeError, name):
-        getattr(thing, name)
+    refused(AttributeError, name).by(getattr, thing, name)
 
 
 @pytest.mark.parametrize(
@@ -312,13 +305,11 @@ def test_an_attribute_of_another_library_is_answered_by_ours(thing: object, name
     [(np.float32, "'numpy.float32'"), (np.dtype("float64"), "float64"), ("half", "'half'")],
 )
 def test_a_dtype_of_another_library_is_answered_by_ours(dtype: Any, said: str) -> None:
-    with refused(UnknownNameError, said):
-        sv.Network([2, 1], dtype=dtype)
+    refused(UnknownNameError, said).by(sv.Network, [2, 1], dtype=dtype)
 
 
 def test_a_loss_that_is_an_object_is_answered_by_its_name() -> None:
-    with refused(UnknownNameError, "<tests.base"):
-        sv.Loss(MSELoss())  # type: ignore[arg-type]  # on purpose
+    refused(UnknownNameError, "<tests.base").by(sv.Loss, MSELoss())
 
 
 @pytest.mark.parametrize(
@@ -358,8 +349,7 @@ def test_a_loss_that_is_an_object_is_answered_by_its_name() -> None:
 def test_an_argument_of_another_library_is_answered_by_ours(
     make: Callable[..., Any], given: Any, name: str, value: object
 ) -> None:
-    with refused(UnknownNameError, f"{name!r}"):
-        make(*given, **{name: value})
+    refused(UnknownNameError, f"{name!r}").by(make, *given, **{name: value})
 
 
 @pytest.mark.parametrize(
@@ -372,8 +362,7 @@ def test_an_argument_of_another_library_is_answered_by_ours(
     ],
 )
 def test_an_optimizer_is_not_given_the_parameters(make: Callable[..., Any], given: Any) -> None:
-    with refused(InputError, "parameters"):
-        make(*given)
+    refused(InputError, "parameters").by(make, *given)
 
 
 class StepLR:
@@ -384,23 +373,19 @@ class StepLR:
     ("schedule", "value"), [(StepLR(), "schedule takes a Schedule"), ("cosine", "'cosine'")]
 )
 def test_a_schedule_of_another_library_is_answered_too(schedule: Any, value: str) -> None:
-    with refused(InputError, value):
-        sv.SGD(0.1, schedule=schedule)
+    refused(InputError, value).by(sv.SGD, 0.1, schedule=schedule)
 
 
 @pytest.mark.parametrize(
     ("optimizer", "value"), [("adams", "'adams'"), (sv.RMSProp, "izer.RMSProp'>")]
 )
 def test_an_optimizer_of_another_library_is_answered_too(optimizer: Any, value: str) -> None:
-    with refused(InputError, value):
-        network().train(*PAIR, "mse", optimizer, steps=1)
+    refused(InputError, value).by(network().train, *PAIR, "mse", optimizer, steps=1)
 
 
 def test_what_is_missing_is_said_too() -> None:
-    with refused(InputError, "'shape'"):
-        sv.Flatten()  # type: ignore[call-arg]  # on purpose
-    with refused(InputError, "'inputs'"):
-        network().train()  # type: ignore[call-arg]  # on purpose
+    refused(InputError, "'shape'").by(sv.Flatten)
+    refused(InputError, "'inputs'").by(network().train)
 
 
 def test_a_mistake_within_a_call_keeps_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -462,5 +447,4 @@ def test_what_a_table_tells_to_write_can_be_written() -> None:
 def test_wrong_arguments_are_answered_by_the_name_that_was_called(
     call: Callable[..., Any], given: Any, named: Any, value: str
 ) -> None:
-    with refused(InputError, value):
-        call(*given, **named)
+    refused(InputError, value).by(call, *given, **named)

@@ -262,13 +262,11 @@ def advances(engine: str, **options: Any) -> None:
 
 def trains(engine: str, **options: Any) -> None:
     session = xor(engine)
-    losses = session.network.train(*session.data.training, steps=100, **options)
-    assert len(losses) == 100
+    assert len(session.network.train(*session.data.training, steps=100, **options)) == 100
 
 
 def repeats(engine: str, **options: Any) -> None:
-    runs = advanced(sv.replicate(xor("cpu"), range(3)), 100, **options)
-    assert runs.losses.shape == (3, 100)
+    assert advanced(sv.replicate(xor("cpu"), range(3)), 100, **options).losses.shape == (3, 100)
 
 
 def records(tmp_path: Path, **options: Any) -> int:
@@ -319,8 +317,9 @@ def test_a_video_has_a_bar_of_its_pictures_and_none_inside_it(
     records(tmp_path, progress=lambda done, total: told.append((done, total)))
     records(tmp_path, progress=False)
     assert told[-1] == (7, 7) and len(tty.getvalue()) == length
-    with refused(InputError, "progress must be True or False, not 'no'"):
-        records(tmp_path, progress="no")
+    refused(InputError, "progress must be True or False, not 'no'").by(
+        records, tmp_path, progress="no"
+    )
 
 
 @pytest.mark.slow
@@ -334,8 +333,9 @@ def test_a_storyboard_has_a_bar_of_its_pictures(
     length = len(tty.getvalue())
     sv.storyboard(xor(), path, size=(64, 64), progress=False)
     assert len(tty.getvalue()) == length
-    with refused(InputError, "progress must be True or False, not 'no'"):
-        sv.storyboard(xor(), path, progress="no")  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "progress must be True or False, not 'no'").by(
+        sv.storyboard, xor(), path, progress="no"
+    )
 
 
 def test_an_error_leaves_the_terminal_clean_and_a_second_bar_can_follow(

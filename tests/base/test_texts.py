@@ -415,8 +415,7 @@ def test_other_texts_belong_to_rows() -> None:
 
 
 def test_the_file_is_sorted_and_written_as_the_english_one() -> None:
-    ordered = dict(sorted(GERMAN.items()))
-    assert json.dumps(ordered, indent=0, ensure_ascii=False) + "\n" == SOURCE
+    assert json.dumps(dict(sorted(GERMAN.items())), indent=0, ensure_ascii=False) + "\n" == SOURCE
 
 
 @pytest.mark.usefixtures("german")

@@ -42,7 +42,17 @@ def trained(engine: str = "python") -> sv.Network:
     return net
 
 
+@pytest.fixture
+def bank() -> sv.Bank:
+    return trained().bank
+
+
 # One array of each kind.
+
+
+@pytest.fixture
+def w() -> sv.Weight:
+    return sv.Weight(1.0)
 
 
 @pytest.mark.parametrize("engine", RUNNABLE)
@@ -100,24 +110,22 @@ ROWS = 13
     ],
 )
 def test_what_does_not_fit_a_bank_is_refused(
-    name: str, wrong: Any, error: type[Exception], value: str
+    name: str, wrong: Any, error: type[Exception], value: str, bank: sv.Bank
 ) -> None:
-    bank = trained().bank
     before = pickle.dumps(bank)
-    with refused(error, value):
-        assign(bank, name, wrong)
+    refused(error, value).by(assign, bank, name, wrong)
     assert pickle.dumps(bank) == before
 
 
 @pytest.mark.parametrize("name", ["value", "grad", "m"])
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e300])
-def test_what_is_no_finite_number_of_its_type_is_refused(name: str, bad: float) -> None:
-    bank = trained().bank
+def test_what_is_no_finite_number_of_its_type_is_refused(
+    name: str, bad: float, bank: sv.Bank
+) -> None:
     before = pickle.dumps(bank)
     numbers = np.zeros(ROWS)
     numbers[7] = bad
-    with refused(NotFiniteError, "row 7"):
-        assign(bank, name, numbers)
+    refused(NotFiniteError, "row 7").by(assign, bank, name, numbers)
     assert pickle.dumps(bank) == before
 
 
@@ -128,8 +136,7 @@ def test_losses_are_scaled_in_mixed_precision_only() -> None:
         assert bank.scaling.tolist() == [scale, 0.0, 0.0]
 
 
-def test_slots_are_written_by_their_names() -> None:
-    bank = trained().bank
+def test_slots_are_written_by_their_names(bank: sv.Bank) -> None:
     with refused(InputError):
         bank.slots = {"m": np.zeros(ROWS)}
     with refused(UnknownSlotError, "'x'"):
@@ -172,29 +179,23 @@ def test_a_number_that_its_type_cannot_hold_is_refused(kind: str, bad: Any) -> N
     make, name = WRITES[kind]
     part = make("float32")
     before = getattr(part, name)
-    with refused(InputError, bad):
-        setattr(part, name, bad)
+    refused(InputError, bad).by(setattr, part, name, bad)
     assert getattr(part, name) == before
 
 
 def test_an_edit_that_is_too_large_says_where_its_type_ends() -> None:
     s = sv.Session(sv.Network([2, 3, 1]), PAIR, engine="python")
-    with refused(InputError, "1e+300"):
-        s.edit(0, 1e300)
-    with refused(InputError, "nan"):
-        s.edit(0, math.nan)
+    refused(InputError, "1e+300").by(s.edit, 0, 1e300)
+    refused(InputError, "nan").by(s.edit, 0, math.nan)
 
 
 def test_no_other_way_makes_an_infinite_weight_of_a_large_number() -> None:
-    with refused(InputError, "1e+300"):
-        sv.Weight(1e300, dtype="float32")
+    refused(InputError, "1e+300").by(sv.Weight, 1e300, dtype="float32")
     wide = sv.Network([2, 3, 1], dtype="float64")
     wide.bank.value[3] = 1e300
-    with refused(InputError, "1e+300"):
-        wide.copy("float32")
+    refused(InputError, "1e+300").by(wide.copy, "float32")
     value = sv.Value(1e300)
-    with refused(InputError, "1e+300"):
-        sv.compile(lambda x: x * value, 1, dtype="float32")
+    refused(InputError, "1e+300").by(sv.compile, lambda x: x * value, 1, dtype="float32")
     assert type(value) is sv.Value and value.data == 1e300
 
 
@@ -208,8 +209,7 @@ def test_a_slot_that_there_is_not_yet_is_said_to_come_with_the_first_step() -> N
 
 
 @pytest.mark.parametrize("bad", ["a", -1, 1.5, None, 2**63])
-def test_a_count_of_steps_is_a_whole_number(bad: Any) -> None:
-    bank = trained().bank
+def test_a_count_of_steps_is_a_whole_number(bad: Any, bank: sv.Bank) -> None:
     steps = bank.step_count
     with refused(InputError, bad):
         bank.step_count = bad
@@ -225,10 +225,8 @@ def test_backward_adds_to_the_gradient_and_hands_on_w_times_g() -> None:
     assert w.grad == 6.0
 
 
-def test_backward_before_forward_is_refused_and_changes_nothing() -> None:
-    w = sv.Weight(1.0)
-    with refused(OrderError):
-        w.backward(1.0)
+def test_backward_before_forward_is_refused_and_changes_nothing(w: sv.Weight) -> None:
+    refused(OrderError).by(w.backward, 1.0)
     assert (w.value, w.grad, w.bank.has_gradients) == (1.0, 0.0, False)
 
 
@@ -247,29 +245,23 @@ def test_freezing_takes_whether_to_freeze_as_a_session_does(part: Part) -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, "0.5", b"1", 10**400, None, [1.0]])
-def test_a_value_must_be_a_finite_number(bad: object) -> None:
-    w = sv.Weight(1.0)
+def test_a_value_must_be_a_finite_number(bad: object, w: sv.Weight) -> None:
     with refused(InputError, bad):
         w.value = bad  # type: ignore[assignment]  # on purpose
     assert w.value == 1.0
-    with refused(InputError, bad):
-        sv.Weight(bad)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, bad).by(sv.Weight, bad)
 
 
-def test_an_input_that_is_no_number_is_refused_and_not_kept() -> None:
-    w = sv.Weight(1.0)
-    with refused(InputError, "'three'"):
-        w.forward("three")  # type: ignore[arg-type]  # on purpose
-    with refused(InputError, "None"):
-        w(None)  # type: ignore[arg-type]  # on purpose
+def test_an_input_that_is_no_number_is_refused_and_not_kept(w: sv.Weight) -> None:
+    refused(InputError, "'three'").by(w.forward, "three")
+    refused(InputError, "None").by(w, None)
     assert w.unmatched == 0
 
 
 def test_a_step_that_is_too_large_for_float32_is_not_taken() -> None:
     bank = sv.Bank(1)
     bank.grad[0] = 3e38
-    with refused(UpdateError, "-inf"):
-        bank.step(sv.SGD(1e10), slice(None))
+    refused(UpdateError, "-inf").by(bank.step, sv.SGD(1e10), slice(None))
     assert bank.value[0] == 0.0 and bank.step_count == 0
 
 
@@ -279,8 +271,7 @@ def test_a_weight_and_a_bank_print_their_state() -> None:
     assert repr(w.bank) == "Bank(1 rows of float64: value, grad; step 0)"
 
 
-def test_a_gradient_can_be_set_by_hand() -> None:
-    w = sv.Weight(1.0)
+def test_a_gradient_can_be_set_by_hand(w: sv.Weight) -> None:
     w.grad = 0.0
     w.step()
     w.grad = 2.0
@@ -335,8 +326,7 @@ def test_a_weight_has_the_operators_of_a_value(
 
 def test_the_gradient_of_a_weight_cannot_be_an_expression() -> None:
     w, x = sv.Weight(2.0), sv.Value(3.0)
-    with refused(InputError):
-        (w * x).backward(create_graph=True)
+    refused(InputError).by((w * x).backward, create_graph=True)
     assert (w.grad, x.grad) == (0.0, 0)
 
 
@@ -349,11 +339,11 @@ def test_what_no_weight_can_be_combined_with_is_refused() -> None:
 
 
 @pytest.mark.parametrize("bad", ["x", None, [1.0], 1j])
-def test_an_upstream_gradient_that_is_no_number_is_refused_and_nothing_is_lost(bad: object) -> None:
-    w = sv.Weight(1.0)
+def test_an_upstream_gradient_that_is_no_number_is_refused_and_nothing_is_lost(
+    bad: object, w: sv.Weight
+) -> None:
     w.forward(2.0)
-    with refused(InputError, bad):
-        w.backward(bad)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, bad).by(w.backward, bad)
     assert (w.unmatched, w.grad) == (1, 0.0)
     w.backward(1.0)
     assert w.grad == 2.0
@@ -361,19 +351,15 @@ def test_an_upstream_gradient_that_is_no_number_is_refused_and_nothing_is_lost(b
 
 def test_an_expression_whose_gradient_is_infinite_is_named_by_the_step() -> None:
     w, x = sv.Weight(0.0), sv.Value(2.0)
-    y = x * w.as_value().log() + x
-    y.backward()
+    (x * w.as_value().log() + x).backward()
     assert w.grad == math.inf
-    with refused(GradientError, "inf"):
-        w.step()
+    refused(GradientError, "inf").by(w.step)
 
 
 @pytest.mark.parametrize("rows", [-1, "a", 1.5])
 def test_a_bank_has_a_whole_number_of_rows(rows: object) -> None:
-    with refused(InputError, rows):
-        sv.Bank(rows)  # type: ignore[arg-type]  # on purpose
-    with refused(InputError, "7"):
-        sv.Weight.on(sv.Bank(2), 7)
+    refused(InputError, rows).by(sv.Bank, rows)
+    refused(InputError, "7").by(sv.Weight.on, sv.Bank(2), 7)
 
 
 class Keeper:

@@ -184,5 +184,4 @@ def test_it_prints_as_a_table() -> None:
 def test_an_operation_that_no_engine_knows_is_refused_by_name(
     kind: str, formula: str, value: str
 ) -> None:
-    with refused(UnknownNameError, value):
-        Program(3).add(kind, formula, size=3)
+    refused(UnknownNameError, value).by(Program(3).add, kind, formula, size=3)

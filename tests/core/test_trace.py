@@ -110,8 +110,7 @@ def keep(x: Any) -> Any:
     ],
 )
 def test_a_function_that_asks_for_a_number_is_pointed_to_where(function: Any) -> None:
-    with refused(InputError, "Recorded("):
-        compile(function, 1)
+    refused(InputError, "Recorded(").by(compile, function, 1)
 
 
 @pytest.mark.parametrize(
@@ -131,16 +130,14 @@ def test_a_function_that_asks_for_a_number_is_pointed_to_where(function: Any) ->
 )
 def test_what_cannot_be_compiled(function: Any, inputs: Any, options: Any, value: str) -> None:
     compile(keep, 1, engine="python")
-    with refused(InputError, value):
-        compile(function, inputs, **options)
+    refused(InputError, value).by(compile, function, inputs, **options)
 
 
 def test_a_leaf_of_a_class_of_the_users_own() -> None:
     class Own(Value):
         pass
 
-    with refused(InputError, "Value(data=1.0, grad=0)"):
-        compile(lambda x: Own(1.0) * x, 1)
+    refused(InputError, "Value(data=1.0, grad=0)").by(compile, lambda x: Own(1.0) * x, 1)
 
 
 A, B = sv.Value(2.0, label="a"), sv.Value(3.0, label="b")
@@ -201,8 +198,7 @@ def test_the_neurons_of_a_network_are_nodes() -> None:
 
 
 def test_a_result_with_a_label_is_a_node() -> None:
-    a = sv.Value(2.0)
-    inner = a * 3.0
+    inner = sv.Value(2.0) * 3.0
     without = cones_of(trace_of(inner + 1.0))
     inner.label = "inner"
     assert (len(without), len(cones_of(trace_of(inner + 1.0)))) == (1, 2)
@@ -211,15 +207,13 @@ def test_a_result_with_a_label_is_a_node() -> None:
 def test_equal_nodes_of_samples_are_one() -> None:
     ours, samples = network(16, 1), [(0.1 * i, 1.0) for i in range(40)]
     trace = trace_of(sum((ours(pair) ** 2 for pair in samples), sv.Value(0.0)))
-    nodes = folded(trace, 300)
-    assert [node.count for node in nodes] == [40] * 16 + [1]
+    assert [node.count for node in folded(trace, 300)] == [40] * 16 + [1]
     assert len(cones_of(trace)) == 40 * 16 + 1
 
 
 @pytest.mark.slow
 def test_equal_nodes_with_other_parameters_are_one_if_there_are_too_many() -> None:
-    ours = network(160, 160, 1)
-    trace = trace_of(ours([1.0, 2.0]))
+    trace = trace_of(network(160, 160, 1)([1.0, 2.0]))
     nodes = folded(trace, 300)
     assert [node.count for node in nodes] == [160, 160, 1]
     deep = sv.Value(0.5, label="deep")
@@ -262,8 +256,7 @@ def test_walking_over_folded_nodes_leads_to_the_same_bits(samples: int) -> None:
 
 
 def test_the_gradients_of_folded_nodes_are_those_of_values() -> None:
-    ours = network(16, 16, 1)
-    value = (ours([0.3, -1.0]) - 2.0) ** 2
+    value = (network(16, 16, 1)([0.3, -1.0]) - 2.0) ** 2
     s = session_of(value)
     s.advance(len(s.operations) - 1, "operation")
     value.backward()

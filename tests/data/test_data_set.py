@@ -91,13 +91,11 @@ def test_all_samples_at_each_step_come_in_order() -> None:
 
 @pytest.mark.parametrize("nothing", ["xor", None, TABLE[0], TABLE[:1], {"x": 1}, 3])
 def test_what_is_no_data_is_told_what_to_pass(nothing: object) -> None:
-    with refused(InputError, nothing):
-        data.DataSet.of(nothing)
+    refused(InputError, nothing).by(data.DataSet.of, nothing)
 
 
 def test_a_class_in_place_of_a_data_set_is_named() -> None:
-    with refused(InputError, "Xor"):
-        data.DataSet.of(data.Xor)
+    refused(InputError, "Xor").by(data.DataSet.of, data.Xor)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +111,7 @@ def test_a_class_in_place_of_a_data_set_is_named() -> None:
 def test_a_bad_table_is_refused(
     inputs: object, targets: object, error: type[Exception], value: str
 ) -> None:
-    with refused(error, value):
-        data.DataSet.of((inputs, targets))
+    refused(error, value).by(data.DataSet.of, (inputs, targets))
 
 
 def test_a_share_of_a_table_is_trained_on_and_the_seed_decides_which() -> None:
@@ -151,15 +148,12 @@ def test_generated_data_come_from_step_batch_and_seed() -> None:
 
 
 def test_generated_data_of_another_shape_are_refused() -> None:
-    with refused(InputError, "(5, 1)"):
-        data.Generated(draw, inputs=2, outputs=3).batches(5).at(0)
+    refused(InputError, "(5, 1)").by(data.Generated(draw, inputs=2, outputs=3).batches(5).at, 0)
 
 
 def test_code_is_not_kept_in_a_file() -> None:
-    with refused(InputError, "make=draw"):
-        data.Generated(draw, inputs=2, outputs=1).settings()
-    with refused(InputError, "(array("):
-        data.Generated(draw(0, 1, 0), inputs=2, outputs=1)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "make=draw").by(data.Generated(draw, inputs=2, outputs=1).settings)
+    refused(InputError, "(array(").by(data.Generated, draw(0, 1, 0), inputs=2, outputs=1)
 
 
 @pytest.mark.parametrize(
@@ -174,21 +168,18 @@ def test_code_is_not_kept_in_a_file() -> None:
     ],
 )
 def test_bad_settings_make_nothing(name: str, settings: dict[str, Any], value: str) -> None:
-    with refused(InputError, value):
-        data.remake(name, settings)
+    refused(InputError, value).by(data.remake, name, settings)
 
 
 def test_data_larger_than_its_budget_is_not_made() -> None:
     settings = {"samples": 1000}
     assert data.remake("gaussians", settings, Budget(10**6)).samples == 500
-    with refused(InputError, "1,000"):
-        data.remake("gaussians", settings, Budget(1000))
+    refused(InputError, "1,000").by(data.remake, "gaussians", settings, Budget(1000))
 
 
 def test_a_source_is_a_text_or_a_path(tmp_path: Path) -> None:
     for bad in (object(), 3, ["a.csv"]):
-        with refused(InputError, bad):
-            data.Arrays([[1.0]], [1.0], source=bad)  # type: ignore[arg-type]  # on purpose
+        refused(InputError, bad).by(data.Arrays, [[1.0]], [1.0], source=bad)
     s = sv.Session(sv.Network([1, 1]), data.Arrays([[1.0]], [1.0], source=Path("a.csv")))
     assert reloaded(s, tmp_path).data.settings()["source"] == "a.csv"
 
@@ -220,8 +211,7 @@ def test_names_can_be_arguments_and_are_kept_when_the_data_is_made_again() -> No
 
 @pytest.mark.parametrize("names", ["ab", ["a"], ["a", 1], 3])
 def test_names_that_do_not_fit_the_inputs_are_refused(names: Any) -> None:
-    with refused(InputError, "2 inputs", names):
-        sv.data.Arrays([[1, 2]], [1], input_names=names)
+    refused(InputError, "2 inputs", names).by(sv.data.Arrays, [[1, 2]], [1], input_names=names)
     data = sv.data.Arrays([[1, 2]], [1])
     with refused(InputError, "2 inputs", names):
         data.input_names = names
@@ -236,8 +226,7 @@ def test_names_that_do_not_fit_the_inputs_are_refused(names: Any) -> None:
 def test_names_that_do_not_fit_the_outputs_are_refused(
     targets: Any, names: Any, wanted: str
 ) -> None:
-    with refused(InputError, wanted, names):
-        sv.data.Arrays(PAIRS, targets, output_names=names)
+    refused(InputError, wanted, names).by(sv.data.Arrays, PAIRS, targets, output_names=names)
 
 
 class Frame:
@@ -306,15 +295,15 @@ def test_the_example_of_the_docstring_trains(written: Any) -> None:
     s = sv.Session(sv.Network([2, 4, 3], "tanh"), data, "softmax_cross_entropy", metrics="accuracy")
     s.advance(3)
     assert s.data.output_names == SORTED and s.data.held_out[1].sum() == 1.0
-    again = sv.data.remake(s.data.name, s.data.settings())
-    assert again.output_names == SORTED
+    assert sv.data.remake(s.data.name, s.data.settings()).output_names == SORTED
 
 
 def test_held_out_names_are_those_of_the_training() -> None:
     data = sv.data.Arrays(INPUTS, SPECIES, held_out=(INPUTS[:2], ["virginica", "setosa"]))
     assert data.held_out is not None and data.held_out[1].tolist() == [[2.0], [0.0]]
-    with refused(UnknownNameError, "'virginca'"):
-        sv.data.Arrays(INPUTS, SPECIES, held_out=(INPUTS[:1], ["virginca"]))
+    refused(UnknownNameError, "'virginca'").by(
+        sv.data.Arrays, INPUTS, SPECIES, held_out=(INPUTS[:1], ["virginca"])
+    )
 
 
 def test_one_output_is_named_by_the_second_of_two_classes() -> None:
@@ -324,14 +313,16 @@ def test_one_output_is_named_by_the_second_of_two_classes() -> None:
 
 
 def test_names_of_classes_need_a_loss_that_takes_labels() -> None:
-    with refused(ShapeError, "setosa", "softmax_cross_entropy"):
-        sv.Session(sv.Network([2, 1]), (INPUTS, SPECIES), "mse")
+    refused(ShapeError, "setosa", "softmax_cross_entropy").by(
+        sv.Session, sv.Network([2, 1]), (INPUTS, SPECIES), "mse"
+    )
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), 3])
 def test_a_sample_without_a_name_is_refused(missing: object) -> None:
-    with refused(InputError, "row 1", missing):
-        sv.data.Arrays(INPUTS, Column(["a", missing, "b", "b"]))
+    refused(InputError, "row 1", missing).by(
+        sv.data.Arrays, INPUTS, Column(["a", missing, "b", "b"])
+    )
 
 
 @pytest.mark.parametrize(
@@ -349,13 +340,13 @@ def test_a_sample_without_a_name_is_refused(missing: object) -> None:
     ],
 )
 def test_a_cell_that_is_neither_name_nor_number(written: Any, text: str, where: str) -> None:
-    with refused(InputError, where):
-        sv.data.from_csv(written(text))
+    refused(InputError, where).by(sv.data.from_csv, written(text))
 
 
 def test_several_targets_are_numbers(written: Any) -> None:
-    with refused(InputError, "line 1, column 2: 'a'"):
-        sv.data.from_csv(written("1,a,b\n"), targets=[1, 2])
+    refused(InputError, "line 1, column 2: 'a'").by(
+        sv.data.from_csv, written("1,a,b\n"), targets=[1, 2]
+    )
 
 
 X = np.random.default_rng(0).random((20_000, 100), np.float32)
@@ -417,26 +408,28 @@ def test_arrays_that_change_afterwards_do_not_change_the_data(
 
 def test_labels_of_held_out_samples_are_refused_with_their_own_row() -> None:
     held_out = X[:5], [0, 1, 3, 0, 1]
-    with refused(InputError, "3 at row 2 of the held-out samples"):
-        data.Arrays(X[:9], [0, 1] * 4 + [0], classes=2, held_out=held_out)
+    refused(InputError, "3 at row 2 of the held-out samples").by(
+        data.Arrays, X[:9], [0, 1] * 4 + [0], classes=2, held_out=held_out
+    )
     table = data.Arrays(X[:9], [0, 1] * 4 + [0], held_out=held_out)
-    with refused(InputError, "3 at row 2 of the held-out samples"):
-        sv.Session(sv.Network([X.shape[1], 2]), table, "softmax_cross_entropy")
+    refused(InputError, "3 at row 2 of the held-out samples").by(
+        sv.Session, sv.Network([X.shape[1], 2]), table, "softmax_cross_entropy"
+    )
 
 
 def test_labels_of_a_share_are_refused_with_their_row() -> None:
     labels = np.zeros(50)
     labels[17] = 5.0
     table = data.Arrays(X[:50], labels, share=0.5)
-    with refused(InputError, "5 at row 17"):
-        sv.Session(sv.Network([100, 3]), table, "softmax_cross_entropy")
+    refused(InputError, "5 at row 17").by(
+        sv.Session, sv.Network([100, 3]), table, "softmax_cross_entropy"
+    )
 
 
 def test_a_number_that_is_not_finite_is_found_in_float32() -> None:
     wrong = X.copy()
     wrong[3999, 42] = np.inf
-    with refused(NotFiniteError, "inf at row 3999, column 42"):
-        data.Arrays(wrong, KINDS)
+    refused(NotFiniteError, "inf at row 3999, column 42").by(data.Arrays, wrong, KINDS)
 
 
 def test_names_of_two_classes_lose_the_first_without_a_copy() -> None:
@@ -459,8 +452,6 @@ def test_an_npz_file_of_pictures_keeps_float32(dtype: str, tmp_path: Path) -> No
 
 
 def test_a_pickle_has_the_samples_once() -> None:
-    table = sv.Session(sv.Network([100, 3]), (X, KINDS), "softmax_cross_entropy").data
-    kept = pickle.dumps(table)
+    kept = pickle.dumps(sv.Session(sv.Network([100, 3]), (X, KINDS), "softmax_cross_entropy").data)
     assert len(kept) < 1.5 * X.nbytes
-    again = pickle.loads(kept)
-    assert (again.training[0] == X).all()
+    assert (pickle.loads(kept).training[0] == X).all()

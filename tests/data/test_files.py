@@ -76,8 +76,7 @@ def test_names_in_line_1_are_those_of_the_inputs(written: Any) -> None:
     assert list(known.input_names) == ["length", "width"]
     assert list(data.from_csv(path, inputs=["width"]).input_names) == ["width"]
     assert list(known.with_classes(2, 2).input_names) == ["length", "width"]
-    again = data.remake(known.name, known.settings())
-    assert list(again.input_names) == ["length", "width"]
+    assert list(data.remake(known.name, known.settings()).input_names) == ["length", "width"]
     assert not data.from_csv(written("1,2\n")).input_names
 
 
@@ -145,21 +144,18 @@ def test_a_column_without_a_name_is_no_input_unless_it_is_asked_for(
     ]
     assert ["no name" in each and "columns 0;" in each for each in caplog.messages] == [True]
     caplog.clear()
-    asked = data.from_csv(path, [0, "a"], "kind")
-    assert asked.training[0].tolist() == [[0.0, 1.5], [1.0, 3.0]]
+    assert data.from_csv(path, [0, "a"], "kind").training[0].tolist() == [[0.0, 1.5], [1.0, 3.0]]
     plain = data.from_csv(written("0,1.5,2,0\n1,3,4,1\n"))  # no names at all
     assert plain.training[0].shape == (2, 3) and not caplog.messages
 
 
 def test_a_missing_cell_is_refused_with_its_place_and_what_to_do(written: Any) -> None:
-    with refused(InputError, "line 3, column 1"):
-        data.from_csv(written(GAPS), ["a", "b"], "kind")
-    with refused(UnknownNameError, "'skip'"):
-        data.from_csv(written(GAPS), missing="skip")
-    with refused(InputError, "no samples"):
-        data.from_csv(written("a,b\n1,\n"), missing="drop")
-    with refused(ShapeError, "1 cells"):  # a line that is too short is damaged, and lacks no number
-        data.from_csv(written("a,b\n1,2\n3\n"), missing="drop")
+    refused(InputError, "line 3, column 1").by(data.from_csv, written(GAPS), ["a", "b"], "kind")
+    refused(UnknownNameError, "'skip'").by(data.from_csv, written(GAPS), missing="skip")
+    refused(InputError, "no samples").by(data.from_csv, written("a,b\n1,\n"), missing="drop")
+    refused(ShapeError, "1 cells").by(
+        data.from_csv, written("a,b\n1,2\n3\n"), missing="drop"
+    )  # a line that is too short is damaged, and lacks no number
 
 
 @pytest.mark.parametrize(
@@ -176,14 +172,14 @@ def test_a_missing_cell_is_refused_with_its_place_and_what_to_do(written: Any) -
 def test_a_bad_choice_of_columns_is_one_sentence(
     written: Any, inputs: Any, targets: Any, error: type[Exception], value: str
 ) -> None:
-    with refused(error, value):
-        data.from_csv(written("a,b,c\n0,1,2\n"), inputs=inputs, targets=targets)
+    refused(error, value).by(
+        data.from_csv, written("a,b,c\n0,1,2\n"), inputs=inputs, targets=targets
+    )
 
 
 def test_of_columns_with_one_name_none_is_taken_by_it(written: Any) -> None:
     path = written("a,a,b\n0,1,2\n")
-    with refused(InputError, "several columns 'a'"):
-        data.from_csv(path, targets="a")
+    refused(InputError, "several columns 'a'").by(data.from_csv, path, targets="a")
     assert data.from_csv(path, targets=1).training[1].tolist() == [[1.0]]
 
 
@@ -192,25 +188,20 @@ readers = pytest.mark.parametrize("read", [data.from_csv, data.from_npz, data.Te
 
 @readers
 def test_a_path_must_lead_to_a_file(read: Any, tmp_path: Path) -> None:
-    with refused(InputError, "x'"):
-        read(str(tmp_path / "x"))
-    with refused(InputError, "a folder"):
-        read(tmp_path)
-    with refused(InputError, r"'a\x00b'"):
-        read("a\0b")
+    refused(InputError, "x'").by(read, str(tmp_path / "x"))
+    refused(InputError, "a folder").by(read, tmp_path)
+    refused(InputError, r"'a\x00b'").by(read, "a\0b")
 
 
 @readers
 def test_a_huge_file_is_not_read(read: Any, tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(LIMIT + 1)  # a hole, so that it takes no room
-    with refused(InputError, "huge"):
-        read(tmp_path / "huge")
+    refused(InputError, "huge").by(read, tmp_path / "huge")
 
 
 def test_a_path_is_a_text() -> None:
-    with refused(InputError, "3"):
-        data.from_csv(3)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "3").by(data.from_csv, 3)
 
 
 @pytest.mark.parametrize(
@@ -261,8 +252,7 @@ def test_bad_arrays_are_one_sentence(
     tmp_path: Path, arrays: dict[str, np.ndarray], error: type[Exception], value: str
 ) -> None:
     np.savez(tmp_path / "a.npz", **arrays)  # type: ignore[arg-type]  # of many types
-    with refused(error, value):
-        data.from_npz(tmp_path / "a.npz")
+    refused(error, value).by(data.from_npz, tmp_path / "a.npz")
 
 
 class Trap:
@@ -273,13 +263,10 @@ class Trap:
 
 
 def test_loading_runs_no_code(tmp_path: Path) -> None:
-    trap = np.array([[Trap()]], dtype=object)
-    np.savez(tmp_path / "a.npz", inputs=trap, targets=Y)
-    with refused(InputError, "object"):
-        data.from_npz(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", inputs=np.array([[Trap()]], dtype=object), targets=Y)
+    refused(InputError, "object").by(data.from_npz, tmp_path / "a.npz")
     (tmp_path / "b.npz").write_bytes(pickle.dumps(Trap()))
-    with refused(InputError, "b.npz"):
-        data.from_npz(tmp_path / "b.npz")
+    refused(InputError, "b.npz").by(data.from_npz, tmp_path / "b.npz")
 
 
 def npz(header: bytes, content: bytes) -> bytes:
@@ -303,25 +290,21 @@ def npz(header: bytes, content: bytes) -> bytes:
     ],
 )
 def test_a_header_that_lies_does_no_harm(written: Any, header: bytes) -> None:
-    with refused(InputError, "damaged"):
-        data.from_npz(written(npz(header, b"12345678"), "a.npz"))
+    refused(InputError, "damaged").by(data.from_npz, written(npz(header, b"12345678"), "a.npz"))
 
 
 def test_arrays_are_weighed_as_the_numbers_that_they_become(written: Any) -> None:
     header = b"{'descr': '|b1', 'fortran_order': False, 'shape': (262144, 1), }"
     bomb = written(npz(header, bytes(2**18)), "a.npz")
     assert bomb.stat().st_size < 10_000
-    with refused(InputError, "x.npy in a.npz"):
-        data.from_npz(bomb, limit=2**20)
-    with refused(InputError, "4.0 MB in all"):
-        data.from_npz(bomb, limit=2**22 - 1)
+    refused(InputError, "x.npy in a.npz").by(data.from_npz, bomb, limit=2**20)
+    refused(InputError, "4.0 MB in all").by(data.from_npz, bomb, limit=2**22 - 1)
     assert data.from_npz(bomb, limit=2**22).samples == 2**18
 
 
 def test_a_table_of_text_is_weighed_while_it_is_read(written: Any) -> None:
     path = written("1,2\n" * 1000)
-    with refused(InputError, "some.csv", varies=r"line \d+|\d+$"):
-        data.from_csv(path, limit=10_000)
+    refused(InputError, "some.csv", varies=r"line \d+|\d+$").by(data.from_csv, path, limit=10_000)
     assert data.from_csv(path, limit=16_000).samples == 1000
 
 
@@ -339,8 +322,7 @@ def test_a_column_is_found_quickly_among_very_many(written: Any) -> None:
 def test_a_line_without_an_end_is_not_read(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_files, "LONGEST_LINE", 1000)
     for text in ("1," * 1000, '"' + '\n","' * 1000, "\n" * 10 + "1" * 1001):
-        with refused(InputError, "1,000 letters"):
-            data.from_csv(written(text))
+        refused(InputError, "1,000 letters").by(data.from_csv, written(text))
     assert data.from_csv(written("1,2\n" * 1000)).samples == 1000
     assert data.from_csv(written("1,2\n" + "\n" * 3000 + "1,2\n")).samples == 2
 
@@ -354,16 +336,14 @@ def test_what_numpy_does_not_compress_so_is_refused(tmp_path: Path, kind: int) -
     ):
         for name in a.namelist():
             b.writestr(name, a.read(name))
-    with refused(InputError, "x.npy in b.npz"):
-        data.from_npz(tmp_path / "b.npz")
+    refused(InputError, "x.npy in b.npz").by(data.from_npz, tmp_path / "b.npz")
 
 
 def test_an_archive_of_very_many_members_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         for i in range(20_000):
             archive.writestr(f"inputs {i}", b"")
-    with refused(InputError, "a.npz"):
-        data.from_npz(tmp_path / "a.npz")
+    refused(InputError, "a.npz").by(data.from_npz, tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
@@ -475,8 +455,7 @@ def test_a_bad_file_is_one_sentence(tmp_path: Path, content: bytes, value: str, 
     path = tmp_path / "train-images-idx3-ubyte"
     path.write_bytes(pack(content))
     tracemalloc.start()
-    with refused(InputError, value):
-        read_idx(path, IMAGES, Budget())
+    refused(InputError, value).by(read_idx, path, IMAGES, Budget())
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
 
@@ -487,8 +466,7 @@ def test_what_is_compressed_and_cut_short_or_changed_is_refused(tmp_path: Path) 
     changed[-6] ^= 1  # of the checksum
     for content in (whole[:-20], whole[:12], changed):
         path.write_bytes(content)
-        with refused(InputError, "pictures.gz"):
-            read_idx(path, IMAGES, Budget())
+        refused(InputError, "pictures.gz").by(read_idx, path, IMAGES, Budget())
 
 
 def test_a_small_file_that_unpacks_to_a_large_one_takes_no_memory(tmp_path: Path) -> None:
@@ -496,8 +474,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_takes_no_memory(tmp_path: Path
     path.write_bytes(gzip.compress(idx(PIXELS) + bytes(2**26)))
     assert path.stat().st_size < 2**17
     tracemalloc.start()
-    with refused(InputError, "140 numbers"):
-        read_idx(path, IMAGES, Budget())
+    refused(InputError, "140 numbers").by(read_idx, path, IMAGES, Budget())
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
 
@@ -506,30 +483,22 @@ def test_a_large_file_is_not_read_at_all(tmp_path: Path) -> None:
     path = tmp_path / "large"
     with path.open("wb") as file:
         file.truncate(LIMIT + 1)
-    with refused(InputError, "large"):
-        read_idx(path, IMAGES, Budget())
+    refused(InputError, "large").by(read_idx, path, IMAGES, Budget())
 
 
 def test_pictures_and_labels_must_belong_together(tmp_path: Path) -> None:
     mnist(tmp_path, "train", PIXELS, NAMED[:6])
-    with refused(ShapeError, "6 labels"):
-        read_folder(tmp_path)
+    refused(ShapeError, "6 labels").by(read_folder, tmp_path)
     mnist(tmp_path, "train", PIXELS, np.where(NAMED == 8, 12, NAMED).astype(np.uint8))
-    with refused(InputError, "label 12"):
-        read_folder(tmp_path)
+    refused(InputError, "label 12").by(read_folder, tmp_path)
     mnist(tmp_path, "train", PIXELS, NAMED)
     mnist(tmp_path, "t10k", PIXELS[:, :4], NAMED)
-    with refused(ShapeError, "4 x 5"):
-        read_folder(tmp_path)
+    refused(ShapeError, "4 x 5").by(read_folder, tmp_path)
     (tmp_path / "train-labels-idx1-ubyte").unlink()
-    with refused(InputError, "train-labels-idx1-ubyte"):
-        read_folder(tmp_path)
+    refused(InputError, "train-labels-idx1-ubyte").by(read_folder, tmp_path)
 
 
 def test_a_folder_without_the_files_is_refused(tmp_path: Path) -> None:
-    with refused(InputError, "train-images-idx3-ubyte"):
-        read_folder(tmp_path)
-    with refused(InputError, "nowhere'"):
-        read_folder(tmp_path / "nowhere")
-    with refused(InputError, "3"):
-        read_folder(3)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "train-images-idx3-ubyte").by(read_folder, tmp_path)
+    refused(InputError, "nowhere'").by(read_folder, tmp_path / "nowhere")
+    refused(InputError, "3").by(read_folder, 3)

@@ -115,8 +115,7 @@ def test_coordinates_are_multiples_of_a_millionth_or_so(kind: type[PlaneSet]) ->
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], value: str) -> None:
-    with refused(InputError, value):
-        data.Circle(**settings)
+    refused(InputError, value).by(data.Circle, **settings)
 
 
 # Features.
@@ -156,8 +155,7 @@ def test_a_data_set_of_features_counts_their_bytes() -> None:
     ],
 )
 def test_wrong_features_are_refused(features: Any, error: type[Exception], value: str) -> None:
-    with refused(error, value):
-        data.Circle(features=features)
+    refused(error, value).by(data.Circle, features=features)
 
 
 RED, GREEN, BLUE = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
@@ -251,14 +249,12 @@ def test_a_curve_for_each_channel_is_a_map() -> None:
 # One of the maps divides by zero on purpose, and numpy says so.
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
 def test_what_is_no_map_is_refused(color_map: Any, error: type[Exception], value: str) -> None:
-    with refused(error, value):
-        data.Rgb(color_map)
+    refused(error, value).by(data.Rgb, color_map)
 
 
 @pytest.mark.parametrize("levels", [1, 129, 2.0])
 def test_the_grid_has_2_to_128_levels(levels: Any) -> None:
-    with refused(InputError, levels):
-        data.Rgb(levels=levels)
+    refused(InputError, levels).by(data.Rgb, levels=levels)
 
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (20, 3, 2))
@@ -359,8 +355,7 @@ def test_digits_of_ones_own() -> None:
 def test_bad_settings_of_digits_are_refused(
     settings: dict[str, Any], error: type[Exception], value: str
 ) -> None:
-    with refused(error, value):
-        data.Digits(**{"pictures": PIXELS, "labels": NAMED} | settings)
+    refused(error, value).by(data.Digits, **{"pictures": PIXELS, "labels": NAMED} | settings)
 
 
 # A picture of 2 rows and 3 columns, every channel of every pixel another number.
@@ -376,8 +371,7 @@ def saved(path: Path, array: np.ndarray, mode: str | None = None, **settings: An
 
 
 def test_the_first_row_of_a_picture_is_at_v_0() -> None:
-    batches = data.Texture(SMALL).batches(200, seed=1)
-    points, colors = batches.at(0)
+    points, colors = data.Texture(SMALL).batches(200, seed=1).at(0)
     column, row = (points * [3, 2]).astype(int).T
     assert (colors == SMALL[row, column] / 255.0).all()
     assert {*zip(row, column, strict=True)} == {(i, j) for i in range(2) for j in range(3)}
@@ -397,10 +391,8 @@ def test_batches_are_transformed_and_the_seed_decides_where_they_look() -> None:
 
 
 def test_an_unknown_transform_lists_the_transforms() -> None:
-    with refused(UnknownNameError, "'mirror'"):
-        data.Texture(transform="mirror")
-    with refused(UnknownNameError, "'sRGB'"):
-        data.Texture(color_space="sRGB")
+    refused(UnknownNameError, "'mirror'").by(data.Texture, transform="mirror")
+    refused(UnknownNameError, "'sRGB'").by(data.Texture, color_space="sRGB")
 
 
 def test_psnr_is_in_decibels() -> None:
@@ -408,8 +400,7 @@ def test_psnr_is_in_decibels() -> None:
     assert data.psnr(target + 0.1, target) == pytest.approx(20.0)
     assert data.psnr(target, target + 0.01) == pytest.approx(40.0)
     assert data.psnr(target, target) == np.inf
-    with refused(ShapeError, "(10, 3) and (3,)"):
-        data.psnr(target, target[0])
+    refused(ShapeError, "(10, 3) and (3,)").by(data.psnr, target, target[0])
 
 
 def test_linear_numbers_are_amounts_of_light() -> None:
@@ -424,8 +415,7 @@ def test_a_reduced_picture_keeps_its_shape_and_a_small_one_its_size() -> None:
     assert data.Texture(np.zeros((30, 60)), size=20).picture.shape == (10, 20, 3)
     assert data.Texture(np.zeros((300, 1)), size=2).picture.shape == (2, 1, 3)
     assert data.Texture(SMALL, size=256).picture.shape == (2, 3, 3)
-    with refused(InputError, "0"):
-        data.Texture(SMALL, size=0)
+    refused(InputError, "0").by(data.Texture, SMALL, size=0)
 
 
 def test_the_built_in_picture_has_many_colours_edges_and_detail() -> None:
@@ -456,8 +446,7 @@ def test_the_built_in_picture_has_many_colours_edges_and_detail() -> None:
 def test_an_array_that_is_no_picture_is_refused(
     picture: Any, error: type[Exception], value: str
 ) -> None:
-    with refused(error, value):
-        data.Texture(picture)
+    refused(error, value).by(data.Texture, picture)
 
 
 def test_a_png_is_read_as_it_is(tmp_path: Path) -> None:
@@ -490,13 +479,11 @@ def test_a_picture_is_weighed_as_the_numbers_that_it_becomes(tmp_path: Path) -> 
     rng = np.random.default_rng(0)
     path = saved(tmp_path / "a.png", rng.integers(0, 256, (50, 30, 3), dtype=np.uint8))
     needed = 50 * 30 * 24
-    with refused(InputError, f"limit={needed}"):
-        data.Texture(path, limit=needed - 1)
+    refused(InputError, f"limit={needed}").by(data.Texture, path, limit=needed - 1)
     whole = data.Texture(path, limit=needed)
     small = data.Texture(path, limit=needed // 2, size=10)
     assert (small.picture == data.Texture(whole.picture, size=10).picture).all()
-    with refused(InputError, "0"):
-        data.Texture(path, limit=0)
+    refused(InputError, "0").by(data.Texture, path, limit=0)
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -520,8 +507,7 @@ def test_a_jpeg_that_is_drawn_over_and_over_is_refused(tmp_path: Path) -> None:
     assert data.Texture(path).picture.shape == (2, 3, 3)
     last = content.rindex(b"\xff\xda")
     path.write_bytes(content[:last] + content[last:-2] * 100 + content[-2:])
-    with refused(InputError, "a.jpg", varies=r"\d+ passes"):
-        data.Texture(path)
+    refused(InputError, "a.jpg", varies=r"\d+ passes").by(data.Texture, path)
 
 
 @pytest.mark.parametrize("width", [9_000, 12_000, 30_000])
@@ -533,8 +519,7 @@ def test_a_decompression_bomb_is_one_sentence(tmp_path: Path, width: int) -> Non
     content = path.read_bytes()
     size = b"IHDR" + struct.pack(">II", width, width) + content[24:29]
     path.write_bytes(content[:12] + size + struct.pack(">I", zlib.crc32(size)) + content[33:])
-    with refused(InputError, "a.png"):
-        data.Texture(path)
+    refused(InputError, "a.png").by(data.Texture, path)
 
 
 @pytest.mark.parametrize("kind", ["png", "jpg"])
@@ -557,15 +542,13 @@ def test_a_damaged_picture_is_one_sentence_or_a_picture(tmp_path: Path, kind: st
             message = ""
         assert "\n" not in message
     path.write_bytes(content[: len(content) // 2])
-    with refused(InputError, path.name):
-        data.Texture(path)
+    refused(InputError, path.name).by(data.Texture, path)
 
 
 @pytest.mark.parametrize("kind", ["GIF", "BMP", "EPS"])
 def test_other_formats_are_refused(tmp_path: Path, kind: str) -> None:
     path = saved(tmp_path / "a.png", SMALL, format=kind)
-    with refused(InputError, "a.png"):
-        data.Texture(path)
+    refused(InputError, "a.png").by(data.Texture, path)
 
 
 def test_without_pillow_the_error_says_how_to_install_it(
@@ -574,6 +557,5 @@ def test_without_pillow_the_error_says_how_to_install_it(
     path = tmp_path / "a.png"
     path.write_bytes(b"a picture")
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    with refused(InputError, "Pillow"):
-        data.Texture(path)
+    refused(InputError, "Pillow").by(data.Texture, path)
     assert data.Texture().picture.shape == (256, 256, 3)

@@ -46,8 +46,7 @@ def in_child(work: Callable[[], object]) -> tuple[int, str]:
     os.close(writer)
     with os.fdopen(reader) as file:
         text = file.read()
-    status = os.waitpid(child, 0)[1]
-    return os.WTERMSIG(status), text
+    return os.WTERMSIG(os.waitpid(child, 0)[1]), text
 
 
 def compile_until(paths: list[Path], last: int) -> None:

@@ -8,6 +8,7 @@ import copy
 import pickle
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from scalarviz.engines.cuda.engine import CudaRun
 from scalarviz.errors import EngineError
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.training.session.branches import Clock
+from tests.engines.fake_driver import CudaAPIError
 from tests.engines.simulator import slow
 from tests.wording import refused
 
@@ -59,11 +61,34 @@ def brought_back(s: sv.Session) -> sv.Session:
     return s
 
 
+@pytest.fixture
+def s() -> sv.Session:
+    return session()
+
+
+@pytest.fixture
+def other() -> sv.Session:
+    """The same training, whose numbers never stay away."""
+    return brought_back(session())
+
+
 def until(s: sv.Session, step: int) -> None:
     end = time.monotonic() + ENOUGH
     while s.step_index < step:
         assert time.monotonic() < end and s.playing
         time.sleep(0.001)
+
+
+@contextmanager
+def away(s: sv.Session, step: int) -> Iterator[sv.Bank]:
+    """The bank of a session that has played to a step; it rests, and the GPU has the numbers."""
+    s.play()
+    until(s, step)
+    with s.still(ENOUGH):
+        s._player.stop()
+        assert s.network.bank.away.keeper is not None
+        yield s.network.bank
+    s.pause()
 
 
 class Copies:
@@ -116,8 +141,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
 # ---- how often the bank is copied ---------------------------------------------------------------
 
 
-def test_background_play_copies_the_bank_when_somebody_looks(copies: Copies) -> None:
-    s = session()
+def test_background_play_copies_the_bank_when_somebody_looks(copies: Copies, s: sv.Session) -> None:
     s.advance(1)
     copies.clear()
     s.play()
@@ -159,9 +183,8 @@ def test_background_play_brings_the_bank_back_as_often_as_it_should(
 
 
 def test_a_portion_of_several_launches_copies_nothing_between_them(
-    copies: Copies, monkeypatch: pytest.MonkeyPatch
+    copies: Copies, monkeypatch: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
 ) -> None:
-    s, other = session(), brought_back(session())
     s.advance(1)
     copies.clear()
     monkeypatch.setattr("scalarviz.engines.cuda.engine.MOST_STEPS", 2)
@@ -194,8 +217,7 @@ def test_a_long_advance_brings_the_bank_back_and_keeps_keyframes(
     with pytest.raises(Enough):
         s.timeline.forward(Clock(100_000))
     assert len(seen) > 4 and copies.fetched <= (time.perf_counter() - start) / every + 2
-    frames = {frame.value.tobytes() for frame in s.timeline.branch.frames}
-    assert len(frames & seen) > 2
+    assert len({frame.value.tobytes() for frame in s.timeline.branch.frames} & seen) > 2
     monkeypatch.setattr(s.timeline, "between", lambda: None)
     s.timeline.forward(Clock(s.step_index + 3))
     assert s.network.bank.away.keeper is None
@@ -220,8 +242,9 @@ def test_a_fetch_that_takes_long_is_made_more_rarely(monkeypatch: pytest.MonkeyP
         assert place.is_due is due
 
 
-def test_a_snapshot_is_of_its_moment_and_brings_nothing_back(copies: Copies) -> None:
-    s, other = session(), brought_back(session())
+def test_a_snapshot_is_of_its_moment_and_brings_nothing_back(
+    copies: Copies, s: sv.Session, other: sv.Session
+) -> None:
     s.advance(1)
     copies.clear()
     s.play()
@@ -307,8 +330,7 @@ def test_what_functions_of_the_user_see_is_current(stops: bool) -> None:
     assert seen["away"] == seen["here"] and len(seen["away"]) > 10
 
 
-def test_a_written_weight_reaches_the_gpu_before_the_next_step() -> None:
-    s = session()
+def test_a_written_weight_reaches_the_gpu_before_the_next_step(s: sv.Session) -> None:
     held_array = s.network.bank.value
     s.advance(4)
     held_array[3] = 0.5
@@ -321,8 +343,7 @@ def test_a_written_weight_reaches_the_gpu_before_the_next_step() -> None:
     until(s, s.step_index + 3)
     s.pause()
     assert s.network.weight(4).value == frozen
-    kinds = [action.kind for action in s.timeline.branch.journal]
-    assert kinds == ["edit", "edit", "freeze"]
+    assert [action.kind for action in s.timeline.branch.journal] == ["edit", "edit", "freeze"]
     values, last = s.network.bank.value.copy(), s.step_index
     s.seek(0)
     s.seek(last)
@@ -363,18 +384,12 @@ READS = {
 
 
 @pytest.mark.parametrize("name", READS)
-def test_whoever_reads_has_the_bank_fetched(name: str) -> None:
-    s, other = session(), brought_back(session())
-    s.play()
-    until(s, 4)
-    with s.still(ENOUGH):
-        s._player.stop()
-        assert s.network.bank.away.keeper is not None
-        found = READS[name](s.network.bank).tobytes()
-        assert s.network.bank.away.keeper is None
+def test_whoever_reads_has_the_bank_fetched(name: str, s: sv.Session, other: sv.Session) -> None:
+    with away(s, 4) as bank:
+        found = READS[name](bank).tobytes()
+        assert bank.away.keeper is None
         other.advance(s.step_index)
     assert found == READS[name](other.network.bank).tobytes()
-    s.pause()
 
 
 def one_value(net: sv.Network) -> None:
@@ -400,18 +415,12 @@ WRITES = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_whoever_writes_has_the_bank_fetched(name: str) -> None:
-    s = session()
+def test_whoever_writes_has_the_bank_fetched(name: str, s: sv.Session) -> None:
     s.network.parameters()[:]
-    s.play()
-    until(s, 4)
-    with s.still(ENOUGH):
-        s._player.stop()
-        assert s.network.bank.away.keeper is not None
+    with away(s, 4) as bank:
         WRITES[name](s.network)
-        assert s.network.bank.away.keeper is None, "the next step compares it with the GPU's"
-        written, step = s.network.bank.value.copy(), s.step_index
-    s.pause()
+        assert bank.away.keeper is None, "the next step compares it with the GPU's"
+        written, step = bank.value.copy(), s.step_index
     s.advance(1)
     s.seek(step)
     s.advance(0)
@@ -420,8 +429,9 @@ def test_whoever_writes_has_the_bank_fetched(name: str) -> None:
     assert s.network.bank.value.tobytes() == written.tobytes()
 
 
-def test_the_history_of_a_weight_that_is_pinned_while_it_plays() -> None:
-    s, other = session(), brought_back(session())
+def test_the_history_of_a_weight_that_is_pinned_while_it_plays(
+    s: sv.Session, other: sv.Session
+) -> None:
     s.advance(1)
     s.play()
     until(s, 5)
@@ -459,13 +469,8 @@ def test_what_is_replayed_of_the_journal_reaches_the_gpu() -> None:
     assert ours.value.tobytes() == theirs.value.tobytes()
 
 
-def test_copies_of_a_network_that_plays_have_its_numbers() -> None:
-    s = session()
-    s.play()
-    until(s, 6)
-    with s.still(ENOUGH):
-        bank = s.network.bank
-        assert bank.away.keeper is not None
+def test_copies_of_a_network_that_plays_have_its_numbers(s: sv.Session) -> None:
+    with away(s, 6) as bank:
         twins = [
             pickle.loads(pickle.dumps(s.network)), copy.deepcopy(s.network), s.network.copy(),
         ]  # fmt: skip
@@ -473,11 +478,9 @@ def test_copies_of_a_network_that_plays_have_its_numbers() -> None:
             assert twin.bank.value.tobytes() == bank.value.tobytes()
             assert twin.bank.slots["m"].tobytes() == bank.slots["m"].tobytes()
             assert twin.bank.step_count == s.step_index and twin.bank.away.keeper is None
-    s.pause()
 
 
-def test_a_forked_child_asks_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    s = session()
+def test_a_forked_child_asks_no_gpu(monkeypatch: pytest.MonkeyPatch, s: sv.Session) -> None:
     s.advance(2)
     s.play()
     until(s, 6)
@@ -582,8 +585,9 @@ def raising_after(calls: int, plain: Any, error: BaseException) -> Any:
 
 @pytest.mark.parametrize("calls", [1, 4])
 @pytest.mark.parametrize("name", ["take_plan", "put_plan"])
-def test_ctrl_c_within_steps(name: str, calls: int, interrupted: pytest.MonkeyPatch) -> None:
-    s, other = session(), brought_back(session())
+def test_ctrl_c_within_steps(
+    name: str, calls: int, interrupted: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
+) -> None:
     array = s.network.bank.value
     s.advance(3)
     plain = getattr(Memory, name)
@@ -598,8 +602,9 @@ def test_ctrl_c_within_steps(name: str, calls: int, interrupted: pytest.MonkeyPa
     assert not s.timeline.branch.journal
 
 
-def test_ctrl_c_between_portions(interrupted: pytest.MonkeyPatch) -> None:
-    s, other = session(), brought_back(session())
+def test_ctrl_c_between_portions(
+    interrupted: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
+) -> None:
     array = s.network.bank.value
     s.advance(1)
     between = s.timeline.between
@@ -611,32 +616,30 @@ def test_ctrl_c_between_portions(interrupted: pytest.MonkeyPatch) -> None:
     assert array.tobytes() == other.network.bank.value.tobytes()
 
 
-def test_ctrl_c_while_numbers_arrive(interrupted: pytest.MonkeyPatch) -> None:
-    s, other = session(), brought_back(session())
+def test_ctrl_c_while_numbers_arrive(
+    interrupted: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
+) -> None:
     array = s.network.bank.value
-    s.play()
-    until(s, 5)
 
     def half(memory: Memory, bank: sv.Bank, slots: Any) -> None:
         bank.value[:3] = 77.0
         raise KeyboardInterrupt
 
-    with s.still(ENOUGH):
-        s._player.stop()
+    with away(s, 5) as bank:
         with interrupted.context() as patch:
             patch.setattr(Memory, "take_bank", half)
             with pytest.raises(KeyboardInterrupt):
-                assert s.network.bank.value.size
+                assert bank.value.size
         assert array[0] == 77.0
-    s.pause()
     other.advance(s.step_index)
     assert array.tobytes() == other.network.bank.value.tobytes()
     s.advance(1)
     assert not s.timeline.branch.journal
 
 
-def test_after_steps_that_failed_nothing_is_fetched(interrupted: pytest.MonkeyPatch) -> None:
-    s = session()
+def test_after_steps_that_failed_nothing_is_fetched(
+    interrupted: pytest.MonkeyPatch, s: sv.Session
+) -> None:
     run, bank = s.trainer.run, s.network.bank
     bank.away.allowed = True
     run.steps(sv.Adam(0.1), 0, 1)
@@ -647,12 +650,6 @@ def test_after_steps_that_failed_nothing_is_fetched(interrupted: pytest.MonkeyPa
     assert bank.away.keeper is None
 
 
-class CudaAPIError(Exception):
-    """As the driver raises it."""
-
-    __module__ = "numba.cuda.cudadrv.driver"
-
-
 def lose(*_: object) -> None:
     raise CudaAPIError("[999] lost")
 
@@ -660,15 +657,11 @@ def lose(*_: object) -> None:
 def test_a_card_that_is_lost_while_it_has_the_numbers(interrupted: pytest.MonkeyPatch) -> None:
     s, other = session(), session(engine="python")
     s.advance(2)
-    s.play()
-    until(s, 6)
-    with s.still(ENOUGH):
-        s._player.stop()
+    with away(s, 6):
         for name in ("take_bank", "take_plan"):
             interrupted.setattr(Memory, name, lose)
         with refused(EngineError, "lost"):
             assert s.network.bank.value.size
-    s.pause()
     assert s.network.bank.away.is_lost
     s.to("python")
     assert s.step_index == s.branches[0].frames[-1].step < 6
@@ -680,20 +673,21 @@ def test_a_card_that_is_lost_while_it_has_the_numbers(interrupted: pytest.Monkey
     assert s.step_index == 7
 
 
-def test_a_card_that_is_lost_at_the_end_of_a_call(interrupted: pytest.MonkeyPatch) -> None:
-    s = session()
+def test_a_card_that_is_lost_at_the_end_of_a_call(
+    interrupted: pytest.MonkeyPatch, s: sv.Session
+) -> None:
     array = s.network.bank.value
     s.advance(2)
     interrupted.setattr(Memory, "take_bank", lose)
-    with refused(EngineError, "lost"):
-        s.advance(20)
+    refused(EngineError, "lost").by(s.advance, 20)
     frame = s.timeline.branch.frames[-1]
     assert s.step_index == frame.step < 22
     assert array.tobytes() == frame.value.tobytes()
 
 
-def test_a_card_that_is_lost_within_a_portion(interrupted: pytest.MonkeyPatch) -> None:
-    s = session()
+def test_a_card_that_is_lost_within_a_portion(
+    interrupted: pytest.MonkeyPatch, s: sv.Session
+) -> None:
     s.advance(2)
     s.play()
     until(s, 5)
@@ -701,8 +695,7 @@ def test_a_card_that_is_lost_within_a_portion(interrupted: pytest.MonkeyPatch) -
     interrupted.setattr(Memory, "take_bank", lose)
     while s.playing:
         time.sleep(0.001)
-    with refused(EngineError, "lost"):
-        s.pause()
+    refused(EngineError, "lost").by(s.pause)
     kept = s.timeline.branch.frames[-1].step
     assert s.step_index == kept < 5 and not s.network.bank.away.is_lost
     s.to("python")
@@ -710,8 +703,7 @@ def test_a_card_that_is_lost_within_a_portion(interrupted: pytest.MonkeyPatch) -
     assert s.step_index == kept + 1
 
 
-def test_threads_that_read_while_it_plays() -> None:
-    s, other = session(), brought_back(session())
+def test_threads_that_read_while_it_plays(s: sv.Session, other: sv.Session) -> None:
     s.advance(1)
     other.advance(1)
     s.play()

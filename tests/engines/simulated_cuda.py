@@ -22,6 +22,7 @@ from scalarviz.engines.cuda.engine import CudaRun
 from scalarviz.engines.cuda.launches import CudaCalls
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UpdateError
 from tests.engines.agreement import TOLERANCE, Array, difference, numbers
+from tests.engines.fake_driver import CudaAPIError
 from tests.engines.machine_code import all_formulas
 from tests.engines.simulator import engine_of, network, pair, reference_steps, run_of, whole_or_not
 from tests.wording import refused
@@ -32,13 +33,11 @@ from tests.wording import refused
 def test_two_forwards_before_a_backward_and_what_is_refused() -> None:
     net, plain = [sv.Network([3, 4, 2], "tanh", dtype="float64") for _ in range(2)]
     engine, x, g = engine_of(net), numbers(8, 3), numbers(4, 2)
-    with refused(OrderError):
-        engine.newest_batch()
+    refused(OrderError).by(engine.newest_batch)
     engine.forward(x[:4])
     engine.forward(x[4:])
     engine.evaluate(x)
-    with refused(ShapeError, "4 samples"):
-        engine.check_backward(3)
+    refused(ShapeError, "4 samples").by(engine.check_backward, 3)
     newest = engine.backward(g)
     engine.backward(2 * g)
     plain.forward(x[4:])
@@ -104,8 +103,7 @@ def diverging() -> tuple[sv.Network, Batches]:
 def test_a_bad_gradient_is_refused_before_anything_moves(whole: bool) -> None:
     net, batches = diverging()
     net.parameters()[0].freeze()
-    run = run_of(net, batches, whole=whole)
-    outcome = run.steps(sv.Adam(1e-3), 0, 4)
+    outcome = run_of(net, batches, whole=whole).steps(sv.Adam(1e-3), 0, 4)
     assert len(outcome.losses) == net.bank.step_count == 1
     assert outcome.bad == 1
     assert not np.isfinite(net.bank.grad[1])
@@ -123,8 +121,9 @@ def test_a_bad_gradient_has_a_name_moment_by_moment() -> None:
     for moment in net.program.moments[:-1]:
         run.perform(moment, sv.SGD(0.1))
     before = net.bank.value.copy()
-    with refused(GradientError, "layer 0, perceptron 0, weight from input 0"):
-        run.perform(net.program.moments[-1], sv.SGD(0.1))
+    refused(GradientError, "layer 0, perceptron 0, weight from input 0").by(
+        run.perform, net.program.moments[-1], sv.SGD(0.1)
+    )
     assert (net.bank.value == before).all()
     assert net.bank.step_count == 0
 
@@ -135,6 +134,7 @@ OVERFLOWS = {
 }
 
 
+@pytest.mark.some("weight-kernels", "slot-whole steps")
 @whole_or_not
 @pytest.mark.parametrize("kind", OVERFLOWS)
 def test_a_step_that_overflows_ends_the_run_and_is_named(kind: str, whole: bool) -> None:
@@ -161,8 +161,7 @@ def test_an_operation_of_a_kind_without_kernels_is_refused(monkeypatch: pytest.M
     net = sv.Network([2, 1])
     net.forward([1.0, 2.0])
     net.program.add("mirror", size=1)
-    with refused(EngineError, "'mirror'"):
-        net.to("cuda")
+    refused(EngineError, "'mirror'").by(net.to, "cuda")
     assert net.engine == "python" and net.backward().shape == (1, 2)
 
 
@@ -178,8 +177,9 @@ def test_chunks_depend_on_the_batch_and_not_on_the_device() -> None:
 def test_a_batch_whose_numbers_32_bits_do_not_count_is_refused() -> None:
     net = sv.Network([2, 1024, 1])
     device_memory.make_layout(net.program, net.bank, 2**22 - 1, 47 * 1024)
-    with refused(EngineError, "4,194,303 with 1,024 outputs"):
-        device_memory.make_layout(net.program, net.bank, 2**22, 47 * 1024)
+    refused(EngineError, "4,194,303 with 1,024 outputs").by(
+        device_memory.make_layout, net.program, net.bank, 2**22, 47 * 1024
+    )
 
 
 def uploads(run: CudaRun, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
@@ -361,12 +361,6 @@ def test_one_batch_after_another_goes_on_with_the_same_memory() -> None:
     assert engine.take_run(inputs[:6], targets[:6], sv.Loss()) is not run
 
 
-class CudaAPIError(Exception):
-    """As the driver raises it."""
-
-    __module__ = "numba.cuda.cudadrv.driver"
-
-
 class Card:
     """Room for so many numbers on the GPU, in arrays that somebody still has."""
 
@@ -414,8 +408,7 @@ def test_a_card_without_room_is_said_to_have_none_and_all_is_as_before(
     card.room = card.most
     before = net.copy()
     for call in (lambda: net.train_step(*many, "mse", sv.Adam(0.1)), lambda: net(many[0])):
-        with refused(EngineError, TOO_LITTLE):
-            call()
+        refused(EngineError, TOO_LITTLE).by(call)
     assert (net.bank.value == before.bank.value).all() and net.bank.step_count == 1
     net.train_step(*few, "mse", sv.Adam(0.1))
     card.room = 10**9
@@ -462,8 +455,7 @@ def test_a_launch_that_fails_leaves_the_numbers_from_before_the_call(
     run.steps(sv.Adam(0.1), 0, 1)
     before = net.copy().bank
     failing(monkeypatch, 1)
-    with refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS"):
-        run.steps(sv.Adam(0.1), 1, 5)
+    refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS").by(run.steps, sv.Adam(0.1), 1, 5)
     assert (net.bank.value == before.value).all()
     assert (net.bank.slots["m"] == before.slots["m"]).all()
     assert net.bank.step_count == before.step_count == 1
@@ -480,10 +472,8 @@ def test_a_session_whose_card_is_lost_goes_on_without_it(monkeypatch: pytest.Mon
     lost.advance(3)
     with monkeypatch.context() as patch:
         failing(patch, 0)
-        with refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS"):
-            lost.advance(2)
-        with refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS"):
-            lost.advance(1)
+        refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS").by(lost.advance, 2)
+        refused(EngineError, "CUDA_ERROR_ILLEGAL_ADDRESS").by(lost.advance, 1)
         lost.to("python")  # from its last keyframe, which depends on how long a step took
         kept = lost.step_index
         assert lost.engine == "python" and kept <= 3
@@ -571,13 +561,13 @@ def test_a_dropout_draws_anew_for_every_step_sample_and_layer() -> None:
 TOO_LARGE = {"float32": ("float32", 1e39), "variance": ("float64", 1e155)}
 
 
+@pytest.mark.some("variance")
 @pytest.mark.parametrize("kind", TOO_LARGE)
 def test_a_step_that_would_lose_a_running_statistic_is_refused_by_name(
     kind: str,
 ) -> None:
     dtype, large = TOO_LARGE[kind]
-    layers = [sv.Dense(3, 3), sv.BatchNorm(3), sv.Dense(3, 2)]
-    net = sv.Network(layers, seed=1, dtype=dtype)
+    net = sv.Network([sv.Dense(3, 3), sv.BatchNorm(3), sv.Dense(3, 2)], seed=1, dtype=dtype)
     inputs = abs(numbers(18, 3))
     inputs[13, 1] = large
     batches, optimizer = InOrder(inputs, numbers(18, 2), 9), sv.SGD(0.1, not_finite="zero")

@@ -43,16 +43,13 @@ def agree(run: CudaRun, plain_net: sv.Network, optimizer: Optimizer, steps: rang
     """A run takes steps, and so do the objects, with the same losses and weights."""
     batches = InOrder(*pair(plain_net))
     expected = reference_steps(plain_net, batches, run.loss_function, optimizer, steps)
-    found = run.steps(optimizer, steps.start, len(steps)).losses
-    assert found == pytest.approx(expected)
+    assert run.steps(optimizer, steps.start, len(steps)).losses == pytest.approx(expected)
     assert difference(plain_net.bank.value, run.engine.bank.value) < 1e-12
 
 
+@pytest.mark.some("squares-kernels")
 @whole_or_not
-@pytest.mark.parametrize(
-    "loss",
-    [*slow("square", "chosen"), "squares"],
-)
+@pytest.mark.parametrize("loss", ["square", "chosen", "squares"])
 def test_losses_and_optimizers_of_users(loss: str, whole: bool) -> None:
     sv.loss(square, twice)
     sv.loss(chosen)
@@ -111,10 +108,8 @@ def test_what_was_replaced_is_refused() -> None:
     run = run_of(net, InOrder(*pair(net)))
     sv.loss(chosen, name="mine")
     sv.optimizer(three, ("a", "b", "c"), name="mine")
-    with refused(EngineError, "loss"):
-        run_of(net, InOrder(*pair(net)), old)
-    with refused(EngineError, "optimizer"):
-        run.steps(kind(0.1), 0, 1)
+    refused(EngineError, "loss").by(run_of, net, InOrder(*pair(net)), old)
+    refused(EngineError, "optimizer").by(run.steps, kind(0.1), 0, 1)
 
 
 def snake(x: float, slope: float = 1.0, shift: float = 0.25) -> float:

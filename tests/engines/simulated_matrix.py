@@ -56,6 +56,7 @@ from tests.engines.simulator import (
     reference_steps,
     run_of,
     slow,
+    whole_or_not,
 )
 from tests.wording import refused
 
@@ -86,14 +87,14 @@ def verbs_agree(net: sv.Network, samples: int, near: float = TOLERANCE["float64"
     assert difference(reference(batch), engine.evaluate(batch)) < near
 
 
-@pytest.mark.some("rows", "residual", "branches", "slopes", "pools", "depthwise", "all")
+@pytest.mark.some("rows", "branches", "all")
 @every_network
 def test_verbs_give_what_the_objects_give(name: str) -> None:
     for samples in (1, 9):
         verbs_agree(network(name), samples)
 
 
-@pytest.mark.parametrize("samples", [7, 17, 40])
+@pytest.mark.parametrize("samples", [17, *slow(7, 40)])
 def test_every_size_of_batch(samples: int) -> None:
     verbs_agree(sv.Network([2, 3, 1], "tanh", dtype="float64"), samples)
 
@@ -109,7 +110,7 @@ def test_every_activation(activation: str) -> None:
     verbs_agree(sv.Network([3, 2], output=activation, dtype="float64", seed=1), 5)
 
 
-@pytest.mark.parametrize("name", ["rows", "all", *slow(*sorted(NETWORKS.keys() - {"rows", "all"}))])
+@pytest.mark.parametrize("name", ["all", *slow(*sorted(NETWORKS.keys() - {"all"}))])
 def test_what_lies_between_is_that_of_the_objects(name: str) -> None:
     net = network(name)
     other, batches, optimizer = net.copy(), InOrder(*pair(net, 9)), sv.SGD(0.1)
@@ -140,7 +141,7 @@ def test_what_lies_between_is_that_of_the_objects(name: str) -> None:
 PATHS = [(True, 18, 1, 4), (True, 5, 2, 3), (False, 8, 3, 4), (False, 8, 1, 5)]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some("one weight", "tall window")
 @every_network
 def test_every_path_has_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     net, optimizer = network(name, "float32"), sv.SGD(0.01, clip_norm=0.5)
@@ -210,7 +211,8 @@ def test_every_optimizer(name: str, steps: int) -> None:
     runs_agree(net, sv.Loss(), MAKERS[name](1e-3, **LIMITS), steps)
 
 
-@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.some("kernels")
+@whole_or_not
 def test_rates_of_single_weights(whole: bool) -> None:
     net = sv.Network([3, 4, 2], "tanh", "sigmoid", dtype="float64")
     optimizer = sv.Adam(1e-3, schedule=sv.Schedule("cosine", steps=5))
@@ -450,14 +452,11 @@ def test_a_file_in_mixed_precision_is_not_loaded_on_cuda(
 ) -> None:
     path = tmp_path / "net.safetensors"
     sv.Network([2, 3, 3], engine="cpu", precision="mixed").save(path)
-    with refused(FileError, "cuda engine"):
-        sv.load(path, "cuda")
+    refused(FileError, "cuda engine").by(sv.load, path, "cuda")
     assert sv.load(path, "auto").precision == sv.Precision("mixed")
     # A run of an earlier version.
     with monkeypatch.context() as patch:
         patch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], only_full=""))
         net = sv.Network([2, 4, 3], "tanh", seed=3)
-        s = sv.Session(net, labelled(), batch=8, engine="cuda", precision="mixed")
-        s.save(path)
-    with refused(FileError, "cuda engine"):
-        sv.Session.load(path)
+        sv.Session(net, labelled(), batch=8, engine="cuda", precision="mixed").save(path)
+    refused(FileError, "cuda engine").by(sv.Session.load, path)

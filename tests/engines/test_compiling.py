@@ -8,8 +8,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from contextlib import redirect_stderr
@@ -31,6 +29,7 @@ from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu.table import TRAINING
 from scalarviz.engines.expression.expression_kernels import unary
 from tests.base.test_progress import CONTROL, REMOVED, Clock, Tty, clock, tty
+from tests.machine import ended, output_of
 
 
 def test_ctrl_c_while_a_kernel_is_compiled_does_not_break_that_off(
@@ -96,10 +95,8 @@ except KeyboardInterrupt:
     print("heard")
 """
     start = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "heard\n", "")
+    done = ended("-c", program, seconds=60)
+    assert (done.stdout, done.stderr) == ("heard\n", "")
     assert time.perf_counter() - start < 4.0
 
 
@@ -258,9 +255,7 @@ def test_a_kernel_has_the_same_machine_code_and_its_functions_none(tmp_path: Pat
     file.write_bytes(path.read_bytes())
     libraries, hashes = [], []
     for way in ("all", "kernels only"):
-        command = [sys.executable, "-c", PROGRAM, way, str(file)]
-        child = subprocess.run(command, check=True, capture_output=True, env=STEADY)
-        count, number = child.stdout.split()
+        count, number = output_of("-c", PROGRAM, way, str(file), env=STEADY).split()
         libraries.append(int(count))
         hashes.append(number)
         shutil.rmtree(tmp_path / "__pycache__")
@@ -291,6 +286,5 @@ print(numba.njit(lambda a: a @ a)(np.array([[1.0, 2.0], [0.0, 1.0]])).tolist())
 @pytest.mark.skipif(find_spec("scipy") is None, reason="without SciPy there is nothing to import")
 @pytest.mark.parametrize("kernel", [FIRST_CALL, COMPILED], ids=["called", "compiled"])
 def test_a_kernel_is_loaded_without_scipy_and_a_user_has_products(kernel: str) -> None:
-    words = [sys.executable, "-c", kernel + PRODUCT]
-    ran = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert ran.stdout.splitlines() == ["False", "[[1.0, 4.0], [0.0, 1.0]]"]
+    said = output_of("-c", kernel + PRODUCT).splitlines()
+    assert said == ["False", "[[1.0, 4.0], [0.0, 1.0]]"]

@@ -12,7 +12,7 @@ import pytest
 from scalarviz.base.shell_commands import pip_command, pip_install
 from scalarviz.engines.cuda import missing
 from scalarviz.engines.cuda.missing import missing_for_cuda
-from tests.machine import output_of
+from tests.machine import ended, output_of
 
 NAMES = ("matrix", "cuda", "formulas", "graphs", "away")
 FILES = [f"tests/engines/simulated_{name}.py" for name in NAMES]
@@ -256,8 +256,7 @@ def test_asking_loads_nothing_where_there_is_no_gpu() -> None:
         "lacking.load_driver = lambda: None; print(lacking.missing_for_cuda());"
         "sys.exit(any(name.startswith(('numba.cuda', 'numba_cuda')) for name in sys.modules))"
     )
-    command = [sys.executable, "-W", "error", "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = ended("-W", "error", "-c", program)
     assert done.stderr == ""
     if importlib.util.find_spec("numba_cuda"):
         assert done.stdout == "no NVIDIA driver was found\n"

@@ -5,8 +5,6 @@ Compiled once, for the formulas in use, and made anew after a change.
 
 import importlib.util
 import os
-import subprocess
-import sys
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
@@ -35,7 +33,7 @@ from tests.engines.machine_code import (
     unit,
 )
 from tests.engines.test_kernel_units import wavy, wavy_derivative
-from tests.machine import ROOT
+from tests.machine import ROOT, ended, output_of
 
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
@@ -48,8 +46,7 @@ def units(
     net: sv.Network, loss: str = "mse", optimizer: sv.Optimizer | None = None, batch: int = 4
 ) -> list[cuda_file.CudaUnit]:
     pair = sv.Loss.of(loss), optimizer or sv.SGD(0.1)
-    batches = data.Xor().batches(batch, 0)
-    return units_of_training(net.program, net.bank, batches, [pair])
+    return units_of_training(net.program, net.bank, data.Xor().batches(batch, 0), [pair])
 
 
 def files(found: Iterable[cuda_file.CudaUnit]) -> set[str]:
@@ -155,10 +152,7 @@ for name in sys.argv[1:]:
 
 
 def run(program: str, *words: str) -> str:
-    settings = {**os.environ, "PYTHONHASHSEED": "random"}
-    command = [sys.executable, "-c", program, *words]
-    done = subprocess.run(command, env=settings, check=True, capture_output=True, text=True)
-    return done.stdout
+    return output_of("-c", program, *words, env={**os.environ, "PYTHONHASHSEED": "random"})
 
 
 @pytest.mark.slow
@@ -353,13 +347,8 @@ def test_every_engine_follows_a_new_row_and_its_constant(tmp_path: Path) -> None
     own = {"PYTHONPATH": path, "SCALARVIZ_CACHE_DIR": str(tmp_path), "NUMBA_ENABLE_CUDASIM": "1"}
     for slope in (0.25, 0.5):
         (tmp_path / "new_row.py").write_text(textwrap.dedent(NEW_ROW.format(slope=slope)))
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", textwrap.dedent(ON_EVERY_ENGINE)],
-            check=True,
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own},
-        )
+        words = "-W", "error", "-c", textwrap.dedent(ON_EVERY_ENGINE)
+        env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own}
+        done = ended(*words, env=env, folder=tmp_path)
         told = [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
         assert told == [[2 * slope, 8 * slope * slope]] * 3, done.stderr

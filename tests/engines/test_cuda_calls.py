@@ -22,7 +22,7 @@ from scalarviz.engines.cuda.launches import RESERVED
 from tests.engines.fake_driver import DriverError, FakeDriver
 from tests.engines.machine_code import needs_a_linker
 from tests.engines.test_cuda import needs_numba_cuda
-from tests.machine import ROOT
+from tests.machine import ROOT, output_of
 
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
@@ -73,6 +73,16 @@ class Noting:
         return self.ran.append
 
 
+@pytest.fixture
+def steps() -> card.Steps:
+    return card.Steps(STREAM, graphs=True)
+
+
+@pytest.fixture
+def kernel() -> Noting:
+    return Noting()
+
+
 STREAM = SimpleNamespace(handle="the engine's")
 
 
@@ -80,8 +90,9 @@ def launches_of(kernel: Any, *arguments: Any) -> list[card.Launch]:
     return [card.Launch(kernel, (each,), 3, 4) for each in arguments]
 
 
-def test_a_step_is_captured_once_and_launched_again_and_again(capture_driver: FakeDriver) -> None:
-    steps, kernel = card.Steps(STREAM, graphs=True), Noting()
+def test_a_step_is_captured_once_and_launched_again_and_again(
+    capture_driver: FakeDriver, steps: card.Steps, kernel: Noting
+) -> None:
     steps.repeat(launches_of(kernel, 1, 2), 0)
     assert capture_driver.said == []
     steps.repeat(launches_of(kernel, 1, 2), 1)
@@ -142,8 +153,9 @@ def test_kernels_are_launched_one_by_one_where_the_driver_captures_nothing(
         assert capture_driver.alive == set()
 
 
-def test_a_kernel_that_cannot_be_captured_ends_the_capture(capture_driver: FakeDriver) -> None:
-    steps, kernel = card.Steps(STREAM, graphs=True), Noting()
+def test_a_kernel_that_cannot_be_captured_ends_the_capture(
+    capture_driver: FakeDriver, steps: card.Steps, kernel: Noting
+) -> None:
     steps.repeat(launches_of(kernel, 1, 2), 1)
     capture_driver.refuses = "kernel"
     with pytest.raises(DriverError):  # a GPU that is lost launches nothing
@@ -156,9 +168,8 @@ def test_a_kernel_that_cannot_be_captured_ends_the_capture(capture_driver: FakeD
 
 
 def test_a_capture_that_is_interrupted_ends_and_begins_anew(
-    capture_driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
+    capture_driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, steps: card.Steps, kernel: Noting
 ) -> None:
-    steps, kernel = card.Steps(STREAM, graphs=True), Noting()
     steps.repeat(launches_of(kernel, 1), 1)
 
     def instantiate(graph: str, flags: int) -> str:
@@ -233,11 +244,9 @@ def run(driver: Path, *ways: str, **settings: str) -> tuple[dict[str, Any], Coun
         "LD_LIBRARY_PATH": str(driver), "STUB_LOG": str(log), "STUB_DONE": str(gpu_layout.DONE),
         "SCALARVIZ_CACHE_DIR": str(driver / "kernels"), "PYTHONPATH": str(ROOT),
     } | settings  # fmt: skip
-    command = [sys.executable, str(HERE / "on_stub_driver.py"), *ways]
-    done = subprocess.run(command, env=known, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-4000:]
+    said = output_of(str(HERE / "on_stub_driver.py"), *ways, env=known)
     lines = re.sub(r"_ZN\d+cuda_(\w+?)_float(32|64)_\S*", r"\1", log.read_text()).splitlines()
-    return json.loads(done.stdout.splitlines()[-1]), Counter(lines)
+    return json.loads(said.splitlines()[-1]), Counter(lines)
 
 
 @needs_numba_cuda

@@ -273,8 +273,7 @@ def steps_on(card: Card, change: Callable[[pytest.MonkeyPatch], None]) -> fused_
 
 
 def test_it_can_be_switched_off() -> None:
-    card = Card(2, THREADS, SHARED, LANES)
-    assert steps_on(card, switch_off).wrong == ""
+    assert steps_on(Card(2, THREADS, SHARED, LANES), switch_off).wrong == ""
 
 
 def switch_off(patch: pytest.MonkeyPatch) -> None:

@@ -38,8 +38,7 @@ def trained(
     run = net.to(engine)._engine.run(batches, sv.Loss.of(loss))
     if engine == "cuda":
         run.whole_steps = whole
-    losses = run.steps(optimizer or sv.Adam(0.01), 0, steps).losses
-    return run, losses
+    return run, run.steps(optimizer or sv.Adam(0.01), 0, steps).losses
 
 
 def agrees(card: Card, make: Callable[[], sv.Network], samples: int, **how: Any) -> None:

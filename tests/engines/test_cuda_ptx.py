@@ -68,8 +68,7 @@ def test_all_kernels_are_looked_at() -> None:
 
 def test_no_product_of_a_draw_is_fused_with_a_sum() -> None:
     """Else a point near the edge of a texel would see another one than on the other engines."""
-    text = ptx_of(unit(kernels.draw_batch), "float64")
-    added = re.findall(r"fma\.rn\.f64\s+.*, (\S+);", text)
+    added = re.findall(r"fma\.rn\.f64\s+.*, (\S+);", ptx_of(unit(kernels.draw_batch), "float64"))
     assert added == ["0d0000000000000000"] * 4
 
 
@@ -285,8 +284,7 @@ def operations(probe: Any, dtype: str) -> list[str]:
         text, _ = cuda.compile_ptx(probe, (numbers, numbers), cc=GPU)
     assert not NOT_ROUNDED.search(text)
     pattern = r"^\s+(?:@\S+\s+)?(st\.global\.\S+\s+.*|[a-z]+\.\S*f(?:16|32|64)\s+.*);"
-    lines = re.findall(pattern, text, re.MULTILINE)
-    return [re.sub(r"%\w+", "%", line) for line in lines]
+    return [re.sub(r"%\w+", "%", line) for line in re.findall(pattern, text, re.MULTILINE)]
 
 
 @pytest.mark.parametrize(("chosen", "name"), CASES)

@@ -74,14 +74,24 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> FakeGpu:
     return gpu
 
 
+@pytest.fixture
+def run(gpu: FakeGpu) -> Training:
+    return Training(gpu)
+
+
 def shot_of(run: Training) -> CudaSnapshot:
     return CudaSnapshot(run)  # type: ignore[arg-type]  # a stand-in
 
 
-def test_a_snapshot_leaves_on_a_stream_of_its_own_and_nobody_waits(gpu: FakeGpu) -> None:
-    run = Training(gpu)
+@pytest.fixture
+def shot(run: Training) -> CudaSnapshot:
+    return shot_of(run)
+
+
+def test_a_snapshot_leaves_on_a_stream_of_its_own_and_nobody_waits(
+    gpu: FakeGpu, run: Training, shot: CudaSnapshot
+) -> None:
     training, leaving = gpu.streams
-    shot = shot_of(run)
     run.step()
     run.bank.state[-1] = 5.0
     shot.request()
@@ -106,10 +116,8 @@ def test_a_snapshot_leaves_on_a_stream_of_its_own_and_nobody_waits(gpu: FakeGpu)
     assert (run.bank.host_blocks[SLOTS] == -1.0).all(), "the bank itself has not come back"
 
 
-def test_reading_waits_for_its_own_copy(gpu: FakeGpu) -> None:
-    run = Training(gpu)
+def test_reading_waits_for_its_own_copy(gpu: FakeGpu, run: Training, shot: CudaSnapshot) -> None:
     run.step()
-    shot = shot_of(run)
     assert not shot.ready
     found = shot.read()
     assert (found.value == 1.0).all() and gpu.said[-1] == "wait for an event"
@@ -118,10 +126,10 @@ def test_reading_waits_for_its_own_copy(gpu: FakeGpu) -> None:
     assert (found.value == 1.0).all(), "numbers that were read never change"
 
 
-def test_numbers_are_read_where_they_arrived(gpu: FakeGpu) -> None:
-    run = Training(gpu)
+def test_numbers_are_read_where_they_arrived(
+    gpu: FakeGpu, run: Training, shot: CudaSnapshot
+) -> None:
     run.step()
-    shot = shot_of(run)
     found = shot.read()
     assert all(
         any(np.shares_memory(part, pinned) for pinned in gpu.pinned)
@@ -143,8 +151,7 @@ def test_numbers_are_read_where_they_arrived(gpu: FakeGpu) -> None:
     assert len(run.asides._asides) <= device_memory.MOST + 1, "their memory on the GPU is not kept"
 
 
-def test_several_at_once_and_requests_that_are_dropped(gpu: FakeGpu) -> None:
-    run = Training(gpu)
+def test_several_at_once_and_requests_that_are_dropped(gpu: FakeGpu, run: Training) -> None:
     shots = []
     for _ in range(6):
         run.step()
@@ -163,13 +170,12 @@ def test_several_at_once_and_requests_that_are_dropped(gpu: FakeGpu) -> None:
     shots[1].request()
     del shots[1]  # before it has arrived
     run.step()
-    late = shot_of(run)
-    assert late.read().value[0] == run.steps_queued
+    assert shot_of(run).read().value[0] == run.steps_queued
 
 
-def test_memory_is_not_used_again_while_a_copy_is_on_its_way(gpu: FakeGpu) -> None:
-    run = Training(gpu)
-    shot = shot_of(run)
+def test_memory_is_not_used_again_while_a_copy_is_on_its_way(
+    gpu: FakeGpu, run: Training, shot: CudaSnapshot
+) -> None:
     training, leaving = gpu.streams
     for _ in range(3):
         run.step()
@@ -182,9 +188,9 @@ def test_memory_is_not_used_again_while_a_copy_is_on_its_way(gpu: FakeGpu) -> No
     assert gpu.made == 6
 
 
-def test_a_training_that_ends_waits_for_copies_that_nobody_wants(gpu: FakeGpu) -> None:
-    run = Training(gpu)
-    shot = shot_of(run)
+def test_a_training_that_ends_waits_for_copies_that_nobody_wants(
+    gpu: FakeGpu, run: Training, shot: CudaSnapshot
+) -> None:
     shot.request()
     training, leaving = gpu.streams
     training.run()
@@ -213,25 +219,23 @@ def test_garbage_waits_for_its_stream_while_that_is_there(
     assert gpu.said == ["wait for the last stream", "the stream is gone"]
 
 
-def test_a_gpu_that_fails_meanwhile(gpu: FakeGpu) -> None:
-    run = Training(gpu)
+def test_a_gpu_that_fails_meanwhile(gpu: FakeGpu, run: Training) -> None:
     shot, other = shot_of(run), shot_of(run)
     for each in (shot, other):
         each.request()
     gpu.is_lost = True
     assert shot.ready
     for each in (shot, other, shot):
-        with refused(EngineError, "[999] lost"):
-            each.read()
+        refused(EngineError, "[999] lost").by(each.read)
     gpu.is_lost = False
     shot.request()
     assert (shot.read().value == 0.0).all()
 
 
-def test_numbers_that_are_in_the_bank_are_copied_there(gpu: FakeGpu) -> None:
-    run = Training(gpu)
+def test_numbers_that_are_in_the_bank_are_copied_there(
+    gpu: FakeGpu, run: Training, shot: CudaSnapshot
+) -> None:
     run.bank.away.end()
     run.bank.value[:] = 4.0
-    shot = shot_of(run)
     shot.request()
     assert shot.ready and shot.read().value.tolist() == [4.0] * ROWS and not gpu.said

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -40,6 +38,7 @@ from scalarviz.engines.expression.expression_kernels import STEP, TraceRecord
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from scalarviz.training.network.model_queries import check_engine
+from tests.machine import output_of
 from tests.sessions import RUNNABLE, advanced
 from tests.wording import refused
 
@@ -50,6 +49,11 @@ every_engine = pytest.mark.parametrize("engine", RUNNABLE)
 
 def rgb(engine: str, **options: object) -> sv.Network:
     return sv.Network([3, 8, 3], "tanh", "sigmoid", engine=engine, **options)  # type: ignore[arg-type]  # of many types
+
+
+@pytest.fixture
+def net(engine: str) -> sv.Network:
+    return rgb(engine)
 
 
 @every_engine
@@ -67,16 +71,14 @@ def test_two_forwards_before_a_backward_give_the_right_sum(engine: str) -> None:
 
 
 @every_engine
-def test_a_single_sample_gives_vectors(engine: str) -> None:
-    net = rgb(engine)
+def test_a_single_sample_gives_vectors(net: sv.Network) -> None:
     assert net(COLOURS[0]).shape == net.forward(COLOURS[0]).shape == (3,)
     assert net.backward([1.0, 2.0, 3.0]).shape == (3,)
     assert net(COLOURS[0]).dtype == np.float32
 
 
 @every_engine
-def test_zero_grad_between_forward_and_backward_does_no_harm(engine: str) -> None:
-    net = rgb(engine)
+def test_zero_grad_between_forward_and_backward_does_no_harm(net: sv.Network) -> None:
     net.forward(COLOURS)
     net.zero_grad()
     net.backward()
@@ -85,13 +87,10 @@ def test_zero_grad_between_forward_and_backward_does_no_harm(engine: str) -> Non
 
 
 @every_engine
-def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(engine: str) -> None:
-    net = rgb(engine)
-    with refused(OrderError):
-        net.backward()
+def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(net: sv.Network) -> None:
+    refused(OrderError).by(net.backward)
     net.forward(COLOURS)
-    with refused(ShapeError, "8 samples"):
-        net.backward(np.ones((7, 3)))
+    refused(ShapeError, "8 samples").by(net.backward, np.ones((7, 3)))
     assert not net.bank.grad.any()
     net.backward()
     with pytest.raises(OrderError):
@@ -99,8 +98,7 @@ def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(engine: str
 
 
 @every_engine
-def test_evaluation_and_training_leave_nothing_behind(engine: str) -> None:
-    net = rgb(engine)
+def test_evaluation_and_training_leave_nothing_behind(net: sv.Network) -> None:
     net(COLOURS)
     net.train_step(COLOURS, 1 - COLOURS)
     net.forward(COLOURS)
@@ -110,16 +108,14 @@ def test_evaluation_and_training_leave_nothing_behind(engine: str) -> None:
 
 
 @every_engine
-def test_a_written_weight_counts_at_once(engine: str) -> None:
-    net = rgb(engine)
+def test_a_written_weight_counts_at_once(net: sv.Network) -> None:
     before = net(COLOURS)
     net.parameters()[5].value = 2.0
     assert (net(COLOURS) != before).any()
 
 
 @every_engine
-def test_a_frozen_weight_stands_still(engine: str) -> None:
-    net = rgb(engine)
+def test_a_frozen_weight_stands_still(net: sv.Network) -> None:
     net.parameters()[10].freeze()
     before = net.bank.value.copy()
     net.train_step(COLOURS, 1 - COLOURS, "mse", sv.Adam(0.1))
@@ -146,8 +142,9 @@ def test_a_bad_gradient_is_refused_by_name_before_anything_changes(engine: str, 
     net.train_step([0.5, 0.5], [1.0], "mse", sv.Adam(0.1))
     net.bank.value[4] = 1e30 if dtype == "float32" else 1e200
     before = net.bank.value.copy(), net.bank.slots["m"].copy(), net.bank.step_count
-    with refused(GradientError, "inf"):
-        net.train_step([1e20 if dtype == "float32" else 1e200, 0.5], [1.0], "mse", sv.Adam(0.1))
+    refused(GradientError, "inf").by(
+        net.train_step, [1e20 if dtype == "float32" else 1e200, 0.5], [1.0], "mse", sv.Adam(0.1)
+    )
     assert (net.bank.value == before[0]).all()
     assert (net.bank.slots["m"] == before[1]).all()
     assert net.bank.step_count == before[2]
@@ -164,8 +161,7 @@ def test_a_bad_gradient_counts_as_0_on_request(engine: str) -> None:
 
 
 @every_engine
-def test_it_learns_to_invert_colours(engine: str) -> None:
-    net = rgb(engine)
+def test_it_learns_to_invert_colours(net: sv.Network) -> None:
     losses = [net.train_step(COLOURS, 1 - COLOURS, "mse", sv.SGD(0.5)) for _ in range(1500)]
     assert losses[-1] < 0.03 * losses[0]
 
@@ -189,45 +185,49 @@ def test_stepping_by_hand_and_by_the_engine_mix(engine: str) -> None:
 # The choice.
 
 
+@pytest.fixture
+def unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No choice of an engine has been logged yet."""
+    monkeypatch.setattr("scalarviz.engines.registry._said", set())
+
+
+@pytest.mark.usefixtures("unsaid")
 def test_auto_says_nothing_of_a_card_that_nobody_asked_for(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines.registry._said", set())
     monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=lambda: "a card is missing"))
     assert choose("auto").name == "cpu"
     assert not caplog.messages
-    with refused(EngineError, "a card is missing"):
-        choose("cuda")
+    refused(EngineError, "a card is missing").by(choose, "cuda")
 
 
+@pytest.mark.usefixtures("unsaid")
 def test_a_worker_leaves_the_choice_to_be_said_by_its_parent(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines.registry._said", set())
     monkeypatch.setattr("scalarviz.engines.registry.is_worker", lambda: True)
     monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=str))
     assert choose("auto").name == "cpu"
     assert not caplog.messages
 
 
+@pytest.mark.usefixtures("unsaid")
 def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines.registry._said", set())
     for name, lack in [("cuda", "a card is missing"), ("cpu", "a screwdriver is missing")]:
         row = EngineRow(name, ENGINES[name].make, lambda lack=lack: lack)  # type: ignore[misc]  # mypy infers no defaults of a lambda
         monkeypatch.setitem(ENGINES, name, row)
     assert choose("auto").name == choose("auto").name == "python"
     said = "scalarviz runs on the engine python (cpu cannot run here: a screwdriver is missing)"
     assert caplog.messages == [said]
-    with refused(EngineError, "a screwdriver"):
-        sv.Network([2, 2]).to("cpu")
+    refused(EngineError, "a screwdriver").by(sv.Network([2, 2]).to, "cpu")
 
 
+@pytest.mark.usefixtures("unsaid")
 def test_auto_takes_cuda_from_a_size_on_and_says_why(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines.registry._said", set())
 
     def make(*_: object) -> NoReturn:
         raise EngineError("cuda was chosen")
@@ -250,24 +250,23 @@ def test_auto_takes_cuda_from_a_size_on_and_says_why(
     ]
 
 
+@pytest.mark.usefixtures("unsaid")
 def test_mixed_precision_is_refused_on_cuda_and_nothing_changes(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("scalarviz.engines.registry._said", set())
     monkeypatch.setitem(ENGINES, "cuda", replace(ENGINES["cuda"], lack=str, kernels=None))
     net = rgb("cpu")
     net.forward(COLOURS)
-    with refused(EngineError, "cuda engine"):
-        net.to("cuda", "mixed")
+    refused(EngineError, "cuda engine").by(net.to, "cuda", "mixed")
     assert net.engine == "cpu" and net.precision == sv.Precision()
-    with refused(EngineError, "cuda engine"):
-        sv.Session(net, (COLOURS, COLOURS), engine="cuda", precision="mixed")
+    refused(EngineError, "cuda engine").by(
+        sv.Session, net, (COLOURS, COLOURS), engine="cuda", precision="mixed"
+    )
     net.backward()
     assert net.bank.grad.any()
     s = advanced(sv.Session(net, (COLOURS, COLOURS), engine="cpu", precision="mixed"), 3)
     for change in (lambda: s.to("cuda"), lambda: setattr(s, "engine", "cuda")):
-        with refused(EngineError, "cuda engine"):
-            change()
+        refused(EngineError, "cuda engine").by(change)
     assert (s.engine, s.precision.name, s.current_branch.journal) == ("cpu", "mixed", [])
     large, samples = sv.Network([100, 100, 100]), np.zeros((300, 100))
     trained = sv.Session(large, (samples, samples), precision="mixed")
@@ -287,8 +286,7 @@ def test_asking_whether_an_engine_will_do_makes_none(
     row = ENGINES[engine]
     monkeypatch.setitem(ENGINES, engine, replace(row, make=make))
     assert check_engine(net, engine, "full") == (engine, sv.Precision())
-    with refused(EngineError, "mixed precision"):
-        check_engine(double, engine, "mixed")
+    refused(EngineError, "mixed precision").by(check_engine, double, engine, "mixed")
 
 
 def test_cuda_without_a_gpu_says_what_is_missing() -> None:
@@ -302,8 +300,7 @@ def test_cuda_without_a_gpu_says_what_is_missing() -> None:
 
 def test_an_unknown_engine_is_refused_and_the_old_one_stays() -> None:
     net = rgb("python")
-    with refused(UnknownNameError, "'pyton'"):
-        net.to("pyton")
+    refused(UnknownNameError, "'pyton'").by(net.to, "pyton")
     assert net.engine == "python"
 
 
@@ -374,8 +371,7 @@ def test_the_python_engine_does_not_load_numba() -> None:
         "import sys, scalarviz as sv; sv.Network([2, 2]).train_step([1, 2], [3, 4]); "
         "print('numba' in sys.modules)"
     )
-    command = [sys.executable, "-c", program]
-    assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == "False"
+    assert output_of("-c", program) == "False\n"
 
 
 def test_what_takes_the_engine_python_long_is_said_once(

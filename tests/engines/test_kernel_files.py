@@ -6,7 +6,6 @@ Where they are, what is trusted, what is loaded, and what is removed.
 import errno
 import os
 import stat
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -19,6 +18,7 @@ from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.cpu.table import TRAINING
 from scalarviz.errors import EngineError
 from scalarviz.scene.visuals import mip_means
+from tests.machine import output_of
 from tests.wording import refused
 
 SMALL = "ANSWER = 42\n"
@@ -101,8 +101,9 @@ def test_a_file_gives_no_name_two_meanings(
 ) -> None:
     text = "\n".join([KERNEL.format(*first), "kernel = numba.njit"])
     kernel_files.check_names(text)
-    with refused(EngineError, "two meanings", varies="LOW|HIGH"):
-        kernel_files.write(tmp_path / "twice.py", "\n".join([text, KERNEL.format(*second)]))
+    refused(EngineError, "two meanings", varies="LOW|HIGH").by(
+        kernel_files.write, tmp_path / "twice.py", "\n".join([text, KERNEL.format(*second)])
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -271,10 +272,9 @@ def test_all_kernels_that_are_kept_are_kept_so(module: str) -> None:
 @pytest.mark.slow
 def test_all_processes_look_for_the_same_file() -> None:
     path = kernel_units.path_of_unit(TRAINING["move"], "float64")
-    command = [sys.executable, "-c", PROGRAM, str(path)]
-    names = [subprocess.run(command, check=True, capture_output=True).stdout for _ in range(2)]
+    names = [output_of("-c", PROGRAM, str(path)) for _ in range(2)]
     assert names[0] == names[1]
-    assert names[0].rstrip().endswith(b".nbc")
+    assert names[0].rstrip().endswith(".nbc")
 
 
 @pytest.mark.slow
@@ -289,4 +289,4 @@ means, table = np.ones((2, 2, 2), np.float32), np.zeros((2, 2, 4), np.uint8)
 colors, strengths = np.zeros((4, 3), np.float32), np.ones(1, np.float32)
 mip_means.write_levels(means, colors, strengths, table, np.zeros(1, np.int64))
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    output_of("-c", program)

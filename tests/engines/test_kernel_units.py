@@ -37,7 +37,7 @@ from scalarviz.engines.expression import expression_kernels
 from scalarviz.engines.expression.cpu_expression import SHELL
 from scalarviz.errors import EngineError, InputError
 from tests.engines.conftest import Kernels, text_of
-from tests.machine import ROOT
+from tests.machine import ROOT, ended
 from tests.wording import refused
 
 TANH = kernels_of("activation", KERNELS["activation"], ACTIVATIONS["tanh"])["forward"]
@@ -88,8 +88,7 @@ def test_a_constant_of_a_formula_is_in_its_text_and_in_no_other(
 def test_a_kernel_has_the_formula_of_its_row_and_no_other() -> None:
     found = text(TANH)
     assert "fast_math_tanh" in found and "sigmoid" not in found
-    names = {unit.name for unit in every_unit()}
-    assert len(names) == len(every_unit())
+    assert len({unit.name for unit in every_unit()}) == len(every_unit())
 
 
 def test_versions_are_in_the_text() -> None:
@@ -160,8 +159,9 @@ def test_a_file_gives_no_name_two_meanings(
     function: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-    with refused(EngineError, "two meanings"):
-        kernel_units.path_of_unit(Unit("test_twice", function), "float32")
+    refused(EngineError, "two meanings").by(
+        kernel_units.path_of_unit, Unit("test_twice", function), "float32"
+    )
     assert not list(tmp_path.glob("*.py"))
 
 
@@ -367,14 +367,8 @@ def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A program in a process of its own, which finds the modules of a folder."""
     path = os.pathsep.join([str(folder), str(ROOT)])
     own = {"PYTHONPATH": path, "SCALARVIZ_CACHE_DIR": str(folder / "cache")}
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own},
-    )
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own}
+    return ended("-W", "error", "-c", textwrap.dedent(program), env=env, folder=folder)
 
 
 @pytest.mark.slow
@@ -546,8 +540,7 @@ class Outside:
 
 def test_a_method_is_refused_in_one_sentence() -> None:
     for function in (Outside.relu, lambda x: x, eval("lambda x: x")):
-        with refused(InputError, "source of the formula"):
-            forward(function)
+        refused(InputError, "source of the formula").by(forward, function)
 
 
 THRESHOLDS = {"low": 1.0}
@@ -558,8 +551,7 @@ def uses_a_dict(x: float) -> float:
 
 
 def test_a_formula_may_not_use_what_a_kernel_cannot() -> None:
-    with refused(InputError, "THRESHOLDS"):
-        forward(uses_a_dict)
+    refused(InputError, "THRESHOLDS").by(forward, uses_a_dict)
 
 
 def test_a_file_that_was_edited_after_it_was_loaded_is_refused(
@@ -572,5 +564,4 @@ def test_a_file_that_was_edited_after_it_was_loaded_is_refused(
 
     path.write_text("def steep(x):\n    return 30.0 * x\n")
     linecache.checkcache()
-    with refused(InputError, "'steep'"):
-        forward(edited.steep)
+    refused(InputError, "'steep'").by(forward, edited.steep)

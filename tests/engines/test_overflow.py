@@ -46,6 +46,11 @@ def network(engine: str) -> sv.Network:
     return sv.Network([3, 3], seed=1, engine=engine)
 
 
+@pytest.fixture
+def net(engine: str) -> sv.Network:
+    return network(engine)
+
+
 def numbers(bank: sv.Bank) -> Numbers:
     """Everything that a step changes, but for gradients."""
     blocks = [bank.blocks[names] for names in sorted(bank.blocks) if names]
@@ -69,8 +74,7 @@ def test_what_was_set_at_the_refused_step_holds_in_it(engine: str) -> None:
     s.edit(0, 0.25)
     s.learning_rate = 1e300
     for _ in range(2):
-        with refused(UpdateError, "step 20 "):
-            s.advance(5)
+        refused(UpdateError, "step 20 ").by(s.advance, 5)
         assert s.learning_rate == 1e300 and s.network.bank.value[0] == np.float32(0.25)
 
 
@@ -79,8 +83,7 @@ def test_what_was_set_at_the_refused_step_holds_in_it(engine: str) -> None:
 def test_a_session_stops_before_that_step_and_all_engines_agree(engine: str, case: str) -> None:
     optimizer, factor, step, what = CASES[case]
     s = sv.Session(network(engine), (X, factor * (2 - X)), "mse", optimizer(), engine=engine)
-    with refused(UpdateError, f"step {step} would make {what}"):
-        s.advance(60)
+    refused(UpdateError, f"step {step} would make {what}").by(s.advance, 60)
     assert (s.step_index, s.next, len(s.losses)) == (step, "step", step)
     assert numbers(s.network.bank) == after(engine, case, step)
     with refused(UpdateError, f"step {step} ") as caught:  # as an operation too
@@ -118,38 +121,32 @@ def test_a_training_that_stops_there_keeps_what_waited_for_its_backward(engine: 
     with pytest.raises(UpdateError):
         net.train(X, 1 - X, "mse", sv.SGD(1e300), steps=3)
     assert (net.backward(np.ones_like(X)) == untrained.backward(np.ones_like(X))).all()
-    with refused(sv.ScalarvizError):
-        net.backward(np.ones_like(X))
+    refused(sv.ScalarvizError).by(net.backward, np.ones_like(X))
 
 
 @every_engine
-def test_the_verb_step_changes_nothing_then(engine: str) -> None:
-    net = network(engine)
+def test_the_verb_step_changes_nothing_then(net: sv.Network) -> None:
     net.forward(X)
     net.backward()
     before = numbers(net.bank), net.bank.grad.tobytes(), net.bank.moved.tobytes()
     for part in (net, net.layers[0], net.weight(0)):
-        with refused(UpdateError, "-inf"):
-            part.step(sv.SGD(1e300))
+        refused(UpdateError, "-inf").by(part.step, sv.SGD(1e300))
     assert (numbers(net.bank), net.bank.grad.tobytes(), net.bank.moved.tobytes()) == before
     net.step(sv.SGD(0.1))
     assert net.bank.step_count == 1
 
 
 @every_engine
-def test_a_frozen_weight_cannot_overflow(engine: str) -> None:
-    net = network(engine)
+def test_a_frozen_weight_cannot_overflow(net: sv.Network) -> None:
     net.layers[0].freeze()
     net.layers[0].perceptrons[2].bias.unfreeze()
-    with refused(UpdateError, "bias inf"):
-        net.train(X, 1 - X, "mse", sv.SGD(1e300), steps=3)
+    refused(UpdateError, "bias inf").by(net.train, X, 1 - X, "mse", sv.SGD(1e300), steps=3)
 
 
 @every_engine
 def test_running_statistics_are_those_before_that_step(engine: str) -> None:
     def made() -> sv.Network:
-        layers = [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 3)]
-        return sv.Network(layers, seed=1, engine=engine)
+        return sv.Network([sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 3)], seed=1, engine=engine)
 
     net, straight = made(), made()
     schedule = sv.Schedule("step", every=5, factor=1e300)
@@ -167,8 +164,7 @@ def test_a_compiled_function_stops_too() -> None:
         slope = sv.Value(1.0)
         line = sv.compile(lambda x, slope=slope: slope * x, inputs=1, dtype="float32")
         line.to(engine)
-        with refused(UpdateError, "-inf"):
-            line.train_step([[2.0]], [[1.0]], "mse", sv.SGD(1e300))
+        refused(UpdateError, "-inf").by(line.train_step, [[2.0]], [[1.0]], "mse", sv.SGD(1e300))
         assert slope.data == 1.0
         s = sv.Session(line, ([[2.0]], [[1.0]]), "mse", sv.Momentum(1e3), engine=engine)
         with pytest.raises(GradientError):
@@ -181,8 +177,7 @@ def test_a_replica_stops_alone_with_the_numbers_of_a_session() -> None:
     data = (X, 1 - X)
 
     def session(seed: int) -> sv.Session:
-        schedule = sv.Schedule("step", every=7, factor=1e30)
-        optimizer = sv.Momentum(1e-2, schedule=schedule)
+        optimizer = sv.Momentum(1e-2, schedule=sv.Schedule("step", every=7, factor=1e30))
         return sv.Session(sv.Network([3, 4, 3], "relu", seed=seed), data, "mse", optimizer,
                           batch=4, engine="cpu", seed=seed)  # fmt: skip
 
@@ -379,8 +374,7 @@ def test_a_step_that_a_dynamic_scale_skips_moves_no_statistic(unit: str) -> None
 def test_a_forward_by_itself_is_undone(case: str, engine: str) -> None:
     net = network_with_statistics(case, engine)
     known = net.bank.state.copy()
-    with refused(NotFiniteError, "of feature 0 inf"):
-        net.forward(spoilt(case))
+    refused(NotFiniteError, "of feature 0 inf").by(net.forward, spoilt(case))
     assert (net.bank.state == known).all()
     net.forward(TWELVE)
     net.backward()
@@ -389,8 +383,7 @@ def test_a_forward_by_itself_is_undone(case: str, engine: str) -> None:
 
 def test_the_forward_of_a_layer_by_itself_is_undone() -> None:
     layer = sv.BatchNorm((3, 1, 1))
-    with refused(NotFiniteError, "channel 1 inf"):
-        layer.forward(spoilt("variance"))
+    refused(NotFiniteError, "channel 1 inf").by(layer.forward, spoilt("variance"))
     assert layer.state.tolist() == [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
     assert layer.unmatched == 0
 
@@ -410,16 +403,14 @@ def test_ctrl_c_ends_a_long_training_after_a_whole_step(engine: str) -> None:
     net.train_step(X, 1 - X, "mse", sv.Adam(0.01))  # what is compiled is compiled before
     straight.train_step(X, 1 - X, "mse", sv.Adam(0.01))
     steps = 3_000_000
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
     with refused(Interrupted, f"{steps:,} steps", varies=r"[\d,]+(?= of)") as caught:
         net.train(X, 1 - X, "mse", sv.Adam(0.01), steps=steps)
     losses = caught.value.losses
     assert 0 < len(losses) < steps
     assert (straight.train(X, 1 - X, "mse", sv.Adam(0.01), steps=len(losses)) == losses).all()
     assert everything(net.bank) == everything(straight.bank)
-    with refused(sv.ScalarvizError):
-        net.backward()
+    refused(sv.ScalarvizError).by(net.backward)
 
 
 def test_ctrl_c_is_the_interrupt_that_programs_know_and_comes_out_of_other_processes() -> None:
@@ -434,8 +425,7 @@ def test_ctrl_c_is_the_interrupt_that_programs_know_and_comes_out_of_other_proce
 def test_more_signals_do_not_break_off_what_the_first_has_begun(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    layers = [sv.Dense(3, 4, "tanh"), sv.BatchNorm(4), sv.Dense(4, 3)]
-    net = sv.Network(layers, engine=engine)
+    net = sv.Network([sv.Dense(3, 4, "tanh"), sv.BatchNorm(4), sv.Dense(4, 3)], engine=engine)
     straight = net.copy()
     net.train_step(X, 1 - X, "mse", sv.Adam(0.01))
     straight.train_step(X, 1 - X, "mse", sv.Adam(0.01))
@@ -485,15 +475,13 @@ def then_interrupted(steps: Any) -> Any:
 @both_engines
 @pytest.mark.parametrize("steps", [0, 1])
 def test_gradients_of_a_first_step_that_was_broken_off_are_not_seen(
-    engine: str, steps: int, monkeypatch: pytest.MonkeyPatch
+    engine: str, steps: int, monkeypatch: pytest.MonkeyPatch, net: sv.Network
 ) -> None:
-    net = network(engine)
     for _ in range(steps):
         net.train_step(X, 1 - X, "mse", sv.Adam(0.01))
     net.bank.slot_block(sv.Adam(0.01).row.slots)
     before = everything(net.bank)
     run: Any = PythonRun if engine == "python" else CpuRun
     monkeypatch.setattr(run, "steps", then_interrupted(run.steps))
-    with refused(Interrupted, "0 of 5 steps"):
-        net.train(X, X, "mse", sv.Adam(0.01), steps=5)
+    refused(Interrupted, "0 of 5 steps").by(net.train, X, X, "mse", sv.Adam(0.01), steps=5)
     assert everything(net.bank) == before

@@ -77,6 +77,11 @@ def by_moments(net: sv.Network, run: Run, optimizer: Optimizer, first: int, step
     return np.array(losses)
 
 
+@pytest.fixture
+def net(engine: str) -> sv.Network:
+    return sv.Network([2, 4, 3], engine=engine)
+
+
 @every_engine
 @pytest.mark.parametrize("draw", DRAWS)
 def test_the_batch_of_a_step_is_the_one_that_batches_say(engine: str, draw: str) -> None:
@@ -114,8 +119,7 @@ def test_moment_by_moment_has_the_bits_of_whole_steps(
     batches, loss = Shuffled(*samples, batch), sv.Loss("mse", mean="samples")
     optimizer = sv.Adam(0.01, clip_norm=0.5, l2=0.01)
     at_once = whole.run(batches, loss).steps(optimizer, 0, 4).losses
-    losses = by_moments(slow, slow.run(batches, loss), optimizer, 0, 4)
-    assert (losses == at_once).all()
+    assert (by_moments(slow, slow.run(batches, loss), optimizer, 0, 4) == at_once).all()
     assert (slow.bank.value == whole.bank.value).all()
     assert (slow.bank.grad == whole.bank.grad).all()
     assert (slow.bank.slots["v"] == whole.bank.slots["v"]).all()
@@ -207,23 +211,20 @@ def test_a_bad_gradient_ends_the_run_before_it_is_applied(engine: str) -> None:
     run.begin(2)
     for moment in net.program.moments[:-1]:
         run.perform(moment, sv.SGD(0.1))
-    with refused(GradientError, "inf"):
-        run.perform(net.program.moments[-1], sv.SGD(0.1))
+    refused(GradientError, "inf").by(run.perform, net.program.moments[-1], sv.SGD(0.1))
 
 
 def test_made_batches_must_have_the_size_they_were_announced_with() -> None:
     batches = GeneratedBatches(lambda step: (np.zeros((step, 2)), np.zeros((step, 1))), (2, 1), 3)
     assert batches.at(3)[0].shape == (3, 2)
-    with refused(InputError, "((4, 2), (4, 1))"):
-        batches.at(4)
+    refused(InputError, "((4, 2), (4, 1))").by(batches.at, 4)
 
 
 def test_the_last_batch_of_an_epoch_may_be_smaller() -> None:
     batches = Shuffled(INPUTS, TARGETS, 4)
     assert batches.steps_an_epoch == 3
     assert [batches.count(step) for step in range(4)] == [4, 4, 2, 4]
-    seen = np.concatenate([batches.rows(step) for step in range(3)])
-    assert sorted(seen) == list(range(10))
+    assert sorted(np.concatenate([batches.rows(step) for step in range(3)])) == list(range(10))
 
 
 def test_points_look_where_the_window_says() -> None:
@@ -279,8 +280,7 @@ def test_small_gradients_live_by_the_loss_scale() -> None:
     x, t = np.full((1, 1), 1e-4), np.zeros((1, 1))
     gradients = []
     for scale in (1.0, 1024.0):
-        precision = sv.Precision("mixed", loss_scale=scale)
-        net = sv.Network([1, 1], engine="cpu", precision=precision)
+        net = sv.Network([1, 1], engine="cpu", precision=sv.Precision("mixed", loss_scale=scale))
         net.bank.value[:] = [1.0, 0.0]
         net.train_step(x, t, "mse", sv.SGD(0.1))
         gradients.append(net.bank.grad[0])
@@ -342,14 +342,12 @@ def test_a_dynamic_scale_has_a_smallest_and_a_largest(tmp_path: Path) -> None:
 
 
 def test_mixed_precision_that_cannot_be_is_refused() -> None:
-    with refused(sv.ScalarvizError, "python engine"):
-        sv.Network([2, 1], precision="mixed")
-    with refused(sv.ScalarvizError, "float64"):
-        sv.Network([2, 1], engine="cpu", precision="mixed", dtype="float64")
-    with refused(sv.ScalarvizError, "'mix'"):
-        sv.Network([2, 1], precision="mix")
-    with refused(sv.ScalarvizError, "0.0"):
-        sv.Precision("mixed", loss_scale=0.0)
+    refused(sv.ScalarvizError, "python engine").by(sv.Network, [2, 1], precision="mixed")
+    refused(sv.ScalarvizError, "float64").by(
+        sv.Network, [2, 1], engine="cpu", precision="mixed", dtype="float64"
+    )
+    refused(sv.ScalarvizError, "'mix'").by(sv.Network, [2, 1], precision="mix")
+    refused(sv.ScalarvizError, "0.0").by(sv.Precision, "mixed", loss_scale=0.0)
 
 
 def test_it_still_learns_in_half() -> None:
@@ -446,8 +444,7 @@ def test_a_train_step_has_the_bits_of_one_on_an_engine_made_anew(engine: str) ->
 
 
 @every_engine
-def test_a_train_step_leaves_the_arrays_of_earlier_ones_alone(engine: str) -> None:
-    net = sv.Network([2, 4, 3], engine=engine)
+def test_a_train_step_leaves_the_arrays_of_earlier_ones_alone(net: sv.Network) -> None:
     pairs = [(np.full((5, 2), k, np.float32), np.full((5, 3), k, np.float32)) for k in (0, 1, 2)]
     for pair in pairs:
         net.train_step(*pair)
@@ -455,8 +452,7 @@ def test_a_train_step_leaves_the_arrays_of_earlier_ones_alone(engine: str) -> No
 
 
 @every_engine
-def test_a_number_too_large_for_the_network_is_refused_by_a_kept_run(engine: str) -> None:
-    net = sv.Network([2, 4, 3], engine=engine)
+def test_a_number_too_large_for_the_network_is_refused_by_a_kept_run(net: sv.Network) -> None:
     net.train_step(INPUTS, TARGETS)
     before = net.bank.value.tobytes()
     with pytest.raises(GradientError):
@@ -480,10 +476,8 @@ def test_arrays_that_kernels_cannot_read_as_they_are_have_the_same_answers(engin
 
 
 @every_engine
-def test_a_batch_that_is_not_finite_is_refused_though_it_is_not_copied(engine: str) -> None:
-    net = sv.Network([2, 4, 3], engine=engine)
+def test_a_batch_that_is_not_finite_is_refused_though_it_is_not_copied(net: sv.Network) -> None:
     for dtype in (np.float32, np.float64):
         wrong = INPUTS.astype(dtype)
         wrong[3, 1] = np.inf
-        with refused(NotFiniteError, "inf", "row 3, column 1"):
-            net.train_step(wrong, TARGETS)
+        refused(NotFiniteError, "inf", "row 3, column 1").by(net.train_step, wrong, TARGETS)

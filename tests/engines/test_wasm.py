@@ -129,19 +129,16 @@ def test_the_image_begins_after_the_data_of_the_module(small: bytes) -> None:
     ids=["no wrapper", "another kernel", "a float", "a function without a name"],
 )
 def test_a_text_of_another_form_is_refused(name: str, text: str, wrong: str) -> None:
-    with refused(EngineError, wrong):
-        portable(name, text, "kernel.0")
+    refused(EngineError, wrong).by(portable, name, text, "kernel.0")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF and more", b"\0asm\2\0\0\0"])
 def test_an_object_of_another_form_is_refused(content: bytes) -> None:
-    with refused(EngineError, "begin"):
-        linked(content, [])
+    refused(EngineError, "begin").by(linked, content, [])
 
 
 def test_a_function_that_no_page_has_is_refused() -> None:
-    with refused(EngineError, "unheard_of"):
-        module_of_text(with_call(CALLS))
+    refused(EngineError, "unheard_of").by(module_of_text, with_call(CALLS))
 
 
 # ---- the file of a module -----------------------------------------------------------------------
@@ -150,7 +147,13 @@ UNITS = [*units_of_optimizer(sv.SGD(0.1)).values()]
 
 
 @pytest.fixture
-def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled modules are written into an empty folder."""
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+
+
+@pytest.fixture
+def compilations(empty_cache: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """What was compiled, into an empty folder: the numbers of kernels."""
     found: list[int] = []
 
@@ -158,7 +161,6 @@ def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(len(units))
         return b"a module for " + dtype.encode()
 
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(module, "compiled", compiled)
     return found
 
@@ -183,11 +185,12 @@ def test_a_damaged_module_is_compiled_again(compilations: list[int]) -> None:
     assert compilations == [3] * 5
 
 
+@pytest.mark.usefixtures("empty_cache")
 def test_a_failed_compilation_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(module, "FOR_NUMBA", {"NUMBA_DISABLE_JIT": "1"})
-    with refused(EngineError, "WebAssembly", varies="WebAssembly: .*"):
-        module.module_of(UNITS, "float32")
+    refused(EngineError, "WebAssembly", varies="WebAssembly: .*").by(
+        module.module_of, UNITS, "float32"
+    )
     assert not [*tmp_path.glob("*.wasm")]
 
 
@@ -210,10 +213,10 @@ def test_where_nothing_can_be_kept_a_page_is_compiled_all_the_same(
     assert compilations == [3, 3] and [each.name for each in path.iterdir()] == ["of somebody"]
 
 
+@pytest.mark.usefixtures("empty_cache")
 def test_folders_of_killed_processes_are_removed_after_an_hour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(module, "run", lambda *_: (_ for _ in ()).throw(EngineError("no")))
     old = time.time() - 2 * 3600
     left, busy, others = (tmp_path / name for name in ("page-a1b2", "page-c3d4", "pages"))
@@ -230,10 +233,10 @@ def test_folders_of_killed_processes_are_removed_after_an_hour(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("empty_cache")
 def test_pieces_that_are_none_are_compiled_once_more_and_then_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     compiled: list[int] = []
 
     def run(name: str, words: list[Path], folder: Path, *more: object) -> None:
@@ -248,21 +251,19 @@ def test_pieces_that_are_none_are_compiled_once_more_and_then_an_error(
     for unit in UNITS[:2]:
         path = module.path_of_piece(unit, "float32")
         module.keep(path, b"no piece", module.stem_of(unit, "float32"))
-    with refused(EngineError, "WebAssembly", varies="WebAssembly: .*"):
-        module.module_of(UNITS, "float32")
+    refused(EngineError, "WebAssembly", varies="WebAssembly: .*").by(
+        module.module_of, UNITS, "float32"
+    )
     assert compiled == [1, 3] and not [*tmp_path.glob("page-*")]
 
 
-def test_a_full_disk_is_an_error_in_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("empty_cache")
+def test_a_full_disk_is_an_error_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(module, "run", run)
-    with refused(EngineError, "No space left"):
-        module.module_of(UNITS, "float32")
+    refused(EngineError, "No space left").by(module.module_of, UNITS, "float32")
 
 
 @pytest.mark.slow
@@ -289,8 +290,9 @@ def test_kernels_are_compiled_once_each_by_any_number_of_processes(
     assert "compiles 2 kernels for a page" in said
 
 
+@pytest.mark.usefixtures("empty_cache")
 def test_a_bar_counts_the_kernels_of_a_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tty: Tty, clock: Clock
+    monkeypatch: pytest.MonkeyPatch, tty: Tty, clock: Clock
 ) -> None:
     clock.each = 2.0
 
@@ -300,7 +302,6 @@ def test_a_bar_counts_the_kernels_of_a_page(
         return b"made"
 
     waiting = threading.Event()
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(module, "compiled", compiled)
     module.module_of(UNITS, "float32")
     assert re.search("compiling, once: 1 of 3 kernels [━╺╸]+ +33%", tty.words)
@@ -350,6 +351,5 @@ def test_an_address_of_nothing_in_an_image_is_refused() -> None:
     bank.value = numbers.ctypes.data
     image = MemoryImage(1024)
     image.add(bank)
-    with refused(EngineError, "address"):
-        image.build()
+    refused(EngineError, "address").by(image.build)
     assert ctypes.sizeof(bank) == 80

@@ -47,8 +47,7 @@ def every_action(engine: str = "python") -> sv.Session:
     s.advance(3)
     _other_data(s, x, y)
     s.advance(3)
-    other = "cpu" if engine == "python" else "python"
-    s.to(other)
+    s.to("cpu" if engine == "python" else "python")
     s.to(engine)
     s.advance(2)
     s.back(9)
@@ -132,8 +131,7 @@ def main() -> None:
     s.save(RUN)
     found: dict[str, Any] = numbers(s)
     for i, link in enumerate(LINKS):
-        now = numbers_now(opened(link))
-        found |= {f"link {i} {name}": array for name, array in now.items()}
+        found |= {f"link {i} {name}": array for name, array in numbers_now(opened(link)).items()}
     np.savez_compressed(EXPECTED, machine=np.array(MACHINE), **found)
 
 

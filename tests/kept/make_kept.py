@@ -84,8 +84,7 @@ def moments(s: sv.Session) -> dict[str, np.ndarray]:
 
 def main() -> None:
     net = network()
-    rng = np.random.default_rng(4)
-    net.forward(rng.normal(size=(16, 64)))  # statistics of BatchNorm
+    net.forward(np.random.default_rng(4).normal(size=(16, 64)))  # statistics of BatchNorm
     net.save(FOLDER / "network.safetensors")
     s = run()
     s.save(FOLDER / "run.safetensors")

@@ -31,6 +31,11 @@ EXPECTED_OF_0_1 = np.load(FOLDER / "expected.npz")
 CLOSE = {"rtol": 1e-9, "atol": 1e-11}
 
 
+@pytest.fixture
+def s() -> sv.Session:
+    return sv.Session.load(RUN)
+
+
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_kept_network_computes_what_it_did(engine: str) -> None:
     net = sv.load(FOLDER / "network.safetensors", engine=engine)
@@ -38,8 +43,7 @@ def test_a_kept_network_computes_what_it_did(engine: str) -> None:
 
 
 def test_a_kept_run_replays_to_its_weights_at_every_step() -> None:
-    s = sv.Session.load(FOLDER / "run.safetensors")
-    found = moments(s)
+    found = moments(sv.Session.load(FOLDER / "run.safetensors"))
     assert len(found) == 2
     for branch, values in found.items():
         np.testing.assert_allclose(values, EXPECTED_OF_0_1[branch], **CLOSE)
@@ -82,13 +86,11 @@ def test_every_kind_of_action_is_in_a_kept_run() -> None:
     assert set().union(*map(kinds_in, runs)) == {*ACTIONS}
 
 
-def test_actions_that_waited_for_a_step_are_in_it() -> None:
-    s = sv.Session.load(RUN)
+def test_actions_that_waited_for_a_step_are_in_it(s: sv.Session) -> None:
     assert any(action.asked for branch in s.branches for action in branch.journal)
 
 
-def test_it_has_the_same_bits_at_every_step_of_every_branch() -> None:
-    s = sv.Session.load(RUN)
+def test_it_has_the_same_bits_at_every_step_of_every_branch(s: sv.Session) -> None:
     found = numbers(s)
     assert len(s.branches) == 3
     assert {name for name in KEPT if not name.startswith(("link", "machine"))} == {*found}
@@ -103,8 +105,7 @@ def test_the_same_actions_done_anew_give_the_same_numbers(engine: str) -> None:
         np.testing.assert_allclose(array, KEPT[name], rtol=1e-9, atol=1e-11, err_msg=name)
 
 
-def test_it_continues_from_a_moment_within_a_step() -> None:
-    s = sv.Session.load(RUN)
+def test_it_continues_from_a_moment_within_a_step(s: sv.Session) -> None:
     assert s.clock.operation == 5
     s.advance(3)
     assert np.isfinite(s.loss)

@@ -136,8 +136,7 @@ class Tab:
         """Close the page; nothing may have gone wrong, and nothing have left the machine."""
         self.page.context.close()
         assert self.complaints == [], self.complaints
-        outside = [url for url in self.asked if not url.startswith(("file:", "blob:", "data:"))]
-        assert outside == []
+        assert [url for url in self.asked if not url.startswith(("file:", "blob:", "data:"))] == []
 
     def ask(self, words: str) -> Any:
         """The value of an expression of JavaScript, in which `app` is that of the page."""

@@ -34,25 +34,27 @@ def no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Files(dict[str, Path]):
-    """The page of each scene by its name, made when it is first asked for."""
+    """Pages by their names; those of `make(name)` are made when they are first asked for."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, make: Callable[[str], bytes]) -> None:
         super().__init__()
-        self.folder = folder
+        self.folder, self.make = folder, make
 
     def __missing__(self, name: str) -> Path:
-        return self.write(name, Show.of(load(find(name))()))
+        return self.write(name, self.make(name))
 
-    def write(self, name: str, show: Show) -> Path:
-        """The page of another show under a name of its own."""
+    def write(self, name: str, content: bytes) -> Path:
+        """A page under a name."""
         self[name] = self.folder / f"{name}.html"
-        self[name].write_bytes(page_of(show).text)
+        self[name].write_bytes(content)
         return self[name]
 
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    return Files(tmp_path_factory.mktemp("pages"))
+    """The pages of scenes."""
+    folder = tmp_path_factory.mktemp("pages")
+    return Files(folder, lambda name: page_of(Show.of(load(find(name))())).text)
 
 
 @pytest.fixture
@@ -72,6 +74,7 @@ def opened(browser: Any, files: Files) -> Iterator[Opens]:
 
 
 @pytest.fixture
-def tab(opened: Opens) -> Tab:
-    """The page of the scene rgb."""
-    return opened().ready()
+def tab(opened: Opens, request: pytest.FixtureRequest) -> Tab:
+    """The page that the mark `page` names by the arguments of `opened`, or else that of colours."""
+    mark = request.node.get_closest_marker("page", pytest.mark.page().mark)
+    return opened(*mark.args, **mark.kwargs).ready()

@@ -195,8 +195,8 @@ def test_a_weight_is_found_and_pinned_by_keys_alone(tab: Tab) -> None:
 
 
 @pytest.mark.slow
-def test_tables_follow_at_rest_and_captions_are_spoken_when_stepping(opened: Opens) -> None:
-    tab = opened("xor").ready()
+@pytest.mark.page("xor")
+def test_tables_follow_at_rest_and_captions_are_spoken_when_stepping(tab: Tab) -> None:
     cell = tab.page.locator("#walls button").first
     before = cell.inner_text()
     tab.press("ArrowRight", 3)
@@ -211,8 +211,8 @@ def test_tables_follow_at_rest_and_captions_are_spoken_when_stepping(opened: Ope
 
 
 @pytest.mark.slow
-def test_a_point_of_the_map_is_asked_for_by_click_and_arrows(opened: Opens) -> None:
-    tab = opened("circle").ready()
+@pytest.mark.page("circle")
+def test_a_point_of_the_map_is_asked_for_by_click_and_arrows(tab: Tab) -> None:
     tab.page.locator(".map").click()
     tab.until("app.state.own && app.frame === 0")
     assert tab.page.locator(".own").is_visible()
@@ -241,8 +241,8 @@ def test_a_colour_of_ones_own_is_answered(tab: Tab) -> None:
 
 
 @pytest.mark.slow
-def test_a_small_window_of_large_letters_scrolls_down_only(opened: Opens) -> None:
-    tab = opened("rgb", (320, 200)).ready()  # 1280 x 800 at 400 %
+@pytest.mark.page("rgb", (320, 200))
+def test_a_small_window_of_large_letters_scrolls_down_only(tab: Tab) -> None:
     assert tab.ask("document.documentElement.scrollWidth") <= 320
     for name in ("curve", "exhibit", "caption", "strip"):
         part = tab.page.locator(f"#{name}")
@@ -252,8 +252,8 @@ def test_a_small_window_of_large_letters_scrolls_down_only(opened: Opens) -> Non
 
 
 @pytest.mark.slow
-def test_with_reduced_motion_the_camera_arrives_at_once(opened: Opens) -> None:
-    tab = opened("xor", reduced_motion="reduce").ready()
+@pytest.mark.page("xor", reduced_motion="reduce")
+def test_with_reduced_motion_the_camera_arrives_at_once(tab: Tab) -> None:
     home = tab.place_of("{row: 0}")
     tab.do("(app.run('whole-network'), app.move('orbit', 80, 20), 0)")
     assert tab.place_of("{row: 0}") != home

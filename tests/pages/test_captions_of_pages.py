@@ -34,6 +34,7 @@ from tests.additions.test_custom_losses import (
     squares,
     squares_gradient,
 )
+from tests.additions.test_custom_optimizers import lion
 from tests.additions.test_layer_classes import Radial, Sines
 from tests.pages.node import InPage, in_web
 from tests.pages.states import (
@@ -75,8 +76,7 @@ def colours(*layers: Any, batch: int = 4, lr: float = 0.5, **options: Any) -> sv
 
 def classes(network: sv.Network, inputs: int, batch: int = 4) -> sv.Session:
     """A network that learns two classes of made-up samples."""
-    x = np.random.default_rng(0).normal(size=(10, inputs))
-    samples = data.Arrays(x, np.arange(10) % 2)
+    samples = data.Arrays(np.random.default_rng(0).normal(size=(10, inputs)), np.arange(10) % 2)
     options = {"loss": "softmax_cross_entropy", "optimizer": sv.Adam(0.05)}
     return sv.Session(network, samples, batch=batch, engine="python", **options)
 
@@ -314,6 +314,7 @@ EXPLAINED = """
 """
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("optimizer", CAPTIONED_OPTIMIZERS[4::2], ids=repr)
 def test_the_lines_of_an_optimizer_are_functions(optimizer: sv.Optimizer) -> None:
     session = own_rates(optimizer)
@@ -416,8 +417,7 @@ def test_captions_of_the_engine_are_those_of_a_session(tmp_path: Path) -> None:
     ]
     given = {"own": own, "asked": asked, "count": len(wanted)}
     words = "".join(f"const {name} = {json.dumps(each)};" for name, each in given.items())
-    found = page.run(words + WALK)
-    for ours, theirs in zip(wanted, found, strict=True):
+    for ours, theirs in zip(wanted, page.run(words + WALK), strict=True):
         for mine, other in zip(ours, theirs, strict=True):
             assert near(plain(mine)) == near(other)
 
@@ -460,8 +460,7 @@ def test_a_step_is_explained_by_what_made_it_whatever_is_chosen_after_it(
     walk = Walk(session)
     [*_, state] = walk.states(2)
     do(session)
-    wanted = [plain(expected(session, state, *each)) for each in asked]
-    assert found[0] == wanted
+    assert found[0] == [plain(expected(session, state, *each)) for each in asked]
     [*_, state] = walk.states(1)
     assert found[1] == [plain(expected(session, state, *each)) for each in asked]
 
@@ -484,12 +483,6 @@ def stairs_derivative(x: float, y: float) -> float:
 def log_cosh(p: float, t: float) -> float:
     e = abs(p - t)
     return e + log1p(exp(-2.0 * e)) - log(2.0)
-
-
-def lion(w: float, g: float, m: float, lr: float, beta1: float = 0.9, beta2: float = 0.99) -> Any:
-    c = beta1 * m + (1.0 - beta1) * g
-    sign = 1.0 if c > 0.0 else (-1.0 if c < 0.0 else 0.0)
-    return w - lr * sign, beta2 * m + (1.0 - beta2) * g
 
 
 def warmed_constants(step: float, steps: float = 100.0) -> tuple[float]:
@@ -604,12 +597,11 @@ def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
     inputs, outputs = np.full(program.inputs.size, 0.25), np.full(program.outputs.size, -0.34)
     window = caption_of_custom(session, inputs, outputs).title
     given, answer = window.removeprefix("You put in ").removesuffix(".").split(". It answers ")
-    facts = spec_of(session)["facts"]
     page = in_web(
         "story/guide texts",
         SENTENCE,
         english=ENGLISH,
-        facts=facts,
+        facts=spec_of(session)["facts"],
         inputs=inputs,
         outputs=outputs,
     )

@@ -73,8 +73,8 @@ def test_beside_the_sheet_the_network_has_three_quarters_of_its_size(
     assert (np.array(tab.ask(BOX)) >= 0.75 * alone).all()
 
 
-def test_e_opens_a_field_on_the_pinned_cube(opened: Opens) -> None:
-    tab = opened("circle", (1280, 800), reduced_motion="reduce").ready()
+@pytest.mark.page("circle", (1280, 800), reduced_motion="reduce")
+def test_e_opens_a_field_on_the_pinned_cube(tab: Tab) -> None:
     for row in (0, 9, 20):
         tab.do(f"app.pin({{row: {row}}})")
         tab.page.keyboard.press("e")
@@ -96,8 +96,8 @@ def test_e_opens_a_field_on_the_pinned_cube(opened: Opens) -> None:
     assert tab.ask("app.state.value[20]") == 0.5 and tab.ask("app.pinned.row") == 20
 
 
-def test_each_key_and_each_button_has_the_command_of_its_row(opened: Opens) -> None:
-    tab = opened("circle").ready()
+@pytest.mark.page("circle")
+def test_each_key_and_each_button_has_the_command_of_its_row(tab: Tab) -> None:
     tab.do("app.pin({row: 3})")
     keys, ctrl = (
         {key.replace(" ", "Space"): name for key, name in keys.items()}
@@ -114,8 +114,8 @@ def test_each_key_and_each_button_has_the_command_of_its_row(opened: Opens) -> N
     assert tab.ask("app.heard") == [*keys.values(), *ctrl.values()]
 
 
-def test_one_button_at_most_is_filled(opened: Opens) -> None:
-    tab = opened("circle").ready()
+@pytest.mark.page("circle")
+def test_one_button_at_most_is_filled(tab: Tab) -> None:
     assert tab.ask(FILLED) == 1
     tab.page.click("#play")
     assert tab.ask(FILLED) == 1
@@ -250,8 +250,7 @@ def test_a_branch_is_chosen_in_the_list_by_keys(branched_tab: Tab) -> None:
 
 
 @pytest.mark.slow
-def test_without_branches_there_is_no_list(opened: Opens) -> None:
-    tab = opened().ready()
+def test_without_branches_there_is_no_list(tab: Tab) -> None:
     tab.page.click("#more")
     tab.page.click("#others summary")
     assert not tab.page.locator("#branch").is_visible()

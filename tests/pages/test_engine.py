@@ -1,8 +1,6 @@
 """The engine of a page, in Node, against the cpu engine; and a page made where nothing compiles."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +34,7 @@ from scalarviz.engines.wasm.module import name_of, shared_module, units_of_pages
 from scalarviz.errors import EngineError, UpdateError
 from scalarviz.pages import engine_data as data_of_page
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
-from tests.machine import ROOT
+from tests.machine import ROOT, output_of
 from tests.pages.node import InPage, data_in, in_web, run_script
 from tests.pages.states import spec_of
 from tests.sessions import advanced
@@ -49,6 +47,11 @@ def rgb(**settings: object) -> sv.Session:
     network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
     chosen = {"optimizer": sv.SGD(0.5), "batch": 8, "engine": "cpu", **settings}
     return sv.Session(network, data.Rgb("invert"), "mse", **chosen)
+
+
+@pytest.fixture
+def session() -> sv.Session:
+    return rgb()
 
 
 def xor(dtype: str = "float64") -> sv.Session:
@@ -78,8 +81,7 @@ def test_two_hundred_steps_in_float64_agree_to_twelve_digits(exact: InPage) -> N
     np.testing.assert_allclose(found["losses"], session.timeline.branch.losses, rtol=1e-12)
 
 
-def test_a_survey_has_the_numbers_of_all_neurons(colors: InPage) -> None:
-    session = rgb()
+def test_a_survey_has_the_numbers_of_all_neurons(colors: InPage, session: sv.Session) -> None:
     inputs = np.random.default_rng(0).uniform(size=(150, 3))
     found = colors.run(
         f"return {{answers: engine.survey(Float64Array.from({inputs.ravel().tolist()}))}}"
@@ -90,8 +92,9 @@ def test_a_survey_has_the_numbers_of_all_neurons(colors: InPage) -> None:
     np.testing.assert_allclose(np.reshape(found, rows.shape), rows, atol=1e-5)
 
 
-def test_first_gradients_and_a_later_loss_in_float32_agree_to_five_digits(colors: InPage) -> None:
-    session = rgb()
+def test_first_gradients_and_a_later_loss_in_float32_agree_to_five_digits(
+    colors: InPage, session: sv.Session
+) -> None:
     session.advance(len(session.network.program.moments) - 1, "operation")
     grad = session.network.bank.grad.copy()
     session.advance(20)
@@ -158,8 +161,9 @@ def test_a_frozen_weight_stays_and_the_rate_scales_a_step(colors: InPage) -> Non
     assert found["rates"] == [0.25, 0.5]
 
 
-def test_values_and_gradients_of_a_step_are_those_of_the_session(colors: InPage) -> None:
-    session = rgb()
+def test_values_and_gradients_of_a_step_are_those_of_the_session(
+    colors: InPage, session: sv.Session
+) -> None:
     program = session.network.program
     session.advance(len(program.moments) - 1, "operation")
     run = session.trainer.run
@@ -305,14 +309,12 @@ def test_a_page_does_not_train_what_python_makes() -> None:
     assert why_not(session) == ""
     session.data = made
     assert "made by Python" in why_not(session)
-    with refused(EngineError, "Generated"):
-        engine_data(session)
+    refused(EngineError, "Generated").by(engine_data, session)
 
 
 def test_a_page_that_needs_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_of_page, "LARGEST", 2**19)
-    with refused(EngineError, "smaller", varies=r"[\d,]+ MB"):
-        engine_data(rgb())
+    refused(EngineError, "smaller", varies=r"[\d,]+ MB").by(engine_data, rgb())
 
 
 ALONE = """
@@ -374,12 +376,7 @@ def module_of_numbers(count: int) -> bytes:
 
 def run_alone(script: str, cache: Path) -> str:
     env = {**os.environ, "SCALARVIZ_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", ALONE + script],
-        capture_output=True, text=True, env=env, timeout=100,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return output_of("-W", "error", "-c", ALONE + script, env=env, seconds=100)
 
 
 @pytest.fixture(scope="module")
@@ -394,8 +391,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_page_that_trains_is_made_where_nothing_compiles(cache: Path, tmp_path: Path) -> None:
     page = tmp_path / "rgb.html"
     run_alone(f"sv.page(session, {str(page)!r})", cache)
-    data = data_in(page.read_bytes())
-    assert data["spec"]["engine"]["kernels"] == FIRST + len(units_of_pages())
+    assert data_in(page.read_bytes())["spec"]["engine"]["kernels"] == FIRST + len(units_of_pages())
 
 
 def test_an_activation_with_settings_changes_no_module_of_other_pages() -> None:

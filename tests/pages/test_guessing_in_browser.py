@@ -74,8 +74,8 @@ def test_an_arrow_is_dragged_and_the_answer_comes_after_it_alone(opened: Opens) 
 
 
 @pytest.mark.slow
-def test_keys_alone_guess_go_on_and_end(opened: Opens) -> None:
-    tab = opened("rgb", reduced_motion="reduce").ready()
+@pytest.mark.page("rgb", reduced_motion="reduce")
+def test_keys_alone_guess_go_on_and_end(tab: Tab) -> None:
     rate = tab.state["rate"]
     tab.press("p")
     _, slope = now_of(tab, asked(tab).ask("app.guess.question.row"))
@@ -195,8 +195,8 @@ def test_going_back_ends_a_question_and_playing_all(opened: Opens) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_begun_behind_the_dots_unless_nothing_can_move(opened: Opens) -> None:
-    tab = opened("xor", reduced_motion="reduce").ready()
+@pytest.mark.page("xor", reduced_motion="reduce")
+def test_it_is_begun_behind_the_dots_unless_nothing_can_move(tab: Tab) -> None:
     tab.page.click("#more")
     assert tab.shown("guess-about") == text("guess.help")
     tab.click("#guess-first")
@@ -305,9 +305,8 @@ def test_a_recording_asks_at_steps_that_were_recorded_by_operation(
 def files(files: Files) -> Files:
     picture = np.random.default_rng(0).random((30, 40, 3))
     net = sv.Network([2, 6, 3], "tanh", seed=0)
-    files.write(
-        "texture", Show.of(sv.Session(net, data.Texture(picture), "mse", sv.Adam(0.01), 64))
-    )
+    session = sv.Session(net, data.Texture(picture), "mse", sv.Adam(0.01), 64)
+    files.write("texture", page_of(Show.of(session)).text)
     return files
 
 
@@ -320,8 +319,8 @@ def own(tab: Tab) -> list[float]:
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_an_input_sphere_is_dragged_to_another_colour(opened: Opens) -> None:
-    tab = opened("rgb", reduced_motion="reduce").ready()
+@pytest.mark.page("rgb", reduced_motion="reduce")
+def test_an_input_sphere_is_dragged_to_another_colour(tab: Tab) -> None:
     before = tab.ask("[...app.state.inputs]")
     x, y = tab.place_of("{neuron: ['inputs', 1]}")
     tab.page.mouse.move(x, y)
@@ -346,8 +345,8 @@ def test_an_input_sphere_is_dragged_to_another_colour(opened: Opens) -> None:
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_a_step_is_that_of_the_samples_and_says_so(opened: Opens) -> None:
-    tab = opened("rgb", reduced_motion="reduce").ready()
+@pytest.mark.page("rgb", reduced_motion="reduce")
+def test_a_step_is_that_of_the_samples_and_says_so(tab: Tab) -> None:
     tab.ask("app.own.set([0, 1, 0])")
     assert own(tab) == [0.0, 1.0, 0.0]
     tab.page.keyboard.press(".")
@@ -359,8 +358,8 @@ def test_a_step_is_that_of_the_samples_and_says_so(opened: Opens) -> None:
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_an_input_has_a_slider_on_its_card_for_fingers_and_keys(opened: Opens) -> None:
-    tab = opened("rgb", (390, 844), has_touch=True, is_mobile=True).ready()
+@pytest.mark.page("rgb", (390, 844), has_touch=True, is_mobile=True)
+def test_an_input_has_a_slider_on_its_card_for_fingers_and_keys(tab: Tab) -> None:
     tab.page.touchscreen.tap(*tab.place_of("{neuron: ['inputs', 0]}"))
     tab.until("app.pinned?.neuron")
     tab.settle()
@@ -377,8 +376,8 @@ def test_an_input_has_a_slider_on_its_card_for_fingers_and_keys(opened: Opens) -
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_a_point_of_the_plane_is_asked_for_by_a_finger(opened: Opens) -> None:
-    tab = opened("circle", (390, 844), has_touch=True, is_mobile=True).ready()
+@pytest.mark.page("circle", (390, 844), has_touch=True, is_mobile=True)
+def test_a_point_of_the_plane_is_asked_for_by_a_finger(tab: Tab) -> None:
     box = tab.page.locator(".map").bounding_box()
     tab.page.touchscreen.tap(box["x"] + 0.75 * box["width"], box["y"] + 0.25 * box["height"])
     low, high = tab.ask("[app.exhibit.data.low, app.exhibit.data.high]")
@@ -391,8 +390,8 @@ def test_a_point_of_the_plane_is_asked_for_by_a_finger(opened: Opens) -> None:
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_a_digit_is_drawn_by_finger_mouse_and_keys(opened: Opens) -> None:
-    tab = opened("digits", has_touch=True).ready()
+@pytest.mark.page("digits", has_touch=True)
+def test_a_digit_is_drawn_by_finger_mouse_and_keys(tab: Tab) -> None:
     pad = tab.page.locator(".pad")
     pad.scroll_into_view_if_needed()
     box = pad.bounding_box()
@@ -417,8 +416,8 @@ def test_a_digit_is_drawn_by_finger_mouse_and_keys(opened: Opens) -> None:
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_a_pen_that_leaves_the_pad_selects_no_words_beside_it(opened: Opens) -> None:
-    tab = opened("digits").ready()
+@pytest.mark.page("digits")
+def test_a_pen_that_leaves_the_pad_selects_no_words_beside_it(tab: Tab) -> None:
     select = "getSelection().selectAllChildren(document.querySelector('.now-digit'))"
     tab.ask(select)  # as browsers do by themselves from where a button went down to where it is up
     assert tab.page.locator(".bars").inner_text() and tab.ask("`${getSelection()}`") == ""
@@ -426,8 +425,8 @@ def test_a_pen_that_leaves_the_pad_selects_no_words_beside_it(opened: Opens) -> 
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_a_point_of_a_picture_is_asked_for_by_click_finger_and_keys(opened: Opens) -> None:
-    tab = opened("texture", has_touch=True).ready()
+@pytest.mark.page("texture", has_touch=True)
+def test_a_point_of_a_picture_is_asked_for_by_click_finger_and_keys(tab: Tab) -> None:
     canvas = tab.page.locator(".pictures canvas").nth(1)
     box = canvas.bounding_box()
     at = box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"]
@@ -473,8 +472,8 @@ TARGET = """(() => {
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_a_picture_that_is_dropped_stands_beside_the_output(opened: Opens) -> None:
-    tab = opened("texture").ready()
+@pytest.mark.page("texture")
+def test_a_picture_that_is_dropped_stands_beside_the_output(tab: Tab) -> None:
     first = tab.ask(TARGET)
     tab.until("document.querySelector('.exhibit').textContent.includes('dB')")
     noise = tab.shown("exhibit")
@@ -494,8 +493,8 @@ def test_a_picture_that_is_dropped_stands_beside_the_output(opened: Opens) -> No
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_a_picture_is_chosen_by_keys(opened: Opens, tmp_path: Path) -> None:
-    tab = opened("texture").ready()
+@pytest.mark.page("texture")
+def test_a_picture_is_chosen_by_keys(tmp_path: Path, tab: Tab) -> None:
     (tmp_path / "photo.jpg").write_bytes(file_of(Image.new("RGB", (64, 64), (9, 200, 40)), "JPEG"))
     # From here on choosers are caught; `expect_file_chooser` may begin after the key.
     tab.page.on("filechooser", lambda chooser: chooser.set_files(tmp_path / "photo.jpg"))
@@ -518,10 +517,10 @@ def test_a_picture_is_chosen_by_keys(opened: Opens, tmp_path: Path) -> None:
         ("\u202e<b>" + 60 * "x" + ".png", b"", "\ufffd<b>xxx"),
     ],
 )
+@pytest.mark.page("texture")
 def test_a_bad_picture_is_refused_in_one_sentence(
-    opened: Opens, name: str, content: bytes, told: str
+    name: str, content: bytes, told: str, tab: Tab
 ) -> None:
-    tab = opened("texture").ready()
     before = tab.ask(TARGET)
     drop(tab, name, content)
     tab.until("!document.querySelector('#chip').hidden")
@@ -533,8 +532,8 @@ def test_a_bad_picture_is_refused_in_one_sentence(
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_a_large_file_is_refused_before_it_is_read(opened: Opens) -> None:
-    tab = opened("texture").ready()
+@pytest.mark.page("texture")
+def test_a_large_file_is_refused_before_it_is_read(tab: Tab) -> None:
     tab.ask("(app.exhibit.read(new File([new Uint8Array(33e6)], 'huge.png')), 0)")
     tab.until("!document.querySelector('#chip').hidden")
     assert tab.shown("chip").startswith("huge.png has 33 MB")
@@ -542,8 +541,8 @@ def test_a_large_file_is_refused_before_it_is_read(opened: Opens) -> None:
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_a_thread_leads_from_the_output_to_the_point_in_use(opened: Opens) -> None:
-    tab = opened("circle", reduced_motion="reduce").ready()
+@pytest.mark.page("circle", reduced_motion="reduce")
+def test_a_thread_leads_from_the_output_to_the_point_in_use(tab: Tab) -> None:
     tab.settle()
     x, y = tab.place_of("{neuron: [app.picture.scene.outputs, 0]}")
     end = tab.ask("app.exhibit.spot()")
@@ -560,8 +559,8 @@ def test_a_thread_leads_from_the_output_to_the_point_in_use(opened: Opens) -> No
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_on_a_phone_the_line_of_an_own_input_covers_no_cube_and_no_card(opened: Opens) -> None:
-    tab = opened("rgb", (390, 844), has_touch=True, is_mobile=True).ready()
+@pytest.mark.page("rgb", (390, 844), has_touch=True, is_mobile=True)
+def test_on_a_phone_the_line_of_an_own_input_covers_no_cube_and_no_card(tab: Tab) -> None:
     tab.do("app.own.set([0.25, 0.5, 0.75], 'colour')")
     own = tab.page.locator(".own")
     own.wait_for()

@@ -36,9 +36,9 @@ def scene_files(files: Files) -> Files:
     """The pages of scenes, and one with a title that would do harm."""
     trained = Show.of(load(find("rgb"))())
     trained.session.advance(50)
-    files.write("trained", trained)
+    files.write("trained", page_of(trained).text)
     nasty = sv.Session(sv.Network([2, 3, 1], "tanh", seed=0), data.Xor(), "mse", sv.SGD(0.5))
-    files.write("nasty", sv.Show(nasty, title=NASTY, about=NASTY))
+    files.write("nasty", page_of(sv.Show(nasty, title=NASTY, about=NASTY)).text)
     return files
 
 
@@ -54,8 +54,8 @@ new MutationObserver(() => {
 """
 
 
-def test_the_tour_shows_one_step_and_then_it_trains(opened: Opens) -> None:
-    tab = opened(place="", before=WATCH).ready()
+@pytest.mark.page(place="", before=WATCH)
+def test_the_tour_shows_one_step_and_then_it_trains(tab: Tab) -> None:
     assert tab.page.locator("#skip").is_visible()
     tab.until("app.player.playing && !app.tour")
     assert tab.shown("chip") == text("captions.tour.end")
@@ -70,16 +70,16 @@ def test_the_tour_shows_one_step_and_then_it_trains(opened: Opens) -> None:
     assert not tab.ask("app.player.playing")
 
 
-def test_the_tour_is_skipped_at_the_end_of_its_step_and_it_trains(opened: Opens) -> None:
-    tab = opened(place="").ready()
+@pytest.mark.page(place="")
+def test_the_tour_is_skipped_at_the_end_of_its_step_and_it_trains(tab: Tab) -> None:
     tab.until("app.state.operation > 2")
     tab.page.click("#skip")
     tab.until("app.player.playing && app.state.step > 1")
     assert not tab.page.locator("#skip").is_visible()
 
 
-def test_without_motion_a_key_or_a_button_leads_through_the_tour(opened: Opens) -> None:
-    tab = opened(place="", reduced_motion="reduce").ready()
+@pytest.mark.page(place="", reduced_motion="reduce")
+def test_without_motion_a_key_or_a_button_leads_through_the_tour(tab: Tab) -> None:
     told = [tab.until("document.querySelector('#caption h2')?.textContent")]
     for lead in (lambda: tab.press("ArrowRight"), lambda: tab.page.click("#next")) * 2:
         lead()
@@ -165,10 +165,8 @@ def test_a_click_on_the_curve_goes_to_its_step(tab: Tab) -> None:
     assert tab.page.get_attribute("#curve", "aria-valuenow") == "20"
 
 
-def test_the_curve_of_a_page_that_was_trained_before_leads_to_its_own_steps(
-    opened: Opens,
-) -> None:
-    tab = opened("trained").ready()
+@pytest.mark.page("trained")
+def test_the_curve_of_a_page_that_was_trained_before_leads_to_its_own_steps(tab: Tab) -> None:
     assert tab.state["step"] == 50
     tab.press("Shift+ArrowRight")
     box = tab.page.locator("#curve").bounding_box()
@@ -255,8 +253,8 @@ def test_a_part_of_the_caption_pins_what_it_is_about(tab: Tab) -> None:
     assert tab.ask("app.pinned") is not None and tab.page.locator("#card").is_visible()
 
 
-def test_every_part_of_every_caption_pins_something_or_opens_the_terms(opened: Opens) -> None:
-    tab = opened(reduced_motion="reduce").ready()
+@pytest.mark.page(reduced_motion="reduce")
+def test_every_part_of_every_caption_pins_something_or_opens_the_terms(tab: Tab) -> None:
     tab.press("ArrowRight", 2)
     for _ in range(OPERATIONS):
         tab.press(".")
@@ -285,10 +283,8 @@ def test_a_weight_is_dragged_on_its_card_and_put_back_by_undo(tab: Tab) -> None:
     assert tab.state["value"] == now
 
 
-def test_a_cube_that_is_dragged_up_gets_a_larger_weight_and_undo_puts_it_back(
-    opened: Opens,
-) -> None:
-    tab = opened(reduced_motion="reduce").ready()
+@pytest.mark.page(reduced_motion="reduce")
+def test_a_cube_that_is_dragged_up_gets_a_larger_weight_and_undo_puts_it_back(tab: Tab) -> None:
     tab.press("ArrowRight", 2)
     before = tab.state["value"]
     x, y = tab.place_of("{row: 30}")
@@ -318,8 +314,8 @@ def test_a_cube_that_is_dragged_up_gets_a_larger_weight_and_undo_puts_it_back(
     tab.until("app.player.playing && app.state.step > 3")
 
 
-def test_a_drag_turns_the_wheel_zooms_and_escape_shows_the_whole(opened: Opens) -> None:
-    tab = opened(reduced_motion="reduce").ready()
+@pytest.mark.page(reduced_motion="reduce")
+def test_a_drag_turns_the_wheel_zooms_and_escape_shows_the_whole(tab: Tab) -> None:
     camera = "[app.picture.eyes.camera.azimuth, app.picture.eyes.camera.height]"
     angle, height = tab.ask(camera)
     tab.page.mouse.move(100, 150)
@@ -361,8 +357,8 @@ def test_start_again_is_the_first_moment_and_can_be_undone(tab: Tab) -> None:
     assert (tab.state["step"], tab.state["value"]) == (20, late["value"])
 
 
-def test_the_theme_is_that_of_the_system_until_another_is_chosen(opened: Opens) -> None:
-    tab = opened(color_scheme="light").ready()
+@pytest.mark.page(color_scheme="light")
+def test_the_theme_is_that_of_the_system_until_another_is_chosen(tab: Tab) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     assert tab.ask(ground) == "rgb(255, 255, 255)" and tab.ask("app.picture.theme") == "light"
     tab.press("d")
@@ -395,8 +391,7 @@ def test_what_is_learned_is_seen_at_the_end_of_the_flow(
 
 
 def test_answers_of_few_samples_stand_beside_their_targets(opened: Opens) -> None:
-    tab = opened("xor").ready()
-    rows = [line.split("\t") for line in tab.shown("exhibit").splitlines()[:5]]
+    rows = [line.split("\t") for line in opened("xor").ready().shown("exhibit").splitlines()[:5]]
     assert [row[:2] + row[3:] for row in rows[1:]] == [
         ["0", "0", "0"], ["0", "1", "1"], ["1", "0", "1"], ["1", "1", "0"],
     ]  # fmt: skip
@@ -453,8 +448,8 @@ def test_nothing_is_clipped_small_or_over_another(
 
 
 @ONLY_CHROMIUM
-def test_fingers_tap_turn_and_zoom_on_a_phone(opened: Opens) -> None:
-    tab = opened("rgb", (390, 844), has_touch=True, is_mobile=True).ready()
+@pytest.mark.page("rgb", (390, 844), has_touch=True, is_mobile=True)
+def test_fingers_tap_turn_and_zoom_on_a_phone(tab: Tab) -> None:
     tab.page.touchscreen.tap(*tab.place_of("{row: 30}"))
     tab.until("app.pinned?.row === 30 && !document.querySelector('#card').hidden")
     tab.page.touchscreen.tap(*center(tab, "#card header button"))
@@ -501,8 +496,8 @@ def test_fingers_tap_turn_and_zoom_on_a_phone(opened: Opens) -> None:
 
 
 @ONLY_CHROMIUM
-def test_the_slider_of_a_weight_keeps_its_range_under_a_finger(opened: Opens) -> None:
-    tab = opened("rgb", (390, 844), has_touch=True, is_mobile=True).ready()
+@pytest.mark.page("rgb", (390, 844), has_touch=True, is_mobile=True)
+def test_the_slider_of_a_weight_keeps_its_range_under_a_finger(tab: Tab) -> None:
     tab.do("app.pin({row: 30})")
     slider = "#card label input[type=range]"
     ends = tab.page.locator(slider).evaluate("(field) => [field.min, field.max]")
@@ -547,8 +542,8 @@ def test_without_scripts_there_is_a_sentence(browser: Any, scene_files: dict[str
     assert text("page.html.no_script") in plain.inner_text("body")
 
 
-def test_what_users_wrote_is_text_in_the_page(opened: Opens) -> None:
-    tab = opened("nasty").ready()
+@pytest.mark.page("nasty")
+def test_what_users_wrote_is_text_in_the_page(tab: Tab) -> None:
     assert tab.shown("title") == NASTY and tab.page.title() == NASTY
     tab.press(".", 4)
     assert tab.page.locator("img").count() == 0
@@ -577,21 +572,16 @@ def test_a_browser_trains_to_the_bits_of_node(opened: Opens, tmp_path: Path) -> 
     assert (now["step"], now["value"], now["loss"]) == (150, *wanted[1:])
 
 
-@pytest.fixture
-def opened_for_use(opened: Opens) -> Opens:
-    return lambda place="#tour=no", page="rgb": opened(
-        page, place=place, reduced_motion="reduce"
-    ).ready()
+FOR_USE = {"place": "#tour=no", "reduced_motion": "reduce"}
+for_use = pytest.mark.page(**FOR_USE)
 
 
 def chip(tab: Tab) -> str:
     return tab.shown("chip") if tab.page.locator("#chip").is_visible() else ""
 
 
-def test_a_typed_value_is_fixed_by_training_or_leaves_no_trace_when_undone(
-    opened_for_use: Opens,
-) -> None:
-    tab = opened_for_use()
+@for_use
+def test_a_typed_value_is_fixed_by_training_or_leaves_no_trace_when_undone(tab: Tab) -> None:
     tab.press("ArrowRight", 6)
     scale = tab.ask("app.picture.frame.scale")
     tab.do("app.pin({ row: 3 })")
@@ -609,8 +599,8 @@ def test_a_typed_value_is_fixed_by_training_or_leaves_no_trace_when_undone(
     assert tab.ask("document.querySelector('#undo').disabled")
 
 
-def test_a_rate_that_is_none_is_refused_until_one_is_typed(opened_for_use: Opens) -> None:
-    tab = opened_for_use()
+@for_use
+def test_a_rate_that_is_none_is_refused_until_one_is_typed(tab: Tab) -> None:
     before = tab.page.input_value("#rate-number")
     for words in ("abc", "0x10"):
         tab.enter("#rate-number", words)
@@ -619,16 +609,16 @@ def test_a_rate_that_is_none_is_refused_until_one_is_typed(opened_for_use: Opens
     assert chip(tab) == "" and tab.state["rate"] == 0.25
 
 
-def test_each_of_five_quick_presses_halves_the_rate(opened_for_use: Opens) -> None:
-    tab = opened_for_use()
+@for_use
+def test_each_of_five_quick_presses_halves_the_rate(tab: Tab) -> None:
     rate = tab.state["rate"]
     press = "dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown'}))"
     tab.do(f"[1, 2, 3, 4, 5].forEach(() => {press})")
     assert tab.state["rate"] == rate / 32
 
 
-def test_one_goes_by_neurons_there_and_back(opened_for_use: Opens) -> None:
-    tab = opened_for_use()
+@for_use
+def test_one_goes_by_neurons_there_and_back(tab: Tab) -> None:
     tab.page.select_option("#unit", "neuron")
 
     def seen() -> list[Any]:
@@ -663,8 +653,8 @@ def test_one_goes_by_neurons_there_and_back(opened_for_use: Opens) -> None:
     assert tab.ask("app.picture.frame.walked") is None and tab.state["operation"] == 2
 
 
-def test_where_layers_are_no_dense_ones_no_page_goes_by_neurons(opened_for_use: Opens) -> None:
-    tab = opened_for_use(page="digits")
+@pytest.mark.page("digits", **FOR_USE)
+def test_where_layers_are_no_dense_ones_no_page_goes_by_neurons(tab: Tab) -> None:
     assert tab.ask("[...document.querySelectorAll('#unit option')].map((each) => each.value)") == [
         "operation", "step", "epoch",
     ]  # fmt: skip
@@ -672,8 +662,8 @@ def test_where_layers_are_no_dense_ones_no_page_goes_by_neurons(opened_for_use: 
     assert tab.page.input_value("#unit") == "operation"
 
 
-def test_the_samples_of_a_batch_are_gone_through_by_two_buttons(opened_for_use: Opens) -> None:
-    tab = opened_for_use()
+@for_use
+def test_the_samples_of_a_batch_are_gone_through_by_two_buttons(tab: Tab) -> None:
     tab.page.click("#more")
     tab.page.click("#others summary")
     for button, sample in (("#sample-after", 1), ("#sample-before", 0), ("#sample-before", 7)):
@@ -681,8 +671,8 @@ def test_the_samples_of_a_batch_are_gone_through_by_two_buttons(opened_for_use: 
         assert tab.ask("app.state.focus") == sample
 
 
-def test_play_keeps_its_speed(opened_for_use: Opens) -> None:
-    tab = opened_for_use()
+@for_use
+def test_play_keeps_its_speed(tab: Tab) -> None:
     tab.press("Space")
     speed = tab.ask("app.player.speed")
     tab.ask("((now) => (performance.now = () => now() + 60000))(performance.now.bind(performance))")
@@ -690,8 +680,8 @@ def test_play_keeps_its_speed(opened_for_use: Opens) -> None:
     assert tab.ask("app.player.speed") == speed
 
 
-def test_the_branch_that_b_leads_to_is_named(opened_for_use: Opens) -> None:
-    tab = opened_for_use()
+@for_use
+def test_the_branch_that_b_leads_to_is_named(tab: Tab) -> None:
     tab.press("ArrowRight", 4)
     tab.press("ArrowLeft", 2)
     tab.press("ArrowUp")
@@ -702,8 +692,8 @@ def test_the_branch_that_b_leads_to_is_named(opened_for_use: Opens) -> None:
         assert chip(tab) == text("notices.switched", number=number, last=1, name=name)
 
 
-def test_a_far_link_ends_at_esc_and_takes_its_message_along(opened_for_use: Opens) -> None:
-    tab = opened_for_use("#step=99999999")
+@pytest.mark.page(place="#step=99999999", reduced_motion="reduce")
+def test_a_far_link_ends_at_esc_and_takes_its_message_along(tab: Tab) -> None:
     tab.until("document.querySelector('#chip span').textContent.includes('Esc')")
     tab.page.keyboard.press("Escape")
     tab.until("document.querySelector('#chip').hidden")
@@ -727,8 +717,8 @@ def test_the_stage_is_not_black_before_the_first_state_is_there(
     tab.close()
 
 
-def test_a_rate_that_is_too_large_is_told_with_what_helps(opened_for_use: Opens) -> None:
-    tab = opened_for_use()
+@for_use
+def test_a_rate_that_is_too_large_is_told_with_what_helps(tab: Tab) -> None:
     tab.enter("#rate-number", "1e30")
     tab.page.locator("#caption h2").click()
     tab.press("ArrowRight")

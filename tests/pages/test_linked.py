@@ -84,8 +84,7 @@ def test_codes_become_numbers_of_all_weights_with_what_is_so_of_the_exact_ones()
         scales.beyond("value", value), spreadOf(value, 0, 6)];
     """
     numbers = [2, -2, 0, "NaN", 0, 0, 2]
-    found = linked(body, modules="scales cubes")
-    assert found == [numbers, numbers, None, 2, 1, 0.75]
+    assert linked(body, modules="scales cubes") == [numbers, numbers, None, 2, 1, 0.75]
 
 
 def test_a_tile_of_a_plate_gives_its_mean_to_its_cubes_and_no_plate_zero() -> None:

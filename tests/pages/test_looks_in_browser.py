@@ -135,8 +135,8 @@ def test_parts_give_way_in_a_low_window(opened: Opens, size: tuple[int, int]) ->
     assert (tab.page.locator("#curve").bounding_box() is None) == (size[1] <= 320)
 
 
-def test_the_buttons_of_a_card_say_what_they_do(opened: Opens) -> None:
-    tab = opened("xor").ready()
+@pytest.mark.page("xor")
+def test_the_buttons_of_a_card_say_what_they_do(tab: Tab) -> None:
     tab.do("app.pin({row: 0})")
     one, _ = tab.page.locator(".freezing button").all()
     assert one.inner_text() == text("page.frozen") == "freeze"
@@ -146,8 +146,8 @@ def test_the_buttons_of_a_card_say_what_they_do(opened: Opens) -> None:
     assert one.get_attribute("aria-pressed") == "true"
 
 
-def test_the_dragged_cube_is_the_one_that_is_marked(opened: Opens) -> None:
-    tab = opened("xor").ready()
+@pytest.mark.page("xor")
+def test_the_dragged_cube_is_the_one_that_is_marked(tab: Tab) -> None:
     x, y = tab.place_of("{row: 3}")
     scale = tab.ask("app.picture.frame.scale")
     tab.page.mouse.move(x, y)
@@ -164,23 +164,23 @@ def test_the_dragged_cube_is_the_one_that_is_marked(opened: Opens) -> None:
     assert tab.ask("app.picture.frame.scale") >= value
 
 
-def test_the_sheet_stands_beside_the_network_in_a_wide_window(opened: Opens) -> None:
-    tab = opened("circle").ready()
+@pytest.mark.page("circle")
+def test_the_sheet_stands_beside_the_network_in_a_wide_window(tab: Tab) -> None:
     tab.do("app.setSheet(true)")
     for part in ("#picture", "#exhibit", "#strip", "#curve", "#controls"):
         assert not overlap(tab, "#sheet", part)
 
 
-def test_arrows_move_the_strip_of_operations(opened: Opens) -> None:
-    tab = opened("circle", (800, 500)).ready()
+@pytest.mark.page("circle", (800, 500))
+def test_arrows_move_the_strip_of_operations(tab: Tab) -> None:
     tab.page.locator(".strip .way.on").click()
     tab.page.wait_for_timeout(100)
     assert tab.ask("document.querySelector('#strip').scrollLeft") > 100
     assert len([each for each in tab.page.locator(".strip .way").all() if each.is_visible()]) >= 1
 
 
-def test_the_map_of_the_plane_is_square_on_a_phone(opened: Opens) -> None:
-    tab = opened("circle", (360, 740), has_touch=True, is_mobile=True).ready()
+@pytest.mark.page("circle", (360, 740), has_touch=True, is_mobile=True)
+def test_the_map_of_the_plane_is_square_on_a_phone(tab: Tab) -> None:
     box = tab.page.locator("#exhibit .map").bounding_box()
     assert abs(box["width"] - box["height"]) < 2
     assert tab.page.locator("#exhibit > p:last-child").is_visible()
@@ -275,8 +275,7 @@ def test_the_legend_opens_a_key_to_the_marks(
     tab = opened("circle", size, **more).ready()
     assert {"-1", "+1"} <= set(tab.ask("app.picture.words"))
     button, key = tab.page.locator("#legend"), tab.page.locator("#marks")
-    box = button.bounding_box()
-    assert box["width"] >= 200 and not key.is_visible()
+    assert button.bounding_box()["width"] >= 200 and not key.is_visible()
     button.focus()
     tab.press("Enter")
     assert key.is_visible() and button.get_attribute("aria-expanded") == "true"
@@ -286,8 +285,7 @@ def test_the_legend_opens_a_key_to_the_marks(
     for part in ("#exhibit", "#strip", "#curve", "#controls"):
         assert not overlap(tab, "#marks", part)
     tab.do("app.run('seek', 300)")
-    kinds = tab.ask("app.picture.scene.moments.map(({kind}) => kind)")
-    operation = kinds.index("weight gradient")
+    operation = tab.ask("app.picture.scene.moments.map(({kind}) => kind)").index("weight gradient")
     tab.do(f"app.run('go', {operation + 1})")
     tab.until(
         f"document.querySelector('#marks').textContent.includes({text('marks.arrow.name')!r})"
@@ -315,8 +313,8 @@ BRIGHTNESS = """(id => {
 
 
 @ONLY_CHROMIUM  # the driver of the other one does not print
-def test_a_dark_page_is_printed_light_and_is_dark_again(opened: Opens) -> None:
-    tab = opened("xor", place="#tour=no&theme=dark").ready()
+@pytest.mark.page("xor", place="#tour=no&theme=dark")
+def test_a_dark_page_is_printed_light_and_is_dark_again(tab: Tab) -> None:
     tab.settle()
     tab.ask("dispatchEvent(new Event('beforeprint'))")
     assert tab.ask("app.theme") == "light"
@@ -332,8 +330,8 @@ def test_a_dark_page_is_printed_light_and_is_dark_again(opened: Opens) -> None:
     assert tab.page.locator("#printed").count() == 0
 
 
-def test_a_button_leads_back_to_the_whole_network(opened: Opens) -> None:
-    tab = opened("xor").ready()
+@pytest.mark.page("xor")
+def test_a_button_leads_back_to_the_whole_network(tab: Tab) -> None:
     whole = tab.page.locator("#whole")
     assert whole.is_hidden()
     before = tab.place_of("{row: 0}")
@@ -346,8 +344,8 @@ def test_a_button_leads_back_to_the_whole_network(opened: Opens) -> None:
     assert tab.place_of("{row: 0}") == pytest.approx(before, abs=1.0)
 
 
-def test_points_of_numbers_stand_below_each_other_in_a_column_of_a_card(opened: Opens) -> None:
-    tab = opened("rgb").ready()
+@pytest.mark.page("rgb")
+def test_points_of_numbers_stand_below_each_other_in_a_column_of_a_card(tab: Tab) -> None:
     tab.press("ArrowRight", 2)
     tab.do("app.pin({neuron: ['tanh 0', 2]})")
     columns = tab.ask("""[2, 3, 4].map((j) => {
@@ -455,8 +453,7 @@ OUTSIDE = """[...document.querySelectorAll("body *")].filter((each) => {
 
 def boxes(tab: Tab, where: str) -> list[dict[str, float]]:
     """The boxes of what is visible of a selector."""
-    every = tab.page.locator(where).all()
-    return [each.bounding_box() for each in every if each.is_visible()]
+    return [each.bounding_box() for each in tab.page.locator(where).all() if each.is_visible()]
 
 
 SCREENS = [
@@ -496,8 +493,8 @@ def test_on_a_phone_the_tour_ends_with_words_for_fingers(opened: Opens) -> None:
     assert text("captions.rest.hint") not in tab.page.inner_html("#caption")
 
 
-def test_a_long_card_on_a_phone_is_reached_to_its_end(opened: Opens) -> None:
-    tab = opened("digits", (360, 740), **PHONE).ready()
+@pytest.mark.page("digits", (360, 740), **PHONE)
+def test_a_long_card_on_a_phone_is_reached_to_its_end(tab: Tab) -> None:
     tab.press("ArrowRight", 2)
     tab.do("app.pin({row: 20})")
     assert tab.ask(OUTSIDE) == []
@@ -529,8 +526,7 @@ def test_a_page_around_it_still_scrolls(opened: Opens, files: dict[str, Path]) -
     tab.page.mouse.move(200, 90)
     tab.page.mouse.wheel(0, 100)
     tab.page.wait_for_timeout(300)
-    scrolled = tab.page.evaluate("scrollY")
-    assert scrolled > 0 and frame.evaluate(height) == before
+    assert tab.page.evaluate("scrollY") > 0 and frame.evaluate(height) == before
     tab.page.evaluate("scrollTo(0, 0)")
     tab.page.wait_for_timeout(1500)  # another turn of the wheel, to the browser
     tab.page.mouse.click(200, 90)
@@ -683,8 +679,8 @@ def test_without_webgl_the_weights_stand_in_tables_and_it_trains(opened: Opens, 
     assert tab.ask("app.pinned.row") == 0 and tab.page.locator("#card").is_visible()
 
 
-def test_without_both_the_tables_show_the_recording(opened: Opens) -> None:
-    tab = opened("circle", before=NO_WEBGL + LACKS["wasm"]).ready()
+@pytest.mark.page("circle", before=NO_WEBGL + LACKS["wasm"])
+def test_without_both_the_tables_show_the_recording(tab: Tab) -> None:
     assert tab.shown("chip").startswith(text("page.lack.wasm"))
     before = tab.shown("walls")
     tab.press("ArrowRight", 2)

@@ -321,8 +321,7 @@ def test_a_page_knows_the_losses_from_before_it(engine: bool | None) -> None:
 
 
 def test_a_recording_has_all_metrics_up_to_its_end() -> None:
-    trained = advanced(session(sure), 10)
-    made = page_of(trained, engine=False, steps=20)
+    made = page_of(advanced(session(sure), 10), engine=False, steps=20)
     assert made.recording is not None and made.recording.measured is not None
     series = made.recording.measured["series"]
     assert [each["name"] for each in series] == ["held out", "held-out sure"]
@@ -343,8 +342,7 @@ POINTS_OF_CURVE = """
 def test_the_curve_goes_on_with_what_states_bring() -> None:
     steps, values = (packed(np.array(each)) for each in ([5.0, 10.0], [2.0, 1.0]))
     given = {"texts": dict(texts()), "steps": steps, "values": values}
-    found = in_web("loss_chart texts", POINTS_OF_CURVE, **given)
-    assert found == [
+    assert in_web("loss_chart texts", POINTS_OF_CURVE, **given) == [
         ["held out 2 (step 5)"], ["held out"], ["held out 0.5 (step 10)"],
         [5, 10, 15], [[5, 20], [10, 5]],
     ]  # fmt: skip

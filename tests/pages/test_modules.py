@@ -292,8 +292,7 @@ def test_what_is_typed_on_a_page_is_judged_as_python_would_write_it(
     typed: str, old: float, new: float, is_right: bool
 ) -> None:
     body = "return is_near(asWritten(data.typed), data.old, data.new)"
-    found = in_web("numbers story/guide", body, typed=typed, old=old, new=new)
-    assert found == is_right
+    assert in_web("numbers story/guide", body, typed=typed, old=old, new=new) == is_right
 
 
 def of_all_layers() -> list[sv.Layer]:

@@ -170,8 +170,7 @@ def test_what_a_module_exports_is_used_by_others_or_by_tests() -> None:
 
 @pytest.mark.usefixtures("_quick")
 def test_every_text_that_the_page_names_exists() -> None:
-    names = (path.name for path in Path(module.__file__).with_name("web").glob("*.js"))
-    for name in names:
+    for name in (path.name for path in Path(module.__file__).with_name("web").glob("*.js")):
         for key in re.findall(r'\b(?:text|plural)\("([\w.]+)"', module_text(name)):
             assert key in texts() or f"{key}.one" in texts(), f"{name}: {key}"
 
@@ -192,8 +191,9 @@ def test_a_page_too_large_is_refused_before_kernels_are_compiled(
     monkeypatch.setattr("scalarviz.pages.engine_data.module_of", never)
     monkeypatch.setattr(module, "LARGEST", 200_000)
     wide = sv.Network([2, 30_000, 1], "tanh", seed=0)
-    with refused(InputError, "more than 200 kB", varies=r"\d+ kB"):
-        page_of(sv.Session(wide, data.Xor(), "mse", sv.SGD(0.5), engine="cpu"))
+    refused(InputError, "more than 200 kB", varies=r"\d+ kB").by(
+        page_of, sv.Session(wide, data.Xor(), "mse", sv.SGD(0.5), engine="cpu")
+    )
 
 
 @pytest.mark.usefixtures("_quick")
@@ -238,8 +238,7 @@ def test_a_page_that_is_too_large_is_refused_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LARGEST", 50_000)
-    with refused(InputError, "50 kB", varies=r"\d+ kB"):
-        sv.page(small(), tmp_path / "a.html")
+    refused(InputError, "50 kB", varies=r"\d+ kB").by(sv.page, small(), tmp_path / "a.html")
     assert [*tmp_path.iterdir()] == []
 
 
@@ -248,14 +247,10 @@ def test_a_wrong_name_theme_place_or_session_is_refused_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "engine_data", lambda *_: pytest.fail("the page was made"))
-    with refused(InputError, "a.png"):
-        sv.page(small(), tmp_path / "a.png")
-    with refused(UnknownNameError, "'blue'"):
-        sv.page(small(), tmp_path / "a.html", theme="blue")
-    with refused(FileError, "none"):
-        sv.page(small(), tmp_path / "none" / "a.html")
-    with refused(InputError, 3):
-        sv.page(3, tmp_path / "a.html")
+    refused(InputError, "a.png").by(sv.page, small(), tmp_path / "a.png")
+    refused(UnknownNameError, "'blue'").by(sv.page, small(), tmp_path / "a.html", theme="blue")
+    refused(FileError, "none").by(sv.page, small(), tmp_path / "none" / "a.html")
+    refused(InputError, 3).by(sv.page, 3, tmp_path / "a.html")
     assert [*tmp_path.iterdir()] == []
 
 
@@ -292,8 +287,7 @@ def test_the_session_stays_as_it_is() -> None:
 @pytest.mark.slow
 def test_the_theme_is_that_of_the_reader_unless_one_is_asked_for(made: Page) -> None:
     assert data_in(made.text)["spec"]["page"]["theme"] == ""
-    dark = page_of(small(), theme="dark")
-    assert data_in(dark.text)["spec"]["page"]["theme"] == "dark"
+    assert data_in(page_of(small(), theme="dark").text)["spec"]["page"]["theme"] == "dark"
     style = style_of_page()
     assert style.count("color-scheme: dark;") == 2 and style.count("color-scheme: light;") == 2
 
@@ -437,8 +431,7 @@ def test_ctrl_c_writes_no_page(run: Any, tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("title", [5, None, ["a"], b"a"])
 def test_a_title_is_a_text(title: Any, tmp_path: Path) -> None:
-    with refused(InputError, "title"):
-        sv.page(small(), tmp_path / "x.html", title=title)
+    refused(InputError, "title").by(sv.page, small(), tmp_path / "x.html", title=title)
     assert not list(tmp_path.iterdir())
 
 
@@ -763,8 +756,7 @@ def test_a_stage_of_each_shape_has_the_layout_of_a_window() -> None:
         assert [plate["first"] for plate in found["plates"]] == [p.first for p in layout.plates]
         for line, other in zip(layout.neurons, found["neurons"], strict=True):
             np.testing.assert_allclose(arrays(other["points"])[0], line.points, rtol=1e-6)
-    numbers = [number for _, number in data["shapes"]]
-    assert sorted(set(numbers)) == [*range(len(data["layouts"]))]
+    assert sorted({number for _, number in data["shapes"]}) == [*range(len(data["layouts"]))]
     assert len({json.dumps(each) for each in data["layouts"]}) == len(data["layouts"]) > 1
 
 

@@ -15,7 +15,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.past_numbers import KINDS, ORDERS
 from scalarviz.training.session.over_time import Now, WeightsOverTime
 from scalarviz.training.session.reading import operation_facts
-from tests.pages.conftest import Opens
+from tests.pages.browser import Tab
 from tests.pages.node import InPage
 from tests.pages.test_engine import rgb
 from tests.pages.test_modules import run
@@ -132,8 +132,7 @@ def test_a_change_of_the_user_is_not_skipped(engine: InPage) -> None:
 
 
 @pytest.mark.slow
-def test_the_strip_of_a_page_reads_goes_and_compares(opened: Opens) -> None:
-    tab = opened().ready()
+def test_the_strip_of_a_page_reads_goes_and_compares(tab: Tab) -> None:
     tab.ask("app.player.ask('advance', {count: 40, unit: 'step'})")
     tab.settle()
     tab.page.click("#curve", position={"x": 80, "y": 6})  # its heading
@@ -268,8 +267,7 @@ def test_a_ball_that_is_dragged_is_one_change(engine: InPage, kind: str) -> None
 
 
 @pytest.mark.slow
-def test_a_landscape_in_a_browser_is_walked_and_rolled_on(opened: Opens) -> None:
-    tab = opened().ready()
+def test_a_landscape_in_a_browser_is_walked_and_rolled_on(tab: Tab) -> None:
     tab.ask("app.player.ask('advance', {count: 40, unit: 'step'})")
     tab.settle()
     tab.press("g")
@@ -328,8 +326,7 @@ def test_samples_that_moved_a_weight_are_those_of_the_session(
 
 
 @pytest.mark.slow
-def test_what_is_refused_is_not_asked_again_and_again(opened: Opens) -> None:
-    tab = opened().ready()
+def test_what_is_refused_is_not_asked_again_and_again(tab: Tab) -> None:
     tab.press("g")
     tab.until("app.past.seen !== null")
     tab.ask("""{

@@ -34,8 +34,7 @@ from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from tests.pages.browser import ONLY_CHROMIUM
-from tests.pages.conftest import Opens
+from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.states import caption_as_data, made, state_of
 from tests.studio import go_by_neurons
 
@@ -500,8 +499,8 @@ def test_walls_of_tiny_cubes_look_alike(browser: Any) -> None:
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_spheres_have_the_maps_of_their_neurons_while_it_trains_and_at_rest(opened: Opens) -> None:
-    tab = opened("circle").ready()
+@pytest.mark.page("circle")
+def test_spheres_have_the_maps_of_their_neurons_while_it_trains_and_at_rest(tab: Tab) -> None:
     tab.until("app.maps.now?.side === 40")
     low, high = tab.ask("[app.exhibit.data.low, app.exhibit.data.high]")
     across, down = (np.arange(40) + 0.5) / 40, 1 - (np.arange(40) + 0.5) / 40
@@ -518,8 +517,8 @@ def test_spheres_have_the_maps_of_their_neurons_while_it_trains_and_at_rest(open
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-def test_a_pinned_neuron_has_its_own_map_on_its_card(opened: Opens) -> None:
-    tab = opened("circle").ready()
+@pytest.mark.page("circle")
+def test_a_pinned_neuron_has_its_own_map_on_its_card(tab: Tab) -> None:
     tab.press("Shift+ArrowRight", 3)
     tab.until("app.maps.now && app.maps.of === app.state.value")
     image = "document.querySelector('.neuron-map canvas').toDataURL()"

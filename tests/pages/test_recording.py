@@ -44,6 +44,11 @@ def small(**more: Any) -> sv.Session:
     return sv.Session(net, data.Xor(), "mse", sv.Adam(0.05), engine="python", **more)
 
 
+@pytest.fixture
+def session() -> sv.Session:
+    return small()
+
+
 def shown(session: sv.Session, body: str, steps: int = 30, every: int = 1) -> Any:
     """What JavaScript returns of a recording of a session: `own` is its client."""
     made = recording_of(session, probe_of(session), steps, every, ROOM)
@@ -52,8 +57,7 @@ def shown(session: sv.Session, body: str, steps: int = 30, every: int = 1) -> An
     return in_web("client", OPEN + body, **given)
 
 
-def test_rates_are_those_of_the_schedule() -> None:
-    session = small()
+def test_rates_are_those_of_the_schedule(session: sv.Session) -> None:
     session.optimizer = sv.SGD(0.5, schedule=sv.Schedule("step", every=2, factor=0.5))
     found = shown(session, "return own.places.map(({step, rate}) => [step, rate])", 4)
     assert dict(found) == {0: 0.5, 1: 0.5, 2: 0.25, 3: 0.25, 4: 0.125}
@@ -118,8 +122,9 @@ def test_arrays_of_all_kinds_come_back() -> None:
 PLACE = "(s) => [s.step, s.operation, s.moment, s.loss]"
 
 
-def test_it_goes_on_back_and_to_any_place_and_gives_the_same_numbers_there() -> None:
-    session = small()
+def test_it_goes_on_back_and_to_any_place_and_gives_the_same_numbers_there(
+    session: sv.Session,
+) -> None:
     count = len(session.operations)
     there, back = shown(
         session,
@@ -233,8 +238,7 @@ def test_a_training_that_is_refused_is_recorded_up_to_there() -> None:
         recording_of(stuck, probe_of(stuck), 5, 1, ROOM)
 
 
-def test_it_goes_over_steps_where_the_training_would_stop_by_itself() -> None:
-    session = small()
+def test_it_goes_over_steps_where_the_training_would_stop_by_itself(session: sv.Session) -> None:
     session.stop_when("loss < 100", "gradient 3 changes sign")
     made = recording_of(session, probe_of(session), 20, 1, 10**6)
     assert made.steps == 20 and session.stop_conditions and not session.stopped
@@ -253,13 +257,13 @@ def test_precision_is_lowered_to_fit_that_of_gradients_first_and_that_is_said() 
     for made in (less, least):
         gradients = f"gradients to 1 in {made.parts.gradients:,}"
         assert page(made).words("a.html") == f"{begin} {made.parts.values:,} {end}, {gradients}"
-    with refused(InputError, 50, "every="):
-        recording_of(session, probe_of(session), 50, 1, 3_000)
+    refused(InputError, 50, "every=").by(recording_of, session, probe_of(session), 50, 1, 3_000)
 
 
 @pytest.mark.slow
-def test_what_is_not_recorded_leaves_room_to_what_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = small()
+def test_what_is_not_recorded_leaves_room_to_what_is(
+    monkeypatch: pytest.MonkeyPatch, session: sv.Session
+) -> None:
     made = page_of(session, engine=False, steps=200)
     assert made.recording is not None
     spare = len(made.text) - 4 * len(made.recording.data) // 3
@@ -279,8 +283,9 @@ def test_what_cannot_fit_is_refused_before_it_trains(
     monkeypatch: pytest.MonkeyPatch, steps: int, every: int, better: int | None
 ) -> None:
     monkeypatch.setattr(sv.Session, "advance", lambda *_, **__: pytest.fail("it trains"))
-    with refused(InputError, steps, f"every={better}" if better else "fewer steps"):
-        page_of(small(), engine=False, steps=steps, every=every)
+    refused(InputError, steps, f"every={better}" if better else "fewer steps").by(
+        page_of, small(), engine=False, steps=steps, every=every
+    )
 
 
 @pytest.mark.slow
@@ -290,8 +295,7 @@ def test_so_is_a_recording_whose_weights_take_too_much_memory(
     monkeypatch.setattr(sv.Session, "advance", lambda *_, **__: pytest.fail("it trains"))
     net = sv.Network([2, 20_000, 1], "tanh", seed=0)
     session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.05), engine="python")
-    with refused(InputError, 10_000, "every="):
-        page_of(session, engine=False, steps=10_000)
+    refused(InputError, 10_000, "every=").by(page_of, session, engine=False, steps=10_000)
 
 
 # Which page it is.
@@ -312,12 +316,10 @@ def test_what_a_page_cannot_train_is_recorded_and_the_reason_said(
     said: list[str] = []
     monkeypatch.setattr(module, "inform", said.append)
     session = generated()
-    size = sv.page(session, tmp_path / "a.html", steps=5)
-    assert size == (tmp_path / "a.html").stat().st_size
+    assert sv.page(session, tmp_path / "a.html", steps=5) == (tmp_path / "a.html").stat().st_size
     assert "The page is a recording: the batches of Generated" in said[0]
     assert [line.count("\n") for line in said] == [0, 0] and said[1].startswith("a.html: ")
-    with refused(EngineError, "Generated"):
-        sv.page(session, tmp_path / "b.html", engine=True)
+    refused(EngineError, "Generated").by(sv.page, session, tmp_path / "b.html", engine=True)
     assert [*tmp_path.iterdir()] == [tmp_path / "a.html"]
 
 
@@ -325,8 +327,7 @@ def test_what_has_no_layers_or_a_wrong_number_is_refused_and_nothing_is_written(
     tmp_path: Path,
 ) -> None:
     session = sv.Session(sv.compile(lambda x, a=1.0: a * x, inputs=1), ([[1.0]], [[2.0]]))
-    with refused(EngineError, "Expression"):
-        sv.page(session, tmp_path / "a.html", engine=False)
+    refused(EngineError, "Expression").by(sv.page, session, tmp_path / "a.html", engine=False)
     for wrong in ({"steps": 0}, {"every": 0}, {"steps": 1.5}, {"engine": "cpu"}):
         with pytest.raises(InputError):
             sv.page(small(), tmp_path / "a.html", **{"engine": False, **wrong})  # type: ignore[arg-type]  # on purpose
@@ -392,8 +393,7 @@ def test_a_page_has_a_recording_from_where_the_session_stands() -> None:
 
 def test_a_training_in_mixed_precision_has_one_of_its_own_numbers() -> None:
     session = advanced(small_rgb(engine="cpu", precision="mixed"), 7)
-    given = data_in(page_of(session).text)["spare"]
-    assert given["engine"] and session.network.precision.mixed
+    assert data_in(page_of(session).text)["spare"]["engine"] and session.network.precision.mixed
 
 
 @pytest.mark.slow
@@ -429,8 +429,7 @@ def test_where_too_little_fits_there_is_none(
 @pytest.mark.slow
 def test_a_page_that_is_too_large_with_it_goes_without(monkeypatch: pytest.MonkeyPatch) -> None:
     session = small_rgb(engine="cpu")
-    whole = page_of(session).text
-    monkeypatch.setattr(page_module, "LARGEST", len(whole) - 1000)
+    monkeypatch.setattr(page_module, "LARGEST", len(page_of(session).text) - 1000)
     assert data_in(page_of(session).text)["spare"] is None
 
 

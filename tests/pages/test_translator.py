@@ -603,8 +603,7 @@ def test_random_programs_return_what_they_return_in_python(
     exec(compile(source, "given", "exec", dont_inherit=True), known)
     given = [draw.values() for _ in range(count)]
     asked = [[f"f{i}", plain_arguments(each)] for i, each in enumerate(given)]
-    found = by_node(script(source), asked, tmp_path)
-    for i, answer in enumerate(found):
+    for i, answer in enumerate(by_node(script(source), asked, tmp_path)):
         wanted = result(known[f"f{i}"], given[i])
         assert answer == wanted, f"{programs[i]}{dict(zip(ARGUMENTS, given[i], strict=True))}"
 

@@ -30,6 +30,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.data import DataSet
 from scalarviz.files import checked_safetensors
+from tests.data.test_files import idx
 from tests.machine import ROOT
 
 Chance = random.Random
@@ -336,14 +337,8 @@ def other_cell(raw: bytes, chance: Chance) -> bytes:
     return "\n".join(lines).encode(chance.choice(["utf-8", "utf-8", "utf-16"]), "replace")
 
 
-def idx(array: np.ndarray) -> bytes:
-    shape = struct.pack(f">{array.ndim}I", *array.shape)
-    return bytes((0, 0, 8, array.ndim)) + shape + array.tobytes()
-
-
 def make_idx(folder: Path) -> Path:
-    rng = np.random.default_rng(0)
-    pictures = rng.integers(0, 256, (12, 5, 4), dtype=np.uint8)
+    pictures = np.random.default_rng(0).integers(0, 256, (12, 5, 4), dtype=np.uint8)
     labels = (np.arange(12) % 10).astype(np.uint8)
     (folder / "train-images-idx3-ubyte").write_bytes(idx(pictures))
     (folder / "train-labels-idx1-ubyte").write_bytes(idx(labels))
@@ -661,8 +656,7 @@ class Trial:
 
 def main(kind: str, seed: str, count: str, folder: str) -> None:
     limit_memory()
-    trial = Trial(FORMATS[kind], Path(folder))
-    found = trial.run(int(seed), int(count))
+    found = Trial(FORMATS[kind], Path(folder)).run(int(seed), int(count))
     print(json.dumps(found))
 
 

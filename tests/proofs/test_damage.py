@@ -20,7 +20,7 @@ from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.bundle import packed_bytes
 from scalarviz.pages.page import page_of
 from scalarviz.stage.show import Show
-from tests.machine import ROOT
+from tests.machine import ROOT, output_of
 from tests.pages.browser import Tab, chromium
 from tests.pages.node import unpacked
 from tests.proofs.kills import KINDS
@@ -79,12 +79,8 @@ def test_kills_while_saving(proof: Proof, tmp_path: Path) -> None:
     for kind in KINDS:
         folder = tmp_path / kind
         folder.mkdir()
-        command = [sys.executable, "-m", "tests.proofs.kills", kind, str(KILL_SEED), str(count)]
-        done = subprocess.run(
-            [*command, str(folder)], cwd=ROOT, capture_output=True, text=True, timeout=300
-        )
-        assert done.returncode == 0, f"{kind}: {done.stderr[-3000:]}"
-        result = json.loads(done.stdout.splitlines()[-1])
+        words = "-m", "tests.proofs.kills", kind, str(KILL_SEED), str(count), str(folder)
+        result = json.loads(output_of(*words, seconds=300).splitlines()[-1])
         litter += result["litter"]
         found |= set(result["found"])
     assert len(found) > 1 or proof.share < 1.0  # kills came before and after a save

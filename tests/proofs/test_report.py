@@ -28,8 +28,7 @@ def test_a_run_of_one_proof_leaves_the_rows_of_the_others() -> None:
 
 
 def test_a_proof_that_never_ran_has_no_row() -> None:
-    text = report.merged("", [row("two")], ["one", "two"])
-    assert report.rows_of(text) == [row("two")]
+    assert report.rows_of(report.merged("", [row("two")], ["one", "two"])) == [row("two")]
 
 
 def test_a_proof_that_is_gone_leaves_no_row() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
-import sys
 import threading
 import tracemalloc
 from collections import Counter
@@ -18,7 +16,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.training.session import timeline
 from scalarviz.training.session.branches import EXACT
-from tests.machine import ROOT
+from tests.machine import ended, output_of
 from tests.proofs.at_once import STUCK as STUCK_CROWD
 from tests.proofs.at_once import THREADS as CROWD_THREADS
 from tests.proofs.report import Proof
@@ -84,18 +82,8 @@ SHOWN = 20  # of what went wrong
 @pytest.mark.slow
 def test_threads_at_one_session(proof: Proof, tmp_path: Path) -> None:
     seconds = proof.count(60)
-    command = [
-        sys.executable,
-        "-m",
-        "tests.proofs.at_once",
-        str(seconds),
-        str(AT_ONCE_SEED),
-        str(tmp_path),
-    ]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=seconds + 2 * STUCK_CROWD
-    )
-    assert done.returncode == 0, f"it ended by {done.returncode}: {done.stderr[-5000:]}"
+    words = "-m", "tests.proofs.at_once", str(seconds), str(AT_ONCE_SEED), str(tmp_path)
+    done = ended(*words, seconds=seconds + 2 * STUCK_CROWD)
     found = json.loads(done.stdout.splitlines()[-1])
     wrong = found["wrong"]
     assert not wrong, f"{len(wrong)} of {found['calls']} calls:\n" + "\n".join(wrong[:SHOWN])
@@ -118,24 +106,9 @@ SECONDS = 600  # PROOFS_SHARE=0.1 makes it a minute
 @pytest.mark.slow
 def test_soak(proof: Proof, tmp_path: Path) -> None:
     seconds = proof.count(SECONDS)
-    command = [
-        sys.executable,
-        "-m",
-        "tests.proofs.soak",
-        str(seconds),
-        str(SOAK_SEED),
-        str(tmp_path),
-    ]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, **COUNTED},
-        capture_output=True,
-        text=True,
-        timeout=seconds + 2 * STUCK,
-    )
-    assert done.returncode == 0, f"it ended by {done.returncode}: {done.stderr[-5000:]}"
-    found = json.loads(done.stdout.splitlines()[-1])
+    words = "-m", "tests.proofs.soak", str(seconds), str(SOAK_SEED), str(tmp_path)
+    said = output_of(*words, env={**os.environ, **COUNTED}, seconds=seconds + 2 * STUCK)
+    found = json.loads(said.splitlines()[-1])
     assert not found["wrong"], f"{found['wrong']}: {found}"
     proof.seeds = str(SOAK_SEED)
     proof.tried = [

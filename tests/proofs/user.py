@@ -348,8 +348,7 @@ class User:
             if not self.training.expression:
                 ways += NETWORKS_ONLY
             way = self.chance.choice(ways)
-            name = way.__name__.strip("_")
-            self.done.append(name)
+            self.done.append(way.__name__.strip("_"))
             way(self)
 
     def went(self, expected: tuple[int, int] | None = None) -> None:

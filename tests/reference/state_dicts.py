@@ -40,9 +40,8 @@ def state_dicts() -> Entry:
         torch.manual_seed(3)
         model, x = make()
         model.eval()
-        arrays = {name: array.tolist() for name, array in model.state_dict().items()}
         found[make.__name__] = {
-            "arrays": arrays,
+            "arrays": {name: array.tolist() for name, array in model.state_dict().items()},
             "inputs": x.flatten(1).tolist(),
             "outputs": model(x).tolist(),
         }

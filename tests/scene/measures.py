@@ -47,6 +47,16 @@ class Seen:
     rows: np.ndarray
 
 
+class ViewTransform:
+    """A projection as the transform of a vispy view."""
+
+    def __init__(self, see: Projection) -> None:
+        self.matrix = see.matrix
+
+    def map(self, points: np.ndarray) -> np.ndarray:
+        return points @ self.matrix.T
+
+
 def stage_of(show: Any, size: tuple[int, int], **look: Any) -> Stage:
     """A stage of this size, as in a picture."""
     stage = Stage(show, reduced_motion=True, **look)
@@ -96,8 +106,7 @@ def look(stage: Stage, fine: int = 1, *, spheres: bool = True) -> Seen:
     for line in data.layout.neurons:
         if line.shape or not spheres:
             continue
-        points = line.points if line.one is None else np.vstack([line.points, line.one])
-        seen = see(points)
+        seen = see(line.points if line.one is None else np.vstack([line.points, line.one]))
         for xy, unit, depth in zip(seen.xy, seen.unit, seen.depth, strict=True):
             circles.append((*xy, line.radius * unit))
             shapes.append((float(depth), number, np.array([[*xy, line.radius * unit]])))

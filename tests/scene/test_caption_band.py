@@ -150,8 +150,7 @@ def test_the_caption_stays_in_its_place_at_every_size(
     monkeypatch.setattr(caption_band, "draw_bar", noted)
     stage = stage_at(done)
     found = drawn(studio, stage, size)
-    division = stage.frame_data().division(*size)
-    place = caption_band.caption_box(division, loss=True)
+    place = caption_band.caption_box(stage.frame_data().division(*size), loss=True)
     assert found and bars
     for box in [*bars, *(box for box, _ in found)]:
         assert place.x - 0.5 <= box.x and box.right <= place.right + 0.5
@@ -279,8 +278,7 @@ def test_a_click_on_what_is_left_out_shows_all_terms(studio: Studio) -> None:
 def test_a_caption_that_does_not_fit_can_be_opened(studio: Studio) -> None:
     stage = stage_at(6)
     size = (640, 420)
-    found = drawn(studio, stage, size)
-    (more,) = [box for box, piece in found if piece.opens]
+    (more,) = [box for box, piece in drawn(studio, stage, size) if piece.opens]
     stage.click(more.x + 1.0, more.y + 0.5 * more.height)
     drawn(studio, stage, size)
     assert stage.frame_data().opened
@@ -366,8 +364,7 @@ def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object
 
 
 def test_a_neuron_that_is_looked_at_has_its_ring_and_the_wires_of_both_its_sides() -> None:
-    show = trained("rgb")
-    stage = stage_of(show, (1280, 800))
+    stage = stage_of(trained("rgb"), (1280, 800))
     frame_data, see = stage.frame_data(), projection(stage)
     plain = len(beads_of(frame_data, bright(frame_data), DARK).starts)
     # Wires that arrive, in two parts each, and those that leave; the place after the last is the 1.

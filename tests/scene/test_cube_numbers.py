@@ -93,8 +93,7 @@ def test_numbers_stand_apart_and_on_their_cubes_after_each_turn(name: str, size:
     stage = stage_of(trained(name), size)
     see = projection(stage)
     for right, up in TURNS:
-        turned = replace(see, camera=see.camera.orbited(right, up))
-        canvas = written(stage, turned)
+        canvas = written(stage, replace(see, camera=see.camera.orbited(right, up)))
         assert apart(box for _, box in canvas.found)
 
 

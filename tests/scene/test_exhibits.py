@@ -253,8 +253,7 @@ def test_a_plane_names_its_axes_and_says_how_many_are_right() -> None:
     assert f"{right.sum()} of 250 are right" in canvas.words and "wrong" in canvas.words
     corners, _ = drawn(PLANE, (1280, 800))
     assert {"x", "y", "target -1", "target 3", "2 of 4 are right", *ANSWERS} <= set(corners.words)
-    everything = replace(PLANE, outputs=PLANE.targets)
-    assert "wrong" not in drawn(everything, (1280, 800))[0].words
+    assert "wrong" not in drawn(replace(PLANE, outputs=PLANE.targets), (1280, 800))[0].words
 
 
 @every_theme
@@ -291,8 +290,7 @@ def test_the_wrong_samples_have_a_ring() -> None:
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500)])
 def test_the_sample_in_use_has_a_frame_on_the_map(size: tuple[int, int]) -> None:
-    marked = CROWD.marked(np.array([3.0, -3.0]))
-    canvas, _ = drawn(marked, size)
+    canvas, _ = drawn(CROWD.marked(np.array([3.0, -3.0])), size)
     ((plot, _),) = canvas.images_drawn
     wanted = plot.x + 0.75 * plot.width, plot.y + 0.75 * plot.height
     assert any(
@@ -455,8 +453,7 @@ def test_each_picture_stands_in_the_column_of_its_class(studio: Studio, theme: T
     tray, ink = rgb((theme.tray, theme.ink))
     for picture, row, column in zip(*EVEN_SORTING.standing(8)[:3], strict=True):
         grey = tray + picture / 79.0 * (ink - tray)
-        found = at(pixels, place_of(canvas, row, column))
-        np.testing.assert_allclose(found, grey * 255.0, atol=2)
+        np.testing.assert_allclose(at(pixels, place_of(canvas, row, column)), grey * 255.0, atol=2)
     assert (at(pixels, place_of(canvas, 7, 0)) == 0).all()  # one 0 is missing there
 
 

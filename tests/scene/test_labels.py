@@ -296,8 +296,7 @@ def test_600_sentences_name_no_sphere_without_a_name() -> None:
 
 def test_a_sum_has_its_name_before_its_number_is_there() -> None:
     stage = next(each for each in moments("rgb", 1, SIZES[0]) if "adds up" in title_of(each))
-    found = [written(stage, part)[-1] for part in (0.1, 1.0)]
-    (early, place), (late, last) = found
+    (early, place), (late, last) = [written(stage, part)[-1] for part in (0.1, 1.0)]
     assert early == "neuron 0" and late.startswith("neuron 0: ")
     assert (place.x, place.y) == (last.x, last.y)
 

@@ -209,8 +209,7 @@ def test_light_goes_on_without_a_leap() -> None:
         return [lights(layout, program, moment, part) for part in parts]
 
     for name in ("affine 0", "affine 1", "input gradient 1", "weight gradient 0"):
-        shown = course(name)
-        for before, after in pairwise(shown):
+        for before, after in pairwise(course(name)):
             assert np.abs(after.white - before.white).max() < 0.1
             assert (after.plates == before.plates).all()
             for first, last in zip(before.wires, after.wires, strict=True):

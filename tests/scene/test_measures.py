@@ -8,13 +8,13 @@ import pytest
 
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.labels import draw_labels
-from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.neurons import EDGE, write_names, write_one
 from scalarviz.scene.picture import draw_heads
 from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.shaders import FLAT_FROM
-from tests.scene.measures import Words, look, maps_of, projection, stage_of, trained
+from scalarviz.stage.stage import Stage
+from tests.scene.measures import ViewTransform, Words, look, maps_of, projection, stage_of, trained
 
 SIZES = [(1280, 800), (640, 420)]
 MORE_SIZES = [(800, 500), (1920, 1080), (1000, 1000)]
@@ -30,6 +30,11 @@ every_size = pytest.mark.parametrize(
     [*SIZES, *(pytest.param(each, marks=pytest.mark.slow) for each in MORE_SIZES)],
     ids=lambda size: f"{size[0]}x{size[1]}",
 )
+
+
+@pytest.fixture
+def stage(name: str, size: tuple[int, int]) -> Stage:
+    return stage_of(trained(name), size)
 
 
 # The edge is the geometric mean of the sides of the box around what is seen of a cube. 13,507
@@ -48,23 +53,14 @@ def test_cubes_are_large_enough_to_be_seen(name: str, size: tuple[int, int], lea
     assert np.median(look(stage_of(trained(name), size)).edges) >= least
 
 
-class Seen:
-    """A projection as the transform of a vispy view."""
-
-    def __init__(self, see: Projection) -> None:
-        self.matrix = see.matrix
-
-    def map(self, points: np.ndarray) -> np.ndarray:
-        return points @ self.matrix.T
-
-
 # Software rendering takes twice as long where some may be tiles.
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["texture", "12-64x4-3"])
 def test_cubes_of_thirteen_thousand_weights_are_cubes_and_no_tiles(name: str) -> None:
     stage = stage_of(trained(name), (1280, 800))
-    plates = stage.frame_data().layout.plates
-    found = nearness(plates, Seen(projection(stage)), (1280.0, 800.0))
+    found = nearness(
+        stage.frame_data().layout.plates, ViewTransform(projection(stage)), (1280.0, 800.0)
+    )
     assert max(each.most for each in found) <= FLAT_FROM
 
 
@@ -92,8 +88,7 @@ def test_nine_of_ten_cubes_and_the_spheres_are_seen_to_a_half(
 @pytest.mark.some(4)
 @every_size
 @pytest.mark.parametrize("name", ["3-3", "1-3", "3-9-3", "rgb", "xor", "xnor", "circle"])
-def test_no_cube_lies_on_an_output(name: str, size: tuple[int, int]) -> None:
-    stage = stage_of(trained(name), size)
+def test_no_cube_lies_on_an_output(name: str, stage: Stage) -> None:
     outputs = stage.frame_data().layout.neurons[-1]
     shown, whole = look(stage).spheres[-len(outputs.points) :].T
     assert outputs.one is None and (shown == whole).all()
@@ -111,9 +106,8 @@ def test_no_two_spheres_touch(name: str, size: tuple[int, int]) -> None:
 @every_size
 @every_scene
 def test_the_network_fills_its_part_of_the_stage_and_no_more(
-    name: str, size: tuple[int, int]
+    size: tuple[int, int], stage: Stage
 ) -> None:
-    stage = stage_of(trained(name), size)
     data, see = stage.frame_data(), projection(stage)
     inner, legend = see.box, legend_box(data.division(*size))
     xy = see(data.layout.extent).xy
@@ -131,9 +125,8 @@ def test_the_network_fills_its_part_of_the_stage_and_no_more(
 @pytest.mark.parametrize(("size", "least"), [((640, 400), 0.59), ((640, 360), 0.57)])
 @every_scene
 def test_in_a_small_picture_the_network_takes_most_of_the_frame(
-    name: str, size: tuple[int, int], least: float
+    size: tuple[int, int], least: float, stage: Stage
 ) -> None:
-    stage = stage_of(trained(name), size)
     xy = projection(stage)(stage.frame_data().layout.extent).xy
     assert (np.ptp(xy, axis=0) / size).max() > least
 
@@ -141,8 +134,7 @@ def test_in_a_small_picture_the_network_takes_most_of_the_frame(
 @pytest.mark.some(4)
 @every_size
 @every_scene
-def test_no_label_lies_on_another_or_on_a_sphere(name: str, size: tuple[int, int]) -> None:
-    stage = stage_of(trained(name), size)
+def test_no_label_lies_on_another_or_on_a_sphere(size: tuple[int, int], stage: Stage) -> None:
     data, see, theme = stage.frame_data(), projection(stage), THEMES["dark"]
     scale = data.division(*size).scale
     canvas = Words(*size)
@@ -170,8 +162,9 @@ def test_no_label_lies_on_another_or_on_a_sphere(name: str, size: tuple[int, int
 
 @pytest.mark.parametrize("size", [(1280, 800), (1366, 700), (1920, 1080)], ids=str)
 @pytest.mark.parametrize("name", ["rgb", "circle", "xnor"])
-def test_a_layer_is_named_once_above_its_wall(name: str, size: tuple[int, int]) -> None:
-    stage = stage_of(trained(name), size)
+def test_a_layer_is_named_once_above_its_wall(
+    name: str, size: tuple[int, int], stage: Stage
+) -> None:
     data, see = stage.frame_data(), projection(stage)
     canvas = Words(*size)
     draw_labels(canvas, see, data, THEMES["dark"], data.division(*size).scale)
@@ -185,8 +178,7 @@ def test_a_layer_is_named_once_above_its_wall(name: str, size: tuple[int, int]) 
 @pytest.mark.some(4)
 @every_size
 @pytest.mark.parametrize("name", SMALL)
-def test_no_arrow_head_lies_on_a_cube(name: str, size: tuple[int, int]) -> None:
-    stage = stage_of(trained(name), size)
+def test_no_arrow_head_lies_on_a_cube(name: str, size: tuple[int, int], stage: Stage) -> None:
     heads: list[np.ndarray] = []
 
     class Heads(Words):

@@ -157,8 +157,7 @@ def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
     from scalarviz.scene.layout.division import Projection
     from scalarviz.scene.neuron_images import draw_pictures
 
-    program = sv.Network([sv.Conv2d((40, 3, 3), 1, 1)], seed=0).program
-    layout = laid_out(program)
+    layout = laid_out(sv.Network([sv.Conv2d((40, 3, 3), 1, 1)], seed=0).program)
     camera = layout.views["flat"].framing(reach_of(layout.extent), 1.5)
     see = Projection(camera, Division.of(*SIZE).inner, *SIZE)
     canvas = Canvas2D(*SIZE)

@@ -52,8 +52,9 @@ SHOWN = {
 every_scene = pytest.mark.parametrize("name", sorted(scenes()))
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What scenes add to the path of modules is removed after a test."""
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
@@ -62,12 +63,10 @@ def play(name: str, **options: Any) -> Show:
     return Show.of(scene(**SMALL.get(name, {}) | {"engine": "python"} | options), scene)
 
 
-@pytest.mark.usefixtures("path")
 def test_these_are_the_scenes() -> None:
     assert set(scenes()) == set(SHOWN)
 
 
-@pytest.mark.usefixtures("path")
 @pytest.mark.some(2)
 @every_scene
 def test_a_scene_trains_and_says_what_came_of_it(
@@ -82,7 +81,6 @@ def test_a_scene_trains_and_says_what_came_of_it(
 
 
 @pytest.mark.some(3)
-@pytest.mark.usefixtures("path")
 @every_scene
 def test_a_seed_decides_on_everything(name: str) -> None:
     def course(seed: int) -> list[float]:
@@ -92,7 +90,6 @@ def test_a_seed_decides_on_everything(name: str) -> None:
     assert course(1) == course(1) != course(2)
 
 
-@pytest.mark.usefixtures("path")
 @every_scene
 def test_every_option_of_a_scene_has_its_help(name: str) -> None:
     options = own_options(load(find(name)))
@@ -101,7 +98,6 @@ def test_every_option_of_a_scene_has_its_help(name: str) -> None:
     assert options["engine"].default == "auto"
 
 
-@pytest.mark.usefixtures("path")
 def test_a_scene_is_a_script_too(tmp_path: Path) -> None:
     command = [sys.executable, str(find("rgb"))]
     hidden = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
@@ -113,7 +109,6 @@ def test_a_scene_is_a_script_too(tmp_path: Path) -> None:
 # What each of them says about itself.
 
 
-@pytest.mark.usefixtures("path")
 def test_rgb_opens_slowly_with_the_network_and_the_rate_that_it_began_with() -> None:
     show = play("rgb")
     assert show.speed == 10 and show.session.learning_rate == 0.5
@@ -127,7 +122,6 @@ def test_rgb_opens_slowly_with_the_network_and_the_rate_that_it_began_with() -> 
     assert len(play("rgb", depth=3).session.network.layers) == 4
 
 
-@pytest.mark.usefixtures("path")
 @pytest.mark.some(1)
 @pytest.mark.parametrize("name", data.MAPS)
 def test_every_map_of_colours_is_learned(name: str) -> None:
@@ -137,7 +131,6 @@ def test_every_map_of_colours_is_learned(name: str) -> None:
     assert held_out_loss(session) < before / 5.0
 
 
-@pytest.mark.usefixtures("path")
 def test_xor_moves_as_it_was_posted() -> None:
     session = play("xor", as_posted=True).session
     weights = session.network.bank.value.astype(np.float64)
@@ -154,7 +147,6 @@ def test_xor_moves_as_it_was_posted() -> None:
     )
 
 
-@pytest.mark.usefixtures("path")
 def test_xor_is_learned_within_ten_seconds_by_nine_of_ten_seeds() -> None:
     learned = 0
     for seed in range(10):
@@ -166,14 +158,11 @@ def test_xor_is_learned_within_ten_seconds_by_nine_of_ten_seeds() -> None:
     assert learned >= 9
 
 
-@pytest.mark.usefixtures("path")
 def test_xor_as_posted_has_its_own_settings() -> None:
     for given in ({"hidden": 3}, {"lr": 0.1}, {"activation": "sigmoid"}):
-        with refused(InputError, "as_posted"):
-            play("xor", as_posted=True, **given)
+        refused(InputError, "as_posted").by(play, "xor", as_posted=True, **given)
 
 
-@pytest.mark.usefixtures("path")
 def test_xnor_is_the_network_of_the_array_language() -> None:
     session = play("xnor").session
     assert [layer.activation for layer in session.network.layers] == ["relu_right"] * 2 + ["linear"]
@@ -186,7 +175,6 @@ def test_xnor_is_the_network_of_the_array_language() -> None:
     assert np.abs(session.network(inputs) - targets).max() < 0.25
 
 
-@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("shape", ["circle", "gaussians", "spiral", "moons", "quadrants"])
 def test_circle_has_the_other_shapes_and_holds_half_back(shape: str) -> None:
     session = play("circle", shape=shape, noise=0.1).session
@@ -194,7 +182,6 @@ def test_circle_has_the_other_shapes_and_holds_half_back(shape: str) -> None:
     assert held_out_loss(session) is not None
 
 
-@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize("name", ["circle", "digits"])
 def test_the_loss_and_the_accuracy_of_what_is_held_out_are_curves(name: str) -> None:
     show = play(name, engine="cpu")
@@ -211,13 +198,11 @@ def test_the_loss_and_the_accuracy_of_what_is_held_out_are_curves(name: str) -> 
     assert curve.metrics[1].steps.tolist() == [steps]  # twenty times in a training
 
 
-@pytest.mark.usefixtures("path")
 def test_a_circle_learned_from_all_points_has_no_such_curve() -> None:
     session = advanced(play("circle", share=1.0).session, 100)
     assert all("held" not in each.name for each in Stage(session).frame_data().curve.metrics)
 
 
-@pytest.mark.usefixtures("path")
 def test_circle_has_the_playgrounds_defaults() -> None:
     session = play("circle").session
     assert [layer.outputs for layer in session.network.layers] == [4, 2, 1]
@@ -227,10 +212,8 @@ def test_circle_has_the_playgrounds_defaults() -> None:
     assert play("circle", l1=0.1, l2=0.2).session.optimizer.l2 == 0.2
 
 
-@pytest.mark.usefixtures("path")
 def test_texture_is_the_network_of_neural_shading(tmp_path: Path) -> None:
-    scene = load(find("texture"))
-    show = scene(engine="python")
+    show = load(find("texture"))(engine="python")
     assert len(show.session.network.bank) == 13_507
     assert show.session.trainer.batches.size == 1024
     assert show.session.optimizer.not_finite == "zero"
@@ -239,7 +222,6 @@ def test_texture_is_the_network_of_neural_shading(tmp_path: Path) -> None:
     assert (loss.backward() == 2.0 / 4.0).all()  # not divided by the channels
 
 
-@pytest.mark.usefixtures("path")
 def test_texture_learns_a_picture_of_ones_own(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures; it is an extra")
     image.new("RGB", (40, 20), (255, 0, 51)).save(tmp_path / "mine.png")
@@ -248,7 +230,6 @@ def test_texture_learns_a_picture_of_ones_own(tmp_path: Path) -> None:
     np.testing.assert_allclose(session.data.pixels()[1], [[1.0, 0.0, 0.2]] * 128, atol=1e-6)
 
 
-@pytest.mark.usefixtures("path")
 @pytest.mark.parametrize(("norm", "kinds"), [("layer", 2), ("rms", 2), ("none", 0)])
 def test_normalized_has_norms_or_none(norm: str, kinds: int) -> None:
     layers = play("normalized", norm=norm).session.network.layers
@@ -256,7 +237,6 @@ def test_normalized_has_norms_or_none(norm: str, kinds: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("path")
 def test_the_expression_finds_the_numbers() -> None:
     session = advanced(play("expression", noise=0.0).session, 400)
     found = {p.label: p.data for p in session.network.parameters}
@@ -264,7 +244,6 @@ def test_the_expression_finds_the_numbers() -> None:
     assert found == pytest.approx(wanted, abs=0.05)
 
 
-@pytest.mark.usefixtures("path")
 def test_digits_are_told_apart_by_convolutions() -> None:
     show = load(find("digits"))(engine="python")
     kinds = [type(layer).__name__ for layer in show.session.network.layers]
@@ -274,7 +253,6 @@ def test_digits_are_told_apart_by_convolutions() -> None:
     assert len(play("digits", channels="").session.network.bank) == 650
 
 
-@pytest.mark.usefixtures("path")
 def test_digits_of_mnist_have_the_same_network_on_larger_pictures(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     for part, count in (("train", 30), ("t10k", 20)):
@@ -292,7 +270,6 @@ def test_digits_of_mnist_have_the_same_network_on_larger_pictures(tmp_path: Path
     assert isinstance(shown, Sorting) and shown.confusion.all == 20
 
 
-@pytest.mark.usefixtures("path")
 @pytest.mark.slow
 def test_digits_are_learned_in_seconds() -> None:
     session = load(find("digits"))(engine="cpu").session
@@ -304,7 +281,6 @@ def test_digits_are_learned_in_seconds() -> None:
     assert right.mean() >= 0.97 and perf_counter() - start < 20.0
 
 
-@pytest.mark.usefixtures("path")
 def test_an_mlp_of_values_learns_two_moons_in_the_steps_of_its_demo() -> None:
     options, before = {"noise": 0.05, "samples": 60, "hidden": 8}, random.getstate()
     session = play("micrograd", engine="cpu", **options).session
@@ -359,8 +335,7 @@ def test_it_forgets_what_it_is_not_shown() -> None:
 def test_any_of_its_layers_can_stand_still() -> None:
     assert not play_retrain(freeze="none").session.network.bank.frozen.any()
     assert play_retrain(freeze="fc").session.network.bank.frozen.sum() == 330
-    with refused(UnknownNameError, "'conv3'"):
-        play_retrain(freeze="conv3")
+    refused(UnknownNameError, "'conv3'").by(play_retrain, freeze="conv3")
 
 
 def test_it_needs_no_onnx_and_has_the_network_of_the_file_for_onnx(
@@ -428,7 +403,6 @@ def cases(name: str) -> list[tuple[str, Any]]:
 def test_an_absurd_value_is_refused_by_the_name_of_its_option(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "path", list(sys.path))
     found = cases(name)
     assert len(found) >= 8
     for option, value in found:
@@ -443,7 +417,6 @@ def test_an_absurd_value_is_refused_by_the_name_of_its_option(
 def test_what_looks_absurd_and_means_something_is_taken(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "path", list(sys.path))
     for scene, option, value in FINE:
         if scene == name:
             show(name, **{option: value})
@@ -470,15 +443,12 @@ def test_a_command_line_is_answered_so(run: Any, words: str, sentence: str) -> N
 
 
 def test_a_name_of_an_option_stays_an_unknown_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    with refused(UnknownNameError, "'conv9'"):
-        show("retrain", freeze="conv9")
+    refused(UnknownNameError, "'conv9'").by(show, "retrain", freeze="conv9")
 
 
 def test_an_error_that_no_option_caused_names_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     (tmp_path / "picture.png").touch()
     with refused(ScalarvizError, "Pillow") as caught:

@@ -8,7 +8,6 @@ prints the MiB that are held after each quarter of them.
 import gc
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -20,8 +19,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from tests.machine import ROOT
+from tests.machine import output_of
 from tests.proofs.soak import held
+from tests.sessions import colours
 
 SIZES = (320, 200), (1280, 800)
 MOST = 1.0  # MiB for a picture; where each has a canvas of its own it is ten or more
@@ -33,18 +33,14 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="only /proc says what
 
 def grown(name: str, count: int, environment: Mapping[str, str] = os.environ) -> float:
     """MiB that each in the second half of so many adds to what a new process holds."""
-    command = [sys.executable, "-m", "tests.stage.many_pictures", name, str(count)]
-    done = subprocess.run(
-        command, cwd=ROOT, env={**environment, **GIVEN_BACK}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    quarters: list[float] = json.loads(done.stdout.splitlines()[-1])
+    words = "-m", "tests.stage.many_pictures", name, str(count)
+    said = output_of(*words, env={**environment, **GIVEN_BACK})
+    quarters: list[float] = json.loads(said.splitlines()[-1])
     return (quarters[3] - quarters[1]) / (count // 2)
 
 
 def made() -> sv.Session:
-    network = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0)
-    return sv.Session(network, data.Rgb(), "mse", sv.SGD(0.5), batch=8, engine="python")
+    return colours(data.Rgb())
 
 
 def picture(count: int) -> None:

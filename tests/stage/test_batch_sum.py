@@ -11,6 +11,7 @@ from scalarviz import data
 from scalarviz.stage import by_parts
 from scalarviz.stage.by_parts import BatchSum, can_add_up
 from scalarviz.stage.stage import Stage
+from tests.sessions import colours
 
 
 def at_push(session: sv.Session, name: str) -> sv.Session:
@@ -33,13 +34,9 @@ def small_pictures() -> sv.Session:
 
 
 def sessions() -> list[Any]:
-    def rgb() -> sv.Session:
-        net = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0)
-        return sv.Session(net, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
-
     return [
-        pytest.param(rgb, "weight gradient 1", id="dense"),
-        pytest.param(rgb, "weight gradient 0", id="first"),
+        pytest.param(colours, "weight gradient 1", id="dense"),
+        pytest.param(colours, "weight gradient 0", id="first"),
         pytest.param(small_pictures, "weight gradient 0", id="convolution"),
         pytest.param(small_pictures, "weight gradient 1", id="scale"),
     ]
@@ -55,8 +52,7 @@ def test_partial_sums_are_those_of_the_products(make: Any, name: str) -> None:
     assert found.count == samples
     products = {}
     for row in rows:
-        explained = session.explain(row)
-        products[row] = explained.products.reshape(samples, -1).sum(axis=1)
+        products[row] = session.explain(row).products.reshape(samples, -1).sum(axis=1)
     for number in (0, 1, samples // 2, samples):
         wanted = [products[row][:number].sum() for row in rows]
         np.testing.assert_allclose(found.gradients(number), wanted, rtol=1e-9, atol=1e-12)

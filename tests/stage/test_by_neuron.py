@@ -102,8 +102,7 @@ def test_each_weight_of_a_neuron_gets_its_gradient_with_it(walked: Stage, number
     grad = walked.session.network.bank.grad
     np.testing.assert_array_equal(pushes[[*own]], np.asarray(grad)[[*own]])
     walked.color = walked.size = "gradient"
-    colors = walked.frame_data().cubes.colors
-    assert {*np.flatnonzero(colors).tolist()} <= own
+    assert {*np.flatnonzero(walked.frame_data().cubes.colors).tolist()} <= own
 
 
 def test_the_caption_is_of_the_neuron_and_right(walked: Stage) -> None:
@@ -138,8 +137,7 @@ def test_in_focus_is_what_the_neuron_is_connected_by(walked: Stage, name: str, n
 
 @pytest.mark.parametrize("name", ["tanh 0", "delta 0", "sigmoid 1", "delta 1"])
 def test_without_weights_the_neuron_alone_is_in_focus(walked: Stage, name: str) -> None:
-    seen = to(walked, name, 2)
-    focus = focus_of(seen)
+    focus = focus_of(to(walked, name, 2))
     assert focus is not None and not focus.rows
     assert [mask.nonzero()[0].tolist() for mask in focus.neurons if mask.any()] == [[1]]
 
@@ -232,13 +230,11 @@ def test_only_small_networks_of_dense_layers_go_by_neurons() -> None:
     norm = sv.Network([sv.Dense(2, 3), sv.LayerNorm(3), sv.Dense(3, 1)])
     assert not has_neurons(norm.program)
     assert not has_neurons(large.program) and not has_neurons(image().network.program)
-    with refused(InputError, "60"):
-        check_neurons(large.program)
+    refused(InputError, "60").by(check_neurons, large.program)
 
 
 def test_a_session_goes_by_operations() -> None:
     session = sv.Session(sv.Network([2, 2, 1]), data.Xor(), "mse", sv.SGD(0.1), engine="python")
     for move in (session.advance, session.back):
-        with refused(InputError, "neurons"):
-            move(1, "neuron")  # type: ignore[arg-type]
+        refused(InputError, "neurons").by(move, 1, "neuron")
     assert session.clock.place == (0, 0)

@@ -32,8 +32,7 @@ def laid_out(program: Program, shape: float = 1.75) -> Layout:
 
 def places(eyes: CameraController, size: tuple[float, float], box: Box | None = None) -> np.ndarray:
     """Where all of the network is seen."""
-    see = Projection(eyes.camera, box or eyes.inner, *size)
-    return see(eyes.layout.extent).xy
+    return Projection(eyes.camera, box or eyes.inner, *size)(eyes.layout.extent).xy
 
 
 def fills(box: Box, xy: np.ndarray) -> bool:

@@ -70,8 +70,7 @@ def test_each_weight_is_seen_in_its_color_under_any_camera(
         view.camera.auto_roll = False
         view.camera.rotation1 = Quaternion()
         view.camera.center = (2.5, -3.5, 12.0)
-    image = canvas.render()
-    assert inside.check_colors(image, cubes) == len(session.network.bank) == 13
+    assert inside.check_colors(canvas.render(), cubes) == len(session.network.bank) == 13
 
 
 def test_what_stands_before_the_cubes_hides_them_and_what_stands_behind_is_hidden(
@@ -89,8 +88,7 @@ def test_it_asks_for_the_numbers_once_a_frame(canvas: Any, kind: str) -> None:
     if kind == "expression":
         a = sv.Value(0.5)
         network = sv.compile(lambda x: a * x, inputs=1)
-    shown = session if kind == "session" else network
-    _, cubes = inside.scene_in(canvas, shown)
+    _, cubes = inside.scene_in(canvas, session if kind == "session" else network)
     count = len(network.bank)
     assert inside.check_colors(canvas.render(), cubes) == count
     network.bank.value[:] = (
@@ -209,15 +207,11 @@ def test_it_has_the_name_of_a_node() -> None:
 
 def test_what_it_cannot_show_or_follow_is_said() -> None:
     network = sv.Network([1, 1], seed=0)
-    with refused(InputError, "3"):
-        sv.Cubes(3)
+    refused(InputError, "3").by(sv.Cubes, 3)
     for option in ("color", "cubes", "theme"):
-        with refused(UnknownNameError, "'velue'"):
-            sv.Cubes(network, **{option: "velue"})  # type: ignore[arg-type]  # on purpose
-    with refused(UnknownNameError, "'colour'"):
-        sv.Cubes(network, colour="value")  # type: ignore[call-arg]  # on purpose
-    with refused(InputError, "Session"):
-        sv.Cubes(network).follow(inside.made())
+        refused(UnknownNameError, "'velue'").by(sv.Cubes, network, **{option: "velue"})
+    refused(UnknownNameError, "'colour'").by(sv.Cubes, network, colour="value")
+    refused(InputError, "Session").by(sv.Cubes(network).follow, inside.made())
 
 
 def test_it_cannot_be_bent_or_drawn_in_two_canvases(canvas: Any, studio: Studio) -> None:
@@ -229,12 +223,10 @@ def test_it_cannot_be_bent_or_drawn_in_two_canvases(canvas: Any, studio: Studio)
     _, cubes = inside.scene_in(canvas, inside.made())
     canvas.render()
     cubes.transform = LogTransform((2, 0, 0))
-    with refused(DisplayError, "linear"):
-        canvas.render()
+    refused(DisplayError, "linear").by(canvas.render)
     other = scene.SceneCanvas(app=use_offscreen(), size=(64, 48), show=False)
     cubes.parent = other.central_widget.add_view(camera="panzoom").scene
-    with refused(DisplayError, "canvas"):
-        other.render()
+    refused(DisplayError, "canvas").by(other.render)
     other.close()
 
 
@@ -265,8 +257,7 @@ SEEN_NODES = "green True, red False"
 def test_a_visual_stands_before_or_behind_a_cube(studio: Studio, ratio: int) -> None:
     stage = Stage(own.made())
     stage.nodes = lambda view: own.squares(stage, view)
-    pixels = studio.stage(stage, 0.0, (900, 600), ratio)
-    assert own.seen(stage, pixels, ratio) == SEEN_NODES
+    assert own.seen(stage, studio.stage(stage, 0.0, (900, 600), ratio), ratio) == SEEN_NODES
 
 
 def test_another_session_has_another_view_with_the_same_visuals(studio: Studio) -> None:
@@ -296,5 +287,4 @@ def test_a_window_calls_for_them(screen: Mapping[str, str]) -> None:
 
 
 def test_they_are_made_by_a_function() -> None:
-    with refused(InputError, "3"):
-        sv.watch(own.made(), nodes=3)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "3").by(sv.watch, own.made(), nodes=3)

@@ -107,6 +107,11 @@ def expressions(draw: st.DrawFn) -> Value:
     return values[-1]
 
 
+@pytest.fixture
+def drawing() -> SvgDrawing:
+    return SvgDrawing()
+
+
 def test_every_value_is_a_box_and_every_use_an_edge() -> None:
     drawn = draw_value(example())
     assert len(drawn.all("rect", "value")) == 8  # a, b, 2 and five that were made
@@ -210,8 +215,7 @@ def test_a_deep_graph_of_one_column_each_is_drawn_up_to_the_limit() -> None:
     y = Value(1.0, label="x")
     for _ in range(MOST - 1):
         y = y.tanh()
-    drawn = draw_value(y)
-    assert len(drawn.all("rect", "value")) == MOST
+    assert len(draw_value(y).all("rect", "value")) == MOST
     assert "min-width" in y._repr_html_()
 
 
@@ -417,15 +421,13 @@ def test_the_number_on_its_cell_can_be_read(x: float) -> None:
 
 
 @pytest.mark.parametrize("number", [-1.23456e-5, -0.0123456, 123456.789, np.inf, np.nan])
-def test_a_number_stays_inside_its_cell(number: float) -> None:
-    drawing = SvgDrawing()
+def test_a_number_stays_inside_its_cell(number: float, drawing: SvgDrawing) -> None:
     cell(drawing, number, 1.0)
     assert drawing.right == CELL[0]
 
 
 def test_text_of_a_card_can_be_read() -> None:
-    s = advanced(session(), 1)
-    assert min(draw_weight(s.network.weight(0)).sizes()) >= 11
+    assert min(draw_weight(advanced(session(), 1).network.weight(0)).sizes()) >= 11
 
 
 def settings(s: sv.Session) -> dict[str, str]:
@@ -520,8 +522,7 @@ def test_looking_at_a_session_changes_nothing(operations: int) -> None:
 NASTY = "<a & b> \"c\" 'd' \x00 \ud800 é 中"
 
 
-def test_texts_are_escaped_and_come_back() -> None:
-    drawing = SvgDrawing()
+def test_texts_are_escaped_and_come_back(drawing: SvgDrawing) -> None:
     drawing.text(0, 10, NASTY)
     drawing.words(0, 30, [("x < y", False), ("1 & 2", True)])
     drawn = Drawn(image(drawing, NASTY))
@@ -532,8 +533,7 @@ def test_texts_are_escaped_and_come_back() -> None:
     assert drawn.words == drawn.texts[0]
 
 
-def test_a_card_has_room_for_everything() -> None:
-    drawing = SvgDrawing()
+def test_a_card_has_room_for_everything(drawing: SvgDrawing) -> None:
     drawing.rect(10, 20, 300, 5)
     drawing.text(0, 97.5, "x", 10.0)
     drawn = Drawn(image(drawing, ""))
@@ -554,8 +554,7 @@ def test_every_image_fits_into_the_page() -> None:
     assert "max-width: 100%" in image(SvgDrawing(), "")
 
 
-def test_an_anchored_text_reaches_as_far_as_it_does() -> None:
-    drawing = SvgDrawing()
+def test_an_anchored_text_reaches_as_far_as_it_does(drawing: SvgDrawing) -> None:
     drawing.text(100, 10, "mmmm", 10.0, anchor="end")
     assert drawing.right == 100
     drawing.text(100, 10, "mmmm", 10.0, anchor="middle")

@@ -147,8 +147,7 @@ def test_a_texture_gives_target_output_and_loss(transform: str) -> None:
 
 
 def test_a_fine_texture_has_every_pixel_evaluated_in_portions() -> None:
-    picture = np.random.default_rng(0).random((60, 90, 3))
-    s = session([2, 3], data.Texture(picture), batch=4)
+    s = session([2, 3], data.Texture(np.random.default_rng(0).random((60, 90, 3))), batch=4)
     asked: list[int] = []
 
     def ask(points: FloatArray) -> FloatArray:
@@ -223,6 +222,11 @@ def digits(**settings: Any) -> data.Digits:
     return data.Digits(**{"pictures": PICTURES, "labels": NAMED, "held_out": 500} | settings)
 
 
+@pytest.fixture
+def known() -> data.Digits:
+    return digits()
+
+
 def knowing(known: data.Digits, *, mistakes: int = 0) -> Any:
     """A network that knows what is held out by heart, but for the first so many."""
     inputs, targets = known.held_out or known.training
@@ -236,8 +240,7 @@ def knowing(known: data.Digits, *, mistakes: int = 0) -> Any:
     return ask
 
 
-def test_held_out_digits_are_counted_and_eight_of_each_are_shown() -> None:
-    known = digits()
+def test_held_out_digits_are_counted_and_eight_of_each_are_shown(known: data.Digits) -> None:
     shown = sorting(knowing(known), known, "cpu")
     assert shown.confusion.all == shown.confusion.right == ASKED_DIGITS
     assert np.bincount(shown.labels).tolist() == [SHOWN_DIGITS // 10] * 10
@@ -246,8 +249,7 @@ def test_held_out_digits_are_counted_and_eight_of_each_are_shown() -> None:
     assert shown.of == "held-out digits"
 
 
-def test_what_is_shown_are_the_pictures_of_what_is_said() -> None:
-    known = digits()
+def test_what_is_shown_are_the_pictures_of_what_is_said(known: data.Digits) -> None:
     shown = sorting(knowing(known, mistakes=ASKED_DIGITS), known, "cpu")
     assert ((shown.labels + 1) % 10 == shown.said).all() and shown.confusion.accuracy == 0.0
     assert known.held_out is not None
@@ -256,8 +258,7 @@ def test_what_is_shown_are_the_pictures_of_what_is_said() -> None:
         assert rows[np.float32(picture.ravel()).tobytes()][label] == 1.0
 
 
-def test_mistakes_are_counted_by_what_it_is_and_what_is_said() -> None:
-    known = digits()
+def test_mistakes_are_counted_by_what_it_is_and_what_is_said(known: data.Digits) -> None:
     counts = sorting(knowing(known, mistakes=100), known, "cpu").confusion.counts
     labels = NAMED[400:800]
     wanted = np.zeros((10, 10), int)
@@ -284,8 +285,7 @@ def test_a_large_picture_is_reduced_to_averages() -> None:
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
-def test_numbers_that_are_none_are_sorted_too(odd: float) -> None:
-    known = digits()
+def test_numbers_that_are_none_are_sorted_too(odd: float, known: data.Digits) -> None:
     shown = sorting(lambda inputs: np.full((len(inputs), 10), odd), known, "cpu")
     assert (shown.said == 0).all() and shown.confusion.all == ASKED_DIGITS
     outputs = np.full((ASKED_DIGITS, 10), np.nan)
@@ -342,8 +342,7 @@ def test_a_map_has_the_number_of_each_neuron_at_each_place(features: str | None)
 
 
 def test_the_map_of_the_output_is_what_is_learned_of_features_too() -> None:
-    known = circle(features="x,x2,xy")
-    session = learned(known, (3, 3, 1))
+    session = learned(circle(features="x,x2,xy"), (3, 3, 1))
     stage = Stage(session)
     plane = stage.frame_data().exhibit
     maps = PlaneMaps(stage.reading).now()
@@ -393,8 +392,7 @@ def test_own_inputs_on_the_map_set_all_features() -> None:
 def test_the_sample_in_use_is_marked_where_it_lies_though_only_its_features_are_known() -> None:
     known = circle(features="x2,y2")
     session = learned(known, (2, 2, 1))
-    stage = Stage(session)
-    plane = stage.frame_data().exhibit
+    plane = Stage(session).frame_data().exhibit
     assert isinstance(plane, Plane) and plane.focus is not None
     inputs = session.trainer.batches.at(0)[0][0]
     row = int(np.flatnonzero((known.training[0] == inputs).all(axis=1))[0])

@@ -15,12 +15,12 @@ from scalarviz.stage.stage import Stage
 from tests.studio import Noted, Studio, Written
 
 SIZES = (1280, 800), (800, 500), (600, 900)
+SCENES = "circle digits expression normalized retrain rgb texture xnor xor".split()
 STEPS = 300
-SLOW = "digits", "expression", "normalized", "retrain", "rgb", "texture", "xnor", "xor"
 
 
-def check_words(studio: Studio, stage: Stage, size: tuple[int, int], at: str) -> None:
-    """Draw a picture, and compare the boxes of all its texts but numbers, which cubes may hide."""
+def texts_of(studio: Studio, stage: Stage, size: tuple[int, int]) -> list[Written]:
+    """Draw a picture; return all its texts."""
     drawn: list[Noted] = []
 
     def noted(width: float, height: float, ratio: float, scale: float) -> Noted:
@@ -31,7 +31,12 @@ def check_words(studio: Studio, stage: Stage, size: tuple[int, int], at: str) ->
         patch.setattr(picture, "Canvas2D", noted)
         stage.refresh()
         studio.stage(stage, 0.0, size)
-    words = [each for each in drawn[-1].texts if not is_number(each.words)]
+    return drawn[-1].texts
+
+
+def check_words(studio: Studio, stage: Stage, size: tuple[int, int], at: str) -> None:
+    """Compare the boxes of all texts but numbers, which cubes may hide."""
+    words = [each for each in texts_of(studio, stage, size) if not is_number(each.words)]
     assert words
     for one, other in itertools.combinations(words, 2):
         assert not meet(one, other), (at, size, one, other)
@@ -53,18 +58,19 @@ def shown(name: str, **options: Any) -> Show:
     return Recipe(load(find(name)), {"engine": "cpu", **options}).make({})
 
 
-@pytest.mark.parametrize("present", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "name", ["circle", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
-)
-def test_no_two_texts_overlap(studio: Studio, name: str, present: bool) -> None:
+@pytest.mark.some("circle-(800, 500)-False")
+@pytest.mark.parametrize("present", [False, True])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("name", SCENES)
+def test_no_two_texts_overlap(
+    studio: Studio, name: str, size: tuple[int, int], present: bool
+) -> None:
     show = shown(name)
     session, stage = show.session, Stage(show)
     stage.present = present
     session.advance(STEPS)
     for operation in range(len(session.operations) + 1):
-        for size in SIZES:
-            check_words(studio, stage, size, f"operation {operation}")
+        check_words(studio, stage, size, f"operation {operation}")
         session.advance(1, "operation")
 
 
@@ -82,29 +88,18 @@ def test_what_is_measured_has_room_beside_and_below_the_loss(studio: Studio) -> 
 
 # An exponent, and what rounds to zero with a sign: 4e-3, 1.2e+07, -0, +.00, ≈0.
 NOT_PLAIN = re.compile(r"(?<![\w#])[\d.]+e[-+]?\d|[-+≈](?:0(?:\.0*)?|\.0+)(?![\d.])")
-SCENES = "circle digits expression normalized retrain rgb texture xnor xor".split()
 
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("name", SCENES)
 def test_no_number_has_an_exponent_or_is_a_zero_with_a_sign(studio: Studio, name: str) -> None:
     """Neither in the first picture nor where the tour ends."""
-    drawn: list[Noted] = []
-
-    def noted(width: float, height: float, ratio: float, scale: float) -> Noted:
-        drawn.append(Noted(THEMES["dark"].ground, width, height, scale))
-        return drawn[-1]
-
     stage = Stage(shown(name))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(picture, "Canvas2D", noted)
-        for steps in (0, 300):
-            stage.session.advance(steps)
-            stage.refresh()
-            studio.stage(stage, 0.0, (1280, 800))
-            words = [each.words for each in drawn[-1].texts]
-            assert words
-            assert [each for each in words if NOT_PLAIN.search(each)] == [], steps
+    for steps in (0, STEPS):
+        stage.session.advance(steps)
+        words = [each.words for each in texts_of(studio, stage, SIZES[0])]
+        assert words
+        assert [each for each in words if NOT_PLAIN.search(each)] == [], steps
 
 
 @pytest.mark.parametrize("words", ["4e-3", "-8e-5", "1.2e+07", "-0", "x -.00", "+0.0", "≈0"])

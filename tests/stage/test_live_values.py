@@ -197,8 +197,7 @@ def test_the_sample_stays_while_it_plays_and_in_a_pause(reading: LiveValues) -> 
 
 
 def texture(hidden: int = 1000) -> sv.Session:
-    pixels = np.random.default_rng(0).random((90, 150, 3))
-    learned = data.Texture(pixels)
+    learned = data.Texture(np.random.default_rng(0).random((90, 150, 3)))
     return sv.Session(sv.Network([2, hidden, 3], seed=0), learned, batch=8, engine="cpu")
 
 

@@ -357,8 +357,7 @@ def test_counts_are_said_in_round_numbers() -> None:
 
 def test_light_runs_forward_and_then_back() -> None:
     net = sv.Network([3, 4, 3], "tanh", "sigmoid", seed=0)
-    s = sv.Session(net, sv.data.Rgb("invert"), "mse", batch=8)
-    layout, program = layout_of(s), net.program
+    layout, program = layout_of(sv.Session(net, sv.data.Rgb("invert"), "mse", batch=8)), net.program
     seen = []
     for part in np.linspace(0.02, 0.98, 49).tolist():
         lit = lights(layout, program, None, 1.0, None, 1.0, part)
@@ -368,8 +367,7 @@ def test_light_runs_forward_and_then_back() -> None:
         seen += [(operation, any(back for _, back in glows)) for operation, _ in glows[:1]]
     first, last = (i for i, each in enumerate(program.operations) if each.kind == "affine")
     assert [*dict.fromkeys(seen)] == [(first, False), (last, False), (last, True), (first, True)]
-    rest = lights(layout, program, None, 1.0)
-    assert not any(rest.wires)
+    assert not any(lights(layout, program, None, 1.0).wires)
 
 
 def test_a_stage_shows_it_while_whole_steps_play_and_says_how_many() -> None:

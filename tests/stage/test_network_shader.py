@@ -4,7 +4,6 @@ import asyncio
 import gc
 import logging
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from scalarviz.stage import network_shader
 from scalarviz.stage.network_shader import NetworkShader, ShaderResult, service, shader
 from scalarviz.stage.shader_evaluator import HiddenContext
 from tests.files.shaders.test_glsl import CASES, NO_OPENGL
+from tests.machine import ended
 from tests.wording import refused
 
 
@@ -145,8 +145,7 @@ def test_results_can_be_read_again_and_belong_to_the_reader(net: sv.Network) -> 
 def test_requests_are_answered_in_their_order(net: sv.Network) -> None:
     samples = np.random.default_rng(0).uniform(size=(20, 2))
     with shader(net) as made:
-        results = [made.request(sample) for sample in samples]
-        found = [result.read() for result in results]
+        found = [result.read() for result in [made.request(sample) for sample in samples]]
         assert made.ready and np.array_equal(made.read(), found[-1])
     assert same(np.array(found), net(samples))
 
@@ -159,8 +158,7 @@ def test_a_result_can_be_the_samples_of_another_network() -> None:
         found = other.request(one.request(samples)).read()
         assert same(found, second(first(samples)))
         assert other(one.request(samples[0])).shape == (2,)
-        with refused(ShapeError, "3 outputs"):
-            one.request(one.request(samples))
+        refused(ShapeError, "3 outputs").by(one.request, one.request(samples))
 
 
 @pytest.mark.usefixtures("_opengl")
@@ -230,8 +228,7 @@ def test_samples_of_a_wrong_shape_are_refused(samples: list[object]) -> None:
 def test_only_networks_and_sessions_of_them_have_a_shader() -> None:
     function = sv.compile(lambda x: x * x, inputs=1)
     for wrong in (3, None, function):
-        with refused(InputError, "Network"):
-            shader(wrong)  # type: ignore[arg-type]  # on purpose
+        refused(InputError, "Network").by(shader, wrong)
 
 
 @pytest.mark.usefixtures("_opengl")
@@ -241,16 +238,14 @@ def test_a_closed_one_is_refused_and_what_was_requested_arrives(net: sv.Network)
     made.close()
     made.close()
     assert same(result.read(), net([0.25, 0.5]))
-    with refused(OrderError, "closed"):
-        made([0.25, 0.5])
+    refused(OrderError, "closed").by(made, [0.25, 0.5])
 
 
 @pytest.mark.usefixtures("_opengl")
 def test_reading_before_a_request_is_refused() -> None:
     with shader(xor()) as made:
         assert not made.ready
-        with refused(OrderError, "request"):
-            made.read()
+        refused(OrderError, "request").by(made.read)
 
 
 @pytest.mark.usefixtures("_opengl")
@@ -259,8 +254,7 @@ def test_neither_is_copied() -> None:
 
     with shader(xor()) as made:
         for each in (made, made.request([0.0, 0.0])):
-            with refused(InputError, "copy"):
-                copy.copy(each)
+            refused(InputError, "copy").by(copy.copy, each)
 
 
 # ---- the cpu instead
@@ -422,8 +416,7 @@ def test_what_it_has_on_the_card_is_freed(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.usefixtures("_opengl")
 def test_a_result_shows_its_state() -> None:
-    result = ShaderResult(service(), 3, False)
-    assert repr(result) == "ShaderResult of 3 outputs, under way"
+    assert repr(ShaderResult(service(), 3, False)) == "ShaderResult of 3 outputs, under way"
 
 
 HANG = 300.0  # seconds that only what hangs takes
@@ -445,14 +438,7 @@ def right(made):
 
 def run(program: str, **environment: str) -> list[str]:
     """The lines that a program prints, which ends well; skips the test without OpenGL."""
-    done = subprocess.run(
-        [sys.executable, "-c", BEGIN + program],
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
-        timeout=HANG,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = ended("-c", BEGIN + program, env=os.environ | environment, seconds=HANG)
     lines = done.stdout.splitlines()
     if not environment and lines and lines[0].startswith("WHY"):
         pytest.skip(NO_OPENGL + lines[0])

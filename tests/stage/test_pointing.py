@@ -102,8 +102,7 @@ def test_a_pinned_cube_is_outlined_and_gone_to(studio: Studio, stage: Stage) -> 
     for now in (0.0, 2.0):
         shown = studio.stage(stage, now, SIZE)
     inner = stage.frame_data().division(*SIZE).inner
-    middle = (inner.x + inner.width / 2, inner.y + inner.height / 2)
-    assert stage.target_at(*middle).row == 30
+    assert stage.target_at(*(inner.x + inner.width / 2, inner.y + inner.height / 2)).row == 30
 
 
 def test_without_a_pinned_weight_the_whole_network_is_looked_at(stage: Stage) -> None:
@@ -257,13 +256,10 @@ def test_a_perceptron_is_pinned_as_its_neuron(stage: Stage) -> None:
     assert stage.pinned_neuron == ("tanh 0", 3) and stage.pinned is None
     stage.pin(layers[1].perceptrons[2])
     assert stage.pinned_neuron == ("sigmoid 1", 2)
-    with refused(OwnershipError, "Perceptron"):
-        stage.pin(sv.Perceptron(3))
-    with refused(InputError, "'tanh 7'"):
-        stage.pin(("tanh 7", 0))
+    refused(OwnershipError, "Perceptron").by(stage.pin, sv.Perceptron(3))
+    refused(InputError, "'tanh 7'").by(stage.pin, ("tanh 7", 0))
     for place in (99, -1, "a", None):
-        with refused(InputError, shorten(place)):
-            stage.pin(("tanh 0", place))
+        refused(InputError, shorten(place)).by(stage.pin, ("tanh 0", place))
     stage.pin(["sigmoid 1", 2])  # as it is written in JSON
     assert stage.pinned_neuron == ("sigmoid 1", 2)
 

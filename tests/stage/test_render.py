@@ -3,8 +3,6 @@
 import io
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -27,7 +25,8 @@ from scalarviz.stage.background import PORTION, Portions
 from scalarviz.stage.encoders import encoder_for
 from scalarviz.stage.render_options import PASTS, RenderOptions, drawn
 from scalarviz.training.session.reading import names_of_cells
-from tests.machine import ROOT
+from tests.machine import output_of
+from tests.sessions import colours
 from tests.stage.many_pictures import MOST, grown, linux
 from tests.wording import refused
 
@@ -36,8 +35,7 @@ SMALL: dict[str, Any] = {"size": (320, 200), "samples": 1}
 
 @pytest.fixture
 def session() -> sv.Session:
-    net = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
-    return sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
+    return colours(data.Rgb("invert"))
 
 
 def state(session: sv.Session) -> tuple[Any, ...]:
@@ -116,8 +114,7 @@ def test_a_mistake_is_one_sentence(
     session: sv.Session, options: dict[str, Any], value: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "net.png"
-    with refused(InputError, value):
-        sv.picture(session, path, **{**SMALL, **options})
+    refused(InputError, value).by(sv.picture, session, path, **{**SMALL, **options})
     assert not path.exists()
 
 
@@ -134,8 +131,9 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
     sentence = "a picture has a width and a height, such as size=(800, 500), not "
     sentence += shorten(size.tolist() if isinstance(size, np.ndarray) else size)
     for take in takes:
-        with refused(InputError, shorten(size.tolist() if isinstance(size, np.ndarray) else size)):
-            take()
+        refused(InputError, shorten(size.tolist() if isinstance(size, np.ndarray) else size)).by(
+            take
+        )
     assert session.step_index == 0 and not list(tmp_path.iterdir())
 
 
@@ -149,15 +147,15 @@ def test_other_kinds_of_files_are_refused_before_anything_is_done(
     session: sv.Session, save: Callable[..., object], name: str, tmp_path: Path
 ) -> None:
     before = state(session)
-    with refused(InputError, name):
-        save(session, tmp_path / name)
+    refused(InputError, name).by(save, session, tmp_path / name)
     assert state(session) == before and not list(tmp_path.iterdir())
 
 
 @pytest.mark.usefixtures("opengl")
 def test_a_folder_that_is_not_there(session: sv.Session, tmp_path: Path) -> None:
-    with refused(FileError, "'tmp_path/none'"):
-        sv.picture(session, tmp_path / "none" / "net.png", **SMALL)
+    refused(FileError, "'tmp_path/none'").by(
+        sv.picture, session, tmp_path / "none" / "net.png", **SMALL
+    )
 
 
 @pytest.mark.usefixtures("opengl")
@@ -166,10 +164,8 @@ def test_a_video_that_could_not_be_kept_trains_nothing(
     session: sv.Session, name: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("av", reason="videos take PyAV")
-    with refused(FileError, "'tmp_path/none'"):
-        sv.record(session, tmp_path / name, 5, **SMALL)
-    with refused(FileError, "'tmp_path/none'"):
-        sv.storyboard(session, tmp_path / "none" / "a.html")
+    refused(FileError, "'tmp_path/none'").by(sv.record, session, tmp_path / name, 5, **SMALL)
+    refused(FileError, "'tmp_path/none'").by(sv.storyboard, session, tmp_path / "none" / "a.html")
     assert session.step_index == 0
 
 
@@ -252,11 +248,11 @@ def test_a_video_trains_and_has_as_many_pictures_as_it_says(
 def test_a_time_of_operations_is_a_time_and_goes_with_operations(
     session: sv.Session, tmp_path: Path
 ) -> None:
-    with refused(InputError, "unit='operation'"):
-        sv.record(session, tmp_path / "x.gif", 1, hold=0.5)
+    refused(InputError, "unit='operation'").by(sv.record, session, tmp_path / "x.gif", 1, hold=0.5)
     for hold in (0.0, 61.0, "long"):
-        with refused(InputError, hold):
-            sv.record(session, tmp_path / "x.gif", 1, unit="operation", hold=hold)  # type: ignore[arg-type]  # on purpose
+        refused(InputError, hold).by(
+            sv.record, session, tmp_path / "x.gif", 1, unit="operation", hold=hold
+        )
     assert session.step_index == 0
 
 
@@ -297,8 +293,9 @@ def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> 
     with av.open(str(tmp_path / "orbit.mp4")) as file:
         frames = [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
     assert np.abs(frames[1][40:150, :320] - frames[3][40:150, :320]).mean() > 1.0
-    with refused(UnknownNameError, "'spin'"):
-        sv.record(session, tmp_path / "no.mp4", 4, move="spin", **SMALL)
+    refused(UnknownNameError, "'spin'").by(
+        sv.record, session, tmp_path / "no.mp4", 4, move="spin", **SMALL
+    )
     assert not (tmp_path / "no.mp4").exists()
 
 
@@ -312,8 +309,7 @@ def test_layouts_that_are_gone_are_refused(session: sv.Session, tmp_path: Path) 
         lambda: sv.Cubes(session, layout="posters"),  # type: ignore[call-arg]
         lambda: application(words)(words, standalone_mode=False),
     ):
-        with refused(Exception, "layout"):
-            call()
+        refused(Exception, "layout").by(call)
     assert not list(tmp_path.iterdir())
 
 
@@ -423,8 +419,7 @@ print("numba" in sys.modules)
 
 @pytest.mark.usefixtures("opengl")
 def test_a_first_picture_does_not_wait_for_a_compiler(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", FIRST_PICTURE, str(tmp_path / "net.png")]
-    assert subprocess.run(words, check=True, capture_output=True).stdout.split() == [b"False"]
+    assert output_of("-c", FIRST_PICTURE, str(tmp_path / "net.png")) == "False\n"
 
 
 @pytest.mark.usefixtures("opengl")
@@ -454,8 +449,9 @@ def test_a_picture_may_show_the_past_below_the_network(session: sv.Session, past
     assert np.array_equal(frame[band, :300], plain[band, :300])
     assert (frame[170:300, 60:400] != plain[170:300, 60:400]).any(axis=2).mean() > 0.3
     assert len({frame.tobytes(), plain.tobytes()}) == 2
-    with refused(UnknownNameError, "unknown past 'landscap'"):
-        sv.picture(session, **look, past="landscap")
+    refused(UnknownNameError, "unknown past 'landscap'").by(
+        sv.picture, session, **look, past="landscap"
+    )
 
 
 @pytest.mark.slow
@@ -535,12 +531,8 @@ def test_a_kill_leaves_no_part_of_a_video(kind: str, kills: int, tmp_path: Path)
     folder, temporary = tmp_path / "folder", tmp_path / "temporary"
     folder.mkdir()
     temporary.mkdir()
-    command = [sys.executable, "-c", KILLS, str(folder / f"a{kind}"), str(kills)]
     environment = {**os.environ, "TMPDIR": str(temporary)}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    output_of("-c", KILLS, str(folder / f"a{kind}"), str(kills), env=environment, seconds=120)
     assert [*os.listdir(temporary), *os.listdir(folder)] == [f"a{kind}"]
 
 

@@ -202,8 +202,7 @@ def test_which_metrics_are_drawn() -> None:
         "held_out_loss": points(1.0),
         "r2": points(-3.0, 0.5),
     }
-    drawn = measured_of(known)
-    assert [(each.name, each.share) for each in drawn] == [
+    assert [(each.name, each.share) for each in measured_of(known)] == [
         ("held out", False),
         ("share above", True),
     ]

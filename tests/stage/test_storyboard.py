@@ -241,8 +241,7 @@ def test_a_sphere_is_empty_then_holds_the_sum_and_then_the_activation(walk: Walk
         for place, color in zip(above_number(walk.see, hidden), colors, strict=True):
             np.testing.assert_allclose(at(pixels, place), lit(color), atol=8)
         if values is not None:
-            numbers = {short(float(value)) for value in values}
-            assert numbers <= set(walk.stage.picture().words)
+            assert {short(float(value)) for value in values} <= set(walk.stage.picture().words)
 
 
 def test_at_the_loss_each_output_has_a_bar_and_its_error(walk: Walk) -> None:
@@ -419,8 +418,7 @@ def test_text_has_contrast(stills: list[StoryboardStill], theme: str) -> None:
 
 
 def test_a_page_without_stills_is_refused() -> None:
-    with refused(InputError):
-        page([], "nothing")
+    refused(InputError).by(page, [], "nothing")
 
 
 CHROMIUM = Path("/usr/bin/chromium")

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+import scalarviz as sv
 from scalarviz.base.texts import texts
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.story.caption import Caption
+from scalarviz.stage.stage import Stage
+from scalarviz.story.caption import Caption, Card
+from scalarviz.training.session.reading import caption
 
 # What may stand before an equation: names of quantities. Everything else is arithmetic.
 NAMES = r"signal|dL/dp|gradient used|gradient|L|m|v|velocity|square|w after decay|goes on"
@@ -86,13 +89,34 @@ def agrees(value: float, written: str) -> bool:
     return abs(value - float(written)) <= 0.5001 * unit_of(written)
 
 
-def words_of(caption: Caption) -> str:
+def words_of(said: Caption) -> str:
     """All text of a caption."""
-    lines = [piece.words for line in (*caption.lines, *caption.whole) for piece in line]
-    marks = [piece.mark for line in (*caption.lines, *caption.whole) for piece in line]
-    return " ".join([caption.title, caption.formula, caption.callout, *lines, *marks])
+    lines = [piece.words for line in (*said.lines, *said.whole) for piece in line]
+    marks = [piece.mark for line in (*said.lines, *said.whole) for piece in line]
+    return " ".join([said.title, said.formula, said.callout, *lines, *marks])
 
 
 def all_captions() -> list[str]:
     """All texts of captions in the table."""
     return [words for key, words in texts().items() if key.startswith(("captions.", "rows."))]
+
+
+def walk(
+    session: sv.Session, row: int | None = None, count: int | None = None
+) -> dict[str, Caption]:
+    """What is said after each operation of the next step, or only after those up to a count."""
+    said = {}
+    for name in session.operations[:count]:
+        session.advance(1, "operation")
+        said[name] = caption(session, row)
+    return said
+
+
+def card_of(session: sv.Session, part: Any) -> Card:
+    """The card of a weight, a neuron or a sample that is pinned."""
+    stage = Stage(session)
+    stage.pin(part)
+    card = stage.frame_data().pinned
+    stage.leave()
+    assert card is not None
+    return card

@@ -28,7 +28,7 @@ from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.backward_captions import BACKWARD_KINDS
-from scalarviz.story.caption import Caption, Card, CardLine, Piece
+from scalarviz.story.caption import Caption, CardLine, Piece
 from scalarviz.story.captions import FORWARD_KINDS
 from scalarviz.story.formats import said as in_words
 from scalarviz.story.guide import tour_caption
@@ -39,7 +39,16 @@ from scalarviz.training.session.value_session import session_of
 from tests.scene.measures import projection, stage_of
 from tests.sessions import advanced, networks
 from tests.stage.test_first_sight import SCENES
-from tests.story.caption_reader import NUMBER, agrees, all_captions, equations, value_of, words_of
+from tests.story.caption_reader import (
+    NUMBER,
+    agrees,
+    all_captions,
+    card_of,
+    equations,
+    value_of,
+    walk,
+    words_of,
+)
 from tests.story.test_cards import lines_of
 
 Array = npt.NDArray[np.float64]
@@ -77,8 +86,7 @@ def zoo() -> sv.Session:
 
 def pictures() -> sv.Session:
     """A network with every kind of layer on pictures."""
-    shape = (1, 6, 6)
-    first = sv.Conv2d(shape, 2, 3, padding=1, activation="leaky_relu")
+    first = sv.Conv2d((1, 6, 6), 2, 3, padding=1, activation="leaky_relu")
     pools = sv.AvgPool2d(first.output_shape, 3, 2, padding=1), sv.BatchNorm((2, 3, 3))
     second = sv.Conv2d((2, 3, 3), 3, 2, bias=False, activation="tanh")
     last = sv.MaxPool2d(second.output_shape, 2, 1)
@@ -373,14 +381,6 @@ def picture_session() -> sv.Session:
     )
 
 
-def walk(session: sv.Session, row: int | None = None) -> dict[str, Caption]:
-    told = {}
-    for moment in session.network.program.moments:
-        session.advance(1, "operation")
-        told[moment.name] = caption(session, row)
-    return told
-
-
 def numbers_in(line: str) -> list[str]:
     return NUMBER.findall(line)
 
@@ -603,7 +603,7 @@ def test_at_the_loss_each_output_is_off_as_the_loss_reads_it(loss: str) -> None:
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_the_card_of_an_output_compares_what_the_loss_reads(loss: str, place: int) -> None:
     session, predictions, targets = compared(loss)
-    card = card_of(session, place)
+    card = card_of(session, (session.network.program.outputs.name, place))
     (words,) = [line for line in lines_of(card) if line.startswith("target")]
     name = {"softmax_cross_entropy": "share ", "sigmoid_cross_entropy": "sigmoid ", "mse": ""}[loss]
     start, off = words.split(" is off by ")
@@ -623,12 +623,3 @@ def test_the_tour_says_how_far_the_outputs_are_off_as_the_loss_reads_them(loss: 
     session, predictions, targets = compared(loss)
     words = tour_caption("error", *Stage(session).reading.moment(0)).title
     assert f" {in_words(float(np.abs(predictions - targets).max()))} " in words
-
-
-def card_of(session: sv.Session, place: int) -> Card:
-    """The card of an output."""
-    stage = Stage(session)
-    stage.pin((session.network.program.outputs.name, place))
-    card = stage.frame_data().pinned
-    assert card is not None
-    return card

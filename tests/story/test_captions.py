@@ -29,7 +29,7 @@ from scalarviz.training.session.reading import caption
 from tests.pages.node import in_web
 from tests.pages.states import spec_of
 from tests.sessions import advanced
-from tests.story.caption_reader import NUMBER, agrees, equations, value_of
+from tests.story.caption_reader import NUMBER, agrees, equations, value_of, walk
 from tests.wording import refused
 
 
@@ -41,13 +41,17 @@ def rgb(batch: int = 8, optimizer: sv.Optimizer | None = None, **options: Any) -
     )
 
 
-def walk(session: sv.Session, row: int | None = None) -> dict[str, Caption]:
-    """What is said after each operation of the next step."""
-    told = {}
-    for name in session.operations:
-        session.advance(1, "operation")
-        told[name] = caption(session, row)
-    return told
+BEFORE_UPDATE = -1  # the count of operations before the last one
+
+
+@pytest.fixture
+def digits() -> sv.Session:
+    return load(find("digits"))(engine="cpu").session
+
+
+@pytest.fixture
+def s() -> sv.Session:
+    return rgb()
 
 
 def numbers_in(line: str) -> list[float]:
@@ -176,8 +180,7 @@ def test_a_neuron_is_followed_as_a_weight_is() -> None:
     assert told["weight gradient 0"].rows == (18,) == told["step"].rows
     s.advance(2, "operation")
     assert caption(s, neuron=("inputs", 2)).rows == () and "Neuron" in caption(s).title
-    pieces = caption(s, neuron=("inputs", 2)).pieces
-    assert ("inputs", 2) in [piece.neuron for piece in pieces]
+    assert ("inputs", 2) in [piece.neuron for piece in caption(s, neuron=("inputs", 2)).pieces]
     s.advance(2, "operation")
     assert caption(s, neuron=("sigmoid 1", 1)).neurons == (("affine 1", 1),)
 
@@ -259,8 +262,7 @@ def test_what_has_no_words_is_called_by_its_name(monkeypatch: pytest.MonkeyPatch
     assert walk(rgb())["loss"] == Caption("Loss.")
 
 
-def test_a_frozen_weight_stays() -> None:
-    s = rgb()
+def test_a_frozen_weight_stays(s: sv.Session) -> None:
     s.freeze(2)
     s.advance(1)
     assert caption(s, 2).title.startswith(
@@ -390,8 +392,7 @@ def test_a_long_sum_keeps_its_largest_terms_in_their_order() -> None:
 # In the session.
 
 
-def test_a_session_says_what_it_did_last() -> None:
-    s = rgb()
+def test_a_session_says_what_it_did_last(s: sv.Session) -> None:
     assert str(s.caption()) == "No step is done yet."
     for _ in s.operations:
         s.advance(1, "operation")
@@ -403,8 +404,7 @@ def test_a_session_says_what_it_did_last() -> None:
 
 
 def test_a_caption_of_a_weight_that_there_is_not() -> None:
-    with refused(ShapeError, "59"):
-        rgb().caption(59)
+    refused(ShapeError, "59").by(rgb().caption, 59)
 
 
 def test_where_there_are_classes_the_right_output_is_told() -> None:
@@ -425,24 +425,24 @@ def test_where_there_are_classes_the_right_output_is_told() -> None:
         assert told["input gradient 1"].neurons == (("tanh 0", largest),)
 
 
-def test_the_first_operation_on_digits_looks_through_a_window_with_contrast() -> None:
-    s = load(find("digits"))(engine="cpu").session
+def test_the_first_operation_on_digits_looks_through_a_window_with_contrast(
+    digits: sv.Session,
+) -> None:
     for sample in range(8):
-        s.focus = sample
-        s.advance(2, "operation")
-        told = s.caption()
+        digits.focus = sample
+        digits.advance(2, "operation")
+        told = digits.caption()
         factors = [piece.words.split(" × ")[0] for piece in told.whole[0] if " × " in piece.words]
         assert sum(float(each) != 0.0 for each in factors) >= 3, told
-        s.advance(1, "step")
+        digits.advance(1, "step")
 
 
-def test_a_weight_that_is_not_pushed_is_not_the_one_that_is_told() -> None:
-    s = load(find("digits"))(engine="cpu").session
-    told = walk(s)
+def test_a_weight_that_is_not_pushed_is_not_the_one_that_is_told(digits: sv.Session) -> None:
+    told = walk(digits)
     (row,) = told["weight gradient 4"].rows
-    sums = s.network.program.operations[-1]
+    sums = digits.network.program.operations[-1]
     first = sums.weights + (row - sums.weights) // 64 * 64
-    grad = np.abs(s.network.bank.grad[first : first + 64])
+    grad = np.abs(digits.network.bank.grad[first : first + 64])
     assert grad[0] == 0.0 and row == first + grad.argmax() and told["step"].rows[0] == row
 
 
@@ -459,11 +459,10 @@ def test_a_step_is_told_after_a_seek_and_after_loading(engine: str, tmp_path: Pa
     assert str(s.caption()) == str(loaded.caption()) == said
 
 
-def test_before_relu_the_sum_that_goes_on_is_told() -> None:
-    s = load(find("digits"))(engine="cpu").session
-    told = walk(s)
+def test_before_relu_the_sum_that_goes_on_is_told(digits: sv.Session) -> None:
+    told = walk(digits)
     for layer in (0, 2):
-        sums = s.numbers(f"convolution {layer}").outputs[s.focus]
+        sums = digits.numbers(f"convolution {layer}").outputs[digits.focus]
         assert abs(sums.min()) > sums.max() > 0.0 or layer
         largest = int(sums.argmax())
         assert told[f"convolution {layer}"].neurons[0][1] == largest
@@ -472,8 +471,7 @@ def test_before_relu_the_sum_that_goes_on_is_told() -> None:
 
 
 @pytest.mark.parametrize("sample", [0, 3])
-def test_the_neuron_with_the_largest_sum_of_a_layer_is_told(sample: int) -> None:
-    s = rgb()
+def test_the_neuron_with_the_largest_sum_of_a_layer_is_told(sample: int, s: sv.Session) -> None:
     s.focus = sample
     told = walk(s)
     for name, slope in (("affine 0", "delta 0"), ("affine 1", "delta 1")):
@@ -521,15 +519,6 @@ def test_a_negative_number_beside_a_sign_stands_in_brackets() -> None:
     assert (in_brackets("-0.5"), in_brackets("0.5")) == ("(-0.5)", "0.5")
 
 
-def walk_before_update(session: sv.Session, row: int | None = None) -> dict[str, Caption]:
-    """What is said after each operation of the next step before the update."""
-    told = {}
-    for name in session.operations[:-1]:
-        session.advance(1, "operation")
-        told[name] = caption(session, row)
-    return told
-
-
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_sums_of_infinities_are_told(dtype: str, seed: int) -> None:
@@ -538,7 +527,7 @@ def test_sums_of_infinities_are_told(dtype: str, seed: int) -> None:
     pairs = np.random.default_rng(seed).normal(size=(5, 3)), np.ones((5, 4))
     for row in (None, 0, 51):
         s = sv.Session(network.copy(), pairs, optimizer=sv.SGD(0.1), engine="python")
-        told = walk_before_update(s, row)
+        told = walk(s, row, BEFORE_UPDATE)
         assert all(said.title and said.numbers for said in told.values())
         assert "inf" in str(told["loss"]) or "nan" in str(told["loss"])
 
@@ -547,14 +536,14 @@ def test_a_share_too_small_for_a_number_is_told() -> None:
     network = sv.Network([1, 2], seed=0, dtype="float64")
     network.bank.value[:] = [0.0, 2000.0, 0.0, 0.0]
     s = sv.Session(network, ([[1.0]], [0]), "softmax_cross_entropy", engine="python")
-    assert walk_before_update(s)["loss"].numbers[0] == "share of output 0: -log(0) ≈ 2000"
+    assert walk(s, count=BEFORE_UPDATE)["loss"].numbers[0] == "share of output 0: -log(0) ≈ 2000"
 
 
 @pytest.mark.slow
 def test_the_outputs_of_a_large_batch_are_not_gone_through_one_by_one() -> None:
     pairs = np.ones((40, 1)), np.ones((40, 2000))
     s = sv.Session(sv.Network([1, 2000], seed=0), pairs, optimizer=sv.SGD(0.1), engine="python")
-    assert walk_before_update(s)["loss"].numbers[-1].endswith(", over 40 samples")
+    assert walk(s, count=BEFORE_UPDATE)["loss"].numbers[-1].endswith(", over 40 samples")
     s.advance(1, "operation")
     assert "computed again" not in str(caption(s))
 

@@ -27,6 +27,7 @@ from scalarviz.story.equations import ProductRow, change_between, largest_first,
 from scalarviz.story.weight_card import blocks_about
 from scalarviz.training.session.reading import facts_of, state_of
 from tests.sessions import advanced
+from tests.story.caption_reader import card_of
 from tests.studio import Studio
 
 OF_CARDS = {
@@ -49,15 +50,6 @@ def rgb(optimizer: sv.Optimizer | None = None, batch: int = 8, **options: Any) -
     network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0, dtype="float64")
     optimizer = optimizer or sv.SGD(0.5)
     return sv.Session(network, data.Rgb(), optimizer=optimizer, batch=batch, **options)
-
-
-def card_of(session: sv.Session, row: int) -> Card:
-    stage = Stage(session)
-    stage.pin(row)
-    card = stage.frame_data().pinned
-    stage.leave()
-    assert card is not None
-    return card
 
 
 def lines_of(card: Card, look: str = "plain") -> list[str]:
@@ -347,18 +339,9 @@ def test_a_card_says_which_samples_moved_the_weight_most() -> None:
     assert "moved most" not in " ".join(lines_of(card_of(generated, 3), "quiet"))
 
 
-def rgb_for_neurons() -> sv.Session:
-    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0, dtype="float64")
-    return sv.Session(network, data.Rgb(), optimizer=sv.SGD(0.5), batch=8, engine="python")
-
-
 def neuron_card_of(session: sv.Session, neuron: tuple[str, int], sample: int = 0) -> Card:
-    stage = Stage(session)
     session.focus = sample
-    stage.pin(neuron)
-    card = stage.frame_data().pinned
-    assert card is not None
-    return card
+    return card_of(session, neuron)
 
 
 def tables_of(card: Card) -> list[CardTable]:
@@ -379,7 +362,7 @@ def assert_adds_up(table: CardTable, result: float) -> None:
 
 @pytest.mark.parametrize("sample", [0, 5])
 def test_neurons_have_their_sum_activation_delta_and_what_they_send(sample: int) -> None:
-    session = advanced(rgb_for_neurons(), 7)
+    session = advanced(rgb(), 7)
     value = session.network.bank.value
     w1, b1, w2, b2 = value[:24].reshape(8, 3), value[24:32], value[32:56].reshape(3, 8), value[56:]
     inputs, targets = session.trainer.batches.at(6)
@@ -426,9 +409,8 @@ def test_neurons_have_their_sum_activation_delta_and_what_they_send(sample: int)
 
 
 def test_the_1_sends_the_biases() -> None:
-    session = rgb_for_neurons()
-    card = neuron_card_of(session, ("inputs", 3))
-    (table,) = tables_of(card)
+    session = rgb()
+    (table,) = tables_of(neuron_card_of(session, ("inputs", 3)))
     biases = [float(cells[3]) for cells in table.rows]
     assert biases == pytest.approx(session.network.bank.value[24:32], rel=0.006, abs=1e-3)
     assert [cells[1] for cells in table.rows] == ["1"] * 8
@@ -482,9 +464,7 @@ def test_of_many_terms_the_largest_come_first_and_the_bias_before_them() -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "make", [rgb_for_neurons, pytest.param(every_kind, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("make", [rgb, pytest.param(every_kind, marks=pytest.mark.slow)])
 def test_a_step_is_shown_with_any_neuron_pinned_and_hovered(
     studio: Studio, make: Callable[[], sv.Session]
 ) -> None:
@@ -516,8 +496,12 @@ def made() -> sv.Session:
         u.label = "u"
         return u * x.tanh() + x * u
 
-    f = sv.compile(function, 1, engine="python")
-    return sv.Session(f, (X, Y), optimizer=sv.SGD(0.1))
+    return sv.Session(sv.compile(function, 1, engine="python"), (X, Y), optimizer=sv.SGD(0.1))
+
+
+@pytest.fixture
+def s() -> sv.Session:
+    return made()
 
 
 def node_card_of(session: sv.Session, name: str, done: int) -> Card:
@@ -526,8 +510,7 @@ def node_card_of(session: sv.Session, name: str, done: int) -> Card:
     return card
 
 
-def test_a_card_has_the_operation_and_what_came_back() -> None:
-    s = made()
+def test_a_card_has_the_operation_and_what_came_back(s: sv.Session) -> None:
     s.advance(len(s.operations) - 1, "operation")
     card = node_card_of(s, "[1]", len(s.operations) - 1)
     assert card.name == "u (a × b)" and dict(card.facts)["value"] == "-3"
@@ -542,8 +525,7 @@ def test_a_card_has_the_operation_and_what_came_back() -> None:
     assert sum(float(row[-1]) for row in table.rows) == pytest.approx(came, rel=0.01)
 
 
-def test_before_the_way_back_a_card_says_what_it_goes_into() -> None:
-    s = made()
+def test_before_the_way_back_a_card_says_what_it_goes_into(s: sv.Session) -> None:
     s.advance(4, "operation")
     card = node_card_of(s, "[1]", 4)
     words = [each.words for each in card.blocks if isinstance(each, CardLine)]
@@ -552,10 +534,8 @@ def test_before_the_way_back_a_card_says_what_it_goes_into() -> None:
     assert node_card_of(s, "[3]", 4).facts[0][1] == "not computed yet"
 
 
-def test_on_the_way_back_a_card_has_the_part_that_has_come() -> None:
-    s = made()
-    names = s.operations
-    done = names.index("multiply gradient 3") + 1
+def test_on_the_way_back_a_card_has_the_part_that_has_come(s: sv.Session) -> None:
+    done = s.operations.index("multiply gradient 3") + 1
     s.advance(done, "operation")
     card = node_card_of(s, "[1]", done)
     (table,) = [each for each in card.blocks if isinstance(each, CardTable)]
@@ -566,8 +546,7 @@ def test_on_the_way_back_a_card_has_the_part_that_has_come() -> None:
 
 
 def test_nothing_else_has_such_a_card() -> None:
-    s = made()
-    assert node_card(LiveValues(s), ("outputs", 0), 0) is None
+    assert node_card(LiveValues(made()), ("outputs", 0), 0) is None
     network = sv.Session(sv.Network([1, 1]), (X, Y))
     assert node_card(LiveValues(network), ("inputs", 0), 0) is None
 

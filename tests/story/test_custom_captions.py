@@ -1,8 +1,7 @@
 """Losses, optimizers and activations of users are seen as formulas with the numbers in them."""
 
 import math
-from collections.abc import Callable, Iterator
-from operator import methodcaller
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,18 @@ from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.elementary import divide
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, LossRow, RowLossRow
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow
-from scalarviz.stage.stage import Stage
-from scalarviz.story.caption import Caption, Card, CardLine
+from scalarviz.story.caption import CardLine
 from scalarviz.training.session.reading import caption
 from tests.sessions import advanced
-from tests.story.caption_reader import FUNCTIONS, OWN_NAMES, agrees, as_python, equations
+from tests.story.caption_reader import (
+    FUNCTIONS,
+    OWN_NAMES,
+    agrees,
+    as_python,
+    card_of,
+    equations,
+    walk,
+)
 
 ROW = 41  # a weight of the first output
 
@@ -200,21 +206,9 @@ def session(
     return sv.Session(network, data.Rgb(), loss, rate, batch=8, engine=engine)
 
 
-def walk(s: sv.Session, row: int = ROW) -> dict[str, Caption]:
-    told = {}
-    for name in s.operations:
-        s.advance(1, "operation")
-        told[name] = caption(s, row)
-    return told
-
-
-def card_of(s: sv.Session, pin: Callable[[Stage], Any]) -> list[str]:
-    stage = Stage(s)
-    pin(stage)
-    card: Card | None = stage.frame_data().pinned
-    stage.leave()
-    assert card is not None
-    return [each.words for each in card.blocks if isinstance(each, CardLine)]
+def lines_of(s: sv.Session, part: Any) -> list[str]:
+    """The lines of the card of a pinned part."""
+    return [each.words for each in card_of(s, part).blocks if isinstance(each, CardLine)]
 
 
 def assert_right(formula: str, result: str, **functions: Any) -> None:
@@ -258,7 +252,7 @@ def tables() -> Iterator[None]:
 )
 def test_an_own_loss_is_seen_as_its_formula(name: str, formula: str, slope: str) -> None:
     s = advanced(session(name), 2)
-    told = walk(s)
+    told = walk(s, ROW)
     assert told["loss"].formula == formula
     assert told["delta 1"].formula.startswith(f"signal = {slope} / (8 samples × 3 outputs) × ")
     p, t = s.numbers("sigmoid 1").outputs[0], s.trainer.batches.at(2)[1][0]
@@ -279,7 +273,7 @@ def test_an_own_loss_is_seen_as_its_formula(name: str, formula: str, slope: str)
 def test_the_card_of_an_output_has_its_error(name: str) -> None:
     s = advanced(session(name), 1)
     outputs = s.network.program.outputs.name
-    lines = card_of(s, lambda stage: stage.pin((outputs, 1)))
+    lines = lines_of(s, (outputs, 1))
     (line,) = [line for line in lines if line.startswith("error: ")]
     formula, result = line.removeprefix("error: ").split(" = ")
     assert_right(formula, result, cosh=np.cosh, series=series)
@@ -298,7 +292,7 @@ def test_an_own_loss_of_whole_rows_has_its_name_and_its_value() -> None:
 
     ROW_LOSSES["ranked"] = RowLossRow("ranked", value, gradient)
     s = session("ranked")
-    told = walk(s)
+    told = walk(s, ROW)
     p, t = s.numbers("sigmoid 1").outputs[0], s.trainer.batches.at(0)[1][0]
     assert told["loss"].formula == "L = mean of ranked(p, t)"
     name, _, error = told["loss"].numbers[0].partition(": error ")
@@ -317,7 +311,7 @@ def test_an_own_loss_of_whole_rows_has_its_name_and_its_value() -> None:
 def test_every_line_of_an_own_optimizer_is_right(name: str, steps: int) -> None:
     s = advanced(session(optimizer=name), steps)
     before = float(s.network.bank.value[ROW])
-    told = walk(s)["step"]
+    told = walk(s, ROW)["step"]
     found = equations(told, OWN_NAMES)
     assert found
     own = {each.__name__: each for each in (looped, paired)}
@@ -329,7 +323,7 @@ def test_every_line_of_an_own_optimizer_is_right(name: str, steps: int) -> None:
     (marked,) = {piece.mark for piece in told.pieces if piece.row == ROW}
     old, new = marked.split("\n→ ")
     assert agrees(before, old) and agrees(float(s.network.bank.value[ROW]), new)
-    lines = [each for each in card_of(s, lambda stage: stage.pin(ROW)) if " = " in each]
+    lines = [each for each in lines_of(s, ROW) if " = " in each]
     for line in (each for each in lines if "... = " not in each and not each.endswith("inf")):
         _, formula, result = line.split(" = ")
         assert_right(formula, result, **known)
@@ -339,7 +333,7 @@ def test_every_line_of_an_own_optimizer_is_right(name: str, steps: int) -> None:
 def test_of_a_condition_only_the_case_that_is_met_is_a_line() -> None:
     s = advanced(session(optimizer="heavy"), 1)
     grads = {True: NotImplemented, False: NotImplemented}
-    walk(s)
+    walk(s, ROW)
     for row in range(59):
         told = caption(s, row)
         is_large = abs(float(s.network.bank.grad[row])) > 1e-3
@@ -352,26 +346,26 @@ def test_of_a_condition_only_the_case_that_is_met_is_a_line() -> None:
 def test_an_update_that_cannot_be_followed_has_its_name_and_its_numbers() -> None:
     s = advanced(session(optimizer="looped"), 2)
     old = float(s.network.bank.slots["m"][ROW])
-    told = walk(s)["step"]
+    told = walk(s, ROW)["step"]
     assert told.formula == "new w = looped(w, gradient, m, lr)"
     assert told.numbers[0].startswith("looped(")
     name, _, change = told.numbers[1].partition(": ")
     before, after = change.split(" → ")
     assert name == "m" and agrees(old, before)
     assert agrees(float(s.network.bank.slots["m"][ROW]), after)
-    (line,) = [each for each in card_of(s, lambda stage: stage.pin(ROW)) if each.startswith("m: ")]
+    (line,) = [each for each in lines_of(s, ROW) if each.startswith("m: ")]
     assert all(map(agrees, (old, float(after)), line.removeprefix("m: ").split(" → ")))
     assert str(s.explain(ROW)).splitlines()[-1].startswith("w = looped(w, grad, m, lr) = ")
 
 
 def test_a_long_line_can_be_opened() -> None:
     s = advanced(session(optimizer="long_way"), 2)
-    told = walk(s)["step"]
+    told = walk(s, ROW)["step"]
     assert told.numbers[0].endswith(f"... = {told.lines[0][-1].words}")
     assert any(piece.opens for piece in told.lines[0])
     assert len("".join(piece.words for piece in told.whole[0])) > 110
     assert len(told.whole) == len(told.lines)
-    card = card_of(s, lambda stage: stage.pin(ROW))
+    card = lines_of(s, ROW)
     assert card[-1].startswith("new w = ... = ") and card[-2].startswith("u = ... = ")
 
 
@@ -380,7 +374,7 @@ def test_a_long_line_can_be_opened() -> None:
 
 def test_an_own_activation_is_seen_as_its_formula() -> None:
     s = advanced(session(activation="bump"), 1)
-    told = walk(s)
+    told = walk(s, ROW)
     assert told["bump 0"].formula == "a = bump(z) = 1 / (1 + z²)"
     assert told["delta 0"].formula == "signal = arrives × -2 × z × a²"
     for which in ("bump 0", "delta 0"):
@@ -388,7 +382,7 @@ def test_an_own_activation_is_seen_as_its_formula() -> None:
         assert found
         for side, result in found:
             assert_right(side, result, bump=bump)
-    lines = card_of(s, lambda stage: stage.pin(("bump 0", 1)))
+    lines = lines_of(s, ("bump 0", 1))
     (line,) = [line for line in lines if line.startswith("bump(")]
     first, second, result = line.split(" = ")
     assert_right(first, result, bump=bump)
@@ -402,11 +396,11 @@ def test_what_is_not_finite_is_seen_as_the_engine_has_it(name: str, value: str) 
     LOSSES[name] = LossRow(name, globals()[name], globals()[f"{name}_derivative"])
     s = advanced(session(name, engine="cpu", not_finite="zero"), 3)
     assert bool(value) == (s.loss == math.inf)
-    told = walk(s)
+    told = walk(s, ROW)
     assert value in told["loss"].numbers[0] and value in told["loss"].title
     output = s.network.program.outputs.name, 2
     for part in (output, ROW):
-        assert card_of(s, methodcaller("pin", part))
+        assert lines_of(s, part)
 
 
 # As users add them.
@@ -423,8 +417,7 @@ def test_what_users_add_is_seen() -> None:
 
     sv.loss(asymmetric)
     sv.optimizer(doubled)
-    s = advanced(session("asymmetric", "doubled"), 1)
-    told = walk(s)
+    told = walk(advanced(session("asymmetric", "doubled"), 1), ROW)
     cases = "(0.9 × (t - p) if t - p >= 0, else -0.1 × (t - p))"
     assert told["loss"].formula == f"L = mean of {cases}"
     assert told["delta 1"].formula.startswith(
@@ -452,4 +445,4 @@ def test_nothing_is_empty(loss: str, optimizer: str) -> None:
         for name, told in walk(s, row).items():
             assert told.title and told.formula and told.numbers, name
             assert all(told.numbers), name
-        assert all(card_of(s, lambda stage, row=row: stage.pin(row)))
+        assert all(lines_of(s, row))

@@ -217,58 +217,36 @@ def test_tables_are_saved_and_sorted(tmp_path: Path) -> None:
 
 
 def test_what_is_no_sweep_is_refused_in_a_sentence() -> None:
-    with refused(InputError):
-        sv.sweep(3, {})  # type: ignore[arg-type]  # no function
-    with refused(UnknownNameError):
-        sv.sweep(raising, {"hiden": [3]})
-    with refused(InputError):
-        sv.sweep(lambda hidden: None, {"hidden": [3]})  # type: ignore[arg-type]  # takes no seed
-    with refused(InputError):
-        sv.sweep(xor, {"seed": [1]})
-    with refused(InputError):
-        sv.sweep(xor, {"hidden": 3})  # type: ignore[dict-item]  # no list
-    with refused(InputError):
-        sv.sweep(xor, {"hidden": []})
-    with refused(InputError):
-        sv.sweep(xor, {"hidden": [3, 3]})
-    with refused(InputError):
-        sv.sweep(xor, [{"hidden": 3}, {"lr": 1.0}])
-    with refused(InputError):
-        sv.sweep(xor, "hidden")  # type: ignore[arg-type]  # no grid
-    with refused(InputError):
-        sv.sweep(xor, {"hidden": range(1000), "lr": range(1000)})
-    with refused(InputError):
-        sv.sweep(xor, {}, seeds=[])
-    with refused(InputError):
-        sv.sweep(xor, {}, seeds=[1, 1])
-    with refused(InputError):
-        sv.sweep(xor, {}, seeds=[-1])
-    with refused(InputError):
-        sv.sweep(xor, {}, success="great")
-    with refused(InputError):
-        sv.sweep(xor, {}, success=0.0)
-    with refused(InputError):
-        sv.sweep(xor, {}, success=lambda outputs: True)
-    with refused(InputError):
-        sv.sweep(xor, {}, success=None, stop="success")
-    with refused(InputError):
-        sv.sweep(xor, {}, executor="threads").advance(1)
+    refused(InputError).by(sv.sweep, 3, {})  # no function
+    refused(UnknownNameError).by(sv.sweep, raising, {"hiden": [3]})
+    refused(InputError).by(sv.sweep, lambda hidden: None, {"hidden": [3]})  # takes no seed
+    refused(InputError).by(sv.sweep, xor, {"seed": [1]})
+    refused(InputError).by(sv.sweep, xor, {"hidden": 3})  # no list
+    refused(InputError).by(sv.sweep, xor, {"hidden": []})
+    refused(InputError).by(sv.sweep, xor, {"hidden": [3, 3]})
+    refused(InputError).by(sv.sweep, xor, [{"hidden": 3}, {"lr": 1.0}])
+    refused(InputError).by(sv.sweep, xor, "hidden")  # no grid
+    refused(InputError).by(sv.sweep, xor, {"hidden": range(1000), "lr": range(1000)})
+    refused(InputError).by(sv.sweep, xor, {}, seeds=[])
+    refused(InputError).by(sv.sweep, xor, {}, seeds=[1, 1])
+    refused(InputError).by(sv.sweep, xor, {}, seeds=[-1])
+    refused(InputError).by(sv.sweep, xor, {}, success="great")
+    refused(InputError).by(sv.sweep, xor, {}, success=0.0)
+    refused(InputError).by(sv.sweep, xor, {}, success=lambda outputs: True)
+    refused(InputError).by(sv.sweep, xor, {}, success=None, stop="success")
+    refused(InputError).by(sv.sweep(xor, {}, executor="threads").advance, 1)
     runs = sv.sweep(xor, {}, seeds=[0])
-    with refused(OrderError):
-        runs.outcome(0)
+    refused(OrderError).by(runs.outcome, 0)
     with refused(InputError):
         runs[3, 0]
     with refused(InputError):
         runs[0, 1]
     with refused(InputError):
         runs[0]  # type: ignore[index]  # no seed
-    with refused(InputError):
-        runs.advance(0)
+    refused(InputError).by(runs.advance, 0)
     runs.advance(2)
-    with refused(InputError):
-        runs.save("table.xlsx")
-    with refused(InputError):
-        runs.table().sorted_by("speed")
+    refused(InputError).by(runs.save, "table.xlsx")
+    refused(InputError).by(runs.table().sorted_by, "speed")
 
 
 def test_a_link_among_the_results_is_replaced_and_not_followed(tmp_path: Path) -> None:
@@ -331,14 +309,10 @@ def test_a_run_that_make_returns_otherwise_is_not_blamed_on_the_processor() -> N
 
 
 def test_many_values_and_seeds_are_refused_at_once() -> None:
-    with refused(InputError):
-        sv.sweep(xor, {"hidden": range(10**9)}, [0])
-    with refused(InputError):
-        sv.sweep(xor, {"hidden": [2, 3]}, range(10**9))
-    with refused(InputError):
-        sv.sweep(xor, {"lr": [math.nan, math.nan]}, [0])
-    arrays = sv.sweep(xor, {"options": [np.zeros(2), np.ones(2)]}, [0])
-    assert len(arrays) == 2
+    refused(InputError).by(sv.sweep, xor, {"hidden": range(10**9)}, [0])
+    refused(InputError).by(sv.sweep, xor, {"hidden": [2, 3]}, range(10**9))
+    refused(InputError).by(sv.sweep, xor, {"lr": [math.nan, math.nan]}, [0])
+    assert len(sv.sweep(xor, {"options": [np.zeros(2), np.ones(2)]}, [0])) == 2
 
 
 def test_names_and_values_are_shown_with_all_letters_visible() -> None:
@@ -420,15 +394,15 @@ def test_sessions_with_data_of_their_own_can_be_sent() -> None:
 def test_a_function_that_cannot_be_pickled_makes_sessions_that_are_sent_as_files(
     here: list[tuple[str, ...]],
 ) -> None:
-    runs = sv.sweep(lambda hidden, seed: xor(hidden, seed=seed), GRID, range(4))
-    tasks = runs._tasks(30, 1)
+    tasks = sv.sweep(lambda hidden, seed: xor(hidden, seed=seed), GRID, range(4))._tasks(30, 1)
     executors.check_sendable(tasks)
     assert [len(each.files) for each in tasks] == [1, 1, 1]
 
 
 def test_a_condition_that_cannot_be_pickled_is_refused_before_anything_is_trained() -> None:
-    with refused(InputError):
-        sv.sweep(xor, GRID, executor="processes", success=lambda outputs, targets: True).advance(5)
+    refused(InputError).by(
+        sv.sweep(xor, GRID, executor="processes", success=lambda outputs, targets: True).advance, 5
+    )
 
 
 def test_a_pool_that_forks_is_refused() -> None:
@@ -440,8 +414,7 @@ def test_a_pool_that_forks_is_refused() -> None:
 def test_a_worker_of_other_versions_is_refused() -> None:
     (sent, *_) = sv.sweep(xor, GRID)._tasks(5, 1)
     sent.versions["numba"] = "0.1"
-    with refused(EngineError):
-        task.perform(sent)
+    refused(EngineError).by(task.perform, sent)
     assert versions_here()["numba"] != "0.1"
 
 

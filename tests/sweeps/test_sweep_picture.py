@@ -61,8 +61,7 @@ def test_cells_are_the_weights_of_each_layer_with_biases_last() -> None:
 
 
 def test_networks_stand_in_the_order_of_their_losses(runs: Sweep) -> None:
-    shown = panels_of(runs)
-    panel = shown.panels[3]
+    panel = panels_of(runs).panels[3]
     last = panel.losses[:, -1]
     assert (np.diff(last) >= 0).all() and panel.name == "hidden 3, lr 2"
     best = int(np.argmin(runs.outcome(3).final_losses))
@@ -156,8 +155,7 @@ def test_networks_that_failed_have_a_frame_and_errors_are_written() -> None:
 
 
 def test_a_sweep_without_results_is_refused() -> None:
-    with refused(OrderError):
-        sv.picture(sv.sweep(xor, {}), size=(100, 100))
+    refused(OrderError).by(sv.picture, sv.sweep(xor, {}), size=(100, 100))
 
 
 def test_settings_and_networks_are_ordered_by_any_column(runs: Sweep) -> None:
@@ -175,8 +173,7 @@ def test_settings_and_networks_are_ordered_by_any_column(runs: Sweep) -> None:
 
 
 def test_each_setting_is_compared_with_the_best_or_a_chosen_one(runs: Sweep) -> None:
-    losses = runs.table().columns["loss"]
-    best = int(np.argmin(losses))
+    best = int(np.argmin(runs.table().columns["loss"]))
     for chosen, other in ((None, best), (1, 1)):
         for panel in panels_of(runs, against=chosen).panels:
             assert panel.against is not None
@@ -227,8 +224,7 @@ def test_swatches_show_outputs_above_targets_and_sizes_are_an_axis() -> None:
     inputs, targets = sv.data.Rgb("hue").palette
     assert swatches[2, :, 0] == pytest.approx(np.clip(session.network(inputs), 0, 1), abs=1e-5)
     assert swatches[2, :, 1] == pytest.approx(targets)
-    kinds = choices_of(Panels(runs, SweepLook()))[0].values
-    assert kinds == ["cubes", "swatches", "losses"]
+    assert choices_of(Panels(runs, SweepLook()))[0].values == ["cubes", "swatches", "losses"]
 
 
 @pytest.mark.parametrize("count", [1, 7, 100, 3000])
@@ -264,18 +260,12 @@ def test_letters_are_large_enough_and_grow_with_the_picture() -> None:
 
 
 def test_looks_that_a_sweep_does_not_have_are_refused(runs: Sweep) -> None:
-    with refused(UnknownNameError):
-        sv.picture(runs, networks="walls")
-    with refused(InputError):
-        sv.picture(runs, networks="swatches")
-    with refused(UnknownNameError):
-        sv.picture(runs, order="-los")
-    with refused(UnknownNameError):
-        sv.picture(runs, group="rate")
-    with refused(InputError):
-        sv.picture(runs, against=4)
-    with refused(InputError):
-        sv.picture(xor(), networks="maps")
+    refused(UnknownNameError).by(sv.picture, runs, networks="walls")
+    refused(InputError).by(sv.picture, runs, networks="swatches")
+    refused(UnknownNameError).by(sv.picture, runs, order="-los")
+    refused(UnknownNameError).by(sv.picture, runs, group="rate")
+    refused(InputError).by(sv.picture, runs, against=4)
+    refused(InputError).by(sv.picture, xor(), networks="maps")
 
 
 def wait(runs: Any) -> None:
@@ -315,8 +305,7 @@ def test_results_can_be_read_while_it_plays() -> None:
     seen = 0
     while runs.playing:
         if runs.knows(0) and runs.knows(1):
-            columns = runs.runs().columns
-            assert len({len(column) for column in columns.values()}) == 1
+            assert len({len(column) for column in runs.runs().columns.values()}) == 1
             seen += 1
     assert seen and runs.table().columns["failed"] == [0, 4]
 

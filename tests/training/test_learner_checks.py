@@ -536,8 +536,7 @@ def test_a_typical_mistake_is_named_with_its_numbers(
 
 
 def test_a_step_without_decay_is_told_what_decay_adds() -> None:
-    found = sv.check(lambda w, g: w - 0.1 * g, sv.SGD(0.1, l2=0.5))
-    assert "0.5 * 0.5" in found.wrong.why
+    assert "0.5 * 0.5" in sv.check(lambda w, g: w - 0.1 * g, sv.SGD(0.1, l2=0.5)).wrong.why
     assert sv.check(lambda w, g: w - 0.1 * (g + 0.5 * w), sv.SGD(0.1, l2=0.5))
 
 
@@ -687,10 +686,8 @@ def test_what_a_layer_keeps_beside_its_parameters_is_its_own() -> None:
 
 
 def test_a_layer_without_numbers_is_not_called_right() -> None:
-    with refused(InputError, "nan"):
-        sv.check(Layer(weights=np.full((2, 2), np.nan)))
-    with refused(InputError, "nan"):
-        sv.check(Layer(), x=[math.nan, 1.0])
+    refused(InputError, "nan").by(sv.check, Layer(weights=np.full((2, 2), np.nan)))
+    refused(InputError, "nan").by(sv.check, Layer(), x=[math.nan, 1.0])
 
 
 def test_a_rate_may_be_an_argument_of_an_optimizer_and_an_optimizer_one_of_a_step() -> None:
@@ -809,23 +806,15 @@ def test_what_cannot_be_checked_is_refused() -> None:
         def forward(self, x: Any) -> Any:
             return x
 
-    with refused(InputError, "3"):
-        sv.check(3)
-    with refused(InputError, "Empty"):
-        sv.check(Empty)
-    with refused(InputError, "Bare"):
-        sv.check(Bare)
-    with refused(InputError, "Bare"):
-        sv.check(Bare([1.0], 0.0))
-    with refused(InputError, "None"):
-        sv.check(None, sv.SGD(0.1))
-    with refused(InputError, "Perceptron"):
-        sv.check(sv.Perceptron(2))
+    refused(InputError, "3").by(sv.check, 3)
+    refused(InputError, "Empty").by(sv.check, Empty)
+    refused(InputError, "Bare").by(sv.check, Bare)
+    refused(InputError, "Bare").by(sv.check, Bare([1.0], 0.0))
+    refused(InputError, "None").by(sv.check, None, sv.SGD(0.1))
+    refused(InputError, "Perceptron").by(sv.check, sv.Perceptron(2))
     with refused(InputError, "Dense"):
         names: dict[str, Any] = {"math": math}
         exec(PERCEPTRON, names)
         sv.check(names["Mine"]([1.0, 2.0], 0.0), sv.Dense(3, 2), x=[1.0, 2.0, 3.0])
-    with refused(InputError, "'tanh'"):
-        sv.check(Bare([1.0], 0.0), "tanh")
-    with refused(InputError, "2,007"):
-        sv.check(names["Mine"]([0.001] * 1003, 0.25))
+    refused(InputError, "'tanh'").by(sv.check, Bare([1.0], 0.0), "tanh")
+    refused(InputError, "2,007").by(sv.check, names["Mine"]([0.001] * 1003, 0.25))

@@ -124,8 +124,7 @@ def test_with_the_usual_settings_the_functions_of_a_family_are_the_usual_ones(na
     ],
 )
 def test_equal_settings_are_one_row_in_one_spelling(name: str, canonical: str) -> None:
-    net = sv.Network([2, 3, 1], name)
-    assert net.layers[0].activation == canonical
+    assert sv.Network([2, 3, 1], name).layers[0].activation == canonical
     assert activation_row(canonical) is activation_row(name) is ACTIVATIONS[canonical]
 
 
@@ -159,15 +158,13 @@ def test_a_training_with_settings_comes_back_from_its_file(tmp_path: Path) -> No
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be_used_are_refused(name: str) -> None:
-    with refused(InputError, name.partition("(")[2].rstrip(")")):
-        sv.Dense(2, 2, name)
+    refused(InputError, name.partition("(")[2].rstrip(")")).by(sv.Dense, 2, 2, name)
     assert name not in ACTIVATIONS
 
 
 @pytest.mark.parametrize("name", ["relu(2)", "hardtanh(0, 1)"])
 def test_who_gives_settings_to_another_activation_is_told_which_take_them(name: str) -> None:
-    with refused(UnknownNameError, name.partition("(")[0]):
-        sv.Dense(2, 2, name)
+    refused(UnknownNameError, name.partition("(")[0]).by(sv.Dense, 2, 2, name)
 
 
 @pytest.mark.parametrize("name", ["elu(print(1))", "elu(1", "elu(" + "1" * 200 + ")", "e(1)(2)"])

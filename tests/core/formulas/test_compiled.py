@@ -57,8 +57,7 @@ def argument_types(function: Callable[..., Any]) -> tuple[Any, ...]:
 
 def floats_only(types: Any) -> bool:
     """Whether a result is float32, or a tuple of them, or nothing."""
-    members = getattr(types, "types", [types])
-    return all(member in (numba.float32, numba.none) for member in members)
+    return all(member in (numba.float32, numba.none) for member in getattr(types, "types", [types]))
 
 
 def make_target(compiler: Callable[..., Any]) -> Target:
@@ -120,8 +119,7 @@ def test_a_compiled_operation_gives_what_plain_python_gives(row: Any, on_cpu: Ta
     for x in (-1000.0, -3.5, -0.2, 0.0, 0.2, 3.5, 1000.0):
         inputs = (x, 0.7, -1.1)[: len(row.partials)]
         y = row.value(*inputs)
-        kernel = on_cpu.retarget(row.value)
-        compiled = [kernel(*map(np.float32, inputs))]
+        compiled = [on_cpu.retarget(row.value)(*map(np.float32, inputs))]
         compiled += [
             on_cpu.retarget(partial)(*map(np.float32, inputs), np.float32(y))
             for partial in row.partials

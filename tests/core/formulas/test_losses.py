@@ -94,38 +94,31 @@ def test_softmax_losses_have_one_error_a_sample() -> None:
 @pytest.mark.parametrize("name", ["sigmoid_cross_entropy", "softmax_cross_entropy"])
 def test_a_sigmoid_under_a_loss_on_logits_is_refused(name: str) -> None:
     net = sv.Network([2, 2], output="sigmoid")
-    with refused(InputError, "'sigmoid'"):
-        net.train_step([0.1, 0.2], [1.0, 0.0], name)
+    refused(InputError, "'sigmoid'").by(net.train_step, [0.1, 0.2], [1.0, 0.0], name)
     sv.Network([2, 2]).train_step([0.1, 0.2], [1.0, 0.0], name)
 
 
 def test_a_softmax_under_a_loss_on_logits_is_refused() -> None:
-    with refused(InputError, "'softmax'"):
-        sv.Loss("softmax_cross_entropy").check_output("softmax")
+    refused(InputError, "'softmax'").by(sv.Loss("softmax_cross_entropy").check_output, "softmax")
 
 
 def test_what_does_not_fit_is_refused() -> None:
     loss = sv.Loss("mse")
-    with refused(ShapeError, "(1, 1)"):
-        loss.forward([[1.0, 2.0]], [[1.0]])
-    with refused(ShapeError, "2 rows"):
-        loss.forward([[1.0], [2.0]], [[1.0]])
-    with refused(NotFiniteError, "nan at row 0, column 1"):
-        loss.forward([[1.0, 2.0]], [[1.0, math.nan]])
+    refused(ShapeError, "(1, 1)").by(loss.forward, [[1.0, 2.0]], [[1.0]])
+    refused(ShapeError, "2 rows").by(loss.forward, [[1.0], [2.0]], [[1.0]])
+    refused(NotFiniteError, "nan at row 0, column 1").by(
+        loss.forward, [[1.0, 2.0]], [[1.0, math.nan]]
+    )
     with pytest.raises(OrderError):  # nothing of these forwards was kept
         loss.backward()
-    with refused(UnknownNameError, "'msee'"):
-        sv.Loss("msee")
-    with refused(UnknownNameError, "'batch'"):
-        sv.Loss("mse", mean="batch")  # type: ignore[arg-type]  # on purpose
-    with refused(InputError, "0.0"):
-        sv.Loss("mse", factor=0.0)
+    refused(UnknownNameError, "'msee'").by(sv.Loss, "msee")
+    refused(UnknownNameError, "'batch'").by(sv.Loss, "mse", mean="batch")
+    refused(InputError, "0.0").by(sv.Loss, "mse", factor=0.0)
 
 
 def test_a_last_layer_of_softmax_is_refused_by_the_loss_that_applies_it() -> None:
     net = sv.Network([sv.Dense(2, 3), sv.Softmax(3)], seed=0)
-    with refused(InputError, "softmax"):
-        sv.Session(net, ([[0.0, 1.0]], [2]), "softmax_cross_entropy")
+    refused(InputError, "softmax").by(sv.Session, net, ([[0.0, 1.0]], [2]), "softmax_cross_entropy")
     sv.Session(net, ([[0.0, 1.0]], [[0.0, 0.0, 1.0]]), "mse")
 
 
@@ -258,14 +251,10 @@ def test_metrics_are_names_and_functions() -> None:
 
 
 def test_unsuitable_metrics_are_refused() -> None:
-    with refused(UnknownNameError, "'acuracy'", "accuracy"):
-        rows_of_metrics(["acuracy"])
-    with refused(InputError, "7"):
-        rows_of_metrics(7)
-    with refused(InputError, "'mae'"):
-        rows_of_metrics(["mae", "mae"])
-    with refused(InputError, "lambda"):
-        rows_of_metrics([lambda p, t: 0.0])
+    refused(UnknownNameError, "'acuracy'", "accuracy").by(rows_of_metrics, ["acuracy"])
+    refused(InputError, "7").by(rows_of_metrics, 7)
+    refused(InputError, "'mae'").by(rows_of_metrics, ["mae", "mae"])
+    refused(InputError, "lambda").by(rows_of_metrics, [lambda p, t: 0.0])
     with refused(InputError, "'accuracy'"):
 
         def accuracy(p: object, t: object) -> float:
@@ -278,5 +267,4 @@ def test_unsuitable_metrics_are_refused() -> None:
             return 0.0
 
         rows_of_metrics([short])
-    with refused(InputError, "'good'"):
-        measured(rows_of_metrics([wordy])["wordy"], P, T)
+    refused(InputError, "'good'").by(measured, rows_of_metrics([wordy])["wordy"], P, T)

@@ -79,8 +79,7 @@ def test_a_bad_gradient_is_refused_by_name_before_anything_changes(bad: float) -
     net.train_step([0.5, 0.5], [1.0], "mse", sv.Adam(0.1))
     net.bank.grad[7] = bad
     before = net.bank.value.copy(), net.bank.slots["m"].copy(), net.bank.step_count
-    with refused(GradientError, "layer 0, perceptron 1, bias"):
-        net.step(sv.Adam(0.1))
+    refused(GradientError, "layer 0, perceptron 1, bias").by(net.step, sv.Adam(0.1))
     assert (net.bank.value == before[0]).all()
     assert (net.bank.slots["m"] == before[1]).all()
     assert net.bank.step_count == before[2]
@@ -104,15 +103,12 @@ def test_a_bad_gradient_counts_as_0_on_request() -> None:
     ],
 )
 def test_a_bad_setting_is_refused(arguments: dict[str, object], value: str) -> None:
-    with refused(InputError, value):
-        sv.Adam(**arguments)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, value).by(sv.Adam, **arguments)
 
 
 def test_an_unknown_option_is_refused() -> None:
-    with refused(UnknownNameError, "'clip_nrm'"):
-        sv.SGD(0.1, clip_nrm=1.0)  # type: ignore[call-arg]  # on purpose
-    with refused(UnknownNameError, "'skip'"):
-        sv.SGD(0.1, not_finite="skip")  # type: ignore[arg-type]  # on purpose
+    refused(UnknownNameError, "'clip_nrm'").by(sv.SGD, 0.1, clip_nrm=1.0)
+    refused(UnknownNameError, "'skip'").by(sv.SGD, 0.1, not_finite="skip")
 
 
 def test_an_optimizer_prints_what_was_chosen() -> None:
@@ -121,8 +117,7 @@ def test_an_optimizer_prints_what_was_chosen() -> None:
 
 @pytest.mark.parametrize("bad", ["cosine", 3, sv.Schedule])
 def test_a_schedule_must_be_one(bad: object) -> None:
-    with refused(InputError, bad):
-        sv.SGD(0.1, schedule=bad)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, bad).by(sv.SGD, 0.1, schedule=bad)
     optimizer = sv.SGD(0.1)
     with refused(InputError, bad):
         optimizer.schedule = bad  # type: ignore[assignment]  # on purpose
@@ -130,8 +125,7 @@ def test_a_schedule_must_be_one(bad: object) -> None:
 
 
 def test_a_table_without_rows_says_so() -> None:
-    with refused(UnknownNameError, "'steps'"):
-        sv.Schedule("constant", steps=5)
+    refused(UnknownNameError, "'steps'").by(sv.Schedule, "constant", steps=5)
 
 
 def factors(schedule: sv.Schedule, *steps: int) -> list[float]:
@@ -170,17 +164,13 @@ def test_no_factor_leaves_the_range_from_0_to_1(name: str) -> None:
     ],
 )
 def test_a_bad_setting_of_a_schedule_is_refused(arguments: dict[str, object], value: str) -> None:
-    with refused(InputError, value):
-        sv.Schedule(**arguments)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, value).by(sv.Schedule, **arguments)
 
 
 def test_an_unknown_name_is_refused() -> None:
-    with refused(UnknownNameError, "'cosin'"):
-        sv.Schedule("cosin", steps=10)
-    with refused(UnknownNameError, "'step'"):
-        sv.Schedule("cosine", step=10)  # type: ignore[call-arg]  # on purpose
-    with refused(UnknownNameError, "'every'"):
-        sv.Schedule("cosine", every=10)
+    refused(UnknownNameError, "'cosin'").by(sv.Schedule, "cosin", steps=10)
+    refused(UnknownNameError, "'step'").by(sv.Schedule, "cosine", step=10)
+    refused(UnknownNameError, "'every'").by(sv.Schedule, "cosine", every=10)
 
 
 # For a layer 30 -> 20: the low and high of a uniform distribution, the deviation of a normal one.
@@ -251,18 +241,12 @@ def test_settings_move_the_distribution() -> None:
 
 
 def test_what_cannot_be_drawn_from_is_refused() -> None:
-    with refused(UnknownNameError, "'xavier_unifrm'"):
-        sv.Network([2, 2], init="xavier_unifrm")
-    with refused(UnknownNameError, "'hi'"):
-        sv.Init("uniform", hi=2.0)  # type: ignore[call-arg]  # on purpose
-    with refused(UnknownNameError, "'mean'"):
-        sv.Init("uniform", mean=2.0)
-    with refused(UnknownNameError, "'fan'"):
-        sv.Init("he_uniform", bias="fan")
-    with refused(InputError, "low=2"):
-        sv.Init("uniform", low=2.0, high=1.0)
-    with refused(InputError, "deviation=-1"):
-        sv.Init("normal", deviation=-1.0)
+    refused(UnknownNameError, "'xavier_unifrm'").by(sv.Network, [2, 2], init="xavier_unifrm")
+    refused(UnknownNameError, "'hi'").by(sv.Init, "uniform", hi=2.0)
+    refused(UnknownNameError, "'mean'").by(sv.Init, "uniform", mean=2.0)
+    refused(UnknownNameError, "'fan'").by(sv.Init, "he_uniform", bias="fan")
+    refused(InputError, "low=2").by(sv.Init, "uniform", low=2.0, high=1.0)
+    refused(InputError, "deviation=-1").by(sv.Init, "normal", deviation=-1.0)
 
 
 # Published with the generator (Random123's known-answer tests).
@@ -318,8 +302,7 @@ def test_normal_draws_have_their_mean_and_deviation() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "0", None, True])
 def test_a_seed_must_be_an_integer_of_64_bits(seed: object) -> None:
-    with refused(InputError, seed):
-        check_seed(seed)
+    refused(InputError, seed).by(check_seed, seed)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 8, 100, 1000, 1025])

@@ -60,6 +60,11 @@ every_plain_layer = pytest.mark.parametrize(
 )
 
 
+@pytest.fixture
+def layer(make: Callable[[], sv.Layer]) -> sv.Layer:
+    return make()
+
+
 def test_every_kind_of_layer_is_tested() -> None:
     assert set(MAKERS) == set(LAYERS)
 
@@ -70,47 +75,37 @@ def test_every_row_formula_is_checked_through_its_layer() -> None:
 
 
 @every_layer
-def test_its_gradients_agree_with_finite_differences(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_its_gradients_agree_with_finite_differences(layer: sv.Layer) -> None:
     report = sv.gradcheck(layer, X)
     assert report.checked == layer.size + X.size
     assert report.error < 1e-6
 
 
 @every_layer
-def test_a_norm_with_gains_and_shifts_of_its_own_still_agrees(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_a_norm_with_gains_and_shifts_of_its_own_still_agrees(layer: sv.Layer) -> None:
     layer.bank.value[:] = np.random.default_rng(3).normal(size=layer.size)
     assert sv.gradcheck(layer, X).error < 1e-6
 
 
 @every_plain_layer
-def test_a_call_agrees_with_forward_and_keeps_nothing(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_a_call_agrees_with_forward_and_keeps_nothing(layer: sv.Layer) -> None:
     assert layer(X) == pytest.approx(layer.forward(X))
     layer.backward()
     layer(X)
-    with refused(OrderError, type(layer).__name__):
-        layer.backward()
+    refused(OrderError, type(layer).__name__).by(layer.backward)
 
 
 @every_layer
-def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(
-    make: Callable[[], sv.Layer],
-) -> None:
-    layer = make()
+def test_a_backward_that_does_not_fit_is_refused_and_changes_nothing(layer: sv.Layer) -> None:
     layer.forward(X)
-    with refused(ShapeError, "3 samples"):
-        layer.backward(np.ones((2, layer.outputs)))
-    with refused(ShapeError, (3, layer.outputs + 1)):
-        layer.backward(np.ones((3, layer.outputs + 1)))
+    refused(ShapeError, "3 samples").by(layer.backward, np.ones((2, layer.outputs)))
+    refused(ShapeError, (3, layer.outputs + 1)).by(layer.backward, np.ones((3, layer.outputs + 1)))
     assert not layer.bank.grad.any()
     layer.backward()
 
 
 @every_layer
-def test_forget_drops_what_waits(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_forget_drops_what_waits(layer: sv.Layer) -> None:
     layer.forward(X)
     layer.forget()
     with pytest.raises(OrderError):
@@ -119,19 +114,17 @@ def test_forget_drops_what_waits(make: Callable[[], sv.Layer]) -> None:
 
 
 @every_layer
-def test_inputs_that_do_not_fit_are_refused_and_not_kept(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
-    with refused(ShapeError, "(1, 2)"):
-        layer.forward([[1.0, 2.0]])
-    with refused(InputError, "nan at row 1, column 2"):
-        layer.forward([[1.0] * 4, [1.0, 2.0, math.nan, 4.0]])
+def test_inputs_that_do_not_fit_are_refused_and_not_kept(layer: sv.Layer) -> None:
+    refused(ShapeError, "(1, 2)").by(layer.forward, [[1.0, 2.0]])
+    refused(InputError, "nan at row 1, column 2").by(
+        layer.forward, [[1.0] * 4, [1.0, 2.0, math.nan, 4.0]]
+    )
     with pytest.raises(OrderError):
         layer.backward()
 
 
 @every_layer
-def test_every_row_has_a_name_and_its_weight(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_every_row_has_a_name_and_its_weight(layer: sv.Layer) -> None:
     names = [layer.row_name(row) for row in range(layer.size)]
     assert len(set(names)) == layer.size
     for row, name in enumerate(names):
@@ -141,8 +134,7 @@ def test_every_row_has_a_name_and_its_weight(make: Callable[[], sv.Layer]) -> No
 
 
 @every_layer
-def test_a_frozen_layer_stays(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_a_frozen_layer_stays(layer: sv.Layer) -> None:
     before = layer.bank.value.copy()
     layer.freeze()
     layer.forward(X)
@@ -157,17 +149,16 @@ def test_a_frozen_layer_stays(make: Callable[[], sv.Layer]) -> None:
 def test_a_layer_has_one_home() -> None:
     layer = sv.Dense(2, 2)
     sv.Network([layer])
-    with refused(OwnershipError, "Dense(2 -> 2)"):
-        sv.Network([layer])
+    refused(OwnershipError, "Dense(2 -> 2)").by(sv.Network, [layer])
     alone = sv.Dense(2, 2)
     alone([1.0, 2.0])
-    with refused(OwnershipError, "Dense(2 -> 2)"):
-        sv.Network([alone])
+    refused(OwnershipError, "Dense(2 -> 2)").by(sv.Network, [alone])
 
 
 @every_layer
-def test_reading_the_bank_of_a_layer_leaves_it_free(make: Callable[[], sv.Layer]) -> None:
-    layer = make()
+def test_reading_the_bank_of_a_layer_leaves_it_free(
+    make: Callable[[], sv.Layer], layer: sv.Layer
+) -> None:
     alone = layer.bank
     assert layer.bank is alone
     first = sv.Network([make()], dtype="float64", seed=0).bank.value
@@ -214,8 +205,7 @@ def test_sizes_are_integers_of_at_least_1(bad: object) -> None:
         lambda: sv.FrequencyEncoding(2, bad),  # type: ignore[arg-type]  # on purpose
         lambda: sv.Network([2, bad]),  # type: ignore[list-item]  # on purpose
     ):
-        with refused(InputError, "must be an integer of at least 1, not"):
-            make()
+        refused(InputError, "must be an integer of at least 1, not").by(make)
 
 
 def test_a_weight_that_was_consumed_alone_is_missed_by_its_layer() -> None:
@@ -223,8 +213,7 @@ def test_a_weight_that_was_consumed_alone_is_missed_by_its_layer() -> None:
     layer.forward([1.0, 2.0])
     layer.perceptrons[1].weights[0].backward(1.0)
     before = layer.bank.grad.copy()
-    with refused(OrderError, "Dense(2 -> 2)"):
-        layer.backward()
+    refused(OrderError, "Dense(2 -> 2)").by(layer.backward)
     assert (layer.bank.grad == before).all()
 
 
@@ -251,12 +240,10 @@ class Halves(sv.Layer):
 
 
 def test_a_layer_without_parameters_says_nothing_about_them() -> None:
-    net = sv.Network([sv.Dense(2, 2), Halves(2)], seed=0)
-    assert sv.gradcheck(net, [0.3, 0.4]).checked == 8
+    assert sv.gradcheck(sv.Network([sv.Dense(2, 2), Halves(2)], seed=0), [0.3, 0.4]).checked == 8
     assert Halves(2).made_parts() == ()
     for ask in (Halves(2).weight, Halves(2).row_name):
-        with refused(IndexError, "Halves(2 -> 2)"):
-            ask(0)
+        refused(IndexError, "Halves(2 -> 2)").by(ask, 0)
 
 
 def test_softmax_gives_shares_however_large_the_numbers_are() -> None:
@@ -308,8 +295,7 @@ def test_of_equal_pixels_the_first_gets_the_gradient_and_a_nan_is_not_lost() -> 
 )
 def test_a_window_that_does_not_fit_is_refused(arguments: Any, value: str) -> None:
     for kind in (sv.MaxPool2d, sv.AvgPool2d):
-        with refused((InputError, ShapeError), value):
-            kind(*arguments)
+        refused((InputError, ShapeError), value).by(kind, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -322,8 +308,7 @@ def test_a_window_that_does_not_fit_is_refused(arguments: Any, value: str) -> No
 )
 def test_a_bias_is_true_or_false(make: Callable[[Any], Any]) -> None:
     for bad in ("no", 0, None):
-        with refused(InputError, bad):
-            make(bad)
+        refused(InputError, bad).by(make, bad)
     assert make(np.False_).bias in (False, None)
 
 
@@ -381,15 +366,12 @@ def test_a_gradient_that_is_not_finite_goes_back_at_every_level(upstream: float)
         part.forward(x)  # type: ignore[attr-defined]  # each of them has it
         part.backward(upstream if part in (weight, perceptron) else [upstream])  # type: ignore[attr-defined]  # each of them has it
         assert not np.isfinite(part.bank.grad).any()
-        with refused(GradientError, upstream):
-            part.step()
+        refused(GradientError, upstream).by(part.step)
 
 
 def test_what_cannot_be_made_is_refused() -> None:
-    with refused(InputError, "0"):
-        sv.Perceptron(0)
-    with refused(UnknownNameError, "'tanhh'"):
-        sv.Perceptron(2, "tanhh")
+    refused(InputError, "0").by(sv.Perceptron, 0)
+    refused(UnknownNameError, "'tanhh'").by(sv.Perceptron, 2, "tanhh")
 
 
 ONES = np.ones((400, 25))
@@ -428,5 +410,4 @@ def test_seed_step_sample_and_number_decide_and_nothing_else(engine: str) -> Non
 
 @pytest.mark.parametrize("rate", [1.0, -0.1, "half"])
 def test_a_rate_is_a_share_below_1(rate: float) -> None:
-    with refused(InputError, rate):
-        sv.Dropout(3, rate)
+    refused(InputError, rate).by(sv.Dropout, 3, rate)

@@ -1,7 +1,5 @@
 """Residual, Product and Concatenate: sums and branches, rows, nesting, errors."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError, OwnershipError, ShapeError
+from tests.machine import output_of
 from tests.sessions import reloaded
 from tests.wording import refused
 
@@ -55,8 +54,7 @@ def test_the_inputs_may_go_through_a_projection(tmp_path: Path) -> None:
     ],
 )
 def test_projections_that_do_not_fit_are_refused(make: Callable[[], object], words: str) -> None:
-    with refused(InputError, words):
-        make()
+    refused(InputError, words).by(make)
 
 
 def test_its_program_shows_both_ways() -> None:
@@ -82,29 +80,24 @@ def test_what_nests_too_deep_to_be_kept_is_refused(tmp_path: Path) -> None:
     for _ in range(20):
         layer = sv.Residual(layer)
     assert reloaded(sv.Network([layer], seed=2), tmp_path).bank.value.any()
-    with refused(InputError, "20 deep"):
-        sv.Residual(layer)
+    refused(InputError, "20 deep").by(sv.Residual, layer)
 
 
 def test_layers_that_do_not_fit_are_refused() -> None:
-    with refused(ShapeError, "3 numbers"):
-        sv.Residual(sv.Dense(4, 3))
-    with refused(InputError):
-        sv.Residual()
-    with refused(InputError):
-        sv.Residual(*[sv.Dense(4, 4)] * 2)
+    refused(ShapeError, "3 numbers").by(sv.Residual, sv.Dense(4, 3))
+    refused(InputError).by(sv.Residual)
+    refused(InputError).by(sv.Residual, *[sv.Dense(4, 4)] * 2)
     for first in (-1, 1.0):
-        with refused(InputError, "first must be"):
-            sv.Residual(layers=[sv.Dense(4, 4)] * 2, first=first)  # type: ignore[arg-type]
+        refused(InputError, "first must be").by(
+            sv.Residual, layers=[sv.Dense(4, 4)] * 2, first=first
+        )
     used = sv.Dense(4, 4)
     used(X)
     with pytest.raises(OwnershipError):
         sv.Residual(used)
-    with refused(InputError):
-        sv.Residual(layers=3)  # type: ignore[arg-type]  # on purpose
+    refused(InputError).by(sv.Residual, layers=3)
     pictures = sv.Conv2d((1, 2, 4), 1, padding=1), sv.Reshape((1, 2, 4), (1, 4, 2))
-    with refused(ShapeError, "(1, 4, 2)"):
-        sv.Residual(*pictures)
+    refused(ShapeError, "(1, 4, 2)").by(sv.Residual, *pictures)
 
 
 def test_a_layer_is_in_one_place() -> None:
@@ -133,9 +126,7 @@ def test_its_weights_stand_on_its_bank_where_python_leaves_out_asserts() -> None
         "import scalarviz as sv; layer = sv.Residual(sv.Dense(4, 4), sv.Dense(4, 4));"
         "w = layer.weight(25); print(w.bank is layer.bank, w.index)"
     )
-    command = [sys.executable, "-O", "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["True", "25"], done.stderr
+    assert output_of("-O", "-c", program) == "True 25\n"
 
 
 def test_its_buffers_are_pictures() -> None:
@@ -163,8 +154,7 @@ def test_an_operation_reads_both_and_the_branches_read_one_buffer() -> None:
 
 
 def test_pictures_are_joined_by_channels() -> None:
-    conv = sv.Conv2d((2, 3, 3), 4, padding=1)
-    layer = sv.Concatenate(conv, sv.Activation((2, 3, 3), "relu"))
+    layer = sv.Concatenate(sv.Conv2d((2, 3, 3), 4, padding=1), sv.Activation((2, 3, 3), "relu"))
     assert layer.output_shape == (6, 3, 3)
     net = sv.Network([layer, sv.Conv2d((6, 3, 3), 1)])
     assert net.program.operations[3].target.shape == (6, 3, 3)
@@ -184,17 +174,12 @@ def test_they_are_saved_loaded_and_named(kind: type[sv.Layer], tmp_path: Path) -
 def test_unsuitable_branches_are_refused() -> None:
     dense = sv.Dense(4, 3)
     for wrong in ((), (dense,), (dense, []), (dense, 3), (dense, sv.Dense(4, 3), sv.Dense(4, 3))):
-        with refused(InputError, "Product"):
-            sv.Product(*wrong)  # type: ignore[arg-type]  # on purpose
-    with refused(InputError, "Product"):
-        sv.Product(layers=[dense, sv.Dense(4, 3)], first="1")  # type: ignore[arg-type]  # on purpose
-    with refused(InputError, "Concatenate"):
-        sv.Concatenate(layers=[dense], first=1)
-    with refused(InputError, "twice"):
-        sv.Concatenate(dense, dense)
-    with refused(ShapeError, "4 and 5"):
-        sv.Concatenate(dense, sv.Dense(5, 3))
-    with refused(ShapeError, "3 and 2"):
-        sv.Product(dense, sv.Dense(4, 2))
-    with refused(ShapeError, "(1, 2, 2)"):
-        sv.Concatenate(sv.Reshape(4, (1, 2, 2)), sv.Reshape(4, (1, 1, 4)))
+        refused(InputError, "Product").by(sv.Product, *wrong)
+    refused(InputError, "Product").by(sv.Product, layers=[dense, sv.Dense(4, 3)], first="1")
+    refused(InputError, "Concatenate").by(sv.Concatenate, layers=[dense], first=1)
+    refused(InputError, "twice").by(sv.Concatenate, dense, dense)
+    refused(ShapeError, "4 and 5").by(sv.Concatenate, dense, sv.Dense(5, 3))
+    refused(ShapeError, "3 and 2").by(sv.Product, dense, sv.Dense(4, 2))
+    refused(ShapeError, "(1, 2, 2)").by(
+        sv.Concatenate, sv.Reshape(4, (1, 2, 2)), sv.Reshape(4, (1, 1, 4))
+    )

@@ -97,8 +97,7 @@ def test_the_mean_of_float32_is_taken_in_double_precision() -> None:
 def test_what_it_cannot_be_is_refused(
     wrong: Callable[[], object], kind: type[InputError], value: object
 ) -> None:
-    with refused(kind, value):
-        wrong()
+    refused(kind, value).by(wrong)
 
 
 def test_a_column_far_from_0_is_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -190,8 +189,7 @@ def test_one_used_by_itself_can_join_a_network_as_long_as_it_is_as_it_was_made()
     layer = sv.Affine(3, 2.0)
     layer(EASY)
     assert layer.bank.frozen.all()
-    with refused(OwnershipError, "Affine"):
-        sv.Network([layer])
+    refused(OwnershipError, "Affine").by(sv.Network, [layer])
     other = sv.Affine(3, 2.0)
     assert other.bank.frozen.all()
     assert sv.Network([other]).layers[0] is other
@@ -231,8 +229,7 @@ def test_sizes_may_follow_a_layer() -> None:
 def test_lists_that_do_not_fit_are_refused(
     layers: list[Any], kind: type[InputError], value: str
 ) -> None:
-    with refused(kind, value):
-        sv.Network(layers, "tanh")
+    refused(kind, value).by(sv.Network, layers, "tanh")
 
 
 BATCH = np.random.default_rng(0).normal(2.0, 3.0, (70, 8))
@@ -344,8 +341,7 @@ def test_a_file_whose_variance_is_below_0_is_refused(tmp_path: Path) -> None:
     net = sv.Network([sv.BatchNorm(1), sv.Dense(1, 1)])
     net.layers[0].running_variance[:] = -1.0  # type: ignore[attr-defined]  # on purpose
     net.save(tmp_path / "net.safetensors")
-    with refused(FileError, "BatchNorm(1 -> 1)"):
-        sv.load(tmp_path / "net.safetensors")
+    refused(FileError, "BatchNorm(1 -> 1)").by(sv.load, tmp_path / "net.safetensors")
 
 
 def test_one_thread_gives_the_same_bits_as_two() -> None:

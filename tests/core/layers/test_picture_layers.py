@@ -31,8 +31,7 @@ def test_it_is_a_sum_over_windows(stride: int, padding: int) -> None:
     padded = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (2, 3), axis=(2, 3))
     windows = windows[:, :, ::stride, ::stride]
-    kernels = layer.bank.value[:36].reshape(3, 2, 2, 3)
-    expected = np.einsum("ncyxhw,ochw->noyx", windows, kernels)
+    expected = np.einsum("ncyxhw,ochw->noyx", windows, layer.bank.value[:36].reshape(3, 2, 2, 3))
     expected += layer.bank.value[36:].reshape(3, 1, 1)
     assert layer.output_shape == expected.shape[1:]
     assert layer(x.reshape(2, -1)) == pytest.approx(expected.reshape(2, -1))
@@ -47,8 +46,7 @@ def test_it_is_a_sum_over_windows(stride: int, padding: int) -> None:
     ],
 )
 def test_windows_that_make_no_sense_are_refused(arguments: tuple, value: str) -> None:
-    with refused(ShapeError, value):
-        sv.Conv2d(*arguments)
+    refused(ShapeError, value).by(sv.Conv2d, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -67,16 +65,14 @@ def test_windows_that_make_no_sense_are_refused(arguments: tuple, value: str) ->
 def test_groups_and_dilations_that_make_no_sense_are_refused(
     settings: dict, error: type[Exception], value: str
 ) -> None:
-    with refused(error, value):
-        sv.Conv2d((4, 5, 5), 6, **settings)
+    refused(error, value).by(sv.Conv2d, (4, 5, 5), 6, **settings)
 
 
 def test_a_kernel_sees_the_channels_of_its_group_only() -> None:
     layer = sv.Conv2d((4, 3, 3), 2, groups=2, bias=False)
     assert layer.kernel.shape == (2, 2, 3, 3)
     layer.kernel = np.ones((2, 2, 3, 3))
-    x = np.repeat([1.0, 10.0, 100.0, 1000.0], 9)
-    assert layer(x).tolist() == [9 * 11.0, 9 * 1100.0]
+    assert layer(np.repeat([1.0, 10.0, 100.0, 1000.0], 9)).tolist() == [9 * 11.0, 9 * 1100.0]
     assert layer.row_name(18) == "kernel 1, weight of channel 2 at 0, 0"
 
 
@@ -242,8 +238,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
 def test_a_layer_whose_array_was_handed_out_joins_no_network() -> None:
     layer = sv.Dense(2, 2)
     layer.kernel  # noqa: B018  # a write to it would be lost
-    with refused(OwnershipError, "Dense(2 -> 2)"):
-        sv.Network([layer])
+    refused(OwnershipError, "Dense(2 -> 2)").by(sv.Network, [layer])
     assert sv.Dense(2, 2, bias=False).bias is None
 
 

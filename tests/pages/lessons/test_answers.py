@@ -120,8 +120,7 @@ def test_a_line_is_compared_by_its_values() -> None:
     for typed in ("b *", "", "b if a else g", "[b][0]", "b.real", "'b'", "a=b", "b" * 300, "((((("):
         with pytest.raises(InputError):
             asked.is_right(typed)
-    with refused(InputError, "a, b, g"):
-        asked.is_right("b * x")
+    refused(InputError, "a, b, g").by(asked.is_right, "b * x")
 
 
 @pytest.mark.parametrize(
@@ -168,8 +167,7 @@ def test_a_line_is_never_run(line: str) -> None:
     ],
 )
 def test_what_is_no_question_is_refused(content: str, name: str) -> None:
-    with refused(InputError, name):
-        questions_in(content)
+    refused(InputError, name).by(questions_in, content)
 
 
 def test_unknown_places_name_the_nearest() -> None:
@@ -177,8 +175,7 @@ def test_unknown_places_name_the_nearest() -> None:
         question("01/gradeint")
     with pytest.raises(UnknownNameError, match="'99'"):
         question("99/gradient")
-    with refused(UnknownNameError, "'anser'"):
-        questions_in("[a]\nask = 'x'\nanser = 1\nanswer = 1")
+    refused(UnknownNameError, "'anser'").by(questions_in, "[a]\nask = 'x'\nanser = 1\nanswer = 1")
 
 
 def test_each_reply_of_the_lessons_is_to_a_wrong_guess() -> None:
@@ -395,14 +392,12 @@ def test_texts_are_kept_visible_and_in_one_line() -> None:
     ],
 )
 def test_a_record_of_another_form_is_refused(change: dict[str, Any], value: object) -> None:
-    with refused(InputError, value):
-        record_of(record() | change)
+    refused(InputError, value).by(record_of, record() | change)
 
 
 @pytest.mark.parametrize("found", [None, 5, "text", [], {}, [[[]]]])
 def test_what_is_no_record_is_refused(found: object) -> None:
-    with refused(InputError):
-        record_of(found)
+    refused(InputError).by(record_of, found)
 
 
 def test_a_notebook_has_a_record_of_each_lesson_with_its_checks(tmp_path: Path) -> None:
@@ -511,8 +506,7 @@ def sent(told: Any = None, **more: Any) -> Any:
 
 
 def test_a_record_is_sent_to_the_origin_of_the_page_with_its_token() -> None:
-    found = sent({"ok": True})
-    assert found == {
+    assert sent({"ok": True}) == {
         "address": "ws://10.0.0.7:8000/socket",
         "sent": [{"token": "ABC234", "record": {"lesson": "01"}}],
         "isClosed": True,
@@ -531,8 +525,7 @@ def test_a_refusal_is_an_error_with_the_sentence_of_the_server() -> None:
 
 def test_a_lost_connection_and_a_page_of_a_file_are_told() -> None:
     assert sent(lost=True)["error"] == text(LOST)
-    found = sent(location={"origin": "null", "search": "", "hash": ""})
-    assert found == {"error": text(LOST)}
+    assert sent(location={"origin": "null", "search": "", "hash": ""}) == {"error": text(LOST)}
 
 
 def page_of(found: object) -> bytes:

@@ -73,8 +73,7 @@ def written(folder: Path, content: str, name: str = "mine.md") -> Path:
 def test_a_lesson_of_ones_own_is_a_text_with_questions(tmp_path: Path) -> None:
     lesson = lesson_of(written(tmp_path, MINE))
     assert lesson.title == "My lesson" and lesson.name == "mine"
-    kinds = [type(each).__name__ for each in lesson.parts]
-    assert kinds == ["Text", "Question", "Text"]
+    assert [type(each).__name__ for each in lesson.parts] == ["Text", "Question", "Text"]
     page = page_of_lesson(lesson).decode()
     for part in ("<h1>My lesson</h1>", "<math", "<table>", "<code>2</code>", "print(6)"):
         assert part in page
@@ -86,8 +85,7 @@ def test_a_lesson_of_ones_own_is_a_text_with_questions(tmp_path: Path) -> None:
 def test_a_moment_that_no_picture_understands_is_refused(moment: str, tmp_path: Path) -> None:
     mine = tmp_path / "mine.md"
     mine.write_text(f'# A\n\n```picture\nscene = "rgb"\n{moment}\n```\n')
-    with refused(InputError, "a picture in mine"):
-        page_of_lesson(named(str(mine)))
+    refused(InputError, "a picture in mine").by(page_of_lesson, named(str(mine)))
 
 
 def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
@@ -124,16 +122,13 @@ def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
     ids="title answer toml slash file scene open digits many empty cells deep ending large".split(),
 )
 def test_what_is_no_lesson_is_refused(content: str, name: str, wrong: str, tmp_path: Path) -> None:
-    with refused(InputError, wrong):
-        lesson_of(written(tmp_path, content, name))
+    refused(InputError, wrong).by(lesson_of, written(tmp_path, content, name))
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    with refused(InputError, "none.md"):
-        named(str(tmp_path / "none.md"))
+    refused(InputError, "none.md").by(named, str(tmp_path / "none.md"))
     (tmp_path / "mine.md").write_bytes(b"# \xff")
-    with refused(InputError, "UTF-8"):
-        named(str(tmp_path / "mine.md"))
+    refused(InputError, "UTF-8").by(named, str(tmp_path / "mine.md"))
 
 
 def test_two_lessons_of_one_name_are_refused_before_either_is_written(tmp_path: Path) -> None:
@@ -141,8 +136,9 @@ def test_two_lessons_of_one_name_are_refused_before_either_is_written(tmp_path: 
     for place in places:
         place.mkdir()
         written(place, MINE)
-    with refused(InputError, "mine.html"):
-        write_lessons([str(place / "mine.md") for place in places], str(tmp_path / "out"))
+    refused(InputError, "mine.html").by(
+        write_lessons, [str(place / "mine.md") for place in places], str(tmp_path / "out")
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -168,8 +164,7 @@ def test_without_a_package_it_says_what_to_install(
 ) -> None:
     parser.cache_clear()
     monkeypatch.setitem(sys.modules, lack, None)
-    with refused(InputError, "pip install"):
-        html_of("$x$")
+    refused(InputError, "pip install").by(html_of, "$x$")
     parser.cache_clear()
 
 
@@ -178,8 +173,7 @@ def test_without_a_package_of_a_lesson_it_says_what_to_install(
 ) -> None:
     for name in ("matplotlib", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, name, None)
-    with refused(InputError, "matplotlib", varies="install .*"):
-        page_of_lesson(named("01"))
+    refused(InputError, "matplotlib", varies="install .*").by(page_of_lesson, named("01"))
 
 
 def test_no_part_of_a_text_has_an_id() -> None:
@@ -477,8 +471,7 @@ def test_a_damaged_translation_is_refused(content: str, tmp_path: Path) -> None:
     choose(str(tmp_path / "mine.json"))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "01-one-weight.toml").write_text(content, encoding="utf-8")
-    with refused(InputError, "01-one-weight.toml"):
-        named("01")
+    refused(InputError, "01-one-weight.toml").by(named, "01")
 
 
 @pytest.mark.usefixtures("german")
@@ -486,5 +479,4 @@ def test_a_damaged_translation_is_refused(content: str, tmp_path: Path) -> None:
 def test_a_question_with_other_fields_or_choices_is_refused(more: str) -> None:
     asked = questions_of("01-one-weight")["quarter"]
     table = tomllib.loads(f'of = "{mark_of(words_of(asked))}"\n{more}')
-    with refused(InputError, "quarter"):
-        Translation({}, {"quarter": table}).question(asked)
+    refused(InputError, "quarter").by(Translation({}, {"quarter": table}).question, asked)

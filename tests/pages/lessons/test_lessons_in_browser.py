@@ -17,6 +17,7 @@ from scalarviz.pages.lessons.questions import Question
 from scalarviz.pages.plain_pages import Entry, links_of
 from scalarviz.story.judging import quoted
 from tests.pages.browser import ONLY_CHROMIUM, Tab
+from tests.pages.conftest import Files
 
 pytestmark = pytest.mark.slow
 
@@ -30,26 +31,15 @@ OPEN = ".question:not([hidden]):not(.settled)"
 Lessons = Callable[..., Tab]
 
 
-class Pages(dict[str, Path]):
-    """The page of each lesson by its number, made when it is first asked for."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.folder = folder
-
-    def __missing__(self, number: str) -> Path:
-        self[number] = self.folder / f"{number}.html"
-        self[number].write_bytes(page_of_lesson(named(number)))
-        return self[number]
-
-
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    return Pages(tmp_path_factory.mktemp("lessons"))
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """The pages of lessons by their numbers."""
+    folder = tmp_path_factory.mktemp("lessons")
+    return Files(folder, lambda number: page_of_lesson(named(number)))
 
 
 @pytest.fixture
-def lesson(browser: Any, pages: Pages) -> Iterator[Lessons]:
+def lesson(browser: Any, pages: Files) -> Iterator[Lessons]:
     tabs = []
 
     def opened(number: str, size: tuple[int, int] = SIZES[2], place: str = "", **more: Any) -> Tab:

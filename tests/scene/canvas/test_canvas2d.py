@@ -1,6 +1,5 @@
 """Canvas2D and its fonts: the vertices of shapes and texts, without OpenGL."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import PictureWords
 from scalarviz.scene.layout.division import Division
 from scalarviz.scene.overlay import draw_head
+from tests.machine import output_of
 from tests.wording import refused
 
 
@@ -27,13 +27,16 @@ def rows(canvas: Canvas2D) -> np.ndarray:
     return vertices.view(np.float32).reshape(-1, 4, COLUMNS)[:, 0]
 
 
+@pytest.fixture
+def canvas() -> Canvas2D:
+    return Canvas2D(100, 100)
+
+
 def test_needs_neither_vispy_nor_opengl() -> None:
-    script = "import sys, scalarviz.scene.canvas.canvas2d; sys.exit('vispy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+    output_of("-c", "import sys, scalarviz.scene.canvas.canvas2d; sys.exit('vispy' in sys.modules)")
 
 
-def test_every_shape_has_four_corners_and_two_triangles() -> None:
-    canvas = Canvas2D(100, 100)
+def test_every_shape_has_four_corners_and_two_triangles(canvas: Canvas2D) -> None:
     canvas.box(0, 0, 10, 10, "#ffffff")
     canvas.discs(np.zeros((3, 2)), 4.0, "#ffffff")
     vertices, indices, batches = canvas.vertices()
@@ -67,8 +70,7 @@ def test_a_colour_is_written_in_three_ways(value: object) -> None:
 
 @pytest.mark.parametrize("value", ["red", "#ff", "", "ff8000", (1.0, 0.0), 3.0])
 def test_what_is_no_colour_is_refused(value: object) -> None:
-    with refused(InputError, value):
-        Canvas2D(10, 10).box(0, 0, 1, 1, value)
+    refused(InputError, value).by(Canvas2D(10, 10).box, 0, 0, 1, 1, value)
 
 
 def test_colours_beyond_the_ends_are_cut_and_nan_is_magenta() -> None:
@@ -78,21 +80,18 @@ def test_colours_beyond_the_ends_are_cut_and_nan_is_magenta() -> None:
     assert rows(canvas)[:, FILL].tolist() == [[255 * 256, 255], [255 * 256, 255 * 256 + 255]]
 
 
-def test_words_are_remembered_in_order() -> None:
-    canvas = Canvas2D(100, 100)
+def test_words_are_remembered_in_order(canvas: Canvas2D) -> None:
     canvas.text(0, 10, "one")
     canvas.text(0, 20, "two", depth=0.5)
     assert canvas.words == ["one", "two"]
 
 
-def test_a_character_that_cannot_be_drawn_is_a_box() -> None:
-    canvas = Canvas2D(100, 100)
+def test_a_character_that_cannot_be_drawn_is_a_box(canvas: Canvas2D) -> None:
     assert canvas.measure("a\x07b\u00ad\ud800") == canvas.measure("a□b□□")
     assert canvas.measure("a\u00a0b\tc") == canvas.measure("a b    c")
 
 
-def test_width_is_that_of_the_widest_line() -> None:
-    canvas = Canvas2D(100, 100)
+def test_width_is_that_of_the_widest_line(canvas: Canvas2D) -> None:
     assert canvas.measure("long line\nshort") == canvas.measure("long line")
     assert canvas.text(0, 0, "long line\nshort", bold=True) == canvas.measure(
         "long line", bold=True
@@ -120,8 +119,7 @@ def test_anchors_shift_words_by_their_width() -> None:
     assert lefts["left"] - lefts["right"] == pytest.approx(width, abs=1.0)
 
 
-def test_nan_breaks_a_line() -> None:
-    canvas = Canvas2D(100, 100)
+def test_nan_breaks_a_line(canvas: Canvas2D) -> None:
     canvas.line([(0, 0), (10, 0), (np.nan, 5), (20, 0), (30, 0), (40, np.inf)], "#ffffff")
     assert rows(canvas)[:, MIDDLE].tolist() == [[5, 0], [25, 0]]
 
@@ -147,8 +145,7 @@ def test_a_line_is_cut_where_its_pieces_meet() -> None:
     # There and back again: no line halves that angle.
     assert not joins(np.array([(0.0, 0.0), (10.0, 0.0), (0.0, 0.0)]), 2.0).any()
     # Shorter than it is wide: a cut would leave nothing of the middle piece.
-    zigzag = np.array([(0.0, 0.0), (9.0, 9.0), (9.0, 8.0), (18.0, 17.0)])
-    assert not joins(zigzag, 6.0).any()
+    assert not joins(np.array([(0.0, 0.0), (9.0, 9.0), (9.0, 8.0), (18.0, 17.0)]), 6.0).any()
 
 
 def test_an_image_that_is_seen_from_its_edge_is_nowhere() -> None:
@@ -160,8 +157,7 @@ def test_an_image_that_is_seen_from_its_edge_is_nowhere() -> None:
 
 @pytest.mark.parametrize("shape", [(3, 3), (2, 2, 5), (0, 2, 3), (2, 2, 2, 3)])
 def test_what_is_no_image_is_refused(shape: tuple[int, ...]) -> None:
-    with refused(InputError, shape):
-        Canvas2D(10, 10).image(0, 0, 1, 1, np.zeros(shape))
+    refused(InputError, shape).by(Canvas2D(10, 10).image, 0, 0, 1, 1, np.zeros(shape))
 
 
 def test_the_atlas_grows_and_what_is_on_it_stays_put() -> None:

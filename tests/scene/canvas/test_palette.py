@@ -135,8 +135,7 @@ def test_lightness_goes_one_way_from_zero_outward(colors: ColorMap) -> None:
 
 @every_map
 def test_every_value_stands_out_from_the_background_zero_too(colors: ColorMap) -> None:
-    values = np.concatenate([-SIZES, SIZES])
-    assert contrast(colors(values), background(colors)).min() >= 3.0
+    assert contrast(colors(np.concatenate([-SIZES, SIZES])), background(colors)).min() >= 3.0
 
 
 @every_map

@@ -114,8 +114,7 @@ def test_what_is_drawn_later_lies_on_top(canvas: Canvas2D, shown: Shown) -> None
     canvas.discs([(20, 20)], 10, "#ff0000")
     canvas.image(15, 15, 10, 10, np.full((2, 2, 3), (0.0, 1.0, 0.0)))
     canvas.box(18, 18, 4, 4, "#0000ff")
-    pixels = shown(canvas)
-    assert pixels[20, [12, 16, 20]].tolist() == [RED, GREEN, BLUE]
+    assert shown(canvas)[20, [12, 16, 20]].tolist() == [RED, GREEN, BLUE]
 
 
 def test_colours_mix_by_their_alpha(canvas: Canvas2D, shown: Shown) -> None:
@@ -186,8 +185,7 @@ def test_letters_stand_as_evenly_as_the_font_means_them_to(shown: Shown, ratio: 
 
 def test_baselines_are_sharp(canvas: Canvas2D, shown: Shown) -> None:
     canvas.text(10.4, 30.4, "E", size=20)
-    pixels = shown(canvas)[:, :, 0]
-    assert pixels[29:31, 17].tolist() == [255, 0]
+    assert shown(canvas)[:, :, 0][29:31, 17].tolist() == [255, 0]
 
 
 def test_a_halo_sets_letters_off(shown: Shown) -> None:
@@ -287,8 +285,7 @@ def test_a_paper_can_be_drawn_again_and_papers_of_other_sizes_between(shown: Sho
     for number in range(5):
         large.image(10 * number, 20, 8, 8, np.full((1 + number, 3, 3), number / 4))
     first = shown(small)
-    many = shown(large)
-    assert many[24, 4::10][:5, 0].tolist() == [0, 64, 128, 191, 255]
+    assert shown(large)[24, 4::10][:5, 0].tolist() == [0, 64, 128, 191, 255]
     np.testing.assert_array_equal(shown(small), first)
 
 

@@ -109,8 +109,7 @@ def test_a_camera_on_its_way_begins_and_ends_where_it_should(first: Camera, last
             np.testing.assert_allclose(found.target, there.target, atol=1e-9)
             assert found.height == pytest.approx(there.height)
             assert found.azimuth == pytest.approx(there.azimuth, abs=1e-9)
-    half = first.blended(last, 0.5)
-    assert half.height == pytest.approx(np.sqrt(first.height * last.height))
+    assert first.blended(last, 0.5).height == pytest.approx(np.sqrt(first.height * last.height))
 
 
 def test_a_path_goes_by_all_its_cameras() -> None:
@@ -119,8 +118,7 @@ def test_a_path_goes_by_all_its_cameras() -> None:
     assert along_path(path[:1], 0.7).height == along_path(path, -9.0).height == 1.0
     assert along_path(path, 9.0).height == pytest.approx(5.0)
     for wrong in ([], [1.0]):
-        with refused(InputError):
-            along_path(wrong, 0.5)
+        refused(InputError).by(along_path, wrong, 0.5)
 
 
 # Pictures.

@@ -195,8 +195,7 @@ def crossed(layout: GraphLayout, inputs: Graph) -> bool:
 
 @pytest.mark.parametrize("inputs", [[[], [], [0], [1], [2, 3]], [[], [], [1], [0], [2, 3]]])
 def test_edges_that_need_not_cross_do_not(inputs: Graph) -> None:
-    layout = lay_out(inputs, [40.0] * 5)
-    assert not crossed(layout, inputs[:4])
+    assert not crossed(lay_out(inputs, [40.0] * 5), inputs[:4])
 
 
 def test_a_leaf_stands_just_before_its_first_use() -> None:
@@ -205,8 +204,7 @@ def test_a_leaf_stands_just_before_its_first_use() -> None:
 
 
 def test_a_passing_edge_is_straight_where_nothing_is_in_its_way() -> None:
-    layout = lay_out([[], [0], [1], [2], [3, 0]], [40.0] * 5)
-    heights = [y for _, y in layout.ways[-1]]
+    heights = [y for _, y in lay_out([[], [0], [1], [2], [3, 0]], [40.0] * 5).ways[-1]]
     assert len(heights) == 3 and max(heights) - min(heights) < 1.0
 
 

@@ -90,8 +90,7 @@ def test_numbers_that_exceed_a_float_are_drawn_as_the_largest(studio: Studio, to
     given = np.array([top, -top, 0.0])
     pixels = studio.look(studio.cubes([flat], given, given, scale=top, top=top), see)
     for i, value in enumerate((1.0, -1.0, 0.0)):
-        seen = at(pixels, face(see, flat, 0, i))
-        np.testing.assert_allclose(seen, shade("dark", value), atol=2)
+        np.testing.assert_allclose(at(pixels, face(see, flat, 0, i)), shade("dark", value), atol=2)
     highs = []
     for i, value in ((0, 1.0), (2, 0.0)):
         column = pixels[:, round(see(flat.point(i + 0.5, 0.5)).xy[0, 0])]
@@ -281,8 +280,7 @@ def test_plates_that_are_turned_or_mirrored_are_drawn_right_side_out(
     for axes in orientations():
         each = plate(2, 2, axes=axes)
         see = framed([each], 120, 90, azimuth=30.0, elevation=25.0, fov=fov)
-        cubes = studio.cubes([each], values)
-        pixels = studio.look(cubes, see)
+        pixels = studio.look(studio.cubes([each], values), see)
         # Of the four, the cube that is nearest to the eye is wholly seen: its three outer faces.
         places = [each.point(c + 0.5, r + 0.5)[()] for r in (0, 1) for c in (0, 1)]
         nearest = int(np.argmax([place @ np.array(see.camera.toward) for place in places]))
@@ -466,8 +464,7 @@ def test_asking_leaves_the_picture_as_it_was(studio: Studio) -> None:
         program["a_at"] = np.array([(-1, -1), (1, -1), (-1, 1), (1, 1)], np.float32)
         program.draw("triangle_strip")
 
-    red = studio.shoot(draw, 64, 48)[..., 0] > 127
-    y, x = np.nonzero(red)
+    y, x = np.nonzero(studio.shoot(draw, 64, 48)[..., 0] > 127)
     assert (x.min(), x.max(), y.min(), y.max()) == (8, 47, 14, 43)
 
 
@@ -484,6 +481,5 @@ def test_floats_arrive_where_a_picture_is_clipped_and_it_stays_clipped(studio: S
         gloo.clear(color=(1.0, 0.0, 0.0, 1.0))
         gloo.set_state(scissor_test=False)
 
-    red = studio.shoot(draw, 64, 48)[..., 0] > 127
-    y, x = np.nonzero(red)
+    y, x = np.nonzero(studio.shoot(draw, 64, 48)[..., 0] > 127)
     assert (x.min(), x.max(), y.min(), y.max()) == (8, 47, 14, 43)

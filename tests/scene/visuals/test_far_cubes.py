@@ -20,6 +20,7 @@ from scalarviz.scene.visuals.cubes import ANYHOW, Near, nearness
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, place_of, room_of, strength_of
 from scalarviz.scene.visuals.opengl import Smooth
 from scalarviz.scene.visuals.shaders import FLAT_TO, HALF, LEAST
+from tests.scene.measures import ViewTransform
 from tests.studio import BLACK, Studio, framed, ground_of, plate, project, shade
 
 GREEN = (0.0, 1.0, 0.0)
@@ -69,9 +70,8 @@ def test_a_plate_has_no_holes_from_wherever_it_is_seen(
         for number, (azimuth, elevation) in enumerate(VIEWS):
             whole = framed([each], azimuth=azimuth, elevation=elevation, fov=fov).camera
             height = whole.height * (1.0, 0.3, 3.0, 0.05)[number % 4]
-            camera = Camera(whole.target, azimuth, elevation, height, fov)
-            see = project(camera, [each], 100, 75)
-            if nearness([each], Seen(see), (100, 75))[0].fine < FLAT_TO:
+            see = project(Camera(whole.target, azimuth, elevation, height, fov), [each], 100, 75)
+            if nearness([each], ViewTransform(see), (100, 75))[0].fine < FLAT_TO:
                 continue  # one sees through between near cubes
             pixels, own = studio.look(cubes, see, GREEN), inside(see, each)
             looked_at += own.sum()
@@ -121,7 +121,7 @@ def expected(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return (cover[:, None] * colors + (1.0 - cover[:, None]) * GROUND).mean(axis=0)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some("300.0-holey", "1800.0-warm")
 @pytest.mark.parametrize("kind", ["none", "holey", "warm", "cold"])
 @pytest.mark.parametrize("height", [300.0, 1800.0])
 def test_from_far_one_sees_what_is_alike(studio: Studio, kind: str, height: float) -> None:
@@ -170,8 +170,7 @@ def test_cubes_of_about_a_pixel_have_smooth_edges(studio: Studio, side: int) -> 
     cubes = studio.cubes([each], values, sizes)
     for cells in (0.5, 0.57, 0.66, 0.73, 0.8, 0.9, 0.97):
         middle = side / 2.0 + 0.3
-        camera = Camera((middle, -middle, 0.0), height=240.0 * cells, fov=0.0)
-        see = project(camera, [each])
+        see = project(Camera((middle, -middle, 0.0), height=240.0 * cells, fov=0.0), [each])
         own = studio.look(cubes, see, tuple(GROUND / 255.0))[inside(see, each, 3.0)]
         np.testing.assert_allclose(own.mean(axis=0), expected(values, sizes), atol=5)
 
@@ -198,8 +197,7 @@ def test_means_are_sent_as_fine_as_they_are_looked_at(studio: Studio, elevation:
     values = np.full(each.size, 0.9)
     for height in (3_000.0, 6_000.0, 12_000.0):
         see = project(Camera((1000.0, -1000.0, 0.0), 0.0, elevation, height, 0.0), [each])
-        pixels = studio.look(studio.cubes([each], values), see)
-        own = pixels[inside(see, each, 2.0)]
+        own = studio.look(studio.cubes([each], values), see)[inside(see, each, 2.0)]
         assert len(own) > 30
         assert (own[:, 0] > own[:, 1] + 20).all() and (own[:, 1] > own[:, 2] + 20).all()
 
@@ -241,8 +239,7 @@ def test_each_level_has_the_means_of_its_blocks(
     monkeypatch.setattr(mip_levels, "ALONE", alone)
     each = plate(rows, columns, 5, columns + 3)
     count = each.indices.stop + 4
-    rng = np.random.default_rng(rows)
-    values = rng.uniform(-1.0, 1.0, count).astype(np.float32)
+    values = np.random.default_rng(rows).uniform(-1.0, 1.0, count).astype(np.float32)
     high, wide = room_of(each)
     table = np.zeros((high, 2 * wide, 4), np.uint8)
     palette = np.linspace(0.0, 1.0, 514, dtype=np.float32)[:, np.newaxis].repeat(3, axis=1)
@@ -280,16 +277,6 @@ def test_all_kernels_of_means_are_compiled_in_advance(monkeypatch: pytest.Monkey
 # How near plates are.
 
 
-class Seen:
-    """What stands for one of vispy's transforms."""
-
-    def __init__(self, see) -> None:
-        self.matrix = see.matrix
-
-    def map(self, points: np.ndarray) -> np.ndarray:
-        return points @ self.matrix.T
-
-
 def cells_a_pixel(see, each: Plate) -> tuple[float, float]:
     """At least and at most, along the longer side of a pixel: asked pixel by pixel."""
     inverse = np.linalg.inv(see.matrix)
@@ -325,7 +312,7 @@ def test_how_near_a_plate_is_agrees_with_its_pixels() -> None:
         fov = (0.0, 28.0, 70.0)[seed % 3]
         camera = Camera(tuple(target), *angles, float(10.0 ** rng.uniform(-0.5, 3.5)), fov)
         see = project(camera, [each])
-        (found,) = nearness([each], Seen(see), (320, 240))
+        (found,) = nearness([each], ViewTransform(see), (320, 240))
         least, most = cells_a_pixel(see, each)
         known += most > 0.0 and found is not ANYHOW
         # Near the horizon cells get smaller within a pixel; what is far is far enough.
@@ -338,11 +325,11 @@ def test_how_near_a_plate_is_agrees_with_its_pixels() -> None:
 def test_a_plate_beside_the_picture_is_infinitely_far() -> None:
     here, beside = plate(50, 50), plate(50, 50, origin=(200, 0, 0))
     see = project(Camera((25.0, -25.0, 0.0), height=50.0), [here, beside])
-    first, second = nearness([here, beside], Seen(see), (320, 240))
+    first, second = nearness([here, beside], ViewTransform(see), (320, 240))
     assert second == Near() and first.least < 1.0 < 240.0 * first.most / 50.0
     behind = project(Camera((25.0, -25.0, -90.0), height=10.0), [here])
-    assert nearness([here], Seen(behind), (320, 240)) == [Near()]
-    assert nearness([], Seen(see), (320, 240)) == []
+    assert nearness([here], ViewTransform(behind), (320, 240)) == [Near()]
+    assert nearness([], ViewTransform(see), (320, 240)) == []
 
 
 VERTEX = """

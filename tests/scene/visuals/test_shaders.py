@@ -20,7 +20,7 @@ from scalarviz.scene.picture import Picture
 from scalarviz.scene.visuals import cubes as cubes_module
 from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
 from scalarviz.stage.stage import Stage
-from tests.machine import ROOT
+from tests.machine import ROOT, ended, output_of
 from tests.scene import es_compiler
 from tests.stage.cubes_in_canvas import made
 from tests.studio import BLACK, Studio, at, framed, plate, shade
@@ -111,8 +111,7 @@ def test_a_picture_beyond_the_largest_texture_takes_fewer_samples(
 @pytest.mark.usefixtures("studio")
 def test_one_that_is_too_large_by_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(canvas_module, "largest_texture", lambda: 300)
-    with refused(DisplayError, "320"):
-        picture()
+    refused(DisplayError, "320").by(picture)
     assert sv.picture(made(), size=(300, 200)).shape == (200, 300, 3)
 
 
@@ -159,8 +158,7 @@ def test_after_a_lost_context_the_next_picture_has_a_new_one(
     before = offscreen._kept
     with monkeypatch.context() as patch:
         patch.setattr(Picture, "draw", raising(RuntimeError(LOST)))
-        with refused(DisplayError, "GL_OUT_OF_MEMORY"):
-            picture()
+        refused(DisplayError, "GL_OUT_OF_MEMORY").by(picture)
     np.testing.assert_array_equal(picture(), expected)
     assert before is not None and offscreen._kept is not before
 
@@ -216,10 +214,7 @@ linux_only = pytest.mark.skipif(
 
 def said(before: str) -> str:
     """The one line that a program prints after something was taken away from it."""
-    program = PROGRAM.format(before=before)
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = ended("-c", PROGRAM.format(before=before))
     assert done.stderr == "" and done.stdout.count("\n") == 1
     return done.stdout
 
@@ -267,6 +262,4 @@ assert child.exitcode == 0
 @linux_only
 @pytest.mark.usefixtures("studio")
 def test_a_forked_child_is_told_to_spawn_instead_of_waiting_for_ever() -> None:
-    command = [sys.executable, "-c", FORKED]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert 'start it by multiprocessing.get_context("spawn")' in done.stdout
+    assert 'start it by multiprocessing.get_context("spawn")' in output_of("-c", FORKED)

@@ -3,7 +3,6 @@
 In their place, with true depth, and found under the pixel where they are seen.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Plate
 from scalarviz.scene.visuals.picking import half_sides, pick
 from scalarviz.scene.visuals.shaders import HALF, LEAST
 from scalarviz.scene.visuals.spheres import SpheresVisual, WiresVisual
-from tests.studio import WHITE, Studio, framed, ids_of, place, plate, project
+from tests.studio import WHITE, Studio, framed, ids_of, plate, project
 
 WIDTH, HEIGHT = 320, 240
 GREY, RED = (0.5, 0.5, 0.5), (1.0, 0.0, 0.0)
@@ -27,6 +26,11 @@ every_fov = pytest.mark.parametrize("fov", [0.0, 30.0, 70.0])
 
 def seen_from(fov: float, azimuth: float = 0.0, elevation: float = 0.0) -> Projection:
     return project(Camera(azimuth=azimuth, elevation=elevation, fov=fov), STAGE, WIDTH, HEIGHT)
+
+
+@pytest.fixture
+def see() -> Projection:
+    return seen_from(0.0)
 
 
 def spheres(centers: Any, radii: Any, fills: Any = GREY, line: float = 0.0) -> Any:
@@ -54,26 +58,6 @@ def wires(starts: Any, ends: Any, color: Any = (1, 1, 1, 1), width: Any = 1.0) -
     return visual
 
 
-def shown(
-    studio: Studio, see: Projection, visuals: Sequence[Any], ratio: int = 1, ground: float = 0.0
-) -> np.ndarray:
-    """The pixels of visuals, drawn one after the other."""
-    from vispy import gloo
-
-    width, height = WIDTH * ratio, HEIGHT * ratio
-    studio.canvas.set_current()
-
-    def draw() -> None:
-        gloo.set_viewport(0, 0, width, height)
-        gloo.set_state(depth_test=True, blend=False, cull_face=False)
-        gloo.clear(color=(ground, ground, ground, 1.0), depth=True)
-        for visual in visuals:
-            place(visual, see.matrix, width, height, ratio)
-            visual.draw()
-
-    return studio.shoot(draw, width, height)
-
-
 def outline(see: Projection, center: np.ndarray, radius: float) -> np.ndarray:
     """Many points of the surface of a sphere, projected: their hull is its outline."""
     way = np.random.default_rng(0).normal(size=(40_000, 3))
@@ -85,7 +69,7 @@ def outline(see: Projection, center: np.ndarray, radius: float) -> np.ndarray:
 def test_a_sphere_is_seen_where_its_surface_is(studio: Studio, fov: float) -> None:
     see = seen_from(fov, 25.0, 15.0)
     for center in ([0.0, 0.0, 0.0], [3.0, 2.0, 1.0], [-3.0, -2.0, -2.0]):
-        pixels = shown(studio, see, [spheres([center], 1.1)])[:, :, 0]
+        pixels = studio.look(spheres([center], 1.1), see)[:, :, 0]
         points = outline(see, np.array(center), 1.1)
         rows, columns = np.nonzero(pixels > 60)  # half covered, of a grey of 128
         found = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
@@ -93,15 +77,15 @@ def test_a_sphere_is_seen_where_its_surface_is(studio: Studio, fov: float) -> No
         np.testing.assert_allclose(found, expected, atol=1.1)
 
 
-def test_its_edge_is_smooth_and_its_outline_has_a_width_in_logical_pixels(studio: Studio) -> None:
-    see = seen_from(0.0)
-    unit = see(np.zeros((1, 3))).unit[0]
-    radius = 30.0 / unit
-    plain = shown(studio, see, [spheres([[0, 0, 0]], radius, WHITE)])[:, :, 0] / 255.0
+def test_its_edge_is_smooth_and_its_outline_has_a_width_in_logical_pixels(
+    studio: Studio, see: Projection
+) -> None:
+    radius = 30.0 / see(np.zeros((1, 3))).unit[0]
+    plain = studio.look(spheres([[0, 0, 0]], radius, WHITE), see)[:, :, 0] / 255.0
     assert plain.sum() == pytest.approx(np.pi * 900.0, rel=0.1)  # in the shade it is darker
     assert ((plain > 0.05) & (plain < 0.6)).sum() > 60
     for ratio in (1, 2):
-        pixels = shown(studio, see, [spheres([[0, 0, 0]], radius, RED, 4.0)], ratio)
+        pixels = studio.look(spheres([[0, 0, 0]], radius, RED, 4.0), see, ratio=ratio)
         row = pixels[HEIGHT * ratio // 2, :, 1]  # the fill has no green
         half = row[: WIDTH * ratio // 2]
         assert (half / 255.0).sum() == pytest.approx(4.0 * ratio, abs=0.6)
@@ -113,7 +97,7 @@ def test_light_comes_from_above_and_from_before_what_cubes_show_most(
 ) -> None:
     for azimuth, side in ((60.0, 1), (50.0, 1), (-60.0, -1)):
         see = seen_from(fov, azimuth, 20.0)
-        pixels = shown(studio, see, [spheres([[0, 0, 0]], 2.0)])[:, :, 0]
+        pixels = studio.look(spheres([[0, 0, 0]], 2.0), see)[:, :, 0]
         (x, y), reach = see(np.zeros((1, 3))).xy[0], 1.2 * see(np.zeros((1, 3))).unit[0]
         lit = pixels[int(y - reach), int(x + side * reach)]
         dark = pixels[int(y + reach), int(x - side * reach)]
@@ -127,7 +111,7 @@ def test_spheres_that_cross_are_cut_where_their_surfaces_meet(studio: Studio, fo
     centers = np.array([[-0.9, 0.0, 0.0], [0.9, 0.3, 0.4]])
     for order in ([0, 1], [1, 0]):
         fills = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])[order]
-        pixels = shown(studio, see, [spheres(centers[order], 2.0, fills)])
+        pixels = studio.look(spheres(centers[order], 2.0, fills), see)
         points = first_hits(see, centers, 2.0)
         wrong = 0
         for (y, x), first in points.items():
@@ -163,7 +147,7 @@ def test_a_sphere_stands_in_a_plate_as_deep_as_it_is(studio: Studio) -> None:
         for order in (0, 1):
             ball = spheres([[0.5, 0.0, height]], 0.4, RED)
             both = [cubes, ball] if order else [ball, cubes]
-            pixels = shown(studio, see, both)
+            pixels = studio.look(both, see)
             x, y = see(np.array([[0.5, 0.0, height]])).xy[0]
             assert (pixels[int(y), int(x), 0] > 200) == covers
 
@@ -171,8 +155,7 @@ def test_a_sphere_stands_in_a_plate_as_deep_as_it_is(studio: Studio) -> None:
 def test_nothing_is_drawn_of_a_sphere_around_or_behind_the_eye(studio: Studio) -> None:
     see = seen_from(30.0)
     eye = see.camera.distance * NEAR
-    visual = spheres([eye, eye + 3.0 * NEAR], [2.0, 1.0])
-    assert not shown(studio, see, [visual]).any()
+    assert not studio.look(spheres([eye, eye + 3.0 * NEAR], [2.0, 1.0]), see).any()
 
 
 # Wires.
@@ -184,7 +167,7 @@ def test_a_wire_is_as_wide_near_as_far(studio: Studio, fov: float, width: float)
     see = seen_from(fov, 40.0, 10.0)
     start, end = np.array([-6.0, 0.0, 4.0]), np.array([6.0, 0.0, -4.0])
     for ratio in (1, 2):
-        pixels = shown(studio, see, [wires([start], [end], width=width)], ratio)[:, :, 0] / 255.0
+        pixels = studio.look(wires([start], [end], width=width), see, ratio=ratio)[:, :, 0] / 255.0
         ends = see(np.array([start, end])).xy * ratio
         way = ends[1] - ends[0]
         slope = abs(way[0]) / np.linalg.norm(way)
@@ -193,13 +176,12 @@ def test_a_wire_is_as_wide_near_as_far(studio: Studio, fov: float, width: float)
             assert pixels[:, int(x)].sum() * slope == pytest.approx(width * ratio, rel=0.12)
 
 
-def test_a_wire_thinner_than_a_pixel_is_fainter(studio: Studio) -> None:
-    see = seen_from(0.0)
+def test_a_wire_thinner_than_a_pixel_is_fainter(studio: Studio, see: Projection) -> None:
     line = [-5 * RIGHT], [5 * RIGHT]
     for width in (0.25, 0.5, 1.0):
-        pixels = shown(studio, see, [wires(*line, width=width)])[:, WIDTH // 2, 0]
+        pixels = studio.look(wires(*line, width=width), see)[:, WIDTH // 2, 0]
         assert pixels.sum() / 255.0 == pytest.approx(width, abs=0.03)
-    half = shown(studio, see, [wires(*line, color=(1.0, 0.5, 0.0, 0.5), width=5.0)])
+    half = studio.look(wires(*line, color=(1.0, 0.5, 0.0, 0.5), width=5.0), see)
     assert half[HEIGHT // 2, WIDTH // 2].tolist() == pytest.approx([128, 64, 0], abs=1)
 
 
@@ -209,21 +191,21 @@ def test_wires_end_in_spheres_and_pass_before_and_behind_them(studio: Studio, fo
     ball = spheres([[0, 0, 0]], 1.0, RED)
     for height, visible in ((1.5, True), (0.0, False), (-1.5, False)):
         line = wires([[-4.0, 0.0, height]], [[4.0, 0.0, height]], (0, 0, 1, 1), 5.0)
-        pixels = shown(studio, see, [ball, line])
+        pixels = studio.look([ball, line], see)
         y = int(see(np.array([[0.0, 0.0, height]])).xy[0, 1])
         assert (pixels[y, WIDTH // 2, 2] > 200) == visible
         beside = see(np.array([[-2.5, 0.0, height]])).xy[0]
         assert pixels[int(beside[1]), int(beside[0]), 2] > 200
 
 
-def test_wires_that_cross_mix_and_leave_the_depth_to_others(studio: Studio) -> None:
-    see = seen_from(0.0)
+def test_wires_that_cross_mix_and_leave_the_depth_to_others(
+    studio: Studio, see: Projection
+) -> None:
     first = [-4 * RIGHT + NEAR], [4 * RIGHT + NEAR]
     second = [-4 * UP - NEAR], [4 * UP - NEAR]
     both = wires([*first[0], *second[0]], [*first[1], *second[1]], (1, 1, 1, 0.5), 7.0)
-    pixels = shown(studio, see, [both])
-    assert pixels[HEIGHT // 2, WIDTH // 2, 0] == pytest.approx(191, abs=1)
-    after = shown(studio, see, [both, spheres([[0, 0, 0]], 1.0, RED)])
+    assert studio.look(both, see)[HEIGHT // 2, WIDTH // 2, 0] == pytest.approx(191, abs=1)
+    after = studio.look([both, spheres([[0, 0, 0]], 1.0, RED)], see)
     assert after[HEIGHT // 2, WIDTH // 2].tolist()[1:] == [0, 0]
 
 
@@ -231,11 +213,11 @@ def test_a_wire_from_behind_the_eye_is_seen_from_where_it_comes_into_view(studio
     see = seen_from(40.0)
     eye = see.camera.distance * NEAR
     start, end = eye + 5.0 * NEAR - 0.5 * UP, -0.5 * UP + 2.0 * RIGHT
-    pixels = shown(studio, see, [wires([start], [end], width=3.0)])
+    pixels = studio.look(wires([start], [end], width=3.0), see)
     x, y = see(end[np.newaxis]).xy[0]
     assert pixels[int(y) - 3 : int(y) + 4, int(x) - 3 : int(x) + 1].max() > 200
     assert not pixels[: HEIGHT // 2 - 5].any() and pixels[HEIGHT // 2 + 20 :].any()
-    assert not shown(studio, see, [wires([start], [start + NEAR])]).any()
+    assert not studio.look(wires([start], [start + NEAR]), see).any()
 
 
 @every_fov
@@ -243,16 +225,15 @@ def test_a_wire_beyond_the_far_plane_is_behind_everything(studio: Studio, fov: f
     see = seen_from(fov)
     places = np.array([[-4.0, 0.0, 0.0], [4.0, 0.0, 0.0]])
     line = wires(*behind(see.camera, places)[:, np.newaxis], (0, 0, 1, 1), 5.0)
-    pixels = shown(studio, see, [spheres([[0, 0, -4]], 1.0, RED), line])
+    pixels = studio.look([spheres([[0, 0, -4]], 1.0, RED), line], see)
     left, middle = see(np.array([[-2.5, 0.0, 0.0], [0.0, 0.0, 0.0]])).xy.astype(int)
     assert pixels[left[1], left[0]].tolist() == [0, 0, 255]
     assert pixels[middle[1], middle[0], 2] < 100 < pixels[middle[1], middle[0], 0]
 
 
-def test_a_visual_is_uploaded_again_only_where_it_changed(studio: Studio) -> None:
-    see = seen_from(0.0)
+def test_a_visual_is_uploaded_again_only_where_it_changed(studio: Studio, see: Projection) -> None:
     ball = spheres([[0, 0, 0]], 1.0, RED)
-    first = shown(studio, see, [ball])
+    first = studio.look(ball, see)
     assert not ball._quads._stale
     same = np.zeros((1, 3)), np.ones(1), np.array([RED]), np.array([WHITE]), np.zeros(1)
     ball.set_data(*same)
@@ -260,9 +241,9 @@ def test_a_visual_is_uploaded_again_only_where_it_changed(studio: Studio) -> Non
     blue = np.array([[0.0, 0.0, 1.0]])
     ball.set_data(*same[:2], blue, *same[3:])
     assert ball._quads._stale == {"a_fill"}
-    np.testing.assert_array_equal(shown(studio, see, [ball])[:, :, 2], first[:, :, 0])
+    np.testing.assert_array_equal(studio.look(ball, see)[:, :, 2], first[:, :, 0])
     ball.release()
-    np.testing.assert_array_equal(shown(studio, see, [ball])[:, :, 2], first[:, :, 0])
+    np.testing.assert_array_equal(studio.look(ball, see)[:, :, 2], first[:, :, 0])
     assert ball.bounds(0) == (0.0, 0.0)
 
 

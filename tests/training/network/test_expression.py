@@ -269,8 +269,7 @@ def test_two_forwards_before_a_backward(engine: str) -> None:
     assert agree(f.backward(g), oldest)
     assert nested == pytest.approx(w.grad, rel=1e-12)
     f(BATCH)  # leaves nothing behind
-    with refused(OrderError):
-        f.backward()
+    refused(OrderError).by(f.backward)
 
 
 def xor(engine: str) -> tuple[list[float], np.ndarray]:
@@ -313,12 +312,10 @@ def test_a_bad_gradient_is_named_and_nothing_moves(engine: str) -> None:
     f = compile(lambda x: (w * x).log(), 1, engine=engine)
     f.forward([0.0])
     f.backward()
-    with refused(GradientError, "slope is nan"):
-        f.step(sv.SGD(0.1))
+    refused(GradientError, "slope is nan").by(f.step, sv.SGD(0.1))
     assert w.data == 1.0
     f.zero_grad()
-    with refused(OrderError):
-        f.step(sv.SGD(0.1))
+    refused(OrderError).by(f.step, sv.SGD(0.1))
 
 
 @every_engine
@@ -327,8 +324,7 @@ def test_an_update_that_overflows_is_refused_and_nothing_moves(engine: str) -> N
     f = compile(lambda x: w * x, 1, engine=engine)
     f.forward([1e10])
     f.backward()
-    with refused(UpdateError, "slope"):
-        f.step(sv.SGD(1e300))
+    refused(UpdateError, "slope").by(f.step, sv.SGD(1e300))
     assert w.data == 1.0 and f.bank.step_count == 0
 
 
@@ -340,18 +336,14 @@ def test_a_gpu_runs_no_compiled_functions(monkeypatch: pytest.MonkeyPatch) -> No
     def line(x: Value) -> Value:
         return slope * x
 
-    with refused(EngineError, "'cuda'"):
-        compile(line, inputs=1, engine="cuda")
+    refused(EngineError, "'cuda'").by(compile, line, inputs=1, engine="cuda")
     f = compile(line, inputs=1)
     assert f.engine == "cpu"
-    with refused(EngineError, "'cuda'"):
-        f.to("cuda")
+    refused(EngineError, "'cuda'").by(f.to, "cuda")
     samples = [[1.0]], [[2.0]]
-    with refused(EngineError, "'cuda'"):
-        sv.Session(f, samples, engine="cuda")
+    refused(EngineError, "'cuda'").by(sv.Session, f, samples, engine="cuda")
     s = sv.Session(f, samples)
-    with refused(EngineError, "'cuda'"):
-        s.to("cuda")
+    refused(EngineError, "'cuda'").by(s.to, "cuda")
     s.to("auto")
     assert s.engine == f.engine == "cpu"
 
@@ -374,11 +366,9 @@ def test_expressions_share_their_parameters(engine: str) -> None:
     assert part.train_step([[1.0]], [[0.0]], "mse", sv.SGD(0.25)) == 4.0
     assert (a.data, b.data) == (2.0, -1.0)
     new = Value(1.0)
-    with refused(OwnershipError):
-        compile(lambda x: a * x + new, 1)
+    refused(OwnershipError).by(compile, lambda x: a * x + new, 1)
     assert type(new) is Value
-    with refused(InputError, "float64"):
-        compile(lambda x: a * x, 1, dtype="float32")
+    refused(InputError, "float64").by(compile, lambda x: a * x, 1, dtype="float32")
 
 
 @every_engine
@@ -428,11 +418,9 @@ def test_wrong_batches_are_refused_and_change_nothing(engine: str) -> None:
     for verb in (f, f.forward):
         with pytest.raises(ShapeError):
             verb([[1.0, 2.0, 3.0]])
-        with refused(NotFiniteError, "nan at row 0, column 1"):
-            verb([1.0, math.nan])
+        refused(NotFiniteError, "nan at row 0, column 1").by(verb, [1.0, math.nan])
     f.forward([[1.0, 2.0], [3.0, 4.0]])
-    with refused(ShapeError, "2 samples"):
-        f.backward([[1.0]])
+    refused(ShapeError, "2 samples").by(f.backward, [[1.0]])
     with pytest.raises(ShapeError):
         f.train_step([[1.0, 2.0]], [[1.0], [2.0]])
     assert w.grad == 0.0
@@ -499,10 +487,8 @@ def test_a_state_dict_has_an_array_for_each_name_and_one_for_the_rest() -> None:
 def test_a_state_dict_is_loaded_whole_or_not_at_all() -> None:
     f, names = made_of_names()
     before = f.bank.value.copy()
-    with refused(InputError, "3, 2"):
-        f.load_state_dict({**f.state_dict(), "w": np.ones((2, 3))})
-    with refused(InputError, "unused"):
-        f.load_state_dict({"w": np.ones((3, 2))})
+    refused(InputError, "3, 2").by(f.load_state_dict, {**f.state_dict(), "w": np.ones((2, 3))})
+    refused(InputError, "unused").by(f.load_state_dict, {"w": np.ones((3, 2))})
     assert (f.bank.value == before).all()
     lacking = f.load_state_dict({"w": np.ones((3, 2))}, strict=False).missing_keys
     assert lacking == ["b", "unused"] or set(lacking) == {"b", "unused", "parameters"}
@@ -514,8 +500,7 @@ def test_a_step_moves_all_named_parameters_of_all_functions(engine: str) -> None
     f, names = made_of_names(engine)
     g = sv.compile(lambda x: names["w"][0][0] * x, 1, engine=engine, parameters=names)
     assert g.bank is f.bank
-    both = f.forward([1.0, 2.0]).sum() + g.forward([3.0])[0]
-    assert np.isfinite(both)
+    assert np.isfinite(f.forward([1.0, 2.0]).sum() + g.forward([3.0])[0])
     f.backward()
     f.step(sv.Adam(0.1))
     first = names["w"][2][1].data
@@ -561,10 +546,8 @@ def test_a_file_has_the_function_and_its_numbers(engine: str, tmp_path: Path) ->
 def test_a_file_goes_to_no_engine_that_cannot_run_it(tmp_path: Path) -> None:
     f, _ = made_of_names()
     f.save(tmp_path / "f")
-    with refused(EngineError, "cuda"):
-        sv.load(tmp_path / "f", "cuda")
-    with refused(InputError, ".onnx"):
-        f.save(tmp_path / "f.onnx")
+    refused(EngineError, "cuda").by(sv.load, tmp_path / "f", "cuda")
+    refused(InputError, ".onnx").by(f.save, tmp_path / "f.onnx")
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -587,8 +570,7 @@ def test_a_file_that_says_what_cannot_be_is_refused(name: str, tmp_path: Path) -
     f.save(tmp_path / "f")
     description, arrays = read(tmp_path / "f", "expression")
     write(tmp_path / "f", "expression", description | WRONG[name], arrays)
-    with refused(FileError, "f"):
-        sv.load(tmp_path / "f")
+    refused(FileError, "f").by(sv.load, tmp_path / "f")
 
 
 @pytest.mark.parametrize(
@@ -612,8 +594,7 @@ def test_arrays_that_cannot_be_are_refused(name: str, change: Any, tmp_path: Pat
     f.save(tmp_path / "f")
     description, arrays = read(tmp_path / "f", "expression")
     write(tmp_path / "f", "expression", description, arrays | {name: change(arrays[name])})
-    with refused(FileError, "f"):
-        sv.load(tmp_path / "f")
+    refused(FileError, "f").by(sv.load, tmp_path / "f")
 
 
 def is_refused(path: Path) -> bool:
@@ -645,29 +626,26 @@ def test_names_that_cannot_be_are_refused() -> None:
 
     wrongs: list[Any] = [[a], {1: a}, {"w": 3.0}, {"w": [[a], [b, c]]}, {"w": []}, {"w": a * b}]
     for wrong in wrongs:
-        with refused(InputError):
-            sv.compile(product, 1, parameters=wrong)
-    with refused(InputError, "'w'", "'v'"):
-        sv.compile(product, 1, parameters={"w": [a, b], "v": b})
-    with refused(InputError, "'w'"):
-        sv.compile(product, 1, parameters={"w": [a, a]})
+        refused(InputError).by(sv.compile, product, 1, parameters=wrong)
+    refused(InputError, "'w'", "'v'").by(sv.compile, product, 1, parameters={"w": [a, b], "v": b})
+    refused(InputError, "'w'").by(sv.compile, product, 1, parameters={"w": [a, a]})
     assert sv.compile(product, 1)([1.0])[0] == 6.0  # nothing was moved to a bank
-    with refused(OwnershipError, "'w'"):
-        sv.compile(product, 1, parameters={"w": [b, a]})
+    refused(OwnershipError, "'w'").by(sv.compile, product, 1, parameters={"w": [b, a]})
 
 
 def test_a_call_that_is_refused_leaves_no_labels() -> None:
     a, b = sv.Value(1.0), sv.Value(2.0)
-    with refused(InputError, "'w'"):
-        sv.compile(lambda x: a * x, 1, parameters={"w": [a, b], "v": [b]})
-    with refused(InputError, "'parameters'"):  # the name of those that have none
-        sv.compile(lambda x: a * b * x, 1, parameters={"parameters": [a]})
+    refused(InputError, "'w'").by(
+        sv.compile, lambda x: a * x, 1, parameters={"w": [a, b], "v": [b]}
+    )
+    refused(InputError, "'parameters'").by(
+        sv.compile, lambda x: a * b * x, 1, parameters={"parameters": [a]}
+    )  # the name of those that have none
     assert (a.label, b.label) == ("", "")
 
 
 def test_max_of_values_says_what_to_write() -> None:
-    with refused(InputError, "sv.maximum(a, b)"):
-        sv.compile(lambda x, y: max(x, y), 2)
+    refused(InputError, "sv.maximum(a, b)").by(sv.compile, lambda x, y: max(x, y), 2)
 
 
 def test_gradients_of_a_compiled_function_are_checked() -> None:
@@ -809,5 +787,4 @@ def test_a_value_is_recorded_and_falls(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("value", [sv.Value(1.0), sv.Value(float("nan"))])
 def test_a_value_that_nothing_made_has_no_graph(value: sv.Value, tmp_path: Any) -> None:
-    with refused(sv.errors.InputError, value):
-        sv.picture(value, tmp_path / "value.png")
+    refused(sv.errors.InputError, value).by(sv.picture, value, tmp_path / "value.png")

@@ -45,6 +45,11 @@ def rgb(**options: object) -> sv.Network:
     return sv.Network([3, 8, 3], "tanh", "sigmoid", **options)  # type: ignore[arg-type]  # of many types
 
 
+@pytest.fixture
+def net() -> sv.Network:
+    return rgb()
+
+
 def texture(**options: object) -> sv.Network:
     layers = [
         sv.FrequencyEncoding(2, octaves=3),
@@ -67,8 +72,7 @@ def test_it_is_the_matrix_formula() -> None:
 
 
 @pytest.mark.slow
-def test_it_learns_to_invert_colours() -> None:
-    net = rgb()
+def test_it_learns_to_invert_colours(net: sv.Network) -> None:
     losses = [net.train_step(COLOURS, 1 - COLOURS, "mse", sv.SGD(0.5)) for _ in range(1500)]
     assert losses[-1] < 0.03 * losses[0]
     assert net(COLOURS) == pytest.approx(1 - COLOURS, abs=0.15)
@@ -137,8 +141,7 @@ def test_gradients_agree_for_random_networks(case: tuple[sv.Network, np.ndarray]
 # Forward and backward match like brackets.
 
 
-def test_a_single_sample_may_be_followed_by_a_batch() -> None:
-    net = rgb()
+def test_a_single_sample_may_be_followed_by_a_batch(net: sv.Network) -> None:
     net.forward(COLOURS[0])
     net.forward(COLOURS)
     assert net.backward(np.ones((8, 3))).shape == (8, 3)
@@ -172,17 +175,16 @@ def test_no_steps_change_nothing(engine: str) -> None:
     after = [net.bank.value, net.bank.grad, net.bank.slots["m"]]
     assert all((a == b).all() for a, b in zip(before, after, strict=True))
     assert net.bank.step_count == 1
-    with refused(ShapeError, "(4, 2)"):  # arguments are checked all the same
-        net.train(x[:, :2], 1 - x, steps=0)
-    with refused(InputError, "not -1"):
-        net.train(x, 1 - x, steps=-1)
+    refused(ShapeError, "(4, 2)").by(
+        net.train, x[:, :2], 1 - x, steps=0
+    )  # arguments are checked all the same
+    refused(InputError, "not -1").by(net.train, x, 1 - x, steps=-1)
 
 
 # Its parameters.
 
 
-def test_a_weight_has_a_name_one_can_read() -> None:
-    net = rgb()
+def test_a_weight_has_a_name_one_can_read(net: sv.Network) -> None:
     w = net.layers[0].perceptrons[2].weights[1]  # type: ignore[attr-defined]  # of a layer that has it
     assert w.name == "layer 0, perceptron 2, weight from input 1"
     assert net.layers[1].perceptrons[0].bias.name == "layer 1, perceptron 0, bias"  # type: ignore[attr-defined]  # of a layer that has it
@@ -225,13 +227,11 @@ def test_another_engine_drops_what_waits_for_a_backward(
     net = rgb(engine=engine)
     net.forward(COLOURS)
     change(net)
-    with refused(OrderError):
-        net.backward(np.ones((8, 3)))
+    refused(OrderError).by(net.backward, np.ones((8, 3)))
     assert not net.bank.grad.any()
 
 
-def test_a_frozen_weight_stands_still_in_a_network_that_learns() -> None:
-    net = rgb()
+def test_a_frozen_weight_stands_still_in_a_network_that_learns(net: sv.Network) -> None:
     w = net.parameters()[10]
     before = net.bank.value.copy()
     w.freeze()
@@ -289,16 +289,16 @@ def unchanged(net: sv.Network, act: object, error: type[Exception], words: str) 
         ({"r": 1}, InputError, "takes numbers, not dict"),
     ],
 )
-def test_inputs_that_do_not_fit(x: object, error: type[Exception], words: str) -> None:
-    net = rgb()
+def test_inputs_that_do_not_fit(
+    x: object, error: type[Exception], words: str, net: sv.Network
+) -> None:
     net.forward(COLOURS)
     for verb in (net.forward, net.__call__):
         unchanged(net, lambda verb=verb: verb(x), error, words)
     unchanged(net, lambda: net.train_step(x, [1.0] * 3), error, words)
 
 
-def test_backward_before_forward() -> None:
-    net = rgb()
+def test_backward_before_forward(net: sv.Network) -> None:
     unchanged(net, net.backward, OrderError, r"backward of Dense\(8 -> 3\) without a forward")
     unchanged(net, lambda: net.backward([1.0] * 3), OrderError, "call forward first")
     net.forward(COLOURS)
@@ -306,16 +306,14 @@ def test_backward_before_forward() -> None:
     unchanged(net, net.backward, OrderError, r"backward of Dense\(3 -> 8\) without a forward")
 
 
-def test_an_upstream_gradient_of_the_wrong_shape() -> None:
-    net = rgb()
+def test_an_upstream_gradient_of_the_wrong_shape(net: sv.Network) -> None:
     net.forward(COLOURS)
     words = "was last given 8 samples, and its backward 7: pass one row"
     unchanged(net, lambda: net.backward(np.ones((7, 3))), ShapeError, words)
     unchanged(net, lambda: net.backward(np.ones((8, 2))), ShapeError, "takes a sample of 3")
 
 
-def test_targets_that_do_not_fit() -> None:
-    net = rgb()
+def test_targets_that_do_not_fit(net: sv.Network) -> None:
     act = [
         (
             lambda: net.train_step(COLOURS, COLOURS[:4]),
@@ -362,8 +360,7 @@ def test_a_weight_of_another_network() -> None:
     ],
 )
 def test_a_network_that_cannot_be(arguments: dict[str, object], value: str) -> None:
-    with refused(InputError, value):
-        sv.Network(**arguments)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, value).by(sv.Network, **arguments)
 
 
 def test_it_prints_a_table() -> None:
@@ -396,8 +393,7 @@ def test_a_network_can_be_copied_and_sent_elsewhere(
 
 
 @pytest.mark.parametrize("bad", [sv.SGD, "sgdd", 0.1, "", 0, {}])
-def test_an_optimizer_must_be_one(bad: object) -> None:
-    net = rgb()
+def test_an_optimizer_must_be_one(bad: object, net: sv.Network) -> None:
     net.train_step(COLOURS, COLOURS)
     words = "an optimizer is one such as SGD"
     unchanged(net, lambda: net.train_step(COLOURS, COLOURS, "mse", bad), InputError, words)
@@ -415,8 +411,7 @@ def test_an_optimizer_must_be_one(bad: object) -> None:
         np.array(["2020-01-01"] * 3, dtype="datetime64"),
     ],
 )
-def test_what_only_looks_like_numbers_is_refused(x: object) -> None:
-    net = rgb()
+def test_what_only_looks_like_numbers_is_refused(x: object, net: sv.Network) -> None:
     unchanged(net, lambda: net.forward(x), InputError, "the network takes numbers, not")
 
 
@@ -424,8 +419,7 @@ def test_what_only_looks_like_numbers_is_refused(x: object) -> None:
 @pytest.mark.parametrize("x", [-1000.0, 1000.0])
 def test_inputs_of_1000_do_not_stop_a_network(activation: str, x: float) -> None:
     net = sv.Network([1, 2, 1], activation, activation)
-    y = net.forward([x])
-    assert y.tolist() == net([x]).tolist()
+    assert net.forward([x]).tolist() == net([x]).tolist()
     net.backward(np.ones(1))
     perceptron = sv.Perceptron(1, activation)
     perceptron.forward([x])
@@ -433,15 +427,13 @@ def test_inputs_of_1000_do_not_stop_a_network(activation: str, x: float) -> None
 
 
 @pytest.mark.parametrize("row", ["a", 1.5, -1, 59])
-def test_a_row_must_be_one_of_the_bank(row: object) -> None:
-    net = rgb()
+def test_a_row_must_be_one_of_the_bank(row: object, net: sv.Network) -> None:
     unchanged(net, lambda: net.weight(row), InputError, "has rows 0 to 58, and no row")
 
 
 def test_a_picture_of_another_shape_is_refused() -> None:
     layers = [sv.Conv2d((1, 4, 4), 2, padding=1), sv.MaxPool2d((4, 4, 2))]
-    with refused(ShapeError, "(2, 4, 4)"):
-        sv.Network(layers)
+    refused(ShapeError, "(2, 4, 4)").by(sv.Network, layers)
     sv.Network([layers[0], sv.Reshape((2, 4, 4), (4, 4, 2)), layers[1]])
 
 
@@ -468,8 +460,7 @@ def test_a_layer_that_stands_twice_has_one_activation(engine: str) -> None:
 
 @pytest.mark.parametrize("padding", [-1, 0.5, True])
 def test_padding_is_a_whole_number(padding: object) -> None:
-    with refused(InputError, padding):
-        sv.Conv2d((1, 4, 4), 1, padding=padding)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, padding).by(sv.Conv2d, (1, 4, 4), 1, padding=padding)
 
 
 PACKAGE = Path(sv.__file__).parent
@@ -519,8 +510,7 @@ def test_parameters_on_a_shared_bank_keep_their_names() -> None:
 
 
 def test_the_program_of_a_function_has_its_operations() -> None:
-    f = line()
-    program = f.program
+    program = line().program
     assert [each.name for each in program.operations] == ["multiply 0", "add 1", "tanh 2"]
     assert [each.name for each in program.operations[0].sources] == ["slope", "x0"]
     assert [each.target.size for each in program.operations] == [1, 1, 1]
@@ -575,12 +565,9 @@ def test_parameters_are_frozen_by_name(names: str | list[str], frozen: list[str]
 def test_an_unknown_name_to_freeze_is_refused_with_the_nearest() -> None:
     net = sv.Network([2, 3, 1])
     for call in (net.freeze, net.unfreeze):
-        with refused(UnknownNameError, "'0.wieght'", "'0.weight'"):
-            call("0.wieght")
-    with refused(UnknownNameError, "''"):
-        net.freeze("")
-    with refused(InputError, "'weight'"):
-        net[0].freeze("weight")
+        refused(UnknownNameError, "'0.wieght'", "'0.weight'").by(call, "0.wieght")
+    refused(UnknownNameError, "''").by(net.freeze, "")
+    refused(InputError, "'weight'").by(net[0].freeze, "weight")
     assert not net.bank.frozen.any()
 
 
@@ -594,15 +581,13 @@ def test_a_session_takes_the_same_names() -> None:
     assert s.own_rate("1.bias") == 0.5 and net[1].bias.tolist() == [0.25]
     s.freeze("0.weight", False)
     assert not net.bank.frozen.any()
-    with refused(UnknownNameError, "'2.bias'"):
-        s.freeze("2.bias")
+    refused(UnknownNameError, "'2.bias'").by(s.freeze, "2.bias")
 
 
 @pytest.mark.parametrize("wrong", [None, 1, 0.5, {"0.bias": True}.keys()], ids=str)
 def test_what_is_neither_a_name_nor_true_nor_false_freezes_nothing(wrong: object) -> None:
     net = sv.Network([2, 3, 1], "tanh", seed=0)
-    with refused(InputError, wrong, "['0.weight']"):
-        net.freeze(wrong)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, wrong, "['0.weight']").by(net.freeze, wrong)
     with pytest.raises(InputError):
         net.freeze(net.layers[0])  # type: ignore[arg-type]  # on purpose
     assert not net.bank.frozen.any()
@@ -612,8 +597,7 @@ def test_what_is_neither_a_name_nor_true_nor_false_freezes_nothing(wrong: object
 
 def test_a_wrong_derivative_is_found() -> None:
     wrong = Formula("wrong", lambda x: x * x, (lambda x, y: 2.0001 * x,))
-    with refused(GradientMismatchError, "6.0003"):
-        sv.gradcheck(wrong, 3.0)
+    refused(GradientMismatchError, "6.0003").by(sv.gradcheck, wrong, 3.0)
 
 
 def test_an_error_of_a_millionth_is_found_and_one_of_a_billionth_is_not() -> None:
@@ -635,8 +619,9 @@ def test_a_layer_that_hands_back_a_wrong_gradient_is_found(monkeypatch: pytest.M
     monkeypatch.setattr(
         Dense, "backward_rows", lambda self, g: [[2 * v for v in row] for row in original(self, g)]
     )
-    with refused(GradientMismatchError, "input 1", varies=r"-?\d\.\d+(e-\d+)?"):
-        sv.gradcheck(sv.Dense(2, 3), [0.4, 0.6])
+    refused(GradientMismatchError, "input 1", varies=r"-?\d\.\d+(e-\d+)?").by(
+        sv.gradcheck, sv.Dense(2, 3), [0.4, 0.6]
+    )
 
 
 def test_a_kink_is_skipped_and_counted() -> None:
@@ -668,12 +653,9 @@ def test_a_large_network_is_thinned_out_evenly(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_cannot_be_checked_is_refused() -> None:
-    with refused(InputError, "'net'"):
-        sv.gradcheck("net", [1.0])
-    with refused(InputError, "0.0"):
-        sv.gradcheck(sv.Weight(1.0), 1.0, tolerance=0.0)
-    with refused(InputError, "(2,)"):
-        sv.gradcheck(sv.Network([3, 2]), [1.0, 2.0])
+    refused(InputError, "'net'").by(sv.gradcheck, "net", [1.0])
+    refused(InputError, "0.0").by(sv.gradcheck, sv.Weight(1.0), 1.0, tolerance=0.0)
+    refused(InputError, "(2,)").by(sv.gradcheck, sv.Network([3, 2]), [1.0, 2.0])
 
 
 @pytest.mark.parametrize("row", OPERATIONS.values(), ids=OPERATIONS)
@@ -687,19 +669,13 @@ def test_a_smaller_gradient_may_not_hide_behind_a_large_one() -> None:
         return 1.0 + 1e-5
 
     row = Formula("row", lambda x, y: 100.0 * x + y, (lambda x, y, z: 100.0, wrong))
-    with refused(GradientMismatchError, "1.00001"):
-        sv.gradcheck(row, [1.0, 1.0])
+    refused(GradientMismatchError, "1.00001").by(sv.gradcheck, row, [1.0, 1.0])
 
 
 def test_a_function_must_return_a_finite_value() -> None:
-    with refused(InputError, "3.0"):
-        sv.gradcheck(lambda a: 3.0, [1.0])
-    with refused(InputError):
-        sv.gradcheck(lambda a: a.log(), [-1.0])
-    with refused(InputError, "(2, 2)"):
-        sv.gradcheck(lambda a, b: a * b, [[1.0, 2.0], [3.0, 4.0]])
+    refused(InputError, "3.0").by(sv.gradcheck, lambda a: 3.0, [1.0])
+    refused(InputError).by(sv.gradcheck, lambda a: a.log(), [-1.0])
+    refused(InputError, "(2, 2)").by(sv.gradcheck, lambda a, b: a * b, [[1.0, 2.0], [3.0, 4.0]])
     assert sv.gradcheck(lambda a: a * a, 3.0).checked == 1
-    with refused(InputError, "-1"):
-        sv.gradcheck(sv.Weight(1.0), 1.0, seed=-1)
-    with refused(InputError, "[1.0]"):
-        sv.gradcheck(sv.Weight(1.0), [1.0])
+    refused(InputError, "-1").by(sv.gradcheck, sv.Weight(1.0), 1.0, seed=-1)
+    refused(InputError, "[1.0]").by(sv.gradcheck, sv.Weight(1.0), [1.0])

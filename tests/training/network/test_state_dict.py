@@ -236,8 +236,7 @@ def test_one_that_does_not_fit_is_refused_and_changes_nothing(
 ) -> None:
     net = pictures(seed=1)
     before = net.bank.value.copy(), net.bank.state.copy()
-    with refused(error, value):
-        net.load_state_dict(bad)
+    refused(error, value).by(net.load_state_dict, bad)
     assert (net.bank.value == before[0]).all() and (net.bank.state == before[1]).all()
 
 
@@ -250,14 +249,14 @@ def test_one_that_does_not_fit_is_refused_and_changes_nothing(
     ],
 )
 def test_names_of_another_network_are_refused(like: Any, value: str) -> None:
-    with refused(InputError, value):
-        dense().state_dict(like=like)
+    refused(InputError, value).by(dense().state_dict, like=like)
 
 
 def test_a_wrong_shape_is_told_by_both_names() -> None:
     theirs = {f"{2 * int(name[0])}{name[1:]}": each for name, each in dense().state_dict().items()}
-    with refused(ShapeError, "1.bias, from 2.bias"):
-        dense().load_state_dict(theirs | {"2.bias": np.zeros(9)})
+    refused(ShapeError, "1.bias, from 2.bias").by(
+        dense().load_state_dict, theirs | {"2.bias": np.zeros(9)}
+    )
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,7 @@ def checks() -> Iterator[Any]:
     """Every check of scikit-learn for both; there is none that fails."""
     for kind in KINDS:
         for engine in ("python", "cpu"):
-            made = kind(**QUICK, engine=engine)
-            for each, check in estimator_checks_generator(made):
+            for each, check in estimator_checks_generator(kind(**QUICK, engine=engine)):
                 name = getattr(check, "func", check).__name__
                 yield pytest.param(each, check, id=f"{kind.__name__}-{engine}-{name}")
 
@@ -267,8 +266,7 @@ def test_a_search_around_scaled_targets_and_a_pipeline_shows_its_session() -> No
     search = GridSearchCV(scaled, {"regressor__regressor__lr": [0.01]}, cv=2).fit(X, y)
     s = search.best_estimator_.regressor_[-1].session_
     assert Show.of(search).session is s and Show.of(search.best_estimator_).session is s
-    with refused(InputError, "TransformedTargetRe..."):
-        Show.of(scaled)
+    refused(InputError, "TransformedTargetRe...").by(Show.of, scaled)
 
 
 def test_it_stands_behind_and_inside_other_estimators() -> None:
@@ -293,12 +291,9 @@ def test_it_is_shown_by_its_session() -> None:
     several = Several.of({"kinds": both[0], "numbers": both[1]})
     assert several is not None
     assert [show.session for show in several.shows] == [each.session_ for each in both]
-    with refused(NotFittedError, "Classifier"):
-        Show.of(classifier())
-    with refused(NotFittedError, "Regressor"):
-        Several.of([regressor()])
-    with refused(InputError, "GridSearchCV(cv=3"):
-        Show.of(GridSearchCV(classifier(), {}, cv=3))
+    refused(NotFittedError, "Classifier").by(Show.of, classifier())
+    refused(NotFittedError, "Regressor").by(Several.of, [regressor()])
+    refused(InputError, "GridSearchCV(cv=3").by(Show.of, GridSearchCV(classifier(), {}, cv=3))
 
 
 @pytest.mark.parametrize(
@@ -323,8 +318,7 @@ def test_it_is_shown_by_its_session() -> None:
 )
 def test_an_unsuitable_parameter_is_refused(options: dict[str, Any], value: str) -> None:
     est = classifier(**options)  # which only keeps it
-    with refused(InputError, value):
-        est.fit(FLOWERS.data, FLOWERS.target)
+    refused(InputError, value).by(est.fit, FLOWERS.data, FLOWERS.target)
 
 
 @pytest.mark.parametrize(
@@ -341,8 +335,7 @@ def test_an_unsuitable_parameter_is_refused(options: dict[str, Any], value: str)
 )
 def test_a_parameter_by_its_name_in_scikit_learn_is_told(theirs: str, ours: str) -> None:
     for kind in KINDS:
-        with refused(UnknownNameError, theirs, ours):
-            kind(**{theirs: 1})
+        refused(UnknownNameError, theirs, ours).by(kind, **{theirs: 1})
 
 
 def test_after_an_error_it_is_what_it_was() -> None:
@@ -350,19 +343,15 @@ def test_after_an_error_it_is_what_it_was() -> None:
     est = sv.sklearn.Classifier(hidden=(8,), epochs=40, engine="python", random_state=0).fit(x, y)
     known = est.predict(x).tolist()
     est.set_params(hidden=(-1,))
-    with refused(InputError, "-1"):
-        est.fit(np.zeros((4, 2)), ["a", "b", "c", "d"])
+    refused(InputError, "-1").by(est.fit, np.zeros((4, 2)), ["a", "b", "c", "d"])
     assert est.predict(x).tolist() == known
 
 
 def test_what_cannot_be_learned_is_refused() -> None:
     X, y = FLOWERS.data, FLOWERS.target
-    with refused(InputError, "'setosa'"):
-        classifier().fit(X[:9], KINDS_OF_FLOWERS[:9])
-    with refused(InputError, "classes=["):
-        classifier().partial_fit(X, y)
-    with refused(InputError, "early_stopping=False"):
-        regressor(early_stopping=True).partial_fit(X, y)
+    refused(InputError, "'setosa'").by(classifier().fit, X[:9], KINDS_OF_FLOWERS[:9])
+    refused(InputError, "classes=[").by(classifier().partial_fit, X, y)
+    refused(InputError, "early_stopping=False").by(regressor(early_stopping=True).partial_fit, X, y)
 
 
 def test_without_scikit_learn_one_sentence_says_what_to_install(
