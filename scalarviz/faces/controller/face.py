@@ -233,9 +233,10 @@ class Face:
 
     def quit(self) -> None:
         """Stop everything but files that are to be written, after the current command."""
+        if self.several:
+            self.all.stop(partial(self.all.clock.pause, 0.0))
         for pane in self.panes:
             pane.quit()
-        self.all.clock.pause(0.0)
 
     def rest(self) -> None:
         """Wait until everything has stopped, and what is kept is done."""
