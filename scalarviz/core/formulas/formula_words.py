@@ -35,7 +35,6 @@ POINTS = -1.3, -0.2, 0.0, 0.4, 0.9, 2.7  # numbers at which a formula must agree
 MOST_POINTS = 256
 # How tightly the parts of a formula hold together; JOINED are conditions with "and" or "or".
 JOINED, CONDITION, SUM, PRODUCT, POWER, ATOM = range(6)
-MAGNITUDES = "abs", "fabs", "absolute"
 LIBRARIES = "math", "builtins", "numpy", "elementary", "arithmetic"
 GENERATED = "<scalarviz "  # begins the name of the file of a source that nobody wrote
 
@@ -351,36 +350,34 @@ class FormulaWriter:
 
     def of_library(self, name: str, parts: Sequence[Term]) -> Term | None:
         """Return a call of a function that formulas write with signs; None for the others."""
-        one = constant(1.0)
-        if name == "where" and len(parts) == 3:
-            test, yes, no = parts
-            if test.rank > CONDITION:
-                test = compared(test, ("!=", constant(0.0)))
-            return self.chosen(test, lambda: yes, lambda: no)
-        if name in COMPARISONS and len(parts) == 2:
-            return compared(parts[0], (COMPARISONS[name].symbol, parts[1]))
-        if name == "power_by_x" and parts[1].number is not None:
-            exponent = parts[1].number - 1.0
-            power = self.joined("**", parts[0], constant(exponent)) if exponent != 1.0 else parts[0]
-            return self.joined("*", parts[1], power)
-        if name in MAGNITUDES and len(parts) == 1:
-            text, code = parts[0].text, f"abs({parts[0].code})"
-            self.functions["abs"] = abs
-            return Term(f"abs({text})" if "|" in text else f"|{text}|", code)
-        if name in ("pow", "power") and len(parts) == 2:
-            return self.joined("**", *parts)
-        if name == "divide" and len(parts) == 2:
-            return self.joined("/", *parts)
-        if name == "exp" and parts[0].text in self.names and "e" not in self.names:
-            self.functions["exp"] = math.exp
-            return Term(f"e^{parts[0].text}", f"exp({parts[0].code})", POWER)
-        if name in ("log1p", "expm1"):
-            own, self.functions[name] = parts[0], getattr(math, name)
-            code = f"{name}({own.code})"
-            if name == "log1p":
-                return Term(f"log({self.joined('+', one, own).text})", code)
-            inner = self.of_library("exp", parts) or Term(f"exp({own.text})", "")
-            return Term(f"{inner.text} - 1", code, SUM)
+        match name, parts:
+            case "where", [test, yes, no]:
+                if test.rank > CONDITION:
+                    test = compared(test, ("!=", constant(0.0)))
+                return self.chosen(test, lambda: yes, lambda: no)
+            case _, [a, b] if name in COMPARISONS:
+                return compared(a, (COMPARISONS[name].symbol, b))
+            case "power_by_x", [a, Term(number=float(exponent)) as b, *_]:
+                less = constant(exponent - 1.0)
+                return self.joined("*", b, self.joined("**", a, less) if exponent != 2.0 else a)
+            case (("abs" | "fabs" | "absolute"), [a]):
+                self.functions["abs"] = abs
+                text = f"abs({a.text})" if "|" in a.text else f"|{a.text}|"
+                return Term(text, f"abs({a.code})")
+            case (("pow" | "power"), [a, b]):
+                return self.joined("**", a, b)
+            case "divide", [a, b]:
+                return self.joined("/", a, b)
+            case "exp", [a, *_] if a.text in self.names and "e" not in self.names:
+                self.functions["exp"] = math.exp
+                return Term(f"e^{a.text}", f"exp({a.code})", POWER)
+            case "log1p", [a, *_]:
+                self.functions[name] = math.log1p
+                return Term(f"log({self.joined('+', constant(1.0), a).text})", f"log1p({a.code})")
+            case "expm1", [a, *_]:
+                self.functions[name] = math.expm1
+                inner = self.of_library("exp", parts) or Term(f"exp({a.text})", "")
+                return Term(f"{inner.text} - 1", f"expm1({a.code})", SUM)
         return None
 
 

@@ -492,7 +492,6 @@ OPERATORS = {
     "sign": "Sign", "if": "Where",
 }  # fmt: skip
 TRUTHS = {"<", "<=", ">", ">=", "==", "not", "and", "or"}
-CONSTANTS = {"inf": np.inf, "nan": np.nan}
 
 
 def is_writable(function: Callable[..., Any], *given: str) -> bool:
@@ -539,40 +538,42 @@ class FormulaNodes(ABC):
         return self._made(function["result"], dict(zip(function["names"], given, strict=True)))
 
     def _made(self, tree: Tree, known: Mapping[str, str | float]) -> str | float:
-        if isinstance(tree, str):
-            return known[tree]
-        if not isinstance(tree, list):
-            return float(tree)
-        word, *parts = tree
-        if word == "let":
-            name, given, rest = parts
-            return self._made(rest, {**known, name: self._made(given, known)})
-        if word == "call":
-            return self._called(parts[0], tuple([self._made(part, known) for part in parts[1:]]))
-        found = [self._made(part, known) for part in parts]
-        if word == "==" and not any(isinstance(each, str) for each in found):
-            return float(found[0] == found[1])
-        if word == "if" and not isinstance(found[0], str):
-            return found[1] if found[0] else found[2]
+        match tree:
+            case str():
+                return known[tree]
+            case float():
+                return tree
+            case ["let", name, given, rest]:
+                return self._made(rest, {**known, name: self._made(given, known)})
+            case ["call", function, *parts]:
+                return self._called(function, tuple([self._made(part, known) for part in parts]))
+        word, *found = tree[0], *[self._made(part, known) for part in tree[1:]]
+        match word, found:
+            case "==", [int() | float() as a, int() | float() as b]:
+                return float(a == b)
+            case "if", [int() | float() as test, yes, no]:
+                return yes if test else no
         return self._word(word, [self.value(each) for each in found])
 
     def _word(self, word: str, parts: list[str]) -> str | float:
         """Write one operation of a tree."""
-        if word in CONSTANTS:
-            return CONSTANTS[word]
-        if word == "float":
-            return parts[0]
-        if word in ("!=", "==") and parts[0] in self._truths:  # compared with 0
-            return parts[0] if word == "!=" else self._truth("Not", *parts[:1])
-        if word == "!=":
-            return self._truth("Not", self._truth("Equal", *parts))
+        match word, parts:
+            case (("inf" | "nan"), []):
+                return float(word)
+            case "float", [x]:
+                return x
+            case (("!=" | "=="), [x, _]) if x in self._truths:  # compared with 0
+                return x if word == "!=" else self._truth("Not", x)
+            case "!=", _:
+                return self._truth("Not", self._truth("Equal", *parts))
         one = self.number(1.0)
-        if word == "erfc":
-            return self.put("Sub", one, self.put("Erf", *parts))
-        if word == "expm1":
-            return self.put("Sub", self.put("Exp", *parts), one)
-        if word == "log1p":
-            return self.put("Log", self.put("Add", *parts, one))
+        match word:
+            case "erfc":
+                return self.put("Sub", one, self.put("Erf", *parts))
+            case "expm1":
+                return self.put("Sub", self.put("Exp", *parts), one)
+            case "log1p":
+                return self.put("Log", self.put("Add", *parts, one))
         if word not in OPERATORS:
             raise UnwritableError
         write = self._truth if word in TRUTHS else self.put
