@@ -28,6 +28,7 @@ THREADS = 4
 FARTHEST = 20_000  # steps; who is beyond goes back, so that a replay at the end is short
 TRAINING = TRAININGS["colours"]
 STUCK = 120.0  # seconds after the end of time
+COMPARED = 20  # branches
 
 Call = Callable[[sv.Session, random.Random, Path], Any]
 
@@ -65,6 +66,13 @@ def keep(s: sv.Session, chance: random.Random, folder: Path) -> None:
     sv.Session.load(path).advance(2)
 
 
+def exchange(s: sv.Session, chance: random.Random, _: Path) -> None:
+    """Take two steps on the slow engine, and go on with the quick one."""
+    s.to("python", "full")
+    s.advance(2)
+    s.to("cpu")
+
+
 CALLS: list[Call] = [
     lambda s, chance, _: s.advance(chance.randint(1, 30)),
     lambda s, chance, _: s.advance(chance.randint(1, 20), "operation"),
@@ -90,6 +98,10 @@ CALLS: list[Call] = [
     lambda s, *_: s.branch(),
     lambda s, chance, _: s.numbers(chance.choice(["affine 0", "affine 1"])),
     lambda s, chance, _: s.explain(chance.randrange(40)),
+    lambda s, chance, _: s.caption(chance.randrange(40)),
+    lambda s, *_: sv.replicate(s, range(2)).advance(2),
+    lambda s, *_: s.reset(),
+    exchange,
     lambda s, chance, _: s.pin(rows(chance), chance.random() < 0.5),
     lambda s, chance, _: [s.history(row) for row in s.pinned[:2]],
     lambda s, chance, _: setattr(s, "focus", chance.randrange(8)),
@@ -145,17 +157,26 @@ class Crowd:
             self.wrong.append(f"still running: {others}")
         with s.doing():  # what was written at the end is noticed
             before = bits(s)
-        clock, place = s.clock, s.clock.place
-        straight = TRAINING.session("cpu", 2**20)
-        by_journal(straight, s.current_branch, clock)
-        wrong = differences(s, straight)
-        if wrong:
-            self.wrong.append(f"{wrong} at {place} are not those of the straight way")
-        path = self.folder / "run at the end"
+        self.compare()
+        place, path = s.clock.place, self.folder / "run at the end"
         s.save(path)
         wrong = differences(s, sv.Session.load(path))
         if wrong or bits(s) != before:
             self.wrong.append(f"{wrong} at {place} are not those that were saved")
+
+    def compare(self) -> None:
+        """Compare this moment and the ends of some branches with the straight way."""
+        s, chance = self.s, random.Random(self.seed)
+        here = s.current_branch, s.clock
+        others = chance.sample(s.branches, min(COMPARED, len(s.branches)))
+        for branch, clock in [here, *[(each, each.end) for each in others], here]:
+            s.switch(branch)
+            with s.doing():
+                s.timeline.go(clock)
+            straight = TRAINING.session("cpu", 2**20)
+            by_journal(straight, branch, clock)
+            if wrong := differences(s, straight):
+                self.wrong.append(f"{wrong} at {clock.place} are not those of the straight way")
 
 
 def main(seconds: str, seed: str, folder: str) -> None:

@@ -55,15 +55,11 @@ const DID = {
 
 /** Return what a user did where a branch begins, for `branchName`: without long lists of rows. */
 export function begunBy({ journal, fork }) {
-  const here = journal.slice(fork.applied).filter(
-    ({ step, operation }) => step === fork.step && operation === fork.operation,
-  ); // prettier-ignore
-  const counted = ({ rows = [], row = rows[0], ...more }) => {
-    if (more.values) delete more.old; // of all weights
-    delete more.values;
-    return { ...more, row, count: rows.length };
-  };
-  return here.map(counted);
+  const isHere = ({ step, operation }) => step === fork.step && operation === fork.operation;
+  const here = journal.slice(fork.applied).filter(isHere);
+  return here.map(({ kind, rows = [], row = rows[0], value, rate, size, number, on }) => ({
+    kind, row, count: rows.length, value, rate, size, number, on,
+  })); // prettier-ignore
 }
 
 /** Return the name of a branch, which begins where something was `done`; `spec` is as for DID. */
