@@ -286,8 +286,7 @@ def test_a_file_with_an_action_that_has_no_row_is_refused(
 ) -> None:
     shrunk.save(tmp_path / "run")
     monkeypatch.delitem(ACTIONS, "shrink")
-    with refused(FileError, "unknown action 'shrink'"):
-        sv.Session.load(tmp_path / "run")
+    refused(FileError, "unknown action 'shrink'").by(sv.Session.load, tmp_path / "run")
 
 
 __all__ = ["patient"]  # a fixture

@@ -45,7 +45,7 @@ BEFORE_UPDATE = -1  # the count of operations before the last one
 
 
 @pytest.fixture
-def digits() -> sv.Session:
+def digits() -> Any:
     return load(find("digits"))(engine="cpu").session
 
 
