@@ -13,7 +13,7 @@ import { cardOf, pinnedFor, rowsBeside, withBeside } from "./cards.js";
 import { CardBox, MovedLine } from "./card_box.js";
 import { Chip, Growing } from "./messages.js";
 import { commandOf, followPointers, takesKey } from "./events.js";
-import { Controls, Options, StripBar, arrange, channelsOf } from "./controls.js";
+import { Controls, StripBar, arrange, channelsOf, showOptions } from "./controls.js";
 import { OwnInput, draggingIn, typedIn } from "./handles.js";
 import { numberAt, unpacked } from "./arrays.js";
 import { LossRecord } from "./loss_record.js";
@@ -92,7 +92,6 @@ export class App {
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
     arrange(spec.page.first);
     if (!this.hasNeurons) byId("unit").querySelector("[value=neuron]").remove();
-    this.options = new Options(spec);
     this.strip = new StripBar(byId("strip"), spec.facts.cells, (done) => this.run("go", done));
     this.lines = new BranchLines();
     this.curve = new Curve(byId("curve"), spec.engine.step, this.lines, {
@@ -268,7 +267,7 @@ export class App {
       speeds: this.player.speeds,
       operations: this.spec.engine.moments.length,
     });
-    this.options.show(this.state, this.channel);
+    showOptions(this.spec.engine, this.state, this.channel);
     this.marks.show(this.picture.frame, this.picture.legend);
     this.showCard(seen);
     this.own.show(state);

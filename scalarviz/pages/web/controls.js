@@ -203,26 +203,17 @@ export function channelsOf(state) {
   return [...channels, ...(state.begun ? [SINCE_START] : []), ...Object.keys(state.slots ?? {})];
 }
 
-/** The fields of a page. */
-export class Options {
-  constructor(spec) {
-    this.spec = spec;
-    const { optimizers = [], batches = [] } = spec.engine;
-    setShown(byId("optimizers"), optimizers.length > 1);
-    setShown(byId("sizes"), batches.length > 1);
-    setShown(byId("weights"), Boolean(spec.engine.initial));
-  }
-
-  /** Show what a state has; `channel` is what cubes show. */
-  show(state, channel) {
-    const { optimizers = [], batches = [] } = this.spec.engine;
-    const titles = optimizers.map(({ title }, i) => [i, title]);
-    const sizes = batches.map((count) => [count, plural("counts.samples", count)]);
-    const channels = channelsOf(state).map((name) => [name, name_of(name)]);
-    fillOptions(byId("optimizer"), state.optimizer, titles);
-    fillOptions(byId("size"), state.size, sizes);
-    fillOptions(byId("channel"), channel, channels);
-  }
+/** Show the fields that an engine has, with what a state has; `channel` is what cubes show. */
+export function showOptions({ optimizers = [], batches = [], initial }, state, channel) {
+  setShown(byId("optimizers"), optimizers.length > 1);
+  setShown(byId("sizes"), batches.length > 1);
+  setShown(byId("weights"), Boolean(initial));
+  const titles = optimizers.map(({ title }, i) => [i, title]);
+  const sizes = batches.map((count) => [count, plural("counts.samples", count)]);
+  const channels = channelsOf(state).map((name) => [name, name_of(name)]);
+  fillOptions(byId("optimizer"), state.optimizer, titles);
+  fillOptions(byId("size"), state.size, sizes);
+  fillOptions(byId("channel"), channel, channels);
 }
 
 // The sheet behind "…": the first controls in their groups, all others under "More".

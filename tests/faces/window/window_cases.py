@@ -539,8 +539,8 @@ def case_twelve_controls_in_three_groups_stand_behind_the_button_at_first() -> N
     titles = [re.sub("<.*?>", "", each.text()) for each in labels]
     assert [each for each in titles if each in FIRST_CONTROLS] == ["Look", "Change", "Go wrong"]
     bench.click(panel.rest)
-    panel = [each.name for each in bench.bar.controls if each.row.place == "panel"]
-    assert all(bench.made[name].isVisible() for name in panel)
+    inside = [each.name for each in bench.bar.controls if each.row.place == "panel"]
+    assert all(bench.made[name].isVisible() for name in inside)
     bench.click(panel.rest)
     assert not bench.made["size"].isVisible()
 
