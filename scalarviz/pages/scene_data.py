@@ -77,7 +77,7 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
             "most": stage.MOST_MAP_NUMBERS,
             "rest": stage.MAP_REST,
             "longest": 1000.0 * LONGEST_REST,
-            "faint": stage.FAINT_MAP,
+            "faint": neuron_images.FAINT_MAP,
             "part": neuron_images.MAP_PART,
             "least": neuron_images.LEAST_SPHERE,
             "strong": neuron_images.MAP_STRENGTH,

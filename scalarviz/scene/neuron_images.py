@@ -57,10 +57,14 @@ def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme
     if buffer in frame_data.buffers.tints:
         return painted(buffer, values, frame_data, theme)
     maps = values.reshape(line.shape[0], -1)
+    return theme.map((maps / tops_of(maps)[:, np.newaxis]).ravel(), 1.0)
+
+
+def tops_of(maps: FloatArray) -> FloatArray:
+    """Return the number of each map, (maps, pixels), that has the strongest color."""
     tops = np.abs(np.where(np.isfinite(maps), maps, 0.0)).max(axis=1, initial=0.0)
     tops = np.maximum(tops, FAINT_MAP * tops.max(initial=0.0))
-    shown = maps / np.where(tops > 0.0, tops, 1.0)[:, np.newaxis]
-    return theme.map(shown.ravel(), 1.0)
+    return np.where(tops > 0.0, tops, 1.0)
 
 
 def depths(seen: ProjectedPoints) -> FloatArray:

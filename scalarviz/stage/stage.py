@@ -36,6 +36,7 @@ from scalarviz.scene.layout.division import Division, Projection
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import FOCUS_SECONDS, focus_of
 from scalarviz.scene.marks import corners_of
+from scalarviz.scene.neuron_images import tops_of
 from scalarviz.scene.overlay import OnTop
 from scalarviz.stage.background import Answer, Throttle
 from scalarviz.stage.by_parts import BatchSum
@@ -778,7 +779,6 @@ MAP_SIDES = (
 )  # cells along a map, of small networks at rest; of larger ones, and while it plays
 MAP_REST = 100.0  # pause after maps while it plays, relative to the time they take
 MOST_MAP_NUMBERS = 120_000  # numbers of all maps together, which take some 20 ms
-FAINT_MAP = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
 
 
 @final
@@ -828,6 +828,5 @@ class PlaneMaps:
 
 def scales_of(values: FloatArray) -> FloatArray:
     """Return the scale of the map of each neuron: zero, and its own largest number."""
-    tops = np.abs(np.where(np.isfinite(values), values, 0.0)).max(axis=0, initial=0.0)
-    tops = np.maximum(tops, FAINT_MAP * tops.max(initial=0.0))
-    return np.stack([np.zeros(len(tops)), np.where(tops > 0.0, tops, 1.0)], axis=1)
+    tops = tops_of(values.T)
+    return np.stack([np.zeros(len(tops)), tops], axis=1)

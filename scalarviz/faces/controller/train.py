@@ -23,7 +23,7 @@ from scalarviz.base.checks import number, size
 from scalarviz.base.interrupt import INTERRUPTED, Stop
 from scalarviz.base.limits import check_losses, in_units
 from scalarviz.base.messages import say
-from scalarviz.base.progress import Bar, Progress, words
+from scalarviz.base.progress import Bar, Progress, is_seen, words
 from scalarviz.base.shell_commands import pasted
 from scalarviz.base.texts import plural, text
 from scalarviz.errors import FileError, GradientError, InputError, ScalarvizError
@@ -71,8 +71,7 @@ def train(show: object, steps: int | None = None, keep: Autosave | None = None) 
 
 def can_draw(console: Console) -> bool:
     """Return whether the output is a terminal that can position text and show a bar."""
-    looking = console.file.isatty() and console.is_terminal and not console.is_dumb_terminal
-    return looking and console.encoding.startswith("utf")
+    return is_seen(console) and console.encoding.startswith("utf")
 
 
 def end_of(show: Show, steps: int | None, least: int = 1) -> int:

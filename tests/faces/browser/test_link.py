@@ -42,9 +42,17 @@ def session(*, engine: str = "cpu", **more: Any) -> sv.Session:
     return sv.Session(net, (X, 1.0 - X), "mse", sv.SGD(0.5), batch=2, engine=engine, **more)
 
 
-def test_a_page_has_the_numbers_of_the_session() -> None:
-    s = session()
-    page = opened(s)
+@pytest.fixture
+def s() -> sv.Session:
+    return session()
+
+
+@pytest.fixture
+def page(s: sv.Session) -> FakePage:
+    return opened(s)
+
+
+def test_a_page_has_the_numbers_of_the_session(s: sv.Session, page: FakePage) -> None:
     assert (page.state["value"] == s.network.bank.value).all()
     page.ask("advance", {"count": 3, "unit": "step"})
     state = page.state
@@ -59,17 +67,14 @@ def test_a_page_has_the_numbers_of_the_session() -> None:
     assert "losses" in state and "offers" not in state
 
 
-def test_many_operations_lead_as_far_as_they_are() -> None:
-    s = session()
-    page = opened(s)
+def test_many_operations_lead_as_far_as_they_are(s: sv.Session, page: FakePage) -> None:
     count = len(s.operations)
     page.ask("advance", {"count": 12 * count + 1, "unit": "operation"})
     assert (page.state["step"], page.state["operation"]) == (12, 1)
     assert "refused" in page.ask("advance", {"count": 1001, "unit": "sample"})
 
 
-def test_operations_are_seen_one_by_one() -> None:
-    s = session()
+def test_operations_are_seen_one_by_one(s: sv.Session) -> None:
     before = s.network.bank.value.copy()
     page = opened(s)
     known = []
@@ -89,9 +94,7 @@ def test_operations_are_seen_one_by_one() -> None:
     assert (page.state["step"], page.state["operation"]) == (0, len(s.operations) - 2)
 
 
-def test_going_back_and_changing_begins_a_branch() -> None:
-    s = session()
-    page = opened(s)
+def test_going_back_and_changing_begins_a_branch(s: sv.Session, page: FakePage) -> None:
     page.ask("advance", {"count": 5})
     page.ask("seek", {"step": 2})
     jumps = page.state["jumps"]
@@ -116,8 +119,7 @@ SAID_OF_AN_EDIT = """
 """
 
 
-def test_a_change_by_hand_is_said_to_be_one_as_in_python() -> None:
-    s = session()
+def test_a_change_by_hand_is_said_to_be_one_as_in_python(s: sv.Session) -> None:
     page, row = opened(s), 3
     page.ask("advance", {"count": 3})
     for value in (2.0, 2.5):
@@ -133,9 +135,9 @@ def test_a_change_by_hand_is_said_to_be_one_as_in_python() -> None:
     assert page.state["edited"] == {} and page.state["changed"] == 3
 
 
-def test_a_step_under_way_is_sent_with_the_numbers_that_it_moves_from() -> None:
-    s = session()
-    page = opened(s)
+def test_a_step_under_way_is_sent_with_the_numbers_that_it_moves_from(
+    s: sv.Session, page: FakePage
+) -> None:
     page.ask("advance", {"count": 2})
     begun = s.network.bank.value.copy()
     page.ask("advance", {"count": 1})
@@ -150,8 +152,7 @@ def test_a_step_under_way_is_sent_with_the_numbers_that_it_moves_from() -> None:
     assert (page.state["before"] == after).all() and page.state["moment"] >= 0
 
 
-def test_seek_goes_to_an_operation_and_to_the_end_at_most() -> None:
-    page = opened(session())
+def test_seek_goes_to_an_operation_and_to_the_end_at_most(page: FakePage) -> None:
     page.ask("advance", {"count": 4})
     page.ask("seek", {"step": 1, "operation": 3})
     assert (page.state["step"], page.state["operation"]) == (1, 3)
@@ -159,9 +160,7 @@ def test_seek_goes_to_an_operation_and_to_the_end_at_most() -> None:
     assert (page.state["step"], page.state["operation"]) == (4, 0)
 
 
-def test_it_plays_and_pauses() -> None:
-    s = session()
-    page = opened(s)
+def test_it_plays_and_pauses(s: sv.Session, page: FakePage) -> None:
     page.ask("advance", {"count": 3, "unit": "step"})
     seen = [page.state["inputs"].tolist()]
     page.ask("play", {"rate": None})
@@ -177,9 +176,7 @@ def test_it_plays_and_pauses() -> None:
     assert (page.state["value"] == s.network.bank.value).all()
 
 
-def test_a_page_that_takes_no_state_gets_none() -> None:
-    s = session()
-    page = opened(s)
+def test_a_page_that_takes_no_state_gets_none(s: sv.Session, page: FakePage) -> None:
     page.reader.taken = False
     known = len(page.messages)
     s.advance(1)
@@ -191,8 +188,7 @@ def test_a_page_that_takes_no_state_gets_none() -> None:
     assert page.state["step"] == 1
 
 
-def test_what_others_do_is_seen_by_all() -> None:
-    s = session()
+def test_what_others_do_is_seen_by_all(s: sv.Session) -> None:
     one = opened(s)
     other = FakePage(one.link)
     other.ask("open", {"version": 1})
@@ -208,9 +204,9 @@ def test_what_others_do_is_seen_by_all() -> None:
 
 
 @pytest.mark.parametrize("row", [4, 12])
-def test_what_a_cell_writes_into_a_weight_is_seen_and_undone(row: int) -> None:
-    s = session()
-    page = opened(s)
+def test_what_a_cell_writes_into_a_weight_is_seen_and_undone(
+    s: sv.Session, page: FakePage, row: int
+) -> None:
     before = float(s.network.bank.value[row])
     s.network.bank.value[row] = 0.625
     until = time.monotonic() + 5.0
@@ -222,9 +218,7 @@ def test_what_a_cell_writes_into_a_weight_is_seen_and_undone(row: int) -> None:
     assert s.network.bank.value[row] == before == page.state["value"][row]
 
 
-def test_inputs_of_the_users_own_are_answered() -> None:
-    s = session()
-    page = opened(s)
+def test_inputs_of_the_users_own_are_answered(s: sv.Session, page: FakePage) -> None:
     page.ask("own input", {"inputs": [0.5, 0.25, 0.75]})
     assert page.state["own"] is True and page.state["target"] is None
     outputs = page.state["values"][page.link.described["spec"]["facts"]["outputs"]]
@@ -235,9 +229,7 @@ def test_inputs_of_the_users_own_are_answered() -> None:
     assert answers == pytest.approx(np.asarray(s.network(X)).ravel(), abs=1e-6)
 
 
-def test_settings_are_changed_by_commands() -> None:
-    s = session()
-    page = opened(s)
+def test_settings_are_changed_by_commands(s: sv.Session, page: FakePage) -> None:
     page.ask("learning rate", {"rate": 0.25})
     assert s.learning_rate == 0.25 == page.state["rate"]
     page.ask("double rate")
@@ -252,8 +244,7 @@ def test_settings_are_changed_by_commands() -> None:
     assert page.state["focus"] == 1
 
 
-def test_what_a_page_has_not_by_itself_is_offered() -> None:
-    s = session()
+def test_what_a_page_has_not_by_itself_is_offered(s: sv.Session) -> None:
     page = FakePage(linked(s))
     offers = {each["name"]: each for each in page.ask("open", {"version": 1})["state"]["offers"]}
     assert "python" in offers["option engine"]["names"]
@@ -268,8 +259,7 @@ def test_what_a_page_has_not_by_itself_is_offered() -> None:
     assert s.engine == "python"
 
 
-def test_a_grown_network_is_described_anew() -> None:
-    s = session()
+def test_a_grown_network_is_described_anew(s: sv.Session) -> None:
     s.advance(3)
     page = opened(s)
     page.ask("add neuron")
@@ -286,8 +276,7 @@ def test_a_grown_network_is_described_anew() -> None:
     assert len(page.state["value"]) == 31
 
 
-def test_who_looks_on_changes_nothing() -> None:
-    s = session()
+def test_who_looks_on_changes_nothing(s: sv.Session) -> None:
     page = FakePage(linked(s), looks=True)
     page.ask("open", {"version": 1})
     for name in ASKED:
@@ -359,9 +348,9 @@ def test_others_who_control_set_no_option_to_a_path(
         ("__class__", {}),
     ],
 )
-def test_what_is_no_command_is_refused_in_a_sentence(name: str, args: dict[str, Any]) -> None:
-    s = session()
-    page = opened(s)
+def test_what_is_no_command_is_refused_in_a_sentence(
+    s: sv.Session, page: FakePage, name: str, args: dict[str, Any]
+) -> None:
     before, journal = s.network.bank.value.copy(), len(s.timeline.branch.journal)
     words = page.ask(name, args)["refused"]
     assert words[0].isupper() and 10 < len(words) < 300 and "\n" not in words
@@ -369,9 +358,7 @@ def test_what_is_no_command_is_refused_in_a_sentence(name: str, args: dict[str, 
     assert len(s.timeline.branch.journal) == journal and s.step_index == 0
 
 
-def test_random_messages_leave_the_session_as_it_is() -> None:
-    s = session()
-    page = opened(s)
+def test_random_messages_leave_the_session_as_it_is(s: sv.Session, page: FakePage) -> None:
     chance = random.Random(3)
     parts: list[Any] = [None, True, -1, 1e308, 2**60, "x" * 100, [], {}, [[]], {"id": 1}, "open"]
     names = ["id", "name", "args", "taken", "row", "value", "inputs", "rows"]
@@ -388,9 +375,8 @@ def test_random_messages_leave_the_session_as_it_is() -> None:
     assert s.step_index == 1
 
 
-def test_random_arguments_of_commands_are_taken_or_refused() -> None:
+def test_random_arguments_of_commands_are_taken_or_refused(page: FakePage) -> None:
     """Whatever else a command raised would end the server for everyone."""
-    page = opened(session())
     chance = random.Random(1)
     values: list[Any] = [None, True, 0, -1, 3, 1e308, -0.5, 2**60, float("nan"), "", "x", [], [0]]
     values += [[1, 2, 3], [0.1, 0.2, 0.3], ["h", 0], {"a": 1}, "loss < 0.1", "relu", "0.1"]
@@ -534,9 +520,7 @@ def test_layers_wider_than_a_state_leave_room_for_banks() -> None:
     assert 0 < len(page.state["value"]["codes"]) <= LEAST
 
 
-def test_losses_of_a_long_training_are_few() -> None:
-    s = session()
-    page = opened(s)
+def test_losses_of_a_long_training_are_few(s: sv.Session, page: FakePage) -> None:
     s.advance(30_000)
     time.sleep(0.04)
     page.link.attend()
@@ -693,9 +677,7 @@ def test_codes_of_a_graph_are_in_the_order_of_its_plates() -> None:
     assert len(described) > 1
 
 
-def test_a_page_asks_for_all_weights_over_time() -> None:
-    s = session()
-    page = opened(s)
+def test_a_page_asks_for_all_weights_over_time(s: sv.Session, page: FakePage) -> None:
     page.ask("advance", {"count": 30, "unit": "step"})
     asked = {"kind": "value", "order": "layer"}
     found = page.ask("past", asked)["answers"]
@@ -715,9 +697,7 @@ def test_a_page_asks_for_all_weights_over_time() -> None:
     assert "answers" in onlooker.ask("past", asked)
 
 
-def test_a_page_asks_for_a_landscape_and_drags_its_ball() -> None:
-    s = session()
-    page = opened(s)
+def test_a_page_asks_for_a_landscape_and_drags_its_ball(s: sv.Session, page: FakePage) -> None:
     page.ask("advance", {"count": 40, "unit": "step"})
     asked = {"kind": "value", "order": "landscape", "pins": []}
     found = page.ask("past", asked)["answers"]
@@ -755,9 +735,7 @@ def test_a_page_asks_for_a_landscape_and_drags_its_ball() -> None:
     assert "You are looking on" in onlooker.ask("past", asked)["refused"]
 
 
-def test_a_page_asks_which_samples_moved_a_weight_most() -> None:
-    s = session()
-    page = opened(s)
+def test_a_page_asks_which_samples_moved_a_weight_most(s: sv.Session, page: FakePage) -> None:
     page.ask("advance", {"count": 20, "unit": "step"})
     while (found := page.ask("moved", {"row": 4})["answers"]["words"]) is None:
         time.sleep(0.02)
