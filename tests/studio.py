@@ -495,7 +495,7 @@ def go_by_neurons(stage: Stage, by: int) -> None:
     """Go on by neurons, or back if negative, as a controller does."""
     session = stage.session
     (step, operation), sizes = session.clock.place, sizes_of(stage.reading.program)
-    operations = stage.by_neuron.go(sizes, step * len(sizes) + operation, by, waits=False)
+    operations = stage.motion.by_neuron.go(sizes, step * len(sizes) + operation, by, waits=False)
     if operations > 0:
         session.advance(operations, "operation")
     elif operations:

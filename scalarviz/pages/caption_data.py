@@ -13,7 +13,8 @@ from scalarviz.core.formulas.formula_trees import function_tree
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import Program
 from scalarviz.core.trace_program import TraceProgram
-from scalarviz.scene.frame_data import Drawing, History
+from scalarviz.scene.exhibits.exhibit import Exhibit
+from scalarviz.scene.frame_data import History
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.pointing import neuron_lines
 from scalarviz.stage.stage import Stage
@@ -134,7 +135,7 @@ def spoken(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
 
 def card_data(card: Card) -> dict[str, Any]:
     """Return a card for JSON; what is drawn on it alone is left out."""
-    blocks = [block_data(each) for each in card.blocks if not isinstance(each, Drawing)]
+    blocks = [block_data(each) for each in card.blocks if not isinstance(each, Exhibit)]
     facts = [[*each] for each in card.facts]
     return {"row": card.row, "name": card.name, "facts": facts, "blocks": blocks}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,24 +33,17 @@ ONE = 0.3  # share of the ink in the color of the sphere "1"
 
 @dataclass(frozen=True)
 class Beads:
-    """Spheres and wires in space.
+    """Spheres and wires in space, as `set_data` of their nodes takes them.
 
-    centers       (n, 3) of the spheres; `radii` (n,)
-    fills         (n, 3), colors; `outlines` (n, 3)
-    lines         (n,), widths of the outlines in logical pixels
-    starts, ends  (m, 3) of the wires
-    colors        (m, 4), with alpha; `widths` (m,) in logical pixels
+    spheres  centers, radii, colors, colors of the outlines, and widths of these
+    wires    starts, ends, colors with alpha, and widths
     """
 
-    centers: FloatArray
-    radii: FloatArray
-    fills: FloatArray
-    outlines: FloatArray
-    lines: FloatArray
-    starts: FloatArray
-    ends: FloatArray
-    colors: FloatArray
-    widths: FloatArray
+    spheres: Sequence[FloatArray]
+    wires: Sequence[FloatArray]
+
+
+OF_SPHERES, OF_WIRES = ((0, 3), 0, (0, 3), (0, 3), 0), ((0, 3), (0, 3), (0, 4), 0)  # their shapes
 
 
 def beads_of(
@@ -71,17 +66,14 @@ def beads_of(
     ]
     ones = ones_of(layout, lit, theme, scale)
     bundles = list(zip(layout.wires, lit.wires, strict=True))
-    nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], 4)
+    nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], OF_WIRES)
     nets[2][:, 3] *= lit.level * clear(layout, camera, 0.5 * (nets[0] + nets[1]))
     lights = [light_on(bundle, glow, theme, scale) for bundle, glow in bundles if glow is not None]
-    shining = joined([*lights, *fans_of(frame_data, theme, scale)], 4)
+    shining = joined([*lights, *fans_of(frame_data, theme, scale)], OF_WIRES)
     if camera is not None and layout.fans:
         for wires in (nets, shining):
             wires[:2] = [behind(camera, points) for points in wires[:2]]
-    starts, ends, colors, widths = joined([tuple(nets), tuple(shining)], 4)
-    centers, radii, fills, outlines, lines = joined([*spheres, ones], 5)
-    balls = centers, radii, fills, outlines, lines
-    return Beads(*balls, starts, ends, colors, widths)
+    return Beads(joined([*spheres, ones], OF_SPHERES), joined([nets, shining], OF_WIRES))
 
 
 def behind(camera: Camera, points: FloatArray) -> FloatArray:
@@ -101,12 +93,10 @@ def clear(layout: Layout, camera: Camera | None, points: FloatArray) -> FloatArr
     return np.asarray(1.0 - FOG * (high - points @ camera.toward) / max(high - low, 1e-9))
 
 
-def joined(parts: list[tuple[FloatArray, ...]], count: int) -> list[FloatArray]:
-    """Return arrays of all parts, one below the other."""
-    if not parts:
-        shapes = ((0, 3), (0,), (0, 3), (0, 3), (0,)) if count == 5 else ((0, 3), (0, 3), (0, 4), 0)
-        return [np.zeros(shape) for shape in shapes]
-    return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+def joined(parts: Sequence[Sequence[FloatArray]], shapes: Sequence[Any]) -> list[FloatArray]:
+    """Return arrays of all parts, one below the other; without parts they have these shapes."""
+    nothing = [np.zeros(shape) for shape in shapes]
+    return [np.concatenate(arrays) for arrays in zip(nothing, *parts, strict=True)]
 
 
 def spheres_of(

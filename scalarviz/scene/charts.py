@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -74,7 +74,7 @@ def shown(losses: FloatArray) -> FloatArray:
     return found if (found < 0.0).any() else found[found > 0.0]
 
 
-AXIS = 46.0  # pixels left of a curve
+AXIS, TOP, BELOW = 46.0, 22.0, 15.0  # pixels left of a curve, above it and below it
 DOTS = 5.0  # pixels from one dot to the next
 MEANS = 200  # points of a smoothed curve
 SHARES = 44.0  # and right of one, where shares have a scale
@@ -222,37 +222,29 @@ def draw_loss(
     The last loss stands above the curve at the left, beside it those of metrics, which have curves
     too; `clock` stands at the right. Returns None if there is no room.
     """
-    axis, top, below = AXIS * scale, 22.0 * scale, 15.0 * scale
-    height = box.height - top - below
-    of_shares = next(
-        (each for each in curve.metrics if each.share and height >= LOW_CHART * scale), None
-    )
-    right = SHARES * scale if of_shares else 4.0
-    plot = Box(box.x + axis, box.y + top, box.width - axis - right, height)
-    if plot.height < 8.0 or plot.width < 40.0:
+    high = box.height - TOP * scale - BELOW * scale >= LOW_CHART * scale
+    of_shares = next((each for each in curve.metrics if each.share and high), None)
+    plot = plot_of(box, SHARES * scale if of_shares else 4.0, scale)
+    if plot is None:
         return None
-    right = draw_last_numbers(canvas, plot, box.y + 16.0 * scale, curve, theme, clock, scale)
+    end = draw_last_numbers(canvas, plot, box.y + 16.0 * scale, curve, theme, clock, scale)
     draw_axes(canvas, plot, curve, theme, scale)
     if of_shares is not None:
         draw_shares(canvas, plot, color_of(of_shares, theme), scale)
-    grip = Box(plot.x - 6.0, plot.y - 4.0, plot.width + 12.0, box.bottom - plot.y + 4.0)
-    title = Box(plot.x - 6.0, box.y, right - plot.x + 12.0, grip.y - box.y)
-    chart = Chart(box, title, grip, plot, *curve.span, curve.whole)
-    scales = ChartScales(plot, *curve.span)
-    lines = joined(curve.others)
-    losses = shown_losses(curve, lines, scales)
-    if not len(losses):
-        write_empty(canvas, plot, theme, scale)
+    chart, lines = chart_of(box, plot, end, curve), joined(curve.others)
+    steps = ChartScales(plot, *curve.span)
+    parts = [lines, *((each.steps, each.values) for each in curve.metrics if not each.share)]
+    losses = [steps.losses_of(curve), *(steps.within(*each) for each in parts)]
+    scales = draw_scale(canvas, steps, losses, theme, scale)
+    if scales is None:
         return chart
-    scales = replace(scales, losses=LossScale.of(losses))
-    draw_ticks(canvas, scales, theme, scale)
     own = scales.points(curve.steps, curve.losses)
     points, ends = (
         scales.all_points(*lines),
         np.cumsum([len(each.steps) + 1 for each in curve.others]),
     )
-    parts = np.split(points, ends[:-1])
-    others = [(line.number, part[:-1]) for line, part in zip(curve.others, parts, strict=False)]
+    split = np.split(points, ends[:-1])
+    others = [(line.number, part[:-1]) for line, part in zip(curve.others, split, strict=False)]
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         draw_thin(canvas, points, theme.ghost, scale)
         draw_lines(canvas, scales, curve, own, others, theme, scale)
@@ -260,9 +252,47 @@ def draw_loss(
     for number, points in others:
         if number == curve.meant:
             write_name(canvas, plot, points, curve, theme, scale)
-    marked = [step for step, _ in curve.marks if scales.first <= step <= scales.last]
-    marks = [(scales.x(step), step) for step in marked]
+    marks = marks_on(scales, [step for step, _ in curve.marks])
     return replace(chart, own=own, others=others, marks=marks)
+
+
+def plot_of(box: Box, right: float, scale: float, spare: float = 0.0) -> Box | None:
+    """Return the box of the curves in a chart; None if there is no room.
+
+    right  pixels beside it at the right; `spare`, below the axis of steps
+    """
+    axis, high = AXIS * scale, box.height - TOP * scale - BELOW * scale - spare
+    plot = Box(box.x + axis, box.y + TOP * scale, box.width - axis - right, high)
+    return None if plot.height < 8.0 or plot.width < 40.0 else plot
+
+
+def chart_of(box: Box, plot: Box, end: float, curve: Curve) -> Chart:
+    """Return a chart whose title ends at x = `end`, with the places for the mouse."""
+    grip = Box(plot.x - 6.0, plot.y - 4.0, plot.width + 12.0, box.bottom - plot.y + 4.0)
+    title = Box(plot.x - 6.0, box.y, end - plot.x + 12.0, grip.y - box.y)
+    return Chart(box, title, grip, plot, *curve.span, curve.whole)
+
+
+def draw_scale(
+    canvas: Canvas2D,
+    scales: ChartScales,
+    losses: Sequence[FloatArray],
+    theme: Theme,
+    scale: float,
+) -> ChartScales | None:
+    """Draw the ticks of some losses, and return their scale; None, and words, without losses."""
+    found = shown(np.concatenate(losses))
+    if not len(found):
+        write_empty(canvas, scales.plot, theme, scale)
+        return None
+    scales = replace(scales, losses=LossScale.of(found))
+    draw_ticks(canvas, scales, theme, scale)
+    return scales
+
+
+def marks_on(scales: ChartScales, steps: Iterable[int]) -> list[tuple[float, int]]:
+    """Return the pixels of the steps that are shown, and the steps."""
+    return [(scales.x(step), step) for step in steps if scales.first <= step <= scales.last]
 
 
 def write_empty(canvas: Canvas2D, plot: Box, theme: Theme, scale: float) -> None:
@@ -279,16 +309,6 @@ def joined(lines: Sequence[BranchLine]) -> tuple[FloatArray, FloatArray]:
     steps = [part for line in lines for part in (line.steps, gap)]
     losses = [part for line in lines for part in (line.losses, gap)]
     return np.concatenate([gap[:0], *steps]), np.concatenate([gap[:0], *losses])
-
-
-def shown_losses(
-    curve: Curve, lines: tuple[FloatArray, FloatArray], scales: ChartScales
-) -> FloatArray:
-    """Return the losses for the scale: those of the steps shown."""
-    parts = [lines, *((each.steps, each.values) for each in curve.metrics if not each.share)]
-    return shown(
-        np.concatenate([scales.losses_of(curve), *(scales.within(*each) for each in parts)])
-    )
 
 
 def draw_ticks(

@@ -9,25 +9,23 @@ import math
 from dataclasses import replace
 from typing import final
 
-import numpy as np
 from vispy import gloo
 
 from scalarviz.base.texts import text
 from scalarviz.scene import overlay
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import Theme, rgb
+from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.canvas.renderer import Renderer
 from scalarviz.scene.charts import (
-    AXIS,
     Chart,
     ChartScales,
-    LossScale,
+    chart_of,
     draw_axes,
     draw_curve,
+    draw_scale,
     draw_step,
-    draw_ticks,
-    shown,
-    write_empty,
+    marks_on,
+    plot_of,
 )
 from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues
 from scalarviz.scene.layout.division import Box, Panes
@@ -47,12 +45,7 @@ class ComparedPicture:
 
     def __init__(self) -> None:
         self.words: list[str] = []
-        self._renderer: Renderer | None = None
-
-    def clear(self, theme: Theme, width: int, height: int) -> None:
-        """Fill the picture of this size in device pixels with the ground."""
-        gloo.set_viewport(0, 0, width, height)
-        gloo.clear(color=(*rgb((theme.ground,))[0].tolist(), 1.0), depth=True)
+        self._renderer = Renderer()
 
     def draw(
         self,
@@ -69,7 +62,6 @@ class ComparedPicture:
         """
         gloo.set_viewport(0, 0, width, height)
         canvas, on_top = self.flat(panes, compared, theme, ratio)
-        self._renderer = self._renderer or Renderer()
         self._renderer.draw(canvas, width, height)
         return on_top
 
@@ -86,17 +78,13 @@ class ComparedPicture:
         if compared.view.large:
             chart = draw_large(canvas, panes, compared, theme)
         elif panes.chart.width and panes.chart.height:
-            chart = draw_losses(canvas, panes.chart, compared, theme, scale)
+            chart = draw_chart(canvas, panes.chart, compared, theme, scale)
         division = panes.division
         buttons = overlay.draw_offers(canvas, offers_box(panes), compared.offers, theme, scale)
         buttons += draw_chips(canvas, division, compared, 0.0, theme)[0]
         overlay.draw_help(canvas, division, compared.help, theme)
         self.words = canvas.words
         return canvas, OnTop(buttons, chart)
-
-    def release(self) -> None:
-        """Drop what is on the graphics card; the next `draw` makes it again."""
-        self._renderer = None
 
 
 def draw_large(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme) -> Chart | None:
@@ -106,7 +94,7 @@ def draw_large(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
     box = Box(margin, y, scene.width - 2.0 * margin, scene.height - y)
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * panes.scale, outline=theme.rim)
     inner = box.inside(6.0 * panes.scale)
-    chart = draw_losses(canvas, inner, compared, theme, panes.scale)
+    chart = draw_chart(canvas, inner, compared, theme, panes.scale)
     return None if chart is None else replace(chart, box=box)
 
 
@@ -221,32 +209,23 @@ def draw_legend(
 # The loss curves, in one chart on the same axes.
 
 
-def draw_losses(
+def draw_chart(
     canvas: Canvas2D, box: Box, compared: Compared, theme: Theme, scale: float
 ) -> Chart | None:
     """Draw the losses of all networks on one scale, each in its color.
 
     Returns None if there is no room.
     """
-    axis, top, below = AXIS * scale, 22.0 * scale, 15.0 * scale
-    plot = Box(box.x + axis, box.y + top, box.width - axis - 16.0 * scale, 0.0)
-    plot = replace(plot, height=box.height - top - below - 4.0 * scale)
-    if plot.height < 8.0 or plot.width < 40.0:
+    plot, view = plot_of(box, 16.0 * scale, scale, 4.0 * scale), compared.view
+    if plot is None:
         return None
-    view = compared.view
     end = draw_title(canvas, plot, box.y + 16.0 * scale, compared, theme, scale)
     draw_axes(canvas, plot, view, theme, scale)
-    grip = Box(plot.x - 6.0, plot.y - 4.0, plot.width + 12.0, box.bottom - plot.y + 4.0)
-    title = Box(plot.x - 6.0, box.y, end - plot.x + 12.0, grip.y - box.y)
-    chart = Chart(box, title, grip, plot, *view.span, view.whole)
-    scales = ChartScales(plot, *view.span)
-    parts = [scales.losses_of(row.curve) for row in compared.rows]
-    losses = shown(np.concatenate(parts))
-    if not len(losses):
-        write_empty(canvas, plot, theme, scale)
+    chart, steps = chart_of(box, plot, end, view), ChartScales(plot, *view.span)
+    losses = [steps.losses_of(row.curve) for row in compared.rows]
+    scales = draw_scale(canvas, steps, losses, theme, scale)
+    if scales is None:
         return chart
-    scales = replace(scales, losses=LossScale.of(losses))
-    draw_ticks(canvas, scales, theme, scale)
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         for at in {row.curve.at for row in compared.rows}:
             draw_step(canvas, scales, at, theme.ink + "60")
@@ -260,9 +239,8 @@ def draw_losses(
                 canvas.discs((x, plot.y), 3.5 * scale, row.color)
         if view.pointed is not None:
             draw_step(canvas, scales, view.pointed, theme.accent)
-    steps = {step for row in compared.rows for step, _ in row.curve.marks}
-    marks = [(scales.x(each), each) for each in sorted(steps)]
-    return replace(chart, marks=[(x, each) for x, each in marks if plot.x <= x <= plot.right])
+    marked = {step for row in compared.rows for step, _ in row.curve.marks}
+    return replace(chart, marks=marks_on(scales, sorted(marked)))
 
 
 def draw_title(

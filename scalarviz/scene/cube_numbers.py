@@ -25,6 +25,7 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.lights import MOVED, Lights
+from scalarviz.scene.neurons import spheres_seen
 from scalarviz.scene.visuals.picking import half_sides
 
 DIMMED = "b0"  # opacity of numbers of a plate that is dimmed
@@ -334,13 +335,8 @@ class Hidden:
         self.areas = np.abs(cross(*self.sides))
         self.reach = np.abs(faces.edges).sum(axis=1)  # from the middle of a cube to its sides
         lines = [line for line in frame_data.layout.neurons if not line.shape]
-        spheres = [
-            (line.points if line.one is None else np.vstack([line.points, line.one]), line.radius)
-            for line in lines
-        ]
-        seen = see(np.concatenate([np.zeros((0, 3)), *(points for points, _ in spheres)]))
-        radius = np.repeat([each for _, each in spheres], [len(points) for points, _ in spheres])
-        self.spheres, self.depths = np.column_stack([seen.xy, radius * seen.unit]), seen.depth
+        spheres = [(line.spheres, line.radius) for line in lines]
+        self.spheres, self.depths = spheres_seen(see, spheres)
 
     def __call__(self, i: int, face: int, aside: float) -> bool:
         """Return whether a nearer sphere or cube is before the middle of a face, or left or right.

@@ -228,13 +228,6 @@ class History:
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """A picture on a card, such as the map of a neuron over the plane."""
-
-    exhibit: Exhibit
-
-
-@dataclass(frozen=True)
 class NeuronMaps:
     """What each neuron answers over the plane in which the data lie.
 

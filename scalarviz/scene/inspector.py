@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.charts import draw_history
 from scalarviz.scene.exhibits.exhibit import Exhibit
-from scalarviz.scene.frame_data import Drawing, FrameData, History
+from scalarviz.scene.frame_data import FrameData, History
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.legend import legend_box
@@ -32,12 +31,12 @@ INDENT = "    "
 BOLD = ("strong", "bold", "large")
 TITLES, CURVE = 1, 2  # parts of a card that are left out if they must be
 
-Block = CardLine | CardTable | History | Drawing
+Block = CardLine | CardTable | History | Exhibit
 
 
 def is_shown(block: Block, extra: int) -> bool:
     """Return whether a block is on a card with these extra parts."""
-    if isinstance(block, (History, Drawing)):
+    if isinstance(block, (History, Exhibit)):
         return bool(extra & CURVE)
     return isinstance(block, CardTable) or block.look != "strong" or bool(extra & TITLES)
 
@@ -52,41 +51,38 @@ def draw_inspector(
     "..." stands.
     """
     pad = 12.0 * scale
-    page = CardPage(canvas, box.width - 2.0 * pad, scale)
-    room = box.height - 2.0 * pad
-    parts = page.parts(card, room)
+    wide, room = box.width - 2.0 * pad, box.height - 2.0 * pad
+    parts = parts_of(canvas, card, wide, room, scale)
     high = min(2.0 * pad + sum(part.high for part in parts), box.height)
     with canvas.clip(box.x, box.y, box.width, box.height):
         place = box.x, box.y, box.width, high
         canvas.box(*place, theme.panel[:7], radius=8.0, outline=theme.rim)
         y = box.y + pad
         for part in parts:
-            part.draw(canvas, Box(box.x + pad, y, page.width, part.high), theme, scale)
+            part.draw(canvas, Box(box.x + pad, y, wide, part.high), theme, scale)
             y += part.high
 
 
 @dataclass(frozen=True)
 class CardPart:
-    """A part of a card, with its height; `lines` are drawn, or the table, history or exhibit."""
+    """A part of a card, with its height: lines, or another block, of a table with some rows."""
 
     high: float
     lines: Sequence[str] = ()
     look: str = "plain"
     aside: str = ""
-    table: CardTable | None = None
+    block: Block | None = None
     rows: int = 0
-    history: History | None = None
-    exhibit: Exhibit | None = None
 
     def draw(self, canvas: Canvas2D, box: Box, theme: Theme, scale: float) -> None:
         """Draw it; the box is as high as the part."""
         inner = Box(box.x, box.y + SPACE * scale, box.width, box.height - SPACE * scale)
-        if self.history is not None:
-            draw_history(canvas, inner, self.history, theme, scale)
-        elif self.exhibit is not None:
-            self.exhibit.paint(canvas, inner, theme)
-        elif self.table is not None:
-            draw_table(canvas, box, self.table, self.rows, theme, scale)
+        if isinstance(self.block, History):
+            draw_history(canvas, inner, self.block, theme, scale)
+        elif isinstance(self.block, Exhibit):
+            self.block.paint(canvas, inner, theme)
+        elif isinstance(self.block, CardTable):
+            draw_table(canvas, box, self.block, self.rows, theme, scale)
         else:
             size, row = size_of(self.look, scale), row_of(self.look, scale)
             color = theme.quiet if self.look == "quiet" else theme.ink
@@ -109,94 +105,81 @@ def row_of(look: str, scale: float) -> float:
     return ROW * size_of(look, scale) / SIZE
 
 
-@final
-class CardPage:
-    """Sets cards for a width in logical pixels."""
+def parts_of(
+    canvas: Canvas2D, card: Card, width: float, room: float, scale: float
+) -> list[CardPart]:
+    """Return the parts of a card of this width, no higher than `room` together."""
+    name = wrapped(canvas, card.name, width, SIZE * scale, bold=True)
+    name = [part for part in (name if len(name) < 3 else [name[0], "..."]) if part]
+    title = CardPart(ROW * scale * len(name), name, "strong")
+    most = max((len(each.rows) for each in card.blocks if isinstance(each, CardTable)), default=0)
+    shown = [most, *(count for count in (12, 8, 6, 4, 3, 2) if count < most)]
+    first, *lower = DRAWINGS
+    choices = [(count, TITLES + CURVE, first) for count in shown]
+    if any(isinstance(each, Exhibit) for each in card.blocks):
+        choices += [(count, TITLES + CURVE, high) for high in lower for count in shown]
+        choices += [(min(count, most), TITLES + CURVE, lower[-1]) for count in (1, 0)]
+    choices += [(min(count, most), TITLES, first) for count in (3, 2, 1)]
+    choices += [(min(count, most), 0, first) for count in (1, 0)]
+    every = [part for block in card.blocks for part in fitted(canvas, block, width, scale)]
+    for count, extra, high in choices:
+        blocks = [block for block in every if is_shown(block, extra)]
+        parts = [title, *(part_of(canvas, each, width, count, high, scale) for each in blocks)]
+        if sum(part.high for part in parts) <= room:
+            return parts
+    return cut(parts, room, scale)
 
-    def __init__(self, canvas: Canvas2D, width: float, scale: float) -> None:
-        self.canvas = canvas
-        self.width = width
-        self.scale = scale
 
-    def parts(self, card: Card, room: float) -> list[CardPart]:
-        """Return the parts of a card, no higher than `room` together."""
-        name = [part for part in self.title(card.name) if part]
-        title = CardPart(ROW * self.scale * len(name), name, "strong")
-        most = max(
-            (len(each.rows) for each in card.blocks if isinstance(each, CardTable)), default=0
-        )
-        shown = [most, *(count for count in (12, 8, 6, 4, 3, 2) if count < most)]
-        first, *lower = DRAWINGS
-        choices = [(count, TITLES + CURVE, first) for count in shown]
-        if any(isinstance(each, Drawing) for each in card.blocks):
-            choices += [(count, TITLES + CURVE, high) for high in lower for count in shown]
-            choices += [(min(count, most), TITLES + CURVE, lower[-1]) for count in (1, 0)]
-        choices += [(min(count, most), TITLES, first) for count in (3, 2, 1)]
-        choices += [(min(count, most), 0, first) for count in (1, 0)]
-        every = [part for block in card.blocks for part in self.fitted(block)]
-        for count, extra, high in choices:
-            blocks = [block for block in every if is_shown(block, extra)]
-            parts = [title, *(self.part(block, count, high) for block in blocks)]
-            if sum(part.high for part in parts) <= room:
-                return parts
-        return self.cut(parts, room)
+def cut(parts: Sequence[CardPart], room: float, scale: float) -> list[CardPart]:
+    """Return as many parts as there is room for, "...", and the last line, the result."""
+    row, found = ROW * scale, []
+    room -= row
+    last = [part for part in parts[-1:] if part.lines and 2.0 * row + part.high < room]
+    room -= sum(part.high for part in last)
+    for part in parts:
+        if part.high > room:
+            count = int(room // row)
+            if part.lines and count > 1:
+                found.append(CardPart(row * (count - 1), part.lines[: count - 1], part.look))
+            break
+        room -= part.high
+        found.append(part)
+    return [*found, CardPart(row, ["..."]), *last]
 
-    def cut(self, parts: Sequence[CardPart], room: float) -> list[CardPart]:
-        """Return as many parts as there is room for, "...", and the last line, the result."""
-        row, found = ROW * self.scale, []
-        room -= row
-        last = [part for part in parts[-1:] if part.lines and 2.0 * row + part.high < room]
-        room -= sum(part.high for part in last)
-        for part in parts:
-            if part.high > room:
-                count = int(room // row)
-                if part.lines and count > 1:
-                    found.append(CardPart(row * (count - 1), part.lines[: count - 1], part.look))
-                break
-            room -= part.high
-            found.append(part)
-        return [*found, CardPart(row, ["..."]), *last]
 
-    def part(self, block: Block, count: int, high: float) -> CardPart:
-        """Return a part; a table with at most `count` rows, a drawing of this height by width."""
-        scale = self.scale
-        if isinstance(block, History):
-            return CardPart((HISTORY + SPACE) * scale, history=block)
-        if isinstance(block, Drawing):
-            return CardPart(high * self.width + SPACE * scale, exhibit=block.exhibit)
-        if isinstance(block, CardTable):
-            rows = min(count, len(block.rows))
-            rest = block.rests[rows] if block.rests else ()
-            if rest and rows < len(block.rows) and not block.rests[rows + 1]:
-                # One more row takes as much room.
-                rows, rest = rows + 1, ()
-            high = 1 + rows + bool(rest) + bool(block.total)
-            high = 1 if is_sum_only(block, rows) else high
-            return CardPart(ROW * scale * high + SPACE * scale, table=block, rows=rows)
-        bold, size = block.look in BOLD, size_of(block.look, scale)
-        lines = wrapped(self.canvas, block.words, self.width, size, bold=bold)
-        above = SPACE * scale if block.look == "strong" else 0.0
-        return CardPart(
-            row_of(block.look, scale) * len(lines) + above, lines, block.look, block.aside
-        )
+def part_of(
+    canvas: Canvas2D, block: Block, width: float, count: int, high: float, scale: float
+) -> CardPart:
+    """Return a part; a table with at most `count` rows, a drawing of this height by width."""
+    if isinstance(block, History):
+        return CardPart((HISTORY + SPACE) * scale, block=block)
+    if isinstance(block, Exhibit):
+        return CardPart(high * width + SPACE * scale, block=block)
+    if isinstance(block, CardTable):
+        rows = min(count, len(block.rows))
+        rest = block.rests[rows] if block.rests else ()
+        if rest and rows < len(block.rows) and not block.rests[rows + 1]:
+            # One more row takes as much room.
+            rows, rest = rows + 1, ()
+        high = 1 + rows + bool(rest) + bool(block.total)
+        high = 1 if is_sum_only(block, rows) else high
+        return CardPart(ROW * scale * high + SPACE * scale, block=block, rows=rows)
+    bold, size = block.look in BOLD, size_of(block.look, scale)
+    lines = wrapped(canvas, block.words, width, size, bold=bold)
+    above = SPACE * scale if block.look == "strong" else 0.0
+    return CardPart(row_of(block.look, scale) * len(lines) + above, lines, block.look, block.aside)
 
-    def fitted(self, block: Block) -> list[Block]:
-        """Return a line in smaller letters, or as two lines, if its aside has no room behind it."""
-        if not isinstance(block, CardLine) or not block.aside:
-            return [block]
-        aside = self.canvas.measure(f"   {block.aside}", size=SIZE * self.scale)
-        for look in (block.look, "bold"):
-            size = size_of(look, self.scale)
-            wide = self.canvas.measure(block.words, size=size, bold=look in BOLD)
-            if wide + aside <= self.width:
-                return [CardLine(block.words, look, block.aside)]
-        return [CardLine(block.words, "bold"), CardLine(block.aside, "quiet")]
 
-    def title(self, name: str) -> list[str]:
-        """Return a name in lines."""
-        size = SIZE * self.scale
-        lines = wrapped(self.canvas, name, self.width, size, bold=True)
-        return lines if len(lines) < 3 else [lines[0], "..."]
+def fitted(canvas: Canvas2D, block: Block, width: float, scale: float) -> list[Block]:
+    """Return a line in smaller letters, or as two lines, if its aside has no room behind it."""
+    if not isinstance(block, CardLine) or not block.aside:
+        return [block]
+    aside = canvas.measure(f"   {block.aside}", size=SIZE * scale)
+    for look in (block.look, "bold"):
+        wide = canvas.measure(block.words, size=size_of(look, scale), bold=look in BOLD)
+        if wide + aside <= width:
+            return [CardLine(block.words, look, block.aside)]
+    return [CardLine(block.words, "bold"), CardLine(block.aside, "quiet")]
 
 
 def draw_table(
@@ -280,16 +263,10 @@ def columns_of(
 
 
 def wrapped(
-    canvas: Canvas2D,
-    line: str,
-    width: float,
-    size: float,
-    *,
-    bold: bool = False,
-    indent: str | None = None,
+    canvas: Canvas2D, line: str, width: float, size: float, *, bold: bool = False
 ) -> list[str]:
     """Break a line at spaces into lines that fit; those of a formula are indented."""
-    indent = (INDENT if " = " in line else "") if indent is None else indent
+    indent = INDENT if " = " in line else ""
     found: list[str] = []
     now = line[: len(line) - len(line.lstrip())]
     for word in line.split():
@@ -353,13 +330,17 @@ def tooltip_box(
     title = canvas.measure(card.name, size=TIP_LETTERS * scale, bold=True)
     wide = max(title, width_of_names(canvas, card, scale) + max(values, default=0.0))
     size = wide + 2.0 * TIP_PAD * scale, (30.0 + TIP_ROW * len(card.facts)) * scale
-    covers: list[tuple[Box, float]]
-    covers = [(division.card, PANEL), (division.exhibit, PANEL), *((box, ENDS) for box in messages)]
-    covers += [(box, OTHER) for box in [legend_box(division)] if box is not None]
-    covers += [(box.inside(-1.0), ENDS) for box in ends_of(see, frame_data.layout, card.row)]
-    covers += [(box, FAN) for box in fan_of(see, frame_data, card.row)]
-    covers += [(box, SPHERE) for box in spheres_of(see, frame_data.layout)]
-    covers += [(box, OTHER) for box in cubes_of(see, frame_data)]
+    ends = ends_of(see, frame_data.layout, card.row)
+    groups: list[tuple[float, Iterable[Box | None]]] = [
+        (PANEL, [division.card, division.exhibit]),
+        (ENDS, messages),
+        (OTHER, [legend_box(division)]),
+        (ENDS, [box and box.inside(-1.0) for box in ends]),
+        (FAN, fan_of(see, frame_data, card.row)),
+        (SPHERE, spheres_of(see, frame_data.layout)),
+        (OTHER, cubes_of(see, frame_data)),
+    ]
+    covers = [(box, cost) for cost, boxes in groups for box in boxes if box is not None]
     return best_place(size, target, covers, division.scene.inside(4.0), TIP_PAD * scale)
 
 
@@ -451,15 +432,14 @@ def box_of_sphere(see: Projection, point: FloatArray, radius: float) -> Box | No
     return box_around(np.concatenate([seen.xy - reach, seen.xy + reach]))
 
 
-def ends_of(see: Projection, layout: Layout, row: int) -> list[Box]:
+def ends_of(see: Projection, layout: Layout, row: int) -> list[Box | None]:
     """Return the boxes of the neurons that a weight joins."""
     found = layout.fan_of(row)
     if found is None:
         return []
     fan, unit = found
     points = [fan.starts[fan.unit_before(row)], fan.ends[unit]]
-    boxes = [box_of_sphere(see, point, fan.radius) for point in points]
-    return [box for box in boxes if box is not None]
+    return [box_of_sphere(see, point, fan.radius) for point in points]
 
 
 def fan_of(see: Projection, frame_data: FrameData, row: int) -> list[Box]:
@@ -477,14 +457,9 @@ def cubes_of(see: Projection, frame_data: FrameData) -> list[Box]:
     return cube_boxes(see, frame_data, range(len(frame_data.cubes.sizes)), 0.4)
 
 
-def spheres_of(see: Projection, layout: Layout) -> list[Box]:
+def spheres_of(see: Projection, layout: Layout) -> list[Box | None]:
     """Return the boxes of all spheres of a small network."""
     lines = [line for line in layout.neurons if not line.shape]
     if sum(len(line.points) for line in lines) > MOST_CUBES:
         return []
-    boxes = [
-        box_of_sphere(see, point, line.radius)
-        for line in lines
-        for point in [*line.points, *([] if line.one is None else [line.one])]
-    ]
-    return [box for box in boxes if box is not None]
+    return [box_of_sphere(see, point, line.radius) for line in lines for point in line.spheres]

@@ -20,7 +20,7 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import ENDS, SIDE, Label, Layout, Neurons, Sign
 from scalarviz.scene.legend import legend_box, words_of
-from scalarviz.scene.neurons import bias_box
+from scalarviz.scene.neurons import bias_box, spheres_seen
 from scalarviz.scene.visuals.mip_levels import spread_of
 from scalarviz.scene.visuals.shaders import HALF
 
@@ -233,14 +233,12 @@ def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles
     boxes = [box for line in layout.neurons for box in bias_box(see, line, scale)]
     boxes += [tied.box for tied in tied_colors(see, frame_data, scale)]
     boxes += [legend] if legend is not None else []
-    groups = [(line.points, line.radius) for line in layout.neurons if not line.shape]
-    groups += [
-        (line.one[np.newaxis], line.radius) for line in layout.neurons if line.one is not None
+    hidden = [len(line.points) if line.shape else 0 for line in layout.neurons]  # in images
+    shown = [
+        (line.spheres[first:], line.radius)
+        for line, first in zip(layout.neurons, hidden, strict=True)
     ]
-    points = np.concatenate([each for each, _ in groups] or [np.zeros((0, 3))])
-    radius = np.repeat([radius for _, radius in groups], [len(each) for each, _ in groups])
-    seen = see(points)
-    spheres = np.column_stack([seen.xy, radius * seen.unit])
+    spheres, _ = spheres_seen(see, shown)
     polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]
     for line in layout.neurons:
         if line.shape:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -281,14 +280,6 @@ GUESS_LETTERS, GUESS_SIGN = 17.0, 29.0  # letters
 GUESS_MARGIN = 70.0  # from the edge of the picture
 
 
-class GuessPen(NamedTuple):
-    """What marks are drawn with, and how large."""
-
-    canvas: Canvas2D
-    theme: Theme
-    scale: float
-
-
 def draw_guess(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
@@ -298,18 +289,18 @@ def draw_guess(
     if guess is None or mark is None:
         return
     x, y, away = mark
-    pen = GuessPen(canvas, theme, scale)
     draw = draw_sign if guess.kind == "gradient" else draw_way
     for side, way, words, color in (
         (-1.0, guess.way, guess.typed or guess.label, theme.accent),
         (1.0, guess.came, guess.result or "", theme.metric),
         (0.0, None, "?" * (guess.result is None), theme.ink),
     ):
-        draw(pen, (x + side * away, y), way, color)
-        write_guess(pen, (x + side * (away + GUESS_GAP * scale), y), words, side, color)
+        draw(canvas, x + side * away, y, way, color, theme, scale)
+        beside = x + side * (away + GUESS_GAP * scale)
+        write_guess(canvas, beside, y, words, side, color, theme, scale)
     for way in (1, -1) if guess.way is None else ():  # it can be dragged
-        smaller = pen._replace(scale=0.7 * scale)
-        draw(smaller, (x, y - 2.0 * way * GUESS_GAP * scale), way, theme.quiet)
+        high = y - 2.0 * way * GUESS_GAP * scale
+        draw(canvas, x, high, way, theme.quiet, theme, 0.7 * scale)
 
 
 def mark_of(
@@ -324,20 +315,34 @@ def mark_of(
     return x, y, max(15.0 * scale, 0.5 * float(np.ptp(xy[:, 0]))) + GUESS_GAP * scale
 
 
-def draw_sign(pen: GuessPen, place: tuple[float, float], way: int | None, color: str) -> None:
+def draw_sign(
+    canvas: Canvas2D,
+    x: float,
+    y: float,
+    way: int | None,
+    color: str,
+    theme: Theme,
+    scale: float,
+) -> None:
     """Write +, − or 0 around a point; nothing for None."""
     if way is not None:
-        canvas, theme, scale = pen
-        (x, y), size = place, GUESS_SIGN * scale
+        size = GUESS_SIGN * scale
         canvas.box(x - 0.4 * size, y - 0.4 * size, 0.8 * size, 0.8 * size, theme.panel[:7])
         sign = "0+−"[way]
         canvas.text(x, y + 0.36 * size, sign, size=size, color=color, bold=True, anchor="center")
 
 
-def draw_way(pen: GuessPen, place: tuple[float, float], way: int | None, color: str) -> None:
+def draw_way(
+    canvas: Canvas2D,
+    x: float,
+    y: float,
+    way: int | None,
+    color: str,
+    theme: Theme,
+    scale: float,
+) -> None:
     """Draw an arrow up or down around a point; a bar for neither, nothing for None."""
-    canvas, theme, scale = pen
-    (x, y), wide, half = place, GUESS_WIDE * scale, 0.5 * GUESS_LONG * scale
+    wide, half = GUESS_WIDE * scale, 0.5 * GUESS_LONG * scale
     if way == 0:
         canvas.box(x - 0.5 * half, y - 0.5 * wide, half, wide, color, outline=theme.ground)
     for rim, ink in ((2.0 * scale, theme.ground), (0.0, color)) if way else ():
@@ -347,11 +352,17 @@ def draw_way(pen: GuessPen, place: tuple[float, float], way: int | None, color: 
 
 
 def write_guess(
-    pen: GuessPen, place: tuple[float, float], words: str, side: float, color: str
+    canvas: Canvas2D,
+    x: float,
+    y: float,
+    words: str,
+    side: float,
+    color: str,
+    theme: Theme,
+    scale: float,
 ) -> None:
     """Write words in a box beside a point: on the left for a side of -1, over it for 0."""
-    canvas, theme, scale = pen
-    (x, y), size = place, GUESS_LETTERS * scale
+    size = GUESS_LETTERS * scale
     wide = canvas.measure(words, size=size, bold=True)
     box = x + 0.5 * (side - 1.0) * wide - 0.5 * size, y - 0.8 * size, wide + size, 1.6 * size
     if words:

@@ -143,6 +143,18 @@ def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
     return see(points + 1.02 * radius * np.array(see.camera.toward)).depth
 
 
+def spheres_seen(
+    see: Projection, spheres: Sequence[tuple[FloatArray, float]]
+) -> tuple[FloatArray, FloatArray]:
+    """Return x, y and radius of spheres as seen, (n, 3), and their depths.
+
+    spheres  centers, (m, 3), and their radius
+    """
+    seen = see(np.concatenate([np.zeros((0, 3)), *(points for points, _ in spheres)]))
+    radius = np.repeat([each for _, each in spheres], [len(points) for points, _ in spheres])
+    return np.column_stack([seen.xy, radius * seen.unit]), seen.depth
+
+
 def numbers_in(
     canvas: Canvas2D, values: FloatArray, radius: float, scale: float, wide: float = WIDE
 ) -> tuple[list[str], float]:

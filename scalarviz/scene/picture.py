@@ -145,8 +145,8 @@ class PictureScene:
 
     def set_beads(self, beads: Beads) -> None:
         """Set spheres and wires."""
-        self.spheres.set_data(beads.centers, beads.radii, beads.fills, beads.outlines, beads.lines)
-        self.wires.set_data(beads.starts, beads.ends, beads.colors, beads.widths)
+        self.spheres.set_data(*beads.spheres)
+        self.wires.set_data(*beads.wires)
 
     def draw(self, box: Box, high: float, ratio: float, corner: tuple[int, int] = (0, 0)) -> None:
         """Draw all nodes that are visible, in their order; those of the view inside a box.
@@ -517,32 +517,13 @@ class Canvas:
         with drawing():
             self._buffer, self._of, self._room = None, None, (0, 0)
 
-    def render(
-        self,
-        picture: Picture,
-        frame_data: FrameData,
-        camera: Camera,
-        ratio: float = 1.0,
-        samples: int = 1,
-    ) -> npt.NDArray[np.uint8]:
-        """Return the rendered picture, (height, width, 3) bytes.
-
-        picture     draws the frame
-        frame_data  what to draw
-        camera      where it is seen from
-        ratio       device pixels per logical pixel
-        samples     each pixel is the mean of samples x samples
-        """
-
-        def draw(width: int, height: int, ratio: float) -> None:
-            picture.draw(frame_data, camera, width, height, ratio)
-
-        return self.frame(draw, ratio, samples)
-
     def frame(
         self, draw: Callable[[int, int, float], None], ratio: float = 1.0, samples: int = 1
     ) -> npt.NDArray[np.uint8]:
-        """Return what `draw(width, height, ratio)` draws; the same as `render` otherwise.
+        """Return what `draw(width, height, ratio)` draws, (height, width, 3) bytes.
+
+        ratio    device pixels per logical pixel
+        samples  each pixel is the mean of samples x samples
 
         Raise DisplayError if the picture is larger than the driver can draw; with too many samples
         it takes fewer.

@@ -108,8 +108,8 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         frame_data = FrameData(plan, CubeValues(nothing, nothing, "", "", nothing, nothing))
         beads = beads_of(frame_data, lights(plan, None, None, 1.0), look)
         spheres, wires = self._around
-        spheres.set_data(beads.centers, beads.radii, beads.fills, beads.outlines, beads.lines)
-        wires.set_data(beads.starts, beads.ends, beads.colors, beads.widths)
+        spheres.set_data(*beads.spheres)
+        wires.set_data(*beads.wires)
 
     def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float]:
         low, high = self._corners[:, axis].tolist()

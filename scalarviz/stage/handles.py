@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot
-from typing import final
 
 import numpy as np
 
@@ -101,60 +99,58 @@ def limits_of(data: DataSet) -> tuple[FloatArray, FloatArray]:
     return inputs.min(axis=0), inputs.max(axis=0)
 
 
-class Grip(ABC):
+@dataclass(frozen=True)
+class Grip:
     """A place where the mouse puts in numbers: a sphere, an image, or a panel of the exhibit.
 
-    at_once  whether pressing the button is enough, without a drag
+    inputs_at  returns the inputs with the mouse at a pixel
+    at_once    whether pressing the button is enough, without a drag
     """
 
-    at_once = True
+    inputs_at: Callable[[float, float], FloatArray]
+    at_once: bool = True
 
-    @abstractmethod
-    def inputs_at(self, x: float, y: float) -> FloatArray:
-        """Return the inputs with the mouse at a pixel."""
-
-
-@final
-class SphereGrip(Grip):
-    """The sphere of an input: up is more."""
-
-    at_once = False
-
-    def __init__(self, inputs: FloatArray, place: int, data: DataSet, y: float) -> None:
-        self._inputs, self._place, self._y = inputs, place, y
-        self._low, self._high = (float(limit[place]) for limit in limits_of(data))
-
-    def inputs_at(self, x: float, y: float) -> FloatArray:
-        inputs = self._inputs.copy()
-        moved = (self._y - y) / INPUT_REACH * (self._high - self._low)
-        inputs[self._place] = min(max(inputs[self._place] + moved, self._low), self._high)
-        return inputs
+    def within(self, left: float, top: float) -> Grip:
+        """Return the grip of a pane whose upper left corner is at a pixel of the picture."""
+        return replace(self, inputs_at=lambda x, y: self.inputs_at(x - left, y - top))
 
 
-@final
-class PanelGrip(Grip):
-    """A panel of the exhibit whose places are inputs, such as a map of the plane.
+def sphere_grip(inputs: FloatArray, place: int, data: DataSet, start: float) -> Grip:
+    """Return the grip of the sphere of an input, which is held at y = `start`: up is more."""
+    low, high = (float(limit[place]) for limit in limits_of(data))
+
+    def inputs_at(x: float, y: float) -> FloatArray:
+        found = inputs.copy()
+        moved = (start - y) / INPUT_REACH * (high - low)
+        found[place] = min(max(found[place] + moved, low), high)
+        return found
+
+    return Grip(inputs_at, at_once=False)
+
+
+def panel_grip(inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> Grip:
+    """Return the grip of a panel whose places are inputs, such as a map of the plane.
 
     inputs   the numbers that it leaves as they are
     exhibit  returns the exhibit that is seen now
     """
+    now = inputs.copy()
+    last: tuple[float, float] | None = None  # a stroke joins it with the next place
 
-    def __init__(self, inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> None:
-        self._inputs, self._exhibit = inputs.copy(), exhibit
-        self._last: tuple[float, float] | None = None  # a stroke joins it with the next place
-
-    def inputs_at(self, x: float, y: float) -> FloatArray:
-        exhibit = self._exhibit()
-        start = self._last or (x, y)
+    def inputs_at(x: float, y: float) -> FloatArray:
+        nonlocal last
+        seen, start = exhibit(), last or (x, y)
         count = 1 + int(max(abs(x - start[0]), abs(y - start[1])) / STROKE)
-        count = min(count, MOST_STROKES) if isinstance(exhibit, Pad) else 1
+        count = min(count, MOST_STROKES) if isinstance(seen, Pad) else 1
         for part in (np.arange(count) + 1) / count:
             at = start[0] + part * (x - start[0]), start[1] + part * (y - start[1])
-            for place, number in (exhibit.inputs_at(*at) if exhibit else {}).items():
-                both = max(number, float(self._inputs[place]))
-                self._inputs[place] = both if isinstance(exhibit, Pad) else number
-        self._last = x, y
-        return self._inputs.copy()
+            for place, number in (seen.inputs_at(*at) if seen else {}).items():
+                both = max(number, float(now[place]))
+                now[place] = both if isinstance(seen, Pad) else number
+        last = x, y
+        return now.copy()
+
+    return Grip(inputs_at)
 
 
 def image_shape(program: Program) -> tuple[int, int] | None:

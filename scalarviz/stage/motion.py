@@ -63,15 +63,6 @@ class Passage:
         return not self.forward and self.neuron < 2
 
 
-@dataclass(frozen=True)
-class Mixed:
-    """What cubes show during an operation; `before` only for a step whose sizes show it, too."""
-
-    colors: FloatArray
-    sizes: FloatArray
-    before: FloatArray | None = None
-
-
 def blanked(numbers: FloatArray, row: int) -> FloatArray:
     """Return a copy with 0 in place of one number."""
     found = numbers.copy()
@@ -302,8 +293,10 @@ class Motion:
         done = passage.number - (part < ARRIVES and passage.neuron < 2)
         return max(1, done) % len(self.reading.moments)
 
-    def mixed(self, color: str, size: str, source: ChannelSource) -> Mixed:
-        """Return what cubes show now."""
+    def mixed(
+        self, color: str, size: str, source: ChannelSource
+    ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Return the numbers of colors and sizes now; and those before a step that both show."""
         passage = self._shown
         if passage is not None and len(self._waiting) > 1:  # the present numbers come later
             way, _ = self.reading.held or self.reading.sample
@@ -317,7 +310,7 @@ class Motion:
             or passage.moment.kind not in CHANGED
             or len(colors) > MOST_ANIMATED
         ):
-            return Mixed(colors, sizes)
+            return colors, sizes, None
         is_step, part = passage.moment.kind == "step", self.shown()[1]
         part = moved(part, self.seconds) if is_step else part
         old, new = (
@@ -327,8 +320,8 @@ class Motion:
         first, last = read(color, old), read(color, new)
         colors = mixture(first, last, part)
         if size != color:
-            return Mixed(colors, mixture(read(size, old), read(size, new), part))
-        return Mixed(colors, colors, first if is_step else None)
+            return colors, mixture(read(size, old), read(size, new), part), None
+        return colors, colors, first if is_step else None
 
     @property
     def gradients(self) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,6 @@ from scalarviz.errors import ScalarvizError
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.plots import NeuronMap, Plane
 from scalarviz.scene.frame_data import (
-    Drawing,
     History,
     NeuronMaps,
     PictureWords,
@@ -269,7 +268,7 @@ class Cards:
         about = partial(blocks_of_weight, session, row, foretells=self.foretells)
         found = self.reading.ask(self._blocks, self._asked, about)
         waits = [CardLine(text("explanation.pending"), "quiet")]
-        blocks: list[CardLine | CardTable | History | Drawing] = [
+        blocks: list[CardLine | CardTable | History | Exhibit] = [
             *(waits if self._blocks.pending else found)
         ]
         if session.playing:
@@ -380,7 +379,7 @@ def blocks_of_weight(session: Session, row: int, *, foretells: bool = True) -> B
         return [CardLine(text("explanation.none"), "quiet")]
 
 
-def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> Drawing | None:
+def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> Exhibit | None:
     """Return what a neuron answers over the plane.
 
     known  the neuron
@@ -392,7 +391,7 @@ def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> 
     if known.is_one or maps is None or name not in maps.values or not isinstance(plane, Plane):
         return None
     place = known.place
-    return Drawing(NeuronMap(maps.values[name][place], maps.parts(name)[place], plane))
+    return NeuronMap(maps.values[name][place], maps.parts(name)[place], plane)
 
 
 # Nodes of a compiled function.
@@ -414,7 +413,7 @@ def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
     written = text("card.neuron.empty") if value is None else said(value, NODE_DIGITS)
     facts = [(text("card.value"), written)]
     about = text("card.neuron.sample", number=reading.session.focus)
-    blocks: list[CardLine | CardTable | Drawing] = [CardLine(written, "large", about)]
+    blocks: list[CardLine | CardTable | Exhibit] = [CardLine(written, "large", about)]
     readers = [
         i for i, each in enumerate(program.operations) if program.node(place) in each.sources
     ]

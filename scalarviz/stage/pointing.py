@@ -82,8 +82,7 @@ def buffer_of(line: Neurons) -> str:
 
 def sphere_on(line: Neurons, start: FloatArray, ray: FloatArray) -> tuple[int, float]:
     """Return the place of the first sphere of a line on a ray, and its distance."""
-    points = line.points if line.one is None else np.vstack([line.points, line.one])
-    apart = points - start
+    apart = line.spheres - start
     along, length = apart @ ray, float(ray @ ray)
     within = along**2 - length * ((apart**2).sum(axis=1) - line.radius**2)
     with np.errstate(invalid="ignore"):  # NaN: the ray misses it
@@ -127,14 +126,9 @@ def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
         return None
     name, place = part
     for line in layout.neurons:
-        if name in line.buffers and place in range(count_of(line)):
+        if name in line.buffers and place in range(len(line.spheres)):
             return buffer_of(line), place
     raise InputError(f"this network has no neuron {shorten(part)}: pass a perceptron of a layer")
-
-
-def count_of(line: Neurons) -> int:
-    """Return the number of neurons of a line, the 1 of the biases included."""
-    return len(line.points) + (line.one is not None)
 
 
 def neuron_lines(layout: Layout) -> list[NeuronLine]:
@@ -151,7 +145,7 @@ def same_in(layout: Layout, before: Layout, neuron: Neuron | None) -> Neuron | N
     if neuron is None or len(lines[0]) != len(lines[1]):
         return None
     for now, old in zip(*lines, strict=True):
-        if buffer_of(old) == neuron[0] and neuron[1] < count_of(now):
+        if buffer_of(old) == neuron[0] and neuron[1] < len(now.spheres):
             return buffer_of(now), neuron[1]
     return None
 
@@ -212,8 +206,7 @@ def places_of(
 def neurons_of(line: Neurons) -> tuple[list[int], FloatArray]:
     """Return the places of a line to walk to, and their points: of an image, its middle."""
     if not line.shape:
-        points = line.points if line.one is None else np.vstack([line.points, line.one])
-        return list(range(len(points))), points
+        return list(range(len(line.spheres))), line.spheres
     channels, height, width = line.shape
     middle = height // 2 * width + width // 2
     places = [channel * height * width + middle for channel in range(channels)]

@@ -55,13 +55,13 @@ from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.handles import (
     Grip,
     Handle,
-    PanelGrip,
-    SphereGrip,
     arrow_at,
     blank_of,
     caption_of_custom,
     handle_at,
     pad_of,
+    panel_grip,
+    sphere_grip,
 )
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import MOST_ANIMATED, Motion, blanked, pushes
@@ -80,7 +80,7 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.wave import Wave
 from scalarviz.story.caption import Caption, Card
 from scalarviz.story.facts import Neuron
-from scalarviz.story.guide import ByNeuron, tour_caption
+from scalarviz.story.guide import tour_caption
 from scalarviz.training.session.reading import cells_of
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Position
@@ -123,7 +123,6 @@ class Stage(Messages):
     over           the mouse over the strip, the caption and the loss curve
     curve_view     the steps that the loss curve shows
     on_top         what lies over the network on the last picture; nothing before the first
-    asleep         whether to compute nothing, while kernels are compiled
     """
 
     def __init__(
@@ -203,19 +202,6 @@ class Stage(Messages):
         if self.pane is None:  # side by side, channels are those of all
             self.scales.keep_to(self.channels)
             self.rescale()
-
-    @property
-    def asleep(self) -> bool:
-        return self.reading.asleep
-
-    @asleep.setter
-    def asleep(self, on: bool) -> None:
-        self.reading.asleep = on
-
-    @property
-    def by_neuron(self) -> ByNeuron:
-        """Which neurons of the last operation are shown."""
-        return self.motion.by_neuron
 
     # Settings.
 
@@ -300,7 +286,7 @@ class Stage(Messages):
             *self.curve_view.looks,
             self.beside,
             self.guess,
-            tuple(self.by_neuron.shown.items()),
+            tuple(self.motion.by_neuron.shown.items()),
             self.reading.curves.past.progress,
         )
 
@@ -340,10 +326,6 @@ class Stage(Messages):
         if self.reduced_motion or self._focused is None:
             return 1.0
         return min(1.0, max(0.0, (self._now - self._focused) / FOCUS_SECONDS))
-
-    def finish(self) -> None:
-        """Show the end of the operation that is under way."""
-        self.motion.finish()
 
     def read(self) -> Position:
         """Read the session, for the next picture; return where it stands then.
@@ -393,7 +375,7 @@ class Stage(Messages):
         source = self._source()
         moment, part = self.motion.shown() if self.own is None else (None, 1.0)
         scales, plates = self.scales, self.plan.plates
-        mixed = self.motion.mixed(scales.color, scales.size, source)
+        colors, sizes, before = self.motion.mixed(scales.color, scales.size, source)
         if self.pane is None:
             scales.follow([(source, plates)], self._now)
         frozen = np.asarray(session.network.bank.frozen)
@@ -404,8 +386,7 @@ class Stage(Messages):
             pushed = self._pushed(part, frozen, added)
         if self.hidden is not None:
             row = self.hidden.row
-            colors, sizes = blanked(mixed.colors, row), blanked(mixed.sizes, row)
-            mixed = replace(mixed, colors=colors, sizes=sizes)
+            colors, sizes = blanked(colors, row), blanked(sizes, row)
             pushed = None
         self._cards.foretells = self.hidden is None
         exhibit, maps = self._learned()
@@ -413,12 +394,12 @@ class Stage(Messages):
         self._seen = FrameData(
             self.plan,
             CubeValues(
-                *(mixed.colors, mixed.sizes, scales.color, scales.size),
+                *(colors, sizes, scales.color, scales.size),
                 *(scales.of(scales.color, plates), scales.of(scales.size, plates)),
                 scales.per_layer,
-                scales.clipped(plates, mixed.colors),
+                scales.clipped(plates, colors),
                 frozen if frozen.any() else None,
-                mixed.before,
+                before,
                 scales.stops.just_grown(self._now),
                 pushed,
                 top,
@@ -631,15 +612,6 @@ class Stage(Messages):
         projection: Projection = self._picture.see(seen, self.eyes.camera, *self._extent)
         return projection
 
-    def orbit(self, dx: float, dy: float) -> None:
-        self.eyes.orbit(dx, dy)
-
-    def move(self, dx: float, dy: float) -> None:
-        self.eyes.move(dx, dy)
-
-    def zoom(self, factor: float, x: float, y: float) -> None:
-        self.eyes.zoom(factor, x, y)
-
     def hover_at(self, x: float, y: float) -> None:
         """Point with the mouse."""
         found = NOTHING if self.over.hover(self.on_top, x, y) else self.target_at(x, y)
@@ -699,12 +671,12 @@ class Stage(Messages):
         if seen is None or now is None or self.hidden or self.on_top.on_chart(x, y):
             return None
         if seen.exhibit is not None and seen.exhibit.inputs_at(x, y):
-            return PanelGrip(now, lambda: self._seen.exhibit if self._seen else None)
+            return panel_grip(now, lambda: self._seen.exhibit if self._seen else None)
         neuron = self.target_at(x, y).neuron
         if neuron is None or neuron[0] != name or neuron[1] >= len(now):
             return None
         is_image = any(line.shape for line in seen.layout.neurons if name in line.buffers)
-        return None if is_image else SphereGrip(now, neuron[1], self.session.data, y)
+        return None if is_image else sphere_grip(now, neuron[1], self.session.data, y)
 
     @property
     def hidden(self) -> Guess | None:

@@ -29,7 +29,7 @@ from scalarviz.scene.frame_data import (
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.overlay import OnTop
 from scalarviz.stage.channels import DIFFERENCE, Scales, Shown, of_scales
-from scalarviz.stage.chart_view import CurveView
+from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.curves import is_share, loss_at
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.stage.notices import Messages
@@ -62,18 +62,6 @@ def setting(name: str) -> Any:
     return property(get, put)
 
 
-@final
-class PaneGrip(Grip):
-    """A grip in a pane whose upper left corner is at a pixel of the picture."""
-
-    def __init__(self, grip: Grip, x: float, y: float) -> None:
-        self._grip, self._x, self._y = grip, x, y
-        self.at_once = grip.at_once
-
-    def inputs_at(self, x: float, y: float) -> FloatArray:
-        return self._grip.inputs_at(x - self._x, y - self._y)
-
-
 def list_of_parts(part: Pin, count: int) -> list[Part | None] | None:
     """Return the parts to pin of a list, one for each of `count` sessions; None for one part."""
     is_neuron = isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], str)
@@ -102,6 +90,7 @@ class Stages(Messages):
     chosen    number of the pane that commands on one session mean
     together  whether cameras turn together, and weights of equal networks are pinned together
     on_top    what lies over several panes on the last picture; nothing before the first
+    over      the mouse over the loss curves of several
     still     returns a context in which no session moves, which holds True; False if that has to
               wait for too long
     """
@@ -111,9 +100,7 @@ class Stages(Messages):
         self.panes, self.names = list(panes), list(names)
         self.chosen = 0
         self.together = True
-        self.pointed: int | None = None  # the step under the mouse in the chart
-        self.on_title = False  # whether the mouse is on the title of the chart
-        self._mouse = -1.0, -1.0
+        self.over = OverlayPointer()
         self.on_top = OnTop()
         self.still: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True)
         self._is_read = False
@@ -214,11 +201,11 @@ class Stages(Messages):
 
     def orbit(self, dx: float, dy: float) -> None:
         for stage in self._moved:
-            stage.orbit(dx, dy)
+            stage.eyes.orbit(dx, dy)
 
     def move(self, dx: float, dy: float) -> None:
         for stage in self._moved:
-            stage.move(dx, dy)
+            stage.eyes.move(dx, dy)
 
     def zoom(self, factor: float, x: float, y: float) -> None:
         """Zoom in on a pixel of a pane, and on the same place of the others."""
@@ -226,12 +213,12 @@ class Stages(Messages):
         if number is None:
             return
         if not self.several:
-            return self.lead.zoom(factor, x, y)
+            return self.lead.eyes.zoom(factor, x, y)
         box = self._boxes.panes[number]
         across, down = (x - box.x) / box.width, (y - box.y) / box.height
         for stage, own in zip(self.panes, self._boxes.panes, strict=True):
             if self.together or own is box:
-                stage.zoom(factor, across * own.width, down * own.height)
+                stage.eyes.zoom(factor, across * own.width, down * own.height)
 
     def frame_pinned(self) -> None:
         """Look at the pinned weights closely; at the whole network where none is pinned."""
@@ -289,14 +276,7 @@ class Stages(Messages):
                 stage.hover_at(x - left, y - top)
             elif not stage.walking:
                 stage.hover_at(-1.0, -1.0)
-        self._mouse = x, y
-        self._point_at_chart()
-
-    def _point_at_chart(self) -> None:
-        """Point at the step that is under the mouse now: the chart moves while it trains."""
-        (x, y), chart = self._mouse, self.on_top.chart
-        self.pointed = None if chart is None else chart.step_under(x, y)
-        self.on_title = chart is not None and chart.title.has(x, y)
+        self.over.hover(self.on_top, x, y)
 
     def handle_at(self, x: float, y: float) -> Handle | None:
         """Return the handle of the cube at a pixel, by which its weight is dragged, or None."""
@@ -307,7 +287,7 @@ class Stages(Messages):
         """Return the grip at a pixel, by which inputs of the user's own are put in, or None."""
         stage, left, top = self._within(x, y)
         grip = None if stage is None else stage.grip_at(x - left, y - top)
-        return None if grip is None else PaneGrip(grip, left, top)
+        return None if grip is None else grip.within(left, top)
 
     def click(self, x: float, y: float) -> None:
         """Press the button at a pixel, else choose the session there, and pin what is there."""
@@ -316,7 +296,7 @@ class Stages(Messages):
         if (name := self.on_top.button_at(x, y)) is not None:
             return self._press(name)
         self.hover_at(x, y)
-        if self.on_title:
+        if self.over.title:
             self.curve_view.large = not self.curve_view.large
             return None
         self.choose_at(x, y)
@@ -419,14 +399,14 @@ class Stages(Messages):
 
     def compared(self, panes: list[FrameData]) -> Compared:
         """Return what stands around several panes."""
-        self._point_at_chart()
+        self.over.again(self.on_top)
         heads = heads_of(self.panes)
         rows = [
             ComparedRow(
                 stage.pane.name,
                 stage.pane.color,
                 cells_of(stage, heads),
-                replace(data.curve, reads=loss_at(stage.reading.here.branch, self.pointed)),
+                replace(data.curve, reads=loss_at(stage.reading.here.branch, self.over.step)),
             )
             for stage, data in zip(self.panes, panes, strict=True)
             if stage.pane is not None
@@ -436,8 +416,8 @@ class Stages(Messages):
         speaks = caption is not None and (chosen.motion.walking or own)
         axis = replace(
             common_axis([data.curve for data in panes]),
-            pointed=self.pointed,
-            on_title=self.on_title,
+            pointed=self.over.step,
+            on_title=self.over.title,
             large=self.curve_view.large,
         )
         speakers = [self, *([] if self.silent else self.panes)]
@@ -481,11 +461,12 @@ class Stages(Messages):
 
     def _draw(self, width: int, height: int, ratio: float) -> None:
         """Draw several panes, and what is around them."""
+        from scalarviz.scene.canvas.renderer import clear
         from scalarviz.scene.compared_picture import ComparedPicture
 
         around = self._picture = self._picture or ComparedPicture()
         theme, panes = THEMES[self.theme], self.frame_data()
-        around.clear(theme, width, height)
+        clear(theme.ground, width, height)
         for stage, data, box in zip(self.panes, panes, self._boxes.panes, strict=True):
             left, low, wide, high = device_box(box, self._extent[1], ratio)
             if wide > 1 and high > 1:
@@ -503,8 +484,7 @@ class Stages(Messages):
         """Free the memory on the graphics card; the next picture allocates it again."""
         for stage in self.panes:
             stage.release()
-        if self._picture is not None:
-            self._picture.release()
+        self._picture = None
 
 
 def done_of(stage: Stage) -> str:

@@ -62,11 +62,8 @@ class SweepStage:
 
     def draw(self, width: int, height: int, ratio: float) -> None:
         """Draw in the current OpenGL context, `ratio` device pixels per logical pixel."""
-        from vispy import gloo  # slow to import
-
         from scalarviz.scene.canvas.canvas2d import Canvas2D
-        from scalarviz.scene.canvas.palette import rgb
-        from scalarviz.scene.canvas.renderer import Renderer
+        from scalarviz.scene.canvas.renderer import Renderer, clear  # slow to import
         from scalarviz.scene.sweep_panels import draw_panels
 
         theme = THEMES[self.theme]
@@ -74,8 +71,7 @@ class SweepStage:
         shown = self.panels.now(self.first)
         self._shown = replace(shown, chosen=self._place_in(shown), words=self._words())
         self._spots = draw_panels(canvas, self._shown, theme)
-        gloo.set_viewport(0, 0, width, height)
-        gloo.clear(color=(*rgb((theme.ground,))[0].tolist(), 1.0), depth=True)
+        clear(theme.ground, width, height)
         self._renderer = self._renderer or Renderer()
         self._renderer.draw(canvas, width, height)
 

@@ -366,7 +366,7 @@ def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object
 def test_a_neuron_that_is_looked_at_has_its_ring_and_the_wires_of_both_its_sides() -> None:
     stage = stage_of(trained("rgb"), (1280, 800))
     frame_data, see = stage.frame_data(), projection(stage)
-    plain = len(beads_of(frame_data, bright(frame_data), DARK).starts)
+    plain = len(beads_of(frame_data, bright(frame_data), DARK).wires[0])
     # Wires that arrive, in two parts each, and those that leave; the place after the last is the 1.
     for neuron, arrive, leave in (
         (("inputs", 1), 0, 8),
@@ -375,7 +375,7 @@ def test_a_neuron_that_is_looked_at_has_its_ring_and_the_wires_of_both_its_sides
         (("sigmoid 1", 0), 9, 0),
     ):
         looked = replace(frame_data, pinned_neuron=neuron)
-        wires = len(beads_of(looked, bright(looked), DARK).starts) - plain
+        wires = len(beads_of(looked, bright(looked), DARK).wires[0]) - plain
         assert wires == 2 * (arrive + leave), neuron
         canvas = Canvas2D(1280, 800)
         draw_highlights(canvas, see, looked, DARK)

@@ -114,7 +114,7 @@ def test_a_number_has_three_tenths_of_the_height_of_its_face(zoom: float) -> Non
 def test_a_number_is_on_what_is_seen_of_its_cube(name: str) -> None:
     stage = stage_of(trained(name), (1280, 800))
     for turn in [(0.0, 0.0), (-60.0, 20.0), (150.0, -60.0)]:
-        stage.orbit(*turn)
+        stage.eyes.orbit(*turn)
         seen, found = look(stage), numbers(stage)
         place = {row: i for i, row in enumerate(seen.rows.tolist())}
         for row, number in found.items():

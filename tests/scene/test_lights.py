@@ -37,7 +37,7 @@ MORE = ["normalized", "retrain", "digits", "texture"]
 def fronts(studio: Studio, name: str, theme: str, value: float, **turned: Any) -> list[np.ndarray]:
     """For each wall, the colors of the largest faces in sight, where all cubes have one number."""
     stage = stage_of(trained(name), (1280, 800), theme=theme)
-    stage.orbit(turned.get("right", 0.0), turned.get("up", 0.0))
+    stage.eyes.orbit(turned.get("right", 0.0), turned.get("up", 0.0))
     see, layout = projection(stage), stage.frame_data().layout
     count = max(each.indices.stop for each in layout.plates)
     cubes = studio.cubes(layout.plates, np.full(count, value), theme=theme)
@@ -375,7 +375,7 @@ def test_no_wire_is_before_a_cube() -> None:
     lit = lights(frame_data.layout, None, None, 1.0, focus_of(frame_data))
     beads = beads_of(frame_data, lit, THEMES["dark"], see.camera)
     farthest = max(see(plate.corners()).depth.max() for plate in frame_data.layout.plates)
-    assert min(see(beads.starts).depth.min(), see(beads.ends).depth.min()) > farthest
+    assert min(see(ends).depth.min() for ends in beads.wires[:2]) > farthest
 
 
 @pytest.mark.parametrize("calm", [False, True])

@@ -394,7 +394,7 @@ def test_zooming_draws_nothing_over_what_is_around_the_stage(studio: Studio, fac
     size = (800, 500)
     stage = stage_of(trained("rgb"), size)
     before = studio.stage(stage, size=size)
-    stage.zoom(factor, 300.0, 180.0)
+    stage.eyes.zoom(factor, 300.0, 180.0)
     after = studio.stage(stage, size=size)
     view = stage.frame_data().division(*size).view
     outside = np.ones(before.shape[:2], bool)

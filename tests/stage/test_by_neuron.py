@@ -187,13 +187,13 @@ def test_a_neuron_arrives_with_its_light_and_goes_as_it_came(small: sv.Session) 
     assert count(1, 0.5) == 1 and count(1, 0.9) == 3
     assert count(-1, 0.1) == 3 and count(-1, 0.9) == 1
     assert count(3, 0.9) == 4
-    stage.by_neuron.shown.clear()
+    stage.motion.by_neuron.shown.clear()
     assert count(-1, 0.1) == 4 and count(0, 1.0) == 3  # of the whole operation, the last one goes
 
 
 def test_whole_operations_are_shown_when_one_goes_by_them_again(walked: Stage) -> None:
     seen = to(walked, "affine 0", 2)
-    walked.by_neuron.shown.clear()
+    walked.motion.by_neuron.shown.clear()
     seen = walked.frame_data()
     assert seen.walked is None and len(seen.buffers.values["affine 0"]) == 4
     walked.session.advance(1, "operation")

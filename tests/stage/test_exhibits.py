@@ -14,7 +14,6 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.exhibits.classified import Sorting
 from scalarviz.scene.exhibits.images import Pictures
 from scalarviz.scene.exhibits.plots import FunctionPlot, NeuronMap, Plane, cells
-from scalarviz.scene.frame_data import Drawing
 from scalarviz.scene.inspector import draw_inspector
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.neuron_images import tiled
@@ -496,9 +495,7 @@ def test_the_card_of_a_neuron_has_its_map_with_axes_and_samples() -> None:
     stage.pin(("tanh 0", 2))
     shown = stage.frame_data()
     assert shown.maps is None and shown.pinned is not None  # none on the spheres
-    (drawing,) = (each for each in shown.pinned.blocks if isinstance(each, Drawing))
-    found = drawing.exhibit
-    assert isinstance(found, NeuronMap)
+    (found,) = (each for each in shown.pinned.blocks if isinstance(each, NeuronMap))
     weights, bias = stage.session.network.bank.value[4:6], stage.session.network.bank.value[10]
     places = cells(40) * 12.0 - 6.0
     np.testing.assert_allclose(found.values.ravel(), np.tanh(places @ weights + bias))

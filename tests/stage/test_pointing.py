@@ -107,7 +107,7 @@ def test_a_pinned_cube_is_outlined_and_gone_to(studio: Studio, stage: Stage) -> 
 
 def test_without_a_pinned_weight_the_whole_network_is_looked_at(stage: Stage) -> None:
     first = stage.eyes.camera
-    stage.zoom(5.0, 30.0, 30.0)
+    stage.eyes.zoom(5.0, 30.0, 30.0)
     stage.frame_pinned()
     stage.tick(0.0), stage.tick(5.0)
     assert stage.eyes.camera == first
@@ -185,7 +185,7 @@ def test_a_click_on_the_strip_goes_to_just_after_that_operation(
 def test_nothing_is_picked_through_band_strip_exhibit_or_card(studio: Studio, stage: Stage) -> None:
     stage.pin(3)
     studio.stage(stage, 0.0, (1200, 800))
-    stage.zoom(30.0, *places(stage, (1200, 800))[10])
+    stage.eyes.zoom(30.0, *places(stage, (1200, 800))[10])
     studio.stage(stage, 0.0, (1200, 800))
     parts = stage.frame_data().division(1200, 800)
     for box in (parts.head, parts.strip, parts.band, parts.exhibit, parts.card):

@@ -219,7 +219,7 @@ def test_escape_closes_what_is_open_and_then_restores_the_view_with_its_angle(
     stage.look("perspective")
     stage.tick(0.0), stage.tick(5.0)
     first = stage.eyes.camera
-    stage.orbit(90.0, 30.0), stage.zoom(3.0, 100.0, 100.0), stage.move(40.0, 0.0)
+    stage.eyes.orbit(90.0, 30.0), stage.eyes.zoom(3.0, 100.0, 100.0), stage.eyes.move(40.0, 0.0)
     stage.pin(7)
     stage.help = True
     moved = stage.eyes.camera
@@ -233,7 +233,7 @@ def test_escape_closes_what_is_open_and_then_restores_the_view_with_its_angle(
 
 
 def test_escape_goes_back_to_the_camera_that_was_chosen(stage: Stage) -> None:
-    stage.orbit(50.0, 0.0)  # a flat camera is rotated as an orthographic one
+    stage.eyes.orbit(50.0, 0.0)  # a flat camera is rotated as an orthographic one
     assert stage.camera == "orthographic"
     stage.restore()
     assert stage.camera == "flat"

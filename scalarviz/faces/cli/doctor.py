@@ -482,7 +482,7 @@ def pictures() -> str:
     canvas.frame(seen.draw)
     began, count = perf_counter(), 0
     while perf_counter() - began < 2.0:
-        seen.orbit(3.0, 0.0)
+        seen.eyes.orbit(3.0, 0.0)
         canvas.frame(seen.draw)
         count += 1
     rate = count / (perf_counter() - began)

@@ -348,7 +348,7 @@ class ClockControl:
         self.pause()
         (pane,) = self.panes
         pane.withdraw()
-        session, shown = pane.session, pane.stage.by_neuron
+        session, shown = pane.session, pane.stage.motion.by_neuron
         (step, operation), sizes = session.clock.place, sizes_of(session.network.program)
         done = step * len(sizes) + operation
         operations = shown.go(sizes, done, by, waits=pane.hand.busy)
@@ -429,7 +429,7 @@ class ClockControl:
     def finish(self) -> None:
         """Show the end of the operation of a slow step that is under way."""
         for pane in self.panes if self.walk.slow else ():
-            pane.stage.finish()
+            pane.stage.motion.finish()
 
 
 def go_to(clock: Session | SharedClock, step: int, operation: int) -> None:

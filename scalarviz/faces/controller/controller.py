@@ -103,18 +103,18 @@ class Controller:
     def look_at_kernels(self) -> None:
         """Make sure that kernels which are not compiled are not called."""
         self.warming.take(self.session)
-        self.stage.asleep = self.warming.held
+        self.stage.reading.asleep = self.warming.held
 
     def await_kernels(self) -> None:
         """Wait until all of the picture can be computed."""
         self.warming.wait()
-        self.stage.asleep = False
+        self.stage.reading.asleep = False
 
     # Time.
 
     def show_whole_operations(self) -> None:
         """Remove the large buttons, and show whole operations."""
-        self.stage.by_neuron.shown.clear()
+        self.stage.motion.by_neuron.shown.clear()
         self.withdraw()
 
     def play_soon(self) -> None:
@@ -138,7 +138,7 @@ class Controller:
             time.set_unit(unit)
         if self.warming.attend():
             self.tell(text("notices.ready", engine=settings_now(self.session).engine))
-        self.stage.asleep = self.warming.held
+        self.stage.reading.asleep = self.warming.held
         self.stage.status = self.hand.said or self.warming.said
         if self.stage.own is None and text("own.end") in self.stage.offered:
             self.stage.offer({})
@@ -258,7 +258,7 @@ class Controller:
         self.warming.take(show.session)
         self.time.set_unit(unit_for(show.session, self.time.unit))
         self.stage.replace(show)
-        self.stage.asleep = self.warming.held
+        self.stage.reading.asleep = self.warming.held
         if plays:
             self.play_soon()
 

@@ -10,6 +10,7 @@ from vispy import gloo
 from scalarviz.base.package_files import text_beside
 from scalarviz.scene.canvas.canvas2d import VERTEX, Canvas2D
 from scalarviz.scene.canvas.fonts import ATLAS
+from scalarviz.scene.canvas.palette import rgb
 
 
 class Renderer:
@@ -75,6 +76,12 @@ class Renderer:
             self._version = ATLAS.version
         height, width = ATLAS.pixels.shape
         self._program["u_atlas_size"] = (width, height)
+
+
+def clear(ground: str, width: int, height: int) -> None:
+    """Fill the current framebuffer, of this size in device pixels, with a color."""
+    gloo.set_viewport(0, 0, width, height)
+    gloo.clear(color=(*rgb((ground,))[0].tolist(), 1.0), depth=True)
 
 
 def blank_image() -> Any:

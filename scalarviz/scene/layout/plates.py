@@ -196,6 +196,11 @@ class Neurons:
         )
 
     @property
+    def spheres(self) -> FloatArray:
+        """The centers of its neurons, and last of the 1 if there is one, (n, 3)."""
+        return self.points if self.one is None else np.vstack([self.points, self.one])
+
+    @property
     def buffers(self) -> tuple[str, ...]:
         """All buffers that are drawn here."""
         return tuple(name for name in (self.sums, self.values, *self.also) if name)
@@ -398,8 +403,7 @@ class Layout:
         The place after the last one is the 1 of the biases.
         """
         for line in self.neurons:
-            count = len(line.points) + (line.one is not None)
-            if neuron[0] in line.buffers and not line.again and neuron[1] < count:
+            if neuron[0] in line.buffers and not line.again and neuron[1] < len(line.spheres):
                 return line, neuron[1]
         return None
 

@@ -107,7 +107,7 @@ def test_many_epochs_are_taken_in_the_background_and_end_just_there(controller: 
 
 @pytest.mark.usefixtures("patient")
 def test_arrows_and_point_go_by_neurons_where_they_are_the_unit(controller: Any) -> None:
-    shown = controller.stage.by_neuron
+    shown = controller.stage.motion.by_neuron
 
     def press(*keys: str, shift: bool = False) -> tuple[tuple[int, int], int]:
         for key in keys:
@@ -137,10 +137,10 @@ def test_play_shows_whole_operations_one_by_one(
     controller.time.set_unit("neuron")
     controller.time.step(+1, 3)
     until(lambda: not controller.hand.busy, controller.face.attend)
-    assert controller.stage.by_neuron.at(2) == 2
+    assert controller.stage.motion.by_neuron.at(2) == 2
     controller.time.play()
     assert played == [(pytest.approx(1.0), "operation", 2000)]
-    assert controller.stage.by_neuron.at(2) == 0
+    assert controller.stage.motion.by_neuron.at(2) == 0
     assert controller.face.state.pace == "an operation in 1 s"
 
 

@@ -367,7 +367,7 @@ def test_a_drag_begins_on_the_arrow_that_is_drawn(
     asked_about(controller, 0)
     stage = stage_of(controller)
     all_words(controller, studio)
-    stage.zoom(zoom, 400.0, 200.0)
+    stage.eyes.zoom(zoom, 400.0, 200.0)
     all_words(controller, studio)
     seen = stage.frame_data()
     x, y, away = mark_of(seen, stage._see(seen), stage.hidden, seen.division(*SIZE).scale)

@@ -256,7 +256,7 @@ def test_the_curves_seek_and_grow(open_face: Callable[..., Faced], studio: Studi
     x, y = chart.plot.x + 0.25 * chart.plot.width, chart.plot.y + 0.5 * chart.plot.height
     pointer.move(x, y)
     face.draw(studio)
-    assert face.stage.pointed == 10
+    assert face.stage.over.step == 10
     pointer.press(1, x, y)
     pointer.release(1, x, y)
     face.until(lambda: face.steps == [10, 10, 10])

@@ -396,7 +396,7 @@ def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
     frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
     timeline.trainer.adopt(on_cpu)
     controller = make(s)
-    assert controller.warming.held and controller.stage.asleep
+    assert controller.warming.held and controller.stage.reading.asleep
     clock = s.clock
     for deed in (
         controller.time.play,
@@ -415,7 +415,7 @@ def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
         assert controller.message == text("notices.wait") and s.clock == clock and s.engine == "cpu"
     (compiler / "float32").touch()
     attended(controller, lambda: not controller.warming.held)
-    assert not controller.stage.asleep and s.engine == "cpu"
+    assert not controller.stage.reading.asleep and s.engine == "cpu"
 
 
 def test_a_network_too_large_for_objects_is_held(

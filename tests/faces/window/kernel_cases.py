@@ -269,7 +269,7 @@ def case_a_large_network_is_held_and_drawn_without_means() -> None:
         it.do(
             it.controller.time.reset, it.controller.time.play, lambda: it.controller.face.press("l")
         )
-        it.do(lambda: it.controller.stage.zoom(0.5, 600, 300))
+        it.do(lambda: it.controller.stage.eyes.zoom(0.5, 600, 300))
 
 
 def case_a_run_is_opened_when_its_kernels_are_there() -> None:
