@@ -331,15 +331,27 @@ def parametric_inputs(
 
 
 @kernel
+def copy_rows(
+    numbers: Numbers, base: Index, start: Index, to: Index, rows: Index, stride: Index,
+    count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Copy rows of a workspace, from row `start` on, to those from row `to` on."""
+    x, y = row_at(base, start, stride), row_at(base, to, stride)
+    for i in range(worker, rows * count, workers):
+        place = number_at(i, count, stride)
+        numbers[y + place] = numbers[x + place]
+
+
+@kernel
 def branch_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = x."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
-    for i in range(worker, plan[op + OUTPUTS] * count, workers):
-        place = number_at(i, count, stride)
-        space[y + place] = space[x + place]
+    copy_rows(
+        space, base, plan[op + SOURCE], plan[op + TARGET], plan[op + OUTPUTS], stride, count,
+        worker, workers,
+    )  # fmt: skip
 
 
 @kernel
@@ -421,15 +433,12 @@ def concatenation_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = x, followed by the second buffer."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
-    second = row_at(base, plan[op + SECOND], stride)
-    behind = row_at(base, plan[op + TARGET] + plan[op + INPUTS], stride)
-    for i in range(worker, plan[op + INPUTS] * count, workers):
-        place = number_at(i, count, stride)
-        space[y + place] = space[x + place]
-    for i in range(worker, (plan[op + OUTPUTS] - plan[op + INPUTS]) * count, workers):
-        place = number_at(i, count, stride)
-        space[behind + place] = space[second + place]
+    inputs, outputs, target = plan[op + INPUTS], plan[op + OUTPUTS], plan[op + TARGET]
+    copy_rows(space, base, plan[op + SOURCE], target, inputs, stride, count, worker, workers)
+    copy_rows(
+        space, base, plan[op + SECOND], target + inputs, outputs - inputs, stride, count, worker,
+        workers,
+    )  # fmt: skip
 
 
 @kernel
@@ -438,16 +447,12 @@ def concatenation_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Pass its part of the gradient on to each buffer."""
-    h = row_at(flow_base, plan[op + SOURCE], stride)
-    second = row_at(flow_base, plan[op + SECOND], stride)
-    g = row_at(flow_base, plan[op + TARGET], stride)
-    behind = row_at(flow_base, plan[op + TARGET] + plan[op + INPUTS], stride)
-    for i in range(worker, plan[op + INPUTS] * count, workers):
-        place = number_at(i, count, stride)
-        flow[h + place] = flow[g + place]
-    for i in range(worker, (plan[op + OUTPUTS] - plan[op + INPUTS]) * count, workers):
-        place = number_at(i, count, stride)
-        flow[second + place] = flow[behind + place]
+    inputs, outputs, target = plan[op + INPUTS], plan[op + OUTPUTS], plan[op + TARGET]
+    copy_rows(flow, flow_base, target, plan[op + SOURCE], inputs, stride, count, worker, workers)
+    copy_rows(
+        flow, flow_base, target + inputs, plan[op + SECOND], outputs - inputs, stride, count,
+        worker, workers,
+    )  # fmt: skip
 
 
 # ---- dropout ------------------------------------------------------------------------------------
