@@ -17,6 +17,7 @@ from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossR
 from scalarviz.core.layers.elementwise_layers import Elementwise, counts_of
 from scalarviz.core.layers.rowwise_layers import numbers_of
 from scalarviz.engines.custom.user_functions import (
+    check_functions,
     check_plain,
     check_source,
     checked_name,
@@ -63,12 +64,8 @@ def activation(
     0.5
     """
     true_or_false(check, "check")
-    for function in (value, derivative):
-        if not callable(function) and not (function is None and function is derivative):
-            raise InputError(
-                "an activation is two functions, f(x) and its derivative(x, y), not "
-                f"{shorten(function)}"
-            )
+    wanted = "an activation is two functions, f(x) and its derivative(x, y)"
+    check_functions(value, derivative, wanted)
     check_signature(value, ["x"], "an activation", "def value(x): ...")
     if derivative is not None:
         how = "def derivative(x, y): ..., y being value(x)"
@@ -77,8 +74,7 @@ def activation(
     hashed = digest(value, *([] if derivative is None else [derivative]))
     slope = derivative or recorded_derivative(value, "the activation", "y")
     made = ActivationFormula(name, on_numbers(value), (on_numbers(slope),), digest=hashed)
-    for function in (made.value, *made.partials):
-        check_source(function)
+    check_source(made.value, *made.partials)
     if check and derivative is not None:
         check_slope(made)
     ACTIVATIONS[name] = made
@@ -108,6 +104,7 @@ OTHER = "outputs= says how many numbers a sample has, if the loss does not take 
 ASKED_OF_A_FORMULA = (
     "a formula gives a number everywhere; pass domain=(0, 1) if predictions lie between these"
 )
+HOW_ON_ROWS = "def gradient(p, t, gradient): ..., which writes gradient[i] for each p[i]"
 NEAR = 1e-4  # relative error of a difference
 ROUNDING = 1e-14  # of a value, relative: it is divided by STEP
 
@@ -159,31 +156,39 @@ def loss(
     """
     true_or_false(rows, "rows")
     low, high = ends_of(domain)
-    wanted = (
-        "value(p, t) and gradient(p, t, gradient)" if rows else "value(p, t) and derivative(p, t)"
-    )
+    names = ["p", "t", *["gradient"] * rows]
+    wanted = f"{names[-1] if rows else 'derivative'}({', '.join(names)})"
+    check_functions(value, derivative, f"a loss is two functions, value(p, t) and {wanted}")
     for function in (value, derivative):
-        if not callable(function) and not (function is None and function is derivative):
-            raise InputError(f"a loss is two functions, {wanted}, not {shorten(function)}")
         check_plain(function)
     check_signature(value, ["p", "t"], "a loss", "def value(p, t): ...")
     copies: dict[int, Any] = {}  # of functions that both use
     value, derivative = frozen(value, copies), frozen(derivative, copies)
-    if rows:
-        return add_rows(value, derivative, name, low, high, size(outputs, "outputs"))
+    count = size(outputs, "outputs") if rows else 1
     name = checked_name(name, value, "a loss", BUILT_IN_LOSSES)
+    if rows and derivative is None:
+        raise InputError(
+            f"the gradient of the loss {name!r} on rows is not found by itself: pass it, as "
+            f"{HOW_ON_ROWS}"
+        )
     if derivative is not None:
-        how = "def derivative(p, t): ..."
-        check_signature(derivative, ["p", "t"], "the derivative of a loss", how)
+        what = "the gradient of a loss on rows" if rows else "the derivative of a loss"
+        how = HOW_ON_ROWS if rows else "def derivative(p, t): ..."
+        check_signature(derivative, names, what, how)
     hashed = digest(value, *([] if derivative is None else [derivative]))
     slope = recorded_derivative(value, "the loss") if derivative is None else on_numbers(derivative)
-    made = LossRow(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
-    for function in (made.value, made.derivative):
-        check_source(function)
-    check_numbers(made, low, high)
-    ROW_LOSSES.pop(name, None)
-    LOSSES[name] = made
-    return made
+    kind, table, others = (
+        (RowLossRow, ROW_LOSSES, LOSSES) if rows else (LossRow, LOSSES, ROW_LOSSES)
+    )
+    made: Any = kind(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
+    check_source(made.value, slope)
+    if rows:
+        check_rows(made, low, high, count)
+    else:
+        check_numbers(made, low, high)
+    others.pop(name, None)
+    table[name] = made
+    return made  # type: ignore[no-any-return]  # of either kind
 
 
 def ends_of(domain: object) -> tuple[float, float]:
@@ -196,29 +201,6 @@ def ends_of(domain: object) -> tuple[float, float]:
         f"the domain of a loss is two numbers, the lower one first, such as (0, 1), not "
         f"{shorten(domain)}"
     )
-
-
-def add_rows(
-    value: Any, gradient: Any, name: str, low: float, high: float, outputs: int
-) -> RowLossRow:
-    """Add a loss of whole rows."""
-    name = checked_name(name, value, "a loss", BUILT_IN_LOSSES)
-    if gradient is None:
-        raise InputError(
-            f"the gradient of the loss {name!r} on rows is not found by itself: pass it, as "
-            "def gradient(p, t, gradient): ..., which writes gradient[i] for each p[i]"
-        )
-    how = "def gradient(p, t, gradient): ..., which writes gradient[i] for each p[i]"
-    check_signature(gradient, ["p", "t", "gradient"], "the gradient of a loss on rows", how)
-    hashed = digest(value, gradient)
-    slope = on_numbers(gradient)
-    made = RowLossRow(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
-    for function in (made.value, made.gradient):
-        check_source(function)
-    check_rows(made, low, high, outputs)
-    LOSSES.pop(name, None)
-    ROW_LOSSES[name] = made
-    return made
 
 
 # ---- the numbers --------------------------------------------------------------------------------
@@ -448,8 +430,7 @@ def row_of(function: Any, starts: tuple[tuple[str, float], ...], name: str) -> P
     ]
     value, by_parameter = on_numbers(function), by_place(function, slopes[1:])
     row = ParametricFormula(name, value, slopes[0], by_parameter, starts, digest=digest(function))
-    for each in (row.value, row.derivative, row.by_parameter):
-        check_source(each)
+    check_source(row.value, row.derivative, row.by_parameter)
     for x in [*(p for p, _ in points(*EVERYWHERE)), -FAR, FAR]:
         check_number(row, [x, *[start for _, start in starts]])
     return row

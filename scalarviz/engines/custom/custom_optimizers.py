@@ -16,6 +16,7 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, no_cons
 from scalarviz.core.optimizer import Optimizer, common_arguments
 from scalarviz.engines.codegen.kernel_source import parse, variables
 from scalarviz.engines.custom.user_functions import (
+    check_functions,
     check_plain,
     check_source,
     checked_name,
@@ -75,9 +76,7 @@ def optimizer(
     >>> HeavyBall(lr=0.1, keep=0.5)
     HeavyBall(lr=0.1, keep=0.5)
     """
-    for function in (update, constants):
-        if not callable(function) and not (function is None and function is constants):
-            raise InputError(f"an optimizer is a function, not {shorten(function)}: write {HOW}")
+    check_functions(update, constants, "an optimizer is a function", f": write {HOW}")
     name = checked_name(name, update, "an optimizer", BUILT_IN)
     if plain(name) in BUILT_IN:
         raise InputError(f"{name!r} is too much like {plain(name)!r}: choose another name")
@@ -98,8 +97,7 @@ def optimizer(
         hashed,
     )
     row = checked_row(row)
-    for function in (row.update, *([row.constants] if computed else [])):
-        check_source(function)
+    check_source(row.update, *([row.constants] if computed else []))
     kind = class_of(row, rate, update)
     OPTIMIZERS[name], CLASSES[name] = row, kind
     return kind

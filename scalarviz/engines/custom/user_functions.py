@@ -65,6 +65,16 @@ def checked_name(name: object, function: Function, kind: str, built_in: Containe
     return name
 
 
+def check_functions(function: object, optional: object, wanted: str, remedy: str = "") -> None:
+    """Raise InputError that says what is `wanted` unless both are functions, or one is None.
+
+    optional  the one that may be None
+    """
+    for each in (function, optional):
+        if not callable(each) and not (each is None and each is optional):
+            raise InputError(f"{wanted}, not {shorten(each)}{remedy}")
+
+
 def check_plain(function: Function) -> None:
     """Raise InputError for a function with what no kernel can have: *arguments, global names ...
 
@@ -93,10 +103,11 @@ def check_plain(function: Function) -> None:
         )
 
 
-def check_source(function: Function) -> None:
-    """Raise InputError for a function that kernels cannot contain: all kernels would fail."""
+def check_source(*functions: Function) -> None:
+    """Raise InputError for functions that kernels cannot contain: all kernels would fail."""
     writer = KernelWriter("np.float64", STANDARD, "formula")
-    writer.name(function)
+    for function in functions:
+        writer.name(function)
     for used in writer.names:
         check_plain(used)
 
