@@ -61,8 +61,8 @@ from scalarviz.engines.cuda.gpu_layout import (
     Numbers,
     Whole,
     chunk_start,
+    ends_of,
     partial_of,
-    row_at,
     row_of,
 )
 from scalarviz.engines.cuda.matrix_products import add_products, quarter
@@ -240,7 +240,7 @@ def convolution_forward(
         gap_x, high, wide,
     ) = geometry(plan, op, arena)  # fmt: skip
     base, stride = plan[SPACE], plan[STRIDE]
-    x0, z0 = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    x0, z0 = ends_of(plan, op, base, stride)
     pixels, taps, threads = high * wide, channels * tall * broad, threads_of(count)
     biased, channel = plan[op + HAS_BIASES] != 0, np.uint64(height * width * stride)
     jobs = groups * ((kernels + 3) // 4) * pixels * threads
@@ -291,7 +291,7 @@ def convolution_inputs(
         gap_x, high, wide,
     ) = geometry(plan, op, arena)  # fmt: skip
     base, stride = plan[FLOW], plan[STRIDE]
-    h0, g0 = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    h0, g0 = ends_of(plan, op, base, stride)
     pixels, size, window = plan[op + EACH], height * width, tall * broad
     # From one weight to the next that reads a number, and between their windows.
     turns_y, turns_x = turns(apart_y, gap_y), turns(apart_x, gap_x)

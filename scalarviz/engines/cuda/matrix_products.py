@@ -54,6 +54,7 @@ from scalarviz.engines.cuda.gpu_layout import (
     Whole,
     bias_sum,
     chunk_start,
+    ends_of,
     partial_of,
 )
 
@@ -142,11 +143,11 @@ def affine_forward(
 ) -> None:  # fmt: skip
     """z = W x + b. The weights are in `space`; what follows them may be read as a row."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
-    x, z = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
+    x, z = ends_of(plan, op, base, stride)
     biases = plan[VALUE] + plan[op + BIAS_ROW]
     products(
         space, np.uint64(plan[op + IN_ROOM]), ONE, room_apart(outputs), ALL_ROWS, outputs, inputs,
-        arena, np.uint64(biases), plan[op + HAS_BIASES] != 0, space, np.uint64(x), np.uint64(z),
+        arena, np.uint64(biases), plan[op + HAS_BIASES] != 0, space, x, z,
         np.uint64(stride), np.uint64(count), np.uint64(worker), np.uint64(workers),
     )  # fmt: skip
 
@@ -158,10 +159,10 @@ def affine_inputs(
 ) -> None:  # fmt: skip
     """Gradient of the inputs: W transposed, times g. W is in `space`."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
-    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    h, g = ends_of(plan, op, flow_base, stride)
     products(
         space, np.uint64(plan[op + IN_ROOM]), room_apart(outputs), ONE, inputs - ONE, inputs,
-        outputs, arena, ZERO, False, flow, np.uint64(g), np.uint64(h), np.uint64(stride),
+        outputs, arena, ZERO, False, flow, g, h, np.uint64(stride),
         np.uint64(count), np.uint64(worker), np.uint64(workers),
     )  # fmt: skip
 
