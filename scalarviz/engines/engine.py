@@ -494,24 +494,13 @@ class BeforeStep:
     ) -> None:
         self._bank, self._names = bank, optimizer.row.slots
         self._count, self._has_gradients = (bank.step_count, bank.moved.copy()), bank.has_gradients
-        # For a small network bytes take half the time of a copy.
         self._state = bank.state.tobytes()
-        self._value: ArrayCopy
-        self._slots: ArrayCopy = b""
-        self._grad: ArrayCopy | None = None
-        if bank.value.nbytes < LARGE_ARRAY:
-            self._value = bank.value.tobytes()
-            if self._names:
-                self._slots = bank.slot_block(self._names).tobytes()
-            if gradients:
-                self._grad = bank.grad.tobytes()
-            return
         value, slots, grad = (last._value, last._slots, last._grad) if last else (b"", b"", b"")
-        self._value = copied(bank.value, value)
+        self._value: ArrayCopy = copied(bank.value, value)
+        self._slots: ArrayCopy = b""
         if self._names:
             self._slots = copied(bank.slot_block(self._names), slots)
-        if gradients:
-            self._grad = copied(bank.grad, grad)
+        self._grad: ArrayCopy | None = copied(bank.grad, grad) if gradients else None
 
     def restore(self) -> None:
         """Copy the numbers back."""
@@ -526,8 +515,10 @@ class BeforeStep:
         bank.step_count, bank.moved[:] = self._count
 
 
-def copied(array: FloatArray, last: ArrayCopy | None) -> FloatArray:
-    """Return a copy of an array, in the memory of an earlier one of its shape."""
+def copied(array: FloatArray, last: ArrayCopy | None) -> ArrayCopy:
+    """Return a copy of an array; of a large one in the memory of an earlier one of its shape."""
+    if array.nbytes < LARGE_ARRAY:
+        return array.tobytes()  # half the time of a copy
     if not isinstance(last, np.ndarray) or last.shape != array.shape:
         return array.copy()
     last[...] = array

@@ -100,13 +100,6 @@ class PythonRun(Run):
     def __init__(self, engine: Engine, batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
         self.engine = engine
-        self._targets = np.zeros((0, 0))
-        self._values: dict[Buffer, FloatArray] = {}
-        self._flows: dict[Buffer, FloatArray] = {}
-        # Computed by the objects but not yet published: values, and gradients.
-        self._due: dict[Buffer, FloatArray] = {}
-        self._due_flows: dict[Buffer, FloatArray] = {}
-        self._statistics = RunningStatistics(engine)
         self._waiting: list[int] = []  # layers with an unmatched forward
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
@@ -137,9 +130,10 @@ class PythonRun(Run):
             self.engine.forget()
         inputs, self._targets = self.batches.at(step)
         self._values = {self.engine.program.inputs: self.engine.as_read(inputs)}
-        self._flows = {}
-        self._due = {}
-        self._due_flows = {}
+        self._flows: dict[Buffer, FloatArray] = {}
+        # Computed by the objects but not yet published: values, and gradients.
+        self._due: dict[Buffer, FloatArray] = {}
+        self._due_flows: dict[Buffer, FloatArray] = {}
         self._waiting = []
         self._statistics = RunningStatistics(self.engine)
         self.loss = np.nan

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 from scalarviz.base.kernel_threads import check_process
 from scalarviz.base.messages import inform
@@ -69,50 +71,14 @@ class EngineRow:
             )
 
 
-def make_cpu(layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision) -> Engine:
-    """Return a cpu engine; loads numba."""
-    from scalarviz.engines.cpu.engine import CpuEngine
-
-    return CpuEngine(layers, program, bank, precision)
+def loaded(module: str, name: str) -> Any:
+    """Return what a module of the engines has by a name; it may load numba, or its CUDA part."""
+    return getattr(import_module(f"scalarviz.engines.{module}"), name)
 
 
-def make_cuda(
-    layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
-) -> Engine:
-    """Return a cuda engine; loads numba's CUDA module."""
-    from scalarviz.engines.cuda.engine import CudaEngine
-
-    return CudaEngine(layers, program, bank, precision)
-
-
-def kinds_of_cpu() -> Container[str]:
-    """Return the kinds of operations that cpu has kernels for; loads numba."""
-    from scalarviz.engines.cpu.table import KERNELS
-
-    return KERNELS
-
-
-def kinds_of_cuda() -> Container[str]:
-    """Return the kinds of operations that cuda has kernels for; loads numba's CUDA part."""
-    from scalarviz.engines.cuda.table import WHOLE_BATCH
-
-    return WHOLE_BATCH
-
-
-def make_cpu_expression(
-    layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
-) -> Engine:
-    """Return a cpu engine for a compiled function; loads numba."""
-    from scalarviz.engines.expression.cpu_expression import CpuExpressionEngine
-
-    return CpuExpressionEngine(layers, program, bank, precision)
-
-
-def why_no_cuda() -> str:
-    """Return what the cuda engine lacks, or ""; loads the module that asks the driver."""
-    from scalarviz.engines.cuda.missing import missing_for_cuda
-
-    return missing_for_cuda()
+def later(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that loads a module of the engines when it is called."""
+    return lambda *given: loaded(module, name)(*given)
 
 
 def missing_for_cpu() -> str:
@@ -127,15 +93,32 @@ MIXED_ON_CPU = (
 # In order of preference, see `choose_best`.
 ENGINES = table(
     [
-        EngineRow("cuda", make_cuda, why_no_cuda, kinds_of_cuda, MIXED_ON_CPU("cuda")),
-        EngineRow("cpu", make_cpu, missing_for_cpu, kinds_of_cpu),
+        EngineRow(
+            "cuda",
+            later("cuda.engine", "CudaEngine"),
+            later("cuda.missing", "missing_for_cuda"),
+            lambda: loaded("cuda.table", "WHOLE_BATCH"),
+            MIXED_ON_CPU("cuda"),
+        ),
+        EngineRow(
+            "cpu",
+            later("cpu.engine", "CpuEngine"),
+            missing_for_cpu,
+            lambda: loaded("cpu.table", "KERNELS"),
+        ),
         EngineRow("python", PythonEngine, only_full=MIXED_ON_CPU("python")),
     ]
 )
 ONLY_FULL = "a compiled function computes in full precision only: leave out precision="
 EXPRESSION_ENGINES = table(
     [
-        EngineRow("cpu", make_cpu_expression, missing_for_cpu, lambda: [SCALAR.name], ONLY_FULL),
+        EngineRow(
+            "cpu",
+            later("expression.cpu_expression", "CpuExpressionEngine"),
+            missing_for_cpu,
+            lambda: [SCALAR.name],
+            ONLY_FULL,
+        ),
         EngineRow("python", PythonExpressionEngine, only_full=ONLY_FULL),
     ]
 )

@@ -5,6 +5,7 @@ import weakref
 from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -269,11 +270,11 @@ def test_blocks_that_get_too_little_for_whole_steps_leave_them_to_kernels(
         raise RuntimeError
 
     def too_little(_: object, count: int) -> int:
-        kernel = SimpleNamespace(typeof_pyval=type, compile=len, overloads=defaultdict(object))
+        kernel = SimpleNamespace(typeof_pyval=type, compile=len, overloads=defaultdict(Mock))
         with monkeypatch.context() as patch:
             patch.setattr(work.device, "simulated", False)
             patch.setattr("scalarviz.engines.cuda.launches.SHARED", 40)
-            patch.setattr("scalarviz.engines.cuda.launches.ask_for_shared", refuse)
+            patch.setattr("scalarviz.engines.cuda.launches.allow_shared", refuse)
             return prepare(kernel, count)
 
     monkeypatch.setattr(work, "_blocks_together", too_little)

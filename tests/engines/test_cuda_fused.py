@@ -374,7 +374,7 @@ def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
     monkeypatch.setattr(fused_steps.cuda, "get_current_device", lambda: device)
     monkeypatch.setattr(fused_steps, "machine_code", lambda choice, capability: b"code")
     monkeypatch.setattr(fused_steps, "import_module", lambda name: {"cuda.core": core}[name])
-    monkeypatch.setattr(fused_steps, "nvidia", lambda: driver)
+    monkeypatch.setattr("scalarviz.engines.cuda.card.nvidia", lambda: driver)
     card = fused_steps.find_card()
     assert card is not None and (card.blocks, card.shared) == (132, 232_448)
     table = fused_steps.ShapeTable(np.zeros(3, np.int32), 1, 132, 100_000)

@@ -13,6 +13,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.progress import Progress
 from scalarviz.data import Xor
+from scalarviz.engines.codegen import compiling
 from scalarviz.engines.cpu import records
 from scalarviz.engines.cpu.records import dtype_of
 from scalarviz.engines.cpu.table import RUN_PASSES, units_of_optimizer
@@ -276,7 +277,7 @@ def test_kernels_are_compiled_once_each_by_any_number_of_processes(
     made = []
     for workers in (1, 3):
         monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path / str(workers)))
-        monkeypatch.setattr(module, "MOST", workers)
+        monkeypatch.setattr(compiling, "MOST", workers)
         monkeypatch.setattr(module.os, "cpu_count", lambda: 3)
         made.append(module.module_of(units, "float32"))
     assert made[0] == made[1]

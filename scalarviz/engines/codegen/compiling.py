@@ -173,14 +173,18 @@ def start_child(paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVN
     report  receives a byte for each compiled kernel
     """
     words = ["-P", "-m", "scalarviz.engines.codegen.compiling", *map(str, paths)]
-    folders = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    env = {**os.environ, "PYTHONPATH": folders_of_modules()}
     return processes.start(words, stdin=subprocess.PIPE, stdout=report, env=env)
 
 
-def workers_for(count: int) -> int:
-    """Return in how many processes a number of kernels are compiled."""
-    return max(1, min(os.cpu_count() or 1, count // FEW, MOST))
+def folders_of_modules() -> str:
+    """Return the PYTHONPATH of a child process: it imports this package."""
+    return os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def workers_for(count: int, few: int = FEW) -> int:
+    """Return in how many processes kernels are compiled; for `few` another one does not pay."""
+    return max(1, min(os.cpu_count() or 1, count // few, MOST))
 
 
 def run_children(paths: Sequence[Path]) -> bool:

@@ -357,17 +357,23 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
     modules = {text: compiling.import_file(path, text) for text, path in paths.items()}
     uncompiled = [text for text, module in modules.items() if not compiling.loaded(module)]
     if uncompiled:
-        seconds = round(START + SECONDS * len(uncompiled) / compiling.workers_for(len(uncompiled)))
-        kernels = "1 kernel" if len(uncompiled) == 1 else f"{len(uncompiled)} kernels"
-        said = f"scalarviz compiles {kernels}, once; this takes about {seconds} s"
-        inform(said, is_shown=bar.will_be_seen)
-        compiling.done, bar.total = 0, len(uncompiled)
+        workers = compiling.workers_for(len(uncompiled))
+        announce(len(uncompiled), START + SECONDS * len(uncompiled) / workers, bar)
+        compiling.done = 0
         compiling.run_children([paths[text] for text in uncompiled])
     for text in uncompiled:
         modules[text].compiled.compile()  # from disk, unless the child has failed
     for text, module in modules.items():
         start_threads(module)
         _kernels[text] = Kernel(module.compiled.address, module.compiled.ctypes, module)
+
+
+def announce(count: int, seconds: float, bar: Progress, purpose: str = "") -> None:
+    """Log how many kernels are compiled, and how long that takes; they are the total of a bar."""
+    kernels = "1 kernel" if count == 1 else f"{count} kernels"
+    said = f"scalarviz compiles {kernels}{purpose}, once; this takes about {round(seconds)} s"
+    inform(said, is_shown=bar.will_be_seen)
+    bar.total = count
 
 
 def text_of(unit: Unit, dtype: Dtype) -> str:

@@ -7,7 +7,8 @@ input per lane. For names see `products.py`.
 A value of type `Block` is a matrix of vectors that stay in registers during an inner loop. Its
 shape depends on the processor: with 32 registers of 64 bytes, 8 rows of 2 vectors, whose 16 sums
 hide the latency of the multiplications and need 10 loads for 16 of them; else 6 rows of 1 vector,
-12 registers of 32 bytes. The shape does not change the order in which numbers are added.
+12 registers of 32 bytes. Convolutions, which have few channels, take 4 rows of 1 vector. The shape
+does not change the order in which numbers are added.
 
     first, at      index of the first number in its array
     apart          numbers from one row to the next
@@ -414,7 +415,7 @@ def block_of_rows(shape: tuple[int, int] | None = None) -> Any:
 
 
 no_sums, spread_rows = block_of_zeros(), block_of_rows()
-FOUR_ROWS = 4, 1  # for convolutions, which have few channels
+FOUR_ROWS = 4, 1  # for convolutions
 no_four_sums, spread_four = block_of_zeros(FOUR_ROWS), block_of_rows(FOUR_ROWS)
 
 

@@ -61,14 +61,11 @@ from scalarviz.engines.cuda.gpu_layout import (
     Numbers,
     Whole,
     chunk_start,
+    ends_of,
     partial_of,
-    row_at,
     row_of,
 )
-from scalarviz.engines.cuda.matrix_products import add_products, for_four, quarter
-
-# From the first sample of a thread to the others.
-SECOND_ON, THIRD_ON, FOURTH_ON = np.uint64(APART), np.uint64(2 * APART), np.uint64(3 * APART)
+from scalarviz.engines.cuda.matrix_products import add_products, quarter
 
 
 @kernel
@@ -177,68 +174,60 @@ def first_sample(thread: Index, count: Index) -> Index:
 
 
 @kernel
+def four_weights(first: Index, last: Index, apart: Index, found: Whole) -> None:
+    """Write how far the weights of members `first`, `first` + 1, ... are after those of the first.
+
+    The members are `apart` weights apart; for one after the last it is the last.
+    """
+    found[0] = np.uint32(0)
+    for i in range(1, 4):
+        found[i] = np.uint32((min(first + i, last) - first) * apart)
+
+
+@kernel
 def sixteen_sums(
-    weights: Numbers, w: Index, b: Index, c: Index, d: Index, space: Numbers, x: Index, a0: Any,
-    a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any, c0: Any, c1: Any, c2: Any,
-    c3: Any, d0: Any, d1: Any, d2: Any, d3: Any,
-) -> Any:  # fmt: skip
-    """Return sixteen sums with the product of each of four weights and four samples added."""
-    x0, x1, x2, x3 = space[x], space[x + SECOND_ON], space[x + THIRD_ON], space[x + FOURTH_ON]
-    a0, a1, a2, a3 = for_four(weights[w], x0, x1, x2, x3, a0, a1, a2, a3)
-    b0, b1, b2, b3 = for_four(weights[np.uint32(w + b)], x0, x1, x2, x3, b0, b1, b2, b3)
-    c0, c1, c2, c3 = for_four(weights[np.uint32(w + c)], x0, x1, x2, x3, c0, c1, c2, c3)
-    d0, d1, d2, d3 = for_four(weights[np.uint32(w + d)], x0, x1, x2, x3, d0, d1, d2, d3)
-    return a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3
+    weights: Numbers, w: Index, rows: Whole, space: Numbers, x: Index, sums: Numbers
+) -> None:
+    """Add to sixteen sums the product of each of four weights and four samples."""
+    for i in range(16):
+        weight = weights[np.uint32(w + rows[i // 4])]
+        sums[i] = cuda.fma(weight, space[x + np.uint64(i % 4 * APART)], sums[i])
 
 
 @kernel
 def sums_along(
-    weights: Numbers, w: Index, w_step: Index, b: Index, c: Index, d: Index, count: Index,
-    space: Numbers, x: Index, step: Index,
-    a0: Any, a1: Any, a2: Any, a3: Any, b0: Any, b1: Any, b2: Any, b3: Any, c0: Any,
-    c1: Any, c2: Any, c3: Any, d0: Any, d1: Any, d2: Any, d3: Any,
-) -> Any:  # fmt: skip
-    """Return sixteen sums with `count` products added, of four rows of weights and four samples.
+    weights: Numbers, w: Index, w_step: Index, rows: Whole, count: Index, space: Numbers, x: Index,
+    step: Index, sums: Numbers,
+) -> None:  # fmt: skip
+    """Add `count` products to each of sixteen sums, of four rows of weights and four samples.
 
-    The weights of a row are `w_step` numbers apart, from w on; those of the other rows are b, c and
-    d numbers after those of the first. Their indices have 32 bits, see `tables.place_parts`: so an
-    address takes fewer instructions. The samples are at x, and APART from each other. A loop that
-    the compiler can count is unrolled further, and takes more registers.
+    The weights of a row are `w_step` numbers apart, from w on; those of each of the `rows` are so
+    many numbers after those of the first. Their indices have 32 bits, see `place_parts`: so an
+    address takes fewer instructions. The samples are at x, and APART from each other. The compiler
+    unrolls all loops over `sums`, and keeps them in registers; a loop that it can count is unrolled
+    further, and takes more of them.
     """
     w = np.uint32(w)
     last, whole = np.uint32(w + count * w_step), np.uint32(w + count // TWO * TWO * w_step)
     while w != whole:
         for _ in range(2):
-            a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sixteen_sums(
-                weights, w, b, c, d, space, x,
-                a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
-            )  # fmt: skip
+            sixteen_sums(weights, w, rows, space, x, sums)
             w = np.uint32(w + w_step)
             x += step
     while w != last:
-        a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sixteen_sums(
-            weights, w, b, c, d, space, x,
-            a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
-        )  # fmt: skip
+        sixteen_sums(weights, w, rows, space, x, sums)
         w = np.uint32(w + w_step)
         x += step
-    return a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3
 
 
 @kernel
-def write_four_samples(
-    space: Numbers, place: Index, row: Index, rows: Index, n: Index, count: Index, first: Any,
-    second: Any, third: Any, fourth: Any,
-) -> None:  # fmt: skip
-    """Write the numbers of four samples of a row, from `place` on, those that exist."""
-    if row < rows and n < count:
-        space[place] = first
-        if n + APART < count:
-            space[place + SECOND_ON] = second
-        if n + 2 * APART < count:
-            space[place + THIRD_ON] = third
-        if n + 3 * APART < count:
-            space[place + FOURTH_ON] = fourth
+def write_sums(
+    space: Numbers, place: Index, step: Index, rows: Index, samples: Index, sums: Numbers
+) -> None:
+    """Write four rows of four samples from `place` on, those that exist, `step` from row to row."""
+    for i in range(16):
+        if i // 4 < rows and i % 4 * APART < samples:
+            space[place + np.uint64(i // 4) * step + np.uint64(i % 4 * APART)] = sums[i]
 
 
 @kernel
@@ -251,10 +240,12 @@ def convolution_forward(
         gap_x, high, wide,
     ) = geometry(plan, op, arena)  # fmt: skip
     base, stride = plan[SPACE], plan[STRIDE]
-    x0, z0 = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    x0, z0 = ends_of(plan, op, base, stride)
     pixels, taps, threads = high * wide, channels * tall * broad, threads_of(count)
     biased, channel = plan[op + HAS_BIASES] != 0, np.uint64(height * width * stride)
     jobs = groups * ((kernels + 3) // 4) * pixels * threads
+    sums, rows = cuda.local.array(16, Real), cuda.local.array(4, np.uint32)
+    biases = plan[VALUE] + plan[op + BIAS_ROW]
     for job in range(cuda.grid(1), jobs, cuda.gridsize(1)):
         place = np.int64(row_of(job, threads))
         n = first_sample(job - place * threads, count)
@@ -263,17 +254,9 @@ def convolution_forward(
         group, o, last = four_of(quad, kernels)
         y = np.int64(row_of(pixel, wide))
         top, left = y * apart_y - padding, (pixel - y * wide) * apart_x - padding
-        o1, o2, o3 = min(o + 1, last), min(o + 2, last), min(o + 3, last)
-        b, c, d = np.uint32((o1 - o) * taps), np.uint32((o2 - o) * taps), np.uint32((o3 - o) * taps)
-        a0 = b0 = c0 = d0 = Real(0)
-        if biased:
-            biases = plan[VALUE] + plan[op + BIAS_ROW]
-            a0, b0 = arena[biases + o], arena[biases + o1]
-            c0, d0 = arena[biases + o2], arena[biases + o3]
-        a1 = a2 = a3 = a0
-        b1 = b2 = b3 = b0
-        c1 = c2 = c3 = c0
-        d1 = d2 = d3 = d0
+        four_weights(o, last, taps, rows)
+        for i in range(16):
+            sums[i] = arena[biases + min(o + i // 4, last)] if biased else Real(0)
         line, end = inside(top, height, gap_y, tall)
         column, stop = inside(left, width, gap_x, broad)
         top += group * channels * height + line * gap_y
@@ -283,9 +266,9 @@ def convolution_forward(
         while lines != 0:
             x, w, left_over = x_line, w_line, columns
             while left_over != 0:
-                a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_along(
-                    arena, w, np.uint64(tall * broad), b, c, d, np.uint64(channels), arena, x,
-                    channel, a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+                sums_along(
+                    arena, w, np.uint64(tall * broad), rows, np.uint64(channels), arena, x,
+                    channel, sums,
                 )  # fmt: skip
                 x += np.uint64(gap_x * stride)
                 w += np.uint64(1)
@@ -293,15 +276,9 @@ def convolution_forward(
             x_line += np.uint64(gap_y * width * stride)
             w_line += np.uint64(broad)
             lines -= np.uint32(1)
-        z, step, k = z0 + np.uint64(pixel * stride + n), np.uint64(pixels * stride), last + 1
-        z += np.uint64(o) * step
-        write_four_samples(arena, z, o, k, n, count, a0, a1, a2, a3)
-        z += step
-        write_four_samples(arena, z, o + 1, k, n, count, b0, b1, b2, b3)
-        z += step
-        write_four_samples(arena, z, o + 2, k, n, count, c0, c1, c2, c3)
-        z += step
-        write_four_samples(arena, z, o + 3, k, n, count, d0, d1, d2, d3)
+        step = np.uint64(pixels * stride)
+        z = z0 + np.uint64(pixel * stride + n) + np.uint64(o) * step
+        write_sums(arena, z, step, last + 1 - o, count - n, sums)
 
 
 @kernel
@@ -314,7 +291,7 @@ def convolution_inputs(
         gap_x, high, wide,
     ) = geometry(plan, op, arena)  # fmt: skip
     base, stride = plan[FLOW], plan[STRIDE]
-    h0, g0 = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    h0, g0 = ends_of(plan, op, base, stride)
     pixels, size, window = plan[op + EACH], height * width, tall * broad
     # From one weight to the next that reads a number, and between their windows.
     turns_y, turns_x = turns(apart_y, gap_y), turns(apart_x, gap_x)
@@ -323,6 +300,7 @@ def convolution_inputs(
     back_x = np.uint64(steps_in(turns_x * gap_x, apart_x) * stride)
     threads, taps = threads_of(count), np.uint64(channels * window)
     jobs = groups * ((channels + 3) // 4) * size * threads
+    sums, rows = cuda.local.array(16, Real), cuda.local.array(4, np.uint32)
     job = cuda.grid(1)
     while job < jobs:
         place = np.int64(row_of(job, threads))
@@ -334,11 +312,9 @@ def convolution_inputs(
         row, column = y + padding, pixel - y * width + padding
         up, down = seeing(row, high, tall, apart_y, gap_y)
         left, right = seeing(column, wide, broad, apart_x, gap_x)
-        b = np.uint32((min(channel + 1, last) - channel) * window)
-        c = np.uint32((min(channel + 2, last) - channel) * window)
-        d = np.uint32((min(channel + 3, last) - channel) * window)
-        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = Real(0)
-        c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = Real(0)
+        four_weights(channel, last, window, rows)
+        for i in range(16):
+            sums[i] = Real(0)
         weights = plan[VALUE] + plan[op + WEIGHT_ROW] + left
         weights += (group * (kernels - 1) * channels + channel) * window
         windows = steps_in(row - up * gap_y, apart_y) * wide + group * kernels * pixels
@@ -348,24 +324,17 @@ def convolution_inputs(
         while w_line < last_line:
             g, w = g_line, w_line
             while w < np.uint32(w_line + columns):
-                a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3 = sums_along(
-                    arena, w, taps, b, c, d, np.uint64(kernels), arena, g,
-                    np.uint64(pixels * stride),
-                    a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3,
+                sums_along(
+                    arena, w, taps, rows, np.uint64(kernels), arena, g, np.uint64(pixels * stride),
+                    sums,
                 )  # fmt: skip
                 g -= back_x
                 w = np.uint32(w + next_x)
             g_line -= back_y
             w_line = np.uint32(w_line + next_y)
-        h, step, o = h0 + np.uint64(pixel * stride + n), np.uint64(size * stride), channel
-        h += np.uint64(o) * step
-        write_four_samples(arena, h, o, last + 1, n, count, a0, a1, a2, a3)
-        h += step
-        write_four_samples(arena, h, o + 1, last + 1, n, count, b0, b1, b2, b3)
-        h += step
-        write_four_samples(arena, h, o + 2, last + 1, n, count, c0, c1, c2, c3)
-        h += step
-        write_four_samples(arena, h, o + 3, last + 1, n, count, d0, d1, d2, d3)
+        step = np.uint64(size * stride)
+        h = h0 + np.uint64(pixel * stride + n) + np.uint64(channel) * step
+        write_sums(arena, h, step, last + 1 - channel, count - n, sums)
         job += cuda.gridsize(1)
 
 

@@ -54,6 +54,13 @@ def nvidia() -> Any:
     return import_module("numba.cuda.cudadrv.driver")
 
 
+def allow_shared(handle: Any, device: int, size: int) -> None:
+    """Let a compiled kernel be launched with so many bytes of dynamic shared memory, at most."""
+    module = nvidia()
+    what = module.binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    module.driver.cuKernelSetAttribute(what, size, handle, device)
+
+
 def configured(kernel: Any, *sizes: Any) -> Any:
     """Return a kernel with the sizes of its launch.
 

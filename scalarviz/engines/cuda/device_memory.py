@@ -18,7 +18,7 @@ when nobody holds those numbers any more.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -239,24 +239,22 @@ def make_layout(
             f"{(2**32 - 1) // widest:,} with {widest:,} outputs of a layer: choose a smaller batch"
         )
     plan = np.zeros(gpu_layout.PLAN_FIELDS + len(program.operations) * gpu_layout.COLUMNS, np.int64)
-    for field, number in sizes(program, bank, samples).items():
-        plan[field] = number
+    fill(plan, sizes(program, bank, samples))
     parts = place_parts(plan, len(program.operations) * gpu_layout.MOST_SETTINGS, learning)
     settings_place, size = parts.pop(NONE), parts.pop(gpu_layout.PLAN_FIELDS)
-    for field, number in parts.items():
-        plan[field] = number
+    fill(plan, parts)
     rows = int(plan[gpu_layout.SPACE_ROWS] + plan[gpu_layout.FLOW_ROWS])
     share = -(-samples // int(plan[gpu_layout.CHUNKS]))
     item = np.dtype(bank.dtype).itemsize
     in_room, numbers = weights_in_room(program)
     width = tile_width(share, rows * item, shared - numbers * item)
     stride = room_stride(width)
-    plan[gpu_layout.WIDTH], plan[gpu_layout.ROOM_STRIDE] = width, stride
-    plan[gpu_layout.ROOM] = rows * stride + numbers
+    room = {gpu_layout.WIDTH: width, gpu_layout.ROOM_STRIDE: stride}
+    fill(plan, room | {gpu_layout.ROOM: rows * stride + numbers})
     table = plan[gpu_layout.PLAN_FIELDS :].reshape(-1, gpu_layout.COLUMNS)
     losses = int(plan[gpu_layout.ERRORS] + plan[gpu_layout.CHUNKS] + plan[gpu_layout.GROUPS])
     settings, before = fill_operations(table, program, settings_place, losses + MOST_STEPS)
-    plan[gpu_layout.STATE_BEFORE], plan[gpu_layout.ARGUMENTS] = before, before + len(bank.state)
+    fill(plan, {gpu_layout.STATE_BEFORE: before, gpu_layout.ARGUMENTS: before + len(bank.state)})
     table[:, gpu_layout.IN_ROOM] = [NONE if at == NONE else rows * stride + at for at in in_room]
     return MemoryLayout(
         plan,
@@ -266,6 +264,12 @@ def make_layout(
         settings_place,
         losses,
     )
+
+
+def fill(numbers: npt.NDArray[Any], fields: Mapping[int, float]) -> None:
+    """Set fields of a plan, or places in `scalars`."""
+    for place, number in fields.items():
+        numbers[place] = number
 
 
 def sizes(program: Program, bank: Bank, samples: int) -> dict[int, int]:
@@ -433,57 +437,65 @@ def fill_operations(
 
 def set_loss(plan: Whole, scalars: FloatArray, loss: Loss, outputs: int) -> None:
     """Set the fields of the loss."""
-    losses = [*LOSSES.values(), *ROW_LOSSES.values()]
-    plan[gpu_layout.LOSS] = index_of(loss.row, losses, "loss")
-    plan[gpu_layout.MEAN_OF] = loss.divisor(outputs)
+    index = index_of(loss.row, [*LOSSES.values(), *ROW_LOSSES.values()], "loss")
+    fill(plan, {gpu_layout.LOSS: index, gpu_layout.MEAN_OF: loss.divisor(outputs)})
     scalars[gpu_layout.FACTOR] = loss.factor
 
 
 def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
     """Set the fields of the way that batches are drawn."""
-    plan[gpu_layout.DRAW] = batches.draw
-    plan[gpu_layout.SEED_LOW], plan[gpu_layout.SEED_HIGH] = batches.seed & MASK, batches.seed >> 32
-    plan[gpu_layout.SAMPLES], plan[gpu_layout.SIZE] = batches.samples, batches.size
-    plan[gpu_layout.TABLE_TARGETS] = batches.inputs.size
-    settings = batches.settings
-    scalars[gpu_layout.DRAW_NUMBERS : gpu_layout.DRAW_NUMBERS + len(settings)] = settings
+    fields = {
+        gpu_layout.DRAW: batches.draw,
+        gpu_layout.SEED_LOW: batches.seed & MASK,
+        gpu_layout.SEED_HIGH: batches.seed >> 32,
+        gpu_layout.SAMPLES: batches.samples,
+        gpu_layout.SIZE: batches.size,
+        gpu_layout.TABLE_TARGETS: batches.inputs.size,
+    }
+    fill(plan, fields)
+    fill(scalars, dict(enumerate(batches.settings, gpu_layout.DRAW_NUMBERS)))
 
 
 def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> None:
     """Set the fields of optimizer and schedule."""
     schedule = optimizer.schedule
-    plan[gpu_layout.OPTIMIZER] = index_of(optimizer.row, [*OPTIMIZERS.values()], "optimizer")
-    plan[gpu_layout.OPTIMIZER_SETTINGS] = len(optimizer.settings)
-    plan[gpu_layout.SLOT_COUNT] = len(optimizer.row.slots)
-    plan[gpu_layout.HAS_OWN_RATES] = bool(optimizer.own_rates)
-    plan[gpu_layout.SCHEDULE] = list(SCHEDULES).index(schedule.name)
-    plan[gpu_layout.REFUSE] = optimizer.not_finite == "error"
-    limits = optimizer.clip_norm, optimizer.clip_value
-    scalars[gpu_layout.RATE : gpu_layout.FACTOR] = [
-        optimizer.lr,
-        *limits,
-        optimizer.l1,
-        optimizer.l2,
-    ]
-    for place, numbers in (
-        (gpu_layout.OPTIMIZER_NUMBERS, optimizer.settings),
-        (gpu_layout.SCHEDULE_NUMBERS, schedule.settings),
-    ):
-        scalars[place : place + len(numbers)] = list(numbers.values())
+    fields = {
+        gpu_layout.OPTIMIZER: index_of(optimizer.row, [*OPTIMIZERS.values()], "optimizer"),
+        gpu_layout.OPTIMIZER_SETTINGS: len(optimizer.settings),
+        gpu_layout.SLOT_COUNT: len(optimizer.row.slots),
+        gpu_layout.HAS_OWN_RATES: bool(optimizer.own_rates),
+        gpu_layout.SCHEDULE: list(SCHEDULES).index(schedule.name),
+        gpu_layout.REFUSE: optimizer.not_finite == "error",
+    }
+    numbers = {
+        gpu_layout.RATE: optimizer.lr,
+        gpu_layout.CLIP_NORM: optimizer.clip_norm,
+        gpu_layout.CLIP_VALUE: optimizer.clip_value,
+        gpu_layout.L1: optimizer.l1,
+        gpu_layout.L2: optimizer.l2,
+        **dict(enumerate(optimizer.settings.values(), gpu_layout.OPTIMIZER_NUMBERS)),
+        **dict(enumerate(schedule.settings.values(), gpu_layout.SCHEDULE_NUMBERS)),
+    }
+    fill(plan, fields)
+    fill(scalars, numbers)
 
 
 def set_start(
     plan: Whole, scalars: FloatArray, bank: Bank, first: int, *, learning: bool = True
 ) -> None:
     """Set the fields of the beginning of a call: first step, steps taken, state."""
-    plan[gpu_layout.FIRST_STEP], plan[gpu_layout.LEARNING] = first, learning
-    plan[gpu_layout.STEPS_TAKEN] = plan[gpu_layout.STEPS_TAKEN_AFTER] = bank.step_count
-    plan[gpu_layout.FIRST_BAD], plan[gpu_layout.BAD], plan[gpu_layout.DONE] = (
-        gpu_layout.NOBODY,
-        NONE,
-        0,
-    )
-    plan[gpu_layout.OVERFLOWED], plan[gpu_layout.STEP] = gpu_layout.NOBODY, 0
+    fields = {
+        gpu_layout.FIRST_STEP: first,
+        gpu_layout.LEARNING: learning,
+        gpu_layout.STEPS_TAKEN: bank.step_count,
+        gpu_layout.STEPS_TAKEN_AFTER: bank.step_count,
+        gpu_layout.FIRST_BAD: gpu_layout.NOBODY,
+        gpu_layout.BAD: NONE,
+        gpu_layout.DONE: 0,
+        gpu_layout.OVERFLOWED: gpu_layout.NOBODY,
+        gpu_layout.STEP: 0,
+    }
+    fill(plan, fields)
     set_state(scalars, bank)
 
 

@@ -47,7 +47,7 @@ from scalarviz.engines.codegen.cuda_file import CudaUnit, products_rounded
 from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.codegen.kernel_source import version_of
 from scalarviz.engines.cuda import gpu_layout
-from scalarviz.engines.cuda.card import cuda, nvidia
+from scalarviz.engines.cuda.card import allow_shared, cuda
 from scalarviz.engines.cuda.gpu_layout import (
     CLIP_NORM,
     SHARES,
@@ -234,12 +234,10 @@ class Gpu:
 
     def kernel(self, choice: FusedChoice, table: ShapeTable) -> Any:
         core: Any = import_module("cuda.core")
-        driver = nvidia()
         code = core.ObjectCode.from_cubin(machine_code(choice, self.capability))
         kernel = code.get_kernel(NAME)
-        size = driver.binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         handle = getattr(kernel, "handle", None) or kernel._handle  # its name before version 0.6
-        driver.driver.cuKernelSetAttribute(size, table.shared, handle, self.device.id)
+        allow_shared(handle, self.device.id, table.shared)
         sizes = {"grid": table.blocks, "block": THREADS, "shmem_size": table.shared}
         return kernel, launch_config(core, sizes)
 

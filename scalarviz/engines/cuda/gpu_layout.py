@@ -112,6 +112,12 @@ def row_at(base: Index, row: Index, stride: Index) -> Index:
 
 
 @kernel
+def ends_of(plan: Whole, op: Index, base: Index, stride: Index) -> Any:
+    """Return where inputs and outputs of an operation begin in a workspace, or their gradients."""
+    return row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+
+
+@kernel
 def row_of(i: Index, count: Index) -> Index:
     """Return the row of number i of a table whose rows have `count` numbers; 32 bits long.
 

@@ -32,7 +32,7 @@ from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.codegen.kernel_units import Dtype
 from scalarviz.engines.cuda import gpu_layout, kernels
 from scalarviz.engines.cuda import kernels as steps
-from scalarviz.engines.cuda.card import Launch, Steps, cuda, nvidia
+from scalarviz.engines.cuda.card import Launch, Steps, allow_shared, cuda
 from scalarviz.engines.cuda.device_memory import (
     Memory,
     fits,
@@ -72,21 +72,9 @@ class Device:
             return Device(True, 3, 4, cuda.stream())
         card = cuda.get_current_device()
         blocks = card.MULTIPROCESSOR_COUNT * BLOCKS_EACH
-        # More than 48 KiB are there for kernels that ask for it, see `ask_for_shared`.
+        # More than 48 KiB are there for kernels that ask for it, see `allow_shared`.
         most = max(SHARED, card.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN - RESERVED)
         return Device(False, blocks, THREADS, cuda.stream(), most * bool(card.COOPERATIVE_LAUNCH))
-
-
-def ask_for_shared(overload: Any, size: int) -> None:
-    """Let a compiled kernel be launched with so many bytes of dynamic shared memory, at most.
-
-    All trainings with these formulas launch it: so it is asked for all that a block may have.
-    """
-    driver = nvidia()
-    attributes = driver.binding.CUfunction_attribute
-    wanted = attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    function = overload._codelibrary.get_cufunc()
-    driver.driver.cuKernelSetAttribute(wanted, size, function.handle, function.device.id)
 
 
 @final
@@ -268,7 +256,9 @@ class CudaCalls:
             overload = kernel.overloads[signature]
             if self.shared > SHARED:
                 try:
-                    ask_for_shared(overload, self.device.shared)
+                    # All trainings with these formulas launch it: so it may have all of a block.
+                    function = overload._codelibrary.get_cufunc()
+                    allow_shared(function.handle, function.device.id, self.device.shared)
                 except Exception:  # whatever refuses it: kernels of one moment need none
                     return 0
             most = overload.max_cooperative_grid_blocks(self.device.threads, self.shared)

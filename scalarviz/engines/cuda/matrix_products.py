@@ -54,6 +54,7 @@ from scalarviz.engines.cuda.gpu_layout import (
     Whole,
     bias_sum,
     chunk_start,
+    ends_of,
     partial_of,
 )
 
@@ -70,12 +71,6 @@ def quarter(n: Index) -> Index:
 def smaller(a: Index, b: Index) -> Index:
     """Return the smaller of two indices."""
     return a if a < b else b
-
-
-@kernel
-def for_four(w: Any, x0: Any, x1: Any, x2: Any, x3: Any, a0: Any, a1: Any, a2: Any, a3: Any) -> Any:
-    """Return four sums with the products of w added."""
-    return cuda.fma(w, x0, a0), cuda.fma(w, x1, a1), cuda.fma(w, x2, a2), cuda.fma(w, x3, a3)
 
 
 # ---- the samples of a block ---------------------------------------------------------------------
@@ -148,11 +143,11 @@ def affine_forward(
 ) -> None:  # fmt: skip
     """z = W x + b. The weights are in `space`; what follows them may be read as a row."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
-    x, z = base + plan[op + SOURCE] * stride, base + plan[op + TARGET] * stride
+    x, z = ends_of(plan, op, base, stride)
     biases = plan[VALUE] + plan[op + BIAS_ROW]
     products(
         space, np.uint64(plan[op + IN_ROOM]), ONE, room_apart(outputs), ALL_ROWS, outputs, inputs,
-        arena, np.uint64(biases), plan[op + HAS_BIASES] != 0, space, np.uint64(x), np.uint64(z),
+        arena, np.uint64(biases), plan[op + HAS_BIASES] != 0, space, x, z,
         np.uint64(stride), np.uint64(count), np.uint64(worker), np.uint64(workers),
     )  # fmt: skip
 
@@ -164,10 +159,10 @@ def affine_inputs(
 ) -> None:  # fmt: skip
     """Gradient of the inputs: W transposed, times g. W is in `space`."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
-    h, g = flow_base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    h, g = ends_of(plan, op, flow_base, stride)
     products(
         space, np.uint64(plan[op + IN_ROOM]), room_apart(outputs), ONE, inputs - ONE, inputs,
-        outputs, arena, ZERO, False, flow, np.uint64(g), np.uint64(h), np.uint64(stride),
+        outputs, arena, ZERO, False, flow, g, h, np.uint64(stride),
         np.uint64(count), np.uint64(worker), np.uint64(workers),
     )  # fmt: skip
 
@@ -275,37 +270,29 @@ def affine_parameters(
     step, samples = np.uint64(stride), np.uint64(count)
     begin = np.uint64(partial_of(plan, op, chunk))
     down, across = quarter(outputs), quarter(inputs)
+    sums = cuda.local.array(16, Real)
+    of_g, of_x = cuda.local.array(4, np.uint64), cuda.local.array(4, np.uint64)
     job, end, jump = np.uint64(worker), down * across, np.uint64(workers)
     while job < end:
         r = job // across
         k = job - r * across
-        ga, gb, gc, gd = four_rows(np.uint64(g), step, r, down, outputs)
-        xa, xb, xc, xd = four_rows(np.uint64(x), step, k, across, inputs)
-        a0, a1, a2, a3 = read_four(arena, begin, inputs, outputs, r, k, across, fresh)
-        b0, b1, b2, b3 = read_four(arena, begin, inputs, outputs, r + down, k, across, fresh)
-        c0, c1, c2, c3 = read_four(arena, begin, inputs, outputs, r + TWO * down, k, across, fresh)
-        d0, d1, d2, d3 = read_four(
-            arena, begin, inputs, outputs, r + THREE * down, k, across, fresh
-        )
-        last = ga + samples
-        while ga < last:
-            x0, x1, x2, x3 = space[xa], space[xb], space[xc], space[xd]
-            a0, a1, a2, a3 = for_four(flow[ga], x0, x1, x2, x3, a0, a1, a2, a3)
-            b0, b1, b2, b3 = for_four(flow[gb], x0, x1, x2, x3, b0, b1, b2, b3)
-            c0, c1, c2, c3 = for_four(flow[gc], x0, x1, x2, x3, c0, c1, c2, c3)
-            d0, d1, d2, d3 = for_four(flow[gd], x0, x1, x2, x3, d0, d1, d2, d3)
-            ga += ONE
-            gb += ONE
-            gc += ONE
-            gd += ONE
-            xa += ONE
-            xb += ONE
-            xc += ONE
-            xd += ONE
-        write_row(arena, begin, inputs, r, k, outputs, inputs, a0, a1, a2, a3)
-        write_row(arena, begin, inputs, r + down, k, outputs, inputs, b0, b1, b2, b3)
-        write_row(arena, begin, inputs, r + TWO * down, k, outputs, inputs, c0, c1, c2, c3)
-        write_row(arena, begin, inputs, r + THREE * down, k, outputs, inputs, d0, d1, d2, d3)
+        four_rows(np.uint64(g), step, r, down, outputs, of_g)
+        four_rows(np.uint64(x), step, k, across, inputs, of_x)
+        for i in range(16):
+            row, column = r + np.uint64(i // 4) * down, k + np.uint64(i % 4) * across
+            known = not fresh and row < outputs and column < inputs
+            sums[i] = arena[begin + row * inputs + column] if known else Real(0)
+        single = of_g[0] + samples % FOUR
+        last = of_g[0] + samples
+        while of_g[0] < single:
+            add_sample(flow, of_g, space, of_x, sums)
+        while of_g[0] < last:
+            for _ in range(4):  # unrolled
+                add_sample(flow, of_g, space, of_x, sums)
+        for i in range(16):
+            row, column = r + np.uint64(i // 4) * down, k + np.uint64(i % 4) * across
+            if row < outputs and column < inputs:
+                arena[begin + row * inputs + column] = sums[i]
         job += jump
     weights = plan[op + INPUTS] * plan[op + OUTPUTS]
     for i in range(weights + worker, plan[op + COUNT], workers):
@@ -315,52 +302,22 @@ def affine_parameters(
 
 
 @kernel
-def four_rows(start: Index, stride: Index, row: Index, apart: Index, rows: Index) -> Any:
-    """Return where the rows `row`, `row` + `apart`, ... begin; the last for one beyond it."""
-    last = rows - ONE
-    second, third = smaller(row + apart, last), smaller(row + TWO * apart, last)
-    fourth = smaller(row + THREE * apart, last)
-    return (
-        start + row * stride, start + second * stride, start + third * stride,
-        start + fourth * stride,
-    )  # fmt: skip
+def add_sample(flow: Numbers, g: Whole, space: Numbers, x: Whole, sums: Numbers) -> None:
+    """Add the product of each of four numbers and four others; go on to the next sample."""
+    for i in range(16):
+        sums[i] = cuda.fma(flow[g[i // 4]], space[x[i % 4]], sums[i])
+    for i in range(4):
+        g[i] += ONE
+        x[i] += ONE
 
 
 @kernel
-def read_four(
-    arena: Numbers, begin: Index, inputs: Index, outputs: Index, row: Index, k: Index,
-    apart: Index, fresh: bool,
-) -> Any:  # fmt: skip
-    """Return four gradients of a row of weights; 0 if `fresh`, and for those that are not there."""
-    a = b = c = d = Real(0)
-    if not fresh and row < outputs:
-        place = begin + row * inputs + k
-        a = arena[place]
-        if k + apart < inputs:
-            b = arena[place + apart]
-        if k + TWO * apart < inputs:
-            c = arena[place + TWO * apart]
-        if k + THREE * apart < inputs:
-            d = arena[place + THREE * apart]
-    return a, b, c, d
-
-
-@kernel
-def write_row(
-    arena: Numbers, out: Index, out_down: Index, r: Index, c: Index, rows: Index, columns: Index,
-    a: Any, b: Any, c_: Any, d: Any,
-) -> None:  # fmt: skip
-    """Write four numbers of a row of a matrix, a quarter of its columns apart, those that exist."""
-    across = quarter(columns)
-    if r < rows:
-        place = out + r * out_down + c
-        arena[place] = a
-        if c + across < columns:
-            arena[place + across] = b
-        if c + TWO * across < columns:
-            arena[place + TWO * across] = c_
-        if c + THREE * across < columns:
-            arena[place + THREE * across] = d
+def four_rows(
+    start: Index, stride: Index, row: Index, apart: Index, rows: Index, found: Whole
+) -> None:
+    """Write where the rows `row`, `row` + `apart`, ... begin; the last for one beyond it."""
+    for i in range(4):
+        found[i] = start + smaller(row + np.uint64(i) * apart, rows - ONE) * stride
 
 
 # ---- products of a whole batch ------------------------------------------------------------------

@@ -74,6 +74,7 @@ from scalarviz.engines.cuda.gpu_layout import (
     Numbers,
     Whole,
     bias_sum,
+    ends_of,
     number_at,
     partial_of,
     row_at,
@@ -100,7 +101,7 @@ def activation_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = f(x), number by number."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    x, y = ends_of(plan, op, base, stride)
     formula = plan[op + FORMULA]
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
         place = number_at(i, count, stride)
@@ -113,9 +114,8 @@ def activation_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Gradient of the inputs: f'(x) times g."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
-    h = row_at(flow_base, plan[op + SOURCE], stride)
-    g = row_at(flow_base, plan[op + TARGET], stride)
+    x, y = ends_of(plan, op, base, stride)
+    h, g = ends_of(plan, op, flow_base, stride)
     formula = plan[op + FORMULA]
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
@@ -132,7 +132,7 @@ def row_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = f(x), by the threads of a block: loops over a row are spread, see `in_team`."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    x, y = ends_of(plan, op, base, stride)
     memo, outputs = row_at(base, plan[op + MEMO], stride), plan[op + OUTPUTS]
     settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
     room = cuda.shared.array(TEAM_ROOM, Real)
@@ -150,9 +150,8 @@ def row_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Gradient of the inputs by the formula's backward, by the threads of a block."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
-    h = row_at(flow_base, plan[op + SOURCE], stride)
-    g = row_at(flow_base, plan[op + TARGET], stride)
+    x, y = ends_of(plan, op, base, stride)
+    h, g = ends_of(plan, op, flow_base, stride)
     memo, inputs = row_at(base, plan[op + MEMO], stride), plan[op + INPUTS]
     settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
     room = cuda.shared.array(TEAM_ROOM, Real)
@@ -194,7 +193,7 @@ def scale_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = w x + b; EACH numbers share w and b."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    x, y = ends_of(plan, op, base, stride)
     each, biased = np.uint32(plan[op + EACH]), plan[op + HAS_BIASES] != 0
     weights = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW])
     biases = np.uint64(plan[VALUE] + plan[op + BIAS_ROW])
@@ -247,8 +246,7 @@ def scale_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Gradient of the inputs: w times g."""
-    h = row_at(flow_base, plan[op + SOURCE], stride)
-    g = row_at(flow_base, plan[op + TARGET], stride)
+    h, g = ends_of(plan, op, flow_base, stride)
     each = np.uint32(plan[op + EACH])
     weights = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW])
     for i in range(worker, plan[op + INPUTS] * count, workers):
@@ -276,7 +274,7 @@ def parametric_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = f(x, w, ...), number by number."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    x, y = ends_of(plan, op, base, stride)
     given = cuda.local.array(MOST_SETTINGS, Real)
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
         place = number_at(i, count, stride)
@@ -317,8 +315,8 @@ def parametric_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Gradient of the inputs: f'(x, w, ...) times g."""
-    x, h = row_at(base, plan[op + SOURCE], stride), row_at(flow_base, plan[op + SOURCE], stride)
-    g = row_at(flow_base, plan[op + TARGET], stride)
+    x = row_at(base, plan[op + SOURCE], stride)
+    h, g = ends_of(plan, op, flow_base, stride)
     given = cuda.local.array(MOST_SETTINGS, Real)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
@@ -331,15 +329,27 @@ def parametric_inputs(
 
 
 @kernel
+def copy_rows(
+    numbers: Numbers, base: Index, start: Index, to: Index, rows: Index, stride: Index,
+    count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Copy rows of a workspace, from row `start` on, to those from row `to` on."""
+    x, y = row_at(base, start, stride), row_at(base, to, stride)
+    for i in range(worker, rows * count, workers):
+        place = number_at(i, count, stride)
+        numbers[y + place] = numbers[x + place]
+
+
+@kernel
 def branch_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = x."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
-    for i in range(worker, plan[op + OUTPUTS] * count, workers):
-        place = number_at(i, count, stride)
-        space[y + place] = space[x + place]
+    copy_rows(
+        space, base, plan[op + SOURCE], plan[op + TARGET], plan[op + OUTPUTS], stride, count,
+        worker, workers,
+    )  # fmt: skip
 
 
 @kernel
@@ -348,8 +358,7 @@ def branch_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Add the gradient to that of the inputs, which their last reader has written."""
-    h = row_at(flow_base, plan[op + SOURCE], stride)
-    g = row_at(flow_base, plan[op + TARGET], stride)
+    h, g = ends_of(plan, op, flow_base, stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
         flow[h + place] += flow[g + place]
@@ -361,7 +370,7 @@ def sum_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = x + the second buffer."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    x, y = ends_of(plan, op, base, stride)
     second = row_at(base, plan[op + SECOND], stride)
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
         place = number_at(i, count, stride)
@@ -374,9 +383,8 @@ def sum_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Pass the gradient on to both buffers."""
-    h = row_at(flow_base, plan[op + SOURCE], stride)
+    h, g = ends_of(plan, op, flow_base, stride)
     second = row_at(flow_base, plan[op + SECOND], stride)
-    g = row_at(flow_base, plan[op + TARGET], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
         flow[h + place] = flow[g + place]
@@ -392,7 +400,7 @@ def product_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = x times the second buffer."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    x, y = ends_of(plan, op, base, stride)
     second = row_at(base, plan[op + SECOND], stride)
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
         place = number_at(i, count, stride)
@@ -405,10 +413,10 @@ def product_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Gradient of each factor: g times the other one."""
-    x, h = row_at(base, plan[op + SOURCE], stride), row_at(flow_base, plan[op + SOURCE], stride)
+    x = row_at(base, plan[op + SOURCE], stride)
+    h, g = ends_of(plan, op, flow_base, stride)
     second = row_at(base, plan[op + SECOND], stride)
     by_second = row_at(flow_base, plan[op + SECOND], stride)
-    g = row_at(flow_base, plan[op + TARGET], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
         flow[h + place] = flow[g + place] * space[second + place]
@@ -421,15 +429,12 @@ def concatenation_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = x, followed by the second buffer."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
-    second = row_at(base, plan[op + SECOND], stride)
-    behind = row_at(base, plan[op + TARGET] + plan[op + INPUTS], stride)
-    for i in range(worker, plan[op + INPUTS] * count, workers):
-        place = number_at(i, count, stride)
-        space[y + place] = space[x + place]
-    for i in range(worker, (plan[op + OUTPUTS] - plan[op + INPUTS]) * count, workers):
-        place = number_at(i, count, stride)
-        space[behind + place] = space[second + place]
+    inputs, outputs, target = plan[op + INPUTS], plan[op + OUTPUTS], plan[op + TARGET]
+    copy_rows(space, base, plan[op + SOURCE], target, inputs, stride, count, worker, workers)
+    copy_rows(
+        space, base, plan[op + SECOND], target + inputs, outputs - inputs, stride, count, worker,
+        workers,
+    )  # fmt: skip
 
 
 @kernel
@@ -438,16 +443,12 @@ def concatenation_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Pass its part of the gradient on to each buffer."""
-    h = row_at(flow_base, plan[op + SOURCE], stride)
-    second = row_at(flow_base, plan[op + SECOND], stride)
-    g = row_at(flow_base, plan[op + TARGET], stride)
-    behind = row_at(flow_base, plan[op + TARGET] + plan[op + INPUTS], stride)
-    for i in range(worker, plan[op + INPUTS] * count, workers):
-        place = number_at(i, count, stride)
-        flow[h + place] = flow[g + place]
-    for i in range(worker, (plan[op + OUTPUTS] - plan[op + INPUTS]) * count, workers):
-        place = number_at(i, count, stride)
-        flow[second + place] = flow[behind + place]
+    inputs, outputs, target = plan[op + INPUTS], plan[op + OUTPUTS], plan[op + TARGET]
+    copy_rows(flow, flow_base, target, plan[op + SOURCE], inputs, stride, count, worker, workers)
+    copy_rows(
+        flow, flow_base, target + inputs, plan[op + SECOND], outputs - inputs, stride, count,
+        worker, workers,
+    )  # fmt: skip
 
 
 # ---- dropout ------------------------------------------------------------------------------------
@@ -459,7 +460,7 @@ def dropout_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = x times 0 or 1 / (1 - rate), which is kept; y = x in evaluation."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    x, y = ends_of(plan, op, base, stride)
     memo, rate = row_at(base, plan[op + MEMO], stride), arena[plan[op + SETTINGS]]
     own = plan[op + STATE]
     low, high = np.int64(scalars[STATE_NUMBERS + own]), np.int64(scalars[STATE_NUMBERS + own + 1])
@@ -482,8 +483,7 @@ def dropout_inputs(
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """Gradient of the inputs: g times the factor that forward kept."""
-    h = row_at(flow_base, plan[op + SOURCE], stride)
-    g = row_at(flow_base, plan[op + TARGET], stride)
+    h, g = ends_of(plan, op, flow_base, stride)
     memo = row_at(base, plan[op + MEMO], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
@@ -499,7 +499,7 @@ def batch_norm_forward(
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
     """y = (x - mean) * scale."""
-    x, y = row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
+    x, y = ends_of(plan, op, base, stride)
     pixels, found = np.int64(arena[plan[op + SETTINGS] + 1]), plan[op + STATISTICS]
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
         place = number_at(i, count, stride)
@@ -515,8 +515,7 @@ def batch_norm_inputs(
 ) -> None:  # fmt: skip
     """The components of a gradient that shift or scale a feature as a whole are removed."""
     y = row_at(base, plan[op + TARGET], stride)
-    h = row_at(flow_base, plan[op + SOURCE], stride)
-    g = row_at(flow_base, plan[op + TARGET], stride)
+    h, g = ends_of(plan, op, flow_base, stride)
     pixels, found = np.int64(arena[plan[op + SETTINGS] + 1]), plan[op + STATISTICS]
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)

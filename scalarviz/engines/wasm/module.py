@@ -28,12 +28,17 @@ from typing import Any
 
 from scalarviz.base import processes
 from scalarviz.base.kernel_files import cache_folder, keep, kept
-from scalarviz.base.messages import inform, is_informed
+from scalarviz.base.messages import is_informed
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.activations import WithSettings
-from scalarviz.engines.codegen.compiling import CHILD_LOOK, ROOT, aside
+from scalarviz.engines.codegen.compiling import (
+    CHILD_LOOK,
+    aside,
+    folders_of_modules,
+    workers_for,
+)
 from scalarviz.engines.codegen.kernel_source import versions
-from scalarviz.engines.codegen.kernel_units import Dtype, Unit, path_of_unit, text_of
+from scalarviz.engines.codegen.kernel_units import Dtype, Unit, announce, path_of_unit, text_of
 from scalarviz.engines.cpu.table import every_unit
 from scalarviz.engines.wasm import compile_module, compile_pieces
 from scalarviz.engines.wasm.compile_module import only
@@ -46,7 +51,6 @@ CRASHES = {-signal.SIGSEGV, -signal.SIGABRT}  # of LLVM, which trusts its input
 SECONDS = 0.4  # of a core to compile a kernel, on average
 START = 1.5  # seconds to start compiling
 FEW = 3  # kernels, for which another process does not pay
-MOST = 8  # processes, each of which takes 300 MB
 
 # numba lowers every kernel for the same plain processor, and leaves optimizing to `compile_module`.
 # Other settings of numba's, which the user may have, are not passed on.
@@ -157,12 +161,8 @@ def module_of_pieces(
             if piece is not None:
                 file.write_bytes(piece)
         if missing:
-            workers = workers_for(len(missing))
-            seconds = round(START + SECONDS * len(missing) / workers)
-            kernels = "1 kernel" if len(missing) == 1 else f"{len(missing)} kernels"
-            said = f"scalarviz compiles {kernels} for a page, once; this takes about {seconds} s"
-            inform(said, is_shown=bar.will_be_seen)
-            bar.total = len(missing)
+            workers = workers_for(len(missing), FEW)
+            announce(len(missing), START + SECONDS * len(missing) / workers, bar, " for a page")
             before = len(units) - len(missing)
 
             def look() -> None:
@@ -175,11 +175,6 @@ def module_of_pieces(
                     keep(path_of_piece(unit, dtype), made, stem_of(unit, dtype))
         run(compile_module.__name__, [folder / "module", *files], folder)
         return read(folder / "module")
-
-
-def workers_for(kernels: int) -> int:
-    """Return how many processes compile so many kernels."""
-    return max(1, min(os.cpu_count() or 1, MOST, kernels // FEW))
 
 
 def read(path: Path) -> bytes:
@@ -213,9 +208,8 @@ def run(
     look    called again and again meanwhile
     """
     line = ["-P", "-W", "ignore", "-m", module, *map(str, words)]
-    folders = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
-    env |= {**FOR_NUMBA, "PYTHONPATH": os.pathsep.join(folders), "PYTHONIOENCODING": "utf-8"}
+    env |= {**FOR_NUMBA, "PYTHONPATH": folders_of_modules(), "PYTHONIOENCODING": "utf-8"}
     running: dict[Any, Path] = {}
     with ExitStack() as opened:
         for k in range(workers):
