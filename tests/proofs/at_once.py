@@ -67,7 +67,7 @@ def keep(s: sv.Session, chance: random.Random, folder: Path) -> None:
 
 
 def exchange(s: sv.Session, chance: random.Random, _: Path) -> None:
-    """Take two steps on the slow engine, and go on with the quick one."""
+    """Take two steps on the slow engine, then return to the quick one."""
     s.to("python", "full")
     s.advance(2)
     s.to("cpu")

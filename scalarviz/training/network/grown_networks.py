@@ -303,7 +303,7 @@ def with_numbers(
     """Return a network that has taken its numbers from `net`.
 
     rows, fresh  as in GrownNetwork
-    kept         pairs of its layers and those of `net` whose states go on
+    kept         pairs of its layers and those of `net` whose states stay
     """
     states = [np.zeros((2, 0), np.int64)]
     states += [np.array([states_of(layer), states_of(old)]) for layer, old in kept]
