@@ -153,9 +153,8 @@ def test_a_missing_cell_is_refused_with_its_place_and_what_to_do(written: Any) -
     refused(InputError, "line 3, column 1").by(data.from_csv, written(GAPS), ["a", "b"], "kind")
     refused(UnknownNameError, "'skip'").by(data.from_csv, written(GAPS), missing="skip")
     refused(InputError, "no samples").by(data.from_csv, written("a,b\n1,\n"), missing="drop")
-    refused(ShapeError, "1 cells").by(
-        data.from_csv, written("a,b\n1,2\n3\n"), missing="drop"
-    )  # a line that is too short is damaged, and lacks no number
+    # A line that is too short is damaged, and lacks no number.
+    refused(ShapeError, "1 cells").by(data.from_csv, written("a,b\n1,2\n3\n"), missing="drop")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ What they promise, and the same bits for each formula.
 
 import importlib.util
 import re
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -152,104 +151,54 @@ def test_a_gpu_runs_what_is_counted_here(tmp_path: Path) -> None:
 class Chosen(NamedTuple):
     """A function with the formulas of a table, in the file of a kernel, and a call of it.
 
-    call  takes the function and the index of a formula; returns a kernel of two arrays
+    call  of the function, as the body of a kernel; see `probe`
     """
 
     name: str
     kernel: Any
     table: str
     rows: dict[str, Any]
-    call: Callable[[Any, int], Any]
+    call: str
     before: int = 0  # rows that are counted first
     dtype: str = "float32"
-
-
-def number(f: Any, k: int) -> Any:
-    def probe(out: Any, x: Any) -> None:
-        out[0] = f(k, x[0])
-
-    return probe
-
-
-def slope(f: Any, k: int) -> Any:
-    def probe(out: Any, x: Any) -> None:
-        out[0] = f(k, x[0], x[1])
-
-    return probe
 
 
 PLACES = tuple(np.uint64(n) for n in (0, 8, 16, 24, 32))
 ONE = np.uint64(1)
 
 
-def row(f: Any, k: int) -> Any:
-    def probe(out: Any, x: Any) -> None:
-        f(k, *PLACES[:3], out, ONE, 4, 8, x[20:], 1, 0, 1, x[4:11])
-
-    return probe
-
-
-def row_back(f: Any, k: int) -> Any:
-    def probe(out: Any, x: Any) -> None:
-        f(k, *PLACES, x, out, ONE, 4, 8, x[20:], 1, 0, 1, x[4:11])
-
-    return probe
+def probe(call: str, f: Any, k: int) -> Any:
+    """A kernel of the arrays `out` and `x` that calls a function with the index of a formula."""
+    names = {"f": f, "k": k, "PLACES": PLACES, "ONE": ONE}
+    exec(f"def kernel(out, x): {call}", names)
+    return names["kernel"]
 
 
-def error(f: Any, k: int) -> Any:
-    def probe(out: Any, x: Any) -> None:
-        out[0] = f(k, x[0:3], x[3:6])
-
-    return probe
-
-
-def error_back(f: Any, k: int) -> Any:
-    def probe(out: Any, x: Any) -> None:
-        f(k, x[0:3], x[3:6], out)
-
-    return probe
-
-
-def move(f: Any, k: int) -> Any:
-    def probe(out: Any, x: Any) -> None:
-        f(k, out[0:1], x[0], out[1:5], x[1:17])
-
-    return probe
-
-
-def constants(f: Any, k: int) -> Any:
-    def probe(out: Any, x: Any) -> None:
-        f(k, x[0], x[1:9], out)
-
-    return probe
-
-
-def factor(f: Any, k: int) -> Any:
-    def probe(out: Any, x: Any) -> None:
-        out[0] = f(k, x[0], x[1:9])
-
-    return probe
-
-
+NUMBER, SLOPE = "out[0] = f(k, x[0])", "out[0] = f(k, x[0], x[1])"
+ROW = "f(k, *PLACES[:3], out, ONE, 4, 8, x[20:], 1, 0, 1, x[4:11])"
+ROW_BACK = "f(k, *PLACES, x, out, ONE, 4, 8, x[20:], 1, 0, 1, x[4:11])"
+ERROR, ERROR_BACK = "out[0] = f(k, x[0:3], x[3:6])", "f(k, x[0:3], x[3:6], out)"
+MOVE = "f(k, out[0:1], x[0], out[1:5], x[1:17])"
+CONSTANTS, FACTOR = "f(k, x[0], x[1:9], out)", "out[0] = f(k, x[0], x[1:9])"
 LATER, WIDE = len(LOSSES), "float64"
 FORWARD, BACK = kernels.forward_all, kernels.input_gradient_all
 ALL = [
-    Chosen("activation_value", FORWARD, "ACTIVATIONS", {**ACTIVATIONS}, number),
-    Chosen("activation_slope", BACK, "ACTIVATIONS", {**ACTIVATIONS}, slope),
-    Chosen("row_values", FORWARD, "ROW_FORMULAS", {**ROW_FORMULAS}, row),
-    Chosen("row_gradients", BACK, "ROW_FORMULAS", {**ROW_FORMULAS}, row_back),
-    Chosen("sample_error", kernels.sum_errors, "LOSSES", {**LOSSES}, error),
-    Chosen("sample_gradient", kernels.loss_gradient_all, "LOSSES", {**LOSSES}, error_back),
-    Chosen("sample_error", kernels.sum_errors, "ROW_LOSSES", {**ROW_LOSSES}, error, LATER),
+    Chosen("activation_value", FORWARD, "ACTIVATIONS", {**ACTIVATIONS}, NUMBER),
+    Chosen("activation_slope", BACK, "ACTIVATIONS", {**ACTIVATIONS}, SLOPE),
+    Chosen("row_values", FORWARD, "ROW_FORMULAS", {**ROW_FORMULAS}, ROW),
+    Chosen("row_gradients", BACK, "ROW_FORMULAS", {**ROW_FORMULAS}, ROW_BACK),
+    Chosen("sample_error", kernels.sum_errors, "LOSSES", {**LOSSES}, ERROR),
+    Chosen("sample_gradient", kernels.loss_gradient_all, "LOSSES", {**LOSSES}, ERROR_BACK),
+    Chosen("sample_error", kernels.sum_errors, "ROW_LOSSES", {**ROW_LOSSES}, ERROR, LATER),
     Chosen(
-        "sample_gradient", kernels.loss_gradient_all, "ROW_LOSSES", {**ROW_LOSSES}, error_back,
+        "sample_gradient", kernels.loss_gradient_all, "ROW_LOSSES", {**ROW_LOSSES}, ERROR_BACK,
         LATER,
     ),
-    Chosen("move_one", kernels.move_all, "OPTIMIZERS", {**OPTIMIZERS}, move),
+    Chosen("move_one", kernels.move_all, "OPTIMIZERS", {**OPTIMIZERS}, MOVE),
     Chosen(
-        "optimizer_constants", kernels.look_over, "OPTIMIZERS", {**OPTIMIZERS}, constants, 0, WIDE
+        "optimizer_constants", kernels.look_over, "OPTIMIZERS", {**OPTIMIZERS}, CONSTANTS, 0, WIDE
     ),
-    Chosen("schedule_factor", kernels.look_over, "SCHEDULES", {**SCHEDULES}, factor, 0, WIDE),
+    Chosen("schedule_factor", kernels.look_over, "SCHEDULES", {**SCHEDULES}, FACTOR, 0, WIDE),
 ]  # fmt: skip
 QUICK_ROWS = "leaky_relu", "cosine"
 CASES = [
@@ -275,13 +224,13 @@ def rows_with(table: str, name: str) -> frozenset[tuple[str, str]]:
     return frozenset({each for each in IN_USE if each[0] not in tables} | kinds | {(table, name)})
 
 
-def operations(probe: Any, dtype: str) -> list[str]:
+def operations(kernel: Any, dtype: str) -> list[str]:
     """The operations on floating point numbers of a kernel, without the names of registers."""
     from numba import cuda, types
 
     numbers = getattr(types, dtype)[::1]
     with products_rounded():
-        text, _ = cuda.compile_ptx(probe, (numbers, numbers), cc=GPU)
+        text, _ = cuda.compile_ptx(kernel, (numbers, numbers), cc=GPU)
     assert not NOT_ROUNDED.search(text)
     pattern = r"^\s+(?:@\S+\s+)?(st\.global\.\S+\s+.*|[a-z]+\.\S*f(?:16|32|64)\s+.*);"
     return [re.sub(r"%\w+", "%", line) for line in re.findall(pattern, text, re.MULTILINE)]
@@ -298,7 +247,7 @@ def test_the_operations_of_a_formula_are_those_among_all_formulas(
     for rows in (rows_with(chosen.table, name), None):
         function = getattr(module_of(chosen.kernel, rows), chosen.name)
         place = chosen.before + list(chosen.rows).index(name)
-        found.append(operations(chosen.call(function, place), chosen.dtype))
+        found.append(operations(probe(chosen.call, function, place), chosen.dtype))
     assert found[0] == found[1]
     writes = chosen.name != "optimizer_constants" or OPTIMIZERS[name].constants is not no_constants
     assert any("st.global" in line for line in found[0]) == writes

@@ -80,7 +80,7 @@ def test_a_scene_trains_and_says_what_came_of_it(
     assert type(exhibit_of(show.session)) is SHOWN[name]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some("circle", "digits", "rgb")
 @every_scene
 def test_a_seed_decides_on_everything(name: str) -> None:
     def course(seed: int) -> list[float]:

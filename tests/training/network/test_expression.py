@@ -638,9 +638,10 @@ def test_a_call_that_is_refused_leaves_no_labels() -> None:
     refused(InputError, "'w'").by(
         sv.compile, lambda x: a * x, 1, parameters={"w": [a, b], "v": [b]}
     )
+    # The name of those that have none.
     refused(InputError, "'parameters'").by(
         sv.compile, lambda x: a * b * x, 1, parameters={"parameters": [a]}
-    )  # the name of those that have none
+    )
     assert (a.label, b.label) == ("", "")
 
 

@@ -175,9 +175,8 @@ def test_no_steps_change_nothing(engine: str) -> None:
     after = [net.bank.value, net.bank.grad, net.bank.slots["m"]]
     assert all((a == b).all() for a, b in zip(before, after, strict=True))
     assert net.bank.step_count == 1
-    refused(ShapeError, "(4, 2)").by(
-        net.train, x[:, :2], 1 - x, steps=0
-    )  # arguments are checked all the same
+    # Arguments are checked all the same.
+    refused(ShapeError, "(4, 2)").by(net.train, x[:, :2], 1 - x, steps=0)
     refused(InputError, "not -1").by(net.train, x, 1 - x, steps=-1)
 
 
