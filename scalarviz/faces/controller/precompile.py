@@ -108,12 +108,6 @@ class Compiling:
     def _is_there(self, kind: str) -> bool:
         return kind not in self._going and (kind in self._done_here or is_ready(kind))
 
-    @property
-    def going_on(self) -> bool:
-        """Whether something is being compiled."""
-        self.attend()
-        return bool(self._going)
-
     def attend(self) -> bool:
         """Return whether a compilation has just ended."""
         ended = [kind for kind, (worker, _) in self._going.items() if worker.poll() is not None]

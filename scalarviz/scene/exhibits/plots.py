@@ -94,13 +94,11 @@ class Plane(Exhibit):
             parts = np.where(np.isnan(parts), parts, np.where(parts > 0.0, 1.0, -1.0))
         return parts
 
-    def _strong(
-        self, targets: FloatArray, colors: ColorMap, strength: float = STRONG
-    ) -> FloatArray:
+    def _strong(self, targets: FloatArray, colors: ColorMap) -> FloatArray:
         """Return the colors of samples."""
         if self.classes:
             return class_colors(targets, colors.background)
-        return colors(np.where(targets > self.middle, strength, -strength))
+        return colors(np.where(targets > self.middle, STRONG, -STRONG))
 
     # On a canvas.
 
