@@ -127,13 +127,17 @@ def save_network(controller: Controller, path: str | Path) -> None:
 
 
 def export_to(face: Face, path: str | Path, what: str = "") -> None:
-    """Draw it into a file in the background, all sessions side by side; see `task_of`."""
+    """Draw it into a file in the background, all sessions side by side; see `task_of`.
+
+    A page, or a step as one, is of the chosen session.
+    """
     controller = face.lead
+    panes = [controller] if what in ("step", "page") else face.panes
     if controller.time.waits():
         return
-    shows = [pane.show for pane in face.panes]
-    pin: Any = [pinned_of(pane.stage) for pane in face.panes]
-    if face.several:
+    shows = [pane.show for pane in panes]
+    pin: Any = [pinned_of(pane.stage) for pane in panes]
+    if len(panes) > 1:
         pairs = zip(shows, face.names, strict=True)
         shows = [replace(show, title=name) for show, name in pairs]
     else:

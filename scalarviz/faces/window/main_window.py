@@ -474,16 +474,16 @@ class Menus:
             ("learn", "photos", of_file(drop), ""),
             ("picture", "images", self._export, "network.png"),
             ("video", "videos", partial(export_to, face, what="video"), "network.mp4"),
-            ("page", "pages", of_file(export_to, what="step"), "step.html"),
-            ("trains", "pages", of_file(export_to, what="page"), "network.html"),
+            ("page", "pages", partial(export_to, face, what="step"), "step.html"),
+            ("trains", "pages", partial(export_to, face, what="page"), "network.html"),
         ):
             self._add(menu, text(f"menus.{what}"), partial(self._ask, what, kind, act, name))
         menu.insertSeparator(menu.actions()[4])
         menu.addSeparator()
 
-    def _of_file(self, act: Callable[..., object], **named: str) -> Callable[[str], object]:
+    def _of_file(self, act: Callable[..., object]) -> Callable[[str], object]:
         """Return a function of a path that does something with the session chosen then."""
-        return lambda path: act(self.face.lead, path, **named)
+        return lambda path: act(self.face.lead, path)
 
     def _make_rows(self, state: FaceState) -> None:
         """Add an entry per row, of a choice one per name; one called like its menu is that menu."""

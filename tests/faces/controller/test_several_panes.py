@@ -371,6 +371,18 @@ def test_a_video_is_of_all_sessions_as_they_are_seen(
     assert f"Exported to {tmp_path / 'all.mp4'}" in " ".join(face.told())
 
 
+def test_a_step_as_a_page_is_of_the_chosen_session(
+    face: Faced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
+    face.press("n")
+    export_to(face.face, tmp_path / "one.html", "step")
+    face.until((tmp_path / "one.html").exists)
+    face.until(lambda: not face.face.lead.exports.going)
+    files, told = json.loads((tmp_path / "one.html").read_text())
+    assert [*files] == ["0.safetensors"] and told["titles"] == [face.face.lead.show.title]
+
+
 def drawn_steps(
     sessions: list[sv.Session], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> list[list[int]]:

@@ -1025,7 +1025,7 @@ class SlowExport:
         self.bench.controller.time.step(+1)
         self.paths = [folder / name for name in names]
         for path in self.paths:
-            export_to(self.bench.controller, path)
+            export_to(self.bench.controller.face, path)
         self.exports = self.bench.controller.exports
         self.bench.until(lambda: self.exports.counts == (len(names), 2 * len(names)))
         self.asked = self.bench.window.farewell
