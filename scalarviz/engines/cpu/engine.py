@@ -212,7 +212,6 @@ class CpuRun(Run):
         self.engine = engine
         self._work = work
         self._moments: Moments | None = None
-        self._statistics = RunningStatistics(engine)
         self._order: Order | None = None
         self._loss_key = loss.key
         self._together, self._guard = work.together(batches.size), work.guard(batches.size)

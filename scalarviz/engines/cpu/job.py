@@ -141,8 +141,7 @@ class CpuJob:
 
     def set_kernels(self, kernels: Mapping[str, Kernel]) -> None:
         """Let kernels call others: addresses by the names of fields of a `Job`."""
-        for field, kernel in kernels.items():
-            setattr(self.record, field, kernel.address)
+        self.fill("record", **addresses(kernels))
 
     def use_threads(self, together: bool) -> None:
         """Use all cores or one; `threads` has the kernels and the operations of each."""
@@ -160,7 +159,7 @@ class CpuJob:
             schedule_count=len(schedule), exact=np.zeros(count), arguments=np.zeros(count, dtype),
             argument_count=count, scratch=np.zeros(rows, dtype), rows=rows, spans=spans,
             span_count=len(spans),
-            **{field: kernels[field].address for field in units_of_optimizer(optimizer)},
+            **addresses({field: kernels[field] for field in units_of_optimizer(optimizer)}),
         )  # fmt: skip
         slots = self._bank.slot_block(order.slots)
         self.fill("bank", slots=slots, slot_count=len(order.slots))
@@ -239,6 +238,11 @@ def make_tables(
     )
 
 
+def addresses(kernels: Mapping[str, Kernel]) -> dict[str, int]:
+    """Return the addresses of kernels by the fields that have them."""
+    return {field: kernel.address for field, kernel in kernels.items()}
+
+
 def set_fields(records: Any, **fields: Any) -> Any:
     """Set fields of a record, or of all records of a table, and return it."""
     for field, numbers in fields.items():
@@ -271,8 +275,7 @@ def plan_loss(
 
 def link(plan: Records, kernels: Mapping[str, Kernel]) -> None:
     """Write kernels to the fields of a plan."""
-    for field, kernel in kernels.items():
-        plan[field] = kernel.address
+    set_fields(plan, **addresses(kernels))
 
 
 def set_order(plan: Records, order: Order) -> None:

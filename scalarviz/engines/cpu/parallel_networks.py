@@ -25,6 +25,7 @@ from scalarviz.engines.cpu.job import (
     LINE,
     Order,
     address,
+    addresses,
     drawing_of,
     link,
     make_tables,
@@ -274,7 +275,7 @@ class ReplicaJobs(JobTables):
             stack.value.shape[1], stack.state.shape[1], batches.size, many.chunks
         )  # fmt: skip
         how, settings, schedule, spans = many.order.numbers
-        inputs, targets = many.samples
+        (inputs, targets), found = many.samples, addresses(many.kernels)
         points = room_for_points(batches)
         tiles = number_of_tiles(size) if len(tables.passes) > 1 else 1
         drawn, goals_drawn = self.shared(size, np.uint64), self.shared(size, np.uint64)
@@ -350,10 +351,7 @@ class ReplicaJobs(JobTables):
             scratch=self.shared(rows, dtype),
             spans=self.kept_at(spans),
             span_count=len(spans),
-            **{
-                field: many.kernels[field].address
-                for field in ("factor_of_rate", "constants", "move_rows")
-            },
+            **{field: found[field] for field in ("factor_of_rate", "constants", "move_rows")},
         )
         self.progress = self.table(
             PROGRESS,
@@ -368,8 +366,8 @@ class ReplicaJobs(JobTables):
         self.jobs = self.table(
             JOB,
             **{field: self.rows(table) for field, table in self.records.items()},
-            **{field: many.kernels[field].address for field in called},
-            **{field: kernel.address for field, kernel in many.rounding.items()},
+            **{field: found[field] for field in called},
+            **addresses(many.rounding),
         )
 
     def ask(self, first: int, losses: FloatArray) -> None:

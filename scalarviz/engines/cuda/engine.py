@@ -168,8 +168,6 @@ class CudaRun(Run):
     def __init__(self, engine: CudaEngine, batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
         self.engine = engine
-        self._count = 0  # samples in the batch of `begin`
-        self._statistics = RunningStatistics(engine)
         self._make_work()
         self.whole_steps = self._work.fits
 
@@ -346,6 +344,7 @@ class CudaRun(Run):
         self._order(None, step, 1)
         self._work.memory.put_plan()
         self._work.draw()
+        # Samples of the batch.
         self._count = self._work.host.samples = self.batches.count(step)
         self._statistics = RunningStatistics(self.engine)
         self.loss = np.nan

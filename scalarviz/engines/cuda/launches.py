@@ -164,15 +164,25 @@ class CudaCalls:
         """Draw the samples of a step."""
         self._launch(kernels.draw_batch, *self._arrays, self.memory.data)
 
+    def _run(
+        self,
+        i: int,
+        on_host: Callable[[CudaCalls, int], None],
+        gather: Launched,
+        function: Launched,
+    ) -> None:
+        """Launch a kernel of one operation, after that of its statistics; or run it on the host."""
+        operation, op = self.program.operations[i], self.layout.op(i)
+        if i in self.host.references:
+            on_host(self, i)
+            return
+        if operation.about.statistics(operation):
+            self._launch(gather, *self._arrays, op, operation=operation)
+        self._launch(function, *self._arrays, op, operation=operation)
+
     def forward(self, i: int) -> None:
         """Run the forward of one operation."""
-        if i in self.host.references:
-            self.host.forward(self, i)
-            return
-        operation, op = self.program.operations[i], self.layout.op(i)
-        if operation.about.statistics(operation):
-            self._launch(kernels.gather_all, *self._arrays, op, operation=operation)
-        self._launch(kernels.forward_all, *self._arrays, op, operation=operation)
+        self._run(i, self.host.forward, kernels.gather_all, kernels.forward_all)
 
     def loss(self) -> None:
         """Compute the loss."""
@@ -195,13 +205,8 @@ class CudaCalls:
 
     def input_gradient(self, i: int) -> None:
         """Compute the gradient with respect to the inputs of an operation."""
-        if i in self.host.references:
-            self.host.input_gradient(self, i)
-            return
-        operation, op = self.program.operations[i], self.layout.op(i)
-        if operation.about.statistics(operation):
-            self._launch(kernels.gather_back_all, *self._arrays, op, operation=operation)
-        self._launch(kernels.input_gradient_all, *self._arrays, op, operation=operation)
+        back = self.host.input_gradient
+        self._run(i, back, kernels.gather_back_all, kernels.input_gradient_all)
 
     def clear(self) -> None:
         """Begin a step: set its index, and all gradients to 0."""
