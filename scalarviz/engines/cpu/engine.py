@@ -380,10 +380,10 @@ class CpuRun(Run):
         return self._moments
 
     def values(self, buffer: Buffer) -> FloatArray:
-        return self._now.read(self._now.spaces, buffer.offset, buffer.size)
+        return self._now.read(self._now.room.spaces, buffer.offset, buffer.size)
 
     def gradients(self, buffer: Buffer) -> FloatArray:
-        flows = self._now.read(self._now.flows, self._now.tables.flows[buffer], buffer.size)
+        flows = self._now.read(self._now.room.flows, self._now.tables.flows[buffer], buffer.size)
         flows /= flows.dtype.type(self._work.loss_scale)
         return flows
 
@@ -405,11 +405,7 @@ class Moments:
         self.starts = tile_starts(self.samples)
         self.tables = make_tables(program, bank.dtype, work.precision, apart=True)
         self.plan = plan_loss(self.tables, program, loss, work.load(units_of_loss(loss)))
-        tiles = len(self.starts) - 1
-        self.spaces = workspaces(tiles, self.tables.space, bank.dtype)
-        self.flows = workspaces(tiles, self.tables.flow, bank.dtype)
-        partial = np.zeros((number_of_chunks(self.samples), self.tables.gradients), bank.dtype)
-        self.room = Room(self.spaces, self.flows, partial, len(bank.state))
+        self.room = Room.of(self.tables, len(self.starts) - 1, self.samples, bank)
         self._passes = BatchPasses(work, self.tables, self.samples, self.plan, apart=True)
         self._passes.use(self.room)
         load = passes(plans.DO_LOAD | plans.DO_KEEP, [0], [0], [0])

@@ -53,6 +53,7 @@ from scalarviz.engines.cpu.records import (
     UpdateRecord,
 )
 from scalarviz.engines.cpu.table import units_of_optimizer
+from scalarviz.engines.cpu.tiles import number_of_chunks
 
 
 @final
@@ -467,6 +468,16 @@ class Room:
             chunks=len(partial),
         )
         self.record_at = ctypes.addressof(self.record)
+
+    @staticmethod
+    def of(tables: Tables, places: int, samples: int, bank: Bank) -> Room:
+        """Return the workspaces of a training on batches of a size: `places` of them."""
+        return Room(
+            workspaces(places, tables.space, bank.dtype),
+            workspaces(places, tables.flow, bank.dtype),
+            np.zeros((number_of_chunks(samples), tables.gradients), bank.dtype),
+            len(bank.state),
+        )
 
     @property
     def arrays(self) -> list[np.ndarray[Any, Any]]:

@@ -39,7 +39,6 @@ from scalarviz.engines.cpu.job import (
     passes,
     plan_loss,
     set_order,
-    workspaces,
 )
 from scalarviz.engines.cpu.products import LONGEST, SHORTEST, TILE, TWO
 from scalarviz.engines.cpu.records import Records, RecordType
@@ -55,7 +54,7 @@ from scalarviz.engines.cpu.table import (
     units_of_loss,
     units_of_optimizer,
 )
-from scalarviz.engines.cpu.tiles import number_of_chunks, number_of_tiles
+from scalarviz.engines.cpu.tiles import number_of_tiles
 from scalarviz.engines.cpu.wide_products import PANEL, TURNED
 from scalarviz.engines.wasm.compile_module import ALIGNMENT, FIRST, STACK
 from scalarviz.engines.wasm.compile_pieces import HEAP
@@ -190,13 +189,7 @@ class PageMemory:
 
     def _room(self, tables: Tables, places: int, samples: int) -> Room:
         """Return workspaces, which are empty in the image."""
-        chunks = number_of_chunks(samples)
-        room = Room(
-            workspaces(places, tables.space, self._dtype),
-            workspaces(places, tables.flow, self._dtype),
-            np.zeros((chunks, tables.gradients), self._dtype),
-            len(self._training.bank.state),
-        )
+        room = Room.of(tables, places, samples, self._training.bank)
         self._image.add(room.record)
         self._image.add(*room.arrays, empty=True)
         return room
