@@ -114,7 +114,8 @@ def test_all_wording_is_that_of_a_test() -> None:
     """Of files that this run has collected, with the very cases that there are."""
     for path, messages in golden().items():
         text = (TESTS / path).read_text(encoding="utf-8")
-        there = {each.name for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)}
+        tests = ast.FunctionDef, ast.AsyncFunctionDef
+        there = {each.name for each in ast.parse(text).body if isinstance(each, tests)}
         cases = {name for at, name in map(wording.parts, wording.RUN.collected) if at == path}
         for name in messages:
             assert function(name) in there, f"{path}::{name}"

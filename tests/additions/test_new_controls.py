@@ -201,7 +201,7 @@ def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> Non
 
 
 def test_pages_of_a_session_in_python_have_it() -> None:
-    """It is offered, done by its name, and refused what its kind does not take."""
+    """It is offered, done, and refused what its kind does not take."""
     network = sv.Network([3, 4, 3], "tanh", seed=0)
     session = sv.Session(network, data.Rgb(levels=4), "mse", sv.SGD(0.5), batch=8, engine="python")
     with added():

@@ -151,7 +151,7 @@ def functions_of(
 ) -> Mapping[Function, Function]:  # fmt: skip
     """Return the functions of a type of floats, by the elementary functions that they replace.
 
-    real, integer    the types of numpy of floats and integers with as many bits
+    real, integer    the types of numpy of floats and integers, of one size
     digits           binary digits of a float's fraction, without the first
     rounding         1.5 * 2**digits
     sqrt_half        the bits of sqrt(1/2)

@@ -201,8 +201,8 @@ def sums_along(
 ) -> None:  # fmt: skip
     """Add `count` products to each of sixteen sums, of four rows of weights and four samples.
 
-    The weights of a row are `w_step` numbers apart, from w on; those of each of the `rows` are so
-    many numbers after those of the first. Their indices have 32 bits, see `place_parts`: so an
+    The weights of a row are `w_step` numbers apart, from w on; `rows` has the distances of the four
+    rows to the first. Their indices have 32 bits, see `place_parts`: so an
     address takes fewer instructions. The samples are at x, and APART from each other. The compiler
     unrolls all loops over `sums`, and keeps them in registers; a loop that it can count is unrolled
     further, and takes more of them.

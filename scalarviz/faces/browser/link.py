@@ -482,7 +482,7 @@ def offer_of(control: Control, state: FaceState) -> Offer:
 
 
 def use(link: PageLink, name: str, value: object) -> None:
-    """Use an offer by its name; raise InputError if it is none, or not of its kind."""
+    """Use the offer of a name; raise InputError if it is none, or not of its kind."""
     state = link.face.state
     if name.startswith(BUTTON) and name.removeprefix(BUTTON) in state.offered:
         link.face.lead.stage.press(name.removeprefix(BUTTON))

@@ -43,7 +43,7 @@ Setter = Callable[[Any, Any], object]
 Getter = Callable[[FaceState], Any]
 
 
-# How controls read a state, and what they call: a command of a face by its name, or a function.
+# How controls read a state, and what they call: a named command of a face, or a function.
 
 
 def field(name: str) -> Getter:

@@ -103,7 +103,7 @@ class Face:
         return self.all if self.together else self.lead.time
 
     def choose(self, name: str) -> None:
-        """Choose a session by its name."""
+        """Choose the session of a name."""
         numbers = {each: i for i, each in enumerate(self.names)}
         self.stage.chosen = pick(numbers, name, "session")
 

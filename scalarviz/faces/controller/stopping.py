@@ -1,4 +1,4 @@
-"""Stops: where a training stops by itself, the first time that was so, and what is offered then."""
+"""Stops: where a training stops by itself, the first such time, and what is offered then."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CancelledError(Exception):
 
 @final
 class Search:
-    """A search for the first time that a condition held, which goes on on the hand's thread."""
+    """A search for the first time that a condition held, made on the thread of the hand."""
 
     def __init__(self) -> None:
         self.words = ""
