@@ -143,16 +143,16 @@ def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
     gap = MARGIN * scale
     left = box.x + gap + 4.0 * DOT * scale
     columns = [
-        (head, [head.words, *cells])
-        for head, *cells in zip(
+        (rank, [words, *cells])
+        for (words, rank), *cells in zip(
             compared.heads, *(each.cells for each in compared.rows), strict=True
         )
     ]
     widths = [max(canvas.measure(each, size=size) for each in words) for _, words in columns]
-    longest = max(canvas.measure(each.name, size=size, bold=True) for each in compared.rows)
+    longest = max(canvas.measure(each.pane.name, size=size, bold=True) for each in compared.rows)
     names = min(longest, max(NAMES_SHARE * box.width, 60.0 * scale))
     while widths and left + names + sum(widths) + gap * (len(widths) + 1) > box.right:
-        last = max(range(len(columns)), key=lambda i: columns[i][0].rank)
+        last = max(range(len(columns)), key=lambda i: columns[i][0])
         del columns[last], widths[last]
     spare = box.right - left - names - sum(widths) - gap * (len(widths) + 1)
     names = min(longest, names + spare)
@@ -165,8 +165,8 @@ def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
         if i == compared.chosen:
             mark = Box(box.x + 0.5 * gap, y - 0.5 * row - 0.36 * size, box.width - gap, row)
             canvas.box(*mark.place, theme.tray, radius=0.25 * row)
-        canvas.discs((box.x + gap + DOT * scale, y - 0.36 * size), DOT * scale, each.color)
-        words = canvas.fit(each.name, names, size=size, bold=True)
+        canvas.discs((box.x + gap + DOT * scale, y - 0.36 * size), DOT * scale, each.pane.color)
+        words = canvas.fit(each.pane.name, names, size=size, bold=True)
         canvas.text(left, y, words, size=size, color=theme.ink, bold=True)
     right = left + names
     for width, (_, (head, *cells)) in zip(widths, columns, strict=True):
@@ -235,8 +235,8 @@ def draw_chart(
             draw_row(canvas, scales, row, theme, scale)
         for row in order:
             for step, _ in row.curve.marks:
-                x = draw_step(canvas, scales, step, row.color + "90")
-                canvas.discs((x, plot.y), 3.5 * scale, row.color)
+                x = draw_step(canvas, scales, step, row.pane.color + "90")
+                canvas.discs((x, plot.y), 3.5 * scale, row.pane.color)
         if view.pointed is not None:
             draw_step(canvas, scales, view.pointed, theme.accent)
     marked = {step for row in compared.rows for step, _ in row.curve.marks}
@@ -258,15 +258,15 @@ def draw_title(
     for row in compared.rows:
         marked = next((why for step, why in row.curve.marks if step == view.pointed), "")
         if marked:
-            said = text("compared.of", name=row.name, words=marked)
+            said = text("compared.of", name=row.pane.name, words=marked)
             said = canvas.fit(said, plot.right - end - gap, size=size)
-            canvas.text(end + gap, base, said, size=size, color=row.color)
+            canvas.text(end + gap, base, said, size=size, color=row.pane.color)
             return title
     for row in compared.rows:
         words = "-" if math.isnan(row.curve.reads) else f"{row.curve.reads:#.3g}"
         if end + gap + canvas.measure(words, size=size) > plot.right:
             break
-        end += gap + canvas.text(end + gap, base, words, size=size, color=row.color)
+        end += gap + canvas.text(end + gap, base, words, size=size, color=row.pane.color)
     return title
 
 
@@ -275,7 +275,7 @@ def draw_row(
 ) -> None:
     """Draw the losses of a network, with their mean if it is known, and where its clock stands."""
     curve, own = row.curve, scales.points(row.curve.steps, row.curve.losses)
-    draw_curve(canvas, scales, curve, own, (row.color, row.color + "50"), scale)
+    draw_curve(canvas, scales, curve, own, (row.pane.color, row.pane.color + "50"), scale)
     if math.isfinite(scales.y(curve.loss)):
         x, y = scales.x(curve.at), scales.y(curve.loss)
-        canvas.discs((x, y), 3.5 * scale, row.color, outline=theme.ground)
+        canvas.discs((x, y), 3.5 * scale, row.pane.color, outline=theme.ground)

@@ -421,24 +421,10 @@ class FrameData:
 
 
 @dataclass(frozen=True)
-class Head:
-    """The head of a column; where there is little room, columns of a high rank are left out."""
-
-    words: str
-    rank: int
-
-
-@dataclass(frozen=True)
 class ComparedRow:
-    """A row of the table: the network of a pane.
+    """A row of the table: the network of a pane, a text for each head of the table, its losses."""
 
-    name   its name, beside a dot of the `color` of its loss curve
-    cells  a text for each head of the table
-    curve  its losses
-    """
-
-    name: str
-    color: str
+    pane: Pane
     cells: Sequence[str]
     curve: Curve
 
@@ -447,7 +433,8 @@ class ComparedRow:
 class Compared:
     """What is drawn around the panes.
 
-    heads    of the columns of the table, without that of the names
+    heads    of the columns of the table, without that of the names, each with its rank: where there
+             is little room, columns of a high rank are left out
     rows     one for each pane
     legend   what cubes show in all panes; its scales are those of the legend
     view     the loss curve that has the steps shown, the step under the mouse and the clock
@@ -459,7 +446,7 @@ class Compared:
     help     pairs of key and meaning while the help is open
     """
 
-    heads: Sequence[Head]
+    heads: Sequence[tuple[str, int]]
     rows: Sequence[ComparedRow]
     legend: CubeValues
     view: Curve

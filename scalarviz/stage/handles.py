@@ -88,15 +88,12 @@ TINTED = "rgb", "grey"  # inputs that are parts of a colour, from 0 to 1
 
 def limits_of(data: DataSet) -> tuple[FloatArray, FloatArray]:
     """Return the least and the greatest number that is put in, for each input."""
-    count = data.inputs
-    if data.input_tint in TINTED:
-        return np.zeros(count), np.ones(count)
-    if data.bounds is not None:
-        return np.full(count, data.bounds[0]), np.full(count, data.bounds[1])
-    if not isinstance(data, TableSet):
-        return np.zeros(count), np.ones(count)
-    inputs = data.training[0]
-    return inputs.min(axis=0), inputs.max(axis=0)
+    bounds = (0.0, 1.0) if data.input_tint in TINTED else data.bounds
+    if bounds is None and isinstance(data, TableSet):
+        inputs = data.training[0]
+        return inputs.min(axis=0), inputs.max(axis=0)
+    low, high = bounds or (0.0, 1.0)
+    return np.full(data.inputs, low), np.full(data.inputs, high)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast, final
 
@@ -40,8 +41,6 @@ from scalarviz.training.session.value_session import VALUE
 
 Value = TypeVar("Value")
 
-Sample = tuple[SamplePass, FloatArray | None]
-
 
 @final
 class LiveValues:
@@ -73,11 +72,10 @@ class LiveValues:
         self.way = SamplePass()
         self.learned: Exhibit | None = None
         self._marked: tuple[Exhibit | None, FloatArray | None, Exhibit | None] = (None,) * 3
-        self.target: FloatArray | None = None
         self.asleep = False
         self.own: FloatArray | None = None
         self.pad: Exhibit | None = None
-        self.held: Sample | None = None
+        self.held: SamplePass | None = None
         self.neurons: NeuronPart | None = None
         self.last, self.since = self.numbers, self.here.clock.step
         self.key = key_of(self.here)
@@ -107,13 +105,8 @@ class LiveValues:
         return self._refining or any(answer.pending for answer in self.answers)
 
     @property
-    def sample(self) -> Sample:
-        """The pass of the focus sample, and its targets."""
-        return self.way, self.target
-
-    @property
-    def _shown(self) -> Sample:
-        return self.sample if self.held is None or self.own is not None else self.held
+    def _shown(self) -> SamplePass:
+        return self.way if self.held is None or self.own is not None else self.held
 
     @property
     def place(self) -> tuple[int, int, int]:
@@ -173,9 +166,10 @@ class LiveValues:
         state, bank = self.numbers.state, session.network.bank
         if self.own is not None:
             place = SampleContext(state, bank.step_count)
-            self.way = forward(self.program, self.numbers.value, self.own, place)
             target = target_of(session.data, self.own)
-            self.target = np.full(self.program.outputs.size, np.nan) if target is None else target
+            target = np.full(self.program.outputs.size, np.nan) if target is None else target
+            way = forward(self.program, self.numbers.value, self.own, place)
+            self.way = replace(way, target=target)
             return
         now, step, batches = self.here.clock.step, self.here.seen, trainer.batches
         batch = self.ask(self._batch, (batches, step), lambda: batches.at(step))
@@ -190,8 +184,8 @@ class LiveValues:
         # A replaced optimizer counts its steps from 0.
         taken = bank.step_count - (now - step if now - step < 2 else 0)
         place = SampleContext(state, taken, focus)
-        self.way = way = forward(self.program, self.numbers.value, inputs, place)
-        self.target = target
+        way = forward(self.program, self.numbers.value, inputs, place)
+        self.way = way = replace(way, target=target)
         try:
             backward(self.program, self.numbers.value, way, target, trainer.loss, count, place)
         except (ScalarvizError, ArithmeticError):  # e.g. a loss that is undefined for these outputs
@@ -207,7 +201,7 @@ class LiveValues:
         """Return the sample after `done` moments of the step; 0: after all of them."""
         if self.own is not None:
             done = 0
-        way, target = self._shown
+        way = self._shown
         if not way.values:
             return Buffers()
         past = self.moments[:done] if done else self.moments
@@ -227,7 +221,7 @@ class LiveValues:
             tints_of(self.session, values),
             max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
             self._grown(done) or {x: flow for x, flow in way.flows.items() if x in flows},
-            target if self.program.outputs.name in known and row is not VALUE else None,
+            way.target if self.program.outputs.name in known and row is not VALUE else None,
             way.left_out,
             answers if is_finite and row.logits == "softmax" else None,
             answers,
@@ -255,7 +249,7 @@ class LiveValues:
 
     def _grown(self, done: int) -> dict[str, FloatArray]:
         """Return the gradients of a compiled function after `done` moments, as far as they are."""
-        way, _ = self._shown
+        way = self._shown
         count = sum(bool(moment.gradients) for moment in self.moments[:done])
         found = {name: flow for each in way.grown[:count] for name, flow in each.items()}
         growing = {name for each in way.grown[count:] for name in each}
@@ -272,7 +266,7 @@ class LiveValues:
     def exhibit(self) -> Exhibit | None:
         """Return what is learned, marked at the focus sample."""
         made = (self.pad or self.learned) if self.own is not None else self.learned
-        inputs = self._shown[0].values.get(self.program.inputs.name)
+        inputs = self._shown.values.get(self.program.inputs.name)
         if made is None or inputs is None:
             return made
         before, marked, shown = self._marked

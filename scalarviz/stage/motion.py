@@ -24,7 +24,8 @@ from scalarviz.scene.pace import (
 )
 from scalarviz.stage.by_parts import NeuronPart, walked
 from scalarviz.stage.channels import ChannelSource, read
-from scalarviz.stage.live_values import LiveValues, Sample
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.stage.sample_pass import SamplePass
 from scalarviz.story.guide import ByNeuron
 
 BEHIND = 0.25  # seconds that the light is behind the clock, at most about
@@ -53,7 +54,7 @@ class Passage:
     number: int
     before: SnapshotValues
     after: SnapshotValues
-    samples: tuple[Sample | None, Sample | None]
+    samples: tuple[SamplePass | None, SamplePass | None]
     forward: bool
     neuron: int = 0
 
@@ -102,7 +103,7 @@ class Motion:
     def _remember(self) -> None:
         reading = self.reading
         self._place, self._leaps = reading.place, reading.here.leaps
-        self._numbers, self._sample = reading.numbers, reading.sample
+        self._numbers, self._sample = reading.numbers, reading.way
         self._neuron = self._shown_at(reading.place)
 
     def _shown_at(self, place: Sequence[int]) -> int:
@@ -299,8 +300,7 @@ class Motion:
         """Return the numbers of colors and sizes now; and those before a step that both show."""
         passage = self._shown
         if passage is not None and len(self._waiting) > 1:  # the present numbers come later
-            way, _ = self.reading.held or self.reading.sample
-            before = passage.before.value
+            way, before = self.reading.held or self.reading.way, passage.before.value
             source = replace(source, numbers=passage.after, before=before, way=way)
         colors = read(color, source)
         sizes = colors if size == color else read(size, source)

@@ -30,6 +30,7 @@ FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 class SamplePass:
     """The focus sample's values and gradients (flows) by the name of the buffer.
 
+    target     what its outputs should be; None: not known
     saturated  1 where the slope of an activation is nearly 0, else 0
     left_out   1 where dropout drops a number, else 0
     nodes      the numbers of a compiled function; None of a network
@@ -43,6 +44,7 @@ class SamplePass:
     left_out: dict[str, FloatArray] = field(default_factory=dict)
     nodes: Nodes | None = None
     grown: list[dict[str, FloatArray]] = field(default_factory=list)
+    target: FloatArray | None = None
 
 
 @dataclass(frozen=True)

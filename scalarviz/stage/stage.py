@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
@@ -575,8 +575,7 @@ class Stage(Messages):
 
     def resize(self, width: float, height: float) -> None:
         """Set the size in logical pixels."""
-        if (width, height) != self._extent:
-            self._extent = width, height
+        self._extent = width, height
 
     def leave(self) -> None:
         """Unpin, and free the picture."""
@@ -609,8 +608,7 @@ class Stage(Messages):
         return self.reading.session
 
     def _see(self, seen: FrameData) -> Projection:
-        projection: Projection = self._picture.see(seen, self.eyes.camera, *self._extent)
-        return projection
+        return cast(Projection, self._picture.see(seen, self.eyes.camera, *self._extent))
 
     def hover_at(self, x: float, y: float) -> None:
         """Point with the mouse."""

@@ -23,7 +23,6 @@ from scalarviz.scene.frame_data import (
     CubeValues,
     Curve,
     FrameData,
-    Head,
     Pane,
 )
 from scalarviz.scene.layout.division import Box, Panes
@@ -403,8 +402,7 @@ class Stages(Messages):
         heads = heads_of(self.panes)
         rows = [
             ComparedRow(
-                stage.pane.name,
-                stage.pane.color,
+                stage.pane,
                 cells_of(stage, heads),
                 replace(data.curve, reads=loss_at(stage.reading.here.branch, self.over.step)),
             )
@@ -615,14 +613,14 @@ def pinned_of(stage: Stage) -> tuple[str, str, str]:
     return said(numbers[0], 3), said(numbers[1]), name
 
 
-def heads_of(stages: Sequence[Stage]) -> list[Head]:
+def heads_of(stages: Sequence[Stage]) -> list[tuple[str, int]]:
     """Return the heads of the columns, those of pinned weights if there are any."""
     pinned = any(stage.pinned is not None for stage in stages)
     columns = COLUMNS if pinned else COLUMNS[:PLAIN_COLUMNS]
-    return [Head(text(f"compared.head.{name}"), rank) for name, rank in columns]
+    return [(text(f"compared.head.{name}"), rank) for name, rank in columns]
 
 
-def cells_of(stage: Stage, heads: Sequence[Head]) -> list[str]:
+def cells_of(stage: Stage, heads: Sequence[object]) -> list[str]:
     """Return what the table says of a stage, in the order of its heads."""
     step, operation = stage.reading.place[:2]
     place = f"{step:,}" + (f" + {operation}" if operation else "")

@@ -40,7 +40,7 @@ def state_of(stage: Stage, seen: FrameData) -> dict[str, Any]:
     neurons, reading.neurons = reading.neurons, None  # a page leaves out neurons itself
     shown = reading.buffers(number)
     reading.neurons = neurons
-    before, (_, target) = seen.cubes.before, reading.held or reading.sample
+    before, target = seen.cubes.before, (reading.held or reading.way).target
     step, operation, _ = reading.place
     return {
         "step": step,

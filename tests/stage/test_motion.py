@@ -252,7 +252,7 @@ def test_no_later_number_is_shown_with_an_earlier_light(viewer: Viewer) -> None:
             if runs_back(done, number, count):
                 done += 1
             place = done - 1
-            colors = viewer.mixed().colors
+            colors, *_ = viewer.mixed()
             old = known[place - 1][0] if place else known[0][0]
             if moment.kind == "step":
                 part = moved(part, viewer.motion.seconds)
@@ -294,16 +294,16 @@ def test_cubes_go_from_the_numbers_before_to_those_after(viewer: Viewer) -> None
     viewer.look(10.0)
     for part in (0.0, 0.5, 1.0):
         viewer.look(10.0 + (LONGEST + 1e-9) * part)
-        mixed = viewer.mixed("value", "value")
-        np.testing.assert_allclose(mixed.colors, old + part * (new - old), atol=1e-7)
-        assert mixed.sizes is mixed.colors
-        np.testing.assert_array_equal(mixed.before, old)
-        assert viewer.mixed("value", "gradient").before is None
+        colors, sizes, before = viewer.mixed("value", "value")
+        np.testing.assert_allclose(colors, old + part * (new - old), atol=1e-7)
+        assert sizes is colors
+        np.testing.assert_array_equal(before, old)
+        assert viewer.mixed("value", "gradient")[2] is None
     viewer.session.advance(1, "operation")  # zero_grad
     viewer.look(20.0)
-    np.testing.assert_allclose(viewer.mixed().sizes, grad, rtol=1e-5)
+    np.testing.assert_allclose(viewer.mixed()[1], grad, rtol=1e-5)
     viewer.look(22.0)
-    assert not viewer.mixed().sizes.any() and viewer.mixed().before is None
+    assert not viewer.mixed()[1].any() and viewer.mixed()[2] is None
 
 
 def played(rate: float, seconds: float = 4.0) -> list[tuple[float | None, int]]:

@@ -309,7 +309,6 @@ def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
 # The canvas.
 
 Four = tuple[float, float, float, float]
-Ends = tuple[Numbers, Numbers]
 Cuts = npt.NDArray[np.float64] | float
 
 EVERYWHERE = (-1e9, -1e9, 1e9, 1e9)
@@ -461,14 +460,10 @@ class Canvas2D:
 
         Each has a head of length `head`, or is only a head if it is too short.
         """
-        first, last = (np.asarray(each, np.float64).reshape(-1, 2) for each in (start, end))
-        length = np.hypot(*(last - first).T)
+        rows, length = self._rows_between(start, end, color, depth)
         heads = np.minimum(np.asarray(head, np.float64), length)
         half = np.asarray(width, np.float64) / 2.0
-        rows = rows_at((first + last) / 2.0, self._clip, color, None, 0.0)
         rows[:, HALF] = np.stack([length / 2.0, np.maximum(HEAD * heads, half)], axis=1)
-        rows[:, AXIS] = (last - first) / np.where(length == 0.0, 1.0, length)[:, None]
-        rows[:, DEPTH] = column(depth)
         rows[:, EXTRA.start] = heads
         rows[:, EXTRA.start + 1] = half
         rows[:, KIND] = ARROW
@@ -484,7 +479,7 @@ class Canvas2D:
         depth: Numbers = -1.0,
     ) -> None:
         """Draw straight lines with round ends, (n, 2) to (n, 2); depth may be (n, 2), per end."""
-        self._capsules((start, end), color, width, depth, 0.0)
+        self._capsules(start, end, color, width, depth, 0.0)
 
     def line(
         self, points: Numbers, color: Color, *, width: float = 1.0, depth: Numbers = -1.0
@@ -498,7 +493,7 @@ class Canvas2D:
         xy, depths = xy[moved], depths[moved]
         if len(xy) > 1:
             ends = np.stack([depths[:-1], depths[1:]], axis=1)
-            self._capsules((xy[:-1], xy[1:]), color, width, ends, joins(xy, width))
+            self._capsules(xy[:-1], xy[1:], color, width, ends, joins(xy, width))
 
     def text(
         self,
@@ -582,17 +577,32 @@ class Canvas2D:
         colors = packed(fill) + packed(outline)
         return (*place, *axis, depth, depth, *extra, *style, *self._clip, *colors)
 
-    def _capsules(self, xy: Ends, color: Color, width: Numbers, depth: Numbers, cuts: Cuts) -> None:
-        first, last = (np.asarray(end, np.float64).reshape(-1, 2) for end in xy)
+    def _capsules(
+        self,
+        start: Numbers,
+        end: Numbers,
+        color: Color,
+        width: Numbers,
+        depth: Numbers,
+        cuts: Cuts,
+    ) -> None:
+        rows, length = self._rows_between(start, end, color, depth)
+        radius = np.asarray(width, np.float64) / 2
+        rows[:, HALF] = np.stack([length / 2 + radius, length * 0.0 + radius], axis=1)
+        rows[:, EXTRA] = cuts
+        rows[:, KIND] = CAPSULE
+        self._quads.put_many(rows)
+
+    def _rows_between(
+        self, start: Numbers, end: Numbers, color: Color, depth: Numbers
+    ) -> tuple[Floats, npt.NDArray[np.float64]]:
+        """Return rows for shapes along lines, (n, 2) to (n, 2), and the lengths of the lines."""
+        first, last = (np.asarray(each, np.float64).reshape(-1, 2) for each in (start, end))
         with np.errstate(invalid="ignore"):  # infinity minus infinity gives NaN, which is not drawn
             along, middle = last - first, (first + last) / 2
         length = np.hypot(along[:, 0], along[:, 1])
         along[length == 0.0] = (1.0, 0.0)
-        radius = np.asarray(width, np.float64) / 2
         rows = rows_at(middle, self._clip, color, None, 0.0)
-        rows[:, HALF] = np.stack([length / 2 + radius, length * 0.0 + radius], axis=1)
         rows[:, AXIS] = along / np.where(length == 0.0, 1.0, length)[:, None]
         rows[:, DEPTH] = column(depth)
-        rows[:, EXTRA] = cuts
-        rows[:, KIND] = CAPSULE
-        self._quads.put_many(rows)
+        return rows, length

@@ -203,8 +203,7 @@ class Projection:
         fit[0, 0], fit[1, 1] = box.width / self.width, box.height / self.height
         fit[0, 3] = (2.0 * box.x + box.width) / self.width - 1.0
         fit[1, 3] = 1.0 - (2.0 * box.y + box.height) / self.height
-        matrix: FloatArray = fit @ np.array(self.camera.matrix(box.width / box.height, self.reach))
-        return matrix
+        return np.asarray(fit @ self.camera.matrix(box.width / box.height, self.reach))
 
     def __call__(self, points: FloatArray) -> ProjectedPoints:
         """Project (n, 3) points; those behind the eye become NaN."""
@@ -217,8 +216,7 @@ class Projection:
 
     def deep(self, points: FloatArray) -> FloatArray:
         """Return the depths of points, (n, 3), before the division by w: linear in space."""
-        found: FloatArray = points @ self.matrix[2, :3] + self.matrix[2, 3]
-        return found
+        return np.asarray(points @ self.matrix[2, :3] + self.matrix[2, 3])
 
     def across(self, x: float, y: float) -> tuple[float, float]:
         """Return a pixel position as -1 .. 1 to the right and up."""

@@ -66,8 +66,7 @@ class GraphScene:
         self.signs: list[Sign] = []
 
     def point(self, column: int, height: float) -> FloatArray:
-        place: FloatArray = self.right * column * RIGHT + self.down * height * DOWN
-        return place
+        return np.asarray(self.right * column * RIGHT + self.down * height * DOWN)
 
     def size_of(self, place: int) -> float:
         """Return the height of a node or a block, in cells."""

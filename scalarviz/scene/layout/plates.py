@@ -115,8 +115,8 @@ class Plate:
     def point(self, column: Any, row: Any, height: Any = 0.0) -> FloatArray:
         """Return points in space for places on the plate; (.5, .5) is the first cube's middle."""
         places = np.stack(np.broadcast_arrays(column, row, height), axis=-1).astype(np.float64)
-        points: FloatArray = self.origin + places @ np.stack([self.along, self.across, self.toward])
-        return points
+        ways = np.stack([self.along, self.across, self.toward])
+        return np.asarray(self.origin + places @ ways)
 
     def place_of(self, index: int) -> tuple[int, int] | None:
         """Return row and column of the cell of a bank index; None if it is not on this plate."""
@@ -334,8 +334,7 @@ class Sign:
     def room(self) -> FloatArray:
         """Return the ends of the room that it takes, with the words above and below, (3, 3)."""
         ends = np.stack([1.4 * DOWN, 0.8 * UP, 0.8 * RIGHT])
-        found: FloatArray = self.middle + ends + self.radius * np.sign(ends)
-        return found
+        return np.asarray(self.middle + ends + self.radius * np.sign(ends))
 
 
 def reach_of(points: FloatArray) -> Reach:

@@ -287,7 +287,7 @@ def test_the_goal_is_shown_where_a_rule_gives_it(pointer: Pointer, stage: Stage)
     own = np.array([0.25, 0.5, 1.0])[: stage.session.network.inputs]
     put_in(pointer.controller, own)
     stage.frame_data()
-    target = stage.reading.target
+    target = stage.reading.way.target
     assert target is not None
     if len(own) == 3:
         assert target.tolist() == pytest.approx([0.75, 0.5, 0.0])

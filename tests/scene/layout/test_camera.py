@@ -14,7 +14,7 @@ from scalarviz.errors import InputError
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.compared_picture import ComparedPicture
-from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues, Curve, Head
+from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues, Curve, Pane
 from scalarviz.scene.layout.beads import beads
 from scalarviz.scene.layout.camera import CAMERAS, STEEPEST, Camera
 from scalarviz.scene.layout.division import UPRIGHT, Box, Division, Panes, Projection
@@ -349,12 +349,11 @@ def losses(count: int) -> Curve:
 def compared(count: int, name: str = "784-128-10, branch", **more: Any) -> Compared:
     colors = ("#00cba5", "#a855b5", "#f6ea45", "#cf3f35", "#bd9cff", "#e8f0ff")
     rows = [
-        ComparedRow(f"{name} {i}", color, CELLS, losses(100 + 20 * i))
+        ComparedRow(Pane(1.0, f"{name} {i}", color), CELLS, losses(100 + 20 * i))
         for i, color in enumerate(colors[:count])
     ]
     view = replace(losses(200), end=200.0)
-    heads = [Head(words, rank) for words, rank in zip(HEADS, RANKS, strict=True)]
-    return Compared(heads, rows, LEGEND, view, **more)
+    return Compared([*zip(HEADS, RANKS, strict=True)], rows, LEGEND, view, **more)
 
 
 class Texts(Canvas2D):
@@ -466,7 +465,7 @@ def test_columns_that_have_no_room_are_left_out_by_their_ranks() -> None:
     shown.flat(Panes.of(2, 500, 500), compared(2), THEMES["dark"], 1.0)
     assert "step" in shown.words and "time a step" not in shown.words
     turned = compared(2)
-    turned = replace(turned, heads=[replace(each, rank=9 - each.rank) for each in turned.heads])
+    turned = replace(turned, heads=[(words, 9 - rank) for words, rank in turned.heads])
     shown.flat(Panes.of(2, 500, 500), turned, THEMES["dark"], 1.0)
     assert "step" not in shown.words and "time a step" in shown.words
     shown.flat(Panes.of(2, 1280, 800), compared(2), THEMES["dark"], 1.0)
