@@ -321,10 +321,8 @@ def tooltip_box(
 ) -> Box | None:
     """Return the box of the card of the hovered cube or neuron; None if there is none."""
     card, scale = frame_data.hover, division.scale
-    if card is None:
-        return None
-    target = box_of_hovered(see, frame_data, card)
-    if target is None:
+    target = None if card is None else box_of_hovered(see, frame_data, card)
+    if card is None or target is None:
         return None
     values = [canvas.measure(value, size=TIP_LETTERS * scale, bold=True) for _, value in card.facts]
     title = canvas.measure(card.name, size=TIP_LETTERS * scale, bold=True)

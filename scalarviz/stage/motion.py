@@ -122,12 +122,12 @@ class Motion:
         place = reading.place
         if place[2] != old[2] or (place != old and reading.here.leaps != self._leaps):
             return self.stop()
-        places = passed(old[:2], place[:2], len(reading.moments))
-        if place != old and (not places or places.skips):
+        way = passed(old[:2], place[:2], len(reading.moments))
+        if place != old and (not way or way.skips):
             self.stop()
         if place == old and self._neuron and not self._shown_at(place):
             self._show_whole()
-        passages = self._passages(places) if places else self._neurons()
+        passages = self._passages(way) if way else self._neurons()
         if passages:
             neuron = self._shown_at(place)
             neuron = neuron if passages[-1].forward else self._neuron
@@ -174,20 +174,20 @@ class Motion:
         self._neuron = 0
         self._hold()
 
-    def _passages(self, places: Passed) -> list[Passage]:
+    def _passages(self, way: Passed) -> list[Passage]:
         """Return the operations between the last reading and this one."""
         reading = self.reading
-        moments = [reading.moments[number - 1] for number in places.numbers]
-        if places.forward:
+        moments = [reading.moments[number - 1] for _, number, _ in way.places]
+        if way.forward:
             numbers = chain(self._numbers, reading.numbers, moments, reading.program)
         else:
             numbers = chain(reading.numbers, self._numbers, moments[::-1], reading.program)[::-1]
         passages = []
-        for i, moment in enumerate(moments):
-            before, after = numbers[i : i + 2][:: 1 if places.forward else -1]
-            first, last = (self._sample if old else None for old in places.olds[i])
-            place = places.steps[i], places.numbers[i]
-            passages.append(Passage(moment, *place, before, after, (first, last), places.forward))
+        for i, (step, number, olds) in enumerate(way.places):
+            before, after = numbers[i : i + 2][:: 1 if way.forward else -1]
+            first, last = (self._sample if old else None for old in olds)
+            known = before, after, (first, last), way.forward
+            passages.append(Passage(moments[i], step, number, *known))
         return passages
 
     def stop(self) -> None:
@@ -332,20 +332,19 @@ class Motion:
 
 @dataclass(frozen=True)
 class Passed:
-    """The operations between two moments: their steps, and their numbers in these, in order.
+    """The operations between two moments, in order.
 
-    olds   whether each is shown with the sample of the first moment, before and after its results
-    skips  whether there were more, in other steps
+    places  the step of each, its number there, and whether it is shown with the sample of the first
+            moment, before and after its results
+    skips   whether there were more, in other steps
     """
 
-    steps: Sequence[int]
-    numbers: Sequence[int]
-    olds: Sequence[tuple[bool, bool]]
+    places: Sequence[tuple[int, int, tuple[bool, bool]]]
     forward: bool
     skips: bool
 
     def __bool__(self) -> bool:
-        return bool(self.numbers)
+        return bool(self.places)
 
 
 def passed(old: tuple[int, int], new: tuple[int, int], count: int) -> Passed:
@@ -362,12 +361,17 @@ def passed(old: tuple[int, int], new: tuple[int, int], count: int) -> Passed:
         low = new[0] * count
     elif skips:
         high = (new[0] + 1) * count - 1
-    places = list(range(low, high))[:: 1 if forward else -1]
     # Between two steps the sample is still that of the step before.
     back = not forward and not new[1]
-    olds = [(back or at // count != new[0], back or (at + 1) // count != new[0]) for at in places]
-    steps, numbers = [at // count for at in places], [at % count + 1 for at in places]
-    return Passed(steps, numbers, olds, forward, skips)
+    places = [
+        (
+            at // count,
+            at % count + 1,
+            (back or at // count != new[0], back or (at + 1) // count != new[0]),
+        )
+        for at in range(low, high)[:: 1 if forward else -1]
+    ]
+    return Passed(places, forward, skips)
 
 
 def chain(

@@ -271,16 +271,16 @@ def runs_back(done: int, number: int, count: int) -> bool:
 
 
 def test_of_a_way_over_many_steps_the_last_one_is_shown() -> None:
-    assert passed((2, 3), (2, 6), 12).numbers == [4, 5, 6]
-    assert passed((2, 10), (3, 2), 12).numbers == [11, 12, 1, 2]
-    olds = [(True, True), (True, False), (False, False), (False, False)]
-    assert passed((2, 10), (3, 2), 12).olds == olds
-    assert passed((3, 0), (2, 10), 12).olds == [(False, True), (False, False)]
-    assert passed((3, 2), (2, 10), 12).numbers == [2, 1, 12, 11]
+    new, last, old = (False, False), (True, False), (True, True)
+    assert passed((2, 3), (2, 6), 12).places == [(2, 4, new), (2, 5, new), (2, 6, new)]
+    places = [(2, 11, old), (2, 12, last), (3, 1, new), (3, 2, new)]
+    assert passed((2, 10), (3, 2), 12).places == places
+    assert passed((3, 0), (2, 10), 12).places == [(2, 12, (False, True)), (2, 11, new)]
+    assert [number for _, number, _ in passed((3, 2), (2, 10), 12).places] == [2, 1, 12, 11]
     far = passed((2, 3), (6, 3), 12)
-    assert far.skips and far.numbers == [1, 2, 3] and not any(map(any, far.olds))
-    assert passed((2, 3), (6, 0), 12).numbers == []
-    assert passed((6, 3), (2, 9), 12).numbers == [11, 10]
+    assert far.skips and far.places == [(6, 1, new), (6, 2, new), (6, 3, new)]
+    assert not passed((2, 3), (6, 0), 12)
+    assert [number for _, number, _ in passed((6, 3), (2, 9), 12).places] == [11, 10]
 
 
 def test_cubes_go_from_the_numbers_before_to_those_after(viewer: Viewer) -> None:

@@ -420,12 +420,7 @@ class Canvas2D:
 
         The outline is inside the edge, `hatch` is the strength of stripes.
         """
-        rows = rows_at(xy, self._clip, fill, outline, line)
-        rows[:, DEPTH] = column(depth)
-        rows[:, HALF] = column(radius)
-        rows[:, RADIUS] = radius
-        rows[:, HATCH] = hatch
-        self._quads.put_many(rows)
+        self._put(xy, column(radius), fill, radius, outline, line, depth, hatch)
 
     def boxes(
         self,
@@ -440,11 +435,7 @@ class Canvas2D:
     ) -> None:
         """Draw boxes with (n, 2) top left corners; size is (2,) or (n, 2)."""
         half = np.asarray(size) / 2
-        rows = rows_at(np.asarray(xy) + half, self._clip, fill, outline, line)
-        rows[:, DEPTH] = column(depth)
-        rows[:, HALF] = half
-        rows[:, RADIUS] = radius
-        self._quads.put_many(rows)
+        self._put(np.asarray(xy) + half, half, fill, radius, outline, line, depth)
 
     def arrows(
         self,
@@ -576,6 +567,25 @@ class Canvas2D:
     ) -> tuple[float, ...]:
         colors = packed(fill) + packed(outline)
         return (*place, *axis, depth, depth, *extra, *style, *self._clip, *colors)
+
+    def _put(
+        self,
+        middle: Numbers,
+        half: Numbers,
+        fill: Color,
+        radius: Numbers,
+        outline: Color,
+        line: Numbers,
+        depth: Numbers,
+        hatch: Numbers = 0.0,
+    ) -> None:
+        """Put in boxes around (n, 2) points, with round corners; discs are wholly round."""
+        rows = rows_at(middle, self._clip, fill, outline, line)
+        rows[:, DEPTH] = column(depth)
+        rows[:, HALF] = half
+        rows[:, RADIUS] = radius
+        rows[:, HATCH] = hatch
+        self._quads.put_many(rows)
 
     def _capsules(
         self,
