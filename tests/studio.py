@@ -123,6 +123,12 @@ class Studio:
         visual.numbers(np.asarray(colors), np.ones(len(colors)) if sizes is None else sizes)
         return visual
 
+    def ids(self, cubes: Any, see: Projection, ratio: float = 1) -> np.ndarray:
+        """The row of the bank whose cube is seen, for each pixel; -1 where there is none."""
+        cubes.ids = True
+        found = self.look(cubes, see, WHITE, ratio) @ np.array([1, 256, 65536])
+        return np.where(found == 0xFFFFFF, -1, found)
+
     def look(self, visual: Any, see: Projection, ground: Any = BLACK, ratio: float = 1) -> Any:
         """The pixels of a visual alone, or of several in a list, so many to a logical one."""
         from vispy import gloo
@@ -181,12 +187,6 @@ def place(visual: Any, matrix: np.ndarray, width: int, height: int, ratio: float
     system.framebuffer_transform = pixels
     system.canvas_transform = logical
     system.scene_transform = logical.inverse * (pixels.inverse * MatrixTransform(matrix.T))
-
-
-def ids_of(pixels: np.ndarray) -> np.ndarray:
-    """The rows of the bank that colors stand for; -1 where all is white."""
-    found = pixels @ np.array([1, 256, 65536])
-    return np.where(found == 0xFFFFFF, -1, found)
 
 
 def at(pixels: np.ndarray, xy: Any) -> np.ndarray:

@@ -28,7 +28,7 @@ from tests.pages.states import convolved, made
 from tests.scene.canvas.test_palette import cielab, difference
 from tests.scene.measures import look, projection, stage_of, trained
 from tests.sessions import advanced, networks
-from tests.studio import WHITE, Studio, at, framed, ground_of, ids_of, plate, shade
+from tests.studio import Studio, at, framed, ground_of, plate, shade
 
 SCENES = ["rgb", "xor", "xnor", "circle", "expression"]
 MORE = ["normalized", "retrain", "digits", "texture"]
@@ -43,8 +43,7 @@ def fronts(studio: Studio, name: str, theme: str, value: float, **turned: Any) -
     cubes = studio.cubes(layout.plates, np.full(count, value), theme=theme)
     cubes.fog(see.deep(layout.extent))
     pixels = studio.look(cubes, see)
-    cubes.ids = True
-    ids = ids_of(studio.look(cubes, see, WHITE))
+    ids = studio.ids(cubes, see)
     toward = np.array(see.camera.toward)
     way = np.eye(3)[np.abs(toward).argmax()] * np.sign(toward)
     found = []

@@ -33,7 +33,7 @@ from scalarviz.scene.visuals.picking import pick
 from scalarviz.scene.visuals.shaders import HALF, LEAST
 from tests.scene.test_neuron_images import laid_out as laid_out_maps
 from tests.sessions import deep_networks, networks, picture_networks
-from tests.studio import WHITE, Studio, at, framed, ids_of, shade
+from tests.studio import Studio, at, framed, shade
 
 PROGRAMS = st.one_of(
     deep_networks(), picture_networks(), networks(learning=True).map(lambda made: made[0].program)
@@ -708,8 +708,7 @@ def test_what_is_picked_is_what_is_seen(studio: Studio, azimuth: float) -> None:
     plate = plate_of(3, 3, 2, 3)
     see = framed([plate], azimuth=azimuth, elevation=20.0)
     cubes = studio.cubes([plate], np.zeros(54), np.ones(54))
-    cubes.ids = True
-    seen = ids_of(studio.look(cubes, see, WHITE))
+    seen = studio.ids(cubes, see)
     rng, met = np.random.default_rng(1), 0
     for _ in range(200):
         x, y = int(rng.integers(320)), int(rng.integers(240))

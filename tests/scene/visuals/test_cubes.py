@@ -15,12 +15,10 @@ from scalarviz.scene.visuals.picking import half_sides, pick
 from scalarviz.scene.visuals.shaders import HALF, LEAST
 from tests.studio import (
     BLACK,
-    WHITE,
     Studio,
     at,
     facing,
     framed,
-    ids_of,
     place,
     plate,
     project,
@@ -123,8 +121,7 @@ def test_a_changed_weight_changes_its_own_cube_and_no_other(studio: Studio, inde
     sizes[index] = 1.0
     cubes.numbers(values, sizes)
     after = studio.look(cubes, see)
-    cubes.ids = True
-    own = ids_of(studio.look(cubes, see, WHITE)) == index
+    own = studio.ids(cubes, see) == index
     changed = (before != after).any(axis=2)
     assert changed.sum() > 20 and not (changed & ~own).any()
     (box,) = [
@@ -179,8 +176,7 @@ def test_cubes_stay_cubes_in_cells_that_are_not_square(
     each = Plate(0, 3, 4, 4, np.zeros(3), *axes)
     see = framed([each], azimuth=azimuth, elevation=0.3 * azimuth)
     cubes = studio.cubes([each], values, values)
-    cubes.ids = True
-    seen = ids_of(studio.look(cubes, see, WHITE))
+    seen = studio.ids(cubes, see)
     for row, column in np.ndindex(3, 4):
         index = each.index_of(row, column)
         half = each.unit * HALF * (LEAST + (1.0 - LEAST) * np.sqrt(abs(values[index])))
@@ -301,8 +297,7 @@ def test_what_is_nearer_hides_what_is_behind_it(studio: Studio) -> None:
         for fov in (0.0, 50.0):
             see = framed(order, azimuth=35.0, elevation=10.0, fov=fov)
             cubes = studio.cubes(list(order), values)
-            cubes.ids = True
-            found = ids_of(studio.look(cubes, see, WHITE))
+            found = studio.ids(cubes, see)
             seen = see(np.concatenate([each.corners() for each in order]))
             assert np.nanmax(np.abs(seen.depth)) <= 1.0
             # The front of the middle cube of the first plate is half inside the third.
@@ -391,13 +386,11 @@ def test_bytes_count_cubes_as_well_as_floats(studio: Studio) -> None:
     ]
     numbers = np.ones(count, np.float32)
     visuals = [studio.cubes(plates, numbers, floats=floats) for floats in (True, False)]
-    for visual in visuals:
-        visual.ids = True
     for each in plates:
         for row, column in ((0, 0), (59, 39), (31, 17)):
             middle = tuple(each.point(column + 0.5, row + 0.5).tolist())
             see = project(Camera(middle, height=7.0, fov=0.0), plates, 80, 60)
-            first, second = (ids_of(studio.look(visual, see, WHITE)) for visual in visuals)
+            first, second = (studio.ids(visual, see) for visual in visuals)
             np.testing.assert_array_equal(first, second)
             assert first[30, 40] == each.index_of(row, column)
 

@@ -16,7 +16,7 @@ from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Plate
 from scalarviz.scene.visuals.picking import half_sides, pick
 from scalarviz.scene.visuals.shaders import HALF, LEAST
 from scalarviz.scene.visuals.spheres import SpheresVisual, WiresVisual
-from tests.studio import WHITE, Studio, framed, ids_of, plate, project
+from tests.studio import WHITE, Studio, framed, plate, project
 
 WIDTH, HEIGHT = 320, 240
 GREY, RED = (0.5, 0.5, 0.5), (1.0, 0.0, 0.0)
@@ -312,8 +312,7 @@ def disagreements(studio: Studio, seeds: range, samples: int) -> tuple[int, int,
         ratio = RATIOS[seed % 4]
         see = project(camera_at(rng, plates, near=seed % 2 == 1), plates, PICK_WIDTH, PICK_HEIGHT)
         cubes = studio.cubes(plates, sizes, sizes)
-        cubes.ids = True
-        seen = ids_of(studio.look(cubes, see, WHITE, ratio))
+        seen = studio.ids(cubes, see, ratio)
         eye = Eye(plates, see, sizes, ratio)
         pixels = rng.integers((0, 0), seen.shape, (samples, 2)).tolist()
         there = np.argwhere(seen != NONE)
@@ -348,8 +347,7 @@ def test_rows_far_into_the_bank_are_picked(studio: Studio, first: int) -> None:
     see = framed([each], 64, 64, azimuth=20.0, elevation=15.0)
     sizes = np.ones(first + 30, np.float32)
     cubes = studio.cubes([each], sizes)
-    cubes.ids = True
-    seen = ids_of(studio.look(cubes, see, WHITE))
+    seen = studio.ids(cubes, see)
     eye = Eye([each], see, sizes, 1.0)
     for row, column in np.ndindex(4, 4):
         x, y = see(each.point(column + 0.5, row + 0.5, HALF)).xy[0]
@@ -364,8 +362,7 @@ def test_a_large_plate_is_picked_from_a_flat_angle(studio: Studio) -> None:
         camera = Camera((450.0, -350.0, 0.0), 0.0, elevation, 60.0, 20.0)
         see = project(camera, [each], PICK_WIDTH, PICK_HEIGHT)
         cubes = studio.cubes([each], sizes, sizes)
-        cubes.ids = True
-        seen = ids_of(studio.look(cubes, see, WHITE))
+        seen = studio.ids(cubes, see)
         eye = Eye([each], see, sizes, 1.0)
         pixels = np.random.default_rng(1).integers((0, 0), seen.shape, (150, 2)).tolist()
         same = [eye(x + 0.5, y + 0.5) == seen[y, x] for y, x in pixels]
@@ -378,13 +375,12 @@ def test_an_eye_between_the_cubes_sees_the_ones_around_it(studio: Studio, axes: 
     each = plate(9, 9, axes=axes)
     sizes = np.zeros(81, np.float32)
     cubes = studio.cubes([each], sizes, sizes)
-    cubes.ids = True
     for angles in ((80.0, 0.0), (-70.0, 20.0), (0.0, 80.0)):
         target = tuple(each.point(5.0, 5.0).tolist())
         see = project(Camera(target, *angles, 0.3, 40.0), [each], 64, 64)
         eye = target + see.camera.distance * np.array(see.camera.toward)
         assert abs(eye[2]) < HALF
-        seen, picked = ids_of(studio.look(cubes, see, WHITE)), Eye([each], see, sizes, 1.0)
+        seen, picked = studio.ids(cubes, see), Eye([each], see, sizes, 1.0)
         places = [(x, y) for x in range(1, 64, 6) for y in range(1, 64, 6)]
         same = [picked(x + 0.5, y + 0.5) == seen[y, x] for x, y in places]
         assert np.mean(same) > 0.97 and (seen != NONE).mean() > 0.1
