@@ -233,12 +233,13 @@ def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles
     boxes = [box for line in layout.neurons for box in bias_box(see, line, scale)]
     boxes += [tied.box for tied in tied_colors(see, frame_data, scale)]
     boxes += [legend] if legend is not None else []
-    hidden = [len(line.points) if line.shape else 0 for line in layout.neurons]  # in images
-    shown = [
-        (line.spheres[first:], line.radius)
-        for line, first in zip(layout.neurons, hidden, strict=True)
-    ]
-    spheres, _ = spheres_seen(see, shown)
+    spheres, _ = spheres_seen(
+        see,
+        [
+            (line.spheres[len(line.points) :] if line.shape else line.spheres, line.radius)
+            for line in layout.neurons
+        ],
+    )
     polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]
     for line in layout.neurons:
         if line.shape:
