@@ -124,7 +124,7 @@ class Studio:
         return visual
 
     def ids(self, cubes: Any, see: Projection, ratio: float = 1) -> np.ndarray:
-        """The row of the bank whose cube is seen, for each pixel; -1 where there is none."""
+        """The row of the bank whose cube is seen, for each pixel; -1 without a cube."""
         cubes.ids = True
         found = self.look(cubes, see, WHITE, ratio) @ np.array([1, 256, 65536])
         return np.where(found == 0xFFFFFF, -1, found)

@@ -61,7 +61,7 @@ def draw_tabs(
 def status_of_weights(past: PastWeights, theme: Theme) -> list[StatusWords]:
     """Return what is told of the weights over time, with its colors."""
     if past.order == "norms":
-        return list(zip(past.names, line_colors(len(past.names), theme), strict=True))
+        return list(zip(past.names, line_colors(range(len(past.names)), theme), strict=True))
     if past.says:
         return [(past.says, theme.ink)]
     return [(text("past.scale", most=rounded(past.scale, 3)), theme.quiet)]
@@ -122,17 +122,16 @@ def draw_norms(
         return
     scales = ChartScales(plot, *curve.span, LossScale.of(found))
     draw_ticks(canvas, scales, theme, scale)
-    colors = line_colors(len(seen.norms), theme)
+    colors = line_colors(range(len(seen.norms)), theme)
     with canvas.clip(plot.x, plot.y - 4.0, plot.width + 4.0, plot.height + 8.0):
         for norms, color in zip(seen.norms, colors, strict=True):
             canvas.line(scales.points(seen.steps, norms), color, width=1.5 * scale)
 
 
-def line_colors(count: int, theme: Theme) -> Sequence[str]:
-    """Return a color for each of some lines."""
-    return [
-        f"#{bytes(row).hex()}" for row in to_bytes(class_colors(np.arange(count), theme.ground))
-    ]
+def line_colors(classes: Sequence[int], theme: Theme) -> Sequence[str]:
+    """Return the colors of some classes, "#rrggbb", for lines and their names."""
+    colors = class_colors(np.array(classes), theme.ground)
+    return [f"#{bytes(color).hex()}" for color in to_bytes(colors)]
 
 
 def draw_past(

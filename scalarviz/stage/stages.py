@@ -15,7 +15,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.errors import InputError, ScalarvizError
-from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors, to_bytes
+from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.frame_data import (
     Compared,
@@ -27,6 +27,7 @@ from scalarviz.scene.frame_data import (
 )
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.overlay import OnTop
+from scalarviz.scene.past_charts import line_colors
 from scalarviz.stage.channels import DIFFERENCE, Scales, Shown, of_scales
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.curves import is_share, loss_at
@@ -353,7 +354,7 @@ class Stages(Messages):
 
     def _place(self) -> None:
         """Tell several stages which panes they have."""
-        colors = colors_of(len(self.panes), THEMES[self.theme])
+        colors = line_colors(CURVE_CLASSES[: len(self.panes)], THEMES[self.theme])
         for i, (stage, box) in enumerate(zip(self.panes, self._boxes.panes, strict=True)):
             before, sizes = self._sizes[i], sizes_of(stage.session)
             if sizes != before:  # the network has grown
@@ -564,12 +565,6 @@ COLUMNS = (
 )
 PLAIN_COLUMNS = 5  # of them are there without a pinned weight, too
 TIMES = (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")
-
-
-def colors_of(count: int, theme: Theme) -> list[str]:
-    """Return different colors for so many networks, as "#rrggbb"."""
-    colors = class_colors(np.array(CURVE_CLASSES[:count]), theme.ground)
-    return [f"#{bytes(color).hex()}" for color in to_bytes(colors)]
 
 
 def loss_of(stage: Stage) -> str:
