@@ -29,9 +29,9 @@ def milliseconds(name: str, unit: str) -> float:
     session.advance(50)
     look = RenderOptions(size=(1280, 800), samples=1)
     with look.canvas() as canvas, look.on(shown(show)) as stage:
-        stage.reduced_motion = unit != "light"  # which there is in a window
+        stage.lead.reduced_motion = unit != "light"  # which there is in a window
         if unit in PASTS:
-            stage.curve_view.large, stage.patience = True, AT_ONCE
+            stage.curve_view.large, stage.lead.patience = True, AT_ONCE
             stage.curve_view.choose(unit)
         if unit != "operation":
             session.play(SPEED)
