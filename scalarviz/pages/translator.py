@@ -55,6 +55,7 @@ SOURCES = {
     "story/scales.js": "base/scales.py",
     "story/judging.js": "story/judging.py",
     "story/branch_names.js": "story/branch_names.py",
+    "story/past_words.js": "story/past_words.py",
     "story/wave.js": "stage/wave.py",
     "story/camera.js": "scene/layout/camera.py",
     "story/legend.js": "scene/legend.py",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import BACK, are_at
 from scalarviz.scene.marks import cube_boxes
 from scalarviz.scene.pace import ARRIVES, travelled
-from scalarviz.story.caption import Caption, Summand, Summed
+from scalarviz.story.caption import Summand
 
 # Terms of a sum of products: their numbers travel along the wires and stack up to the sum.
 
@@ -49,23 +49,23 @@ def draw_bars(
     see: Projection,
     frame_data: FrameData,
     place: tuple[float, float, float],
-    ends: FloatArray,
+    ends: Sequence[tuple[float, float]],
     theme: Theme,
     scale: float,
 ) -> None:
     """Draw the bars of a sum as far as they have come, and the numbers that travel to them.
 
     place  x, y and width of the stack
-    ends   where bars begin and end, of `ends_of`
+    ends   where bars begin and end, from 0 to 1
     """
     caption, moment = frame_data.words.caption, frame_data.moment
     assert caption is not None and moment is not None and caption.summed is not None
     x, y, wide = place
     largest, left = caption.summed.largest, travelled(frame_data.part)
-    zero = x + wide * float(ends[0, 0])
+    zero = x + wide * ends[0][0]
     is_back, line = moment.kind in BACK, scale
     canvas.line([(zero, y), (zero, y + len(ends) * BAR_PITCH * scale)], theme.quiet, width=line)
-    for row, (first, end) in enumerate((x + wide * ends).tolist()):
+    for row, (first, end) in enumerate([(x + wide * a, x + wide * b) for a, b in ends]):
         color = theme.push if is_back else (theme.map.negative, theme.map.positive)[end >= first]
         at = np.array([min(first, end), y + row * BAR_PITCH * scale])
         grown = min(1.0, left - row - (row < len(largest)))
@@ -94,19 +94,6 @@ def draw_bars(
 def factor(value: float) -> str:
     """Return a factor as it travels: as cubes have it, small ones with two digits."""
     return short(value) if abs(value) >= LEAST_LETTERS or not value else on_cube(rounded(value))
-
-
-def ends_of(summed: Summed | None) -> FloatArray:
-    """Return where bars begin and end, (n, 2), from 0 to 1: of the products, then of the result.
-
-    Each product begins where the one before ends, the first and the result at zero.
-    """
-    if summed is None:
-        return np.zeros((0, 2))
-    values = [each.number * each.weight for each in summed.largest]
-    reached = np.cumsum([0.0, *values, *([] if summed.others is None else [summed.others])])
-    ends = np.array([*pairwise(reached), (0.0, summed.result)])
-    return np.asarray((ends - ends.min()) / (np.ptp(ends) or 1.0))
 
 
 def place_of_term(see: Projection, layout: Layout, summand: Summand, part: float) -> FloatArray:
@@ -181,11 +168,12 @@ def draw_callout(
     """
     caption, moment = frame_data.words.caption, frame_data.moment
     is_known, subject = frame_data.part >= ARRIVES, subject_of(frame_data, see)
-    if caption is None or moment is None or subject is None or not words_of(caption):
+    if caption is None or moment is None or subject is None or not caption.beside:
         return None
-    ends, size, pad, box = ends_of(caption.summed), CALLOUT_LETTERS * scale, PAD * scale, None
+    ends = [] if caption.summed is None else caption.summed.ends
+    size, pad, box = CALLOUT_LETTERS * scale, PAD * scale, None
     high, least = size + 1.4 * pad + len(ends) * BAR_PITCH * scale, np.inf
-    for is_short, words in enumerate((words_of(caption), words_of(caption).rpartition(": ")[2])):
+    for is_short, words in enumerate((caption.beside, caption.beside.rpartition(": ")[2])):
         long = STACK_LONG * scale / (1.0 + is_short) if len(ends) else 0.0
         wide = max(width_of(canvas, words, size, pad), long)
         if wide <= see.box.width and high <= see.box.height:
@@ -214,12 +202,6 @@ def width_of(canvas: Canvas2D, words: str, size: float, pad: float) -> float:
     return BOX_STEP * math.ceil(
         (canvas.measure(words, size=size, bold=True) + 2.0 * pad) / BOX_STEP
     )
-
-
-def words_of(caption: Caption) -> str:
-    """Return what stands beside the subject: the callout, or else what its cube would say."""
-    marks = [piece.mark for piece in caption.pieces if piece.row in caption.rows[:1] and piece.mark]
-    return caption.callout or " ".join(marks[0].split("\n") if marks else ())
 
 
 def free_place(
@@ -261,27 +243,9 @@ def free_place(
 
 def lead(canvas: Canvas2D, box: Box, subject: Box, color: str, scale: float) -> None:
     """Draw a line from words to their subject, unless they touch it."""
-    start, end = shortest(box, subject)
-    if np.hypot(*(end - start)) > GAP * scale + 1.0:
-        canvas.line(np.stack([start, end]), color, width=1.5 * scale)
-
-
-def shortest(box: Box, subject: Box) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the shortest line between two boxes; from middle to middle beside them."""
-    ends = []
-    for low, high, first, last in (
-        (box.x, box.right, subject.x, subject.right),
-        (box.y, box.bottom, subject.y, subject.bottom),
-    ):
-        if high < first:
-            ends.append((high, first))
-        elif last < low:
-            ends.append((low, last))
-        else:
-            shared = 0.5 * (max(low, first) + min(high, last))
-            ends.append((shared, shared))
-    start, end = np.array(ends).T
-    return start, end
+    start, end = box.shortest(subject)
+    if math.dist(start, end) > GAP * scale + 1.0:
+        canvas.line([start, end], color, width=1.5 * scale)
 
 
 def name_boxes(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts.decimals import on_cube, short
+from scalarviz.base.texts.decimals import changed, old_and_new, on_cube, short
 from scalarviz.core.program import NONE, Places
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER
@@ -152,19 +152,6 @@ def choices(
     every += [short(value, digits) for digits in ((2, 1, 0) if is_large else (2, 1))]
     for is_open in (True, False) if rank < 2 else (True,):
         yield from ((words, face, is_open) for words in every for face in own)
-
-
-def old_and_new(old: float, new: float) -> str:
-    """Return two numbers in lines of their own, with as many digits as distinguish them."""
-    pairs = [(short(old, digits), short(new, digits)) for digits in (2, 3, 4)]
-    first, last = next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
-    return f"{first}\n→ {last}"
-
-
-def changed(old: float, new: float) -> list[str]:
-    """Return an arrow with the change of a number, of up to four digits; else nothing."""
-    words = [short(abs(new - old), digits) for digits in (2, 3, 4)]
-    return [f"{'↑' if new > old else '↓'} {each}" for each in words if each.strip(".0")][:1]
 
 
 def fitted(

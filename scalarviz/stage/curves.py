@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts import plural, text
+from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.core.past_numbers import LossPlane, OverTime
@@ -22,6 +22,7 @@ from scalarviz.stage.background import Throttle
 from scalarviz.stage.channels import largest
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.story.names import sentence, weight_title
+from scalarviz.story.past_words import name_of_tile, past_words
 from scalarviz.training.session.branches import Branch, Series, means_of
 from scalarviz.training.session.landscape import LossPlanes
 from scalarviz.training.session.over_time import (
@@ -355,38 +356,22 @@ def reading_of_weights(
     """Return what the mouse reads: a tile at a step, or between the two that are compared."""
     if not len(seen.tiles):
         return ""
+    pointed = None
     if over.tile is not None and over.step is not None:
-        numbers = seen.tiles[min(over.tile, len(seen.tiles) - 1)]
-        name = name_of_tile(session, seen, min(over.tile, len(seen.tiles) - 1))
-        if view.compared is None:
-            moment = seen.moment_at(over.step)
-            fields = {"value": rounded(numbers[moment], 3), "step": seen.steps[moment]}
-            return text("past.reads", name=name, **fields)
-        both = [numbers[seen.moment_at(step)] for step in view.compared]
-        first, last = (rounded(each, 3) for each in both)
-        change = signed(both[1] - both[0])
-        return text("past.compares", name=name, first=first, last=last, change=change)
-    if view.compared is None:
-        return ""
-    most = seen.moved_most(*view.compared)
-    moved = [f"{name_of_tile(session, seen, tile)} {signed(change)}" for tile, change in most]
-    first, last = (seen.steps[seen.moment_at(step)] for step in view.compared)
-    return text("past.most", first=first, last=last, moved="; ".join(moved))
+        pointed = min(over.tile, len(seen.tiles) - 1), over.step
 
+    def name_of(tile: int) -> str:
+        rows = seen.rows_of(tile)
+        return name_of_tile(facts_of(session), seen.groups, tile, len(rows), int(rows[0]))
 
-def signed(number: float) -> str:
-    """Return a number with its sign."""
-    return f"{'+' if number > 0.0 else ''}{rounded(number, 3)}"
-
-
-def name_of_tile(session: Session, seen: OverTime, tile: int) -> str:
-    """Return the name of a weight, or how many weights of which layer a tile is the mean of."""
-    rows = seen.rows_of(tile)
-    if len(rows) > 1:
-        label = next(name for name, first, count in seen.groups if tile < first + count)
-        layer = text("plates.layer", label=label) if label else ""
-        return plural("past.tile", len(rows), layer=layer).strip().rstrip(",")
-    return weight_title(facts_of(session), int(rows[0]))
+    return past_words(
+        pointed,
+        view.compared,
+        number_at=lambda tile, step: float(seen.tiles[tile, seen.moment_at(step)]),
+        step_at=lambda step: float(seen.steps[seen.moment_at(step)]),
+        name_of=name_of,
+        moved_most=seen.moved_most,
+    )
 
 
 # The loss over a plane through the weights, with the path of a training on it.

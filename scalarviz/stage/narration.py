@@ -29,13 +29,13 @@ from scalarviz.stage.motion import Motion
 from scalarviz.stage.pointing import PointerTarget, neuron_lines
 from scalarviz.stage.show import Show
 from scalarviz.story.caption import Caption, Card, CardLine, CardTable
-from scalarviz.story.captions import progress_of
+from scalarviz.story.captions import progress_of, rest_of
 from scalarviz.story.cards import NeuronNumbers, neuron_card, neuron_facts, numbers_of
 from scalarviz.story.equations import ProductRow, product_table
 from scalarviz.story.facts import NONE, Facts, Neuron, State
 from scalarviz.story.formats import digits_between, said
 from scalarviz.story.names import weight_title
-from scalarviz.story.weight_card import Blocks, blocks_about
+from scalarviz.story.weight_card import DIGITS, Blocks, blocks_about, line_beside, value_now
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.explanation import done_in
 from scalarviz.training.session.node_captions import computed, entitled, named
@@ -140,10 +140,7 @@ class Narration:
         is_edited = any(action.kind in OF_THE_LOSS for action in done_in(session.timeline))
         if loss != loss:
             return Caption(show.about, hint_words)
-        title = plural(
-            "captions.rest.edited" if is_edited else "captions.rest", steps, loss=f"{loss:.3g}"
-        )
-        return Caption(title, hint_words)
+        return Caption(rest_of(steps, loss, is_edited), hint_words)
 
 
 def progress_in(reading: LiveValues) -> str:
@@ -158,7 +155,6 @@ def progress_in(reading: LiveValues) -> str:
 
 # Cards of hovered and pinned weights and neurons.
 
-DIGITS = 3  # fewest of a value
 MOVED = 3  # samples that moved a weight most
 NOTABLE_SHARE, LEAST_SHARE = (
     0.05,
@@ -272,8 +268,7 @@ class Cards:
             *(waits if self._blocks.pending else found)
         ]
         if session.playing:
-            now = said(float(source.numbers.value[row]), DIGITS)
-            blocks.insert(0, CardLine(text("card.value_is", value=now), "large", text("card.now")))
+            blocks.insert(0, value_now(float(source.numbers.value[row])))
         history = self._history(row, source)
         if history is not None:
             blocks.insert(before_heading(blocks), history)
@@ -286,9 +281,7 @@ class Cards:
         """Return the line of a weight that is pinned beside another one."""
         value = float(source.numbers.value[row])
         since = value - float(self.session.branches[0].frames[0].value[row])
-        name = weight_title(facts_of(self.session), row)
-        fields = {"value": said(value, DIGITS), "change": f"{'+' * (since > 0.0)}{said(since)}"}
-        return CardLine(text("card.beside", name=name, **fields))
+        return line_beside(facts_of(self.session), row, value, since)
 
     def moved(self, row: int) -> str | None:
         """Return which samples moved a weight most; "" without any, None until it is found."""

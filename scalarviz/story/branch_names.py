@@ -16,7 +16,13 @@ def branch_name(step: int, operation: int, did: str) -> str:
     return text("branches.name.did", start=start, did=did) if did else start
 
 
-def in_few_words(did: Sequence[str]) -> str:
-    """Return what some actions did, given the words for each; "" for none."""
-    listed, count = ", ".join(did[:MOST]), len(did) - MOST
+def in_few_words(did: Sequence[tuple[object, str]]) -> str:
+    """Return what some actions did, given the subject of each and the words for it; "" for none.
+
+    Consecutive ones on one subject are described by the last.
+    """
+    subjects = [subject for subject, _ in did]
+    last = [i for i in range(len(did)) if subjects[i : i + 1] != subjects[i + 1 : i + 2]]
+    words = [did[i][1] for i in last]
+    listed, count = ", ".join(words[:MOST]), len(words) - MOST
     return text("branches.name.more", listed=listed, count=count) if count > 0 else listed

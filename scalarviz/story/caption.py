@@ -54,6 +54,22 @@ class Summed:
     others: float | None
     result: float
 
+    @property
+    def ends(self) -> list[tuple[float, float]]:
+        """Where bars begin and end, from 0 to 1: of the products, then of the result.
+
+        Each product begins where the one before ends, the first and the result at zero.
+        """
+        ends, reached = list[tuple[float, float]](), 0.0
+        others = [] if self.others is None else [self.others]
+        for value in (*(each.number * each.weight for each in self.largest), *others):
+            ends.append((reached, reached + value))
+            reached += value
+        ends.append((0.0, self.result))
+        low = min([min(end) for end in ends])
+        reach = max([max(end) for end in ends]) - low or 1.0
+        return [((first - low) / reach, (last - low) / reach) for first, last in ends]
+
 
 @dataclass(frozen=True, slots=True)
 class Caption:
@@ -97,6 +113,15 @@ class Caption:
             if (p.row != NONE or p.neuron is not None) and (p.row, p.neuron) not in known
         ]
         return tuple(dict.fromkeys(told))
+
+    @property
+    def beside(self) -> str:
+        """What stands beside the subject: the callout, or else what its cube would say."""
+        if self.callout:
+            return self.callout
+        own = self.rows[:1]
+        marks = [piece.mark for piece in self.pieces if piece.row in own and piece.mark]
+        return " ".join(marks[0].split("\n")) if marks else ""
 
     def __str__(self) -> str:
         return "\n".join(filter(None, (self.title, self.formula, *self.numbers)))

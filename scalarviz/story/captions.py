@@ -480,6 +480,16 @@ CAPTIONS: dict[str, CaptionFn] = {
 }
 
 
+# A training at rest: how far it has come.
+
+
+def rest_of(step: int, loss: float, is_edited: bool) -> str:
+    """Return how far a training has come; with `is_edited`, its loss is that before changes."""
+    return plural(
+        "captions.rest.edited" if is_edited else "captions.rest", step, loss=f"{loss:.3g}"
+    )
+
+
 # A training that plays: how much is right, and how the loss has changed.
 
 AVERAGED = 20  # losses whose mean is compared

@@ -26,7 +26,7 @@ from scalarviz.story.facts import (
     UpdateLine,
 )
 from scalarviz.story.formats import said
-from scalarviz.story.names import neuron_name, owns, uses_of
+from scalarviz.story.names import neuron_name, owns, uses_of, weight_title
 from scalarviz.story.names import sentence as sentence_of
 
 Blocks = Sequence[CardLine | CardTable]
@@ -360,3 +360,25 @@ def table_of(known: Why) -> list[CardTable]:
     marked = 0 if known.places == 1 else NONE
     every = [products[i] for i in order]
     return [product_table(head, every, text("card.head.grad"), marked=marked)]
+
+
+# The value while whole steps are taken, and weights that are pinned beside another one.
+
+DIGITS = 3  # fewest of a value
+
+
+def value_now(value: float) -> CardLine:
+    """Return the line of a weight while its arithmetic changes too quickly to be read."""
+    return CardLine(text("card.value_is", value=said(value, DIGITS)), "large", text("card.now"))
+
+
+def line_beside(facts: Facts, row: int, value: float, since: float | None) -> CardLine:
+    """Return the line of a weight that is pinned beside another one.
+
+    since  its change since the training began; None if that is not known
+    """
+    name, number = weight_title(facts, row), said(value, DIGITS)
+    if since is None:
+        return CardLine(text("card.beside.value", name=name, value=number))
+    change = f"+{said(since)}" if since > 0.0 else said(since)
+    return CardLine(text("card.beside", name=name, value=number, change=change))

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.base.texts.decimals import on_cube, short
+from scalarviz.base.texts.decimals import changed, on_cube, short
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import marks
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER, THEMES
-from scalarviz.scene.cube_numbers import Number, changed, draw_numbers, faces_seen, numbers_on_cubes
+from scalarviz.scene.cube_numbers import Number, draw_numbers, faces_seen, numbers_on_cubes
 from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
@@ -250,7 +250,7 @@ def test_a_change_is_an_arrow_with_its_amount_in_window_and_page() -> None:
     expected = ["↑ .03", "↓ .01", "↑ .0004", None, f"↑ {short(13.25)}", None]
     assert words == [[each] if each else [] for each in expected]
     found = in_web(
-        "cube_numbers", "return data.pairs.map((pair) => changedBy(...pair));", pairs=pairs
+        "story/decimals", "return data.pairs.map((pair) => changed(...pair));", pairs=pairs
     )
     assert found == words
 

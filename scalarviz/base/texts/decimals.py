@@ -43,3 +43,16 @@ def short(value: float, digits: int = 2) -> str:
 def on_cube(words: str) -> str:
     """Return words with numbers as cubes and spheres have them: without a zero before the point."""
     return LEADING.sub(".", words)
+
+
+def old_and_new(old: float, new: float) -> str:
+    """Return two numbers in lines of their own, with as many digits as distinguish them."""
+    pairs = [(short(old, digits), short(new, digits)) for digits in (2, 3, 4)]
+    first, last = next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
+    return f"{first}\n→ {last}"
+
+
+def changed(old: float, new: float) -> list[str]:
+    """Return an arrow with the change of a number, of up to four digits; else nothing."""
+    words = [short(abs(new - old), digits) for digits in (2, 3, 4)]
+    return [f"{'↑' if new > old else '↓'} {each}" for each in words if each.strip(".0")][:1]

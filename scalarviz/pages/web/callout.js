@@ -31,12 +31,12 @@ const CALLOUT = {
 /** Write beside the subject of an operation what it is and has, below its bars; return the box. */
 export function drawCallout(view, taken) {
   const { paper, see, frame, palette, scale } = view;
-  const said = calloutWords(frame);
+  const said = frame.caption?.beside;
   const subject = frame.moment && said && subjectOf(view);
   const isKnown = frame.part >= frame.scene.pace.arrives;
   const summed = frame.caption?.summed ?? null;
   if (!subject || !(summed || isKnown)) return null;
-  const ends = summed ? endsOfBars(summed) : [];
+  const ends = summed ? summed.ends : [];
   const { row, long } = frame.scene.stack;
   const [size, pad] = [CALLOUT.size * scale, CALLOUT.pad * scale];
   const high = size + 1.4 * pad + ends.length * row * scale;
@@ -63,14 +63,6 @@ export function drawCallout(view, taken) {
   if (!isKnown) words = words.split(": ").slice(0, -1).join(": "); // the name, until the number is there
   paper.text(box.x + pad, base, words, { size, color: palette.ink, bold: true });
   return box;
-}
-
-/** What stands beside the subject: the callout, or else what its cube would say. */
-function calloutWords({ caption, pieces }) {
-  if (!caption) return "";
-  const first = caption.rows?.[0] ?? -1;
-  const mark = pieces.find((piece) => first >= 0 && piece.row === first && piece.mark)?.mark ?? "";
-  return caption.callout || mark.split("\n").join(" ");
 }
 
 /** The box around what the caption is about; null if that is not in the picture. */
@@ -127,7 +119,7 @@ function freePlace(view, taken, subject, [wide, high], reach) {
   for (const left of places(all.x, all.right - wide, x - wide, right, across)) {
     for (const top of places(all.y, all.bottom - high, y - high, bottom, down)) {
       const box = new Box(left, top, wide, high);
-      const [start, end] = shortestLine(box, subject);
+      const [start, end] = box.shortest(subject);
       const away = Math.hypot(end[0] - start[0], end[1] - start[1]);
       let cost = away + (away > reach ? 1e9 : 0) + CALLOUT.equal * (left + 2 * top);
       if (best && cost >= best.cost) continue;
@@ -140,24 +132,9 @@ function freePlace(view, taken, subject, [wide, high], reach) {
 
 /** Draw a line from words to their subject, unless they touch it. */
 export function lead({ paper, scale }, box, subject, color) {
-  const [start, end] = shortestLine(box, subject);
+  const [start, end] = box.shortest(subject);
   const apart = Math.hypot(end[0] - start[0], end[1] - start[1]);
   if (apart > CALLOUT.gap * scale + 1) paper.segment(start, end, color, { width: 1.5 * scale });
-}
-
-/** The ends of the shortest line between two boxes. */
-function shortestLine(box, subject) {
-  const [x, y] = [
-    [box.x, box.right, subject.x, subject.right],
-    [box.y, box.bottom, subject.y, subject.bottom],
-  ].map(([low, high, first, last]) => {
-    if (high < first) return [high, first];
-    if (last < low) return [low, last];
-    const shared = 0.5 * (Math.max(low, first) + Math.min(high, last));
-    return [shared, shared];
-  });
-  // prettier-ignore
-  return [[x[0], y[0]], [x[1], y[1]]];
 }
 
 function overlap(a, b) {
@@ -272,18 +249,6 @@ function drawTerms(view, { largest }, [x, y, wide], ends) {
     if (grown < 1 || row === last) return;
     paper.segment([end, at[1]], [end, at[1] + step + high], palette.ink, thin); // to the next one
   });
-}
-
-/** Where bars begin and end, from 0 to 1: of the products, then of the result. */
-function endsOfBars({ largest, others, result }) {
-  const values = largest.map(({ number, weight }) => number * weight);
-  if (others !== null) values.push(others);
-  let reached = 0;
-  const ends = values.map((value) => [reached, (reached += value)]);
-  ends.push([0, result]);
-  const low = Math.min(...ends.flat());
-  const reach = Math.max(...ends.flat()) - low || 1;
-  return ends.map((both) => both.map((end) => (end - low) / reach));
 }
 
 /** Where a number is seen on its way to its cube, [x, y]; null if one is not in the picture. */

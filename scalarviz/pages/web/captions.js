@@ -3,10 +3,9 @@
 
 import { Caption, Piece } from "./story/caption.js";
 import { sentence } from "./story/names.js";
-import { caption_of_state, progress_of } from "./story/captions.js";
+import { caption_of_state, progress_of, rest_of } from "./story/captions.js";
 import { readyState } from "./facts.js";
-import { generalNumber } from "./numbers.js";
-import { plural, text } from "./texts.js";
+import { text } from "./texts.js";
 
 /**
  * Return the caption of a state: of its last operation, if there is one.
@@ -45,10 +44,7 @@ function written(caption) {
 /** Return how far the training has come; the loss is that before weights were changed by hand. */
 export function restWords({ step, loss, value, edited = {} }) {
   const isEdited = Object.keys(edited).some((row) => edited[row] !== value[row]);
-  const fields = { loss: generalNumber(loss, 3) };
-  return isEdited
-    ? plural("captions.rest.edited", step, fields)
-    : plural("captions.rest", step, fields);
+  return rest_of(step, loss, isEdited);
 }
 
 /** Return how many samples are right, else the loss, and how the loss has changed.

@@ -1,17 +1,12 @@
 // Cards of what is pinned. Their words are made of story/cards.py and story/weight_card.py.
 
-import { said } from "./story/formats.js";
-import { CardLine } from "./story/caption.js";
 import { neuron_card } from "./story/cards.js";
 import { neuron_name, owns, weight_title } from "./story/names.js";
-import { blocks_about } from "./story/weight_card.js";
+import { blocks_about, line_beside, value_now } from "./story/weight_card.js";
 import { numberAt } from "./arrays.js";
 import { onceOf } from "./captions.js";
 import { readyState } from "./facts.js";
 import { NO_INDEX } from "./formulas.js";
-import { text } from "./texts.js";
-
-const VALUE_DIGITS = 3; // fewest of a value
 
 /**
  * Return the card of what is pinned: {row, name, facts, blocks}, as story/caption.py; null for a
@@ -38,12 +33,8 @@ export function cardOf({ facts }, state, { row = null, neuron = null }) {
 export function withBeside(facts, state, card, beside) {
   if (!beside.length || !card) return card;
   const lines = beside.map((row) => {
-    const name = weight_title(facts, row);
-    const value = said(numberAt(state, row) ?? NaN, VALUE_DIGITS);
-    if (!state.begun) return new CardLine(text("card.beside.value", { name, value }));
-    const since = state.value[row] - state.begun[row];
-    const change = `${since > 0 ? "+" : ""}${said(since)}`;
-    return new CardLine(text("card.beside", { name, value, change }));
+    const since = state.begun ? state.value[row] - state.begun[row] : null;
+    return line_beside(facts, row, numberAt(state, row) ?? NaN, since);
   });
   return { ...card, blocks: [...lines, ...card.blocks] };
 }
@@ -58,8 +49,7 @@ function cardOfPython(facts, state, row, neuron) {
 
 function now(state, row) {
   const value = numberAt(state, row);
-  const words = text("card.value_is", { value: said(value ?? NaN, VALUE_DIGITS) });
-  return value === undefined ? [] : [new CardLine(words, "large", text("card.now"))];
+  return value === undefined ? [] : [value_now(value)];
 }
 
 /** Return what is pinned for a thing: a neuron by the name of its line, null for one of no line. */

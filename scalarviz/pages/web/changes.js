@@ -64,8 +64,7 @@ export function begunBy({ journal, fork }) {
 
 /** Return the name of a branch, which begins where something was `done`; `spec` is as for DID. */
 export function branchName({ start, operation, is_first: isFirst, done }, spec) {
-  const subjects = done.map(({ kind, row, count }) => `${kind} ${row} ${count}`);
-  const last = done.filter((_, i) => subjects[i + 1] !== subjects[i]); // of several on one subject
-  const words = last.map((change) => DID[change.kind](change, spec));
-  return branch_name(start, operation, isFirst ? "" : in_few_words(words));
+  const about = ({ kind, row, count }) => `${kind} ${row} ${count}`;
+  const did = done.map((change) => [about(change), DID[change.kind](change, spec)]);
+  return branch_name(start, operation, isFirst ? "" : in_few_words(did));
 }

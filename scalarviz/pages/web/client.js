@@ -1,35 +1,23 @@
 // The page's end of a training: one that runs in a worker, and one that was recorded, behind the
 // same interface.
 
-import { TrainingError } from "./player.js";
+import { TrainingClient, TrainingError } from "./player.js";
 import { evenSteps, momentsUpTo, overTime } from "./over_time.js";
 import { unpacked } from "./arrays.js";
 
 const AGAIN = 3; // times that a worker is begun again before it has answered
 
-/** A training in a worker: `ask` sends commands, `onstate` gets its states.
+/** A training in a worker.
  *
- * `makeWorker` returns a new worker. If one fails, another goes on from the last state; `onfault`
- * gets an error with the key of a sentence.
+ * `makeWorker` returns a new worker. If one fails, another goes on from the last state.
  */
-export class Client {
+export class Client extends TrainingClient {
   constructor(makeWorker, { module, image, held, spec, memory = undefined }) {
+    super();
     this.makeWorker = makeWorker;
     this.given = { module, image, held, spec: spec.engine ?? spec, memory };
-    /** @type {(state: any) => void} */
-    this.onstate = () => {};
-    /** @type {(error: any) => void} */
-    this.onfault = () => {};
-    this.shared = false; // nobody else plays it
-    this.asked = new Map(); // by number: {resolve, reject}
-    this.numbers = 0;
     this.resume = null;
     this.failures = 0;
-    /** Fulfilled by the first state, rejected if no worker can give one. */
-    this.opened = new Promise((/** @type {any} */ resolve, reject) => {
-      this.open = resolve;
-      this.giveUp = reject;
-    });
     this.opened.catch(() => {}); // an error only for those who wait
     this.begin();
   }
@@ -70,11 +58,6 @@ export class Client {
     this.worker.postMessage({ taken: true });
     this.onstate(state);
     return this.fulfil(id, state);
-  }
-
-  fulfil(id, found) {
-    this.asked.get(id)?.resolve(found);
-    this.asked.delete(id);
   }
 
   /** Go on with a new worker, unless that has failed too often. */
@@ -201,9 +184,10 @@ function endOfStep(place, next, operations) {
   return { ...place, step, operation: 0, value, probe };
 }
 
-/** A recorded training: `ask` sends commands, `onstate` gets states, `onrefused` keys of texts and their fields. */
-export class RecordingClient {
+/** A recorded training. */
+export class RecordingClient extends TrainingClient {
   constructor(bytes, { engine, recording }) {
+    super();
     this.places = placesOf(bytes, recording, engine);
     this.losses = Float64Array.from(unpacked(recording.losses));
     this.first = recording.first;
@@ -212,12 +196,6 @@ export class RecordingClient {
     this.walked = recording.walked;
     this.operations = engine.moments.length;
     this.lossMoment = engine.moments.findIndex(({ kind }) => kind === "loss");
-    this.shared = false;
-    /** @type {(state: any) => void} */
-    this.onstate = () => {};
-    /** @type {(key: string, fields?: any) => void} */
-    this.onrefused = () => {};
-    this.asked = new Map();
     this.place = 0; // in places
     this.timer = 0;
     this.known = this.first; // losses that the page has

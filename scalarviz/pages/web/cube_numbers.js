@@ -4,7 +4,7 @@
 // its cell, meet another number, or be covered by something nearer. The cubes of a sum that is
 // hovered, pinned or spoken of come first, are covered by nothing, and have theirs at any size.
 
-import { on_cube, short } from "./story/decimals.js";
+import { changed, old_and_new, on_cube, short } from "./story/decimals.js";
 import { MOVED } from "./lights.js";
 import { halfSide } from "./scales.js";
 import { along3, dot3, minus3 } from "./projection.js";
@@ -87,26 +87,12 @@ function choicesOf(frame, { index, order }, mark, rank) {
   const words = mark ? [mark] : [];
   if (frame.before && frame.part >= MOVED) {
     const old = frame.before[index];
-    words.push(oldAndNew(old, value), ...changedBy(old, value));
+    words.push(old_and_new(old, value), ...changed(old, value));
   }
   for (const digits of value === undefined ? [] : Math.abs(value) >= 0.95 ? [2, 1, 0] : [2, 1])
     words.push(short(value, digits));
   const every = (isOpen) => words.flatMap((each) => [0, 1].map((k) => [each, order[k], isOpen]));
   return rank < 2 ? [...every(true), ...every(false)] : every(true);
-}
-
-/** Two numbers in lines of their own, with as many digits as distinguish them. */
-function oldAndNew(old, now) {
-  const pairs = [2, 3, 4].map((digits) => [short(old, digits), short(now, digits)]);
-  const [first, last] = pairs.find(([a, b]) => a !== b) ?? pairs.at(-1);
-  return `${first}\n→ ${last}`;
-}
-
-/** An arrow with the change of a number, in up to four digits; nothing if it is smaller. */
-export function changedBy(old, now) {
-  const words = [2, 3, 4].map((digits) => short(Math.abs(now - old), digits));
-  const found = words.find((each) => /[^.0]/.test(each));
-  return found ? [`${now > old ? "↑" : "↓"} ${found}`] : [];
 }
 
 /** Words on a face of a cube in letters as large as fit; null if these would be small. */

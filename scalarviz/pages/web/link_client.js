@@ -1,6 +1,7 @@
 // The page's end of a training that is a session of Python, behind the interface of client.js.
 
 import { BankReader, joinedWith, takeExact } from "./arrays.js";
+import { TrainingClient } from "./player.js";
 import { text } from "./texts.js";
 import { bytesIn } from "./zipped.js";
 
@@ -8,25 +9,20 @@ const BUSY = 2000; // milliseconds after which a command without an answer is sp
 const MOST_EXACT = 10000; // whose exact numbers Python sends
 const MOST_SENT = 30000; // numbers in a message, which Python takes; of more samples it is asked in parts
 
-/** A training behind a channel: `ask` sends commands, `onstate` gets its states.
+/** A training behind a channel.
  *
  * channel  {send(message), end(), onopen(), onmessage(header, buffers), onclose()}; it may open again
  * version  of the description that stands in the page
  *
  * A command that cannot be done is fulfilled by null.
  */
-export class LinkClient {
+export class LinkClient extends TrainingClient {
   constructor(channel, { spec, version = 0 }) {
+    super();
     this.channel = channel;
     this.version = version;
     this.describe(spec);
-    this.shared = true; // others may play and pause the same training
-    /** @type {(state: any) => void} */
-    this.onstate = () => {};
-    /** @type {(error: any) => void} */
-    this.onfault = () => {};
-    /** @type {(words: string) => void} */
-    this.onrefused = () => {};
+    this.shared = true;
     /** @type {(words: string) => void} a notice */
     this.ontold = () => {};
     /** @type {(words: string) => void} what is so until it is "" again */
@@ -38,8 +34,6 @@ export class LinkClient {
     /** @type {() => string} the picture as the address of a PNG */
     this.onpicture = () => "";
     this.described = null; // {spec, texts} that wait for their state
-    this.asked = new Map(); // by number, what fulfils the promise
-    this.numbers = 0;
     this.last = 0; // the number of the newest state
     this.frame = 0;
     this.isOpen = false;
@@ -49,8 +43,6 @@ export class LinkClient {
     this.asksRows = false;
     this.looks = false; // whether a command `look` is under way
     this.isOnlooker = false; // whether one only looks on
-    /** Fulfilled by the first state. */
-    this.opened = new Promise((/** @type {any} */ resolve) => (this.open = resolve));
     channel.onopen = () => this.begin();
     channel.onmessage = (header, buffers) => this.receive(header, buffers);
     channel.onclose = () => this.lose(text("page.linked.lost"));
@@ -89,7 +81,7 @@ export class LinkClient {
         this.onstand(this.stands);
       return Promise.resolve(null);
     }
-    return new Promise((resolve) => this.send(name, args, resolve));
+    return new Promise((resolve) => this.send(name, args, { resolve }));
   }
 
   /** Tell Python what is pinned, whose exact numbers are wanted, unless one only looks on. */
@@ -128,9 +120,9 @@ export class LinkClient {
   /** Do nothing: a session that does not answer cannot be begun anew from here. */
   fail() {}
 
-  send(name, args, resolve) {
+  send(name, args, waiting) {
     this.numbers += 1;
-    this.asked.set(this.numbers, resolve);
+    this.asked.set(this.numbers, waiting);
     this.channel.send({ id: this.numbers, name, args });
     this.wait();
   }
@@ -145,7 +137,7 @@ export class LinkClient {
     this.forget();
     this.looked = "";
     this.looks = false;
-    this.send("open", { version: this.version }, () => {});
+    this.send("open", { version: this.version }, { resolve: () => {} });
   }
 
   receive(header, buffers) {
@@ -190,12 +182,6 @@ export class LinkClient {
       this.frame = 0;
       if (this.isOpen) this.channel.send({ taken: this.last });
     });
-  }
-
-  fulfil(id, found) {
-    const resolve = this.asked.get(id);
-    this.asked.delete(id);
-    resolve?.(found);
   }
 
   /** Note that Python has said something. */

@@ -5,10 +5,12 @@ import { byId, fitted, made, setShown, setWords, styled, unitLength } from "./do
 import { generalNumber, trueMinus } from "./numbers.js";
 import { rounded } from "./story/decimals.js";
 import { lossScale } from "./scales.js";
+import { largest_first } from "./story/equations.js";
 import { weight_title } from "./story/names.js";
+import { name_of_tile, past_words } from "./story/past_words.js";
 import { layersOf } from "./over_time.js";
 import { madeButton } from "./events.js";
-import { plural, text } from "./texts.js";
+import { text } from "./texts.js";
 import { mixedColor } from "./palette.js";
 
 const PAST_KINDS = ["value", "gradient", "change"];
@@ -301,35 +303,19 @@ export class Past {
     const { seen, pointed, compared } = this;
     if (seen.plane) return this.terrain.seen ? this.terrain.said(pointed?.spot) : "";
     if (seen.norms.length) return "";
-    const { length } = seen.steps;
-    const at = (tile, step) => seen.tiles[tile * length + momentPlace(seen.steps, step)];
-    const written = (value) => trueMinus(rounded(value, 3));
-    const signed = (value) => `${value > 0 ? "+" : ""}${written(value)}`;
-    if (pointed) {
-      const name = this.nameOf(pointed.tile);
-      if (!compared) {
-        const step = seen.steps[momentPlace(seen.steps, pointed.step)];
-        return text("past.reads", { name, value: written(at(pointed.tile, step)), step });
-      }
-      const [first, last] = compared.map((step) => at(pointed.tile, step));
-      const change = signed(last - first);
-      return text("past.compares", { name, first: written(first), last: written(last), change });
-    }
-    if (!compared) return text("past.scale", { most: written(this.scale) });
-    const moves = Array.from(seen.heads, (_, k) => at(k, compared[1]) - at(k, compared[0]));
-    const order = moves.map((_, k) => k).sort((a, b) => Math.abs(moves[b]) - Math.abs(moves[a]) || a - b); // prettier-ignore
-    const moved = order.slice(0, MOVED_MOST).map((k) => `${this.nameOf(k)} ${signed(moves[k])}`);
-    const [first, last] = compared.map((step) => seen.steps[momentPlace(seen.steps, step)]);
-    return text("past.most", { first, last, moved: moved.join("; ") });
-  }
-
-  /** Return the name of a weight, or how many weights of which layer a tile is the mean of. */
-  nameOf(tile) {
-    const { heads, counts, groups } = this.seen;
-    if (counts[tile] === 1) return weight_title(this.facts, heads[tile]);
-    const [label] = groups.find(([, first, count]) => tile < first + count);
-    const layer = label ? text("plates.layer", { label }) : "";
-    return plural("past.tile", counts[tile], { layer }).replace(/[ ,]+$/, "");
+    if (!pointed && !compared)
+      return text("past.scale", { most: trueMinus(rounded(this.scale, 3)) });
+    const { steps, tiles, heads, counts, groups } = seen;
+    const at = (tile, step) => tiles[tile * steps.length + momentPlace(steps, step)];
+    const stepAt = (step) => steps[momentPlace(steps, step)];
+    const nameOf = (k) => name_of_tile(this.facts, groups, k, counts[k], heads[k]);
+    const movedMost = (first, last) => {
+      const moves = Array.from(heads, (_, k) => at(k, last) - at(k, first));
+      const order = largest_first(moves).slice(0, MOVED_MOST);
+      return order.map((k) => [k, moves[k]]);
+    };
+    const place = pointed && [pointed.tile, pointed.step];
+    return trueMinus(past_words(place, compared, at, stepAt, nameOf, movedMost));
   }
 }
 

@@ -22,6 +22,30 @@ export const SPEEDS = [
 const OPERATION_SPEEDS = [0.5, 1, 3, 10, 30].map((operations) => ({ operations }));
 const WALK = 1; // the place of the first of these speeds
 
+/** The training of a page, wherever it runs: `ask` sends commands, `onstate` gets its states. */
+export class TrainingClient {
+  /** @type {(state: any) => void} */
+  onstate = () => {};
+  /** @type {(error: any) => void} gets an error with the key of a sentence */
+  onfault = () => {};
+  /** @type {(words: string, fields?: any) => void} gets a sentence, or its key and fields */
+  onrefused = () => {};
+  shared = false; // whether others play and pause it, too
+  asked = new Map(); // by number of a command, {resolve, reject} of its promise
+  numbers = 0;
+  /** @type {(error?: any) => void} */
+  open;
+  /** @type {(error: any) => void} */
+  giveUp;
+  /** Fulfilled by the first state, rejected if there cannot be one. */
+  opened = new Promise((open, giveUp) => Object.assign(this, { open, giveUp }));
+
+  fulfil(id, found) {
+    this.asked.get(id)?.resolve(found);
+    this.asked.delete(id);
+  }
+}
+
 /** The training behind a client. */
 export class Player {
   constructor(client, { moments, speed }) {

@@ -14,6 +14,15 @@ const LONGEST_WAIT = 100;
 const JUMPS = ["reset", "undo", "redo", "branches", "new weights"]; // to numbers that may be far from those shown
 const FACTORS = { "double rate": 2, "halve rate": 0.5 }; // of the learning rate
 
+// What changes nothing and is answered without a state.
+const QUESTIONS = {
+  evaluate: ({ clock }, { inputs }) => Float32Array.from(clock.engine.evaluate(inputs)),
+  survey: ({ clock }, { inputs }) => clock.engine.survey(inputs),
+  moved: async ({ clock, past }, { uses }) =>
+    samplesMoved(clock, await past.openedTwin(), uses) ?? {},
+  past: ({ past, isPlaying }, args) => past.answer(args, isPlaying),
+};
+
 /** Trains for a page; `post(message, transfer)` sends it a message, `soon(work)` defers work. */
 export class Server {
   constructor(post, soon) {
@@ -79,8 +88,7 @@ export class Server {
     if (jumps) this.rate = undefined;
     if (name === "play") {
       this.rate = args.rate ?? null;
-      this.began = performance.now();
-      this.due = 0;
+      this.catchUp();
     } else if (name === "advance") {
       return this.pursue({ target: clock.after(args.count, args.unit), command, shows: true });
     } else if (name === "back" || name === "seek") {
@@ -94,17 +102,8 @@ export class Server {
       clock.shown.sample = null;
     } else if (name === "own input") {
       clock.shown.own = args.inputs; // of the user's own; null: the sample in focus again
-    } else if (name === "evaluate") {
-      const answers = Float32Array.from(clock.engine.evaluate(args.inputs));
-      return this.post({ id: command.id, answers }, [answers.buffer]);
-    } else if (name === "survey") {
-      const answers = clock.engine.survey(args.inputs);
-      return this.post({ id: command.id, answers }, [answers.buffer]);
-    } else if (name === "moved") {
-      const answers = samplesMoved(clock, await this.past.openedTwin(), args.uses) ?? {};
-      return this.post({ id: command.id, answers }, []);
-    } else if (name === "past") {
-      const answers = await this.past.answer(args, this.isPlaying);
+    } else if (name in QUESTIONS) {
+      const answers = await QUESTIONS[name](this, args);
       return this.post({ id: command.id, answers }, buffersIn(answers));
     } else if (name === "roll") {
       const { plane } = this.past;

@@ -52,6 +52,22 @@ class Box:
         beside = self.right <= other.x or other.right <= self.x
         return not (beside or self.bottom <= other.y or other.bottom <= self.y)
 
+    def shortest(self, other: Box) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the ends of the shortest line to a box; from middle to middle beside it."""
+        across = nearest(self.x, self.right, other.x, other.right)
+        down = nearest(self.y, self.bottom, other.y, other.bottom)
+        return (across[0], down[0]), (across[1], down[1])
+
+
+def nearest(low: float, high: float, first: float, last: float) -> tuple[float, float]:
+    """Return the nearest places of two spans; the middle of what both have."""
+    if high < first:
+        return high, first
+    if last < low:
+        return low, last
+    shared = 0.5 * (max(low, first) + min(high, last))
+    return shared, shared
+
 
 @dataclass(frozen=True, slots=True)
 class Camera:

@@ -13,7 +13,6 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
-from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias, cast, final
 
@@ -535,8 +534,8 @@ def default_name(branch: Branch) -> str:
 
 def did_in_words(actions: Sequence[Action]) -> str:
     """Return what some actions did; consecutive ones on one subject are described by the last."""
-    last = [[*group][-1] for _, group in groupby(actions, subject)]
-    return in_few_words([ACTIONS[each.kind].words(**each.details) for each in last])
+    words = [ACTIONS[each.kind].words(**each.details) for each in actions]
+    return in_few_words([*zip(map(subject, actions), words, strict=True)])
 
 
 def subject(action: Action) -> tuple[object, ...]:
