@@ -33,6 +33,7 @@ from scalarviz.faces.cli.commands import VERBS, application
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.scene_file import load, scenes
 from scalarviz.faces.scene_options import own_options
+from scalarviz.pages.page import markup_of_page
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.story.commands import DIGITS, page_keys
 from tests.lessons import examples, lessons
@@ -254,9 +255,7 @@ def command_line() -> Iterator[Feature]:
 
 def of_pages() -> Iterator[Feature]:
     """Controls, keys and changes of pages."""
-    for name in found_in(
-        [PACKAGE / "pages" / "page.html"], r'<(?:button|select|input)[^>]* id="([\w-]+)"'
-    ):
+    for name in re.findall(r'<(?:button|select|input)[^>]* id="([\w-]+)"', markup_of_page()):
         yield Feature("page control", name, (f'"#{name}"', f'"{name}"'), where="tests/pages")
     for key in page_keys()["keys"]:
         name = key.replace(" ", "Space")

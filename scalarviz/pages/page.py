@@ -43,7 +43,7 @@ from scalarviz.scene.canvas.palette import (
     to_bytes,
 )
 from scalarviz.stage.show import Show
-from scalarviz.story.commands import first_groups, page_keys
+from scalarviz.story.commands import PAGE_BUTTONS, first_groups, page_keys
 from scalarviz.training.session.reading import came_from
 from scalarviz.training.session.session import Session
 
@@ -184,7 +184,7 @@ def made_page(
 ) -> Page:
     """Return the page of a session that stands still; see `page_of`."""
     does_train = trains(show.session, engine)
-    markup = text_beside(__file__, "page.html")
+    markup = markup_of_page()
     probe, made, measured = probe_of(show.session), None, None
     exhibit = exhibit_data(show.session)
     data: dict[str, Any] = {}
@@ -308,6 +308,13 @@ def kinds_in(exhibit: Mapping[str, Any] | None) -> set[str]:
     return {exhibit["kind"]} | kinds_in(exhibit.get("map"))
 
 
+def markup_of_page() -> str:
+    """Return page.html with the buttons of its sheet."""
+    button = '<button type="button" id="{}" data-row="{}">${}</button>'.format
+    rows = [button(id, row, SAY + id.replace("-", "_")) for id, row in PAGE_BUTTONS.items()]
+    return text_beside(__file__, "page.html").replace("$buttons", "\n".join(rows))
+
+
 def said_in(markup: str) -> dict[str, str]:
     """Return the texts that a markup names with SAY."""
     said = [name for name in names_of(markup) if name.startswith(SAY)]
@@ -374,7 +381,6 @@ def size_words(size: int) -> str:
 # The page of a session that stays in Python: it draws and explains, and asks by a link.
 
 START = "linked.js"
-PAGE = "page.html"
 # It asks by the link; and has no engine, which would be a worker with WebAssembly.
 ALLOWED = {
     **{name: allowed for name, allowed in POLICY.items() if name != "worker-src"},
@@ -421,7 +427,7 @@ def linked_page(
     described  what `description` returns
     first      a state that it shows until Python answers; None, the default: none
     """
-    markup = text_beside(__file__, PAGE)
+    markup = markup_of_page()
     words = said_in(markup)
     words |= {"title": show.title, "about": show.about, "version": version()}
     script = bundle(START, module_text)  # another scene may have another exhibit

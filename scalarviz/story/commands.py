@@ -706,6 +706,20 @@ ROWS = (
     Command("next question", "button", key="n", page="key"),
 )
 COMMANDS = {row.name: row for row in ROWS}
+# Buttons in the sheet of a page, by their ids, which name their texts: what they run.
+PAGE_BUTTONS = {
+    "theme": "theme",
+    "tour": "tour",
+    "slow": "slow step",
+    "sample-before": "before",
+    "sample-after": "after",
+    "undo": "undo",
+    "redo": "redo",
+    "weights": "new weights",
+    "link": "copy link",
+    "enlarge": "large curve",
+    "home": "whole-network",
+}
 
 
 def first_groups() -> list[dict[str, Any]]:
