@@ -22,7 +22,7 @@ from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import BACK, are_at
 from scalarviz.scene.marks import cube_boxes
 from scalarviz.scene.pace import ARRIVES, travelled
-from scalarviz.story.caption import Summand
+from scalarviz.story.caption import Summand, ends_of_bars, words_beside
 
 # Terms of a sum of products: their numbers travel along the wires and stack up to the sum.
 
@@ -168,12 +168,13 @@ def draw_callout(
     """
     caption, moment = frame_data.words.caption, frame_data.moment
     is_known, subject = frame_data.part >= ARRIVES, subject_of(frame_data, see)
-    if caption is None or moment is None or subject is None or not caption.beside:
+    callout = "" if caption is None else words_beside(caption)
+    if caption is None or moment is None or subject is None or not callout:
         return None
-    ends = [] if caption.summed is None else caption.summed.ends
+    ends = [] if caption.summed is None else ends_of_bars(caption.summed)
     size, pad, box = CALLOUT_LETTERS * scale, PAD * scale, None
     high, least = size + 1.4 * pad + len(ends) * BAR_PITCH * scale, np.inf
-    for is_short, words in enumerate((caption.beside, caption.beside.rpartition(": ")[2])):
+    for is_short, words in enumerate((callout, callout.rpartition(": ")[2])):
         long = STACK_LONG * scale / (1.0 + is_short) if len(ends) else 0.0
         wide = max(width_of(canvas, words, size, pad), long)
         if wide <= see.box.width and high <= see.box.height:

@@ -54,21 +54,22 @@ class Summed:
     others: float | None
     result: float
 
-    @property
-    def ends(self) -> list[tuple[float, float]]:
-        """Where bars begin and end, from 0 to 1: of the products, then of the result.
 
-        Each product begins where the one before ends, the first and the result at zero.
-        """
-        ends, reached = list[tuple[float, float]](), 0.0
-        others = [] if self.others is None else [self.others]
-        for value in (*(each.number * each.weight for each in self.largest), *others):
-            ends.append((reached, reached + value))
-            reached += value
-        ends.append((0.0, self.result))
-        low = min([min(end) for end in ends])
-        reach = max([max(end) for end in ends]) - low or 1.0
-        return [((first - low) / reach, (last - low) / reach) for first, last in ends]
+def ends_of_bars(summed: Summed) -> list[tuple[float, float]]:
+    """Return where bars begin and end, from 0 to 1: of the products, then of the result.
+
+    Each product begins where the one before ends, the first and the result at zero.
+    """
+    values = [each.number * each.weight for each in summed.largest]
+    ends: list[tuple[float, float]] = []
+    reached: float = 0.0
+    for value in values if summed.others is None else [*values, summed.others]:
+        ends.append((reached, reached + value))
+        reached += value
+    ends.append((0.0, summed.result))
+    low = min([min(end) for end in ends])
+    reach: float = max([max(end) for end in ends]) - low or 1.0
+    return [((first - low) / reach, (last - low) / reach) for first, last in ends]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +115,19 @@ class Caption:
         ]
         return tuple(dict.fromkeys(told))
 
-    @property
-    def beside(self) -> str:
-        """What stands beside the subject: the callout, or else what its cube would say."""
-        if self.callout:
-            return self.callout
-        own = self.rows[:1]
-        marks = [piece.mark for piece in self.pieces if piece.row in own and piece.mark]
-        return " ".join(marks[0].split("\n")) if marks else ""
-
     def __str__(self) -> str:
         return "\n".join(filter(None, (self.title, self.formula, *self.numbers)))
 
     __repr__ = __str__  # a prompt and a notebook show it, too
+
+
+def words_beside(caption: Caption) -> str:
+    """Return what stands beside the subject: the callout, or else what its cube would say."""
+    if caption.callout:
+        return caption.callout
+    own = caption.rows[:1]
+    marks = [piece.mark for piece in caption.pieces if piece.row in own and piece.mark]
+    return " ".join(marks[0].split("\n")) if marks else ""
 
 
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:

@@ -2,6 +2,7 @@
 // scene/callout.py.
 
 import { Box } from "./story/camera.js";
+import { ends_of_bars, words_beside } from "./story/caption.js";
 import { along3, minus3, row3 } from "./projection.js";
 import { legend_box } from "./story/legend.js";
 import { WAY_BACK, areAt } from "./lights.js";
@@ -31,12 +32,12 @@ const CALLOUT = {
 /** Write beside the subject of an operation what it is and has, below its bars; return the box. */
 export function drawCallout(view, taken) {
   const { paper, see, frame, palette, scale } = view;
-  const said = frame.caption?.beside;
+  const said = frame.caption && words_beside(frame.caption);
   const subject = frame.moment && said && subjectOf(view);
   const isKnown = frame.part >= frame.scene.pace.arrives;
   const summed = frame.caption?.summed ?? null;
   if (!subject || !(summed || isKnown)) return null;
-  const ends = summed ? summed.ends : [];
+  const ends = summed ? ends_of_bars(summed) : [];
   const { row, long } = frame.scene.stack;
   const [size, pad] = [CALLOUT.size * scale, CALLOUT.pad * scale];
   const high = size + 1.4 * pad + ends.length * row * scale;
