@@ -21,8 +21,9 @@ def in_few_words(did: Sequence[tuple[object, str]]) -> str:
 
     Consecutive ones on one subject are described by the last.
     """
-    subjects = [subject for subject, _ in did]
-    last = [i for i in range(len(did)) if subjects[i : i + 1] != subjects[i + 1 : i + 2]]
-    words = [did[i][1] for i in last]
+    words: list[str] = []
+    for i, (subject, said) in enumerate(did):
+        if i + 1 == len(did) or did[i + 1][0] != subject:
+            words.append(said)
     listed, count = ", ".join(words[:MOST]), len(words) - MOST
     return text("branches.name.more", listed=listed, count=count) if count > 0 else listed

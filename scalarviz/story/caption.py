@@ -60,15 +60,18 @@ def ends_of_bars(summed: Summed) -> list[tuple[float, float]]:
 
     Each product begins where the one before ends, the first and the result at zero.
     """
-    values = [each.number * each.weight for each in summed.largest]
+    values: list[float] = [each.number * each.weight for each in summed.largest]
+    if summed.others is not None:
+        values.append(summed.others)
     ends: list[tuple[float, float]] = []
     reached: float = 0.0
-    for value in values if summed.others is None else [*values, summed.others]:
+    for value in values:
         ends.append((reached, reached + value))
         reached += value
     ends.append((0.0, summed.result))
-    low = min([min(end) for end in ends])
-    reach: float = max([max(end) for end in ends]) - low or 1.0
+    low: float = min([min(end) for end in ends])
+    high: float = max([max(end) for end in ends])
+    reach = high - low or 1.0
     return [((first - low) / reach, (last - low) / reach) for first, last in ends]
 
 
@@ -127,7 +130,7 @@ def words_beside(caption: Caption) -> str:
         return caption.callout
     own = caption.rows[:1]
     marks = [piece.mark for piece in caption.pieces if piece.row in own and piece.mark]
-    return " ".join(marks[0].split("\n")) if marks else ""
+    return marks[0].replace("\n", " ") if marks else ""
 
 
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:

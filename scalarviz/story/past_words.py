@@ -34,7 +34,8 @@ def past_words(
         if compared is None:
             value = rounded(number_at(tile, step), 3)
             return text("past.reads", name=name_of(tile), value=value, step=step_at(step))
-        old, new = [number_at(tile, each) for each in compared]
+        old: float = number_at(tile, compared[0])
+        new: float = number_at(tile, compared[1])
         first, last, change = rounded(old, 3), rounded(new, 3), signed(new - old)
         return text("past.compares", name=name_of(tile), first=first, last=last, change=change)
     if compared is None:
@@ -59,6 +60,6 @@ def name_of_tile(
     """
     if count == 1:
         return weight_title(facts, row)
-    label = next(name for name, first, number in groups if tile < first + number)
+    label: str = [name for name, first, _ in groups if first <= tile][-1]
     layer = text("plates.layer", label=label) if label else ""
-    return plural("past.tile", count, layer=layer).strip().rstrip(",")
+    return plural("past.tile", count, layer=layer).rstrip(" ,")

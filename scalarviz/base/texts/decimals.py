@@ -47,8 +47,10 @@ def on_cube(words: str) -> str:
 
 def old_and_new(old: float, new: float) -> str:
     """Return two numbers in lines of their own, with as many digits as distinguish them."""
-    pairs = [(short(old, digits), short(new, digits)) for digits in (2, 3, 4)]
-    first, last = next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
+    first, last = short(old), short(new)
+    for digits in (3, 4):
+        if first == last:
+            first, last = short(old, digits), short(new, digits)
     return f"{first}\n→ {last}"
 
 
