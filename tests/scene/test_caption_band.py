@@ -12,7 +12,7 @@ from scalarviz.core.program import NONE
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import caption_band
 from scalarviz.scene.bead_arrays import beads_of, one_color
-from scalarviz.scene.callout import draw_callout, subject_of, words_of
+from scalarviz.scene.callout import draw_callout, subject_of
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
 from scalarviz.scene.caption_band import (
@@ -30,7 +30,7 @@ from scalarviz.scene.layout.division import Box
 from scalarviz.scene.lights import Lights, lights
 from scalarviz.scene.marks import draw_highlights
 from scalarviz.stage.stage import Stage
-from scalarviz.story.caption import Caption, Piece, plain_lines
+from scalarviz.story.caption import Caption, Piece, plain_lines, words_beside
 from tests.scene.measures import projection, stage_of, trained
 from tests.sessions import advanced
 from tests.studio import Studio
@@ -316,11 +316,11 @@ def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, i
             session.advance(1, "operation")
             frame_data, see = stage.frame_data(), projection(stage)
             caption = frame_data.words.caption
-            assert frame_data.moment is not None and words_of(caption), moment
+            assert frame_data.moment is not None and words_beside(caption), moment
             canvas, subject = Canvas2D(*size), subject_of(frame_data, see)
             taken = draw_labels(Canvas2D(*size), see, frame_data, DARK, 1.0)
             box = draw_callout(canvas, see, frame_data, taken, DARK, 1.0)
-            whole, (said, *_) = words_of(caption), canvas.words
+            whole, (said, *_) = words_beside(caption), canvas.words
             assert said in (whole, whole.rpartition(": ")[2])  # the name is left out to cover less
             assert apart(box, subject) <= (min(FAR, 60.0) if caption.summed is None else FAR), (
                 moment
