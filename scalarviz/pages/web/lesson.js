@@ -80,11 +80,8 @@ class LessonPage {
 
   fillTable() {
     const names = ["question", "guess", "result", "why"];
-    const head = made(
-      "tr",
-      "",
-      ...names.map((name) => made("th", "", text(`predict.table.${name}`))),
-    );
+    const titles = names.map((name) => text(`predict.table.${name}`));
+    const head = made("tr", "", ...titles.map((title) => made("th", "", title)));
     const begun = this.questions.filter(({ key }) => this.answers.of(key).guesses.length);
     setShown(byId("guesses"), begun.length > 0);
     const rows = begun.map((question) => {
@@ -93,9 +90,7 @@ class LessonPage {
       const result = isOpen ? "" : answer_words(question.answer);
       const why = isOpen ? "" : question.why;
       const cells = [cell("", question.ask), cell(guesses.join(", ")), cell(result), cell("", why)];
-      for (const [i, name] of names.entries()) {
-        cells[i].dataset.name = text(`predict.table.${name}`); // which narrow screens show before it
-      }
+      cells.forEach((each, i) => (each.dataset.name = titles[i])); // before it on narrow screens
       return made("tr", "", ...cells);
     });
     byId("guesses").replaceChildren(head, ...rows);

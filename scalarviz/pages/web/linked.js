@@ -203,12 +203,8 @@ class OfferField {
     // What a user chooses or types at present is not replaced below the hand.
     const isInUse = document.activeElement === field && kind !== "tick";
     if (isInUse && enabled) return undefined;
-    if (kind === "choice")
-      fillOptions(
-        field,
-        value,
-        names.map((each) => [each, each]),
-      );
+    const options = names.map((each) => [each, each]);
+    if (kind === "choice") fillOptions(field, value, options);
     else if (kind === "tick") field.checked = value === true;
     else {
       if (kind === "slider")

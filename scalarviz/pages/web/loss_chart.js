@@ -170,10 +170,8 @@ export class Curve {
     context.lineWidth = 1.3 * unit;
     for (const each of this.measures.series) {
       context.strokeStyle = styled(each.share ? "--metric" : "--ink");
-      drawLine(
-        context,
-        Measures.points(each, x, y, (share) => bottom - share * plot.height),
-      );
+      const points = Measures.points(each, x, y, (share) => bottom - share * plot.height);
+      drawLine(context, points);
     }
     if (Number.isFinite(y(loss ?? NaN))) {
       context.fillStyle = ink;
