@@ -17,6 +17,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base import texts as texts_module
 from scalarviz.base.texts import text, texts
+from scalarviz.faces.controller.changes import Edits
 from tests.pages.node import InPage, in_web
 from tests.pages.test_engine import rgb, xor
 from tests.sessions import advanced
@@ -98,6 +99,8 @@ def test_branches_are_those_of_a_session(page: InPage, seed: int) -> None:
             branch = session.branches[given[0] % len(session.branches)]
             if branch is not session.current_branch:  # a page offers the others only
                 session.switch(branch)
+        elif name == "edit":  # within a step a page begins the step again, as faces do
+            Edits(session).edit(*given)
         elif name != "seek" or session.clock.place != (given[0], 0):
             getattr(session, name)(*given)
         forks = [[each.number, each.fork.step, each.end.step] for each in session.branches]
