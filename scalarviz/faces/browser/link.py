@@ -472,7 +472,7 @@ def offer_of(control: Control, state: FaceState) -> Offer:
     shown, row = control.shown(state), control.row
     value = shown.value if row.kind == "tick" else "" if shown.value is None else str(shown.value)
     label = row.words("label")
-    alone = row.kind == "tick" and shown.text != ""  # without the number beside it
+    alone = row.kind == "tick" and bool(label and shown.text)  # without the number beside it
     of_scene = control.name in {OPTION + each.name for each in state.options}
     return {"name": row.name, "kind": "entry" if row.kind == "whole" else row.kind,
             "label": shown.about if alone else label, "text": "" if alone else shown.text,

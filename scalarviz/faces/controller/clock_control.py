@@ -71,7 +71,7 @@ class ClockControl:
             number(speed, "the speed", 0.0)
         self.walk = Walk()
         self.unit: FaceUnit = "step"
-        self.measured = 0.0
+        self.measured = self._given = 0.0
         self._told: Halted = {}  # those of which it was said that they were halted
         self._walk_speed = WALK  # operations a second where the unit is the operation
         show = panes[0].show
@@ -180,8 +180,11 @@ class ClockControl:
         """Handle what happens by itself: walks, the end of a run, an error."""
         sessions = tuple(pane.session for pane in self.panes)
         if isinstance(self.clock, SharedClock) and sessions != self.clock.sessions:
+            plays = self.asked
             self.pause()  # a network has grown, or a file was opened
             self.clock = SharedClock(sessions)
+            if plays:
+                self.play_on()
         self.attend_walk()
         self.measured = self._measure() if self.clock.playing else 0.0
         if self.asked and self.until is not None and self.clock.step_index >= self.until:
@@ -423,8 +426,10 @@ class ClockControl:
             self.do(partial(go, 1, "operation"))
         else:
             self.walk.end()
-        for pane in self.panes:
-            pane.stage.given = self.walk.given
+        if self.walk.given != self._given:
+            self._given = self.walk.given
+            for pane in self.panes:
+                pane.stage.given = self._given
 
     def finish(self) -> None:
         """Show the end of the operation of a slow step that is under way."""

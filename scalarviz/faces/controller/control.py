@@ -250,6 +250,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
     time = face.all if face.together else controller.time
     here = here or timeline.here
     others = [pane.session.timeline.here.end.step for pane in time.panes if pane is not controller]
+    log = timeline.undo_log
     settings, recipe = settings_now(session), controller.options.recipe
     common = controller.options.common(session, settings)
     return FaceState(
@@ -276,8 +277,12 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         scene=recipe.name if recipe else "",
         pinned=pinned_of(session, stage.pinned),
         pinned_layer=pinned_layer(session, stage.pinned, stage.pinned_neuron),
-        undoable=len(timeline.undo_log.done) + controller.trail.has_earlier(session),
-        redoable=len(timeline.undo_log.undone) + len(controller.trail.later(session)),
+        undoable=len(log.done)
+        + controller.can_go_back
+        + bool(set(face.changed_last()) - {controller}),
+        redoable=len(log.undone)
+        + len(controller.trail.later(session))
+        + bool(set(face.undone_last()) - {controller}),
         own=None if stage.own is None else tuple(stage.own.tolist()),
         offered=stage.offered,
         needs_hidden_layers=needs_hidden_layers(session),

@@ -79,7 +79,7 @@ class Controller:
         self.edits = Edits(self.show.session)
         self.trail = changes.ShownTrainings()
         self.preset: Change | None = None
-        self.mark: object = None
+        self.mark: tuple[float, bool] | None = None
         self.branch_windows = BranchWindows()
         self.search = stopping.Search()
         self.last_words: list[str] = []
@@ -117,11 +117,26 @@ class Controller:
         self.stage.motion.by_neuron.shown.clear()
         self.withdraw()
 
+    @property
+    def played_by(self) -> ClockControl:
+        """The time with which it plays: that of all panes, if they go together."""
+        return self.face.all if self.face.together else self.time
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether another training was shown before this one."""
+        return self.trail.has_earlier(self.session)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether another training was shown after this one, before an undo."""
+        return bool(self.trail.later(self.session))
+
     def play_soon(self) -> None:
         """Play, as soon as the kernels are compiled."""
         self._plays_soon, self._resumes = self.warming.held, False
         if not self._plays_soon:
-            self.time.play()
+            self.played_by.play()
 
     def stand_by(self) -> None:
         """Stop what leads on by itself."""
@@ -304,13 +319,14 @@ class Controller:
 
         A command that takes long runs while the face continues. Errors are reported.
         """
-        time, mark = time or self.time, self.mark or object()
+        time = time or self.time
+        mark = self.mark or self.face.next_mark(several=time.several)
         moved = [(pane, pane.session) for pane in time.panes]
         branches: list[list[Branch]] = []  # of each session, before and after
         plays = changing and (self.session.playing or self._resumes)
         if plays:
             self._resumes = True
-            time.stop(time.halt)
+            self.played_by.stop(self.played_by.halt)
 
         def note() -> None:
             branches.append([session.current_branch for _, session in moved])
@@ -324,7 +340,7 @@ class Controller:
                 note()
                 for (pane, session), last in zip(moved, newest, strict=True):
                     change = session.undo_log.last
-                    if change is not None and change is not last and change.mark is None:
+                    if change is not None and change is not last and change.mark[0] == math.inf:
                         change.mark = mark
                     pane.warming.settle(math.inf)
 
@@ -341,7 +357,7 @@ class Controller:
                 if branching and session is pane.session:
                     pane.tell_branch(before, now)
 
-        self.hand.do(done, finish, name, kept=kept, said=said)
+        self.hand.do(done, finish, name and f"{name} {id(time)}", kept=kept, said=said)
 
     def tell_branch(self, before: Branch, now: Branch) -> None:
         """Report a new branch, with a button to return."""

@@ -5,7 +5,7 @@ WatchOptions say how a face is made, and an Opening what happens until the train
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,7 +31,7 @@ from scalarviz.stage.show import Several, Show
 from scalarviz.stage.stages import Stages, stages_of
 from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.timeline import Position
-from scalarviz.training.session.user_changes import Change, UndoLog
+from scalarviz.training.session.user_changes import Change
 
 
 @final
@@ -70,7 +70,7 @@ class Face:
         self.ask_color: Callable[[FloatArray, Callable[[FloatArray], None]], None] | None = None
         self.hand, self.exports = CommandQueue(), Exports()
         self.together = len(stage.panes) > 1
-        self.jumps = 0
+        self.jumps = self._commands = 0
         known = recipes or [None] * len(stage.panes)
         given = (None, None) if self.together else (steps, speed)
         self.panes = [
@@ -147,11 +147,16 @@ class Face:
 
     def change(self, act: Callable[[Controller], object]) -> None:
         """Change the commanded sessions, which `undo` takes back together."""
-        mark = object()
+        mark = self.next_mark()
         for pane in self.panes if self.together else [self.lead]:
             pane.mark = mark
             act(pane)
             pane.mark = None
+
+    def next_mark(self, *, several: bool = True) -> tuple[float, bool]:
+        """Return a mark for the changes that a command makes, in several panes if they are."""
+        self._commands += 1
+        return self._commands, several and self.together
 
     def press(self, key: str, shift: bool = False) -> bool:
         """Execute the command of a key; return whether it has one."""
@@ -175,25 +180,35 @@ class Face:
 
     def undo(self) -> None:
         """Undo the last change: of all sessions, if one command made it in all of them."""
-        for pane in self._changed_with(lambda log: log.last):
+        is_other = not self.lead.session.undo_log.done and self.lead.can_go_back
+        for pane in [self.lead] if is_other else self.changed_last():
             pane.undo()
 
     def redo(self) -> None:
         """Do the change that was undone last again, of all sessions if it was one of all."""
-        for pane in self._changed_with(lambda log: log.undone[-1] if log.undone else None):
+        is_other = not self.lead.session.undo_log.undone and self.lead.can_go_on
+        for pane in [self.lead] if is_other else self.undone_last():
             pane.redo()
 
-    def _changed_with(self, newest: Callable[[UndoLog], Change | None]) -> list[Controller]:
-        """Return the chosen pane, and those whose newest change was made by the same command."""
+    def changed_last(self) -> list[Controller]:
+        """Return the panes of the last command that changed the chosen one, or several."""
+        return self._alike({pane: pane.session.undo_log.last for pane in self.panes}, max)
 
-        def mark_of(pane: Controller) -> object:
-            change = newest(pane.session.undo_log)
-            return change and change.mark
+    def undone_last(self) -> list[Controller]:
+        """Return the panes of the command that was undone last in the chosen one, or in several."""
+        logs = {pane: pane.session.undo_log.undone for pane in self.panes}
+        return self._alike({pane: log[-1] if log else None for pane, log in logs.items()}, min)
 
-        mark = mark_of(self.lead)
-        return [
-            each for each in self.panes if each is self.lead or (mark and mark_of(each) is mark)
-        ]
+    def _alike(
+        self, changes: Mapping[Controller, Change | None], which: Callable[..., Any]
+    ) -> list[Controller]:
+        """Return the panes whose change has the largest mark, or the smallest."""
+        marks = {
+            pane: change.mark
+            for pane, change in changes.items()
+            if change is not None and (pane is self.lead or change.mark[1])
+        }
+        return [pane for pane, mark in marks.items() if mark == which(marks.values())]
 
     def attend(self) -> None:
         """Handle what happens by itself: results, errors, end of a run, opening speed."""

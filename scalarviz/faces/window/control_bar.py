@@ -56,6 +56,7 @@ from PySide6.QtWidgets import (
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.control import (
+    OPTION,
     Control,
     FaceState,
     LogScale,
@@ -370,7 +371,10 @@ class NumberField(QLineEdit):
 
 @final
 class EntryField(QLineEdit):
-    """A text: type it and press Return; it is completed while one types."""
+    """A text: type it and press Return; it is completed while one types.
+
+    What was typed for an option is taken without Return, too.
+    """
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
@@ -383,6 +387,7 @@ class EntryField(QLineEdit):
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         self.setCompleter(completer)
         self._value = ""
+        self._act, self._is_option = act, row.name.startswith(OPTION)
         self.returnPressed.connect(lambda: act(self.text()))
 
     def show_control(self, shown: Shown) -> None:
@@ -400,9 +405,13 @@ class EntryField(QLineEdit):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Discard an uncommitted input, unless the list of completions is open."""
         super().focusOutEvent(event)
-        if event.reason() != Qt.FocusReason.PopupFocusReason:
-            self.setText(self._value)
-            self.setCursorPosition(0)
+        if event.reason() == Qt.FocusReason.PopupFocusReason:
+            return
+        typed, is_typed = self.text(), self.isModified()
+        self.setText(self._value)
+        self.setCursorPosition(0)
+        if self._is_option and is_typed and typed != self._value:
+            self._act(typed)
 
     def edit(self) -> None:
         """Start editing the text."""

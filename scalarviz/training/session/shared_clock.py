@@ -133,6 +133,8 @@ class SharedClock:
         self._check(unit)
         with self.still():
             for _ in range(size(n, "n", least=0)):
+                if not max(map(begun, self.sessions)):
+                    break
                 if unit in ("operation", "phase"):
                     last = max(map(place_before, self.sessions))
                     movers = [each for each in self.sessions if place_before(each) == last]

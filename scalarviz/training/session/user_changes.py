@@ -13,6 +13,7 @@ The rules of undo:
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,7 +54,8 @@ class Change:
     waiting  actions that waited for the next step then, asked before
     name     if a branch was given another name: the branch, and the name that it does not have
     dropped  how many actions had been undone for good when it was made
-    mark     what a face marks the changes with that one command made in several sessions
+    mark     the number of the command of a face that made it, and whether in several sessions;
+             later than all of them if no face did
     """
 
     before: BranchMoment
@@ -62,7 +64,7 @@ class Change:
     waiting: list[Action] = field(default_factory=list)
     name: tuple[Branch, str] | None = None
     dropped: int = 0
-    mark: object = None
+    mark: tuple[float, bool] = (math.inf, False)
 
     def swap_names(self) -> None:
         """Give the branch, if there is one, the name that it does not have."""

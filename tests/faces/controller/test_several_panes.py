@@ -1,6 +1,7 @@
 """Several sessions under one face: on one clock, alone, in videos, and as branches in a window."""
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -610,3 +611,52 @@ def test_one_file_has_all_panes(panes: Any, tmp_path: Path, monkeypatch: Any) ->
     until(lambda: not panes.exports.going, panes.attend)
     files, told = json.loads((tmp_path / "all.mp4").read_text())
     assert len(files) == len(panes.panes) and told["look"]["pin"] is not None
+
+
+def test_what_the_chosen_pane_refused_is_undone_in_the_others(
+    open_face: Callable[..., Faced],
+) -> None:
+    face = open_face(make((3, 3)), make())
+    face.face.act(CONTROLS["double rate"], 1)
+    face.face.act(CONTROLS["stop when"], "weight 20 > 5")  # the first one has 12 weights
+    assert [bool(each.stop_conditions) for each in face.sessions] == [False, True]
+    assert face.face.state.undoable
+    face.press("z")
+    assert not face.sessions[1].stop_conditions
+    assert [each.learning_rate for each in face.sessions] == [1.0, 1.0]
+    face.press("z")
+    assert [each.learning_rate for each in face.sessions] == [0.5, 0.5]
+    face.press("y", "y")
+    assert face.sessions[1].stop_conditions and face.sessions[0].learning_rate == 1.0
+
+
+def test_commands_of_panes_wait_side_by_side(open_face: Callable[..., Faced]) -> None:
+    face = open_face()
+    gate = threading.Event()
+    face.face.hand.patience = 0.0
+    face.face.lead.do(lambda: gate.wait(10.0))
+    face.face.act(CONTROLS["learning rate in numbers"], "0.125")
+    gate.set()
+    face.until(lambda: not face.face.hand.busy)
+    assert [each.learning_rate for each in face.sessions] == [0.125] * 3
+
+
+def test_they_play_on_together_after_an_option_of_one(open_face: Callable[..., Faced]) -> None:
+    face = open_face()
+    face.press("space")
+    face.face.lead.set_option("batch", "4")
+    face.until(lambda: not face.face.hand.busy)
+    face.until(lambda: all(session.playing for session in face.sessions))
+    begun = min(face.steps)
+    face.until(lambda: min(face.steps) > begun + 5)
+    face.press("space")
+
+
+def test_they_go_back_to_the_start_however_often_they_are_asked(
+    open_face: Callable[..., Faced],
+) -> None:
+    face = open_face()
+    face.press("right")
+    face.face.all.go(-1, 2**53, "step")
+    face.until(lambda: not face.face.hand.busy)
+    assert face.places == [(0, 0)] * 3

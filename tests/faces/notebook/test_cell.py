@@ -93,6 +93,8 @@ async def test_several_sessions_have_a_page_each_on_one_clock() -> None:
     for page in (0, 1):
         views.ask(page, "open")
     await until(lambda: len(views.states) == 2)
+    (tick,) = [each for each in views.states[0]["offers"] if each["name"] == "together"]
+    assert (tick["label"], tick["text"]) == ("", "Together")
     views.ask(0, "advance", count=2, unit="step")
     await until(lambda: [views.states[page]["step"] for page in (0, 1)] == [2, 2])
     views.ask(1, "learning rate", rate=0.25)

@@ -478,6 +478,12 @@ def case_options_are_chosen_in_their_panel() -> None:
     assert isinstance(colour_map, QComboBox) and isinstance(hidden, QSpinBox)
     bench.choose(colour_map, "sepia")
     assert bench.session.data.settings()["map"] == "sepia"
+    fields["l2"].setFocus()
+    QTest.keyClicks(fields["l2"], "1")  # in front of the 0
+    bench.picture.setFocus()  # without Return
+    bench.wait()
+    assert bench.session.optimizer.l2 == 10.0
+    bench.press("z")
     hidden.setFocus()
     hidden.selectAll()
     QTest.keyClicks(hidden, "4")
