@@ -32,7 +32,7 @@ from tests.wording import refused
 WATCH = ("watch", *RGB)
 BEGIN = """
 print("begins")
-from scalarviz.faces.window import frame
+from scalarviz.faces.window import main_window as frame
 tick = frame.MainWindow._tick
 def told(self):
     tick(self)
