@@ -249,7 +249,7 @@ def plate_data(plate: Plate) -> dict[str, Any]:
     return {
         **parts(plate, "first rows columns stride"),
         **{name: x.tolist() for name, x in parts(plate, "origin along across toward").items()},
-        **parts(plate, "role operation layer"),
+        **parts(plate, "role operation layer seat"),
         "tiles": None if tiles is None else [*tiles.size, *tiles.pitch, *tiles.stride],
         "levels": levels_of(plate),
         "room": room_of(plate) if levels_of(plate) else (0, 0),
@@ -258,7 +258,7 @@ def plate_data(plate: Plate) -> dict[str, Any]:
 
 def neurons_data(line: Neurons) -> dict[str, Any]:
     return {
-        **parts(line, "sums values layer side radius again bars"),
+        **parts(line, "sums values layer side radius again bars square"),
         "names": [*line.names],
         "shape": [*line.shape],
         "also": [*line.also],

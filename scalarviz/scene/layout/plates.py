@@ -54,6 +54,9 @@ class Plate:
     role       what its numbers are: weight, bias, gain, shift or value
     operation  index in the program, and `layer` in the network; NONE if there is none
     tiles      how it is divided; None for a plate in one piece
+    seat       from the middle of a cell to where cubes stand, forwards and downwards: a cube of
+               half side h has its middle seat - h away from it, both ways; 0, the default, for
+               cubes in the middle of their cells
     """
 
     first: int
@@ -68,6 +71,7 @@ class Plate:
     operation: int = NONE
     layer: int = NONE
     tiles: Tiles | None = None
+    seat: float = 0.0
 
     @property
     def cell(self) -> tuple[float, float]:
@@ -172,6 +176,7 @@ class Neurons:
     again   whether the line stands at the end of the row before, too
     bars    cells at the right of its neurons that are kept free for bars
     tied    middle of the color that these neurons stand for, which wires join to them; or None
+    square  whether they are squares with what each computes over all places, `radius` half the side
     """
 
     points: FloatArray
@@ -188,6 +193,7 @@ class Neurons:
     again: bool = False
     bars: float = 0.0
     tied: FloatArray | None = None
+    square: bool = False
 
     def point(self, place: int) -> FloatArray:
         """Return where a neuron is; that after the last one is the 1."""
