@@ -13,8 +13,8 @@ from scalarviz.scene.canvas.canvas2d import color
 from scalarviz.scene.canvas.palette import Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.camera import Camera
-from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Wires
-from scalarviz.scene.lights import Glow, Lights, Span, rows_walked
+from scalarviz.scene.layout.plates import Layout, Neurons, Wires
+from scalarviz.scene.lights import Glow, Lights
 from scalarviz.scene.neuron_images import painted_line
 from scalarviz.scene.visuals.shaders import FOG
 
@@ -69,7 +69,7 @@ def beads_of(
     nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], OF_WIRES)
     nets[2][:, 3] *= lit.level * clear(layout, camera, 0.5 * (nets[0] + nets[1]))
     lights = [light_on(bundle, glow, theme, scale) for bundle, glow in bundles if glow is not None]
-    shining = joined([*lights, *fans_of(frame_data, theme, scale)], OF_WIRES)
+    shining = joined(lights, OF_WIRES)
     if camera is not None and layout.fans:
         for wires in (nets, shining):
             wires[:2] = [behind(camera, points) for points in wires[:2]]
@@ -162,77 +162,3 @@ def paint_of(glow: Glow, theme: Theme) -> str:
 def strokes(start: FloatArray, end: FloatArray, paint: str, width: float) -> tuple[FloatArray, ...]:
     count = len(start)
     return start, end, np.tile(np.array(color(paint)), (count, 1)), np.full(count, width)
-
-
-def fans_of(frame_data: FrameData, theme: Theme, scale: float) -> list[tuple[FloatArray, ...]]:
-    """Return the bright wires of the sums of what is hovered and pinned, and of the caption."""
-    found = explained_wires(frame_data, theme, scale)
-    layout = frame_data.layout
-    for card in (frame_data.hover, frame_data.pinned):
-        fan = None if card is None else layout.fan_of(card.row)
-        if card is not None and fan is not None:
-            whole, unit = fan
-            own = whole.unit_before(card.row)
-            for start, end in halves(whole, unit):
-                found.append(strokes(start, end, theme.lit + "90", 0.6 * LIT * scale))
-                found.append(strokes(start[[own]], end[[own]], theme.lit, 1.4 * LIT * scale))
-    for neuron in (frame_data.hover_neuron, frame_data.pinned_neuron):
-        into = None if neuron is None else layout.fan_into(neuron)
-        if into is not None:
-            for start, end in halves(*into):
-                found.append(strokes(start, end, theme.lit, 0.8 * LIT * scale))
-        leaving = None if neuron is None else layout.fan_from(neuron)
-        if leaving is not None:
-            behind, column = leaving
-            cubes = behind.rows + behind.columns[column]
-            begin = np.broadcast_to(behind.starts[column], cubes.shape)
-            for start, end in ((begin, cubes), (cubes, behind.ends)):
-                found.append(strokes(start, end, theme.lit + "90", 0.5 * LIT * scale))
-    return found
-
-
-def explained_wires(
-    frame_data: FrameData, theme: Theme, scale: float
-) -> list[tuple[FloatArray, ...]]:
-    """Return the wires through the cubes that the caption of an operation is about.
-
-    Those that carry numbers back have the color of the way back.
-    """
-    moment, caption = frame_data.moment, frame_data.words.caption
-    if moment is None or caption is None or moment.kind not in WAYS:
-        return []
-    paints = [theme.accent if back else theme.lit for back in WAYS[moment.kind]]
-    spans = lit_spans(moment.kind, frame_data.part)
-    told = [piece.row for piece in caption.pieces] + list(caption.rows)
-    found, rows = [], dict.fromkeys(rows_walked(frame_data) or told)
-    width = LIT * scale * min(1.0, np.sqrt(CLEAR / max(1, len(rows))))  # of many, thin ones
-    paints = [paint + "90" for paint in paints] if len(rows) > CLEAR else paints
-    for row in rows:
-        fan = frame_data.layout.fan_of(row)
-        if fan is None:
-            continue
-        (whole, unit), own = fan, fan[0].unit_before(row)
-        for (start, end), paint, (first, last) in zip(
-            halves(whole, unit), paints, spans, strict=True
-        ):
-            if first < last:
-                begin, way = start[[own]], end[[own]] - start[[own]]
-                ends = begin + first * way, begin + last * way
-                found.append(strokes(*ends, paint, width))
-    return found
-
-
-def lit_spans(kind: str, part: float) -> tuple[Span, Span]:
-    """Return which parts of the wires before and behind a cube are lit: light leaves a trail."""
-    early, late = min(1.0, part / 0.45), min(1.0, max(0.0, (part - 0.5) / 0.45))
-    if kind == "forward":
-        return (0.0, early), (0.0, late)
-    if kind == "input gradient":
-        return (1.0 - late, 1.0), (1.0 - early, 1.0)
-    return (0.0, early), (1.0 - early, 1.0)
-
-
-def halves(fan: Fan, unit: int) -> list[tuple[FloatArray, FloatArray]]:
-    """Return the wires of one sum, from the units before to the cubes, and on to the unit."""
-    cubes = fan.columns + fan.rows[unit]
-    return [(fan.starts, cubes), (cubes, np.repeat(fan.ends[unit : unit + 1], len(cubes), axis=0))]

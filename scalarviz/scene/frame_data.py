@@ -348,6 +348,7 @@ class FrameData:
     walked         the neuron that the operation has come to, where one goes by neurons; or None
     guess          what is guessed, or None
     menus, panel   pixels that these take, see `Division.of`
+    weights        all numbers of the bank, which lines are drawn by; empty: not known
     """
 
     layout: Layout
@@ -383,6 +384,7 @@ class FrameData:
     beside: Sequence[int] = ()
     walked: Neuron | None = None
     guess: Guess | None = None
+    weights: FloatArray = field(default_factory=lambda: NOTHING)
 
     def has_small_curve(self, width: float) -> bool:
         """Return whether the loss curve stands in a band of this width, beside the caption.

@@ -39,6 +39,7 @@ class Lights:
     plates   brightness in focus, and `outside`; `white`, light on all cubes
     neurons  brightness of each line, in the order of the layout
     wires    the light on each bundle that takes part, else None
+    fans     the light on the lines before and behind the cubes of each layer
     back     whether the light is that of the way back
     """
 
@@ -46,6 +47,7 @@ class Lights:
     white: FloatArray
     neurons: FloatArray
     wires: list[Glow | None]
+    fans: list[list[Glow | None]]
     back: bool = False
     outside: FloatArray = field(default_factory=lambda: np.ones(0))
     focus: Focus | None = None
@@ -90,6 +92,7 @@ def lights(
         shown = of_moment(layout, program, moment, part)
     if walks:
         shown.wires = [None] * len(shown.wires)
+        shown.fans = [[None, None] for _ in layout.fans]
         shown.white[:] = 0.0
     shown.outside = shown.plates
     if focus is not None:
@@ -109,6 +112,7 @@ def of_moment(
         np.zeros(count),
         np.ones(len(layout.neurons)),
         [None] * len(layout.wires),
+        [[None, None] for _ in layout.fans],
     )
     if moment is None or program is None or moment.kind not in KINDS:
         return shown
@@ -123,7 +127,7 @@ def of_moment(
 def of_wave(layout: Layout, program: Program, part: float) -> Lights:
     """Return the lights of a whole step of which `part` is done: they run forward, then back."""
     shown = of_moment(layout, program, None, 1.0)
-    wired = {each.operation for each in layout.wires}
+    wired = {each.operation for each in (*layout.wires, *layout.fans)}
     back = {each.operation for each in program.moments if each.kind in WAYS_BACK}
     ways = [
         each
@@ -136,7 +140,8 @@ def of_wave(layout: Layout, program: Program, part: float) -> Lights:
     ]
     at = part * len(ways)
     for moment in ways[int(at) : int(at) + 1]:
-        lit = Lights(shown.plates.copy(), shown.white.copy(), shown.neurons.copy(), shown.wires)
+        kept = shown.plates.copy(), shown.white.copy(), shown.neurons.copy()
+        lit = Lights(*kept, shown.wires, shown.fans)
         KINDS[moment.kind](layout, program, moment, at - int(at), lit)
     return shown
 
@@ -151,6 +156,7 @@ def forward(layout: Layout, program: Program, moment: Moment, part: float, shown
     touch_cubes(layout, program, moment, part, shown)
     for j, bundle in own_wires(layout, moment):
         shown.wires[j] = Glow(pulse(part, 0.0, 0.45) if bundle.outgoing else pulse(part, 0.5, 0.95))
+    light_fans(layout, moment, shown, Glow(pulse(part, 0.0, 0.45)), Glow(pulse(part, 0.5, 0.95)))
 
 
 def touch_cubes(
@@ -190,6 +196,8 @@ def weight_gradient(
             shown.wires[j] = Glow(pulse(part, 0.0, 0.45))
         else:
             shown.wires[j] = Glow(pulse(part, 0.0, 0.45, reverse=True), back=True)
+    back = Glow(pulse(part, 0.0, 0.45, reverse=True), back=True)
+    light_fans(layout, moment, shown, Glow(pulse(part, 0.0, 0.45)), back)
 
 
 def input_gradient(
@@ -203,6 +211,15 @@ def input_gradient(
     for j, bundle in own_wires(layout, moment):
         first, last = (0.5, 0.95) if bundle.outgoing else (0.0, 0.45)
         shown.wires[j] = Glow(pulse(part, first, last, reverse=True), back=True)
+    glows = [Glow(pulse(part, *each, reverse=True), True) for each in ((0.5, 0.95), (0.0, 0.45))]
+    light_fans(layout, moment, shown, *glows)
+
+
+def light_fans(layout: Layout, moment: Moment, shown: Lights, before: Glow, behind: Glow) -> None:
+    """Light the lines of the layer of an operation, before its cubes and behind them."""
+    for j, fan in enumerate(layout.fans):
+        if fan.operation == moment.operation:
+            shown.fans[j] = [before, behind]
 
 
 def gradient_path(program: Program, operation: Operation) -> list[str]:
@@ -287,10 +304,10 @@ def focus_of(frame_data: FrameData) -> Focus | None:
     found = [(row, layout.fan_of(row)) for row in rows]
     fans = [(row, *known) for row, known in found if known is not None]
     if fans:
-        lit = np.concatenate(
-            [[fan.starts[fan.unit_before(row)], fan.ends[unit]] for row, fan, unit in fans]
-        )
-        lit = np.unique(lit, axis=0)
+        ends = [fan.ends[unit] for _, fan, unit in fans]
+        columns = [(fan, fan.unit_before(row)) for row, fan, _ in fans]
+        ends += [fan.starts[column] for fan, column in columns if column < fan.inputs_count]
+        lit = np.unique(ends, axis=0)
     elif frame_data.walked is not None:  # it takes part without weights
         name, place = frame_data.walked
         lit = np.array([x.points[place] for x in layout.neurons if name in x.buffers]).reshape(

@@ -24,9 +24,8 @@ from vispy.scene.visuals import create_visual_node
 from vispy.visuals import BaseVisual
 from vispy.visuals.transforms import MatrixTransform
 
-from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
-from scalarviz.core.program import NONE, Program
+from scalarviz.core.program import Program
 from scalarviz.errors import DisplayError
 from scalarviz.scene import overlay
 from scalarviz.scene.bead_arrays import Beads, beads_of
@@ -51,6 +50,7 @@ from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
 from scalarviz.scene.legend import draw_legend, legend_box
 from scalarviz.scene.lights import BACK, Lights, focus_of, lights
+from scalarviz.scene.lines import KnownFans, draw_lines
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors, draw_neurons
 from scalarviz.scene.offscreen import drawing
@@ -58,7 +58,6 @@ from scalarviz.scene.overlay import OnTop, draw_chips
 from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.opengl import largest_texture, viewport_of
-from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.scene.visuals.spheres import SpheresNode, WiresNode
 
@@ -194,8 +193,7 @@ def fit_canvas(system: Any, width: int, height: int, ratio: float) -> None:
 
 # What stands on and beside the cubes: marks and numbers of neurons, numbers of cubes, labels.
 
-ARROW_HEAD, SMALL_ARROW_HEAD = 11.0, 8.0  # pixels of an arrow head, at spheres and at images
-CUBE_CORNER = 1.4  # from the middle of a cube as seen to its corners, in halves of its side
+SMALL_ARROW_HEAD = 8.0  # pixels of an arrow head at images
 
 
 def draw_scenery(
@@ -224,52 +222,16 @@ def draw_scenery(
 def draw_heads(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
-    """Draw arrow heads where the wires of a sum arrive, and where those of images end.
+    """Draw arrow heads where the wires of images end.
 
     While numbers go back, the heads are where they arrive then.
     """
-    size, moment = ARROW_HEAD * scale, frame_data.moment
-    cubes_seen = places_of_cubes(see, frame_data)
+    moment = frame_data.moment
     back = moment is not None and moment.kind in BACK
     for bundle in frame_data.layout.wires:
         if bundle.head is not None:
             line = frame_data.layout.neurons[bundle.neurons] if back else None
             head_wires(canvas, see, bundle, line, theme, scale)
-    for fan in frame_data.layout.fans:
-        if not fan.is_wired:
-            continue
-        if back and not fan.is_first:  # inputs get no gradient
-            count = len(fan.columns) - (fan.biases != NONE)
-            places, through = fan.starts[:count], fan.columns[:count] + fan.rows.mean(axis=0)
-        else:
-            places, through = fan.ends, fan.rows + fan.columns.mean(axis=0)
-        ends, cubes = see(places), see(through)
-        way = ends.xy - cubes.xy
-        way = way / np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)[:, np.newaxis]
-        tips = ends.xy - way * (fan.radius * ends.unit + scale)[:, np.newaxis]
-        color = theme.accent if places is not fan.ends else theme.quiet
-        free = [not is_on_cube(middle, cubes_seen) for middle in tips - 0.5 * size * way]
-        own = np.array(free, np.bool_) & (fan.radius * ends.unit > size)
-        starts, depth = (tips - size * way)[own], ends.depth[own]
-        canvas.arrows(starts, tips[own], color, head=size, depth=depth)
-
-
-def places_of_cubes(see: Projection, frame_data: FrameData) -> FloatArray:
-    """Return x, y and radius of the cubes as seen, (n, 3), where all wires are drawn; else none."""
-    layout, found = frame_data.layout, [np.zeros((0, 3))]
-    wired = any(fan.is_wired for fan in layout.fans)
-    for plate, top in zip(layout.plates, frame_data.cubes.size_scales, strict=True):
-        if wired:
-            row, column, indices = plate.cells()
-            seen = see(plate.point(column + 0.5, row + 0.5))
-            half = half_sides(frame_data.cubes.sizes[indices], float(top)) * plate.unit
-            found.append(np.column_stack([seen.xy, CUBE_CORNER * half * seen.unit]))
-    return np.concatenate(found)
-
-
-def is_on_cube(place: FloatArray, cubes: FloatArray) -> bool:
-    """Return whether a place of the picture is on a cube."""
-    return bool((np.hypot(*(cubes[:, :2] - place).T) < cubes[:, 2]).any())
 
 
 def head_wires(
@@ -321,6 +283,7 @@ class Picture:
         self._cubes: Any = None
         self._layout: Layout | None = None
         self._shown: Any = None
+        self._fans = KnownFans()
 
     def set_theme(self, name: str) -> None:
         """Change the colors."""
@@ -397,6 +360,8 @@ class Picture:
         division = frame_data.division(wide, high)
         canvas = Canvas2D(wide, high, ratio, division.scale)
         with canvas.clip(*division.view.place):
+            fans = self._fans.of(see, frame_data, division.scale)
+            draw_lines(canvas, see, frame_data, lit, fans, self.theme)
             arrows = draw_pushes(canvas, see, frame_data, self.theme, division.scale)
             taken = draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
             draw_ghosts(canvas, see, frame_data, self.theme)

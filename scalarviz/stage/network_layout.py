@@ -14,11 +14,11 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.layers import Dense, Elementwise
 from scalarviz.core.program import Program, Shape
 from scalarviz.core.trace_program import TraceProgram, formula_of
-from scalarviz.scene.layout.beads import beads
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.formula_layout import of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import of_graph
 from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.reading import names_of
 from scalarviz.training.session.session import Session
@@ -48,7 +48,7 @@ def layout_of(session: Session, shape: float = 1.75, *, walks: bool = False) -> 
         return values_of(network, shape, walks=walks, inputs=inputs)
     about = partial(about_layer, session)
     tied = session.data.input_tint == session.data.output_tint == "rgb"
-    return beads(network.program, about, names_of(session), shape, tied=tied)
+    return trays_layout(network.program, about, names_of(session), shape, tied=tied)
 
 
 def values_of(

@@ -440,6 +440,7 @@ class Stage(Messages):
             beside=self.beside,
             walked=None if neurons is None else neurons.neuron,
             guess=self.guess,
+            weights=reading.numbers.value,
         )
         is_focused = focus_of(self._seen) is not None
         self._focused = (

@@ -242,17 +242,22 @@ class Wires:
     head: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fan:
     """Where the wires of the sums of a wall, or of one of its groups, begin, pass it, and end.
 
     weights, inputs  first bank index of the weights, and their number for each unit behind
     biases           first bank index of the biases; NONE without
-    starts, columns  (n, 3), the units before it, and their columns in the wall; last the 1
+    starts           (n, 3), the units before it
+    columns          (n, 3), their columns, and last that of the biases
     ends, rows       (m, 3), the units behind it, and their rows: a cube is at rows[i] + columns[j]
-    radius           of the units behind it
-    is_wired         whether all of its wires are drawn
-    is_first         whether its wall is the first one
+    operation        index in the program
+    before, after    indices of the lines of neurons in the layout; NONE without
+    begin            from its first column to where its trays begin
+    foot             from the middle of a cell to the place that lines of cubes are drawn from
+    unit             size of its cubes, as of their plate
+    reads            which numbers of the line before it are read
+    is_first         whether it is the first one
     """
 
     weights: int
@@ -262,9 +267,33 @@ class Fan:
     columns: FloatArray
     ends: FloatArray
     rows: FloatArray
-    radius: float = 0.5
-    is_wired: bool = False
+    operation: int = NONE
+    before: int = NONE
+    after: int = NONE
+    begin: FloatArray = field(default_factory=lambda: np.zeros(3))
+    foot: FloatArray = field(default_factory=lambda: np.zeros(3))
+    unit: float = 1.0
+    reads: slice = field(default_factory=lambda: slice(0, 0))
     is_first: bool = False
+
+    @property
+    def inputs_count(self) -> int:
+        """Number of units before it."""
+        return len(self.columns) - (self.biases != NONE)
+
+    @cached_property
+    def all_rows(self) -> Places:
+        """Bank indices by unit behind: its weights, and last its bias if it has one."""
+        units = np.arange(len(self.ends))[:, np.newaxis]
+        rows = self.weights + units * self.inputs + np.arange(self.inputs)
+        return np.column_stack([rows, self.biases + units]) if self.biases != NONE else rows
+
+    def row_of(self, unit: int, column: int) -> int:
+        """Return the bank index of a cube, of a kernel the first one."""
+        count = self.inputs_count
+        if column >= count:
+            return self.biases + unit
+        return self.weights + unit * self.inputs + column * (self.inputs // max(1, count))
 
     def unit_of(self, index: int) -> int | None:
         """Return the unit whose sum a bank index belongs to; None if it is not in this wall."""
@@ -277,7 +306,7 @@ class Fan:
 
     def unit_before(self, index: int) -> int:
         """Return the unit that a bank index of this wall multiplies, or the place of the 1."""
-        columns = len(self.columns) - (self.biases != NONE)
+        columns = self.inputs_count
         if self.biases != NONE and self.biases <= index < self.biases + len(self.ends):
             return columns
         return (index - self.weights) % self.inputs // max(1, self.inputs // max(1, columns))
@@ -423,6 +452,10 @@ class Layout:
         found = self.line_of(neuron)
         at = None if found is None else found[0].point(found[1])
         return first_at([(fan, fan.starts) for fan in self.fans], at)
+
+    def plate_number(self, index: int) -> int:
+        """Return the number of the plate of a bank index."""
+        return next(i for i, each in enumerate(self.plates) if each.place_of(index) is not None)
 
     def plate_of(self, index: int) -> tuple[Plate, int, int] | None:
         """Return the plate, row and column of a bank index; None if it is on no plate."""
