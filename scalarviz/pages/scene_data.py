@@ -307,9 +307,9 @@ def sign_data(sign: Sign) -> dict[str, Any]:
 
 def fan_data(fan: Fan) -> dict[str, Any]:
     return {
-        **parts(fan, "weights inputs radius"),
+        **parts(fan, "weights inputs radius operation before after unit"),
         "biases": fan.biases if fan.biases != NONE else -1,
-        "wired": fan.is_wired,
-        "first": fan.is_first,
+        **{name: x.tolist() for name, x in parts(fan, "begin foot").items()},
+        "reads": [fan.reads.start, fan.reads.stop],
         **{name: points(x) for name, x in parts(fan, "starts columns ends rows").items()},
     }

@@ -58,6 +58,7 @@ SOURCES = {
     "story/past_words.js": "story/past_words.py",
     "story/wave.js": "stage/wave.py",
     "story/camera.js": "scene/layout/camera.py",
+    "story/ways.js": "scene/layout/ways.py",
     "story/legend.js": "scene/legend.py",
     "story/camera_control.js": "stage/camera_control.py",
 }

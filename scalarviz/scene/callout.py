@@ -313,7 +313,7 @@ def spoken_names(frame_data: FrameData) -> tuple[str, FloatArray]:
     for row in rows:
         wires = layout.fan_of(row) if row != NONE else None
         if wires is not None:
-            places += [wires[0].starts[wires[0].unit_before(row)], wires[0].ends[wires[1]]]
+            places += wires[0].ends_of(row, wires[1])
     return told.lower(), np.array(places)
 
 

@@ -436,8 +436,7 @@ def ends_of(see: Projection, layout: Layout, row: int) -> list[Box | None]:
     if found is None:
         return []
     fan, unit = found
-    points = [fan.starts[fan.unit_before(row)], fan.ends[unit]]
-    return [box_of_sphere(see, point, fan.radius) for point in points]
+    return [box_of_sphere(see, point, fan.radius) for point in fan.ends_of(row, unit)]
 
 
 def fan_of(see: Projection, frame_data: FrameData, row: int) -> list[Box]:

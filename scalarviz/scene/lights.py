@@ -304,9 +304,7 @@ def focus_of(frame_data: FrameData) -> Focus | None:
     found = [(row, layout.fan_of(row)) for row in rows]
     fans = [(row, *known) for row, known in found if known is not None]
     if fans:
-        ends = [fan.ends[unit] for _, fan, unit in fans]
-        columns = [(fan, fan.unit_before(row)) for row, fan, _ in fans]
-        ends += [fan.starts[column] for fan, column in columns if column < fan.inputs_count]
+        ends = [place for row, fan, unit in fans for place in fan.ends_of(row, unit)]
         lit = np.unique(ends, axis=0)
     elif frame_data.walked is not None:  # it takes part without weights
         name, place = frame_data.walked

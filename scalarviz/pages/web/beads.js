@@ -2,7 +2,6 @@
 // are drawn.
 
 import { colorOf, mixedColor } from "./palette.js";
-import { rowsWalked } from "./lights.js";
 import { paintedLine } from "./neuron_images.js";
 import { reach_of } from "./layout.js";
 import { along3, dot3, length3, minus3, row3 } from "./projection.js";
@@ -10,19 +9,10 @@ import { GlCopies, GlProgram, copyNames } from "./gl.js";
 
 const WIRES = {
   far: 1000, // so far behind their places they pass over no cube
-  thin: 1,
-  lit: 3, // widths in logical pixels
+  thin: 1, // width in logical pixels
   faded: 0.5, // brightness of a line that is repeated in the next row
-  clear: 16, // wires of a caption that are drawn at full width
   one: 0.3, // share of the ink in the color of the sphere "1"
 };
-// By kind of operation: whether the wires before and behind the cubes carry numbers back.
-const WIRE_WAYS = {
-  forward: [false, false],
-  "input gradient": [true, true],
-  "weight gradient": [false, true],
-};
-
 /** The rows of all spheres. */
 export function sphereRows(frame, lit, palette, scale) {
   const found = [];
@@ -60,8 +50,6 @@ export function wireRows(frame, lit, palette, eyes, scale) {
     if (light)
       shining.addAll(bundle.start, bundle.end, `${paint}e0`, 2 * WIRES.thin * scale, light.span);
   });
-  tellWires(shining, frame, palette, scale);
-  pointWires(shining, frame, palette, scale);
   return Float32Array.from([...nets.rows, ...shining.rows]);
 }
 
@@ -106,79 +94,6 @@ class Strokes {
     if (this.camera) points = [0, 3].flatMap((i) => behind(this.camera, points.slice(i, i + 3)));
     const [r, g, b, a = 1] = colorOf(paint);
     this.rows.push(...points, r, g, b, a * this.bright * clear, width);
-  }
-}
-
-/** The wires through the cubes that the caption of an operation is about. */
-function tellWires(strokes, frame, palette, scale) {
-  const { moment, caption, layout, part } = frame;
-  const ways = moment && caption && WIRE_WAYS[moment.kind];
-  if (!ways) return;
-  const walked = rowsWalked(frame);
-  const told = frame.pieces.map((piece) => piece.row ?? -1);
-  const rows = walked.length ? walked : [...new Set([...told, ...(caption.rows ?? [])])];
-  const many = rows.length > WIRES.clear;
-  const width = WIRES.lit * scale * Math.min(1, Math.sqrt(WIRES.clear / Math.max(1, rows.length)));
-  const spans = toldSpans(moment.kind, part);
-  for (const row of rows) {
-    const found = layout.fanOf(row);
-    if (!found) continue;
-    const { fan, unit } = found;
-    const column = fan.unitBefore(row);
-    const cube = fan.cube(column, unit);
-    // prettier-ignore
-    const halves = [[row3(fan.starts, column), cube], [cube, row3(fan.ends, unit)]];
-    halves.forEach(([start, end], k) => {
-      const paint = (ways[k] ? palette.accent : palette.lit) + (many ? "90" : "");
-      strokes.add(start, end, paint, width, spans[k]);
-    });
-  }
-}
-
-/** Which parts of the wires before and behind a cube are lit: light leaves a trail. */
-function toldSpans(kind, part) {
-  const early = Math.min(1, part / 0.45);
-  const late = Math.min(1, Math.max(0, (part - 0.5) / 0.45));
-  // prettier-ignore
-  if (kind === "forward") return [[0, early], [0, late]];
-  // prettier-ignore
-  if (kind === "input gradient") return [[1 - late, 1], [1 - early, 1]];
-  // prettier-ignore
-  return [[0, early], [1 - early, 1]];
-}
-
-/** The bright wires of the sums of what is hovered and pinned. */
-function pointWires(strokes, frame, palette, scale) {
-  const { layout } = frame;
-  const [paint, faint] = [palette.lit, `${palette.lit}90`];
-  for (const row of [frame.hoverRow, frame.pinnedRow]) {
-    const found = row >= 0 && layout.fanOf(row);
-    if (!found) continue;
-    wholeSum(strokes, found, faint, 0.6 * WIRES.lit * scale);
-    const own = found.fan.unitBefore(row);
-    const cube = found.fan.cube(own, found.unit);
-    strokes.add(row3(found.fan.starts, own), cube, paint, 1.4 * WIRES.lit * scale);
-    strokes.add(cube, row3(found.fan.ends, found.unit), paint, 1.4 * WIRES.lit * scale);
-  }
-  for (const neuron of [frame.hoverNeuron, frame.pinnedNeuron]) {
-    const into = neuron && layout.fanInto(neuron);
-    if (into) wholeSum(strokes, into, paint, 0.8 * WIRES.lit * scale);
-    const leaving = neuron && layout.fanFrom(neuron);
-    for (let unit = 0; leaving && unit < leaving.fan.units; unit++) {
-      const { fan, unit: column } = leaving;
-      const cube = fan.cube(column, unit);
-      strokes.add(row3(fan.starts, column), cube, faint, 0.5 * WIRES.lit * scale);
-      strokes.add(cube, row3(fan.ends, unit), faint, 0.5 * WIRES.lit * scale);
-    }
-  }
-}
-
-/** All wires of one sum, from the units before to the cubes, and on to the unit. */
-function wholeSum(strokes, { fan, unit }, paint, width) {
-  for (let column = 0; column < fan.all; column++) {
-    const cube = fan.cube(column, unit);
-    strokes.add(row3(fan.starts, column), cube, paint, width);
-    strokes.add(cube, row3(fan.ends, unit), paint, width);
   }
 }
 

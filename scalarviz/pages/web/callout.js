@@ -210,7 +210,7 @@ function spokenIn({ layout, moment, caption, named, pinnedRow, pinnedNeuron }) {
   const places = lines.filter(([line]) => line).map(([line, place]) => line.point(place));
   for (const row of rows) {
     const { fan, unit } = layout.fanOf(row) ?? {};
-    if (fan) places.push(row3(fan.starts, fan.unitBefore(row)), row3(fan.ends, unit));
+    if (fan) places.push(...fan.endsOf(row, unit));
   }
   return { told: `${said?.title ?? ""} ${named}`.toLowerCase(), places };
 }

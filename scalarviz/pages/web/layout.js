@@ -147,7 +147,8 @@ export class Fan {
   constructor(given) {
     Object.assign(this, given);
     this.units = this.ends.length / 3;
-    this.all = this.columns.length / 3; // columns of the wall, that of the 1 included
+    this.all = this.columns.length / 3; // columns of the trays, that of the biases included
+    this.count = this.all - (this.biases >= 0 ? 1 : 0); // units before it
   }
 
   /** The unit whose sum a bank index belongs to; -1 if it is not in this wall. */
@@ -161,11 +162,24 @@ export class Fan {
 
   /** The unit that a bank index of this wall multiplies, or the place of the 1. */
   unitBefore(index) {
-    const columns = this.all - (this.biases >= 0 ? 1 : 0);
     if (this.biases >= 0 && index >= this.biases && index < this.biases + this.units)
-      return columns;
-    const each = Math.max(1, Math.floor(this.inputs / Math.max(1, columns)));
+      return this.count;
+    const each = Math.max(1, Math.floor(this.inputs / Math.max(1, this.count)));
     return Math.floor(((index - this.weights) % this.inputs) / each);
+  }
+
+  /** The bank index of a cube, of a kernel the first one. */
+  rowOf(unit, column) {
+    if (column >= this.count) return this.biases + unit;
+    const each = Math.floor(this.inputs / Math.max(1, this.count));
+    return this.weights + unit * this.inputs + column * each;
+  }
+
+  /** The places of the units that a bank index joins; of a bias, that of its sum. */
+  endsOf(index, unit) {
+    const column = this.unitBefore(index);
+    const end = row3(this.ends, unit);
+    return column < this.count ? [row3(this.starts, column), end] : [end];
   }
 
   /** Where the cube of a column and a unit is. */

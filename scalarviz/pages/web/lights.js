@@ -35,6 +35,7 @@ export function lightsOf(
     : lightsOfMoment(layout, scene, moment, part);
   if (walks) {
     shown.wires.fill(null);
+    shown.fans.forEach((each) => each.fill(null));
     shown.white.fill(0);
   }
   const level = focus ? 1 - attention * (1 - scene.shader.dim) : 1;
@@ -55,6 +56,7 @@ function lightsOfMoment(layout, scene, moment, part) {
     white: layout.plates.map(() => 0),
     neurons: layout.neurons.map(() => 1),
     wires: layout.wires.map(() => null),
+    fans: layout.fans.map(() => [null, null]), // before and behind the cubes of each layer
     back: false,
   };
   if (!moment || !(moment.kind in LIGHT_KINDS)) return shown;
@@ -75,7 +77,7 @@ function lightsOfWave(layout, scene, part) {
     each.kind === "forward" ||
     isBack(each) ||
     (each.kind === "weight gradient" && !back.has(each.operation));
-  const wired = new Set(layout.wires.map(({ operation }) => operation));
+  const wired = new Set([...layout.wires, ...layout.fans].map(({ operation }) => operation));
   const ways = scene.moments.filter((each) => wired.has(each.operation) && isWay(each));
   const at = part * ways.length;
   const moment = ways[Math.floor(at)];
@@ -102,6 +104,7 @@ const LIGHT_KINDS = {
     for (const [j, bundle] of ownWires(about)) {
       shown.wires[j] = bundle.outgoing ? glow(pulse(part, 0, 0.45)) : glow(pulse(part, 0.5, 0.95));
     }
+    lightFans(about, glow(pulse(part, 0, 0.45)), glow(pulse(part, 0.5, 0.95)));
   },
   loss(about) {
     lightNeurons(about, about.scene.outputs);
@@ -122,6 +125,7 @@ const LIGHT_KINDS = {
       const span = pulse(part, 0, 0.45, !bundle.outgoing);
       shown.wires[j] = glow(span, !bundle.outgoing);
     }
+    lightFans(about, glow(pulse(part, 0, 0.45)), glow(pulse(part, 0, 0.45, true), true));
   },
   "input gradient"(about) {
     const { operation, part, shown } = about;
@@ -131,12 +135,24 @@ const LIGHT_KINDS = {
       const [first, last] = bundle.outgoing ? [0.5, 0.95] : [0, 0.45];
       shown.wires[j] = glow(pulse(part, first, last, true), true);
     }
+    lightFans(
+      about,
+      glow(pulse(part, 0.5, 0.95, true), true),
+      glow(pulse(part, 0, 0.45, true), true),
+    );
   },
   step({ shown }) {
     shown.plates.fill(1);
   },
 };
 LIGHT_KINDS["operand gradient"] = LIGHT_KINDS["input gradient"]; // of a node of a graph
+
+/** Light the lines of the layer of an operation, before its cubes and behind them. */
+function lightFans({ layout, moment, shown }, before, behind) {
+  layout.fans.forEach((fan, j) => {
+    if (fan.operation === moment.operation) shown.fans[j] = [before, behind];
+  });
+}
 
 /** Light cubes as they are touched. */
 function touchCubes(about) {
@@ -193,10 +209,7 @@ export function focusOf(frame) {
   const rows = rowsInFocus(frame);
   const fans = rows.map((row) => [row, layout.fanOf(row)]).filter(([, found]) => found);
   if (!fans.length && !frame.walked) return null;
-  const sums = fans.flatMap(([row, { fan, unit }]) => [
-    row3(fan.starts, fan.unitBefore(row)),
-    row3(fan.ends, unit),
-  ]);
+  const sums = fans.flatMap(([row, { fan, unit }]) => fan.endsOf(row, unit));
   const lit = fans.length ? sums : standingAt(layout, frame.walked);
   return {
     rows: new Set(rows),
@@ -241,8 +254,8 @@ export function rowsOfSum({ fan, unit }) {
 }
 
 /** The bank indices that multiply one unit; of the 1, those of the biases. */
-function rowsOfColumn({ fan, unit: column }) {
-  const count = fan.all - (fan.biases >= 0 ? 1 : 0);
+export function rowsOfColumn({ fan, unit: column }) {
+  const { count } = fan;
   const units = Array.from({ length: fan.units }, (_, unit) => unit);
   if (column >= count) return units.map((unit) => fan.biases + unit);
   const each = Math.max(1, Math.floor(fan.inputs / Math.max(1, count)));

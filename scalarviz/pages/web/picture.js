@@ -12,13 +12,14 @@ import { WAY_BACK, focusOf, lightsOf } from "./lights.js";
 import { Remembered, frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
+import { KnownFans, drawLines } from "./lines.js";
 import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
 import { drawLegend } from "./legend.js";
 import { explain_in_corner, legend_box } from "./story/legend.js";
 import { columnNames, drawErrors, drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
-import { Scales, halfSide } from "./scales.js";
+import { Scales } from "./scales.js";
 import { drawLabels, drawSigns, drawTied } from "./labels.js";
 import { drawNumbers } from "./cube_numbers.js";
 
@@ -83,6 +84,7 @@ export class Picture {
     this.wires = new BeadQuads(gl, this.scene, "wires");
     this.ink = new Ink(gl, this.scene, this.glyphs);
     this.placed = this.painted = null;
+    this.fans = new KnownFans();
     this.slow = SOFTWARE.test(rendererOf(gl));
     this.gl = gl;
   }
@@ -274,6 +276,7 @@ export class Picture {
   write(view) {
     const { frame, paper } = view;
     paper.clip = [0, 0, this.right, this.size[1]];
+    drawLines(view, this.fans.of(view));
     const arrows = drawPushes(view); // below the numbers
     const taken = drawScenery(view);
     drawGhosts(view);
@@ -329,9 +332,7 @@ function rendererOf(gl) {
 // scene/picture.py.
 
 const HEADS = {
-  sphere: 11, // pixels of an arrow head
-  image: 8,
-  corner: 1.4, // from the middle of a cube as seen to its corners, in halves of its side
+  image: 8, // pixels of an arrow head
 };
 
 /** Draw what stands on and beside cubes and spheres; return what other words must not cover. */
@@ -344,64 +345,13 @@ function drawScenery(view) {
   return drawLabels(view);
 }
 
-/** Draw arrow heads where the wires of a sum arrive; while numbers go back, where they arrive then. */
+/** Draw arrow heads where wires of images end; while numbers go back, where they end then. */
 function drawHeads(view) {
-  const { frame, see, palette, paper, scale } = view;
-  const { layout, moment } = frame;
+  const { layout, moment } = view.frame;
   const back = moment !== null && WAY_BACK.has(moment.kind);
   for (const bundle of layout.wires) {
     if (bundle.head !== null) headWires(view, bundle, back ? layout.neurons[bundle.neurons] : null);
   }
-  const size = HEADS.sphere * scale;
-  const cubes = layout.fans.some((fan) => fan.wired) ? cubesSeen(view) : [];
-  for (const fan of layout.fans) {
-    if (!fan.wired) continue;
-    const turned = back && !fan.first; // inputs get no gradient
-    const count = turned ? fan.all - (fan.biases >= 0 ? 1 : 0) : fan.units;
-    const [places, own, other] = turned
-      ? [fan.starts, fan.columns, fan.rows]
-      : [fan.ends, fan.rows, fan.columns];
-    const middle = middleOf(other);
-    for (let i = 0; i < count; i++) {
-      const end = see.one(row3(places, i));
-      const cube = see.one(along3(row3(own, i), 1, middle));
-      const far = Math.max(Math.hypot(end.x - cube.x, end.y - cube.y), 1e-9);
-      const way = [(end.x - cube.x) / far, (end.y - cube.y) / far];
-      const reach = fan.radius * end.unit + scale;
-      const tip = [end.x - way[0] * reach, end.y - way[1] * reach];
-      const start = [tip[0] - size * way[0], tip[1] - size * way[1]];
-      const between = [(tip[0] + start[0]) / 2, (tip[1] + start[1]) / 2];
-      const free = cubes.every(
-        ([x, y, radius]) => Math.hypot(x - between[0], y - between[1]) >= radius,
-      );
-      if (!Number.isFinite(tip[0] + tip[1]) || !(fan.radius * end.unit > size) || !free) continue;
-      const color = turned ? palette.accent : palette.quiet;
-      paper.arrow(start, tip, color, { head: size, depth: end.depth });
-    }
-  }
-}
-
-/** The mean of points. */
-function middleOf(points) {
-  const count = points.length / 3;
-  const sum = [0, 0, 0];
-  points.forEach((each, i) => (sum[i % 3] += each / count));
-  return sum;
-}
-
-/** x, y and radius of the cubes as seen. */
-function cubesSeen({ see, frame }) {
-  const found = [];
-  for (const plate of frame.layout.plates) {
-    const { indices } = plate.cells();
-    const seen = see.see(plate.middles());
-    indices.forEach((index, i) => {
-      const half =
-        halfSide(frame.sizes[index], frame.sizeScaleAt(index), frame.scene.shader) * plate.unit;
-      found.push([seen.x[i], seen.y[i], HEADS.corner * half * seen.unit[i]]);
-    });
-  }
-  return found;
 }
 
 /** Draw an arrow head where each wire of a bundle meets its image; `back`: at its start. */

@@ -257,6 +257,7 @@ class Fan:
     foot             from the middle of a cell to the place that lines of cubes are drawn from
     unit             size of its cubes, as of their plate
     reads            which numbers of the line before it are read
+    radius           of the units behind it
     is_first         whether it is the first one
     """
 
@@ -274,6 +275,7 @@ class Fan:
     foot: FloatArray = field(default_factory=lambda: np.zeros(3))
     unit: float = 1.0
     reads: slice = field(default_factory=lambda: slice(0, 0))
+    radius: float = 0.5
     is_first: bool = False
 
     @property
@@ -287,6 +289,11 @@ class Fan:
         units = np.arange(len(self.ends))[:, np.newaxis]
         rows = self.weights + units * self.inputs + np.arange(self.inputs)
         return np.column_stack([rows, self.biases + units]) if self.biases != NONE else rows
+
+    def ends_of(self, index: int, unit: int) -> list[FloatArray]:
+        """Return the places of the units that a bank index joins; of a bias, that of its sum."""
+        column = self.unit_before(index)
+        return [*self.starts[column : column + 1], self.ends[unit]]
 
     def row_of(self, unit: int, column: int) -> int:
         """Return the bank index of a cube, of a kernel the first one."""

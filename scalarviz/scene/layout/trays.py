@@ -444,6 +444,7 @@ def fans_of(
                 foot,
                 GRAIN if station.tile else min(1.0, station.step),
                 slice(read.start * pixels, read.stop * pixels),
+                behind.half,
                 is_first=first,
             )
         )

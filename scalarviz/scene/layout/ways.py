@@ -116,7 +116,8 @@ def rounded(points: list[Point], radius: float) -> list[Point]:
 def curve(start: Point, end: Point) -> list[Point]:
     """Return a curve that is level at both ends."""
     found: list[Point] = []
-    (x, y), (right, below) = start, end
+    x, y = start
+    right, below = end
     for n in range(CURVE + 1):
         part = n / CURVE
         found.append((x + (right - x) * part, y + (below - y) * part * part * (3.0 - 2.0 * part)))
@@ -127,7 +128,8 @@ def part_of(points: list[Point], first: float, last: float) -> list[Point]:
     """Return a part of a path, from 0 to 1 of its length."""
     ends = [0.0]
     for i in range(1, len(points)):
-        (x, y), (right, below) = points[i - 1], points[i]
+        x, y = points[i - 1]
+        right, below = points[i]
         ends.append(ends[-1] + math.sqrt((right - x) ** 2 + (below - y) ** 2))
     low, high = first * ends[-1], last * ends[-1]
     found: list[Point] = []
@@ -135,7 +137,8 @@ def part_of(points: list[Point], first: float, last: float) -> list[Point]:
         long = ends[i] - ends[i - 1]
         if long <= 0.0 or ends[i] < low or ends[i - 1] > high:
             continue
-        (x, y), (right, below) = points[i - 1], points[i]
+        x, y = points[i - 1]
+        right, below = points[i]
         for at in (max(low, ends[i - 1]), min(high, ends[i])):
             part = (at - ends[i - 1]) / long
             found.append((x + (right - x) * part, y + (below - y) * part))
@@ -147,7 +150,8 @@ def way_in(fan: SeenFan, unit: int, column: int, track: int) -> list[Point]:
 
     track  number of the line below the edge of its tray
     """
-    (x, y, radius), edge = fan.starts[column], fan.edges[unit]
+    x, y, radius = fan.starts[column]
+    edge = fan.edges[unit]
     many = len(fan.starts) > FEW
     step = TRACKS[2] if fan.is_busy else TRACKS[0] if fan.tubes else TRACKS[1]
     under = (UNDER + (1.5 * RIBBON if many and not fan.is_busy else 0.0) + step * track) * fan.scale
@@ -166,7 +170,8 @@ def into(fan: SeenFan, unit: int, column: int, half: float) -> Point:
 
 def way_out(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
     """Return the line of a product, from the right face of its cube to the neuron of the tray."""
-    (x, y, radius), (left, low) = fan.ends[unit], fan.edges[unit][column + 1]
+    x, y, radius = fan.ends[unit]
+    left, low = fan.edges[unit][column + 1]
     start = (
         left + half * (2.0 * fan.right[0] + fan.up[0]),
         low + half * (2.0 * fan.right[1] + fan.up[1]),
@@ -203,8 +208,7 @@ def strokes_of(
     summed  whether the sums are there: else there are no products
     """
     count, many, busy = len(fan.starts), len(fan.starts) > FEW, fan.is_busy
-    sizes = [abs(term) for row in terms for term in row]
-    sizes.sort()
+    sizes = sorted([abs(term) for row in terms for term in row])
     top, came = max(sizes[-1], 1e-12), max([abs(value) for value in values] + [1e-12])
     bar = sizes[-min(MOST_STRONG, -(-len(sizes) // 8))]
     below, ways, products = [], [], []
@@ -225,7 +229,7 @@ def strokes_of(
                 line = Stroke("in", path, unit, column, values[column], share, strong)
                 ways.append(line)
             else:
-                (x, y) = fan.edges[unit][column + 1]
+                x, y = fan.edges[unit][column + 1]
                 path = [(x, y + RIBBON * fan.scale), into(fan, unit, column, halves[unit][column])]
                 below.append(Stroke("tick", path, unit, column, values[column], share))
         for column in range(len(row) if summed else 0):
@@ -248,7 +252,8 @@ def ribbon(fan: SeenFan, unit: int, alone: list[int]) -> Stroke:
     """Return the ribbon of a tray, up to the last cube without a line of its own."""
     edge, under = fan.edges[unit], RIBBON * fan.scale
     last = max([column for column in range(len(fan.starts)) if column not in alone] + [0])
-    (x, y), (right, below) = edge[0], edge[last + 1]
+    x, y = edge[0]
+    right, below = edge[last + 1]
     path = [(fan.first, y + under), (x, y + under), (right, below + under)]
     return Stroke("ribbon", rounded(path, ROUND * fan.scale), unit, -1, 0.0)
 
@@ -256,11 +261,12 @@ def ribbon(fan: SeenFan, unit: int, alone: list[int]) -> Stroke:
 def bands(fan: SeenFan, values: list[float], came: float) -> list[Stroke]:
     """Return the upright band that ribbons come out of, and the stub of each neuron into it."""
     x = fan.first
-    heights = [y for _, y, _ in fan.starts]
+    heights = [ring[1] for ring in fan.starts]
     heights += [edge[0][1] + RIBBON * fan.scale for edge in fan.edges]
     found = [Stroke("band", [(x, min(heights)), (x, max(heights))], -1, -1, 0.0)]
     for column in range(len(fan.starts)):
-        (left, y, radius), share = fan.starts[column], abs(values[column]) / came
+        left, y, radius = fan.starts[column]
+        share = abs(values[column]) / came
         if share > FAINT:
             found.append(
                 Stroke("stub", [(left + radius, y), (x, y)], -1, column, values[column], share)

@@ -1,0 +1,234 @@
+// What comes into cubes and what leaves them, drawn in the picture; as scene/lines.py.
+
+import { colorOf, mixedColor } from "./palette.js";
+import { halfSide } from "./scales.js";
+import { rowsOfColumn, rowsOfSum, rowsWalked } from "./lights.js";
+import { along3, row3 } from "./projection.js";
+import { SeenFan, known_in, look_of, part_of, strokes_of, way_out } from "./story/ways.js";
+
+const LINES = {
+  most: 4096, // weights of a layer whose lines are drawn
+  lit: 1.6, // how much wider lines are that are pointed at or spoken of
+  tube: 3.4, // least width of a tube
+  clear: 16, // lines of a caption that are drawn at full width
+  behind: 0.9999, // the depth of lines before cubes: behind all cubes
+  channels: ["#ff5c5c", "#58dc6e", "#605cff"],
+};
+// By kind of operation: whether the lines before and behind the cubes carry numbers back.
+const LINE_WAYS = {
+  forward: [false, false],
+  "input gradient": [true, true],
+  "weight gradient": [false, true],
+};
+
+/** The trays of a layout as they were seen last; they change with the camera and the size. */
+export class KnownFans {
+  constructor() {
+    this.key = "";
+    this.layout = null;
+    this.fans = [];
+  }
+
+  /** The trays of a frame as they are seen; null for those without lines. */
+  of({ frame, see, scale }) {
+    const { layout, scene } = frame;
+    const key = `${see.matrix} ${see.width} ${see.height} ${scale}`;
+    if (this.key !== key || this.layout !== layout) {
+      Object.assign(this, { key, layout });
+      this.fans = layout.fans.map((fan) => seenFan(fan, layout, see, scale, scene.tints));
+    }
+    return this.fans;
+  }
+}
+
+/** The trays of a layer as they are seen. */
+function seenFan(fan, layout, see, scale, tints) {
+  if (fan.units * fan.all > LINES.most) return null;
+  const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
+  const at = (unit, column) => along3(fan.cube(column, unit), 1, fan.foot);
+  const seen = (point) => {
+    const { x, y } = see.one(point);
+    return [x, y];
+  };
+  const edges = Array.from({ length: fan.units }, (_, unit) => {
+    const first = seen(along3(at(unit, 0), -1, fan.begin));
+    return [first, ...Array.from({ length: fan.all }, (__, column) => seen(at(unit, column)))];
+  });
+  if (!edges.flat(2).every(Number.isFinite)) return null;
+  const origin = along3(at(0, 0), -1, fan.begin);
+  const [x, y] = edges[0][0];
+  const [right, up] = [
+    [1, 0, 0],
+    [0, 1, 0],
+  ].map((way) => {
+    const [a, b] = seen(along3(origin, 1, way));
+    return [a - x, b - y];
+  });
+  const tubes = !before.isImages && before.buffers.some((name) => name in tints);
+  const ends = [rings(fan.starts, before, see), rings(fan.ends, after, see)];
+  return new SeenFan(...ends, edges, right, up, scale, after.square, tubes, new Map());
+}
+
+/** Middle and radius of neurons or images as they are seen. */
+function rings(points, line, see) {
+  const half = line.isImages ? 0.33 * line.side * Math.max(...line.shape.slice(1)) : line.radius;
+  const { x, y, unit } = see.see(points);
+  return Array.from(x, (each, i) => [each, y[i], half * unit[i]]);
+}
+
+/** What the lines of a layer carry: values, terms and half sides; zeros for what is not known. */
+function carried(fan, frame) {
+  const { layout, values, weights, scene } = frame;
+  const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
+  const known = values[before.values] ?? values[before.sums] ?? [];
+  const each = Math.floor(fan.inputs / Math.max(1, fan.count));
+  const [start, stop] = fan.reads;
+  const read = Math.floor((stop - start) / Math.max(1, fan.count));
+  const sum = (length, of) => Array.from({ length }, (_, i) => of(i)).reduce((a, b) => a + b, 0);
+  const said = (column, i) => known[start + column * read + i] || 0;
+  const columns = Array.from({ length: fan.count }, (_, column) => column);
+  const term = (unit, column) => {
+    const first = fan.rowOf(unit, column);
+    const weight = (i) => weights[first + i] || 0;
+    if (each === read) return sum(each, (i) => weight(i) * said(column, i));
+    const mean = sum(read, (i) => Math.abs(said(column, i))) / read;
+    return Math.sqrt(sum(each, (i) => weight(i) ** 2)) * mean;
+  };
+  const all = fan.biases >= 0 ? [...columns, fan.count] : columns;
+  const half = (unit, column) => {
+    const row = fan.rowOf(unit, column);
+    return halfSide(frame.sizes[row], frame.sizeScaleAt(row), scene.shader) * fan.unit;
+  };
+  const rows = Array.from({ length: fan.units }, (_, unit) => unit);
+  const bias = (unit) => weights[fan.biases + unit] || 0;
+  return {
+    values: columns.map((column) => sum(read, (i) => said(column, i)) / read),
+    terms: rows.map((i) => all.map((j) => (j < fan.count ? term(i, j) : bias(i)))),
+    halves: rows.map((unit) => all.map((column) => half(unit, column))),
+    summed: [after.sums, after.values].some((name) => name && values[name]),
+  };
+}
+
+/** Draw the lines of all trays. */
+export function drawLines({ paper, see, frame, lit, palette }, fans) {
+  const paint = new LinePaint(paper, palette);
+  const [told, pointed] = [toldRows(frame), pointedRows(frame)];
+  frame.layout.fans.forEach((fan, number) => {
+    const seen = fans[number];
+    if (!seen) return;
+    const numbers = carried(fan, frame);
+    const far = see.one(row3(fan.ends, 0)).depth;
+    const depthOf = (unit, column) => [see.one(fan.cube(column, unit)).depth, far];
+    const { values, terms, halves, summed } = numbers;
+    for (const stroke of strokes_of(seen, values, terms, halves, summed)) {
+      const { kind, points, unit, column } = stroke;
+      const isWhole = unit < 0 || column < 0;
+      const row = isWhole ? -1 : fan.rowOf(unit, column);
+      const look = look_of(seen, stroke);
+      const isProduct = kind === "product";
+      const depth = isProduct ? depthOf(unit, column) : [LINES.behind, LINES.behind];
+      const part = !lit.focus || lit.focus.rows.has(row) ? 1 : lit.level;
+      const color = hueOf(stroke, seen, palette);
+      if (pointed.has(row)) {
+        paint.add(points, color, LINES.lit * look.width, look.casing, 0.95, depth);
+      } else {
+        const hollow = seen.tubes && kind === "in";
+        paint.add(points, color, look.width, look.casing, part * look.strength, depth, hollow);
+      }
+      const glow = lit.fans[number][isProduct ? 1 : 0];
+      if (glow && glow.span[0] < glow.span[1] && !isWhole) {
+        const light = colorOf(glow.back ? palette.accent : palette.light);
+        paint.add(part_of(points, ...glow.span), light, 2 * paper.scale, 0, 0.9, depth);
+      }
+    }
+    explain(paint, { fan, seen, halves, depthOf }, told, frame);
+  });
+}
+
+/** The color of a line: of a channel, of the sign of what it carries, or quiet. */
+function hueOf({ kind, column, value }, fan, palette) {
+  if (fan.tubes && ["in", "tick", "stub"].includes(kind))
+    return colorOf(LINES.channels[column % 3]);
+  if (!value) return colorOf(palette.wire);
+  return value > 0 ? palette.positive : palette.negative;
+}
+
+/** The bank indices whose lines are pointed at: that of a cube, all of a neuron. */
+function pointedRows(frame) {
+  const { layout } = frame;
+  const rows = [frame.hoverRow, frame.pinnedRow].filter((row) => row >= 0 && layout.fanOf(row));
+  for (const neuron of [frame.hoverNeuron, frame.pinnedNeuron]) {
+    const [into, leaving] = neuron ? [layout.fanInto(neuron), layout.fanFrom(neuron)] : [];
+    if (into) rows.push(...rowsOfSum(into));
+    if (leaving) rows.push(...rowsOfColumn(leaving));
+  }
+  return new Set(rows);
+}
+
+/** The bank indices of the cubes that the caption of an operation is about. */
+function toldRows(frame) {
+  const { moment, caption } = frame;
+  if (!moment || !caption || !(moment.kind in LINE_WAYS)) return new Set();
+  const walked = rowsWalked(frame);
+  if (walked.length) return new Set(walked);
+  const told = [...frame.pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])];
+  return new Set(told.filter((row) => row >= 0));
+}
+
+/** Draw light on the lines through the cubes that the caption of an operation is about. */
+function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part }) {
+  if (!moment || !told.size) return;
+  const { palette, paper } = paint;
+  const spans = litSpans(moment.kind, part);
+  const colors = LINE_WAYS[moment.kind].map((back) => colorOf(back ? palette.accent : palette.lit));
+  const width = 2 * LINES.lit * paper.scale * Math.min(1, Math.sqrt(LINES.clear / told.size));
+  for (const row of told) {
+    const unit = fan.unitOf(row);
+    if (unit < 0) continue;
+    const column = fan.unitBefore(row);
+    const half = halves[unit][column];
+    const paths = [
+      column < fan.count ? known_in(seen, unit, column, 0, half) : null,
+      way_out(seen, unit, column, half),
+    ];
+    const depths = [[LINES.behind, LINES.behind], depthOf(unit, column)];
+    paths.forEach((path, k) => {
+      if (path && spans[k][0] < spans[k][1])
+        paint.add(part_of(path, ...spans[k]), colors[k], width, 0, 0.95, depths[k]);
+    });
+  }
+}
+
+/** Which parts of the lines before and behind a cube are lit: light leaves a trail. */
+function litSpans(kind, part) {
+  const early = Math.min(1, part / 0.45);
+  const late = Math.min(1, Math.max(0, (part - 0.5) / 0.45));
+  // prettier-ignore
+  if (kind === "forward") return [[0, early], [0, late]];
+  // prettier-ignore
+  if (kind === "input gradient") return [[1 - late, 1], [1 - early, 1]];
+  // prettier-ignore
+  return [[0, early], [1 - early, 1]];
+}
+
+/** Paths, each over its dark casing. */
+class LinePaint {
+  constructor(paper, palette) {
+    Object.assign(this, { paper, palette });
+  }
+
+  /** Draw a path: `strength` is the part of its color, the rest is the ground; `hollow`: a tube. */
+  add(points, color, width, casing, strength, [begin, end], hollow = false) {
+    if (points.length < 2) return;
+    const ground = this.palette.groundColor;
+    const wide = hollow ? Math.max(width, LINES.tube * this.paper.scale) : width;
+    const last = points.length - 1;
+    const depths = points.map((_, i) => begin + (i / last) * (end - begin));
+    if (casing) this.paper.path(points, depths, ground, wide + 2 * casing);
+    this.paper.path(points, depths, mixedColor(ground, color, strength), wide);
+    if (hollow) {
+      const inner = Math.max(1.4, 0.88 * wide - 2.4);
+      this.paper.path(points, depths, mixedColor(ground, color, 0.2), inner);
+    }
+  }
+}
