@@ -257,7 +257,7 @@ def facing(
     *,
     tied: bool = False,
 ) -> Layout:
-    """Lay out a program, as `beads` does; matrices are plates, and other parameters columns."""
+    """Lay out a program, as `trays_layout` does; matrices are plates, all else columns."""
     names, at = names or {}, 0.0
     plates: list[Plate] = []
     wires: list[Wires] = []
@@ -321,7 +321,7 @@ def plates_of(operation: Operation, place: int, at: float) -> list[Plate]:
 def face(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all that is drawn have this layout."""
     for module in (network_layout, cubes_node):
-        monkeypatch.setattr(module, "beads", facing)
+        monkeypatch.setattr(module, "trays_layout", facing)
 
 
 @dataclass(frozen=True)

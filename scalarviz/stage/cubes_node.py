@@ -16,8 +16,8 @@ from scalarviz.errors import DisplayError, InputError
 from scalarviz.scene.bead_arrays import beads_of
 from scalarviz.scene.canvas.palette import THEMES, Theme
 from scalarviz.scene.frame_data import CubeValues, FrameData
-from scalarviz.scene.layout.beads import beads
 from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.lights import lights
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.spheres import SpheresNode, WiresNode
@@ -228,7 +228,7 @@ def plan_of(network: Model) -> Layout:
     """Return the layout of a network."""
     if not network.layers:
         return values_of(network, WIDE)
-    return beads(network.program, lambda layer: ("", ""), None, WIDE)
+    return trays_layout(network.program, lambda layer: ("", ""), None, WIDE)
 
 
 def changed(before: SnapshotValues, now: SnapshotValues) -> bool:

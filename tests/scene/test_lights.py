@@ -16,9 +16,9 @@ from scalarviz.core.program import Program
 from scalarviz.pages.scene_data import layout_data
 from scalarviz.scene.bead_arrays import beads_of
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.layout.beads import beads
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.plates import HALF, UP, Layout
+from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.lights import BACK, DIM, FOCUS_SECONDS, Lights, focus_of, lights
 from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.scene.visuals.shaders import FOG
@@ -164,7 +164,7 @@ PARTS = (0.0, 0.2, 0.5, 0.8, 1.0)
 
 
 def laid_out(program: Program) -> Layout:
-    return beads(program, lambda layer: ("", ""))
+    return trays_layout(program, lambda layer: ("", ""))
 
 
 @given(made=networks())
@@ -220,7 +220,7 @@ def test_light_goes_on_without_a_leap() -> None:
 
 def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() -> None:
     program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    layout = beads(program, lambda layer: ("", ""))
+    layout = trays_layout(program, lambda layer: ("", ""))
     moments = {moment.name: moment for moment in program.moments}
 
     def heads(name: str, part: float) -> dict[bool, tuple[float, float, bool]]:
@@ -242,7 +242,7 @@ def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() 
 
 def test_cubes_on_wires_brighten_as_they_are_touched() -> None:
     program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    layout = beads(program, lambda layer: ("", ""))
+    layout = trays_layout(program, lambda layer: ("", ""))
     moments = {moment.name: moment for moment in program.moments}
     for name, layer in (("affine 0", 0), ("weight gradient 1", 1), ("input gradient 1", 1)):
         for part in PARTS:

@@ -7,10 +7,10 @@ import scalarviz as sv
 from scalarviz.core.program import Program
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
-from scalarviz.scene.layout.beads import beads
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Division
 from scalarviz.scene.layout.plates import DOWN, NEAR, Layout, reach_of
+from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.picture import Picture
 from tests.studio import Studio, at, ground_of, shade
 
@@ -18,7 +18,7 @@ SIZE = (760, 560)
 
 
 def laid_out(program: Program) -> Layout:
-    return beads(program, lambda label: (f"layer {label}", ""))
+    return trays_layout(program, lambda label: (f"layer {label}", ""))
 
 
 # Where they stand.

@@ -7,10 +7,10 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.program import Program
-from scalarviz.scene.layout.beads import beads
 from scalarviz.scene.layout.camera import EDGE
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.neurons import boxes_below
 from scalarviz.stage.camera_control import BOX_SECONDS, QUICK, CameraController, ViewBox
@@ -27,7 +27,7 @@ NETWORKS = {
 
 
 def laid_out(program: Program, shape: float = 1.75) -> Layout:
-    return beads(program, lambda layer: (f"layer {layer}", ""), {}, shape)
+    return trays_layout(program, lambda layer: (f"layer {layer}", ""), {}, shape)
 
 
 def places(eyes: CameraController, size: tuple[float, float], box: Box | None = None) -> np.ndarray:

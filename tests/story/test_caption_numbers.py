@@ -553,10 +553,10 @@ def test_a_kernel_of_a_group_is_named_with_the_map_that_it_reads() -> None:
 
 
 def test_both_ways_are_lit_where_they_come_together() -> None:
-    from scalarviz.scene.layout.beads import beads
+    from scalarviz.scene.layout.trays import trays_layout
 
     program = sv.Network([sv.Residual(sv.Dense(2, 3, "tanh"), sv.Dense(3, 2))], seed=0).program
-    layout = beads(program, lambda label: ("", ""))
+    layout = trays_layout(program, lambda label: ("", ""))
     (moment,) = [m for m in program.moments if m.name == "sum 0"]
     shown = lights(layout, program, moment, 0.5)
     lit = {

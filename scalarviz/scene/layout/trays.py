@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
 from weakref import WeakKeyDictionary
 
@@ -287,17 +288,17 @@ def placed(stations: list[Station], wider: float, higher: float) -> tuple[float,
             station.x = x + (before + 0.5 * DEEP * station.length) / LONG
             x += (before + DEEP * station.length + AFTER * wider) / LONG
         elif station.kind == "scale":
-            station.x = x + (last.wide + 0.5 * NEXT * wider + 0.5 * BESIDE) / LONG
-            x += 2.0 * BESIDE / LONG
+            station.x = x + (last.wide + 0.5 * NEXT * wider) / LONG + BESIDE
+            x = station.x + BESIDE
         else:
-            direct = last is stations[stations.index(station) - 1]
-            x += (station.wide + (last.wide + NEXT * wider) * direct) / LONG
+            direct = x == last.x
+            x += (station.wide + (last.wide + NEXT * wider if direct else 0.0)) / LONG
             station.x, last = x, station
-    for number, trays in enumerate(stations):
-        if trays.kind == "trays":
-            behind = stations[number + 1]
-            trays.pitch = behind.pitch
-            trays.lift = lift_of(behind.x - trays.x)
+    for station, behind in pairwise(stations):
+        if station.kind != "line":
+            station.pitch = behind.pitch
+        if station.kind == "trays":
+            station.lift = lift_of(behind.x - station.x)
     return LONG * x + 2.0 * BALL, high
 
 

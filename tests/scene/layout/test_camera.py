@@ -15,10 +15,10 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.compared_picture import ComparedPicture
 from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues, Curve, Pane
-from scalarviz.scene.layout.beads import beads
 from scalarviz.scene.layout.camera import CAMERAS, STEEPEST, Camera
 from scalarviz.scene.layout.division import UPRIGHT, Box, Division, Panes, Projection
 from scalarviz.scene.layout.plates import reach_of
+from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.stage.camera_control import CameraController
 from scalarviz.stage.render import along_path
 from scalarviz.stage.show import Several
@@ -204,7 +204,7 @@ def eyes() -> CameraController:
     import scalarviz as sv
 
     program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    found = CameraController(beads(program, lambda layer: ("", "")), "perspective")
+    found = CameraController(trays_layout(program, lambda layer: ("", "")), "perspective")
     found.frame((1280.0, 800.0), Division.of(1280.0, 800.0).inner)
     return found
 

@@ -1,9 +1,5 @@
-"""The layout beads.
+"""The layout trays: every weight is a cube on the tray before its neuron; branches; kernels."""
 
-Every weight is a cube on the wire between its two neurons; branches and small plates.
-"""
-
-from dataclasses import replace
 from itertools import pairwise
 from math import prod
 
@@ -14,20 +10,8 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.core.program import NONE, Operation, Program
-from scalarviz.scene.layout import beads as beads_module
-from scalarviz.scene.layout.beads import (
-    FOLDED,
-    HIGH,
-    ROWS,
-    WIDER,
-    BeadsForm,
-    beads,
-    is_close,
-    laid_out,
-    size_of,
-)
-from scalarviz.scene.layout.beads_lines import stations_of
-from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Fan, Layout, Neurons, Plate, Tiles
+from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Fan, Layout, Neurons, Plate, Tiles
+from scalarviz.scene.layout.trays import ANGLE, SEAT, SPREAD, trays_layout
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strength_of
 from scalarviz.scene.visuals.picking import pick
 from scalarviz.scene.visuals.shaders import HALF, LEAST
@@ -38,9 +22,9 @@ from tests.studio import Studio, at, framed, shade
 PROGRAMS = st.one_of(
     deep_networks(), picture_networks(), networks(learning=True).map(lambda made: made[0].program)
 )
-CORRIDOR = sv.Network([12, 64, 64, 64, 64, 3], "tanh", seed=0).program
-WRAPPED = sv.Network([200, 400, 2], "tanh", seed=0).program
-FOLDS = sv.Network([2] * 17, "tanh", seed=0).program
+WIDE = sv.Network([12, 64, 64, 64, 64, 3], "tanh", seed=0).program
+LONG = sv.Network([100, 60, 2], "tanh", seed=0).program
+DEEP = sv.Network([2] * 17, "tanh", seed=0).program
 DIGITS = sv.Network(
     [
         sv.Conv2d((1, 12, 12), 6, activation="relu"),
@@ -83,53 +67,16 @@ def about(label: str) -> tuple[str, str]:
 
 def of(program: Program, shape: float = 1.75) -> Layout:
     """The layout for a stage of this shape."""
-    return beads(program, about, {}, shape)
+    return trays_layout(program, about, {}, shape)
 
 
-def laid(program: Program, form: BeadsForm) -> Layout:
-    return laid_out(program, about, {}, form)
-
-
-@st.composite
-def forms(draw: st.DrawFn) -> BeadsForm:
-    """All that `beads` chooses from, where a program allows it; see `in_form`."""
-    return BeadsForm(
-        draw(st.sampled_from([np.inf, 100.0, 30.0, 13.0])),
-        draw(st.sampled_from([36.0, 40.0, 44.0, 58.0])),
-        draw(st.sampled_from([1.0, *WIDER])),
-        draw(st.booleans()),
-        draw(st.sampled_from([1, *ROWS])),
-        draw(st.booleans()),
-        draw(st.sampled_from([1, 2, 3])),
-        draw(st.sampled_from([1, 2, 4])),
-        draw(st.sampled_from([0.0, *HIGH])),
-    )
-
-
-def in_form(program: Program, form: BeadsForm) -> Layout:
-    """A network with skip connections stays in one row, and large ones are not laid out closely."""
-    skips = any(len(operation.sources) > 1 for operation in program.operations)
-    form = replace(form, rows=1) if skips else form
-    return laid(program, form if is_close(stations_of(program, {})) else replace(form, high=0.0))
-
-
-def every_form(test: object) -> object:
-    """Run a test on random programs in random forms, and on some of each kind."""
+def every_shape(test: object) -> object:
+    """Run a test on random programs in stages of random shapes, and on some of each kind."""
     count = settings.default.max_examples * 2 // 5
-    found = settings(max_examples=count)(given(program=PROGRAMS, form=forms())(test))
-    for program, form in (
-        (WRAPPED, BeadsForm(longest=60.0)),
-        (FOLDS, BeadsForm(rows=3)),
-        (CORRIDOR, BeadsForm(longest=30.0, upright=True)),
-        (DIGITS, BeadsForm()),
-        (DIGITS, BeadsForm(hanging=True, lanes=2, fold=2)),
-        (MAPS, BeadsForm(hanging=True, lanes=2, fold=4)),
-        (RESIDUAL, BeadsForm(angle=36.0)),
-        (RESIDUAL, BeadsForm(high=1.0)),
-        (RESHAPED, BeadsForm()),
-        (NORM, BeadsForm()),
-    ):
-        found = example(program, form)(found)
+    shapes = st.sampled_from([0.4, 1.0, 1.75, 4.0])
+    found = settings(max_examples=count)(given(program=PROGRAMS, shape=shapes)(test))
+    for program in (LONG, DEEP, WIDE, DIGITS, MAPS, RESIDUAL, RESHAPED, NORM):
+        found = example(program, 1.75)(found)
     return found
 
 
@@ -170,9 +117,9 @@ def lines_of(layout: Layout, buffer: str) -> list[Neurons]:
 # Nothing is left out, nothing is in the way of something else.
 
 
-@every_form
-def test_every_parameter_has_exactly_one_cube(program: Program, form: BeadsForm) -> None:
-    layout = in_form(program, form)
+@every_shape
+def test_every_parameter_has_exactly_one_cube(program: Program, shape: float) -> None:
+    layout = of(program, shape)
     rows = [row for plate in layout.plates for row in plate.cells()[2].tolist()]
     count = max((op.parameters.stop for op in program.operations if op.parameters), default=0)
     assert sorted(rows) == list(range(count))
@@ -204,14 +151,12 @@ def solids(layout: Layout) -> list[tuple[str, np.ndarray, np.ndarray, float]]:
                 found.append((f"image {i}.{j}", ends.min(axis=0), ends.max(axis=0), 0.0))
             continue
         found += [(f"neuron {i}.{j}", at, at, line.radius) for j, at in enumerate(line.points)]
-        if line.one is not None:
-            found.append((f"one {i}", line.one, line.one, line.radius))
     return found
 
 
-@every_form
-def test_no_two_cubes_spheres_or_images_overlap(program: Program, form: BeadsForm) -> None:
-    layout = in_form(program, form)
+@every_shape
+def test_no_two_cubes_spheres_or_images_overlap(program: Program, shape: float) -> None:
+    layout = of(program, shape)
     for plate in layout.plates:
         assert 2.0 * HALF * plate.unit <= min(plate.cell)
     found = solids(layout)
@@ -235,11 +180,9 @@ def units_before(program: Program, operation: Operation, fan: Fan) -> int:
     return fan.inputs // columns
 
 
-@every_form
-def test_a_weight_stands_where_its_row_and_its_column_cross(
-    program: Program, form: BeadsForm
-) -> None:
-    layout = in_form(program, form)
+@every_shape
+def test_a_weight_stands_where_its_row_and_its_column_cross(program: Program, shape: float) -> None:
+    layout = of(program, shape)
     cubes = cubes_of(layout)
     rows = [row for fan in layout.fans for i in range(len(fan.ends)) for row in fan.rows_of(i)]
     assert rows == [op.weights + i for _, op in walls(program) for i in range(prod(op.shape))]
@@ -258,23 +201,70 @@ def test_a_weight_stands_where_its_row_and_its_column_cross(
                 assert layout.fan_of(fan.biases + i) == (fan, i)
 
 
-@every_form
+@every_shape
 def test_a_fan_leads_from_the_units_before_to_the_units_behind(
-    program: Program, form: BeadsForm
+    program: Program, shape: float
 ) -> None:
-    layout = in_form(program, form)
+    layout = of(program, shape)
     for fan, operation, group in fans(program, layout):
         before, behind = (
             lines_of(layout, buffer.name) for buffer in (operation.source, operation.target)
         )
-        starts = fan.starts[:-1] if operation.biases != NONE else fan.starts
-        assert any(stands_at(line, starts, group) for line in before)
+        assert any(stands_at(line, fan.starts, group) for line in before)
         assert any(stands_at(line, fan.ends, group) for line in behind)
-        if operation.biases != NONE:
-            ones = [line.one for line in before if line.one is not None]
-            assert any(np.allclose(fan.starts[-1], one) for one in ones)
         x = fan.rows[:, 0] + fan.columns[0, 0]
         assert (fan.starts[:, 0] < x.min()).all() and (x.max() < fan.ends[:, 0]).all()
+
+
+def test_rows_are_the_matrix_and_the_bias_is_the_last_and_nearest_cube() -> None:
+    _, layout = dense(3, 8, 3)
+    for line in layout.neurons:
+        assert np.ptp(line.points[:, 0]) == np.ptp(line.points[:, 2]) == 0.0
+    wall, biases, second, _ = layout.plates
+    assert (wall.rows, wall.columns) == (8, 3) and (second.rows, second.columns) == (3, 8)
+    assert (biases.rows, biases.columns, biases.role) == (8, 1, "bias")
+    for plate in layout.plates:
+        assert plate.toward.tolist() == (-RIGHT).tolist() and plate.seat == SEAT
+        assert plate.along @ NEAR > 0.9 and plate.across @ DOWN > 1.0
+    cubes = cubes_of(layout)
+    for first in range(0, 24, 3):
+        row = [cubes[first + i][2] for i in range(3)] + [cubes[24 + first // 3][2]]
+        steps = np.diff(row)
+        assert (steps > 0.0).all() and steps[-1] == pytest.approx(1.5 * steps[0])
+
+
+@pytest.mark.parametrize("sizes", [(3, 8, 3), (2, 4, 2, 1), (2, 16, 16, 1), (1, 1)])
+@pytest.mark.parametrize("shape", [0.5, 1.5, 3.0])
+def test_a_ball_lies_on_the_axis_of_its_row(sizes: tuple[int, ...], shape: float) -> None:
+    _, layout = dense(*sizes, shape=shape)
+    camera = layout.views["perspective"]
+    assert camera.azimuth == ANGLE - 90.0
+    for fan in layout.fans:
+        for i, ball in enumerate(fan.ends):
+            ends = fan.rows[i] + fan.columns[[0, -1]] + [0.0, -0.45 * SEAT, 0.0]
+            (x, y), (right, low), (far, high) = (camera.seen(*point)[:2] for point in (*ends, ball))
+            on = low + (far - right) * (low - y) / (right - x)
+            assert abs(on - high) < 0.25 * abs(y - high) + 0.05
+
+
+def test_adding_a_neuron_never_turns_the_picture_and_rows_never_cross() -> None:
+    views = [dense(3, hidden, 3)[1].views["perspective"] for hidden in (2, 8, 20, 60)]
+    assert len(set(views)) == 1
+    for sizes in ((3, 60, 3), (2, 8, 8, 8, 8, 2)):
+        layout = dense(*sizes)[1]
+        for fan in layout.fans:
+            assert (np.diff(fan.rows[:, 1]) <= -1.0).all()
+            assert (np.diff(fan.rows[:, 1]) >= -SPREAD * 1.001).all()
+
+
+@pytest.mark.parametrize("sizes", [(3, 8, 3), (2, 4, 1), (12, 30, 30, 3)])
+def test_a_stage_is_filled_across_or_upright(sizes: tuple[int, ...]) -> None:
+    program = sv.Network(list(sizes), "tanh", seed=0).program
+    for shape in (0.8, 1.5, 2.5):
+        layout = of(program, shape)
+        seen = np.array([layout.views["perspective"].seen(*each)[:2] for each in layout.extent])
+        wide, high = np.ptp(seen, axis=0)
+        assert 0.5 < wide / high / shape < 2.0
 
 
 def units_of(line: Neurons) -> np.ndarray:
@@ -289,55 +279,6 @@ def stands_at(line: Neurons, places: np.ndarray, group: int) -> bool:
         return False
     points = points[group * len(places) :][: len(places)]
     return len(points) == len(places) and np.allclose(points, places)
-
-
-def test_lines_are_perpendicular_and_the_wall_between_is_the_matrix() -> None:
-    program, layout = dense(3, 8, 3)
-    inputs, hidden, outputs = layout.neurons
-    for line, axis in ((inputs, NEAR), (hidden, UP), (outputs, NEAR)):
-        spread = np.ptp(line.points, axis=0)
-        assert (spread[np.abs(axis) < 0.5] < 1e-9).all() and spread @ np.abs(axis) > 3.0
-    wall, biases, second, _ = layout.plates
-    assert (wall.rows, wall.columns) == (8, 3) and (second.rows, second.columns) == (3, 8)
-    assert (biases.rows, biases.columns) == (8, 1) and biases.role == "bias"
-    assert all(plate.toward.tolist() == (-RIGHT).tolist() for plate in layout.plates)
-    # The 1 of a line stands at its far end.
-    assert inputs.one[2] > inputs.points[:, 2].max() and hidden.one[1] < hidden.points[:, 1].min()
-    assert outputs.one is None
-    assert (
-        wall.cell[0] == 1.1
-        and wall.cell[1] in HIGH
-        and program.operations[0].biases == biases.first
-    )
-
-
-def test_wires_lead_to_each_cube_and_on_from_it() -> None:
-    program, layout = dense(2, 4, 1)
-    cubes = cubes_of(layout)
-    assert len(layout.wires) == 4
-    for place, operation in walls(program):
-        entering, leaving = (w for w in layout.wires if w.operation == place)
-        assert entering.outgoing and not leaving.outgoing
-        own = np.array([cubes[row] for row in operation.parameters])
-        for cube in own:
-            (i,) = np.flatnonzero(np.abs(entering.end - cube).max(axis=1) < 1e-9)
-            (j,) = np.flatnonzero(np.abs(leaving.start - cube).max(axis=1) < 1e-9)
-            assert i == j
-        assert len(entering.start) == len(own) == len(leaving.end)
-        for wires, ends, line in (
-            (entering, entering.start, layout.neurons[entering.neurons]),
-            (leaving, leaving.end, layout.neurons[leaving.neurons]),
-        ):
-            points = [line.points, *([line.one[np.newaxis]] if line.one is not None else [])]
-            own = np.concatenate(points)
-            away = np.abs(ends[:, np.newaxis] - own).max(axis=2).min(axis=1)
-            assert (away < 1e-9).all(), wires
-
-
-def test_a_large_network_has_wires_at_the_edges_of_its_walls_only() -> None:
-    layout = of(CORRIDOR)
-    assert 0 < sum(len(wires.start) for wires in layout.wires) < 400
-    assert len(layout.fans) == 5 and len(layout.fans[1].starts) == 65
 
 
 @pytest.mark.parametrize("sizes", [(3, 8, 3), (2, 1, 1, 40, 3, 3), (1, 1), (9, 2, 9, 2, 9, 2, 9)])
@@ -366,38 +307,13 @@ def test_the_name_of_a_layer_without_cubes_is_at_a_lower_corner_of_its_images() 
 # Along the flow.
 
 
-def rows_of(layout: Layout) -> list[list[Neurons]]:
-    """The lines of each row of a network, from left to right."""
-    found = [[layout.neurons[0]]]
-    for before, line in pairwise(layout.neurons):
-        if line.points[0, 0] < before.points[0, 0]:
-            found.append([])
-        found[-1].append(line)
-    return found
-
-
-@every_form
-def test_the_data_goes_to_the_right_within_a_row(program: Program, form: BeadsForm) -> None:
-    layout = in_form(program, form)
-    for row in rows_of(layout):
-        x = [line.points[:, 0] for line in row]
-        for before, behind in pairwise(x):
-            assert before.max() < behind.min()
-    for place, operation in enumerate(program.operations):
-        own = [plate for plate in layout.plates if plate.operation == place]
-        if own and len(operation.shape) < 2:  # gains stand before shifts, both between two lines
-            gain, *shift = sorted({plate.origin[0] for plate in own if plate.role != "weight"})
-            (behind,) = lines_of(layout, operation.target.name)[:1]
-            assert gain < behind.points[0, 0] and all(gain < x < behind.points[0, 0] for x in shift)
-
-
-@every_form
+@every_shape
 def test_every_buffer_with_numbers_is_shown_and_lines_of_the_same_follow_each_other(
-    program: Program, form: BeadsForm
+    program: Program, shape: float
 ) -> None:
     # At the end of a row, and where neurons become the pixels of images or other images; what
     # two branches read is shown before each.
-    layout = in_form(program, form)
+    layout = of(program, shape)
     shown = [line.buffers for line in layout.neurons]
     parted = {each.source.name for each in program.operations if each.kind == "branch"}
     for buffer in program.buffers:
@@ -406,77 +322,11 @@ def test_every_buffer_with_numbers_is_shown_and_lines_of_the_same_follow_each_ot
         if buffer.name in parted and len(places) == 2:
             continue
         assert places == list(range(places[0], places[-1] + 1)), buffer.name
-        assert len(places) == 1 or layout.neurons[places[1]].shape or form.rows > 1
+        assert len(places) == 1 or layout.neurons[places[1]].shape or False
     sizes = {buffer.name: buffer.size for buffer in program.buffers}
     for line in layout.neurons:
         assert len(line.points) == sizes[line.values] == sizes[line.sums or line.values]
     assert layout.neurons[0].layer == NONE
-
-
-def test_a_long_network_is_folded_into_rows_where_that_makes_cubes_larger() -> None:
-    wide, narrow = of(FOLDS, 6.0), of(FOLDS, 1.0)
-    assert len(rows_of(wide)) == 1 < len(rows_of(narrow))
-    high = [max(line.points[:, 1].max() for line in row) for row in rows_of(narrow)]
-    low = [min(line.points[:, 1].min() for line in row) for row in rows_of(narrow)]
-    assert all(above > below for above, below in zip(low, high[1:], strict=False))
-    straight = laid(FOLDS, BeadsForm())
-    assert size_of(narrow, 47.0, 1.0) > FOLDED * size_of(straight, 47.0, 1.0)
-
-
-def test_a_wide_layer_is_wrapped_into_blocks() -> None:
-    layout, straight = of(WRAPPED), laid(WRAPPED, BeadsForm())
-    weights = [plate for plate in layout.plates if plate.role == "weight" and not plate.operation]
-    assert len(weights) > 1 and sum(plate.size for plate in weights) == 200 * 400
-    longest = max(max(plate.rows, plate.columns) for plate in weights)
-    assert longest < 400 and size_of(layout, 47.0, 1.75) > size_of(straight, 47.0, 1.75)
-
-
-@pytest.mark.parametrize("sizes", [(3, 8, 3), (2, 4, 1), (12, 64, 64, 3)])
-def test_the_shape_of_the_stage_decides(sizes: tuple[int, ...]) -> None:
-    """Cubes are at least as large as in the layout for another stage."""
-    program, high = dense(*sizes, shape=0.4)
-    wide = of(program, 4.0)
-    for own, other, shape in ((high, wide, 0.4), (wide, high, 4.0)):
-        sizes_seen = [size_of(each, angle_of(each), shape) for each in (own, other)]
-        assert sizes_seen[0] >= 0.93 * sizes_seen[1]
-
-
-def test_a_form_is_chosen_by_boxes_and_one_layout_is_built(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    program = sv.Network([3, 20, 20, 20, 2], seed=0).program
-    built, measured = [], []
-    for calls, module, name in (
-        (built, beads_module, "laid_out"),
-        (measured, beads_module, "placed"),
-    ):
-        original = getattr(module, name)
-        monkeypatch.setattr(
-            module, name, lambda *a, calls=calls, f=original, **k: [calls.append(a), f(*a, **k)][1]
-        )
-    first = of(program, 1.75)
-    tried = len(measured) - 1  # the form that was chosen is placed once more
-    assert len(built) == 1 and tried > 5
-    # Another shape of the stage measures only forms that were not measured before.
-    of(program, 1.7)
-    assert len(built) <= 2 and len(measured) < 1 + 1.5 * tried
-    count = len(measured)
-    assert of(program, 1.75) is first and len(measured) == count
-    # Other names or words are another layout.
-    assert beads(program, lambda label: (label, ""), {}, 1.75) is not first
-    assert beads(program, about, {"inputs": ["a", "b", "c"]}, 1.75).neurons[0].names
-
-
-def angle_of(layout: Layout) -> float:
-    return layout.views["perspective"].azimuth + 90.0
-
-
-def test_a_large_wall_covers_a_seventh_of_the_one_behind_it() -> None:
-    layout = of(CORRIDOR)
-    walls = [plate for plate in layout.plates if (plate.rows, plate.columns) == (64, 64)]
-    (first, _), (second, end) = map(box_of, walls[:2])
-    way = (second - first)[0] * np.tan(np.radians(angle_of(layout)))
-    assert 0.1 < 1.0 - way / (end - second)[2] < 0.2
 
 
 # Images, norms, skip connections.
@@ -491,49 +341,9 @@ def test_a_kernel_is_a_tile_upright_like_its_images() -> None:
         assert along.tolist() == NEAR.tolist() and across.tolist() == DOWN.tolist()
 
 
-def test_every_digit_has_a_block_of_the_last_wall_with_a_tile_for_each_map() -> None:
-    layout = of(DIGITS)
-    place, operation = walls(DIGITS)[-1]
-    blocks = [p for p in layout.plates if p.operation == place and p.role == "weight"]
-    assert [block.first - operation.weights for block in blocks] == list(range(0, 720, 72))
-    for block in blocks:
-        assert block.tiles.size == (3, 3) and block.size == 72 and sorted(block.count) == [2, 4]
-    (low, high), (start, _) = box_of(blocks[0]), box_of(blocks[1])
-    step, tile = np.abs(start - low), (high - low)[1]
-    assert step[2] < 1e-9 and step[1] > tile  # below each other, with a gap
-    assert np.ptp(layout.neurons[-1].points, axis=0).argmax() == 1
-    assert np.allclose(np.diff(layout.neurons[-1].points[:, 1]), -step[1])  # level with them
-
-
-def test_images_hang_below_their_kernels_in_two_rows_and_the_columns_lead_to_them() -> None:
-    layout = laid(MAPS, BeadsForm(hanging=True, lanes=2))
-    place, operation = walls(MAPS)[1]
-    cubes, (maps,) = cubes_of(layout), lines_of(layout, operation.target.name)
-    kernels = np.array([cubes[operation.weights + 81 * i + 4] for i in range(12)])
-    images = units_of(maps)
-    np.testing.assert_allclose(images[:, 2], kernels[:, 2], atol=1e-9)
-    first, second = images[::2], images[1::2]
-    assert np.ptp(first[:, 1]) < 1e-9 and np.ptp(second[:, 1]) < 1e-9
-    assert first[0, 1] - second[0, 1] > maps.side * max(maps.shape[1:])
-    assert images[:, 1].max() < kernels[:, 1].min()
-    # A wire along each row of kernels and each column, which crosses it at the kernel.
-    own = [wires for wires in layout.wires if wires.operation == place]
-    along, across = own[1], own[2]
-    assert len(along.start) == 9 + 1 and len(across.start) == 12
-    for i, j in ((0, 0), (5, 3), (11, 8)):
-        cube = cubes[operation.weights + 81 * i + 9 * j + 4]
-        for wires, number in ((along, j), (across, i)):
-            way = wires.end[number] - wires.start[number]
-            part = np.clip((cube - wires.start[number]) @ way / (way @ way), 0.0, 1.0)
-            np.testing.assert_allclose(wires.start[number] + part * way, cube, atol=1e-9)
-    # Each way ends at its image, where it has an arrow.
-    np.testing.assert_allclose(own[3].end, images, atol=1e-9)
-    assert own[3].head == 0.5 * maps.side * max(maps.shape[1:])
-
-
-@every_form
-def test_gains_and_shifts_are_level_with_their_units(program: Program, form: BeadsForm) -> None:
-    layout = in_form(program, form)
+@every_shape
+def test_gains_and_shifts_are_level_with_their_units(program: Program, shape: float) -> None:
+    layout = of(program, shape)
     for place, operation in enumerate(program.operations):
         own = [plate for plate in layout.plates if plate.operation == place]
         if operation.kind != "scale":
@@ -552,9 +362,9 @@ def test_gains_and_shifts_are_level_with_their_units(program: Program, form: Bea
                 np.testing.assert_allclose(found[:, 1:], points[:, 1:], atol=1e-9)
 
 
-@every_form
-def test_a_skip_connection_leads_past_all_walls(program: Program, form: BeadsForm) -> None:
-    layout = in_form(program, form)
+@every_shape
+def test_a_skip_connection_leads_past_all_walls(program: Program, shape: float) -> None:
+    layout = of(program, shape)
     read = {op.target.name: op.sources for op in program.operations if len(op.sources) > 1}
     led_to = [line for line in layout.neurons if line.way is not None]
     assert read.keys() <= {name for line in led_to for name in line.buffers}
@@ -573,19 +383,10 @@ def test_a_skip_connection_leads_past_all_walls(program: Program, form: BeadsFor
                 assert not ((near < high - 1e-6).all() and (far > low + 1e-6).all())
 
 
-def test_the_sphere_of_the_biases_stands_only_before_a_wall_with_biases() -> None:
-    layers = [sv.Dense(3, 4), sv.LayerNorm(4), sv.Softmax(4), sv.Dense(4, 2)]
-    layout = beads(sv.Network(layers).program, lambda label: (label, ""))
-    assert [line.values for line in layout.neurons if line.one is not None] == [
-        "inputs",
-        "softmax 2",
-    ]
-
-
 def test_a_convolution_read_as_more_images_than_it_has_kernels_is_laid_out() -> None:
     layers = [sv.Conv2d((1, 4, 4), 2, padding=1), sv.Reshape((2, 4, 4), (8, 2, 2))]
     network = sv.Network([*layers, sv.AvgPool2d((8, 2, 2))])
-    layout = beads(network.program, lambda label: (label, ""))
+    layout = trays_layout(network.program, lambda label: (label, ""))
     assert sum(plate.size for plate in layout.plates) == len(network.bank) == 20
     assert all(np.isfinite(line.points).all() for line in layout.neurons)
 
