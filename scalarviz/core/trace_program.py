@@ -14,13 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.messages import shortened
+from scalarviz.core.bank_arrays import Wall
 from scalarviz.core.formulas.formula import Formula
-from scalarviz.core.program import SCALAR, Buffer, Moment, Operation, Program
+from scalarviz.core.program import NONE, SCALAR, Buffer, Moment, Operation, Program
 from scalarviz.core.trace import Trace
 from scalarviz.core.value_graph import NAME, PRECEDENCE, spelled
 
@@ -130,6 +132,98 @@ class TraceProgram(Program):
             *reversed(backward),
             Moment("step", "step", "step"),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """The layers of a compiled function that is a network of neurons made of single Values.
+
+    operations  a sum of each layer and, where it has one, an activation
+    places      the numbers of the neurons of a layer in the trace, by the name of its buffer
+    """
+
+    inputs: Buffer
+    operations: list[Operation]
+    places: Mapping[str, Sequence[int]]
+
+    def numbers(self, values: Sequence[float]) -> dict[str, npt.NDArray[np.float64]]:
+        """Return the numbers of each layer, of those of all values of the trace."""
+        return {
+            name: np.array([values[place] for place in places])
+            for name, places in self.places.items()
+        }
+
+
+CHAINS: WeakKeyDictionary[TraceProgram, Chain | None] = WeakKeyDictionary()
+
+
+def chain_of(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | None:
+    """Return the layers of a compiled function, whose walls are its rows of neurons; else None.
+
+    Each row of a wall has the weights of a neuron and last its bias. Neurons read all neurons of
+    the wall before, the first ones the inputs, and those of the last wall are the results.
+    """
+    if program not in CHAINS:
+        CHAINS[program] = found_chain(program, walls)
+    return CHAINS[program]
+
+
+def found_chain(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | None:
+    """See `chain_of`."""
+    trace, found = program.trace, list[Operation]()
+    at = {int(row): trace.first_parameter + i for i, row in enumerate(program.rows)}
+    beside = partners(trace)
+    rows, read = list[list[list[int]]](), list[list[int]]()
+    for wall in walls.values():
+        if len(wall.shape) != 2:
+            return None
+        units, columns = wall.shape
+        first = range(wall.first, wall.first + units * columns, columns)
+        rows.append([[at.get(start + j, NONE) for j in range(columns)] for start in first])
+        sources = [[beside.get(place, NONE) for place in row[:-1]] for row in rows[-1]]
+        read.append(sources[0])
+        if any(row != sources[0] for row in sources):
+            return None
+    ends = [*read[1:], list(trace.outputs)]
+    if not rows or read[0] != [*range(trace.inputs)]:
+        return None
+    before = Buffer(program.inputs.name, trace.inputs, 0)
+    places: dict[str, Sequence[int]] = {before.name: read[0]}
+    for number, (name, wall) in enumerate(walls.items()):
+        if [below(trace, end, {*read[number]}) for end in ends[number]] != [
+            set(row) for row in rows[number]
+        ]:
+            return None
+        last = number == len(walls) - 1
+        target = Buffer(program.outputs.name if last else name, wall.shape[0], 0)
+        start = wall.first, wall.first + wall.shape[1] - 1
+        made = Operation("affine", "", (before,), target, *start, layer=number, label=str(number))
+        found.append(made)
+        before, places[target.name] = target, ends[number]
+    return Chain(found[0].source, found, places)
+
+
+def partners(trace: Trace) -> dict[int, int]:
+    """Return what each parameter is multiplied by, of those that one product alone reads."""
+    found, several = dict[int, int](), set[int]()
+    for taken, formula in zip(trace.taken, trace.formulas, strict=True):
+        for place, other in zip(taken, taken[::-1], strict=True):
+            if trace.first_parameter <= place < trace.first_made:
+                several |= {place} & found.keys()
+                found[place] = other if formula.name == "multiply" and len(taken) == 2 else NONE
+    return {place: other for place, other in found.items() if place not in several}
+
+
+def below(trace: Trace, end: int, known: set[int]) -> set[int]:
+    """Return the parameters that a result is made of, without those below what is known."""
+    found, left = set[int](), [end]
+    while left:
+        place = left.pop()
+        if place >= trace.first_made and place not in known:
+            left += trace.taken[place - trace.first_made]
+        elif trace.first_parameter <= place < trace.first_made:
+            found.add(place)
+    return found
 
 
 # The nodes that a graph of operations is shown as.

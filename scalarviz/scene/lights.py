@@ -356,17 +356,17 @@ def rows_walked(frame_data: FrameData) -> list[int]:
 
 
 def rows_of_sum(fan: Fan, unit: int) -> list[int]:
-    return [*fan.rows_of(unit), *([fan.biases + unit] if fan.biases != NONE else [])]
+    return [*fan.rows_of(unit), *([fan.bias_of(unit)] if fan.biases != NONE else [])]
 
 
 def rows_of_column(fan: Fan, column: int) -> list[int]:
     """Return the bank indices that multiply one unit; of the 1, those of the biases."""
     count, units = len(fan.columns) - (fan.biases != NONE), range(len(fan.ends))
     if column >= count:
-        return [fan.biases + unit for unit in units]
+        return [fan.bias_of(unit) for unit in units]
     each = max(1, fan.inputs // max(1, count))
     first = fan.weights + column * each
-    return [first + unit * fan.inputs + i for unit in units for i in range(each)]
+    return [first + unit * fan.stride + i for unit in units for i in range(each)]
 
 
 def cells_of(plate: Plate, rows: list[int]) -> list[float]:

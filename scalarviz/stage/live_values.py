@@ -15,6 +15,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.scales import round_up
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Moment
+from scalarviz.core.trace_program import chain_of
 from scalarviz.errors import ScalarvizError
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import Buffers
@@ -209,6 +210,9 @@ class LiveValues:
         known |= {each.name for each in self.program.given}
         flows = {each.name for moment in past for each in moment.gradients if done}
         values = {name: v for name, v in way.values.items() if name in known}
+        if not done and way.nodes is not None:
+            chain = chain_of(way.nodes.program, self.session.network.all_walls)
+            values |= {} if chain is None else chain.numbers(way.nodes.values[0])
         raw = self.program.raw
         finite = [np.abs(v[np.isfinite(v)]) for name, v in values.items() if name not in raw]
         scale = max((float(v.max()) for v in finite if v.size), default=1.0)

@@ -13,7 +13,7 @@ from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.layers import Dense, Elementwise
 from scalarviz.core.program import Program, Shape
-from scalarviz.core.trace_program import TraceProgram, formula_of
+from scalarviz.core.trace_program import TraceProgram, chain_of, formula_of
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.formula_layout import of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import of_graph
@@ -62,7 +62,10 @@ def values_of(
     names = [network.name_of(row) for row in rows]
     assert isinstance(program, TraceProgram)
     if network.walls and not walks:
-        return of_walls(network.all_walls, shape)
+        chain = chain_of(program, network.all_walls)
+        if chain is None:
+            return of_walls(network.all_walls, shape)
+        return trays_layout(chain, lambda label: (label, ""), {program.inputs.name: inputs}, shape)
     has_inputs = np.isin(program.trace.operands, range(program.trace.inputs)).any()
     if has_inputs and not network.walls and not walks:
         written = of_formula(formula_of(program.trace), rows, names, shape)

@@ -258,6 +258,8 @@ class Fan:
     unit             size of its cubes, as of their plate
     reads            which numbers of the line before it are read
     radius           of the units behind it
+    stride           bank indices from the weights of a unit to those of the next: with its bias
+                     between them, or as many as its inputs
     is_first         whether it is the first one
     """
 
@@ -276,6 +278,7 @@ class Fan:
     unit: float = 1.0
     reads: slice = field(default_factory=lambda: slice(0, 0))
     radius: float = 0.5
+    stride: int = 0
     is_first: bool = False
 
     @property
@@ -283,12 +286,23 @@ class Fan:
         """Number of units before it."""
         return len(self.columns) - (self.biases != NONE)
 
+    @property
+    def has_column(self) -> bool:
+        """Whether biases stand in the bank by themselves, one after the other."""
+        return self.biases != NONE and self.stride == self.inputs
+
+    def bias_of(self, unit: int) -> int:
+        """Return the bank index of a bias."""
+        return self.biases + unit * (1 if self.has_column else self.stride)
+
     @cached_property
     def all_rows(self) -> Places:
         """Bank indices by unit behind: its weights, and last its bias if it has one."""
         units = np.arange(len(self.ends))[:, np.newaxis]
-        rows = self.weights + units * self.inputs + np.arange(self.inputs)
-        return np.column_stack([rows, self.biases + units]) if self.biases != NONE else rows
+        rows = self.weights + units * self.stride + np.arange(self.inputs)
+        if self.biases == NONE:
+            return rows
+        return np.column_stack([rows, [self.bias_of(i) for i in range(len(rows))]])
 
     def ends_of(self, index: int, unit: int) -> list[FloatArray]:
         """Return the places of the units that a bank index joins; of a bias, that of its sum."""
@@ -299,28 +313,28 @@ class Fan:
         """Return the bank index of a cube, of a kernel the first one."""
         count = self.inputs_count
         if column >= count:
-            return self.biases + unit
-        return self.weights + unit * self.inputs + column * (self.inputs // max(1, count))
+            return self.bias_of(unit)
+        return self.weights + unit * self.stride + column * (self.inputs // max(1, count))
 
     def unit_of(self, index: int) -> int | None:
         """Return the unit whose sum a bank index belongs to; None if it is not in this wall."""
         count = len(self.ends)
-        if self.weights <= index < self.weights + count * self.inputs:
-            return (index - self.weights) // self.inputs
-        if self.biases != NONE and self.biases <= index < self.biases + count:
+        if self.weights <= index < self.weights + count * self.stride:
+            return (index - self.weights) // self.stride
+        if self.has_column and self.biases <= index < self.biases + count:
             return index - self.biases
         return None
 
     def unit_before(self, index: int) -> int:
         """Return the unit that a bank index of this wall multiplies, or the place of the 1."""
         columns = self.inputs_count
-        if self.biases != NONE and self.biases <= index < self.biases + len(self.ends):
+        if self.has_column and self.biases <= index < self.biases + len(self.ends):
             return columns
-        return (index - self.weights) % self.inputs // max(1, self.inputs // max(1, columns))
+        return (index - self.weights) % self.stride // max(1, self.inputs // max(1, columns))
 
     def rows_of(self, unit: int) -> range:
         """Return the bank indices of the weights of a sum."""
-        first = self.weights + unit * self.inputs
+        first = self.weights + unit * self.stride
         return range(first, first + self.inputs)
 
 

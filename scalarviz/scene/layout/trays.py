@@ -19,6 +19,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Buffer, Operation, Program, Shape, Windows
+from scalarviz.core.trace_program import Chain
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.plates import (
     DOWN,
@@ -53,6 +54,7 @@ TIED = 1.9  # cells from the first neurons to the color that they stand for
 PASSING = 1.0  # from the rows to a skip connection
 KEPT_LAYOUTS = 4  # layouts of a program
 
+Layered = Program | Chain
 Names = Mapping[str, Sequence[str]]
 About = Callable[[str], tuple[str, str]]
 AboutPlate = tuple[str, int, int]  # role, operation and layer of a plate
@@ -138,7 +140,7 @@ class Station:
 # What stands along the flow.
 
 
-def stations_of(program: Program, names: Names, squares: Sequence[str] = ()) -> list[Station]:
+def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> list[Station]:
     """Return what stands along the flow of a program, without places.
 
     squares  buffers whose neurons are squares
@@ -196,7 +198,7 @@ def stations_of(program: Program, names: Names, squares: Sequence[str] = ()) -> 
     return found
 
 
-def line_of(program: Program, place: int, units: Units, buffer: Buffer, names: Names) -> Station:
+def line_of(program: Layered, place: int, units: Units, buffer: Buffer, names: Names) -> Station:
     layer = program.operations[place].layer if place != NONE else NONE
     shape: Shape = ()
     if units.images:
@@ -208,7 +210,7 @@ def line_of(program: Program, place: int, units: Units, buffer: Buffer, names: N
     return Station("line", place, units, units, shape=shape, neurons=neurons)
 
 
-def parts_of(program: Program, station: Station) -> list[tuple[range, range]]:
+def parts_of(program: Layered, station: Station) -> list[tuple[range, range]]:
     """Return units behind trays, and those before them that they read: all, or those of a group."""
     operation = program.operations[station.place]
     groups = Windows.of(operation).groups if operation.kind == "convolution" else 1
@@ -224,7 +226,7 @@ def is_open(last: Station) -> bool:
     return not last.neurons.sums and last.neurons.layer != NONE
 
 
-def shape_at(program: Program, place: int) -> Shape:
+def shape_at(program: Layered, place: int) -> Shape:
     """Return the shape of an operation's outputs, or of the activation in the same line."""
     operations = program.operations
     shape = operations[place].target.shape
@@ -233,7 +235,7 @@ def shape_at(program: Program, place: int) -> Shape:
     return shape
 
 
-def units_of(program: Program, place: int) -> Units:
+def units_of(program: Layered, place: int) -> Units:
     """Return the units of what an operation writes."""
     shape, size = shape_at(program, place), program.operations[place].target.size
     return Units(shape[0] if shape else size, bool(shape))
@@ -299,7 +301,10 @@ def placed(stations: list[Station], wider: float, higher: float) -> tuple[float,
             station.pitch = behind.pitch
         if station.kind == "trays":
             station.lift = lift_of(behind.x - station.x)
-    return LONG * x + 2.0 * BALL, high
+    fall = CAMERA.seen(*NEAR)[1] * max(
+        [each.length for each in stations if each.kind == "trays"] + [0.0]
+    )
+    return LONG * x + 2.0 * BALL, high - fall
 
 
 def lift_of(far: float) -> float:
@@ -315,33 +320,40 @@ def lift_of(far: float) -> float:
 # Plates: the trays of a layer, its biases, and gains and shifts on wires.
 
 
-def plates_of(program: Program, station: Station) -> list[Plate]:
+def plates_of(program: Layered, station: Station) -> list[Plate]:
     """Return the plates of a station that is no line."""
     return trays(program, station) if station.kind == "trays" else scale(program, station)
 
 
-def trays(program: Program, station: Station) -> list[Plate]:
+def trays(program: Layered, station: Station) -> list[Plate]:
     """Return the plates of trays: the weights of each group, and the biases."""
     operation, found = program.operations[station.place], []
     parts = parts_of(program, station)
     inputs = len(parts[0][1]) * prod(station.tile)
     about = "weight", station.place, operation.layer
     along, across = station.step * NEAR, station.pitch * DOWN
+    stride = stride_of(program, operation, inputs)
     for units, read in parts:
-        first = operation.weights + units.start * inputs
+        first = operation.weights + units.start * stride
         begin = corner(station, units.start, read.start)
         if station.tile:
             found.append(kernels(station, first, units, read, begin, about))
             continue
-        shape = first, len(units), len(read), inputs, begin - 0.5 * (along + across)
+        shape = first, len(units), len(read), stride, begin - 0.5 * (along + across)
         found.append(Plate(*shape, along, across, -RIGHT, *about, seat=SEAT))
     if operation.biases != NONE:
         begin = corner(station, 0, station.before.count)
         along = (GRAIN if station.tile else station.step) * NEAR
         bias = "bias", station.place, operation.layer
         own = column(operation.biases, station.units.count, begin, along, across, bias)
+        own = replace(own, stride=stride if stride != inputs else 1)
         found.append(own if station.tile else replace(own, seat=SEAT))
     return found
+
+
+def stride_of(program: Layered, operation: Operation, inputs: int) -> int:
+    """Return the bank indices from the weights of a neuron to those of the next one."""
+    return inputs + (isinstance(program, Chain) and operation.biases != NONE)
 
 
 def corner(station: Station, row: int, column: int) -> FloatArray:
@@ -377,7 +389,7 @@ def kernels(
     return Plate(first, *shape, origin, along, across, -RIGHT, *about, tiles)
 
 
-def scale(program: Program, station: Station) -> list[Plate]:
+def scale(program: Layered, station: Station) -> list[Plate]:
     """Return the plates of gains and shifts: a cube for each unit on its wire."""
     units, operation, found = station.units, program.operations[station.place], []
     parts = [("gain", operation.weights), ("shift", operation.biases)]
@@ -396,7 +408,7 @@ def scale(program: Program, station: Station) -> list[Plate]:
 
 
 def by_pixel(
-    program: Program, station: Station, first: int, at: FloatArray, about: AboutPlate
+    program: Layered, station: Station, first: int, at: FloatArray, about: AboutPlate
 ) -> Plate:
     """Return a plate shaped like the images of a line."""
     count, (_, height, width) = station.units.count, program.operations[station.place].source.shape
@@ -412,7 +424,7 @@ def by_pixel(
 
 
 def fans_of(
-    program: Program, stations: list[Station], number: int, line_before: int, *, first: bool
+    program: Layered, stations: list[Station], number: int, line_before: int, *, first: bool
 ) -> list[Fan]:
     """Return where the sums of trays begin, pass them, and end, for each group.
 
@@ -446,6 +458,7 @@ def fans_of(
                 GRAIN if station.tile else min(1.0, station.step),
                 slice(read.start * pixels, read.stop * pixels),
                 behind.half,
+                stride_of(program, operation, inputs),
                 is_first=first,
             )
         )
@@ -482,11 +495,11 @@ def way_of(stations: list[Station], number: int) -> FloatArray | None:
 
 # The layout.
 
-KNOWN: WeakKeyDictionary[Program, dict[object, Layout]] = WeakKeyDictionary()
+KNOWN: WeakKeyDictionary[Layered, dict[object, Layout]] = WeakKeyDictionary()
 
 
 def trays_layout(
-    program: Program,
+    program: Layered,
     about: About,
     names: Names | None = None,
     aspect: float = 1.75,
@@ -515,7 +528,12 @@ def trays_layout(
 
 
 def laid_out(
-    program: Program, about: About, names: Names, aspect: float, tied: bool, squares: Sequence[str]
+    program: Layered,
+    about: About,
+    names: Names,
+    aspect: float,
+    tied: bool,
+    squares: Sequence[str],
 ) -> Layout:
     """Return the layout of a program for a stage of this shape."""
     stations = stations_of(program, names, squares)
@@ -566,7 +584,7 @@ def line_at(stations: list[Station], number: int) -> Neurons:
     return replace(station.neurons, points=points, side=pixel, way=way, radius=radius)
 
 
-def is_pool(program: Program, station: Station) -> bool:
+def is_pool(program: Layered, station: Station) -> bool:
     """Return whether a line shows images that a layer without parameters has written."""
     if station.place == NONE or not station.shape:
         return False
