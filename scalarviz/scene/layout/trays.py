@@ -442,7 +442,6 @@ def fans_of(
                 line_before + 1,
                 0.55 * station.step * NEAR,
                 foot,
-                GRAIN if station.tile else min(1.0, station.step),
                 slice(read.start * pixels, read.stop * pixels),
                 behind.half,
                 is_first=first,
