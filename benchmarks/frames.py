@@ -91,7 +91,6 @@ def mesh_drawer(canvas, rows: int, columns: int):
     from scalarviz.scene.canvas.palette import MAPS
     from scalarviz.scene.layout.camera import CAMERAS
     from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Plate, reach_of
-    from scalarviz.scene.visuals.picking import half_sides
 
     plate = Plate(0, rows, columns, columns, np.zeros(3), RIGHT, DOWN, NEAR)
     column, row = (axis.ravel() for axis in np.meshgrid(range(columns), range(rows)))
@@ -100,7 +99,7 @@ def mesh_drawer(canvas, rows: int, columns: int):
     sets = numbers(plate.size)
     colors = [MAPS["dark"](each, 2.0).astype(np.float32) for each in sets]
     shapes = [
-        np.eye(3, dtype=np.float32) * 2.0 * half_sides(each, 2.0)[:, None, None] for each in sets
+        np.eye(3, dtype=np.float32) * 2.0 * plate.halves(each, 2.0)[:, None, None] for each in sets
     ]
     shapes = [each.astype(np.float32) for each in shapes]
     mesh = InstancedMeshVisual(

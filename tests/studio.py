@@ -24,6 +24,7 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import (
     DOWN,
+    HALF,
     NEAR,
     RIGHT,
     UP,
@@ -35,7 +36,6 @@ from scalarviz.scene.layout.plates import (
     reach_of,
 )
 from scalarviz.scene.lights import DIM
-from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.stage import cubes_node, network_layout
 from scalarviz.stage.by_parts import sizes_of
 from scalarviz.stage.narration import NO_CAPTION

@@ -21,7 +21,18 @@ from scalarviz.scene.callout import STACK
 from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, POWER, THEMES, Theme
 from scalarviz.scene.cube_numbers import NUMBERS
 from scalarviz.scene.labels import SIGNS
-from scalarviz.scene.layout.plates import SIDE, Fan, Label, Layout, Neurons, Plate, Sign, Wires
+from scalarviz.scene.layout.plates import (
+    HALF,
+    LEAST,
+    SIDE,
+    Fan,
+    Label,
+    Layout,
+    Neurons,
+    Plate,
+    Sign,
+    Wires,
+)
 from scalarviz.scene.lights import FOCUS_SECONDS as SECONDS_OF_FOCUS
 from scalarviz.scene.lights import gradient_path
 from scalarviz.scene.marks import LEAST_GHOST
@@ -59,8 +70,8 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         "programs": programs(),
         "shader": {
             "split": shaders.SPLIT,
-            "half": shaders.HALF,
-            "least": shaders.LEAST,
+            "half": HALF,
+            "least": LEAST,
             "colors": shaders.COLORS,
             "dim": shaders.DIM,
             "fog": shaders.FOG,
@@ -249,7 +260,7 @@ def plate_data(plate: Plate) -> dict[str, Any]:
     return {
         **parts(plate, "first rows columns stride"),
         **{name: x.tolist() for name, x in parts(plate, "origin along across toward").items()},
-        **parts(plate, "role operation layer seat"),
+        **parts(plate, "role operation layer seat unit half least"),
         "tiles": None if tiles is None else [*tiles.size, *tiles.pitch, *tiles.stride],
         "levels": levels_of(plate),
         "room": room_of(plate) if levels_of(plate) else (0, 0),
@@ -307,7 +318,7 @@ def sign_data(sign: Sign) -> dict[str, Any]:
 
 def fan_data(fan: Fan) -> dict[str, Any]:
     return {
-        **parts(fan, "weights inputs radius operation before after unit"),
+        **parts(fan, "weights inputs radius operation before after"),
         "biases": fan.biases if fan.biases != NONE else -1,
         **{name: x.tolist() for name, x in parts(fan, "begin foot").items()},
         "reads": [fan.reads.start, fan.reads.stop],

@@ -102,7 +102,7 @@ def place_of_term(see: Projection, layout: Layout, summand: Summand, part: float
     if line is None or plate is None:
         return np.full(2, np.nan)
     (wall, row, column), start = plate, line[0].point(line[1])
-    way = wall.point(column + 0.5, row + 0.5) - start
+    way = wall.middle(row, column) - start
     return np.asarray(see(start + part * way).xy[0])
 
 

@@ -29,9 +29,9 @@ from scalarviz.scene.charts import (
 )
 from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues
 from scalarviz.scene.layout.division import Box, Panes
+from scalarviz.scene.layout.plates import LEAST
 from scalarviz.scene.legend import draw_squares, ends_of, words_of
 from scalarviz.scene.overlay import OnTop, draw_chips
-from scalarviz.scene.visuals.shaders import LEAST
 
 RIM = 2.0  # pixels of the frame of the chosen pane
 

@@ -26,7 +26,6 @@ from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.lights import MOVED, Lights
 from scalarviz.scene.neurons import spheres_seen
-from scalarviz.scene.visuals.picking import half_sides
 
 DIMMED = "b0"  # opacity of numbers of a plate that is dimmed
 
@@ -246,9 +245,9 @@ def faces_seen(
     ]
     for number, plate in enumerate(frame_data.layout.plates):
         row, column, indices = cells_of(see, plate, first, scale)
-        half = half_sides(cubes.sizes[indices], float(cubes.size_scales[number])) * plate.unit
+        half = plate.halves(cubes.sizes[indices], float(cubes.size_scales[number]))
         axes, unit = np.tile(axes_of(plate), (len(row), 1, 1)), np.full(len(row), plate.unit)
-        middles = plate.point(column + 0.5, row + 0.5)
+        middles = plate.middle(row, column, half)
         parts.append((indices, np.full(len(row), number), middles, axes, half, unit))
     rows, plates, middles, axes, half, units = map(np.concatenate, zip(*parts, strict=True))
     eye = np.array(see.camera.target) + see.camera.distance * np.array(see.camera.toward)
@@ -283,7 +282,7 @@ def cells_of(
     least = NUMBERS["least"] * scale * NUMBERS["shortest"] / NUMBERS["share"]
     if plate.size <= NUMBERS["searched"] and largest_cell(see, plate) >= least:
         row, column, indices = plate.cells()
-        there = in_box(see, see(plate.point(column + 0.5, row + 0.5)).xy)
+        there = in_box(see, see(plate.middle(row, column)).xy)
         return row[there], column[there], indices[there]
     places = {row: plate.place_of(row) for row in first}
     found = [(*place, row) for row, place in places.items() if place is not None]

@@ -18,11 +18,10 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import ENDS, SIDE, Label, Layout, Neurons, Sign
+from scalarviz.scene.layout.plates import ENDS, HALF, SIDE, Label, Layout, Neurons, Sign
 from scalarviz.scene.legend import legend_box, words_of
 from scalarviz.scene.neurons import bias_box, spheres_seen
 from scalarviz.scene.visuals.mip_levels import spread_of
-from scalarviz.scene.visuals.shaders import HALF
 
 # Names of layers, IN and OUT, where they cover nothing.
 

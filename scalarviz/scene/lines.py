@@ -25,7 +25,6 @@ from scalarviz.scene.layout.ways import (
     way_out,
 )
 from scalarviz.scene.lights import Lights, rows_of_column, rows_of_sum, rows_walked
-from scalarviz.scene.visuals.picking import half_sides
 
 MOST = 4096  # weights of a layer whose lines are drawn
 LIT = 1.6  # how much wider lines are that are pointed at or spoken of
@@ -120,8 +119,8 @@ def carried(fan: Fan, frame_data: FrameData) -> Carried:
         terms = np.linalg.norm(own, axis=2) * np.abs(read.reshape(count, -1)).mean(axis=1)
     if fan.biases != NONE:
         terms = np.column_stack([terms, weights[rows[:, -1]]])
-    top = cubes.size_scales[layout.plate_number(int(rows[0, 0]))]
-    halves = half_sides(cubes.sizes[rows], float(top)) * fan.unit
+    number = layout.plate_number(int(rows[0, 0]))
+    halves = layout.plates[number].halves(cubes.sizes[rows], float(cubes.size_scales[number]))
     halves = np.column_stack([halves[:, : fan.inputs : pixels], halves[:, fan.inputs :]])
     values = read.reshape(count, -1).mean(axis=1)
     summed = any(name in known for name in (after.sums, after.values) if name)

@@ -15,8 +15,6 @@ from scalarviz.scene.frame_data import FrameData, Guess
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.lights import BACK
-from scalarviz.scene.visuals.picking import half_sides
-from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.story.facts import Neuron
 
 LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
@@ -93,7 +91,7 @@ def ring(
 def mark(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, color: str, width: float
 ) -> None:
-    corners = corners_of(frame_data, row, half_of(frame_data, row) + 0.03)
+    corners = corners_of(frame_data, row, margin=0.03)
     edges_of(canvas, see, corners, color, width)
 
 
@@ -109,20 +107,9 @@ def edges_of(
         canvas.segments(seen.xy[pairs[:, 0]], seen.xy[pairs[:, 1]], color, width=width, depth=depth)
 
 
-def half_of(frame_data: FrameData, row: int) -> float:
-    """Return half the side of a cube, in a cell of at least 1."""
-    cubes = frame_data.cubes
-    found = frame_data.layout.plate_of(row)
-    places = [i for i, plate in enumerate(frame_data.layout.plates) if found and plate is found[0]]
-    if not places:
-        return HALF
-    top = float(cubes.size_scales[places[0]])
-    return float(half_sides(cubes.sizes[row : row + 1], top)[0])
-
-
 def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:
     """Draw a bar along each side of a frozen cube."""
-    corners = corners_of(frame_data, row, half_of(frame_data, row) + 0.05)
+    corners = corners_of(frame_data, row, margin=0.05)
     if not len(corners):
         return
     seen = see(corners)
@@ -135,13 +122,23 @@ def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, the
             canvas.segments(*ends, theme.ink, width=1.6, depth=depth)
 
 
-def corners_of(frame_data: FrameData, row: int, half: float) -> FloatArray:
-    """Return the corners of the box around a cube, (8, 3); empty if it is on no plate."""
-    found = frame_data.layout.plate_of(row)
+def corners_of(
+    frame_data: FrameData, row: int, half: float | None = None, margin: float = 0.0
+) -> FloatArray:
+    """Return the corners of the box around a cube, (8, 3); empty if it is on no plate.
+
+    half    half the side of the box, in a cell of at least 1; None: that of the cube and a margin
+    """
+    layout, cubes = frame_data.layout, frame_data.cubes
+    found = layout.plate_of(row)
     if found is None:
         return np.zeros((0, 3))
     plate, i, j = found
-    return plate.corners_of(i, j, half * plate.unit)
+    if half is not None:
+        return plate.corners_of(i, j, half * plate.unit)
+    top = float(cubes.size_scales[layout.plate_number(row)])
+    own = plate.halves(cubes.sizes[row], top)
+    return plate.corners_of(i, j, float(own), margin * plate.unit)
 
 
 def cube_boxes(
@@ -191,9 +188,9 @@ def draw_pushes(
         pushed = np.flatnonzero(shares)[:left]
         row, column, rows = row[pushed], column[pushed], rows[pushed]
         left -= len(rows)
-        half = half_sides(frame_data.cubes.sizes[rows], frame_data.cubes.size_scales[number])
+        half = plate.halves(frame_data.cubes.sizes[rows], frame_data.cubes.size_scales[number])
         places = row, column, np.isin(rows, numbered)
-        draw_arrows(canvas, see, plate, places, half * plate.unit, -shares[pushed], theme, scale)
+        draw_arrows(canvas, see, plate, places, half, -shares[pushed], theme, scale)
     return left < MOST_ARROWS
 
 
@@ -222,16 +219,16 @@ def draw_arrows(
     cells  row and column of each cube, and whether its arrow stands beside it
     """
     row, column, beside = cells
-    wide, high = plate.cell
-    front = see(plate.point(column + 0.5, row + 0.5, half))
-    none = np.zeros_like(half)
-    ways = [(half / wide, none), (-half / wide, none), (none, half / high), (none, -half / high)]
-    depths = np.where(beside, -half, half)
-    edges = [see(plate.point(column + 0.5 + x, row + 0.5 + y, depths)).xy for x, y in ways]
+    middle, reach = plate.middle(row, column, half), half[:, np.newaxis]
+    face = middle + reach * plate.toward
+    front, none = see(face), np.zeros_like(half)
+    sides = np.stack([plate.along, plate.across]) / np.array(plate.cell)[:, np.newaxis]
+    level = middle + np.where(beside, -half, half)[:, np.newaxis] * plate.toward
+    edges = [see(level + reach * way).xy for way in (*sides, *-sides)]
     right = max(edges, key=lambda xy: float(np.nan_to_num(xy[:, 0]).sum()))
     right = right + np.stack([3.0 * scale * beside, none], axis=1)
     # Before the cubes beside its own, too.
-    nearest = see(plate.point(column + 0.5, row + 0.5, half) + NEARER * np.array(see.camera.toward))
+    nearest = see(face + NEARER * np.array(see.camera.toward))
     length = (
         (SHORTEST_ARROW + (LONGEST_ARROW - SHORTEST_ARROW) * np.sqrt(np.abs(push)))
         * plate.unit
@@ -264,10 +261,10 @@ def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     for number, plate in enumerate(frame_data.layout.plates):
         row, column, rows = plate.cells()
         top = float(cubes.size_scales[number])
-        old, new = half_sides(before[rows], top), half_sides(cubes.sizes[rows], top)
-        unit = see(plate.point(column + 0.5, row + 0.5)).unit * plate.unit
+        old, new = plate.halves(before[rows], top), plate.halves(cubes.sizes[rows], top)
+        unit = see(plate.middle(row, column)).unit
         for i in np.flatnonzero(2.0 * np.abs(new - old) * unit >= LEAST_GHOST).tolist():
-            corners = plate.corners_of(int(row[i]), int(column[i]), float(old[i]) * plate.unit)
+            corners = plate.corners_of(int(row[i]), int(column[i]), float(old[i]))
             edges_of(canvas, see, corners, theme.light + "b0", 1.2)
 
 

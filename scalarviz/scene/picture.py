@@ -47,7 +47,7 @@ from scalarviz.scene.labels import (
 )
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
-from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
+from scalarviz.scene.layout.plates import LEAST, NEAR, Layout, Neurons, Wires
 from scalarviz.scene.legend import draw_legend, legend_box
 from scalarviz.scene.lights import BACK, Lights, focus_of, lights
 from scalarviz.scene.lines import KnownFans, draw_lines
@@ -58,7 +58,6 @@ from scalarviz.scene.overlay import OnTop, draw_chips
 from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.opengl import largest_texture, viewport_of
-from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.scene.visuals.spheres import SpheresNode, WiresNode
 
 # Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.

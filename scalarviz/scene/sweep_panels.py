@@ -21,7 +21,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes
 from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
 from scalarviz.scene.charts import ChartScales, LossScale, draw_thin, draw_ticks, shown
 from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
-from scalarviz.scene.visuals.shaders import LEAST as LEAST_CUBE
+from scalarviz.scene.layout.plates import LEAST as LEAST_CUBE
 
 # Networks as small pictures in rows and columns: walls of cubes, maps, swatches or loss lines.
 # All pictures of a panel are one image, whose cubes are drawn once for each of some numbers.

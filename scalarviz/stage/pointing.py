@@ -13,7 +13,7 @@ from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons, Plate
-from scalarviz.scene.visuals.picking import half_sides, nearest, ray_at
+from scalarviz.scene.visuals.picking import nearest, ray_at
 from scalarviz.story.facts import Neuron, NeuronLine
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.trainer import rows_of
@@ -58,7 +58,7 @@ def cube_on(frame_data: FrameData, start: FloatArray, ray: FloatArray) -> tuple[
     tops = {id(p): top for p, top in zip(plates, cubes.size_scales.tolist(), strict=True)}
 
     def half(plate: Plate, index: int) -> float:
-        return float(half_sides(cubes.sizes[index : index + 1], tops[id(plate)])[0])
+        return float(plate.halves(cubes.sizes[index], tops[id(plate)]))
 
     return nearest(plates, start, ray, half)
 
@@ -191,7 +191,7 @@ def places_of(
     points = [np.zeros((0, 3))]
     for plate in frame_data.layout.plates:
         row, column, index = plate.cells()
-        points.append(plate.point(column + 0.5, row + 0.5))
+        points.append(plate.middle(row, column))
         targets += map(PointerTarget, index.tolist())
     for line in frame_data.layout.neurons:
         places, own = neurons_of(line)

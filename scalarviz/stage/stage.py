@@ -260,7 +260,7 @@ class Stage(Messages):
             self.eyes.go(self.eyes.whole(camera), framed=True)
         elif (found := self.plan.plate_of(self.pinned)) is not None:
             plate, row, column = found
-            target = tuple(plate.point(column + 0.5, row + 0.5).tolist())
+            target = tuple(plate.middle(row, column).tolist())
             self.eyes.go(replace(camera, target=target, height=min(NEAR, camera.height)))
 
     def restore(self) -> None:
@@ -631,7 +631,7 @@ class Stage(Messages):
         """Return the pixel (x, y) where the middle of a cube is seen; None before a picture."""
         if self._picture is None or self._seen is None:
             return None
-        corners = corners_of(self._seen, row, 0.0)
+        corners = corners_of(self._seen, row)
         return self._see(self._seen)(corners).xy.mean(axis=0) if len(corners) else None
 
     @property

@@ -23,7 +23,7 @@ declare module "../../scalarviz/pages/web/layout.js" {
   interface Fan extends Fields<"weights biases inputs columns rows ends"> {}
   interface Line extends Fields<"points values sums also one right shape side place"> {}
   interface Plate extends Fields<"origin along across toward rows columns first stride tiles"> {}
-  interface Plate extends Fields<"place high wide pitch strides"> {}
+  interface Plate extends Fields<"place high wide pitch strides seat half least unit"> {}
 }
 declare module "../../scalarviz/pages/web/neuron_images.js" {
   interface SphereMaps extends Fields<"plane survey known outputs"> {}

@@ -24,13 +24,13 @@ from scalarviz.scene.canvas import fonts
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.layout.plates import LEAST
 from scalarviz.scene.legend import draw_legend
 from scalarviz.scene.lights import lights
 from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors
 from scalarviz.scene.overlay import explain_arrows
 from scalarviz.scene.picture import draw_scenery
-from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage

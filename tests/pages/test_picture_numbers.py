@@ -22,7 +22,6 @@ from scalarviz.scene.marks import shares_of
 from scalarviz.scene.neuron_images import painted
 from scalarviz.scene.visuals import mip_levels
 from scalarviz.scene.visuals.cubes import nearness
-from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.scene.visuals.shaders import CONTRAST, DIM
 from scalarviz.stage.channels import Scales, largest
 from scalarviz.stage.motion import pushes
@@ -80,7 +79,6 @@ def test_colors_are_those_of_the_theme(name: str) -> None:
 
 def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
     session, numbers = made(2, 3, 1), [0.0, 0.04, 0.8, 1.0, 1.01, 33.0, 1e-7, 7e12, 0.2, 0.02]
-    data = scene_data(session)
     many = np.random.default_rng(5).normal(size=5000)
     many[::400] = np.nan
     times = [(0.0, 0.7), (1.0, 1.5), (2.0, 30.0), (6.5, 60.0), (7.0, 0.1), (20.0, 400.0)]
@@ -100,28 +98,29 @@ def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
       scales.follow("value", Float64Array.of(top, -0.5 * top), now);
       return [scales.of("value"), scales.grown(now)];
     });
-    const { half, least } = data.shader;
     return {
       followed, stops: data.numbers.map((each) => stop_above(each)),
       largest: largestOf(unpacked(data.many)), few: largestOf(Float64Array.of(1, NaN, -3)),
       plain: data.numbers.filter((each) => each > 0).map((each) => round_up(each)),
       beyond: countBeyond(Float64Array.of(1, NaN, -3, 2), 1.5),
-      halves: [...data.numbers, NaN].map((each) => halfSide(each, 0.9, { half, least })),
+      halves: new Layout(unpackedAll(data.layout)).plates.map((plate) =>
+        [...data.numbers, NaN].map((each) => plate.halfOf(each, 0.9))),
     };"""
     found = in_web(
-        "scales arrays story/scales",
+        "scales arrays layout story/scales",
         body,
         times=times,
         numbers=numbers,
         many=packed(many),
-        shader=data["shader"],
+        layout=layout_data(plan),
     )
     assert found["followed"] == expected
     assert found["stops"] == [stop_above(number) for number in numbers]
     assert found["largest"] == pytest.approx(largest(many), rel=1e-12) and found["few"] == 3.0
     assert found["plain"] == [round_up(number) for number in numbers if number > 0.0]
     assert found["beyond"] == 2
-    np.testing.assert_allclose(found["halves"], half_sides([*numbers, np.nan], 0.9), rtol=1e-12)
+    expected = [plate.halves([*numbers, np.nan], 0.9) for plate in plan.plates]
+    np.testing.assert_allclose(found["halves"], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("make", [lambda: made(3, 4, 2), convolved, depthwise])
@@ -223,7 +222,7 @@ def test_tiny_cubes_have_the_same_means(tiles: Tiles | None) -> None:
     const colors = unpacked(data.colors);
     const table = { bytes: new Uint8Array(data.size), width: data.width, top: 0 };
     const palette = new Palette(data.theme);
-    fillMeans(table, plate, colors, colors, [0.6, 0.6], palette, 2, data.shader);
+    fillMeans(table, plate, colors, colors, [0.6, 0.6], palette, 2);
     return {table: table.bytes, spread: spreadOf(colors, plate.first, plate.stop)};"""
     found = in_web(
         "arrays layout palette cubes",

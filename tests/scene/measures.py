@@ -19,7 +19,6 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles, draw_labels, hull, inside
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
 
@@ -90,13 +89,9 @@ def look(stage: Stage, fine: int = 1, *, spheres: bool = True) -> Seen:
     for plate, top in zip(data.layout.plates, tops, strict=True):
         row, column, indices = plate.cells()
         rows.append(indices)
-        half = half_sides(data.cubes.sizes[indices], float(top)) * plate.unit
-        width, height = plate.cell
-        signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-        sides = half[:, None, None] * signs / [width, height, 1.0]
-        corners = plate.point(
-            column[:, None] + 0.5 + sides[..., 0], row[:, None] + 0.5 + sides[..., 1], sides[..., 2]
-        )
+        half = plate.halves(data.cubes.sizes[indices], float(top))
+        places = zip(row.tolist(), column.tolist(), half.tolist(), strict=True)
+        corners = np.array([plate.corners_of(*place) for place in places])
         seen = see(corners.reshape(-1, 3))
         depth = see(plate.point(column + 0.5, row + 0.5)).depth
         for each, outline in zip(depth, seen.xy.reshape(-1, 8, 2), strict=True):

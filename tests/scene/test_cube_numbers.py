@@ -23,7 +23,6 @@ from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.lights import lights
 from scalarviz.scene.neurons import draw_neurons, write_names
 from scalarviz.scene.picture import draw_scenery
-from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
@@ -236,10 +235,10 @@ def test_a_ghost_is_drawn_from_two_pixels_on(
         row, column, rows = plate.cells()
         top = float(frame_data.cubes.size_scales[number])
         sides = [
-            half_sides(each[rows], top)
+            plate.halves(each[rows], top)
             for each in (frame_data.cubes.before, frame_data.cubes.sizes)
         ]
-        unit = see(plate.point(column + 0.5, row + 0.5)).unit * plate.unit
+        unit = see(plate.middle(row, column)).unit
         far += int((2.0 * np.abs(sides[1] - sides[0]) * unit >= 2.0).sum())
     assert 0 < len(drawn) == far < len(frame_data.cubes.sizes)
 

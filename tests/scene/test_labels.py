@@ -25,6 +25,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import CubeValues, FrameData
 from scalarviz.scene.labels import Tied, draw_labels, draw_thread, draw_tied, is_on, tied_colors
 from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.layout.plates import LEAST
 from scalarviz.scene.legend import (
     SIZE,
     SMALL,
@@ -37,7 +38,6 @@ from scalarviz.scene.legend import (
 from scalarviz.scene.lights import lights
 from scalarviz.scene.overlay import draw_marks_key, extra_marks
 from scalarviz.scene.picture import draw_scenery
-from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web

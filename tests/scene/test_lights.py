@@ -20,7 +20,6 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.plates import HALF, UP, Layout
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.lights import BACK, DIM, FOCUS_SECONDS, Lights, focus_of, lights
-from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.scene.visuals.shaders import FOG
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
@@ -105,7 +104,7 @@ def test_sides_are_darker_deep_between_cubes_and_the_less_room_these_leave(
 
     def seen(size: float, column: int) -> np.ndarray:
         pixels = studio.look(studio.cubes([line], np.zeros(3), [size] * 3, theme=theme), see)
-        half = half_sides(np.array([size]), 1.0)[0]
+        half = float(line.halves(size, 1.0))
         places = [line.point(column + 0.5 + half, 0.5, part * half) for part in (-0.5, 0.5)]
         return np.array([at(pixels, see(each).xy[0]).sum() for each in places], float)
 

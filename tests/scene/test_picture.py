@@ -20,11 +20,11 @@ from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData, PictureWo
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.layout.plates import Layout, reach_of
+from scalarviz.scene.layout.plates import HALF, Layout, reach_of
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.overlay import OnTop, clearest, corners, draw_chips, explain_arrows
 from scalarviz.scene.picture import Picture
-from scalarviz.scene.visuals.shaders import FOG, HALF
+from scalarviz.scene.visuals.shaders import FOG
 from scalarviz.story.caption import Caption, Card, CardLine, plain_lines
 from tests.scene.measures import look, stage_of, trained
 from tests.studio import Studio, above_number, assert_dimmed, at, facing, ground_of, lit, shade

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import scalarviz as sv
-from scalarviz.scene.visuals.shaders import HALF
+from scalarviz.scene.layout.plates import HALF
 from scalarviz.stage.stage import Stage
 from tests.stage.cubes_in_canvas import made
 

@@ -17,8 +17,6 @@ from scalarviz.scene import inspector
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.inspector import box_of_hovered, ends_of, tooltip_box
 from scalarviz.scene.layout.division import Division
-from scalarviz.scene.visuals.picking import half_sides
-from scalarviz.scene.visuals.shaders import HALF
 from scalarviz.stage.pointing import DIRECTIONS, PointerTarget, next_target, places_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption
@@ -64,7 +62,8 @@ def test_on_beads_each_cube_is_found_where_it_is_seen_before_others(
     shown, found = stage.frame_data().cubes, {}
     for plate, top in zip(stage.plan.plates, shown.size_scales, strict=True):
         row, column, index = plate.cells()
-        front = see(plate.point(column + 0.5, row + 0.5, half_sides(shown.sizes[index], top)))
+        half = plate.halves(shown.sizes[index], float(top))
+        front = see(plate.middle(row, column, half) + half[:, np.newaxis] * plate.toward)
         found |= dict(zip(index.tolist(), zip(front.xy, front.depth, strict=True), strict=True))
     hidden = 0
     for index, (place, depth) in found.items():
@@ -86,8 +85,8 @@ def test_cubes_are_picked_at_the_size_that_they_are_shown_with(
     studio.stage(stage, 20.0, SIZE)
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)
     shown = stage.frame_data().cubes
-    part = np.sqrt(np.minimum(np.abs(shown.sizes) / shown.size_scales[0], 1.0))
-    half = HALF * (0.45 + 0.55 * part) * float(see(np.zeros((1, 3))).unit[0])
+    half = stage.plan.plates[0].halves(shown.sizes, float(shown.size_scales[0]))
+    half = half * float(see(np.zeros((1, 3))).unit[0])
     for index, (x, y) in places(stage, SIZE).items():
         assert stage.target_at(x + half[index] - 0.3, y).row == index
         assert stage.target_at(x + half[index] + 0.3, y).row != index

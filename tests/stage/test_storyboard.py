@@ -20,8 +20,6 @@ from scalarviz.base.texts.decimals import short
 from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
 from scalarviz.scene.lights import FLASH
-from scalarviz.scene.visuals.picking import half_sides
-from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.stage.encoders import png
 from scalarviz.stage.storyboard_page import COLORS, StoryboardStill, page
 from scalarviz.story.caption import Caption, plain_lines
@@ -165,13 +163,13 @@ def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_arrows(monkeypatch)
-    walk.stage.size = "gradient"
+    walk.stage.size, least = "gradient", walk.stage.plan.plates[0].least
     for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
         walk.go_to(name)
         start, half, end = (widths(walk, walk.look(part)) for part in (0.0, 0.6, 1.0))
         for each, _, _, index, _ in walk.cubes():
             if each == layer:
-                assert start[index] == pytest.approx(LEAST, abs=0.08)
+                assert start[index] == pytest.approx(least, abs=0.08)
                 assert start[index] - 0.08 <= half[index] <= end[index] + 0.08
             else:
                 assert end[index] == pytest.approx(start[index], abs=0.08)
@@ -179,7 +177,7 @@ def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
         parts = np.sqrt(np.minimum(np.abs(shown.sizes) / shown.size_scales[0], 1.0))
         for each, _, _, index, _ in walk.cubes():
             if each == layer:
-                expected = LEAST + (1.0 - LEAST) * parts[index]
+                expected = max(least, parts[index])
                 assert end[index] == pytest.approx(expected, abs=0.08)
         assert parts.max() > 0.5
 
@@ -190,7 +188,7 @@ def test_each_cube_is_pushed_by_an_arrow_up_or_down(walk: Walk) -> None:
     pixels, unit = walk.look(1.0), walk.unit()
     shown = walk.stage.frame_data().cubes
     push = rgb((THEMES["dark"].push,))[0] * 255.0
-    ways, half = [], half_sides(shown.sizes, float(shown.size_scales[0]))
+    ways, half = [], walk.stage.plan.plates[0].halves(shown.sizes, float(shown.size_scales[0]))
     for _, _, _, index, (x, y) in walk.cubes():
         left, reach = round(x + half[index] * unit), round(0.5 * unit)
         around = pixels[round(y) - reach : round(y) + reach, left - 6 : left + 7]
@@ -203,15 +201,17 @@ def test_each_cube_is_pushed_by_an_arrow_up_or_down(walk: Walk) -> None:
 
 
 def test_a_step_has_the_old_size_around_the_new_one(walk: Walk) -> None:
-    walk.session.learning_rate = 30.0  # so that sizes change
+    values = walk.session.network.bank.value
+    walk.session.learning_rate, values[:] = 14.0, np.sign(values)  # so that sizes change
     walk.go_to("weight gradient 0")
-    old = walk.session.network.bank.value.copy()
+    old = values.copy()
     assert walk.go() == "step"
     pixels, unit = walk.look(1.0), walk.unit()
     shown = walk.stage.frame_data().cubes
     assert shown.pushes is None and shown.sizes is shown.colors
     np.testing.assert_array_equal(shown.before, old)
-    was, now = (half_sides(each, float(shown.size_scales[0])) for each in (old, shown.sizes))
+    halves, top = walk.stage.plan.plates[0].halves, float(shown.size_scales[0])
+    was, now = halves(old, top), halves(shown.sizes, top)
     ground, seen = ground_of("dark"), 0
     for _, _, _, index, (x, y) in walk.cubes():
         if (was - now)[index] * unit < 2.0:

@@ -257,7 +257,7 @@ function placeOfNumber(see, layout, { row, neuron }, part) {
   const [line, found] = [layout.lineOf(neuron), layout.plateOf(row)];
   if (!line || !found) return null;
   const start = line.point(neuron[1]);
-  const end = found.plate.point(found.column + 0.5, found.row + 0.5);
+  const end = found.plate.middle(found.row, found.column);
   const { x, y } = see.one(along3(start, part, minus3(end, start)));
   return Number.isFinite(x + y) ? [x, y] : null;
 }

@@ -6,7 +6,6 @@
 
 import { changed, old_and_new, on_cube, short } from "./story/decimals.js";
 import { MOVED } from "./lights.js";
-import { halfSide } from "./scales.js";
 import { along3, dot3, minus3 } from "./projection.js";
 
 const DIMMED_NUMBER = "b0"; // opacity on a plate that is dimmed
@@ -150,9 +149,8 @@ function facesSeen(view, first) {
     const shares = axes.map((axis) => Math.abs(dot3(axis, see.camera.toward)));
     const order = [0, 1, 2].sort((a, b) => shares[b] - shares[a]);
     for (const [row, column, index] of cellsOf(view, plate, first)) {
-      const middle = plate.point(column + 0.5, row + 0.5);
-      const half =
-        halfSide(frame.sizes[index], frame.sizeScaleAt(index), frame.scene.shader) * plate.unit;
+      const half = plate.halfOf(frame.sizes[index], frame.sizeScaleAt(index));
+      const middle = plate.middle(row, column, half);
       const face = faceOf(view, plate, eye, axes, middle, half);
       if (face) found.push({ index, plate, order, ...face });
     }

@@ -15,7 +15,8 @@ const BOX_SIDES = [
 ];
 const BOX_TABLE = ["grid", "scales", "looks", "means", "tile", "strides", "focus"];
 const BOX_FIELDS = [
-  ...["origin", "along", "across", "toward", "size"].map((name) => [`a_${name}`, 3]),
+  ...["origin", "along", "across", "toward"].map((name) => [`a_${name}`, 3]),
+  ["a_size", 4],
   ...BOX_TABLE.map((name) => [`a_${name}`, 4]),
 ];
 const LARGEST_SCALE = 1e37; // whose inverse is a float32
@@ -131,7 +132,7 @@ export class Cubes {
 
   /** A row for each plate; what the shaders know of it is described in scene/visuals/shaders.py. */
   rows(plates, lights) {
-    const { split, half } = this.scene.shader;
+    const { split } = this.scene.shader;
     const found = plates.map((plate) => {
       const i = plate.place;
       const pair = (number) => [Math.floor(number / split), number % split];
@@ -139,7 +140,7 @@ export class Cubes {
       // prettier-ignore
       return [
         ...plate.origin, ...plate.along, ...plate.across, ...plate.toward,
-        plate.columns, plate.rows, 2 * half,
+        plate.columns, plate.rows, plate.half, plate.seat,
         plate.columns, plate.rows, ...pair(plate.first),
         ...pair(plate.stride), ...this.scalesOf(plate),
         lights.plates[i], lights.white[i], this.levels[i], lights.outside[i],
@@ -191,7 +192,7 @@ export class Cubes {
     const { means, meansBytes } = this;
     const table = { bytes: meansBytes, width: means.width, top: this.tops[plate.place] };
     const { given, sizes, palette } = this;
-    fillMeans(table, plate, given, sizes, this.scalesOf(plate), palette, finest, this.scene.shader);
+    fillMeans(table, plate, given, sizes, this.scalesOf(plate), palette, finest);
     const start = 4 * table.width * table.top;
     const part = meansBytes.subarray(start, start + 4 * table.width * plate.room[0]);
     means.put(0, table.top, table.width, plate.room[0], part);
@@ -264,10 +265,10 @@ function cutPolygon(polygon, inside) {
 }
 
 /** Write the means of a plate, from level `finest` on, as colors and coverage into its table. */
-export function fillMeans(table, plate, colors, sizes, scales, palette, finest, shader) {
+export function fillMeans(table, plate, colors, sizes, scales, palette, finest) {
   const [allRows, allColumns] = plate.room;
   let [rows, columns] = [allRows >> (finest - 1), allColumns >> (finest - 1)];
-  let means = blockMeans(plate, colors, sizes, scales, rows, columns, 1 << finest, shader);
+  let means = blockMeans(plate, colors, sizes, scales, rows, columns, 1 << finest);
   const spread = spreadOf(colors, plate.first, plate.stop) * scales[0];
   const stronger = Math.max(1, MEANS.spreads / Math.max(spread, 1e-6));
   const shades = shadesOf(palette);
@@ -317,12 +318,12 @@ function shadesOf(palette) {
 }
 
 /** Mean of the numbers times coverage, and coverage, for each block of side x side cells. */
-function blockMeans(plate, colors, sizes, scales, rows, columns, side, shader) {
+function blockMeans(plate, colors, sizes, scales, rows, columns, side) {
   const found = new Float32Array(2 * rows * columns);
-  const part = plate.unit ** 2 / (plate.cell[0] * plate.cell[1]);
+  const largest = (2 * plate.half) ** 2 / (plate.cell[0] * plate.cell[1]); // of a cell
+  const least = plate.least ** 2;
   const { first, stride, tiles } = plate;
   const [colorScale, sizeScale] = scales;
-  const [least, more] = [2 * shader.half * shader.least, 2 * shader.half * (1 - shader.least)];
   for (let i = 0; i < rows; i++) {
     const top = Math.min(i * side, plate.rows - 1);
     const bottom = Math.min(Math.max(i * side + side, top + 1), plate.rows);
@@ -336,9 +337,8 @@ function blockMeans(plate, colors, sizes, scales, rows, columns, side, shader) {
           const at = tiles ? plate.indexOf(row, column) : first + row * stride + column;
           if (at < 0) continue;
           const number = colors[at] * colorScale;
-          const root = Math.sqrt(Math.abs(sizes[at] * sizeScale));
-          const wide = least + more * (root < 1 ? root : 1); // NaN is drawn largest
-          const covered = wide * wide * part;
+          const part = Math.abs(sizes[at] * sizeScale);
+          const covered = largest * (part < 1 ? Math.max(part, least) : 1); // NaN is drawn largest
           total += covered * (number < -1 ? -1 : number > 1 ? 1 : number);
           cover += covered;
         }

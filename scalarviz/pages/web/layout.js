@@ -10,7 +10,6 @@ export class Plate {
   constructor(given, place) {
     Object.assign(this, given, { place });
     this.cell = [length3(this.along), length3(this.across)];
-    this.unit = Math.min(1, ...this.cell);
     const whole = [this.rows, this.columns];
     const [high, wide, down, right, byRow, byColumn] = this.tiles ?? [...whole, ...whole, 0, 0];
     Object.assign(this, { high, wide, pitch: [down, right], strides: [byRow, byColumn] });
@@ -25,6 +24,23 @@ export class Plate {
     const { origin, along, across, toward } = this;
     const at = (k) => origin[k] + column * along[k] + row * across[k] + height * toward[k];
     return [0, 1, 2].map(at);
+  }
+
+  /** The middle of a cube; `half` is half its side, by default that of the largest. */
+  middle(row, column, half = this.half) {
+    const low = this.lowered(half);
+    return this.point(column + 0.5, row + 0.5 + low / this.cell[1], low);
+  }
+
+  /** How far the middle of a cube is from that of its cell, forwards and downwards. */
+  lowered(half) {
+    return this.seat ? this.seat - half : 0;
+  }
+
+  /** Half the side of the cube of a number; NaN is drawn largest. */
+  halfOf(size, top) {
+    const part = Math.sqrt(Math.abs(size) / top);
+    return this.half * (part < 1 ? Math.max(part, this.least) : 1);
   }
 
   /** Row, column and bank index of each cube, in three arrays. */
@@ -54,7 +70,7 @@ export class Plate {
       const { rows, columns } = this.cells();
       this.knownMiddles = new Float64Array(3 * this.size);
       for (let i = 0; i < this.size; i++) {
-        this.knownMiddles.set(this.point(columns[i] + 0.5, rows[i] + 0.5), 3 * i);
+        this.knownMiddles.set(this.middle(rows[i], columns[i]), 3 * i);
       }
     }
     return this.knownMiddles;
@@ -87,22 +103,24 @@ export class Plate {
     return this.first + i * this.strides[0] + k * this.strides[1] + down * this.stride + right;
   }
 
-  /** The corners of a cube with this half side, as a flat array of 8 points. */
-  cornersOf(row, column, half) {
+  /** The corners of a cube with this half side, and a margin, as a flat array of 8 points. */
+  cornersOf(row, column, half, margin = 0) {
     const [wide, high] = this.cell;
-    const [x, y] = [half / wide, half / high];
+    const [low, side] = [this.lowered(half), half + margin];
+    const [x, y] = [column + 0.5, row + 0.5 + low / high];
     return Float64Array.from(
       CUBE_SIGNS.flatMap(([a, b, c]) =>
-        this.point(column + 0.5 + a * x, row + 0.5 + b * y, c * half),
+        this.point(x + (a * side) / wide, y + (b * side) / high, low + c * side),
       ),
     );
   }
 
   /** The corners of the box around its cubes. */
   corners(height = 0.5) {
+    const low = this.lowered(this.half);
     return Float64Array.from(
       CUBE_SIGNS.flatMap(([a, b, c]) =>
-        this.point(a > 0 ? this.columns : 0, b > 0 ? this.rows : 0, c * height),
+        this.point(a > 0 ? this.columns : 0, b > 0 ? this.rows : 0, low + c * height),
       ),
     );
   }

@@ -1,7 +1,6 @@
 // What comes into cubes and what leaves them, drawn in the picture; as scene/lines.py.
 
 import { colorOf, mixedColor } from "./palette.js";
-import { halfSide } from "./scales.js";
 import { rowsOfColumn, rowsOfSum, rowsWalked } from "./lights.js";
 import { along3, row3 } from "./projection.js";
 import { SeenFan, known_in, look_of, part_of, strokes_of, way_out } from "./story/ways.js";
@@ -78,7 +77,7 @@ function rings(points, line, see) {
 
 /** What the lines of a layer carry: values, terms and half sides; zeros for what is not known. */
 function carried(fan, frame) {
-  const { layout, values, weights, scene } = frame;
+  const { layout, values, weights } = frame;
   const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
   const known = values[before.values] ?? values[before.sums] ?? [];
   const each = Math.floor(fan.inputs / Math.max(1, fan.count));
@@ -95,9 +94,10 @@ function carried(fan, frame) {
     return Math.sqrt(sum(each, (i) => weight(i) ** 2)) * mean;
   };
   const all = fan.biases >= 0 ? [...columns, fan.count] : columns;
+  const { plate } = layout.plateOf(fan.weights);
   const half = (unit, column) => {
     const row = fan.rowOf(unit, column);
-    return halfSide(frame.sizes[row], frame.sizeScaleAt(row), scene.shader) * fan.unit;
+    return plate.halfOf(frame.sizes[row], frame.sizeScaleAt(row));
   };
   const rows = Array.from({ length: fan.units }, (_, unit) => unit);
   const bias = (unit) => weights[fan.biases + unit] || 0;

@@ -2,7 +2,6 @@
 // guesses. As scene/marks.py.
 
 import { WAY_BACK } from "./lights.js";
-import { halfSide } from "./scales.js";
 import { along3 } from "./projection.js";
 import { numbersOnCubes } from "./cube_numbers.js";
 
@@ -73,7 +72,7 @@ function ringNeuron({ paper, see, frame, scale }, neuron, color, width) {
 }
 
 function markCube(view, row, color, width) {
-  const corners = cornersOfCube(view.frame, row, halfOfCube(view.frame, row) + 0.03);
+  const corners = cornersOfCube(view.frame, row, null, 0.03);
   if (corners) edgesOf(view, corners, color, width);
 }
 
@@ -88,13 +87,9 @@ function edgesOf({ paper, see, scale }, corners, color, width) {
   }
 }
 
-function halfOfCube(frame, row) {
-  return halfSide(frame.sizes[row], frame.sizeScaleAt(row), frame.scene.shader);
-}
-
 /** Draw a bar along each side of a frozen cube. */
 function holdCube({ paper, see, frame, palette }, row) {
-  const corners = cornersOfCube(frame, row, halfOfCube(frame, row) + 0.05);
+  const corners = cornersOfCube(frame, row, null, 0.05);
   if (!corners) return;
   const { x, y, depth } = see.see(corners);
   const [low, high] = [Math.min(...y), Math.max(...y)];
@@ -107,10 +102,18 @@ function holdCube({ paper, see, frame, palette }, row) {
   }
 }
 
-/** The corners of the box around a cube; null if it is on no plate. */
-export function cornersOfCube(frame, row, half) {
+/**
+ * The corners of the box around a cube; null if it is on no plate.
+ *
+ * half  half the side of the box, in a cell of at least 1; null: that of the cube and a margin
+ */
+export function cornersOfCube(frame, row, half, margin = 0) {
   const found = frame.layout.plateOf(row);
-  return found ? found.plate.cornersOf(found.row, found.column, half * found.plate.unit) : null;
+  if (!found) return null;
+  const { plate } = found;
+  const own =
+    half === null ? plate.halfOf(frame.sizes[row], frame.sizeScaleAt(row)) : half * plate.unit;
+  return plate.cornersOf(found.row, found.column, own, margin * plate.unit);
 }
 
 // What moves cubes: the push of each gradient, and the old size beside the new one at the step.
@@ -162,19 +165,17 @@ export function shareOf(push, top, scaleOfCubes) {
 
 /** Draw the arrows of some cubes of a plate at the right edges of their fronts, or beside them. */
 function drawArrows({ paper, see, frame, palette, scale }, plate, chosen, numbered) {
-  const [wide, high] = plate.cell;
-  // prettier-ignore
-  const ways = [[1 / wide, 0], [-1 / wide, 0], [0, 1 / high], [0, -1 / high]];
+  const ways = [plate.along, plate.across].flatMap((way, k) =>
+    [1, -1].map((side) => way.map((each) => (side * each) / plate.cell[k])),
+  );
   const places = chosen.map(({ row, column, index }) => {
-    const half =
-      halfSide(frame.sizes[index], frame.sizeScaleAt(index), frame.scene.shader) * plate.unit;
+    const half = plate.halfOf(frame.sizes[index], frame.sizeScaleAt(index));
     const beside = numbered.has(index);
-    const face = plate.point(column + 0.5, row + 0.5, half);
+    const middle = plate.middle(row, column, half);
+    const face = along3(middle, half, plate.toward);
     const front = see.one(face);
-    const [middle, level, deep] = [column + 0.5, row + 0.5, beside ? -half : half];
-    const edge = (/** @type {number[]} */ [x, y]) =>
-      see.one(plate.point(middle + half * x, level + half * y, deep));
-    const edges = ways.map(edge);
+    const level = along3(middle, beside ? -half : half, plate.toward);
+    const edges = ways.map((way) => see.one(along3(level, half, way)));
     // Before the cubes beside its own, too.
     const near = along3(face, MOVES.nearer, see.camera.toward);
     return { beside, front, edges, near: see.one(near).depth };
@@ -211,10 +212,10 @@ export function drawGhosts(view) {
     const { unit } = see.see(plate.middles());
     for (let i = 0; i < plate.size; i++) {
       const [old, now] = [before, sizes].map((all) =>
-        halfSide(all[indices[i]], sizeScaleAt(indices[i]), scene.shader),
+        plate.halfOf(all[indices[i]], sizeScaleAt(indices[i])),
       );
-      if (!(2 * Math.abs(now - old) * unit[i] * plate.unit >= scene.ghost)) continue;
-      const corners = plate.cornersOf(rows[i], columns[i], old * plate.unit);
+      if (!(2 * Math.abs(now - old) * unit[i] >= scene.ghost)) continue;
+      const corners = plate.cornersOf(rows[i], columns[i], old);
       edgesOf(view, corners, `${palette.light}b0`, 1.2);
     }
   }

@@ -303,11 +303,9 @@ export class Picture {
     const cube = row >= 0 && placed?.plateOf(row);
     const line = neuron && placed?.lineOf(neuron);
     if (!see || !(cube || line)) return null;
-    const point = cube
-      ? cube.plate.point(cube.column + 0.5, cube.row + 0.5)
-      : line.point(neuron[1]);
+    const point = cube ? cube.plate.middle(cube.row, cube.column) : line.point(neuron[1]);
     const { x, y, unit } = see.one(point);
-    return { x, y, half: unit * (cube ? this.scene.shader.half * cube.plate.unit : line.radius) };
+    return { x, y, half: unit * (cube ? cube.plate.half : line.radius) };
   }
 
   /** Show the whole network from its own side again. */

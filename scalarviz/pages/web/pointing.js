@@ -1,7 +1,6 @@
 // Which cube or neuron is pointed at: by a pixel, as stage/pointing.py, or next to
 // another one by the arrow keys.
 
-import { halfSide } from "./scales.js";
 import { along3, cross3, dot3, length3, minus3, row3 } from "./projection.js";
 import { numberAt } from "./arrays.js";
 import { name_of_row, neuron_name, sentence } from "./story/names.js";
@@ -30,7 +29,8 @@ function cubeOnRay(frame, start, way) {
 /** The first cube of a plate on a ray. */
 function walkPlate(frame, plate, start, way) {
   const none = { row: -1, at: Infinity };
-  const { half: most, steps } = frame.scene.shader;
+  const { steps } = frame.scene.shader;
+  const bottom = plate.lowered(plate.half) - plate.half;
   const [wide, high] = plate.cell;
   const apart = minus3(start, plate.origin);
   // prettier-ignore
@@ -39,8 +39,9 @@ function walkPlate(frame, plate, start, way) {
   const step = axes
     .map(([axis, size]) => dot3(axis, way) / size)
     .map((each) => (Math.abs(each) < 1e-12 ? 1e-12 : each));
-  const low = [0, 0, -most].map((each, k) => (each - place[k]) / step[k]);
-  const top = [plate.columns, plate.rows, most].map((each, k) => (each - place[k]) / step[k]);
+  const low = [0, 0, bottom].map((each, k) => (each - place[k]) / step[k]);
+  const ends = [plate.columns, plate.rows, bottom + 2 * plate.half];
+  const top = ends.map((each, k) => (each - place[k]) / step[k]);
   const enter = Math.max(...low.map((each, k) => Math.min(each, top[k])), 0);
   const leave = Math.min(...low.map((each, k) => Math.max(each, top[k])));
   if (!(enter <= leave)) return none;
@@ -53,14 +54,15 @@ function walkPlate(frame, plate, start, way) {
   for (let i = 0; i < 4 * steps; i++) {
     const row = plate.indexOf(cell[1], cell[0]);
     if (row >= 0) {
-      const side =
-        plate.unit * halfSide(frame.sizes[row], frame.sizeScaleAt(row), frame.scene.shader);
+      const side = plate.halfOf(frame.sizes[row], frame.sizeScaleAt(row));
       const sides = [side / wide, side / high, side];
-      const middle = [cell[0] + 0.5 - place[0], cell[1] + 0.5 - place[1], -place[2]];
+      const down = plate.lowered(side);
+      const stands = [cell[0] + 0.5, cell[1] + 0.5 + down / high, down];
+      const middle = stands.map((each, k) => each - place[k]);
       const at = (k, aside) => (middle[k] + aside) / step[k];
-      const ends = sides.map((each, k) => [at(k, -each), at(k, each)]);
-      const first = Math.max(...ends.map((pair) => Math.min(...pair)));
-      const last = Math.min(...ends.map((pair) => Math.max(...pair)));
+      const pairs = sides.map((each, k) => [at(k, -each), at(k, each)]);
+      const first = Math.max(...pairs.map((pair) => Math.min(...pair)));
+      const last = Math.min(...pairs.map((pair) => Math.max(...pair)));
       if (first <= last && first >= enter - 1e-9) return { row, at: first };
     }
     const axis = next[1] <= next[0] ? 1 : 0;

@@ -141,12 +141,6 @@ function countNoted(counts, scale) {
   return at < 0 ? 0 : counts[at][1];
 }
 
-/** Half the side of a cube of a number, in a cell of at least 1; NaN is drawn largest. */
-export function halfSide(size, scale, { half, least }) {
-  const part = Math.sqrt(Math.abs(size) / scale);
-  return half * (least + (1 - least) * (part < 1 ? part : 1));
-}
-
 // The scale of losses: linear if some are below 0, else logarithmic; as scene/charts.py.
 
 /** Return the scale of losses with plain numbers at its ends: {low, high, up}.

@@ -25,6 +25,8 @@ DOWN = -UP
 SIDE = 1.5  # of a color that neurons are tied to, in cells
 ENDS = np.array([[-1.0], [1.0]])
 HALF = 0.42  # half the side of the largest cube, in space
+LEAST, LEAST_ON_WALL = 0.2, 0.58  # side of the smallest cube relative to the largest, see `seat`
+FULL, FLUSH = 0.9, 1.05  # most of its cell that a cube fills; a seat by half the largest cube
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,8 @@ class Plate:
     operation  index in the program, and `layer` in the network; NONE if there is none
     tiles      how it is divided; None for a plate in one piece
     seat       from the middle of a cell to where cubes stand, forwards and downwards: a cube of
-               half side h has its middle seat - h away from it, both ways; 0, the default, for
-               cubes in the middle of their cells
+               half side h has its middle seat - h away from it, both ways; at most half a cell
+               downwards; 0, the default, for cubes in the middle of their cells
     """
 
     first: int
@@ -80,8 +82,29 @@ class Plate:
 
     @property
     def unit(self) -> float:
-        """Size of its cubes: 1, or less in small cells."""
+        """Size of its cubes: 1, or less in small cells; with a seat as that and the cells are."""
+        if self.seat:
+            return min(self.seat / FLUSH, 0.5 * FULL * min(self.cell)) / HALF
         return min(1.0, *self.cell)
+
+    @property
+    def half(self) -> float:
+        """Half the side of its largest cube, in space."""
+        return HALF * self.unit
+
+    @property
+    def least(self) -> float:
+        """Side of its smallest cube relative to the largest."""
+        return LEAST if self.seat else LEAST_ON_WALL
+
+    def halves(self, sizes: FloatArray, top: float) -> FloatArray:
+        """Return half the side of the cube of each number; NaN is drawn largest.
+
+        top  the number of the largest cube
+        """
+        parts = np.sqrt(np.abs(np.asarray(sizes, np.float64)) / top)
+        parts = np.where(np.isnan(parts), 1.0, np.clip(parts, self.least, 1.0))
+        return np.asarray(self.half * parts)
 
     @property
     def grid(self) -> Tiles:
@@ -122,6 +145,16 @@ class Plate:
         ways = np.stack([self.along, self.across, self.toward])
         return np.asarray(self.origin + places @ ways)
 
+    def middle(self, row: Any, column: Any, half: Any = None) -> FloatArray:
+        """Return the middles of cubes in space; `half` their half sides, by default the largest."""
+        half = self.half if half is None else half
+        low = self.lowered(half)
+        return self.point(column + 0.5, row + 0.5 + low / self.cell[1], low)
+
+    def lowered(self, half: Any) -> Any:
+        """Return how far the middle of a cube is from that of its cell, forwards and downwards."""
+        return self.seat - half if self.seat else 0.0 * half
+
     def place_of(self, index: int) -> tuple[int, int] | None:
         """Return row and column of the cell of a bank index; None if it is not on this plate."""
         if index < self.first:
@@ -145,17 +178,17 @@ class Plate:
             return NONE
         return self.first + i * grid.stride[0] + k * grid.stride[1] + row * self.stride + column
 
-    def corners_of(self, row: int, column: int, half: float) -> FloatArray:
-        """Return the corners of a cube with this half side, in space, (8, 3)."""
+    def corners_of(self, row: int, column: int, half: float, margin: float = 0.0) -> FloatArray:
+        """Return the corners of a cube with this half side, and a margin, in space, (8, 3)."""
         width, height = self.cell
         signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-        sides = half * signs / [width, height, 1.0]
-        return self.point(column + 0.5 + sides[:, 0], row + 0.5 + sides[:, 1], sides[:, 2])
+        ways = np.stack([self.along / width, self.across / height, self.toward])
+        return np.asarray(self.middle(row, column, half) + (half + margin) * signs @ ways)
 
     def corners(self, height: float = 0.5) -> FloatArray:
         """Return the eight corners of the box around its cubes, (8, 3)."""
         c, r, h = np.array(np.meshgrid([0, self.columns], [0, self.rows], [-height, height]))
-        return self.point(c.ravel(), r.ravel(), h.ravel())
+        return self.point(c.ravel(), r.ravel(), h.ravel() + self.lowered(self.half))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +288,6 @@ class Fan:
     before, after    indices of the lines of neurons in the layout; NONE without
     begin            from its first column to where its trays begin
     foot             from the middle of a cell to the place that lines of cubes are drawn from
-    unit             size of its cubes, as of their plate
     reads            which numbers of the line before it are read
     radius           of the units behind it
     stride           bank indices from the weights of a unit to those of the next: with its bias
@@ -275,7 +307,6 @@ class Fan:
     after: int = NONE
     begin: FloatArray = field(default_factory=lambda: np.zeros(3))
     foot: FloatArray = field(default_factory=lambda: np.zeros(3))
-    unit: float = 1.0
     reads: slice = field(default_factory=lambda: slice(0, 0))
     radius: float = 0.5
     stride: int = 0

@@ -455,7 +455,6 @@ def fans_of(
                 line_before + 1,
                 0.55 * station.step * NEAR,
                 foot,
-                GRAIN if station.tile else min(1.0, station.step),
                 slice(read.start * pixels, read.stop * pixels),
                 behind.half,
                 stride_of(program, operation, inputs),

@@ -6,7 +6,7 @@ attribute vec3 a_origin;
 attribute vec3 a_along;
 attribute vec3 a_across;
 attribute vec3 a_toward;
-attribute vec3 a_size;
+attribute vec4 a_size;  // columns, rows, half the side of the largest cube, the seat of cubes
 attribute vec4 a_grid;
 attribute vec4 a_scales;
 attribute vec4 a_looks;
@@ -21,8 +21,8 @@ varying vec4 v_grid;
 varying vec4 v_scales;
 varying vec4 v_looks;
 varying vec4 v_means;
-varying vec3 v_front;
-varying vec3 v_key;
+varying vec4 v_front;   // last the half of a_size, as of v_key the seat
+varying vec4 v_key;
 varying vec4 v_tile;
 varying vec4 v_strides;
 varying vec4 v_focus;
@@ -48,8 +48,8 @@ vec3 on_plate(vec3 direction) {
 }
 
 void main() {
-    vec3 place = a_corner * a_size;
-    place.z -= 0.5 * a_size.z;
+    float low = a_size.w > 0.0 ? a_size.w - a_size.z : 0.0;
+    vec3 place = vec3(a_corner.xy * a_size.xy, low + (2.0 * a_corner.z - 1.0) * a_size.z);
     vec3 point = a_origin + place.x * a_along + place.y * a_across + place.z * a_toward;
     vec4 seen = to_clip(vec4(point, 1.0));
     // The eye is the origin of all rays; without perspective it is at infinity.
@@ -69,8 +69,8 @@ void main() {
     v_looks = a_looks;
     v_means = a_means;
     vec3 front = front_of(near, ray);
-    v_front = on_axes(front);
-    v_key = on_axes(key_light(front));
+    v_front = vec4(on_axes(front), a_size.z);
+    v_key = vec4(on_axes(key_light(front)), a_size.w);
     v_tile = a_tile;
     v_strides = a_strides;
     v_focus = a_focus;

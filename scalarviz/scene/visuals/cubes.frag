@@ -18,8 +18,8 @@ varying vec4 v_grid;
 varying vec4 v_scales;
 varying vec4 v_looks;
 varying vec4 v_means;
-varying vec3 v_front;
-varying vec3 v_key;
+varying vec4 v_front;
+varying vec4 v_key;
 varying vec4 v_tile;
 varying vec4 v_strides;
 varying vec4 v_focus;
@@ -63,12 +63,16 @@ float number(vec2 where, float half_of) {
     return one_number(vec2(where.y + 0.5, where.x + 0.5 + half_of * 0.5 * u_numbers_size.y));
 }
 
-// Half the side of a cube; in small cells cubes are smaller.
+// Half the side of a cube; NaN is drawn largest, so that it is noticed.
 float share(float size) {
     float part = sqrt(abs(size) * scales.w);
-    // NaN is drawn largest, so that it is noticed.
-    float unit = min(1.0, min(cell_size.x, cell_size.y));
-    return unit * HALF * mix(LEAST, 1.0, part < 1.0 ? part : 1.0);
+    return v_front.w * (part < 1.0 ? max(part, v_key.w > 0.0 ? LEAST : LEAST_ON_WALL) : 1.0);
+}
+
+// The middle of a cube on the plate; see `seat` of Plate.
+vec3 middle_of(vec2 cell, float half_side) {
+    float low = v_key.w > 0.0 ? v_key.w - half_side : 0.0;
+    return vec3(cell + 0.5 + vec2(0.0, low / cell_size.y), low);
 }
 
 // The upper row of the table has the colors, the lower row those that are dimmed to DIM.
@@ -86,7 +90,7 @@ vec3 lit(vec3 color) {
 
 // Brightness of what looks this way; see key_light.glsl.
 float light_on(vec3 normal) {
-    return max(LOW, SIDE + dot(v_key, normal));
+    return max(LOW, SIDE + dot(v_key.xyz, normal));
 }
 
 // One mip level at a place: mean color times coverage, and coverage.
@@ -110,12 +114,14 @@ vec4 cubes_at(vec2 place, vec2 box, float upright, float count) {
         if (float(i) >= count) break;
         vec2 cell = first + vec2(mod(float(i), 2.0), floor(float(i) / 2.0));
         vec2 where = address(clamp(cell, vec2(0.0), grid.xy - 1.0));
-        vec2 side = 2.0 * share(number(where, 1.0)) / cell_size;
+        float half_side = share(number(where, 1.0));
+        vec2 side = 2.0 * half_side / cell_size;
+        vec2 stands = middle_of(cell, half_side).xy;
         // Seen obliquely, cubes cover more of the plate.
         float cover = side.x * side.y;
         side *= sqrt((1.0 - pow(1.0 - cover, 1.0 / upright)) / cover);
-        vec2 low = max(place - 0.5 * box, cell + 0.5 - 0.5 * side);
-        vec2 high = min(place + 0.5 * box, cell + 0.5 + 0.5 * side);
+        vec2 low = max(place - 0.5 * box, stands - 0.5 * side);
+        vec2 high = min(place + 0.5 * box, stands + 0.5 * side);
         vec2 part = max(high - low, vec2(0.0)) / box;
         bool there = all(greaterThan(cell, vec2(-0.5))) && all(lessThan(cell, grid.xy - 0.5)) &&
                      has_cube(cell);
@@ -186,8 +192,9 @@ void main() {
 #endif
 
     // Where the ray enters and leaves the box; v_place is on its far side.
-    vec3 low = (vec3(0.0, 0.0, -HALF) - v_place) * inverse;
-    vec3 high = (vec3(grid.xy, HALF) - v_place) * inverse;
+    float lowest = middle_of(vec2(0.0), v_front.w).z - v_front.w;
+    vec3 low = (vec3(0.0, 0.0, lowest) - v_place) * inverse;
+    vec3 high = (vec3(grid.xy, lowest + 2.0 * v_front.w) - v_place) * inverse;
     vec3 entries = min(low, high);
     vec3 exits = max(low, high);
     float enter = max(max(entries.x, entries.y), max(entries.z, nearest));
@@ -212,7 +219,7 @@ void main() {
             where = address(cell);
             half_side = share(number(where, 1.0));
             vec3 halves = vec3(half_side / cell_size, half_side);
-            vec3 offset = vec3(cell + 0.5, 0.0) - v_place;
+            vec3 offset = middle_of(cell, half_side) - v_place;
             vec3 a = (offset - halves) * inverse;
             vec3 b = (offset + halves) * inverse;
             ins = min(a, b);
@@ -238,7 +245,7 @@ void main() {
         } else if (met) {
             vec3 toward = -sign(ray_safe);
             vec3 normal = toward * vec3(equal(ins, vec3(depth_at)));
-            vec3 on_cube = (v_place + ray * depth_at - vec3(cell + 0.5, 0.0)) *
+            vec3 on_cube = (v_place + ray * depth_at - middle_of(cell, half_side)) *
                            cells / half_side;
             float pixel = wide_pixel / half_side;
             // A bevel along the nearest edge, two pixels wide and more where cubes are large enough.
@@ -254,7 +261,7 @@ void main() {
             vec2 beside = cell + normal.xy;
             bool has_other = has_cube(beside) && all(greaterThan(beside, vec2(-0.5))) &&
                              all(lessThan(beside, grid.xy - 0.5));
-            float aside = 1.0 - abs(dot(v_front, normal));
+            float aside = 1.0 - abs(dot(v_front.xyz, normal));
             float deep = aside * length(normal.xy) * (0.5 - 0.5 * on_cube.z * toward.z);
             float filled = 2.0 * half_side / dot(cells, abs(normal));
             bright *= has_other ? 1.0 - CONTACT * filled * deep : 1.0;

@@ -44,7 +44,6 @@ from scalarviz.scene.visuals.shaders import (
     FLAT_FROM,
     FLOATS,
     FOG,
-    HALF,
     MEANS_FROM,
     OBLIQUE,
     SPLIT,
@@ -242,7 +241,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         index = [np.zeros((0, 3), np.uint32)]
         for place, i in enumerate(shown):
             plate = self.plates[i]
-            size = np.array([plate.columns, plate.rows, 2.0 * HALF])
+            size = np.array([plate.columns, plate.rows, plate.half, plate.seat])
             mirrored = np.dot(np.cross(plate.along, plate.across), plate.toward) < 0.0
             index.append(8 * place + (SIDES[:, ::-1] if mirrored else SIDES))
             for name, value in (

@@ -66,8 +66,8 @@ def fill(
     rows, columns = (length >> (finest - 1) for length in room_of(plate))
     shape = plate.first, plate.stride, plate.rows, plate.columns
     size = rows, columns, finest
-    share = plate.unit**2 / (plate.cell[0] * plate.cell[1])  # of a cell, by the largest cube
-    kinds = np.array([*scale, share], np.float32)
+    share = (2.0 * plate.half) ** 2 / (plate.cell[0] * plate.cell[1])  # of a cell, by the largest
+    kinds = np.array([*scale, share, plate.least**2], np.float32)
     first_columns = room_of(plate)[1]
     spread = spread_of(colors[plate.indices]) * scale[0]
     with parallel_calls(mip_means):

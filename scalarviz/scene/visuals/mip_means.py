@@ -9,18 +9,16 @@ import numpy as np
 from numba import njit, prange
 
 from scalarviz.base.kernel_files import enable_caching, keep_whole_files
-from scalarviz.scene.visuals.shaders import HALF, LEAST
 
 
 @njit(inline="always")
 def cube(colors: Any, sizes: Any, at: int, scale: Any) -> Any:
     """Return the number of a cube relative to the scale, and the share of its cell it covers."""
     one = np.float32(1.0)
-    least, more = np.float32(2.0 * HALF * LEAST), np.float32(2.0 * HALF * (1.0 - LEAST))
     number = colors[at] * scale[0]
     place = min(max(number, -one), one) if number == number else number
-    side = least + more * min(np.sqrt(abs(sizes[at] * scale[1])), one)
-    return place, side * side * scale[2]
+    part = abs(sizes[at] * scale[1])
+    return place, (max(part, scale[3]) if part < one else one) * scale[2]
 
 
 @njit(parallel=True, fastmath={"contract", "reassoc", "nsz"})

@@ -9,16 +9,9 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE
 from scalarviz.scene.layout.plates import Plate
-from scalarviz.scene.visuals.shaders import HALF, LEAST, STEPS
+from scalarviz.scene.visuals.shaders import STEPS
 
 Half = Callable[[Plate, int], float]  # (plate, bank index) -> half the side of the cube
-
-
-def half_sides(sizes: FloatArray, top: float) -> FloatArray:
-    """Return half the side of a cube for each size, as in the shader; NaN is drawn largest."""
-    part = np.sqrt(np.abs(np.asarray(sizes, np.float64)) / top)
-    part = np.minimum(np.where(np.isnan(part), 1.0, part), 1.0)
-    return np.asarray(HALF * (LEAST + (1.0 - LEAST) * part))
 
 
 def ray_at(matrix: FloatArray, x: float, y: float) -> tuple[FloatArray, FloatArray]:
@@ -50,7 +43,7 @@ def nearest(
 
     plates      the plates to search
     start, ray  where the ray begins, and its way
-    half        half(plate, index) returns half the side of a cube, in a cell of at least 1
+    half        half(plate, index) returns half the side of a cube
     """
     best, least = NONE, np.inf
     for plate in plates:
@@ -63,12 +56,12 @@ def nearest(
 def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[int, float]:
     """Return the bank index of the first cube of a plate on a ray, and its distance; else NONE."""
     width, height = plate.cell
-    unit = plate.unit
+    most, lifted = plate.half, plate.lowered(plate.half)
     axes = np.stack([plate.along / width**2, plate.across / height**2, plate.toward])
     place, step = axes @ (start - plate.origin), axes @ ray
     step = np.where(np.abs(step) < 1e-12, 1e-12, step)
-    low = (np.array([0.0, 0.0, -HALF]) - place) / step
-    high = (np.array([plate.columns, plate.rows, HALF]) - place) / step
+    low = (np.array([0.0, 0.0, lifted - most]) - place) / step
+    high = (np.array([plate.columns, plate.rows, lifted + most]) - place) / step
     enter = max(float(np.minimum(low, high).max()), 0.0)
     leave = float(np.maximum(low, high).min())
     if enter > leave:
@@ -80,8 +73,9 @@ def walk(plate: Plate, start: FloatArray, ray: FloatArray, half: Half) -> tuple[
     for _ in range(4 * STEPS):
         index = plate.index_of(int(cell[1]), int(cell[0]))
         if index != NONE:  # NONE: a gap between tiles
-            side = unit * half(plate, index) / np.array([width, height, 1.0])
-            middle = np.array([cell[0] + 0.5, cell[1] + 0.5, 0.0]) - place
+            own = half(plate, index)
+            side, low_by = own / np.array([width, height, 1.0]), plate.lowered(own)
+            middle = np.array([cell[0] + 0.5, cell[1] + 0.5 + low_by / height, low_by]) - place
             a, b = (middle - side) / step, (middle + side) / step
             first, last = float(np.minimum(a, b).max()), float(np.maximum(a, b).min())
             if first <= last and first >= enter - 1e-9:

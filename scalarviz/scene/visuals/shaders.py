@@ -4,9 +4,10 @@ Each plate is drawn as one box. The fragment shader follows the view ray of a pi
 cell of the grid to the first cube that it hits. Cubes of a few pixels are drawn as flat squares
 with smooth edges. Where cubes are smaller than a pixel, the mip levels are sampled instead.
 
-Places on a plate are (column, row, height). The side of a cube is LEAST to 1 times 2 HALF, by the
-square root of its number relative to the scale. The address of a number is a pair (row, column) of
-the texture, since a float counts exactly only to 16,777,216.
+Places on a plate are (column, row, height). The side of a cube is that of the largest times the
+square root of its number relative to the scale, and at least LEAST or LEAST_ON_WALL of it. The
+address of a number is a pair (row, column) of the texture, since a float counts exactly only to
+16,777,216.
 
 What the shaders know of a plate are attributes of four numbers each, named by TABLE:
 
@@ -25,7 +26,7 @@ import re
 
 from scalarviz.base.package_files import text_beside
 from scalarviz.scene.canvas import canvas2d
-from scalarviz.scene.layout.plates import HALF as HALF
+from scalarviz.scene.layout.plates import LEAST, LEAST_ON_WALL
 
 # GLSL that reads numbers from float textures, and from byte textures.
 FLOATS = text_beside(__file__, "texels_float.glsl")
@@ -33,7 +34,6 @@ BYTES = text_beside(__file__, "texels_bytes.glsl")
 SPLIT = 4096  # columns of the texture of numbers; a power of two
 TABLE = "grid", "scales", "looks", "means", "tile", "strides", "focus"
 STEPS = 512  # cells that a ray passes at most
-LEAST = 0.45  # side of the smallest cube relative to the largest
 COLORS = 512  # entries of the color table
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.
 FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.5, 0.65, 0.75, 1.05
@@ -62,8 +62,8 @@ def fragment(texels: str, *, far: bool = True) -> str:
     """
     constants = {
         "FAR": int(far),
-        "HALF": HALF,
         "LEAST": LEAST,
+        "LEAST_ON_WALL": LEAST_ON_WALL,
         "DIM": DIM,
         "SPLIT": float(SPLIT),
         "STEPS": STEPS,

@@ -18,7 +18,7 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import export_to
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.pointer import Pointer
-from scalarviz.scene.visuals.shaders import HALF
+from scalarviz.scene.layout.plates import HALF
 from scalarviz.stage import render
 from scalarviz.stage.render_options import shown
 from scalarviz.stage.stages import stages_of

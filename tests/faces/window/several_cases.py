@@ -23,7 +23,7 @@ from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.window.main_window import MainWindow
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.division import Panes
-from scalarviz.scene.visuals.shaders import HALF
+from scalarviz.scene.layout.plates import HALF
 from scalarviz.stage.show import Several
 from tests.faces.window.window_cases import NONE, Key, Left, main
 from tests.machine import until

@@ -289,7 +289,7 @@ def test_lines_are_about_equally_long_and_begin_outside_brackets() -> None:
     assert layout is not None
     lines: dict[float, list[Any]] = {}
     for each in (*layout.plates, *(each for each in layout.written if each.least == 0.0)):
-        middle = each.middle if hasattr(each, "middle") else each.origin
+        middle = each.origin if isinstance(each, Plate) else each.middle
         lines.setdefault(round(float(middle[1]) / LINE), []).append((float(middle[0]), each))
     assert len(lines) == 4
     widths = [np.ptp([x for x, _ in line]) for line in lines.values()]

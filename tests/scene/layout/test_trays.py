@@ -10,11 +10,21 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.core.program import NONE, Operation, Program
-from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Fan, Layout, Neurons, Plate, Tiles
+from scalarviz.scene.layout.plates import (
+    DOWN,
+    HALF,
+    LEAST_ON_WALL,
+    NEAR,
+    RIGHT,
+    Fan,
+    Layout,
+    Neurons,
+    Plate,
+    Tiles,
+)
 from scalarviz.scene.layout.trays import ANGLE, SEAT, SPREAD, trays_layout
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strength_of
 from scalarviz.scene.visuals.picking import pick
-from scalarviz.scene.visuals.shaders import HALF, LEAST
 from tests.scene.test_neuron_images import laid_out as laid_out_maps
 from tests.sessions import deep_networks, networks, picture_networks
 from tests.studio import Studio, at, framed, shade
@@ -132,7 +142,7 @@ def test_every_parameter_has_exactly_one_cube(program: Program, shape: float) ->
 
 def box_of(plate: Plate) -> tuple[np.ndarray, np.ndarray]:
     """The box around the largest cubes of a plate."""
-    half = HALF * plate.unit
+    half = plate.half
     row, column, _ = plate.cells()
     ends = [plate.corners_of(i, j, half) for i in (0, row.max()) for j in (0, column.max())]
     corners = np.concatenate(ends)
@@ -158,7 +168,7 @@ def solids(layout: Layout) -> list[tuple[str, np.ndarray, np.ndarray, float]]:
 def test_no_two_cubes_spheres_or_images_overlap(program: Program, shape: float) -> None:
     layout = of(program, shape)
     for plate in layout.plates:
-        assert 2.0 * HALF * plate.unit <= min(plate.cell)
+        assert 2.0 * plate.half <= min(plate.cell)
     found = solids(layout)
     names = [name for name, *_ in found]
     low, high, radius = (np.array(part) for part in list(zip(*found, strict=True))[1:])
@@ -533,7 +543,7 @@ def test_means_leave_out_what_is_empty() -> None:
     assert levels_of(plate) > 2
     fill(table, plate, values, sizes, (0.25, 1.0), palette, 2)
     spread = 0.25 * np.sqrt((values[plate.indices].astype(np.float64) ** 2).mean())
-    cover = (2.0 * HALF * LEAST) ** 2
+    cover = (2.0 * HALF * LEAST_ON_WALL) ** 2
     for i, j in np.ndindex(plate.rows // 4, plate.columns // 4):
         cells = [plate.index_of(4 * i + y, 4 * j + x) for y, x in np.ndindex(4, 4)]
         own = values[[row for row in cells if row != NONE]]

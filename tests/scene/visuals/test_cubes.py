@@ -9,10 +9,9 @@ import pytest
 import scalarviz as sv
 from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
 from scalarviz.scene.layout.camera import CAMERAS, Camera
-from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Plate, reach_of
+from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Plate, reach_of
 from scalarviz.scene.visuals import opengl
-from scalarviz.scene.visuals.picking import half_sides, pick
-from scalarviz.scene.visuals.shaders import HALF, LEAST
+from scalarviz.scene.visuals.picking import pick
 from tests.studio import (
     BLACK,
     Studio,
@@ -158,31 +157,40 @@ def test_the_side_of_a_cube_follows_the_square_root_of_its_size(
     cubes = studio.cubes([line], np.full(len(sizes), 0.6), sizes, floats=floats)
     parts = np.array([0.0, 0.1, 0.2, 0.5, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0])
     unit = see(line.point(0, 0)).unit[0]
-    expected = 2.0 * HALF * unit * (LEAST + (1.0 - LEAST) * parts)
-    assert unit > 80.0 and LEAST == 0.45
+    expected = 2.0 * HALF * unit * np.maximum(parts, 0.58)
+    assert unit > 80.0
     np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
     cubes.scales(1.0, 4.0)
     parts = np.minimum(np.sqrt(np.abs(np.nan_to_num(sizes, nan=4.0)) / 4.0), 1.0)
-    expected = 2.0 * HALF * unit * (LEAST + (1.0 - LEAST) * parts)
+    expected = 2.0 * HALF * unit * np.maximum(parts, 0.58)
     np.testing.assert_allclose(widths(studio.look(cubes, see), see, line), expected, atol=1.1)
 
 
+@pytest.mark.some("axes1-0.0-0.0", "axes0-0.5-50.0")
 @pytest.mark.parametrize("azimuth", [0.0, 50.0])
+@pytest.mark.parametrize("seat", [0.0, 0.5])
 @pytest.mark.parametrize("axes", [(1.3 * RIGHT, DOWN, NEAR), (0.9 * DOWN, 1.7 * RIGHT, NEAR)])
 def test_cubes_stay_cubes_in_cells_that_are_not_square(
-    studio: Studio, axes: tuple[np.ndarray, ...], azimuth: float
+    studio: Studio, axes: tuple[np.ndarray, ...], azimuth: float, seat: float
 ) -> None:
     values = np.linspace(-1.0, 1.0, 12)
-    each = Plate(0, 3, 4, 4, np.zeros(3), *axes)
+    seat *= float(np.linalg.norm(axes[1]))
+    each = Plate(0, 3, 4, 4, np.zeros(3), *axes, seat=seat)
+    largest, least = (0.45 * min(each.cell), 0.2) if seat else (HALF * min(1.0, *each.cell), 0.58)
     see = framed([each], azimuth=azimuth, elevation=0.3 * azimuth)
     cubes = studio.cubes([each], values, values)
     seen = studio.ids(cubes, see)
+
+    def half_of(plate: Plate, index: int) -> float:
+        return float(plate.halves(values[index], 1.0))
+
     for row, column in np.ndindex(3, 4):
         index = each.index_of(row, column)
-        half = each.unit * HALF * (LEAST + (1.0 - LEAST) * np.sqrt(abs(values[index])))
-        corners = each.point(column + 0.5, row + 0.5) + half * np.array(
-            list(product((-1, 1), repeat=3))
-        )
+        half = largest * max(least, np.sqrt(abs(values[index])))
+        place = each.point(column + 0.5, row + 0.5)
+        if seat:
+            place = place + (seat - half) * (each.toward + each.across / each.cell[1])
+        corners = place + half * np.array(list(product((-1, 1), repeat=3)))
         y, x = np.nonzero(seen == index)
         box = see(corners).xy
         found = [x.min(), y.min(), x.max() + 1, y.max() + 1]
@@ -192,13 +200,8 @@ def test_cubes_stay_cubes_in_cells_that_are_not_square(
         for at_x, at_y in rng.uniform(box.min(axis=0), box.max(axis=0), (8, 2)):
             around = seen[int(at_y) - 1 : int(at_y) + 2, int(at_x) - 1 : int(at_x) + 2]
             if len(np.unique(around)) == 1:
-                picked = pick([each], see.matrix, *see.across(at_x, at_y), half_of(values))
+                picked = pick([each], see.matrix, *see.across(at_x, at_y), half_of)
                 assert picked == around[1, 1]
-
-
-def half_of(values: np.ndarray):
-    """Half the side of a cube, for picking."""
-    return lambda _, index: float(half_sides(values[index : index + 1], 1.0)[0])
 
 
 # Where numbers come from.

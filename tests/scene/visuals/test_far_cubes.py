@@ -12,14 +12,14 @@ from vispy import gloo
 
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.camera import Camera
-from scalarviz.scene.layout.plates import Plate
+from scalarviz.scene.layout.plates import HALF, LEAST_ON_WALL, Plate
 from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.picture import Canvas
 from scalarviz.scene.visuals import mip_levels, opengl
 from scalarviz.scene.visuals.cubes import ANYHOW, Near, nearness
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, place_of, room_of, strength_of
 from scalarviz.scene.visuals.opengl import Smooth
-from scalarviz.scene.visuals.shaders import FLAT_TO, HALF, LEAST
+from scalarviz.scene.visuals.shaders import FLAT_TO
 from tests.scene.measures import ViewTransform
 from tests.studio import BLACK, Studio, framed, ground_of, plate, project, shade
 
@@ -115,8 +115,8 @@ def test_a_distant_plate_does_not_shimmer(
 
 def expected(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """The mean color of a plate that is seen from the front, 0 to 255."""
-    parts = np.sqrt(np.abs(sizes))
-    cover = (2.0 * HALF * (LEAST + (1.0 - LEAST) * np.clip(parts, 0.0, 1.0))) ** 2
+    parts = np.clip(np.sqrt(np.abs(sizes)), LEAST_ON_WALL, 1.0)
+    cover = (2.0 * HALF * parts) ** 2
     colors = shade("dark", values)
     return (cover[:, None] * colors + (1.0 - cover[:, None]) * GROUND).mean(axis=0)
 
@@ -135,7 +135,7 @@ def test_from_far_one_sees_what_is_alike(studio: Studio, kind: str, height: floa
     see = project(Camera((500.0, -500.0, 0.0), height=height, fov=0.0), [each])
     pixels = studio.look(studio.cubes([each], values, SIZES), see)
     own = pixels[inside(see, each, 6.0)].mean(axis=0)
-    cover = ((2.0 * HALF * (LEAST + (1.0 - LEAST) * np.sqrt(SIZES))) ** 2).mean()
+    cover = ((2.0 * HALF * np.maximum(np.sqrt(SIZES), LEAST_ON_WALL)) ** 2).mean()
     np.testing.assert_allclose(own, cover * np.array(color) + (1.0 - cover) * GROUND, atol=3)
 
 

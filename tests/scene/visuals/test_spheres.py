@@ -3,6 +3,7 @@
 In their place, with true depth, and found under the pixel where they are seen.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,8 @@ from scalarviz.core.program import NONE
 from scalarviz.scene.bead_arrays import behind
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Projection
-from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Plate
-from scalarviz.scene.visuals.picking import half_sides, pick
-from scalarviz.scene.visuals.shaders import HALF, LEAST
+from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Plate
+from scalarviz.scene.visuals.picking import pick
 from scalarviz.scene.visuals.spheres import SpheresVisual, WiresVisual
 from tests.studio import WHITE, Studio, framed, plate, project
 
@@ -258,7 +258,8 @@ PICK_WIDTH, PICK_HEIGHT = 96, 64
 def world(rng: np.random.Generator, first: int) -> tuple[list[Plate], int]:
     """Some plates, turned and mirrored, near each other and through each other.
 
-    Their cells are square, or wider than high; cubes in cells below 1 are smaller.
+    Their cells are square, or wider than high; cubes in cells below 1 are smaller, and those with a
+    seat stand flush.
     """
     plates = []
     for _ in range(rng.integers(1, 5)):
@@ -267,7 +268,8 @@ def world(rng: np.random.Generator, first: int) -> tuple[list[Plate], int]:
         origin = rng.normal(size=3) * [4.0, 4.0, 3.0]
         axes = np.array(AXES[rng.integers(len(AXES))])
         wide = np.array([rng.choice([1.0, 1.3, 0.62]), rng.choice([1.0, 0.62]), 1.0])
-        plates.append(plate(rows, columns, first, stride, origin, axes * wide[:, np.newaxis]))
+        each = plate(rows, columns, first, stride, origin, axes * wide[:, np.newaxis])
+        plates.append(replace(each, seat=float(rng.choice([0.0, 0.48])) * min(each.cell)))
         first += rows * stride + int(rng.integers(0, 20))
     return plates, first
 
@@ -291,12 +293,14 @@ class Eye:
 
     def __init__(self, plates: list[Plate], see: Projection, sizes: np.ndarray, ratio: float):
         self.plates, self.see, self.ratio = plates, see, ratio
-        self.halves = half_sides(sizes.astype(np.float64), 1.0)
+        self.sizes = sizes.astype(np.float64)
         self.matrix = see.matrix
 
     def __call__(self, x: float, y: float) -> int:
         place = self.see.across(x / self.ratio, y / self.ratio)
-        return pick(self.plates, self.matrix, *place, lambda _, index: self.halves[index])
+        return pick(
+            self.plates, self.matrix, *place, lambda plate, i: plate.halves(self.sizes[i], 1.0)
+        )
 
     def around(self, x: float, y: float) -> set[int]:
         return {self(x + dx, y + dy) for dx in (-0.5, 0.0, 0.5) for dy in (-0.5, 0.0, 0.5)}
@@ -389,5 +393,15 @@ def test_an_eye_between_the_cubes_sees_the_ones_around_it(studio: Studio, axes: 
 def test_half_a_side_is_what_the_shader_draws() -> None:
     sizes = np.array([2.0, -2.0, 2e-2, 2e-4, 0.0, 1e-300, 100.0, np.inf, -np.inf, np.nan])
     parts = np.array([1.0, 1.0, 0.1, 0.01, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
-    expected = HALF * (LEAST + (1.0 - LEAST) * parts)
-    np.testing.assert_allclose(half_sides(sizes, 2.0), expected, atol=1e-12)
+    for seat, half, least in ((0.0, HALF, 0.58), (0.5, 0.45, 0.2), (0.42, 0.4, 0.2)):
+        found = replace(plate(1, 1), seat=seat).halves(sizes, 2.0)
+        np.testing.assert_allclose(found, half * np.maximum(parts, least), atol=1e-12)
+
+
+@pytest.mark.parametrize("cell", [(1.42, 1.98), (0.98, 1.37), (4.4, 1.5)])
+def test_the_largest_cubes_with_a_seat_stand_apart(cell: tuple[float, float]) -> None:
+    each = Plate(0, 2, 2, 2, np.zeros(3), cell[0] * NEAR, cell[1] * DOWN, -RIGHT, seat=0.9)
+    first, beside, below = (each.corners_of(*at, each.half) for at in ((0, 0), (0, 1), (1, 0)))
+    assert beside[:, 2].min() - first[:, 2].max() >= 0.1 * cell[0] - 1e-12
+    assert first[:, 1].min() - below[:, 1].max() >= 0.1 * cell[1] - 1e-12
+    assert max(np.ptp(first, axis=0)) == pytest.approx(0.9 * min(cell))
