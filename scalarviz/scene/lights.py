@@ -127,7 +127,7 @@ def of_moment(
 def of_wave(layout: Layout, program: Program, part: float) -> Lights:
     """Return the lights of a whole step of which `part` is done: they run forward, then back."""
     shown = of_moment(layout, program, None, 1.0)
-    wired = {each.operation for each in (*layout.wires, *layout.fans)}
+    wired = {each.operation for each in layout.wires} | {each.operation for each in layout.fans}
     back = {each.operation for each in program.moments if each.kind in WAYS_BACK}
     ways = [
         each

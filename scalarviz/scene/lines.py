@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,7 @@ WAYS = {
     "weight gradient": (False, True),
 }
 Span = tuple[float, float]
+Depth = float | tuple[float, float]
 
 
 @dataclass
@@ -60,7 +61,7 @@ class KnownFans:
 
 
 def seen_fan(
-    fan: Fan, layout: Layout, see: Projection, scale: float, tints: object
+    fan: Fan, layout: Layout, see: Projection, scale: float, tints: Container[str]
 ) -> SeenFan | None:
     """Return the trays of a layer as they are seen."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
@@ -226,9 +227,8 @@ def explain(
         paths: list[list[Point]] = [[], way_out(seen, unit, column, half)]
         if column < count:
             paths[0] = known_in(seen, unit, column, 0, half)
-        for path, color, span, depth in zip(
-            paths, paints, spans, (BEHIND, (depths[0][unit][column], depths[1])), strict=True
-        ):
+        ways: tuple[Depth, Depth] = BEHIND, (depths[0][unit][column], depths[1])
+        for path, color, span, depth in zip(paths, paints, spans, ways, strict=True):
             if path and span[0] < span[1]:
                 paint.add(part_of(path, *span), rgb((color,))[0], width, 0.0, 0.95, depth)
 
@@ -241,9 +241,6 @@ def lit_spans(kind: str, part: float) -> tuple[Span, Span]:
     if kind == "input gradient":
         return (1.0 - late, 1.0), (1.0 - early, 1.0)
     return (0.0, early), (1.0 - early, 1.0)
-
-
-Depth = float | tuple[float, float]
 
 
 class LinePaint:

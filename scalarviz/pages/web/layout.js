@@ -171,26 +171,34 @@ export class Fan {
 
   /** The unit whose sum a bank index belongs to; -1 if it is not in this wall. */
   unitOf(index) {
-    if (index >= this.weights && index < this.weights + this.units * this.inputs) {
-      return Math.floor((index - this.weights) / this.inputs);
+    if (index >= this.weights && index < this.weights + this.units * this.stride) {
+      return Math.floor((index - this.weights) / this.stride);
     }
-    const isBias = this.biases >= 0 && index >= this.biases && index < this.biases + this.units;
-    return isBias ? index - this.biases : -1;
+    return this.isBias(index) ? index - this.biases : -1;
   }
 
   /** The unit that a bank index of this wall multiplies, or the place of the 1. */
   unitBefore(index) {
-    if (this.biases >= 0 && index >= this.biases && index < this.biases + this.units)
-      return this.count;
+    if (this.isBias(index)) return this.count;
     const each = Math.max(1, Math.floor(this.inputs / Math.max(1, this.count)));
-    return Math.floor(((index - this.weights) % this.inputs) / each);
+    return Math.floor(((index - this.weights) % this.stride) / each);
+  }
+
+  /** Whether a bank index is one of biases that stand in the bank by themselves. */
+  isBias(index) {
+    const isApart = this.biases >= 0 && this.stride === this.inputs;
+    return isApart && index >= this.biases && index < this.biases + this.units;
+  }
+
+  biasOf(unit) {
+    return this.biases + unit * (this.stride === this.inputs ? 1 : this.stride);
   }
 
   /** The bank index of a cube, of a kernel the first one. */
   rowOf(unit, column) {
-    if (column >= this.count) return this.biases + unit;
+    if (column >= this.count) return this.biasOf(unit);
     const each = Math.floor(this.inputs / Math.max(1, this.count));
-    return this.weights + unit * this.inputs + column * each;
+    return this.weights + unit * this.stride + column * each;
   }
 
   /** The places of the units that a bank index joins; of a bias, that of its sum. */

@@ -249,19 +249,19 @@ export function rowsWalked({ layout, moment, walked }) {
 }
 
 export function rowsOfSum({ fan, unit }) {
-  const rows = Array.from({ length: fan.inputs }, (_, i) => fan.weights + unit * fan.inputs + i);
-  return fan.biases >= 0 ? [...rows, fan.biases + unit] : rows;
+  const rows = Array.from({ length: fan.inputs }, (_, i) => fan.weights + unit * fan.stride + i);
+  return fan.biases >= 0 ? [...rows, fan.biasOf(unit)] : rows;
 }
 
 /** The bank indices that multiply one unit; of the 1, those of the biases. */
 export function rowsOfColumn({ fan, unit: column }) {
   const { count } = fan;
   const units = Array.from({ length: fan.units }, (_, unit) => unit);
-  if (column >= count) return units.map((unit) => fan.biases + unit);
+  if (column >= count) return units.map((unit) => fan.biasOf(unit));
   const each = Math.max(1, Math.floor(fan.inputs / Math.max(1, count)));
   const first = fan.weights + column * each;
   const parts = Array.from({ length: each }, (_, i) => i);
-  return units.flatMap((unit) => parts.map((i) => first + unit * fan.inputs + i));
+  return units.flatMap((unit) => parts.map((i) => first + unit * fan.stride + i));
 }
 
 /** The smallest rectangle of cells with these bank indices: first column and row, last ones. */

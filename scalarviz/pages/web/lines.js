@@ -100,7 +100,7 @@ function carried(fan, frame) {
     return plate.halfOf(frame.sizes[row], frame.sizeScaleAt(row));
   };
   const rows = Array.from({ length: fan.units }, (_, unit) => unit);
-  const bias = (unit) => weights[fan.biases + unit] || 0;
+  const bias = (unit) => weights[fan.biasOf(unit)] || 0;
   return {
     values: columns.map((column) => sum(read, (i) => said(column, i)) / read),
     terms: rows.map((i) => all.map((j) => (j < fan.count ? term(i, j) : bias(i)))),

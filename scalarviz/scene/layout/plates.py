@@ -292,7 +292,6 @@ class Fan:
     radius           of the units behind it
     stride           bank indices from the weights of a unit to those of the next: with its bias
                      between them, or as many as its inputs
-    is_first         whether it is the first one
     """
 
     weights: int
@@ -310,7 +309,6 @@ class Fan:
     reads: slice = field(default_factory=lambda: slice(0, 0))
     radius: float = 0.5
     stride: int = 0
-    is_first: bool = False
 
     @property
     def inputs_count(self) -> int:

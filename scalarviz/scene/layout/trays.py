@@ -423,9 +423,7 @@ def by_pixel(
 # The sums of the trays, and wires from line to line.
 
 
-def fans_of(
-    program: Layered, stations: list[Station], number: int, line_before: int, *, first: bool
-) -> list[Fan]:
+def fans_of(program: Layered, stations: list[Station], number: int, line_before: int) -> list[Fan]:
     """Return where the sums of trays begin, pass them, and end, for each group.
 
     line_before  index of the line before them in the layout
@@ -458,7 +456,6 @@ def fans_of(
                 slice(read.start * pixels, read.stop * pixels),
                 behind.half,
                 stride_of(program, operation, inputs),
-                is_first=first,
             )
         )
     return found
@@ -555,7 +552,7 @@ def laid_out(
         plates += own
         labels.append(label_of(about(program.operations[station.place].label), own))
         if station.kind == "trays":
-            fans += fans_of(program, stations, number, len(neurons) - 1, first=not fans)
+            fans += fans_of(program, stations, number, len(neurons) - 1)
     if tied:
         middle = neurons[0].points.mean(axis=0) - TIED / LONG * RIGHT
         neurons[0] = replace(neurons[0], tied=middle)

@@ -21,7 +21,7 @@ from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.formula_layout import LINE, MOST_LINES, of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import block
 from scalarviz.scene.layout.layered import NODE_GAP, GraphLayout, lay_out
-from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.plates import Layout, Plate
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.training.session.value_session import session_of
 from tests.scene.measures import Words, projection, stage_of, trained
