@@ -1,14 +1,17 @@
-"""How long a picture of each scene takes while it plays, and operation by operation.
+"""How long a picture of each scene takes while it plays and while the camera moves, and its calls.
 
     python -m benchmarks.scene_frames              all scenes
     python -m benchmarks.scene_frames rgb xnor     some
+    python -m benchmarks.scene_frames rgb walk     operation by operation, and with charts, too
 
-Pictures of 1280x800 without a window, one sample for each pixel: medians in milliseconds. To
+Pictures of 1280x800 without a window, one sample for each pixel: medians in milliseconds, and
+medians of the calls of functions of Python, counted by cProfile in pictures of their own. To
 compare two commits, run it in both by turns.
 """
 
 from __future__ import annotations
 
+import cProfile
 import statistics
 import sys
 from time import perf_counter
@@ -17,14 +20,15 @@ from scalarviz.faces.scene_file import find, load
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.render_options import PASTS, RenderOptions, drawn, shown
 
-SCENES = "rgb circle xnor digits texture".split()
-PLAYED, WALKED, FIRST = 60, 25, 5  # pictures of each kind, of which the first ones do not count
+SCENES = "rgb circle xor xnor digits texture micrograd expression normalized".split()
+PLAYED, WALKED, FIRST, COUNTED = 40, 25, 5, 5  # pictures; the first ones do not count
 SPEED = 20  # steps a second while it plays
+MORE = "light", "value", "landscape", "operation"
 
 
-def milliseconds(name: str, unit: str) -> float:
-    """Return the median of some pictures of a scene."""
-    show, took = load(find(name))(engine="cpu"), []
+def measured(name: str, unit: str) -> tuple[float, int]:
+    """Return milliseconds and calls, the medians of some pictures of a scene."""
+    show, took, calls = load(find(name))(engine="cpu"), [], []
     session = show.session
     session.advance(50)
     look = RenderOptions(size=(1280, 800), samples=1)
@@ -33,26 +37,31 @@ def milliseconds(name: str, unit: str) -> float:
         if unit in PASTS:
             stage.curve_view.large, stage.lead.patience = True, AT_ONCE
             stage.curve_view.choose(unit)
-        if unit != "operation":
+        if unit not in ("operation", "camera"):
             session.play(SPEED)
-        for _ in range(WALKED if unit == "operation" else PLAYED):
+        count = WALKED if unit == "operation" else PLAYED
+        for number in range(count + COUNTED):
             if unit == "operation":
                 session.advance(1, unit)
+            if unit == "camera":
+                stage.lead.eyes.orbit(0.3, 0.0)
             begin = perf_counter()
             if unit == "light":
                 stage.tick(begin)
-            drawn(canvas, stage, look)
-            took.append(perf_counter() - begin)
+            if number < count:
+                drawn(canvas, stage, look)
+                took.append(perf_counter() - begin)
+                continue
+            profile = cProfile.Profile()
+            profile.runcall(drawn, canvas, stage, look)
+            calls.append(sum(each.callcount for each in profile.getstats()))
         session.pause()
-    return 1e3 * statistics.median(took[FIRST:])
+    return 1e3 * statistics.median(took[FIRST:]), int(statistics.median(calls))
 
 
 if __name__ == "__main__":
-    for scene in sys.argv[1:] or SCENES:
-        units = "step", "light", "value", "landscape", "operation"
-        played, lit, past, plane, walked = (milliseconds(scene, unit) for unit in units)
-        print(
-            f"{scene:10} playing {played:6.1f} ms, with the light of steps {lit:6.1f} ms, "
-            f"with weights over time {past:6.1f} ms, with the landscape {plane:6.1f} ms, "
-            f"operation by operation {walked:6.1f} ms"
-        )
+    more = MORE if "walk" in sys.argv else ()
+    for scene in [each for each in sys.argv[1:] if each != "walk"] or SCENES:
+        units = {each: measured(scene, each) for each in ("playing", "camera", *more)}
+        parts = [f"{unit} {took:.1f} ms {calls:,} calls" for unit, (took, calls) in units.items()]
+        print(scene, ", ".join(parts))

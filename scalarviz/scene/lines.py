@@ -15,9 +15,11 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import RIGHT, UP, Fan, Layout, Neurons
 from scalarviz.scene.layout.ways import (
+    TIP,
     Point,
     SeenFan,
     Stroke,
+    head_of,
     known_in,
     look_of,
     part_of,
@@ -162,6 +164,7 @@ def draw_lines(
                 width, casing, strength = look.width, look.casing, part * look.strength
                 hollow = seen.tubes and stroke.kind == "in"
                 paint.add(stroke.points, color, width, casing, strength, depth, hollow=hollow)
+            paint.head(head_of(seen, stroke), color, part, depth)
             glow = glows[is_product]
             if glow is not None and glow.span[0] < glow.span[1] and not is_whole:
                 light = theme.accent if glow.back else theme.light
@@ -252,6 +255,7 @@ class LinePaint:
         self._paths: list[FloatArray] = []
         self._colors: list[FloatArray] = []
         self._rest: list[tuple[float, float, float]] = []  # width, and depth at both ends
+        self._heads: list[tuple[float, ...]] = []  # ends, colors and depth
 
     def add(
         self,
@@ -285,6 +289,12 @@ class LinePaint:
             self._colors.append(paint)
             self._rest.append((wide, begin, end))
 
+    def head(self, way: list[Point], color: FloatArray, part: float, depth: Depth) -> None:
+        """Draw a head on a short way, if there is one; `part` is how bright it is."""
+        if way:
+            bright = self._ground + part * (color + 0.6 * (1.0 - color) - self._ground)
+            self._heads.append((*way[0], *way[-1], *bright, np.mean(depth)))
+
     def draw(self) -> None:
         """Draw all that was added."""
         if not self._paths:
@@ -301,3 +311,11 @@ class LinePaint:
         along = np.stack([part, part + 1.0], axis=1) / np.repeat(counts, counts)[:, np.newaxis]
         depth = rest[:, [1]] + along * (rest[:, [2]] - rest[:, [1]])
         self.canvas.segments(starts, ends, colors, width=rest[:, 0], depth=depth)
+        heads = np.array(self._heads).reshape(-1, 8)
+        size = TIP * self.canvas.scale
+        way = heads[:, 2:4] - heads[:, :2]
+        way *= size / np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)[:, np.newaxis]
+        tips = heads[:, :2] + way
+        for grown, paint in ((2.0, np.tile(self._ground, (len(heads), 1))), (0.0, heads[:, 4:7])):
+            ends = heads[:, :2] - 0.5 * grown * way / size, tips + grown * way / size
+            self.canvas.arrows(*ends, paint, head=size + 1.5 * grown, depth=heads[:, 7])

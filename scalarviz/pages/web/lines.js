@@ -3,7 +3,7 @@
 import { colorOf, mixedColor } from "./palette.js";
 import { rowsOfColumn, rowsOfSum, rowsWalked } from "./lights.js";
 import { along3, row3 } from "./projection.js";
-import { SeenFan, known_in, look_of, part_of, strokes_of, way_out } from "./story/ways.js";
+import { SeenFan, TIP, head_of, known_in, look_of, part_of, strokes_of, way_out } from "./story/ways.js";
 
 const LINES = {
   most: 4096, // weights of a layer whose lines are drawn
@@ -135,6 +135,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
         const hollow = seen.tubes && kind === "in";
         paint.add(points, color, look.width, look.casing, part * look.strength, depth, hollow);
       }
+      paint.head(head_of(seen, stroke), color, part, depth);
       const glow = lit.fans[number][isProduct ? 1 : 0];
       if (glow && glow.span[0] < glow.span[1] && !isWhole) {
         const light = colorOf(glow.back ? palette.accent : palette.light);
@@ -211,10 +212,30 @@ function litSpans(kind, part) {
   return [[0, early], [1 - early, 1]];
 }
 
-/** Paths, each over its dark casing. */
+/** Paths, each over its dark casing, and heads on them. */
 class LinePaint {
   constructor(paper, palette) {
     Object.assign(this, { paper, palette });
+  }
+
+  /** Draw a head on a short way, if there is one; `part` is how bright it is. */
+  head(way, color, part, [begin, end]) {
+    if (!way.length) return;
+    const ground = this.palette.groundColor;
+    const bright = mixedColor(ground, mixedColor(color, [1, 1, 1], 0.6), part);
+    const [[x, y], last] = [way[0], way.at(-1)];
+    const size = TIP * this.paper.scale;
+    const far = Math.max(Math.hypot(last[0] - x, last[1] - y), 1e-9);
+    const along = [(last[0] - x) / far, (last[1] - y) / far];
+    const depth = (begin + end) / 2;
+    for (const [grown, color_] of [
+      [2, ground],
+      [0, bright],
+    ]) {
+      const from = [x - (grown / 2) * along[0], y - (grown / 2) * along[1]];
+      const tip = [x + (size + grown) * along[0], y + (size + grown) * along[1]];
+      this.paper.arrow(from, tip, color_, { head: size + 1.5 * grown, depth });
+    }
   }
 
   /** Draw a path: `strength` is the part of its color, the rest is the ground; `hollow`: a tube. */

@@ -26,6 +26,9 @@ NEAR, ASIDE, LANES = 8.0, 9.0, (8.0, 5.0)  # pixels: cube to lanes, rim to lanes
 UNDER, RIBBON, TRACKS = 3.2, 5.0, (6.2, 3.6, 0.8)  # pixels below the edge; from track to track
 FAINT, SMALL = 0.05, 0.10  # of the largest that comes in, and product, of what has no line
 FOOT = 0.45  # of half a cube, from its tray up to where a line enters it
+HEAD = 0.82, 0.88  # where on a product its head stands
+UPRIGHT, TIP = 34.0, 12.0  # pixels of an upright piece with room for a head, and of a head
+SIDE = 0.4  # cells from the foot of the last cube to the line of a sum, to the right and up
 SPREAD = 1.1  # how far around the rim of a ball its products arrive, in radians
 
 
@@ -77,7 +80,7 @@ class SeenFan:
 class Stroke:
     """A line.
 
-    kind    "in", "product", "ribbon", "band", "stub" or "tick"
+    kind    "in", "product", "ribbon", "band", "stub", "tick" or "sum"
     points  where it runs
     unit    behind the cubes; -1 for lines of a whole layer
     column  of its cube; -1 for lines of a whole tray
@@ -239,7 +242,40 @@ def strokes_of(
                 products.append(Stroke("product", path, unit, column, row[column], share, strong))
     if many:
         below = [*bands(fan, values, came), *below]
+    if busy and summed:
+        below += sums(fan, terms)
     return [*below, *weak_first(ways), *weak_first(products)]
+
+
+def sums(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
+    """Return one line a row for its sum, where only the strongest products have lines."""
+    totals = [sum(row) for row in terms]
+    top, found = max([abs(total) for total in totals] + [1e-12]), []
+    for unit in range(len(totals)):
+        x, y = fan.edges[unit][-1]
+        end, below, radius = fan.ends[unit]
+        start = x + SIDE * fan.right[0] + SIDE * fan.up[0], y + SIDE * (fan.right[1] + fan.up[1])
+        share = abs(totals[unit]) / top
+        path = curve(start, (end - radius, below))
+        found.append(Stroke("sum", path, unit, -1, totals[unit], share))
+    return found
+
+
+def head_of(fan: SeenFan, stroke: Stroke) -> list[Point]:
+    """Return a short part of a strong line on which its head stands; none without room."""
+    points = stroke.points
+    if not stroke.strong:
+        return []
+    if stroke.kind == "product":
+        return part_of(points, HEAD[0], HEAD[1])
+    for i in range(1, len(points)):
+        x, y = points[i - 1]
+        right, below = points[i]
+        if abs(right - x) < 1e-6 and abs(below - y) > UPRIGHT * fan.scale:
+            part = 0.5 * TIP * fan.scale / (below - y)
+            first, last = 0.5 - abs(part), 0.5 + abs(part)
+            return [(x, y + first * (below - y)), (x, y + last * (below - y))]
+    return []
 
 
 def weak_first(strokes: list[Stroke]) -> list[Stroke]:
@@ -292,6 +328,7 @@ def look_of(fan: SeenFan, stroke: Stroke) -> StrokeLook:
         "band": StrokeLook(4.6 * thin, 1.0, 0.7),
         "stub": StrokeLook(1.6, 0.8, 0.6),
         "tick": StrokeLook(2.2 * thin, 0.8, 0.75),
+        "sum": StrokeLook(1.0 + 2.4 * stroke.share, 1.5, 0.6),
     }
     if stroke.kind in looks:
         look = looks[stroke.kind]
