@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from scalarviz.scene.layout.ways import (
     Stroke,
     head_of,
     known_in,
-    look_of,
     part_of,
     strokes_of,
     way_out,
@@ -33,7 +33,7 @@ LIT = 1.6  # how much wider lines are that are pointed at or spoken of
 TUBE = 3.4  # least width of a tube
 CLEAR = 16  # lines of a caption that are drawn at full width
 CHANNELS = "#ff5c5c", "#58dc6e", "#605cff"
-BEHIND = 0.9999  # the depth of lines before cubes: behind all cubes
+BEHIND = 0.9999, 0.9999  # the depth of lines before cubes: behind all cubes
 # By kind of operation: whether the lines before and behind the cubes carry numbers back.
 WAYS = {
     "forward": (False, False),
@@ -41,7 +41,20 @@ WAYS = {
     "weight gradient": (False, True),
 }
 Span = tuple[float, float]
-Depth = float | tuple[float, float]
+Depths = tuple[float, float]
+
+
+@dataclass
+class KnownFan:
+    """The trays of a layer as they are seen.
+
+    rows    bank indices of their cubes, by unit and column
+    depths  of the line behind each cube, at its start and its end
+    """
+
+    seen: SeenFan
+    rows: list[list[int]]
+    depths: list[list[Depths]]
 
 
 @dataclass
@@ -49,22 +62,21 @@ class KnownFans:
     """The trays of a layout as they were seen last; they change with the camera and the size."""
 
     key: object = None
-    fans: Sequence[SeenFan | None] = ()
+    fans: Sequence[KnownFan | None] = ()
 
-    def of(self, see: Projection, frame_data: FrameData, scale: float) -> Sequence[SeenFan | None]:
+    def of(self, see: Projection, frame_data: FrameData, scale: float) -> Sequence[KnownFan | None]:
         """Return the trays of a frame as they are seen; None for those without lines."""
-        layout = frame_data.layout
-        key = id(layout), see, scale, tuple(frame_data.buffers.tints)
+        layout, tints = frame_data.layout, frame_data.buffers.tints
+        key = id(layout), see, scale, tuple(tints)
         if self.key != key:
-            tints = frame_data.buffers.tints
             self.key = key
-            self.fans = [seen_fan(each, layout, see, scale, tints) for each in layout.fans]
+            self.fans = [known_fan(each, layout, see, scale, tints) for each in layout.fans]
         return self.fans
 
 
-def seen_fan(
+def known_fan(
     fan: Fan, layout: Layout, see: Projection, scale: float, tints: Container[str]
-) -> SeenFan | None:
+) -> KnownFan | None:
     """Return the trays of a layer as they are seen."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     if len(fan.rows) * len(fan.columns) > MOST:
@@ -75,17 +87,23 @@ def seen_fan(
     ends = see(np.stack([origin, origin + RIGHT, origin + UP])).xy
     if not np.isfinite(seen.xy).all():
         return None
-    names, (right, up) = before.buffers, (ends[1:] - ends[0]).tolist()
-    return SeenFan(
+    (right, up), shape = (ends[1:] - ends[0]).tolist(), places.shape[:2]
+    trays = SeenFan(
         rings(fan.starts, before, see),
         rings(fan.ends, after, see),
-        [[(x, y) for x, y in row] for row in seen.xy.reshape(*places.shape[:2], 2).tolist()],
+        [[(x, y) for x, y in row] for row in seen.xy.reshape(*shape, 2).tolist()],
         (right[0], right[1]),
         (up[0], up[1]),
         scale,
         after.square,
-        any(name in tints for name in names) and not before.shape,
+        any(name in tints for name in before.buffers) and not before.shape,
     )
+    middles = see((fan.rows[:, np.newaxis] + fan.columns).reshape(-1, 3)).depth
+    far = float(see(fan.ends[:1]).depth[0])
+    depths = [[(x, far) for x in row] for row in middles.reshape(shape[0], -1).tolist()]
+    units, columns_of = range(len(fan.ends)), range(len(fan.columns))
+    rows = [[fan.row_of(unit, column) for column in columns_of] for unit in units]
+    return KnownFan(trays, rows, depths)
 
 
 def rings(points: FloatArray, line: Neurons, see: Projection) -> list[tuple[float, float, float]]:
@@ -135,54 +153,42 @@ def draw_lines(
     see: Projection,
     frame_data: FrameData,
     lit: Lights,
-    fans: Sequence[SeenFan | None],
+    fans: Sequence[KnownFan | None],
     theme: Theme,
 ) -> None:
     """Draw the lines of all trays."""
     paint = LinePaint(canvas, theme)
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
-    for fan, seen, glows in zip(frame_data.layout.fans, fans, lit.fans, strict=True):
-        if seen is None:
+    for fan, known, glows in zip(frame_data.layout.fans, fans, lit.fans, strict=True):
+        if known is None:
             continue
-        numbers = carried(fan, frame_data)
-        middles = (fan.rows[:, np.newaxis] + fan.columns).reshape(-1, 3)
-        depths = see(middles).depth.reshape(len(fan.rows), -1).tolist()
-        far = float(see(fan.ends[:1]).depth[0])
+        seen, rows, numbers = known.seen, known.rows, carried(fan, frame_data)
         strokes = strokes_of(
             seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
         )
+        focus, outside = (None, 1.0) if lit.focus is None else (lit.focus.rows, lit.level)
         for stroke in strokes:
-            is_whole = stroke.unit < 0 or stroke.column < 0
-            row = NONE if is_whole else fan.row_of(stroke.unit, stroke.column)
-            look, is_product = look_of(seen, stroke), stroke.kind == "product"
-            depth = (depths[stroke.unit][stroke.column], far) if is_product else BEHIND
-            part = 1.0 if lit.focus is None or row in lit.focus.rows else lit.level
-            color = hue_of(stroke, seen, theme)
+            unit, column, kind = stroke.unit, stroke.column, stroke.kind
+            row = rows[unit][column] if unit >= 0 and column >= 0 else NONE
+            is_product, is_in = kind == "product", kind == "in"
+            depth = known.depths[unit][column] if is_product else BEHIND
+            part = 1.0 if focus is None or row in focus else outside
+            hue = 0 if stroke.value == 0.0 else 1 if stroke.value > 0.0 else 2
+            if seen.tubes and not is_product and column >= 0:
+                hue = 3 + column % 3
             if row in pointed:
-                paint.add(stroke.points, color, LIT * look.width, look.casing, 0.95, depth)
+                stroke.width, stroke.strength = LIT * stroke.width, 0.95
             else:
-                width, casing, strength = look.width, look.casing, part * look.strength
-                hollow = seen.tubes and stroke.kind == "in"
-                paint.add(stroke.points, color, width, casing, strength, depth, hollow=hollow)
-            paint.head(head_of(seen, stroke), color, part, depth)
+                stroke.strength *= part
+            paint.add(stroke, hue, depth, hollow=is_in and seen.tubes)
+            if stroke.strong and (is_product or is_in):
+                paint.head(head_of(seen, stroke), hue, part, depth)
             glow = glows[is_product]
-            if glow is not None and glow.span[0] < glow.span[1] and not is_whole:
-                light = theme.accent if glow.back else theme.light
+            if glow is not None and glow.span[0] < glow.span[1] and row != NONE:
                 path = part_of(stroke.points, *glow.span)
-                paint.add(path, rgb((light,))[0], 2.0 * canvas.scale, 0.0, 0.9, depth)
-        explain(paint, (fan, seen, numbers), told, frame_data, (depths, far))
+                paint.light(path, 7 if glow.back else 8, 2.0 * canvas.scale, depth)
+        explain(paint, (fan, known, numbers), told, frame_data)
     paint.draw()
-
-
-def hue_of(stroke: Stroke, fan: SeenFan, theme: Theme) -> FloatArray:
-    """Return the color of a line: of a channel, of the sign of what it carries, or quiet."""
-    name = theme.wire
-    if fan.tubes and stroke.kind in ("in", "tick", "stub"):
-        name = CHANNELS[stroke.column % 3]
-    elif stroke.value:
-        name = theme.map.positive if stroke.value > 0.0 else theme.map.negative
-    found: FloatArray = rgb((name,))[0]
-    return found
 
 
 def pointed_rows(frame_data: FrameData) -> frozenset[int]:
@@ -209,31 +215,30 @@ def told_rows(frame_data: FrameData) -> frozenset[int]:
 
 def explain(
     paint: LinePaint,
-    fan: tuple[Fan, SeenFan, Carried],
+    fan: tuple[Fan, KnownFan, Carried],
     told: frozenset[int],
     frame_data: FrameData,
-    depths: tuple[list[list[float]], float],
 ) -> None:
     """Draw light on the lines through the cubes that the caption of an operation is about."""
-    moment, (whole, seen, numbers) = frame_data.moment, fan
+    moment, (whole, known, numbers) = frame_data.moment, fan
     if moment is None or not told:
         return
-    theme, spans = paint.theme, lit_spans(moment.kind, frame_data.part)
-    paints = [theme.accent if back else theme.lit for back in WAYS[moment.kind]]
+    seen, spans = known.seen, lit_spans(moment.kind, frame_data.part)
+    hues = [7 if back else 6 for back in WAYS[moment.kind]]
     width = LIT * 2.0 * paint.canvas.scale * min(1.0, (CLEAR / len(told)) ** 0.5)
     for row in told:
         unit = whole.unit_of(row)
         if unit is None:
             continue
-        column, count = whole.unit_before(row), len(seen.starts)
+        column = whole.unit_before(row)
         half = numbers.halves[unit][column]
         paths: list[list[Point]] = [[], way_out(seen, unit, column, half)]
-        if column < count:
+        if column < seen.count:
             paths[0] = known_in(seen, unit, column, 0, half)
-        ways: tuple[Depth, Depth] = BEHIND, (depths[0][unit][column], depths[1])
-        for path, color, span, depth in zip(paths, paints, spans, ways, strict=True):
+        depths = BEHIND, known.depths[unit][column]
+        for path, hue, span, depth in zip(paths, hues, spans, depths, strict=True):
             if path and span[0] < span[1]:
-                paint.add(part_of(path, *span), rgb((color,))[0], width, 0.0, 0.95, depth)
+                paint.light(part_of(path, *span), hue, width, depth)
 
 
 def lit_spans(kind: str, part: float) -> tuple[Span, Span]:
@@ -247,75 +252,85 @@ def lit_spans(kind: str, part: float) -> tuple[Span, Span]:
 
 
 class LinePaint:
-    """Paths that are drawn together, in their order, each over its dark casing."""
+    """Paths that are drawn together, in their order, each over its dark casing.
+
+    Colors are quiet, those of plus and minus, the three channels, what is lit, the light of the
+    way back and of the way forward, by their numbers.
+    """
 
     def __init__(self, canvas: Canvas2D, theme: Theme) -> None:
-        self.canvas, self.theme = canvas, theme
-        self._ground, self._casing = rgb((theme.ground,))[0], rgb((theme.map.background,))[0]
-        self._paths: list[FloatArray] = []
-        self._colors: list[FloatArray] = []
-        self._rest: list[tuple[float, float, float]] = []  # width, and depth at both ends
-        self._heads: list[tuple[float, ...]] = []  # ends, colors and depth
+        self.canvas = canvas
+        self._points: list[Point] = []
+        self._rows: list[tuple[float, ...]] = []  # points, color, strength, width, depths
+        self._heads: list[tuple[float, ...]] = []  # ends, color, strength and depth
+        self._colors, self._ground = colors_of(theme)
 
-    def add(
-        self,
-        points: list[Point],
-        color: FloatArray,
-        width: float,
-        casing: float,
-        strength: float,
-        depth: Depth,
-        *,
-        hollow: bool = False,
-    ) -> None:
-        """Add a path: `strength` is the part of its color, the rest is the ground.
-
-        hollow  whether it is a tube; by default it is not
-        """
-        if len(points) < 2:
-            return
-        path = np.array(points)
-        begin, end = depth if isinstance(depth, tuple) else (depth, depth)
-        width = max(width, TUBE * self.canvas.scale) if hollow else width
-        mixed = self._ground + strength * (color - self._ground)
-        layers = [(mixed, width)]
-        if casing:
-            layers.insert(0, (self._casing, width + 2.0 * casing))
+    def add(self, stroke: Stroke, hue: int, depth: Depths, *, hollow: bool) -> None:
+        """Add a line; `hollow`: it is a tube."""
+        points, width, scale = stroke.points, stroke.width, self.canvas.scale
+        count = len(points)
+        if hollow and width < TUBE * scale:
+            width = TUBE * scale
+        self._points += points
+        self._points += points
+        self._rows += [
+            (count, hue, 0.0, width + 2.0 * stroke.casing, *depth),
+            (count, hue, stroke.strength, width, *depth),
+        ]
         if hollow:
-            inner = max(1.4, 0.88 * width - 2.4)
-            layers.append((self._ground + 0.2 * (color - self._ground), inner))
-        for paint, wide in layers:
-            self._paths.append(path)
-            self._colors.append(paint)
-            self._rest.append((wide, begin, end))
+            self._points += points
+            self._rows += [(count, hue, 0.2, 0.88 * width - 2.0 * scale, *depth)]
 
-    def head(self, way: list[Point], color: FloatArray, part: float, depth: Depth) -> None:
-        """Draw a head on a short way, if there is one; `part` is how bright it is."""
+    def light(self, path: list[Point], hue: int, width: float, depth: Depths) -> None:
+        """Add light on a part of a line."""
+        if len(path) > 1:
+            self._points += path
+            self._rows += [(len(path), hue, 0.9, width, *depth)]
+
+    def head(self, way: list[Point], hue: int, part: float, depth: Depths) -> None:
+        """Add a head on a short way, if there is one; `part` is how bright it is."""
         if way:
-            bright = self._ground + part * (color + 0.6 * (1.0 - color) - self._ground)
-            self._heads.append((*way[0], *way[-1], *bright, np.mean(depth)))
+            self._heads += [(*way[0], *way[-1], hue, part, 0.5 * (depth[0] + depth[1]))]
 
     def draw(self) -> None:
         """Draw all that was added."""
-        if not self._paths:
+        if not self._rows:
             return
-        counts = np.array([len(path) - 1 for path in self._paths])
-        starts = np.concatenate([path[:-1] for path in self._paths])
-        ends = np.concatenate([path[1:] for path in self._paths])
-        rest, colors = (
-            np.repeat(self._rest, counts, axis=0),
-            np.repeat(self._colors, counts, axis=0),
+        points, rows = np.array(self._points), np.array(self._rows)
+        counts = rows[:, 0].astype(np.intp)
+        own = np.repeat(np.arange(len(rows)), counts)[:-1]
+        inner = own == np.repeat(np.arange(len(rows)), counts)[1:]  # not from line to line
+        own = own[inner]
+        first = np.cumsum(counts) - counts
+        begin, end = rows[own, 4], rows[own, 5]
+        part = (np.arange(len(points) - 1)[inner] - first[own]) / (counts[own] - 1)
+        step = (end - begin) / (counts[own] - 1)
+        depth = begin + part * (end - begin)
+        hues = rows[:, 1].astype(np.intp)
+        colors = self._ground + rows[:, [2]] * (self._colors[hues] - self._ground)
+        self.canvas.segments(
+            points[:-1][inner],
+            points[1:][inner],
+            colors[own],
+            width=rows[own, 3],
+            depth=np.stack([depth, depth + step], axis=1),
         )
-        last = np.cumsum(counts)
-        part = np.arange(len(starts)) - np.repeat(last - counts, counts)
-        along = np.stack([part, part + 1.0], axis=1) / np.repeat(counts, counts)[:, np.newaxis]
-        depth = rest[:, [1]] + along * (rest[:, [2]] - rest[:, [1]])
-        self.canvas.segments(starts, ends, colors, width=rest[:, 0], depth=depth)
-        heads = np.array(self._heads).reshape(-1, 8)
-        size = TIP * self.canvas.scale
-        way = heads[:, 2:4] - heads[:, :2]
+        if self._heads:
+            self._draw_heads(np.array(self._heads))
+
+    def _draw_heads(self, heads: FloatArray) -> None:
+        size, start = TIP * self.canvas.scale, heads[:, :2]
+        way = heads[:, 2:4] - start
         way *= size / np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)[:, np.newaxis]
-        tips = heads[:, :2] + way
-        for grown, paint in ((2.0, np.tile(self._ground, (len(heads), 1))), (0.0, heads[:, 4:7])):
-            ends = heads[:, :2] - 0.5 * grown * way / size, tips + grown * way / size
-            self.canvas.arrows(*ends, paint, head=size + 1.5 * grown, depth=heads[:, 7])
+        colors = self._colors[heads[:, 4].astype(np.intp)]
+        bright = self._ground + heads[:, [5]] * (colors + 0.6 * (1.0 - colors) - self._ground)
+        for grown, paint in ((2.0, np.tile(self._ground, (len(heads), 1))), (0.0, bright)):
+            ends = start - 0.5 * grown * way / size, start + way + grown * way / size
+            self.canvas.arrows(*ends, paint, head=size + 1.5 * grown, depth=heads[:, 6])
+
+
+@lru_cache(maxsize=8)
+def colors_of(theme: Theme) -> tuple[FloatArray, FloatArray]:
+    """Return the colors of lines, see `LinePaint`, and that of the ground."""
+    signs = theme.wire, theme.map.positive, theme.map.negative
+    return rgb((*signs, *CHANNELS, theme.lit, theme.accent, theme.light)), rgb((theme.ground,))[0]

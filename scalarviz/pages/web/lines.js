@@ -3,16 +3,16 @@
 import { colorOf, mixedColor } from "./palette.js";
 import { rowsOfColumn, rowsOfSum, rowsWalked } from "./lights.js";
 import { along3, row3 } from "./projection.js";
-import { SeenFan, TIP, head_of, known_in, look_of, part_of, strokes_of, way_out } from "./story/ways.js";
+import { SeenFan, TIP, head_of, known_in, part_of, strokes_of, way_out } from "./story/ways.js";
 
 const LINES = {
   most: 4096, // weights of a layer whose lines are drawn
   lit: 1.6, // how much wider lines are that are pointed at or spoken of
   tube: 3.4, // least width of a tube
   clear: 16, // lines of a caption that are drawn at full width
-  behind: 0.9999, // the depth of lines before cubes: behind all cubes
   channels: ["#ff5c5c", "#58dc6e", "#605cff"],
 };
+const BEHIND = [0.9999, 0.9999]; // the depths of lines before cubes: behind all cubes
 // By kind of operation: whether the lines before and behind the cubes carry numbers back.
 const LINE_WAYS = {
   forward: [false, false],
@@ -65,7 +65,7 @@ function seenFan(fan, layout, see, scale, tints) {
   });
   const tubes = !before.isImages && before.buffers.some((name) => name in tints);
   const ends = [rings(fan.starts, before, see), rings(fan.ends, after, see)];
-  return new SeenFan(...ends, edges, right, up, scale, after.square, tubes, new Map());
+  return new SeenFan(...ends, edges, right, up, scale, after.square, tubes);
 }
 
 /** Middle and radius of neurons or images as they are seen. */
@@ -122,24 +122,20 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
     const { values, terms, halves, summed } = numbers;
     for (const stroke of strokes_of(seen, values, terms, halves, summed)) {
       const { kind, points, unit, column } = stroke;
-      const isWhole = unit < 0 || column < 0;
-      const row = isWhole ? -1 : fan.rowOf(unit, column);
-      const look = look_of(seen, stroke);
-      const isProduct = kind === "product";
-      const depth = isProduct ? depthOf(unit, column) : [LINES.behind, LINES.behind];
+      const row = unit < 0 || column < 0 ? -1 : fan.rowOf(unit, column);
+      const [isProduct, isIn] = [kind === "product", kind === "in"];
+      const depth = isProduct ? depthOf(unit, column) : BEHIND;
       const part = !lit.focus || lit.focus.rows.has(row) ? 1 : lit.level;
       const color = hueOf(stroke, seen, palette);
-      if (pointed.has(row)) {
-        paint.add(points, color, LINES.lit * look.width, look.casing, 0.95, depth);
-      } else {
-        const hollow = seen.tubes && kind === "in";
-        paint.add(points, color, look.width, look.casing, part * look.strength, depth, hollow);
-      }
-      paint.head(head_of(seen, stroke), color, part, depth);
+      if (pointed.has(row)) Object.assign(stroke, { width: LINES.lit * stroke.width, strength: 0.95 });
+      else stroke.strength *= part;
+      paint.add(stroke, color, depth, isIn && seen.tubes);
+      if (stroke.strong && (isProduct || isIn))
+        paint.head(head_of(seen, stroke), color, part, depth);
       const glow = lit.fans[number][isProduct ? 1 : 0];
-      if (glow && glow.span[0] < glow.span[1] && !isWhole) {
+      if (glow && glow.span[0] < glow.span[1] && row >= 0) {
         const light = colorOf(glow.back ? palette.accent : palette.light);
-        paint.add(part_of(points, ...glow.span), light, 2 * paper.scale, 0, 0.9, depth);
+        paint.light(part_of(points, ...glow.span), light, 2 * paper.scale, depth);
       }
     }
     explain(paint, { fan, seen, halves, depthOf }, told, frame);
@@ -148,8 +144,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
 
 /** The color of a line: of a channel, of the sign of what it carries, or quiet. */
 function hueOf({ kind, column, value }, fan, palette) {
-  if (fan.tubes && ["in", "tick", "stub"].includes(kind))
-    return colorOf(LINES.channels[column % 3]);
+  if (fan.tubes && kind !== "product" && column >= 0) return colorOf(LINES.channels[column % 3]);
   if (!value) return colorOf(palette.wire);
   return value > 0 ? palette.positive : palette.negative;
 }
@@ -192,10 +187,10 @@ function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part }) 
       column < fan.count ? known_in(seen, unit, column, 0, half) : null,
       way_out(seen, unit, column, half),
     ];
-    const depths = [[LINES.behind, LINES.behind], depthOf(unit, column)];
+    const depths = [BEHIND, depthOf(unit, column)];
     paths.forEach((path, k) => {
       if (path && spans[k][0] < spans[k][1])
-        paint.add(part_of(path, ...spans[k]), colors[k], width, 0, 0.95, depths[k]);
+        paint.light(part_of(path, ...spans[k]), colors[k], width, depths[k]);
     });
   }
 }
@@ -238,18 +233,27 @@ class LinePaint {
     }
   }
 
-  /** Draw a path: `strength` is the part of its color, the rest is the ground; `hollow`: a tube. */
-  add(points, color, width, casing, strength, [begin, end], hollow = false) {
-    if (points.length < 2) return;
-    const ground = this.palette.groundColor;
-    const wide = hollow ? Math.max(width, LINES.tube * this.paper.scale) : width;
-    const last = points.length - 1;
+  /** Draw a line; `hollow`: it is a tube. */
+  add({ points, width, casing, strength }, color, depth, hollow) {
+    const { scale } = this.paper;
+    const wide = hollow ? Math.max(width, LINES.tube * scale) : width;
+    this.path(points, this.palette.groundColor, wide + 2 * casing, depth);
+    this.path(points, this.mixed(color, strength), wide, depth);
+    if (hollow) this.path(points, this.mixed(color, 0.2), 0.88 * wide - 2 * scale, depth);
+  }
+
+  /** Draw light on a part of a line. */
+  light(points, color, width, depth) {
+    this.path(points, this.mixed(color, 0.9), width, depth);
+  }
+
+  mixed(color, part) {
+    return mixedColor(this.palette.groundColor, color, part);
+  }
+
+  path(points, color, width, [begin, end]) {
+    const last = Math.max(1, points.length - 1);
     const depths = points.map((_, i) => begin + (i / last) * (end - begin));
-    if (casing) this.paper.path(points, depths, ground, wide + 2 * casing);
-    this.paper.path(points, depths, mixedColor(ground, color, strength), wide);
-    if (hollow) {
-      const inner = Math.max(1.4, 0.88 * wide - 2.4);
-      this.paper.path(points, depths, mixedColor(ground, color, 0.2), inner);
-    }
+    this.paper.path(points, depths, color, width);
   }
 }

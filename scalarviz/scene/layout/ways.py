@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 
 Point = tuple[float, float]
 Ring = tuple[float, float, float]  # middle and radius
@@ -22,6 +23,8 @@ BUSY = 130  # weights of a layer of which only the strongest have lines
 MOST_STRONG = 8  # of a layer
 CORNER, ROUND = 4, 8.0  # parts of a round corner, and its radius in pixels
 CURVE = 14  # parts of the curve of a product
+PARTS = [part / CURVE for part in range(CURVE + 1)]
+EASE = [(part, part * part * (3.0 - 2.0 * part)) for part in PARTS]  # along it, and down
 NEAR, ASIDE, LANES = 8.0, 9.0, (8.0, 5.0)  # pixels: cube to lanes, rim to lanes, lane to lane
 UNDER, RIBBON, TRACKS = 3.2, 5.0, (6.2, 3.6, 0.8)  # pixels below the edge; from track to track
 FAINT, SMALL = 0.05, 0.10  # of the largest that comes in, and product, of what has no line
@@ -44,7 +47,7 @@ class SeenFan:
     scale   size of letters and lines
     square  whether the units behind are squares
     tubes   whether channels of a colour come in
-    lines   the lines that are known, by unit and column
+    lines   the lines that are known, by unit, column and track; `rims` where products arrive
     """
 
     starts: list[Ring]
@@ -56,37 +59,45 @@ class SeenFan:
     square: bool
     tubes: bool
     lines: dict[int, list[Point]] = field(default_factory=dict)
+    rims: dict[int, list[Point]] = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def count(self) -> int:
+        """Number of units before it."""
+        return len(self.starts)
+
+    @cached_property
     def is_busy(self) -> bool:
         """Whether only the strongest have lines of their own."""
-        return len(self.starts) * len(self.ends) > BUSY
+        return self.count * len(self.ends) > BUSY
 
-    @property
+    @cached_property
     def first(self) -> float:
         """The x of the first lane."""
         return max([x + radius for x, _, radius in self.starts]) + ASIDE * self.scale
 
-    @property
+    @cached_property
     def apart(self) -> float:
         """Pixels from lane to lane."""
-        most = LANES[len(self.starts) > FEW] * self.scale
+        most = LANES[self.count > FEW] * self.scale
         left: float = min([edge[0][0] for edge in self.edges])
         room = left - NEAR * self.scale - self.first
-        return max(0.5, min(most, room / max(1, len(self.starts))))
+        return max(0.5, min(most, room / max(1, self.count)))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Stroke:
-    """A line.
+    """A line, and how it is drawn; what is not strong is mixed with the ground.
 
-    kind    "in", "product", "ribbon", "band", "stub", "tick" or "sum"
-    points  where it runs
-    unit    behind the cubes; -1 for lines of a whole layer
-    column  of its cube; -1 for lines of a whole tray
-    value   what it carries, of which it has the hue
-    share   its size, from 0 to 1
-    strong  whether it is one of the strongest of its layer
+    kind      "in", "product", "ribbon", "band", "stub", "tick" or "sum"
+    points    where it runs
+    unit      behind the cubes; -1 for lines of a whole layer
+    column    of its cube; -1 for lines of a whole tray
+    value     what it carries, of which it has the hue
+    width     in logical pixels
+    casing    dark, on each side of it
+    strength  share of its colour, the rest is the ground
+    strong    whether it is one of the strongest of its layer
     """
 
     kind: str
@@ -94,7 +105,9 @@ class Stroke:
     unit: int
     column: int
     value: float
-    share: float = 0.0
+    width: float
+    casing: float
+    strength: float
     strong: bool = False
 
 
@@ -118,13 +131,9 @@ def rounded(points: list[Point], radius: float) -> list[Point]:
 
 def curve(start: Point, end: Point) -> list[Point]:
     """Return a curve that is level at both ends."""
-    found: list[Point] = []
     x, y = start
     right, below = end
-    for n in range(CURVE + 1):
-        part = n / CURVE
-        found.append((x + (right - x) * part, y + (below - y) * part * part * (3.0 - 2.0 * part)))
-    return found
+    return [(x + (right - x) * part, y + (below - y) * level) for part, level in EASE]
 
 
 def part_of(points: list[Point], first: float, last: float) -> list[Point]:
@@ -155,7 +164,7 @@ def way_in(fan: SeenFan, unit: int, column: int, track: int) -> list[Point]:
     """
     x, y, radius = fan.starts[column]
     edge = fan.edges[unit]
-    many = len(fan.starts) > FEW
+    many = fan.count > FEW
     step = TRACKS[2] if fan.is_busy else TRACKS[0] if fan.tubes else TRACKS[1]
     under = (UNDER + (1.5 * RIBBON if many and not fan.is_busy else 0.0) + step * track) * fan.scale
     lane = fan.first + fan.apart * column
@@ -165,34 +174,41 @@ def way_in(fan: SeenFan, unit: int, column: int, track: int) -> list[Point]:
     return rounded([*path, foot], ROUND * fan.scale)
 
 
-def into(fan: SeenFan, unit: int, column: int, half: float) -> Point:
-    """Return where a line enters a cube of this half side: the foot of its left face."""
-    x, y = fan.edges[unit][column + 1]
-    return x + FOOT * half * fan.up[0], y + FOOT * half * fan.up[1]
+def rims_of(fan: SeenFan, unit: int) -> list[Point]:
+    """Return where the products of a tray arrive at its neuron, by column."""
+    x, y, radius = fan.ends[unit]
+    count = len(fan.starts)
+    found: list[Point] = []
+    for column in range(count + 1):
+        swing = (column - 0.5 * count) / max(1, count)
+        if fan.square:
+            found.append((x - radius, y + 1.2 * swing * radius))
+        else:
+            angle = SPREAD * swing
+            found.append((x - radius * math.cos(angle), y + radius * math.sin(angle)))
+    return found
 
 
 def way_out(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
     """Return the line of a product, from the right face of its cube to the neuron of the tray."""
-    x, y, radius = fan.ends[unit]
+    if unit not in fan.rims:
+        fan.rims[unit] = rims_of(fan, unit)
     left, low = fan.edges[unit][column + 1]
-    start = (
-        left + half * (2.0 * fan.right[0] + fan.up[0]),
-        low + half * (2.0 * fan.right[1] + fan.up[1]),
-    )
-    count = len(fan.starts)
-    swing = (column - 0.5 * count) / max(1, count)
-    if fan.square:
-        return curve(start, (x - radius, y + 1.2 * swing * radius))
-    end = x - radius * math.cos(SPREAD * swing), y + radius * math.sin(SPREAD * swing)
-    return curve(start, end)
+    x = left + half * (2.0 * fan.right[0] + fan.up[0])
+    y = low + half * (2.0 * fan.right[1] + fan.up[1])
+    right, below = fan.rims[unit][column]
+    right, below = right - x, below - y
+    return [(x + right * part, y + below * level) for part, level in EASE]
 
 
 def known_in(fan: SeenFan, unit: int, column: int, track: int, half: float) -> list[Point]:
     """Return the line of what comes in; all but its end is worked out once for each view."""
-    key = (unit * len(fan.starts) + column) * (len(fan.starts) + 1) + track
+    key = (unit * fan.count + column) * (fan.count + 1) + track
     if key not in fan.lines:
         fan.lines[key] = way_in(fan, unit, column, track)
-    return [*fan.lines[key], into(fan, unit, column, half)]
+    x, y = fan.edges[unit][column + 1]
+    rise = FOOT * half
+    return [*fan.lines[key], (x + rise * fan.up[0], y + rise * fan.up[1])]
 
 
 def strokes_of(
@@ -210,133 +226,123 @@ def strokes_of(
     halves  half the side of each cube, in cells
     summed  whether the sums are there: else there are no products
     """
-    count, many, busy = len(fan.starts), len(fan.starts) > FEW, fan.is_busy
-    sizes = sorted([abs(term) for row in terms for term in row])
-    top, came = max(sizes[-1], 1e-12), max([abs(value) for value in values] + [1e-12])
-    bar = sizes[-min(MOST_STRONG, -(-len(sizes) // 8))]
-    below, ways, products = [], [], []
+    count, many, busy, scale = fan.count, fan.count > FEW, fan.is_busy, fan.scale
+    wide = scale * (1.9 if busy else 2.6)
+    said = [value if value > 0.0 else -value for value in values]
+    sizes = sorted([term if term > 0.0 else -term for row in terms for term in row])
+    top, came = max(sizes[-1], 1e-12), max([*said, 1e-12])
+    bar = sizes[-min(MOST_STRONG, -(-len(sizes) // 8))] if summed else 2.0 * top
+    below: list[Stroke] = []
+    weak: list[Stroke] = []
+    strong: list[Stroke] = []
+    products: list[Stroke] = []
+    largest: list[Stroke] = []
     for unit in range(len(terms)):
-        row = terms[unit]
+        row = [term if term > 0.0 else -term for term in terms[unit]]
         alone = list(range(count))
         if many:
-            least = sorted([abs(term) for term in row[:count]])[-ALONE]
-            least = max(least, bar) if busy else least
-            alone = [column for column in range(count) if abs(row[column]) >= least][:ALONE]
+            least = sorted(row[:count])[-ALONE]
+            least = bar if busy and bar > least else least
+            alone = [column for column in alone if row[column] >= least][:ALONE]
             below.append(ribbon(fan, unit, alone))
+        track = 0
         for column in range(count):
-            share, strong = abs(values[column]) / came, summed and abs(row[column]) >= bar
-            if share <= FAINT:
-                continue
-            if column in alone:
-                path = known_in(fan, unit, column, alone.index(column), halves[unit][column])
-                line = Stroke("in", path, unit, column, values[column], share, strong)
-                ways.append(line)
-            else:
+            share, half = said[column] / came, halves[unit][column]
+            value, lit = values[column], row[column] >= bar
+            on = column in alone
+            if share > FAINT and on:
+                path = known_in(fan, unit, column, track, half)
+                bright, width = 0.95 if lit else 0.5, 0.7 * scale + wide * share
+                if fan.tubes:
+                    bright, width = max(bright, 0.72), scale * (2.8 + 2.6 * share)
+                line = Stroke("in", path, unit, column, value, width, 1.3 * scale, bright, lit)
+                if lit:
+                    strong.append(line)
+                else:
+                    weak.append(line)
+            elif share > FAINT:
                 x, y = fan.edges[unit][column + 1]
-                path = [(x, y + RIBBON * fan.scale), into(fan, unit, column, halves[unit][column])]
-                below.append(Stroke("tick", path, unit, column, values[column], share))
+                rise = FOOT * half
+                path = [
+                    (x, y + RIBBON * scale),
+                    (x + rise * fan.up[0], y + rise * fan.up[1]),
+                ]
+                width = scale * (1.2 if busy else 2.2)
+                tick = Stroke("tick", path, unit, column, value, width, 0.8 * scale, 0.75)
+                below.append(tick)
+            track += 1 if on else 0
         for column in range(len(row) if summed else 0):
-            share, strong = abs(row[column]) / top, abs(row[column]) >= bar
-            if share > SMALL and (strong or not busy):
+            share, lit = row[column] / top, row[column] >= bar
+            if share > SMALL and (lit or not busy):
                 path = way_out(fan, unit, column, halves[unit][column])
-                products.append(Stroke("product", path, unit, column, row[column], share, strong))
+                width = 0.9 * scale + 1.25 * wide * share
+                casing, bright = (3.0 * scale, 0.95) if lit else (1.5 * scale, 0.52)
+                value = terms[unit][column]
+                line = Stroke("product", path, unit, column, value, width, casing, bright, lit)
+                if lit:
+                    largest.append(line)
+                else:
+                    products.append(line)
     if many:
         below = [*bands(fan, values, came), *below]
     if busy and summed:
         below += sums(fan, terms)
-    return [*below, *weak_first(ways), *weak_first(products)]
+    return [*below, *weak, *strong, *products, *largest]
 
 
 def sums(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
     """Return one line a row for its sum, where only the strongest products have lines."""
     totals = [sum(row) for row in terms]
-    top, found = max([abs(total) for total in totals] + [1e-12]), []
+    top = max([abs(total) for total in totals] + [1e-12])
+    found: list[Stroke] = []
     for unit in range(len(totals)):
         x, y = fan.edges[unit][-1]
         end, below, radius = fan.ends[unit]
-        start = x + SIDE * fan.right[0] + SIDE * fan.up[0], y + SIDE * (fan.right[1] + fan.up[1])
-        share = abs(totals[unit]) / top
+        start = x + SIDE * (fan.right[0] + fan.up[0]), y + SIDE * (fan.right[1] + fan.up[1])
+        width = fan.scale * (1.0 + 2.4 * abs(totals[unit]) / top)
         path = curve(start, (end - radius, below))
-        found.append(Stroke("sum", path, unit, -1, totals[unit], share))
+        found.append(Stroke("sum", path, unit, -1, totals[unit], width, 1.5 * fan.scale, 0.6))
     return found
 
 
 def head_of(fan: SeenFan, stroke: Stroke) -> list[Point]:
     """Return a short part of a strong line on which its head stands; none without room."""
     points = stroke.points
-    if not stroke.strong:
-        return []
     if stroke.kind == "product":
         return part_of(points, HEAD[0], HEAD[1])
     for i in range(1, len(points)):
         x, y = points[i - 1]
         right, below = points[i]
-        if abs(right - x) < 1e-6 and abs(below - y) > UPRIGHT * fan.scale:
-            part = 0.5 * TIP * fan.scale / (below - y)
-            first, last = 0.5 - abs(part), 0.5 + abs(part)
-            return [(x, y + first * (below - y)), (x, y + last * (below - y))]
+        long = below - y
+        if abs(right - x) < 1e-6 and abs(long) > UPRIGHT * fan.scale:
+            part = 0.5 * TIP * fan.scale / abs(long)
+            return [(x, y + (0.5 - part) * long), (x, y + (0.5 + part) * long)]
     return []
-
-
-def weak_first(strokes: list[Stroke]) -> list[Stroke]:
-    """Return lines so that the strong ones lie above the others."""
-    strong = [each for each in strokes if each.strong]
-    return [*[each for each in strokes if not each.strong], *strong]
 
 
 def ribbon(fan: SeenFan, unit: int, alone: list[int]) -> Stroke:
     """Return the ribbon of a tray, up to the last cube without a line of its own."""
     edge, under = fan.edges[unit], RIBBON * fan.scale
-    last = max([column for column in range(len(fan.starts)) if column not in alone] + [0])
+    last = max([column for column in range(fan.count) if column not in alone] + [0])
     x, y = edge[0]
     right, below = edge[last + 1]
     path = [(fan.first, y + under), (x, y + under), (right, below + under)]
-    return Stroke("ribbon", rounded(path, ROUND * fan.scale), unit, -1, 0.0)
+    width = fan.scale * (2.5 if fan.is_busy else 4.6)
+    return Stroke("ribbon", rounded(path, ROUND * fan.scale), unit, -1, 0.0, width, fan.scale, 0.7)
 
 
 def bands(fan: SeenFan, values: list[float], came: float) -> list[Stroke]:
     """Return the upright band that ribbons come out of, and the stub of each neuron into it."""
-    x = fan.first
+    x, scale = fan.first, fan.scale
     heights = [ring[1] for ring in fan.starts]
-    heights += [edge[0][1] + RIBBON * fan.scale for edge in fan.edges]
-    found = [Stroke("band", [(x, min(heights)), (x, max(heights))], -1, -1, 0.0)]
-    for column in range(len(fan.starts)):
+    heights += [edge[0][1] + RIBBON * scale for edge in fan.edges]
+    path = [(x, min(heights)), (x, max(heights))]
+    width = scale * (2.5 if fan.is_busy else 4.6)
+    found = [Stroke("band", path, -1, -1, 0.0, width, scale, 0.7)]
+    for column in range(fan.count):
         left, y, radius = fan.starts[column]
-        share = abs(values[column]) / came
-        if share > FAINT:
-            found.append(
-                Stroke("stub", [(left + radius, y), (x, y)], -1, column, values[column], share)
-            )
+        value = values[column]
+        if abs(value) > FAINT * came:
+            path = [(left + radius, y), (x, y)]
+            found.append(Stroke("stub", path, -1, column, value, 1.6 * scale, 0.8 * scale, 0.6))
     return found
-
-
-@dataclass(frozen=True)
-class StrokeLook:
-    """How a line is drawn: widths of it and of its dark casing on each side, and its strength."""
-
-    width: float
-    casing: float
-    strength: float
-
-
-def look_of(fan: SeenFan, stroke: Stroke) -> StrokeLook:
-    """Return how a line is drawn; what is not strong is mixed with the ground."""
-    wide = 1.9 if fan.is_busy else 2.6
-    thin = 0.55 if fan.is_busy else 1.0
-    looks = {
-        "ribbon": StrokeLook(4.6 * thin, 1.0, 0.7),
-        "band": StrokeLook(4.6 * thin, 1.0, 0.7),
-        "stub": StrokeLook(1.6, 0.8, 0.6),
-        "tick": StrokeLook(2.2 * thin, 0.8, 0.75),
-        "sum": StrokeLook(1.0 + 2.4 * stroke.share, 1.5, 0.6),
-    }
-    if stroke.kind in looks:
-        look = looks[stroke.kind]
-    elif stroke.kind == "product":
-        width = 0.9 + 1.25 * wide * stroke.share
-        look = StrokeLook(width, 3.0, 0.95) if stroke.strong else StrokeLook(width, 1.5, 0.52)
-    elif fan.tubes:
-        look = StrokeLook(2.8 + 2.6 * stroke.share, 1.3, 0.95 if stroke.strong else 0.72)
-    else:
-        look = StrokeLook(0.7 + wide * stroke.share, 1.3, 0.95 if stroke.strong else 0.5)
-    return StrokeLook(fan.scale * look.width, fan.scale * look.casing, look.strength)
