@@ -72,6 +72,10 @@ class Engine(ABC):
         """Return the outputs of a batch, without keeping anything."""
 
     @abstractmethod
+    def survey(self, batch: FloatArray) -> dict[str, FloatArray]:
+        """Return the numbers of all neurons for a batch, (samples, neurons) by buffer."""
+
+    @abstractmethod
     def newest_batch(self) -> int:
         """Return the samples of the newest unmatched forward; raise OrderError if there is none."""
 

@@ -30,6 +30,7 @@ from scalarviz.engines.reference import (
     add_gradients,
     operation_backward,
     operation_forward,
+    program_forward,
 )
 from scalarviz.errors import UpdateError
 
@@ -71,6 +72,9 @@ class PythonEngine(Engine):
                 "net.to('cpu') computes the same many times as fast"
             )
         _said = True
+
+    def survey(self, batch: FloatArray) -> dict[str, FloatArray]:
+        return program_forward(self.program, self.bank.value, self.bank.state, batch)
 
     def newest_batch(self) -> int:
         return self.layers[-1].newest_batch

@@ -15,7 +15,6 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Program
 from scalarviz.engines.engine import HostSnapshot, SnapshotValues
-from scalarviz.engines.reference import program_forward
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import probe_of
@@ -74,9 +73,9 @@ class SessionState:
         """Return the numbers of all neurons, shape (neurons, samples), by the numbers shown."""
         if self.program.is_graph:
             raise InputError("a compiled function has no neurons whose maps are drawn")
-        numbers, program = self._numbers(), self.session.network.program
-        found = program_forward(program, numbers.value, numbers.state, inputs)
-        return np.vstack([found[buffer.name].T for buffer in program.buffers])
+        copy = self._copy.with_numbers(self._numbers())
+        found = copy.survey(inputs)
+        return np.vstack([found[buffer.name].T for buffer in copy.program.buffers])
 
     def read(self) -> PageState:
         """Return the state of this moment, with all losses; see `losses_from`."""

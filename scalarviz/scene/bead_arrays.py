@@ -62,7 +62,7 @@ def beads_of(
     spheres = [
         spheres_of(line, lit.neurons_of(i, len(line.points)), frame_data, theme, scale)
         for i, line in enumerate(layout.neurons)
-        if not line.shape
+        if not line.shape and not line.square
     ]
     ones = ones_of(layout, lit, theme, scale)
     bundles = list(zip(layout.wires, lit.wires, strict=True))

@@ -19,6 +19,9 @@ from scalarviz.story.caption import Caption, Card, Cell, Piece
 from scalarviz.story.facts import Neuron
 
 NOTHING = np.zeros(0)
+PERCENTILE = 0.94  # share of the numbers of a map that are below its strong colors
+BEYOND = 1.1  # how far beyond these the strongest color is
+FAINT = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
 CARD = 0.235  # width of a card, as a share of that of the picture
 
 
@@ -229,25 +232,38 @@ class History:
 
 @dataclass(frozen=True)
 class NeuronMaps:
-    """What each neuron answers over the plane in which the data lie.
+    """What each neuron computes over all places of the inputs: a plane, or a line along one input.
 
-    values  by name of the buffer, (neurons, side, side); the first row is the top
-    scales  by the same names, (neurons, 2): the number without a color, and the distance from it
-            to the strongest colors
+    values    by name of the buffer, (neurons, rows, columns); the first row is the top, and there
+              is one row along one input
+    dot       where the shown sample lies, from 0 to 1 to the right, and up in a plane; or None
+    paints    by name of a buffer, what its neurons add to red, green and blue, (neurons, 3)
+    discrete  whether maps have two colors only
     """
 
     values: Mapping[str, FloatArray]
-    scales: Mapping[str, FloatArray]
+    dot: FloatArray | None = None
+    paints: Mapping[str, FloatArray] = field(default_factory=dict)
     discrete: bool = False
+    images: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def parts(self, buffer: str) -> FloatArray:
-        """Return the maps of a buffer as shares of the strongest colors, from -1 to 1.
+        """Return the maps of a buffer as shares of the strongest colors, from about -1 to 1.
 
-        If they are discrete, they have the two strongest colors only.
+        The strongest color is a little beyond all but a few numbers of a map. If maps are discrete,
+        they have the two strongest colors only.
         """
-        middle, reach = self.scales[buffer].T[:, :, np.newaxis, np.newaxis]
-        parts: FloatArray = (self.values[buffer] - middle) / reach
-        return np.where(parts > 0.0, 1.0, -1.0) if self.discrete else parts
+        values = self.values[buffer]
+        if self.discrete:
+            return np.where(values > 0.0, 1.0, -1.0)
+        sizes = np.abs(np.nan_to_num(values)).reshape(len(values), -1)
+        if values.shape[1] == 1:  # a curve is seen whole
+            tops = sizes.max(axis=1)
+        else:
+            place = int(PERCENTILE * (sizes.shape[1] - 1))
+            tops = BEYOND * np.partition(sizes, place, axis=1)[:, place]
+        tops = np.maximum(tops, FAINT * tops.max(initial=0.0))
+        return values / np.where(tops > 0.0, tops, 1.0)[:, np.newaxis, np.newaxis]
 
 
 @dataclass(frozen=True)
@@ -339,7 +355,7 @@ class FrameData:
     hover_neuron   the neuron under the mouse, and `pinned_neuron`, or None
     pointed        the piece of the caption under the mouse, or None
     opened         whether the caption shows all terms
-    maps           what neurons answer over the plane, drawn on their spheres, or None
+    maps           what neurons compute over all places, drawn in their squares, or None
     pane           how it is one of several in a picture, or None
     marks          whether the key to the marks is open
     attention      how far what is out of focus has fallen back, 0 to 1

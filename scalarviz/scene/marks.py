@@ -21,6 +21,7 @@ LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
 RINGED = 3  # neurons of a caption that are marked
 MARKED = 64  # cubes of a caption that are marked
 MOST_FROZEN = 1500  # frozen cubes that are marked
+SQUARED = 0.2  # radius of the corners of a frame around a square, relative to half its side
 EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6))
 
 
@@ -66,7 +67,7 @@ def ring(
     color: str,
     width: float,
 ) -> None:
-    """Draw a ring around a neuron's sphere, or a frame around its image."""
+    """Draw a ring around a neuron's sphere, or a frame around its square or its image."""
     found = frame_data.layout.line_of(neuron)
     if found is None:
         return
@@ -85,7 +86,12 @@ def ring(
         depth = np.maximum(
             see(line.point(place) + line.radius * np.array(see.camera.toward)).depth, -1.0
         )
-        canvas.discs(seen.xy, [radius], None, outline=color, line=width, depth=depth)
+        look = {"outline": color, "line": width, "depth": depth}
+        if line.square and place < len(line.points):
+            size, bend = (2.0 * radius, 2.0 * radius), SQUARED * radius
+            canvas.boxes(seen.xy - radius, size, None, radius=bend, **look)
+        else:
+            canvas.discs(seen.xy, [radius], None, **look)
 
 
 def mark(

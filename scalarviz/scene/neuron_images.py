@@ -1,16 +1,18 @@
-"""Images and colors of neurons: feature maps, maps over the plane on spheres, and gradients."""
+"""Images and colors of neurons: feature maps, squares with what each computes, and gradients."""
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts.decimals import short
-from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes
 from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
-from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.frame_data import FAINT, FrameData, NeuronMaps
 from scalarviz.scene.layout.division import ProjectedPoints, Projection
 from scalarviz.scene.layout.plates import Neurons
 
@@ -19,7 +21,6 @@ from scalarviz.scene.layout.plates import Neurons
 NUMBERED = 11.0  # least pixels between two images for channel numbers
 WRITTEN, MOST_WRITTEN = 34.0, 600  # screen pixels per number for writing it, most numbers
 CROSSED = 5.0  # screen pixels per number for crossing out dropped ones
-FAINT_MAP = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
 HIGHEST_TEXTURE = 4096  # rows of one texture image
 
 
@@ -63,7 +64,7 @@ def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme
 def tops_of(maps: FloatArray) -> FloatArray:
     """Return the number of each map, (maps, pixels), that has the strongest color."""
     tops = np.abs(np.where(np.isfinite(maps), maps, 0.0)).max(axis=1, initial=0.0)
-    tops = np.maximum(tops, FAINT_MAP * tops.max(initial=0.0))
+    tops = np.maximum(tops, FAINT * tops.max(initial=0.0))
     return np.where(tops > 0.0, tops, 1.0)
 
 
@@ -185,77 +186,174 @@ def draw_gradients(
     frame(canvas, small, rgb((theme.ground,))[0], near)
 
 
-# Maps on spheres: what each neuron answers over the plane in which the data lie.
+# Squares: what each neuron computes over all places of the inputs.
 
-MAP_PART = 0.86  # radius of the map, relative to the sphere; around it the sphere keeps its color
-LEAST_SPHERE = 6.0  # least radius of a sphere in pixels for a map
-MAP_STRENGTH = 0.8  # color strength of the map
+ROUND = 0.16  # radius of a corner, relative to half the side; 3 pixels at least
+STOPS = (0.0, 0.45, 0.85, 1.0)  # of the colors of maps: 0, minus and plus, by theme
+HEAT = {
+    "dark": (
+        ("#14161e", "#164a96", "#349eff", "#b0dcff"),
+        ("#14161e", "#963e12", "#ff9224", "#ffdea0"),
+    ),
+    "light": (
+        ("#f1f2f5", "#9cc4f4", "#2f7fe0", "#0a3f94"),
+        ("#f1f2f5", "#f8c08c", "#e0741a", "#8a3a00"),
+    ),
+}
+SHADES = 511  # of these colors, with 0 in the middle
+RIM = 0.6  # how opaque the rim is
+DOT, LEAST_DOT = 0.12, 3.0  # radius of the shown sample: relative to half the side, in pixels
+LEAST = 6.0  # half a side in pixels that has room for it
+SHOWN, DARK = "#f0f4fa", "#080b10"
+CURVE = 1.8  # width of a curve in logical pixels
+PLOT = 0.84  # of half the side, for a curve
 
 
-def shown_map(line: Neurons, frame_data: FrameData) -> str:
-    """Return the buffer whose maps stand on the spheres of a line; "" for none."""
+@lru_cache(maxsize=4)
+def heat_of(theme: str) -> npt.NDArray[np.uint8]:
+    """Return the colors of maps from -1 to 1 as bytes, (SHADES, 4); hue is the sign."""
+    parts = np.linspace(-1.0, 1.0, SHADES)
+    minus, plus = (
+        np.stack([np.interp(np.abs(parts), STOPS, each) for each in rgb(names).T], axis=1)
+        for names in HEAT[theme]
+    )
+    return color_bytes(np.where(parts[:, np.newaxis] < 0.0, minus, plus))
+
+
+def image_of(name: str, maps: NeuronMaps, theme: Theme) -> tuple[npt.NDArray[np.uint8], FloatArray]:
+    """Return the maps of a buffer as one image, and the place of each neuron in it."""
+    key = name, theme.name, maps.discrete
+    if key not in maps.images:
+        parts = np.nan_to_num(maps.parts(name))
+        if name in maps.paints:
+            shades = painted_parts(parts, maps.paints[name])
+        else:
+            places = (0.5 * SHADES * (1.0 + parts)).clip(0, SHADES - 1)
+            shades = heat_of(theme.name)[places.astype(np.int16)]
+        maps.images[key] = tiled(shades)
+    image, places = maps.images[key]
+    return image, places
+
+
+def painted_parts(parts: FloatArray, weights: FloatArray) -> npt.NDArray[np.uint8]:
+    """Return what neurons add to red, green and blue, as bytes; grey is nothing.
+
+    parts    their maps, (neurons, rows, columns)
+    weights  those of red, green and blue, (neurons, 3)
+    """
+    tops = np.abs(weights).max(axis=1, keepdims=True)
+    tint = (weights / np.where(tops > 0.0, tops, 1.0))[:, np.newaxis, np.newaxis]
+    added = parts[..., np.newaxis] * tint
+    plus, minus = np.clip(added, 0.0, 1.0), np.clip(-added, 0.0, 1.0)
+    return color_bytes(0.16 + 0.84 * plus**0.8 - 0.14 * minus)
+
+
+def map_of(line: Neurons, frame_data: FrameData) -> str:
+    """Return the buffer whose maps stand in the squares of a line; "" for none."""
     maps, values = frame_data.maps, frame_data.buffers.values
-    name = line.values if line.values in values else line.sums
-    known = maps is not None and name in values and name in maps.values
-    return name if known and not line.shape else ""
+    known = [name for name in (line.values, line.sums) if name in values]
+    whole = [name for name in known if len(values[name]) == len(line.points)]
+    return next((name for name in whole or known if maps and name in maps.values), "")
 
 
-def draw_maps(
+def draw_squares(
     canvas: Canvas2D,
-    xy: FloatArray,
-    radius: FloatArray,
-    depth: FloatArray,
-    good: FloatArray,
-    bright: FloatArray,
+    see: Projection,
     line: Neurons,
+    bright: FloatArray,
     frame_data: FrameData,
     theme: Theme,
 ) -> bool:
-    """Draw the map of each neuron as a disc on its sphere; return whether there is one.
+    """Draw each neuron of a line as a square with its map or curve; return whether it has one.
 
-    xy, radius, depth  of the spheres that are seen, those where `good`
-    bright             brightness of each, (n, 1)
+    bright  brightness of each, (n, 1)
+
+    The rim has the hue of its number, and a dot is where the shown sample lies.
     """
-    name, maps = shown_map(line, frame_data), frame_data.maps
-    if not name or maps is None or radius.min() < LEAST_SPHERE:
+    seen, ground = see(line.points), rgb((theme.ground,))[0]
+    good = np.flatnonzero(np.isfinite(seen.xy).all(axis=1))
+    xy, depth, bright = seen.xy[good], seen.depth[good], bright[good]
+    half = line.radius * seen.unit[good, np.newaxis]
+    box, look = (xy - half, 2.0 * half), {"radius": round_of(half), "depth": depth}
+    maps, name, numbers = frame_data.maps, map_of(line, frame_data), held(line, frame_data)
+    fills = painted_line(line, frame_data, theme)[good]
+    if maps is None or not name:
+        canvas.boxes(*box, faded(fills, bright, ground), **look)
         return False
-    parts, count = maps.parts(name), len(frame_data.buffers.values[name])
-    if count < len(good) and line.sums in frame_data.buffers.values:  # these have no outputs yet
-        parts = np.append(parts[:count], maps.parts(line.sums)[count:], axis=0)
-        count = len(frame_data.buffers.values[line.sums])
-    seen = good[:count]
-    parts = parts[:count][seen]
-    xy, radius, depth, bright = (each[: len(parts)] for each in (xy, radius, depth, bright))
-    if not len(parts):
-        return False
-    ground = rgb((theme.ground,))[0]
-    colors = theme.map(MAP_STRENGTH * parts.ravel()).reshape(*parts.shape, 3)
-    image, places = tiled(faded(colors, bright[..., np.newaxis, np.newaxis], ground))
-    reach = MAP_PART * radius[:, np.newaxis]
-    corners = [xy + reach * way for way in ((-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0))]
-    canvas.images(
-        np.stack(corners, axis=1), image, places, depth=depth, radius=reach[:, 0], smooth=True
-    )
+    known = good < len(frame_data.buffers.values[name])
+    dark = heat_of(theme.name)[SHADES // 2, :3] / 255.0
+    canvas.boxes(*box, np.where(known[:, np.newaxis], dark, fills), **look)
+    places, xy, half, depth = good[known], xy[known], half[known], depth[known]
+    dots = xy if maps.dot is None else xy + half * (2.0 * maps.dot - 1.0) * [1.0, -1.0]
+    if maps.values[name].shape[1] == 1:
+        dots = draw_curves(canvas, xy, half, depth, maps.parts(name)[places, 0], maps.dot, theme)
+    else:
+        image, parts = image_of(name, maps, theme)
+        corners = [xy + half * way for way in ((-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0))]
+        own = {"radius": round_of(half), "depth": depth}
+        canvas.images(np.stack(corners, axis=1), image, parts[places], smooth=True, **own)
+    signs = np.sign(np.append(numbers, np.zeros(len(line.points)))[good])
+    veil = np.column_stack([np.tile(ground, (len(good), 1)), 1.0 - bright])
+    rims = np.column_stack([faded(theme.map(signs), bright, ground), np.full(len(good), RIM)])
+    canvas.boxes(*box, veil, outline=rims, line=canvas.scale, **look)
+    size = np.maximum(LEAST_DOT * canvas.scale, DOT * half)
+    if maps.dot is not None and half.min() > LEAST * canvas.scale:
+        lit, line_width = faded(rgb((SHOWN,)), bright[known], ground), 0.4 * size[:, 0]
+        own = {"outline": DARK, "line": line_width, "depth": depth}
+        dots = np.clip(dots, xy - half + size, xy + half - size)
+        canvas.discs(dots, size[:, 0], lit, **own)
     return True
 
 
-def tiled(images: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return images, (n, rows, columns, 3), as one image, and the places that they have in it.
+def round_of(half: FloatArray) -> FloatArray:
+    """Return the radius of the corners of squares with half these sides, (n, 1)."""
+    return np.maximum(3.0, ROUND * half[:, 0])
+
+
+def draw_curves(
+    canvas: Canvas2D,
+    xy: FloatArray,
+    half: FloatArray,
+    depth: FloatArray,
+    parts: FloatArray,
+    dot: FloatArray | None,
+    theme: Theme,
+) -> FloatArray:
+    """Draw the curve of each neuron into its square; return where the shown sample lies on it.
+
+    parts  numbers from -1 to 1 along the input, (n, places)
+    """
+    along, reach = np.linspace(-1.0, 1.0, parts.shape[1]), PLOT * half
+    ends = xy + reach * [-1.0, 0.0], xy + reach * [1.0, 0.0]
+    canvas.segments(*ends, theme.faint, depth=depth)
+    across, up = (xy[:, [k]] + reach * side for k, side in enumerate((along, -parts)))
+    points = np.stack([across, up], axis=2)
+    starts, stops = points[:, :-1].reshape(-1, 2), points[:, 1:].reshape(-1, 2)
+    hue = theme.map(np.sign(parts[:, :-1] + parts[:, 1:]).ravel())
+    deep = np.repeat(depth, parts.shape[1] - 1)
+    canvas.segments(starts, stops, hue, width=CURVE * canvas.scale, depth=deep)
+    place = 0.0 if dot is None else 2.0 * float(dot[0]) - 1.0
+    values = np.array([[place, -np.interp(place, along, own)] for own in parts])
+    return xy + reach * values
+
+
+def tiled(images: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], FloatArray]:
+    """Return images, (n, rows, columns, 4), as one image, and the places that they have in it.
 
     A place is left, top, right and bottom from 0 to 1. It leaves out half a pixel at each edge, so
     that nothing of its neighbours is mixed in.
     """
-    count, rows, columns, _ = images.shape
+    count, rows, columns, depth = images.shape
     wide = math.ceil(math.sqrt(count))
     high = -(-count // wide)
-    filled = np.zeros((high * wide, rows, columns, 3))
+    filled = np.zeros((high * wide, rows, columns, depth), images.dtype)
     filled[:count] = images
-    whole = filled.reshape(high, wide, rows, columns, 3).swapaxes(1, 2)
+    whole = filled.reshape(high, wide, rows, columns, depth).swapaxes(1, 2)
     down, across = np.divmod(np.arange(count), wide)
     left, top = across * columns + 0.5, down * rows + 0.5
     places = np.stack([left, top, left + columns - 1.0, top + rows - 1.0], axis=1)
     size = [wide * columns, high * rows] * 2
-    return whole.reshape(high * rows, wide * columns, 3), places / size
+    return whole.reshape(high * rows, wide * columns, depth), places / size
 
 
 # Colors of neurons, their gradients, and which of them are left out.

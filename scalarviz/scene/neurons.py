@@ -18,8 +18,8 @@ from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.neuron_images import (
     crosses,
-    draw_maps,
     draw_pictures,
+    draw_squares,
     flow_parts,
     held,
     left_out,
@@ -31,10 +31,6 @@ BIG, LITTLE = 14.0, 9.0  # sizes of the letters of numbers
 WIDE, WIDEST = 1.8, 2.8  # radii of a sphere that its number may be wide; of a node, which is alone
 MOST = 128  # numbers in a line
 BAR = 64.0  # largest length of a bar in pixels
-# A number on a map: how far below the middle it stands, and its size, relative to the radius, and
-# the least radius in pixels.
-LOW, WRITTEN, ROOM = 0.92, 0.55, 12.0
-AWAY = 1.22  # how far from a map the name of its neuron stands, relative to other spheres
 EDGE = 12.0  # pixels by which names may leave the box of the network at its left
 LETTERS = 14  # of a line of a name
 FEW = 3.0  # least room for two lines, in sizes of letters
@@ -71,16 +67,14 @@ def draw_neurons(
     front = front_of(see, line.points, line.radius)[good]
     values = frame_data.buffers.values
     numbers = held(line, frame_data)
-    own = np.broadcast_to(bright, (len(good), 1))[good]
-    plane = draw_maps(canvas, xy, radius, front, good, own, line, frame_data, theme)
+    own = np.broadcast_to(bright, (len(good), 1))
+    has_map = line.square and draw_squares(canvas, see, line, own, frame_data, theme)
     crosses(canvas, xy, 0.8 * radius, front, left_out(line, frame_data)[good], theme)
-    if len(numbers):
+    if len(numbers) and not has_map:  # hovering a map shows its number
         ground = rgb((theme.ground,))[0]
         fills = faded(painted_line(line, frame_data, theme), bright, ground)
         hatched = np.zeros(len(xy), np.bool_)
-        if plane:
-            hatched[:] = True  # on a map, numbers stand on plain ground
-        elif line.values in values and line.values in frame_data.buffers.saturated:
+        if line.values in values and line.values in frame_data.buffers.saturated:
             flat = frame_data.buffers.saturated[line.values]
             hatch = np.append(flat, np.zeros(len(good) - len(flat)))[good]
             hatched = hatch > 0.0
@@ -90,21 +84,15 @@ def draw_neurons(
         places = np.flatnonzero(good[: len(numbers)])
         wide = WIDEST if frame_data.layout.signs else WIDE
         words, size = numbers_in(canvas, numbers[places], float(radius.min()), scale, wide)
-        xy_in = xy
-        if plane:
-            xy_in = xy + radius[:, np.newaxis] * [0.0, LOW]
-            words = words if radius.min() >= ROOM * scale else []
-            size = max(LITTLE * scale, min(size, WRITTEN * float(radius.min())))
         for i, number in enumerate(words):
             if hatched[i]:  # its number stands on plain ground
-                wide, (x, y) = canvas.measure(number, size=size, bold=True) + 6.0, xy_in[i].tolist()
+                wide, (x, y) = canvas.measure(number, size=size, bold=True) + 6.0, xy[i].tolist()
                 place = x - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
                 color, front_of_it = fills[places[i]], float(front[i])
                 canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
-            write_in(canvas, xy_in[i], float(front[i]), number, size)
-    far = radius * AWAY if plane else radius
+            write_in(canvas, xy[i], float(front[i]), number, size)
     edge = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
-    write_names(canvas, xy, far, depth, good, line, theme, scale, edge)
+    write_names(canvas, xy, radius, depth, good, line, theme, scale, edge)
     if not frame_data.layout.signs:  # where it is written
         draw_flows(canvas, xy, radius, good, line, frame_data, theme)
     if line.bars:
@@ -280,7 +268,7 @@ def write_names(
     if not line.names or not len(xy):
         return
     way = xy[-1] - xy[0]
-    column = abs(way[1]) > abs(way[0])
+    column = abs(way[1]) > abs(way[0]) and not line.square
     spaces = max(1, len(xy) - 1)
     apart = float(np.linalg.norm(way)) / spaces if len(xy) > 1 else math.inf
     room = math.inf if column or len(xy) == 1 else abs(float(way[0])) / spaces - 0.3 * size

@@ -78,7 +78,8 @@ LONGEST_REST = (
 class Throttle:
     """Tells when some work is due again.
 
-    rest  pause after the work, relative to its duration; by default REST
+    rest   pause after the work, relative to its duration; by default REST
+    least  seconds of a pause at least; by default 0
 
     >>> throttle = Throttle()
     >>> with throttle.doing():
@@ -87,8 +88,9 @@ class Throttle:
     True
     """
 
-    def __init__(self, rest: float = REST) -> None:
+    def __init__(self, rest: float = REST, least: float = 0.0) -> None:
         self._rest = rest
+        self._least = least
         self._next = 0.0
 
     @property
@@ -103,7 +105,7 @@ class Throttle:
             yield
         finally:
             now = perf_counter()
-            self._next = now + min(self._rest * (now - start), LONGEST_REST)
+            self._next = now + max(self._least, min(self._rest * (now - start), LONGEST_REST))
 
 
 PORTION = 0.01  # seconds of training between two checks for input

@@ -36,7 +36,7 @@ MAP_SIDE = 40  # cells along a map, which needs its square of evaluations per pi
 @final
 @dataclass(frozen=True)
 class PlanePoints:
-    """Some samples of data that lie in a plane.
+    """Some samples of data that lie in a plane, or on a line along one input.
 
     samples    inputs and targets
     points     where the samples lie, shape (samples, 2), in the numbers of the axes
@@ -50,7 +50,7 @@ class PlanePoints:
     points: FloatArray
     low: FloatArray
     high: FloatArray
-    names: tuple[str, str]
+    names: tuple[str, ...]
     axes: tuple[int, ...]
     features: Callable[[FloatArray], FloatArray] | None = None
 
@@ -70,6 +70,12 @@ class PlanePoints:
     def placed(self, points: FloatArray) -> FloatArray:
         """Return points as shares of the map; (0, 0) is its lower left corner."""
         return np.asarray((points - self.low) / (self.high - self.low))
+
+    def at(self, inputs: FloatArray) -> FloatArray | None:
+        """Return where inputs lie, as shares of the map; None for features."""
+        if not self.axes:
+            return None
+        return (inputs[list(self.axes)] - self.low) / (self.high - self.low)
 
     def about(self) -> dict[str, Any]:
         """Return the arguments of an exhibit that say where the plane is."""
@@ -103,6 +109,32 @@ def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
             return None
     axes = int(varying[0]), int(varying[1])
     return PlanePoints(samples, points, low, high, (names[axes[0]], names[axes[1]]), axes)
+
+
+def places_of(
+    session: Session, batch: Pair | None, sample: FloatArray, axis: int
+) -> PlanePoints | None:
+    """Return the plane over which neurons are drawn, or the line along one of more inputs.
+
+    batch   the first batch of data made by code, or None
+    sample  the inputs of the sample that is shown: on a line, the others are those of it
+    axis    the input along the line, if it varies
+
+    Return None for data that are the same in all samples, or not known.
+    """
+    data, here = session.data, (sample[np.newaxis], np.zeros((1, 0)))
+    if isinstance(data, Texture):  # the picture, whose first row is the top
+        corners = np.array([0.0, 1.0]), np.array([1.0, 0.0])
+        return PlanePoints(here, np.zeros((0, 2)), *corners, ("u", "v"), (0, 1))
+    if batch is None and needs_batch(data):
+        return None
+    samples = samples_of(session, batch)
+    plane, varying = plane_points(data, samples), varying_inputs(samples[0])
+    if plane is not None or not len(varying):
+        return plane
+    axis = axis if axis in varying else int(varying[0])
+    points, name = samples[0][:, [axis]], axis_names(data)[axis]
+    return PlanePoints(here, points, points.min(axis=0), points.max(axis=0), (name,), (axis,))
 
 
 def held_out_points(

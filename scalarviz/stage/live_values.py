@@ -16,6 +16,7 @@ from scalarviz.base.scales import round_up
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Moment
 from scalarviz.core.trace_program import chain_of
+from scalarviz.data.batches import Pair
 from scalarviz.errors import ScalarvizError
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import Buffers
@@ -265,12 +266,27 @@ class LiveValues:
         loss = self.session.trainer.loss
         return None if outputs is None else predictions_of(loss, outputs[np.newaxis])[0]
 
+    @property
+    def shown_inputs(self) -> FloatArray | None:
+        """The inputs of the sample that is shown, if it is known."""
+        return self._shown.values.get(self.program.inputs.name)
+
+    @property
+    def copy(self) -> Any:
+        """The network with the numbers of this reading, for the thread that draws."""
+        return self._copies[0].with_numbers(self.numbers)
+
     # What is learned.
+
+    @property
+    def first_batch(self) -> Pair | None:
+        """The first batch of data made by code, once an exhibit has asked for it."""
+        return self._first.value
 
     def exhibit(self) -> Exhibit | None:
         """Return what is learned, marked at the focus sample."""
         made = (self.pad or self.learned) if self.own is not None else self.learned
-        inputs = self._shown.values.get(self.program.inputs.name)
+        inputs = self.shown_inputs
         if made is None or inputs is None:
             return made
         before, marked, shown = self._marked
@@ -329,7 +345,7 @@ class LiveValues:
             samples = self.ask(self._first, batches, lambda: batches.at(0))
             if self._first.pending:
                 return
-        self.learned = self._made(self._copies[0].with_numbers(self.numbers), samples, key[-1])
+        self.learned = self._made(self.copy, samples, key[-1])
         self._exhibit_key = key
 
     def _made(self, ask: Any, samples: Any, fine: bool) -> Exhibit | None:

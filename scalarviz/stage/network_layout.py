@@ -20,7 +20,7 @@ from scalarviz.scene.layout.graph_layout import of_graph
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.training.network.model import Model
-from scalarviz.training.session.reading import names_of
+from scalarviz.training.session.reading import is_output, names_of
 from scalarviz.training.session.session import Session
 
 # Functions from values to colors of neurons, one row each.
@@ -45,18 +45,36 @@ def layout_of(session: Session, shape: float = 1.75, *, walks: bool = False) -> 
     network = session.network
     if not network.layers:
         inputs = names_of(session).get(network.program.inputs.name, ())
-        return values_of(network, shape, walks=walks, inputs=inputs)
+        square = sees_places(session)
+        return values_of(network, shape, walks=walks, inputs=inputs, square=square)
     about = partial(about_layer, session)
     tied = session.data.input_tint == session.data.output_tint == "rgb"
-    return trays_layout(network.program, about, names_of(session), shape, tied=tied)
+    program, own = network.program, names_of(session)
+    hidden = [each.name for each in program.buffers if not is_output(program, each)]
+    squares = hidden if sees_places(session) else []
+    return trays_layout(program, about, own, shape, tied=tied, squares=squares)
+
+
+def sees_places(session: Session) -> bool:
+    """Return whether hidden neurons are squares with what each computes over all places.
+
+    The places are the plane of two inputs, or the line along one; colors and pictures have none.
+    """
+    return not session.data.input_tint and not session.network.program.inputs.shape
 
 
 def values_of(
-    network: Model, shape: float, *, walks: bool = False, inputs: Sequence[str] = ()
+    network: Model,
+    shape: float,
+    *,
+    walks: bool = False,
+    inputs: Sequence[str] = (),
+    square: bool = False,
 ) -> Layout:
     """Return the layout of a compiled function: walls, its formula, or its graph.
 
     inputs  their names, if they have some
+    square  whether hidden neurons are squares
     """
     rows, program = row_numbers(network), network.program
     names = [network.name_of(row) for row in rows]
@@ -65,7 +83,9 @@ def values_of(
         chain = chain_of(program, network.all_walls)
         if chain is None:
             return of_walls(network.all_walls, shape)
-        return trays_layout(chain, lambda label: (label, ""), {program.inputs.name: inputs}, shape)
+        squares = [*chain.places][:-1] if square else []
+        names_in = {program.inputs.name: inputs}
+        return trays_layout(chain, lambda label: (label, ""), names_in, shape, squares=squares)
     has_inputs = np.isin(program.trace.operands, range(program.trace.inputs)).any()
     if has_inputs and not network.walls and not walks:
         written = of_formula(formula_of(program.trace), rows, names, shape)

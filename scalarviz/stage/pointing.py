@@ -46,7 +46,7 @@ def target_at(frame_data: FrameData, see: Projection, x: float, y: float) -> Poi
     """Return what is seen at a logical pixel."""
     start, ray = ray_at(see.matrix, *see.across(x, y))
     row, far = cube_on(frame_data, start, ray)
-    neuron, distance = neuron_on(frame_data, start, ray)
+    neuron, distance = neuron_on(frame_data, see, (x, y), start, ray)
     if neuron is not None and distance < far:
         return PointerTarget(neuron=neuron)
     return NOTHING if row == NONE else PointerTarget(row)
@@ -64,12 +64,21 @@ def cube_on(frame_data: FrameData, start: FloatArray, ray: FloatArray) -> tuple[
 
 
 def neuron_on(
-    frame_data: FrameData, start: FloatArray, ray: FloatArray
+    frame_data: FrameData,
+    see: Projection,
+    xy: tuple[float, float],
+    start: FloatArray,
+    ray: FloatArray,
 ) -> tuple[Neuron | None, float]:
-    """Return the first sphere or pixel of an image on a ray, or None, and its distance."""
+    """Return the first neuron or pixel of an image at a pixel `xy`, or None, and its distance."""
     best, least = None, np.inf
     for line in frame_data.layout.neurons:
         place, at = pixel_on(line, start, ray) if line.shape else sphere_on(line, start, ray)
+        if line.square and not at < np.inf:  # beside the circle in it
+            seen = see(line.points)
+            inside = np.abs(seen.xy - xy).max(axis=1) <= line.radius * seen.unit
+            place = int(np.argmax(inside))
+            at = float((line.points[place] - start) @ ray / (ray @ ray)) if inside.any() else at
         if at < least:
             best, least = (buffer_of(line), place), at
     return best, least

@@ -91,7 +91,7 @@ def picture(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none. Side by side also a list, with one or None for each
-    neuron_maps  whether spheres show what their neurons answer over the plane; by default True
+    neuron_maps  whether squares show what their neurons compute; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
@@ -185,7 +185,7 @@ def record(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none. Side by side also a list, with one or None for each
-    neuron_maps  whether spheres show what their neurons answer over the plane; by default True
+    neuron_maps  whether squares show what their neurons compute; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
@@ -306,7 +306,7 @@ def storyboard(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none
-    neuron_maps  whether spheres show what their neurons answer over the plane; by default True
+    neuron_maps  whether squares show what their neurons compute; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over

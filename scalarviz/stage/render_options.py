@@ -43,7 +43,7 @@ class RenderOptions:
     per_layer  whether each layer has its own color scale
     pin        bank index of the weight whose arithmetic is shown, or a Perceptron: its sum; a list
                of them for several sessions
-    neuron_maps  whether spheres show what their neurons answer over the plane, if data lie in one
+    neuron_maps  whether squares show what their neurons compute over all places
     test_points  whether held-out samples are drawn on the map of the plane
     discrete   whether maps of the plane have two colors only
     past       what stands below the network: all weights over time, their "value", "gradient" or

@@ -15,14 +15,12 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.weight import Weight
-from scalarviz.engines.reference import program_forward
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.exhibits.exhibit import Exhibit
-from scalarviz.scene.exhibits.plots import Plane, cells
+from scalarviz.scene.exhibits.plots import Plane
 from scalarviz.scene.frame_data import (
     CubeValues,
     FrameData,
@@ -36,9 +34,8 @@ from scalarviz.scene.layout.division import Division, Projection
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import FOCUS_SECONDS, focus_of
 from scalarviz.scene.marks import corners_of
-from scalarviz.scene.neuron_images import tops_of
 from scalarviz.scene.overlay import OnTop
-from scalarviz.stage.background import Answer, Throttle
+from scalarviz.stage.background import Answer
 from scalarviz.stage.by_parts import BatchSum
 from scalarviz.stage.camera_control import CameraController, ViewBox
 from scalarviz.stage.channels import (
@@ -67,6 +64,7 @@ from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import MOST_ANIMATED, Motion, blanked, pushes
 from scalarviz.stage.narration import Cards, Narration
 from scalarviz.stage.network_layout import layout_of, shape_of
+from scalarviz.stage.neuron_maps import SessionMaps
 from scalarviz.stage.notices import Messages
 from scalarviz.stage.pointing import (
     NOTHING,
@@ -97,7 +95,7 @@ class Stage(Messages):
 
     color, size    the channels
     per_layer      whether each layer has scales of its own
-    neuron_maps    whether spheres show what their neurons answer over the plane, if data lie in one
+    neuron_maps    whether squares show what their neurons compute over all places
     test_points    whether held-out samples are drawn there, too
     discrete       whether such maps have two colors only
     help           whether the list of `keys` is shown
@@ -182,7 +180,7 @@ class Stage(Messages):
         pick(CAMERAS, camera, "camera")
         self.eyes = CameraController(self.plan, camera, self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
-        self._cards, self._maps = Cards(self.reading), PlaneMaps(self.reading)
+        self._cards, self._maps = Cards(self.reading), SessionMaps(self.reading)
         self.narration = Narration(self.reading)
         self._sum: Answer[BatchSum | None] = Answer(None)
         self.reading.answers.append(self._sum)
@@ -460,15 +458,17 @@ class Stage(Messages):
         return self._wave.at(self.reading.here.clock.step, self._now)
 
     def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
-        """Return what is learned, and what the neurons answer if that is shown."""
-        exhibit = self.reading.exhibit()
-        if not isinstance(exhibit, Plane):
-            return exhibit, None
-        exhibit = replace(exhibit, show_tests=self.test_points, discrete=self.discrete)
-        if not self.neuron_maps and self.pinned_neuron is None:
-            return exhibit, None
-        maps = self._maps.now()
-        return exhibit, maps and replace(maps, discrete=self.discrete)
+        """Return what is learned, and what the neurons compute if that is shown."""
+        exhibit, maps = self.reading.exhibit(), None
+        if isinstance(exhibit, Plane):
+            exhibit = replace(exhibit, show_tests=self.test_points, discrete=self.discrete)
+        shows = self.neuron_maps and any(line.square for line in self.plan.neurons)
+        if shows or self.pinned_neuron is not None:
+            maps = self._maps.now(self.hover_neuron or self.pinned_neuron)
+        if maps is not None:
+            dot = exhibit.focus if isinstance(exhibit, Plane) else maps.dot  # also of features
+            maps = replace(maps, dot=dot, discrete=self.discrete)
+        return exhibit, maps
 
     def _pushed(self, part: float, frozen: Any, added: BatchSum | None = None) -> FloatArray | None:
         """Return the gradients that arrows show, of the batch as far as it is added up."""
@@ -740,64 +740,3 @@ class Stage(Messages):
         """Pin what the keyboard points at, or unpin it."""
         hovered, pinned = self._targets()
         self.pin(None if hovered == pinned else hovered.part)
-
-
-# What each neuron answers over the plane, made again while the session learns.
-
-MAP_SIDES = (
-    40,
-    20,
-)  # cells along a map, of small networks at rest; of larger ones, and while it plays
-MAP_REST = 100.0  # pause after maps while it plays, relative to the time they take
-MOST_MAP_NUMBERS = 120_000  # numbers of all maps together, which take some 20 ms
-
-
-@final
-class PlaneMaps:
-    """The maps of the neurons of one reading; None if its data lie in no plane."""
-
-    def __init__(self, reading: LiveValues) -> None:
-        self._reading = reading
-        self._throttle = Throttle(MAP_REST)
-        self._of: Exhibit | None = None
-        self._made: NeuronMaps | None = None
-        self._played = False  # whether they were made while it played
-
-    def now(self) -> NeuronMaps | None:
-        """Return the maps of the numbers that are shown; while it plays, older ones for a time."""
-        reading = self._reading
-        plane = reading.learned
-        if not isinstance(plane, Plane) or plane.inputs_of is None or not reading.has_layers:
-            return None
-        playing = reading.session.playing
-        is_new = plane is not self._of or (self._played and not playing)
-        if is_new and not reading.asleep and not (playing and not self._throttle.due):
-            with self._throttle.doing():
-                self._of, self._made = plane, self._make(plane, MAP_SIDES[playing:])
-            self._played = playing
-        return self._made
-
-    def _make(self, plane: Plane, sides: Sequence[int]) -> NeuronMaps | None:
-        reading, program = self._reading, self._reading.program
-        size = sum(buffer.size for buffer in program.buffers)
-        side = next((side for side in sides if side * side * size <= MOST_MAP_NUMBERS), 0)
-        if not side or plane.inputs_of is None:
-            return None
-        low, high = np.array(plane.low), np.array(plane.high)
-        inputs = plane.inputs_of(low + cells(side) * (high - low))
-        found = program_forward(
-            program, reading.numbers.value, reading.session.network.bank.state, inputs
-        )
-        end = program.outputs
-        found[end.name] = predictions_of(reading.session.trainer.loss, found[end.name])
-        scales = {name: scales_of(values) for name, values in found.items()}
-        if end.size == 1 and not plane.classes:  # in the colors of what is learned
-            scales[end.name] = np.array([[plane.middle, plane.reach]])
-        maps = {name: values.T.reshape(-1, side, side) for name, values in found.items()}
-        return NeuronMaps(maps, scales)
-
-
-def scales_of(values: FloatArray) -> FloatArray:
-    """Return the scale of the map of each neuron: zero, and its own largest number."""
-    tops = tops_of(values.T)
-    return np.stack([np.zeros(len(tops)), tops], axis=1)

@@ -609,10 +609,10 @@ ROWS = (
     Command(
         "neuron maps",
         "tick",
-        "What each neuron answers over the plane, on its sphere",
-        label="Spheres",
+        "What each neuron computes over all places, in its square",
+        label="Squares",
         text="Neuron maps",
-        help="maps of the neurons over the plane, on their spheres",
+        help="maps or curves of the neurons, in their squares",
         acts_on="all",
         key="m",
     ),

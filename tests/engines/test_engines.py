@@ -37,6 +37,7 @@ from scalarviz.engines.cpu.records import (
 from scalarviz.engines.expression.expression_kernels import STEP, TraceRecord
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
+from scalarviz.stage.sample_pass import forward
 from scalarviz.training.network.model_queries import check_engine
 from tests.machine import output_of
 from tests.sessions import RUNNABLE, advanced
@@ -105,6 +106,25 @@ def test_evaluation_and_training_leave_nothing_behind(net: sv.Network) -> None:
     net.forget()
     with pytest.raises(OrderError):
         net.backward(np.ones((8, 3)))
+
+
+@every_engine
+@pytest.mark.parametrize("samples", [1, 150])
+def test_a_survey_has_the_numbers_of_all_neurons(
+    engine: str, samples: int
+) -> None:
+    inputs = np.random.default_rng(1).normal(size=(samples, 3))
+    layers = [sv.Dense(3, 8, "tanh"), sv.LayerNorm(8), sv.Dense(8, 2)]
+    compiled = sv.compile(lambda x, y: (x * y).tanh() + x, inputs=2, engine=engine)
+    models = [sv.Network(layers, engine=engine, dtype="float64"), compiled]
+    for model in models:
+        own = inputs[:, : model.inputs]
+        found, before = model.survey(own), model(own)
+        assert {len(each) for each in found.values()} == {samples}
+        wanted = forward(model.program, model.bank.value, own[-1]).values
+        for name, values in found.items():
+            np.testing.assert_allclose(values[-1], wanted[name], atol=1e-12)
+        np.testing.assert_allclose(found[model.program.outputs.name], before, atol=1e-12)
 
 
 @every_engine

@@ -106,6 +106,11 @@ class CpuEngine(StackEngine[FloatArray]):
         return passes(what, [0], [len(self.program.operations)], [0])
 
     @cached_property
+    def _surveying(self) -> Records:
+        what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_KEEP
+        return passes(what, [0], [len(self.program.operations)], [0])
+
+    @cached_property
     def _forward(self) -> Records:
         found = forward_passes(self.program, plans.DO_LOAD, plans.DO_STORE)
         found["what"] |= plans.DO_KEEP
@@ -135,6 +140,17 @@ class CpuEngine(StackEngine[FloatArray]):
         evaluation.run(self._evaluating, data=self.array(batch), outputs=outputs)
         self._evaluations = {samples: evaluation}
         return outputs
+
+    def survey(self, batch: FloatArray) -> dict[str, FloatArray]:
+        samples, program = len(batch), self.program
+        spaces = np.zeros((number_of_tiles(samples), self.tables.space), self.bank.dtype)
+        made = BatchPasses(self._work, self.tables, samples, apart=True)
+        made.use(self._room(samples, spaces))
+        made.run(self._surveying, data=self.array(batch))
+        return {
+            each.name: numbers_in(spaces, samples, each.offset, each.size)
+            for each in program.buffers
+        }
 
     def loss_on(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Callable[[], float]:
         plan = plan_loss(self.tables, self.program, loss, self._work.load(units_of_loss(loss)))
@@ -434,8 +450,12 @@ class Moments:
 
     def read(self, spaces: FloatArray, row: int, size: int) -> FloatArray:
         """Return `size` rows of all workspaces, from `row` on, as shape (samples, size)."""
-        width = stride_of_rows(self.samples)
-        first = row * width
-        tiles = [space[first : first + size * width].reshape(size, width) for space in spaces]
-        counts = np.diff(self.starts)
-        return np.concatenate([t[:, :n].T for t, n in zip(tiles, counts, strict=True)])
+        return numbers_in(spaces, self.samples, row, size)
+
+
+def numbers_in(spaces: FloatArray, samples: int, row: int, size: int) -> FloatArray:
+    """Return rows of the workspaces of all tiles of a batch, as shape (samples, size)."""
+    width, counts = stride_of_rows(samples), np.diff(tile_starts(samples))
+    first = row * width
+    tiles = [space[first : first + size * width].reshape(size, width) for space in spaces]
+    return np.concatenate([t[:, :n].T for t, n in zip(tiles, counts, strict=True)])

@@ -48,6 +48,7 @@ from scalarviz.engines.engine import (
     StackEngine,
     Waiting,
 )
+from scalarviz.engines.reference import program_forward
 from scalarviz.errors import EngineError
 
 MOST_SPARE = 4  # sizes of batches whose memory is kept
@@ -102,6 +103,9 @@ class CudaEngine(StackEngine[CudaCalls]):
             found.append(self._outputs(work, len(tile)))
         self._spare.append(work)
         return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def survey(self, batch: FloatArray) -> dict[str, FloatArray]:
+        return program_forward(self.program, self.bank.value, self.bank.state, batch)
 
     def _run_forward(self, work: CudaCalls, batch: FloatArray) -> None:
         work.host.samples = len(batch)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, Generic, final
 
 import numpy as np
@@ -42,6 +44,22 @@ class ExpressionEngine(StackEngine[Kept], Generic[Kept]):
     @final
     def run(self, batches: Batches, loss: Loss) -> ExpressionRun:
         return ExpressionRun(self, batches, loss)
+
+    @final
+    def survey(self, batch: FloatArray) -> dict[str, FloatArray]:
+        """Return all values of the trace for a batch, (samples, values), by the name "values"."""
+        trace = self.trace
+        found = np.full((len(batch), self.program.workspace), np.nan)
+        found[:, : trace.inputs] = batch
+        found[:, trace.first_made :] = self._surveying.evaluate(batch)
+        return {"values": found}
+
+    @cached_property
+    def _surveying(self) -> ExpressionEngine[Kept]:
+        """An engine of the same function that returns the results of all operations."""
+        every = range(self.trace.first_made, self.program.workspace)
+        program = TraceProgram(replace(self.trace, outputs=[*every]), self.rows)
+        return type(self)((), program, self.bank, self.precision)
 
     def step(self, optimizer: Optimizer) -> None:
         """Update the parameters by one step of an optimizer."""

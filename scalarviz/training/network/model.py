@@ -169,6 +169,17 @@ class Model(Part):
         return self._engine.loss_on(inputs, targets, loss)
 
     @final
+    def survey(self, inputs: FloatArray) -> dict[str, FloatArray]:
+        """Return the numbers of all neurons for some samples, for a picture.
+
+        inputs  shape (samples, inputs)
+
+        Returns arrays of shape (samples, neurons) by the names of the buffers of its program; of an
+        expression all values of its trace, by the name "values".
+        """
+        return self._engine.survey(inputs)
+
+    @final
     def snapshot(self) -> Snapshot:
         """Return a Snapshot of the current numbers.
 

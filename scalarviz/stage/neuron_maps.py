@@ -1,0 +1,109 @@
+"""What each neuron of a session computes over all places of its inputs, made while it learns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.program import NONE
+from scalarviz.core.trace_program import TraceProgram, chain_of
+from scalarviz.scene.exhibits.plots import cells
+from scalarviz.scene.frame_data import NeuronMaps
+from scalarviz.stage.background import Throttle
+from scalarviz.stage.data_exhibits import PlanePoints, places_of
+from scalarviz.stage.live_values import LiveValues
+from scalarviz.story.facts import Neuron
+from scalarviz.training.network.model import Model
+from scalarviz.training.session.session import Session
+
+SIDES = 32, 16, 8  # cells along a map: the first of these at which all take some milliseconds
+MOST_NUMBERS, MOST_PRODUCTS = 2e6, 1e8  # of all maps together
+SLOWER = 20.0  # how many times as long as kernels the engine python takes
+APART = 0.2  # least seconds from maps to maps while it plays
+
+
+@final
+class SessionMaps:
+    """The maps of the neurons of one reading."""
+
+    def __init__(self, reading: LiveValues) -> None:
+        self._reading = reading
+        self._throttle = Throttle(least=APART)
+        self._axis = 0  # the input of curves
+        self._of: list[object] = []  # what the maps depend on
+        self._places: PlanePoints | None = None
+        self._made: NeuronMaps | None = None
+
+    def now(self, chosen: Neuron | None = None) -> NeuronMaps | None:
+        """Return the maps of the numbers that are shown; while it plays, older ones for a time.
+
+        chosen  a neuron: if it is an input, curves are over that one from now on
+
+        Return None for data without places, and for a network that is too large.
+        """
+        reading, session = self._reading, self._reading.session
+        if chosen is not None and chosen[0] == reading.program.inputs.name:
+            self._axis = chosen[1]
+        sample = reading.shown_inputs
+        if sample is None:
+            return None
+        waits = reading.asleep or (session.playing and not self._throttle.due)
+        if not waits and self._key(sample) != self._of:
+            with self._throttle.doing():
+                self._made = self._make(sample)
+            self._of = self._key(sample)
+        if self._made is None or self._places is None:
+            return None
+        return replace(self._made, dot=self._places.at(sample))
+
+    def _key(self, sample: FloatArray) -> list[object]:
+        """Return what the maps depend on; those of a plane do not depend on the sample."""
+        reading, is_plane = self._reading, self._places is not None and len(self._places.low) == 2
+        numbers = reading.numbers.value.tobytes(), reading.numbers.state.tobytes()
+        own = () if is_plane else (sample.tobytes(), self._axis)
+        return [reading.session.data, reading.program, *numbers, *own]
+
+    def _make(self, sample: FloatArray) -> NeuronMaps | None:
+        reading, session = self._reading, self._reading.session
+        self._places = places = places_of(session, reading.first_batch, sample, self._axis)
+        program = session.network.program
+        size = sum(each.size for each in program.buffers)
+        most = min(MOST_NUMBERS / size, MOST_PRODUCTS / max(1, program.products))
+        most /= SLOWER if session.engine == "python" else 1.0
+        side = next((side for side in SIDES if side * side <= most), 0)
+        if places is None or not side:
+            return None
+        is_plane = len(places.low) == 2
+        points = cells(side) if is_plane else np.linspace(0.0, 1.0, 2 * side)[:, np.newaxis]
+        inputs = places.inputs_of(places.low + points * (places.high - places.low))
+        found = surveyed(reading.copy, inputs)
+        shape = (-1, side, side) if is_plane else (-1, 1, 2 * side)
+        maps = {name: numbers.T.reshape(shape) for name, numbers in found.items()}
+        return NeuronMaps(maps, paints=paints_of(session, reading.numbers.value))
+
+
+def surveyed(network: Model, inputs: FloatArray) -> dict[str, FloatArray]:
+    """Return the numbers of all neurons for some inputs, (samples, neurons) by buffer."""
+    found, program = network.survey(inputs), network.program
+    if not isinstance(program, TraceProgram):
+        return found
+    chain = chain_of(program, network.all_walls)
+    layers = {} if chain is None else chain.numbers(found["values"].T)
+    return {name: numbers.T for name, numbers in layers.items()}
+
+
+def paints_of(session: Session, value: FloatArray) -> dict[str, FloatArray]:
+    """Return what each neuron behind outputs that are colors adds to them, by its buffer.
+
+    value  the parameters, in bank order
+    """
+    last = [each for each in session.network.program.operations if each.weights != NONE][-1:]
+    if session.data.output_tint != "rgb" or not last or last[0].kind != "affine":
+        return {}
+    (operation,) = last
+    shape = operation.target.size, operation.source.size
+    weights = value[operation.weights :][: shape[0] * shape[1]].reshape(shape)
+    return {operation.source.name: weights.T}
