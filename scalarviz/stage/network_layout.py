@@ -60,8 +60,10 @@ def layout_of(
 
 
 def has_walls(session: Session) -> bool:
-    """Return whether a network has rows that are too long for trays of cubes."""
-    return longest_row(session.network.program) > LONG_ROW
+    """Return whether walls are a second layout of a network: its rows are too long for trays."""
+    network = session.network
+    is_long = bool(network.layers) and longest_row(network.program) > LONG_ROW
+    return is_long and not shows_every_weight(session)
 
 
 def shows_every_weight(session: Session) -> bool:
