@@ -97,8 +97,8 @@ def watch(
     pin             a Weight or its row of the bank, or a Perceptron, which is shown pinned in a
                     window and a notebook; None, the default: none. Side by side also a list, with
                     one or None for each
-    every_weight    True: each layer is a wall in which every weight is a cube, as tables are anyway; by
-                    default False
+    every_weight    True: each layer is a wall in which every weight is a cube, as in tables
+                    anyway; by default False
     networks        how a Sweep shows each network: as a wall of "cubes", the default, by a map of
                     the plane in "maps", by "swatches" of its colors, or by its loss in "losses"
     order           column of its tables by which a Sweep orders settings and networks, such as

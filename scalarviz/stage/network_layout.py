@@ -46,7 +46,7 @@ def layout_of(
 
     shape  of the stage, width by height
     walks  whether operations are shown one by one: then formula and walls unfold to the graph
-    every  whether every weight is a cube of a wall, in a network that has other layouts, too
+    every  whether the layout is walls, in which every weight is a cube, if the network has both
     """
     network = session.network
     if not network.layers:

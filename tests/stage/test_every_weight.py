@@ -69,7 +69,7 @@ def test_it_changes_at_once_where_motion_is_reduced() -> None:
     assert stage.eyes.camera.azimuth == walls.views["perspective"].azimuth != 0.0
 
 
-def test_training_goes_on_in_walls_and_what_is_pinned_stays() -> None:
+def test_training_continues_in_walls_and_what_is_pinned_stays() -> None:
     stage = stage_of(30, 24, 2, still=True)
     stage.pin(40)
     stage.every_weight = True

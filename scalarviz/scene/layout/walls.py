@@ -1,7 +1,7 @@
 """The layout "walls": every weight of every layer is a cube, and every layer is a wall.
 
 The trays of a layer stand above each other: a row is a neuron, a column is an input, the biases are
-a column behind a gap. What neurons answer stands at the ends of their rows: balls, or images. Walls
+a column behind a gap. What neurons answer is at the ends of their rows: balls, or images. Walls
 are so far apart along the flow that none hides a part of another, seen from the angle at which they
 fill the stage; deep networks continue in further rows of walls.
 """
