@@ -122,6 +122,7 @@ LOOKS: dict[str, Any] = {
     "cubes": "value",
     "per_layer": True,
     "pin": 3,
+    "every_weight": True,
     "neuron_maps": True,
     "test_points": True,
     "discrete": True,

@@ -44,14 +44,15 @@ from scalarviz.stage import stage
 from scalarviz.stage.background import LONGEST_REST
 from scalarviz.stage.by_parts import has_neurons, walked
 from scalarviz.stage.motion import gradients_of
-from scalarviz.stage.network_layout import TINTS, layout_of
+from scalarviz.stage.network_layout import TINTS, has_walls, layout_of, shows_every_weight
 from scalarviz.stage.sample_pass import FLAT
 from scalarviz.stage.show import Show
 from scalarviz.training.session.session import Session
 
 # Shapes of the free stage, width by height, for which there is a layout: phones to wide screens.
 SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
-OF_GRAPHS = 4  # a graph has layouts for one in so many of them
+OF_LARGE = 4  # graphs and walls have layouts for one in so many of them
+Placed = list[tuple[float, int]]
 REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
 
 
@@ -63,7 +64,7 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
     """
     session = Show.of(show).session
     program = session.network.program
-    placed, layouts = layouts_of(session, shapes)
+    placed, walls, layouts = layouts_of(session, shapes)
     return {
         "count": len(session.network.bank),
         "frozen": packed(np.asarray(session.network.bank.frozen).astype(np.uint8)),
@@ -105,6 +106,7 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},
         "layouts": layouts,
         "shapes": placed,
+        "walls": walls,
         "operations": [operation_data(program, i) for i in range(len(program.operations))],
         "moments": [moment_data(program, each) for each in program.moments],
         "inputs": program.inputs.name,
@@ -223,17 +225,22 @@ def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
 
 def layouts_of(
     session: Session, shapes: Sequence[float]
-) -> tuple[list[tuple[float, int]], list[dict[str, Any]]]:
-    """Return pairs of a shape and the index of its layout, and the layouts, each once."""
-    placed: list[tuple[float, int]] = []
+) -> tuple[Placed, Placed, list[dict[str, Any]]]:
+    """Return pairs of a shape and the index of its layout, of walls likewise, and the layouts.
+
+    There are no pairs of walls if those are the only layouts, or none.
+    """
+    pairs: tuple[Placed, Placed] = [], []
     found: dict[bytes, Layout] = {}
-    is_graph = session.network.program.is_graph  # its layouts are large, and much alike
-    for shape in shapes or SHAPES[:: OF_GRAPHS if is_graph else 1]:
-        layout = layout_of(session, shape, walks=True)
-        mark = layout.extent.tobytes()
-        found.setdefault(mark, layout)
-        placed.append((shape, [*found].index(mark)))
-    return placed, [*map(layout_data, found.values())]
+    is_graph = session.network.program.is_graph
+    for every in (False, True)[: 1 + has_walls(session)]:
+        few = is_graph or every or shows_every_weight(session)  # they are large, and much alike
+        for shape in shapes or SHAPES[:: OF_LARGE if few else 1]:
+            layout = layout_of(session, shape, walks=True, every=every)
+            mark = layout.extent.tobytes()
+            found.setdefault(mark, layout)
+            pairs[every].append((shape, [*found].index(mark)))
+    return *pairs, [*map(layout_data, found.values())]
 
 
 def layout_data(layout: Layout) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from scalarviz.scene.legend import SIZE
 from scalarviz.scene.neurons import covers, sides
 
 SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for a card
+FOLDS, UNFOLDS = 0.25, 0.35  # the two parts of a change of layout
 FARTHEST = 2.0  # visible height, in those of the whole network, at which zooming out ends
 GAP = 8.0  # pixels from the network to the legend
 PARTS = 16  # tenths of the height of the legend, from 0 on, that are tried above it
@@ -91,6 +92,19 @@ class CameraController:
         if self.framed:
             goal = goal if is_turned else self._preset(self.name)
             self.camera, self._from = self.whole(goal), None
+
+    def fold(self) -> bool:
+        """Turn until trays and walls are seen edge-on, and return whether they are."""
+        if self.cuts or (self._from is None and self.camera.azimuth == 0.0):
+            return True
+        if self.goal.azimuth != 0.0:
+            goal = replace(self.goal, azimuth=0.0, elevation=0.0)
+            self.go(self.whole(goal), framed=True, seconds=FOLDS)
+        return False
+
+    def unfold(self) -> None:
+        """Turn the trays or walls of a layout that is shown now from edge-on to their own side."""
+        self.go(self.whole(self._preset(self.name)), framed=True, seconds=UNFOLDS)
 
     def _preset(self, name: str) -> Camera:
         return self.layout.views.get(name, CAMERAS[name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -12,17 +13,19 @@ from scalarviz.base.texts import plural, text
 from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.layers import Dense, Elementwise
-from scalarviz.core.program import Program, Shape
+from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.core.trace_program import TraceProgram, chain_of, formula_of
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.formula_layout import of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import of_graph
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.trays import trays_layout
+from scalarviz.scene.layout.walls import walls
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.reading import is_output, names_of
 from scalarviz.training.session.session import Session
 
+LONG_ROW, LONGEST_ROW = 20, 128  # weights of a tray of cubes, and of one of tiles
 # Functions from values to colors of neurons, one row each.
 TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "rgb": np.diag,
@@ -36,11 +39,14 @@ def shape_of(box: Box) -> float:
     return float(np.exp(0.1 * round(np.log(min(max(shape, 0.3), 6.0)) / 0.1)))
 
 
-def layout_of(session: Session, shape: float = 1.75, *, walks: bool = False) -> Layout:
+def layout_of(
+    session: Session, shape: float = 1.75, *, walks: bool = False, every: bool = False
+) -> Layout:
     """Return the layout of a session's network.
 
     shape  of the stage, width by height
     walks  whether operations are shown one by one: then formula and walls unfold to the graph
+    every  whether the layout is walls, in which every weight is a cube, if the network has both
     """
     network = session.network
     if not network.layers:
@@ -48,6 +54,8 @@ def layout_of(session: Session, shape: float = 1.75, *, walks: bool = False) -> 
         square = sees_places(session)
         return values_of(network, shape, walks=walks, inputs=inputs, square=square)
     about = partial(about_layer, session)
+    if every or shows_every_weight(session):
+        return walls(network.program, about, names_of(session), shape)
     tied = session.data.input_tint == session.data.output_tint == "rgb"
     program, own = network.program, names_of(session)
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
@@ -61,6 +69,26 @@ def sees_places(session: Session) -> bool:
     The places are the plane of two inputs, or the line along one; colors and pictures have none.
     """
     return not session.data.input_tint and not session.network.program.inputs.shape
+
+
+def has_walls(session: Session) -> bool:
+    """Return whether walls are a second layout of a network: its rows are too long for trays."""
+    network = session.network
+    is_long = bool(network.layers) and longest_row(network.program) > LONG_ROW
+    return is_long and not shows_every_weight(session)
+
+
+def shows_every_weight(session: Session) -> bool:
+    """Return whether walls are the only layout: rows are very long, and inputs are no place."""
+    program = session.network.program
+    has_place = program.inputs.size == 2 or bool(program.inputs.shape)
+    return longest_row(program) > LONGEST_ROW and not has_place
+
+
+def longest_row(program: Program) -> int:
+    """Return the most weights of a neuron."""
+    shapes = [each.shape for each in program.operations if each.weights != NONE]
+    return max((prod(each[1:]) for each in shapes), default=0)
 
 
 def values_of(

@@ -64,6 +64,7 @@ def picture(
     cubes: str | None = None,
     per_layer: bool | None = None,
     pin: Pin = None,
+    every_weight: bool | None = None,
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
@@ -91,6 +92,7 @@ def picture(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none. Side by side also a list, with one or None for each
+    every_weight  whether each layer is a wall in which every weight is a cube; by default False
     neuron_maps  whether squares show what their neurons compute; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
@@ -105,7 +107,7 @@ def picture(
     group       column by whose values a Sweep groups its settings; by default none
     against     number of the setting with which a Sweep compares the others; by default that of
                 least loss
-    look        a RenderOptions that gives the defaults of these fourteen options instead
+    look        a RenderOptions that gives the defaults of these fifteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
@@ -153,6 +155,7 @@ def record(
     cubes: str | None = None,
     per_layer: bool | None = None,
     pin: Pin = None,
+    every_weight: bool | None = None,
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
@@ -185,13 +188,14 @@ def record(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none. Side by side also a list, with one or None for each
+    every_weight  whether each layer is a wall in which every weight is a cube; by default False
     neuron_maps  whether squares show what their neurons compute; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
                 time, these by "distance", "norms" of layers, both such as "gradient norms", or the
                 "landscape" of the loss; by default nothing
-    look        a RenderOptions that gives the defaults of these fourteen options instead
+    look        a RenderOptions that gives the defaults of these fifteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.
@@ -279,6 +283,7 @@ def storyboard(
     cubes: str | None = None,
     per_layer: bool | None = None,
     pin: int | Perceptron | Neuron | None = None,
+    every_weight: bool | None = None,
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
@@ -306,13 +311,14 @@ def storyboard(
     per_layer   whether each layer has its own color scale; by default False
     pin         bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
                 drawn; by default none
+    every_weight  whether each layer is a wall in which every weight is a cube; by default False
     neuron_maps  whether squares show what their neurons compute; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
                 time, these by "distance", "norms" of layers, both such as "gradient norms", or the
                 "landscape" of the loss; by default nothing
-    look        a RenderOptions that gives the defaults of these fourteen options instead
+    look        a RenderOptions that gives the defaults of these fifteen options instead
 
     Raises InputError for an option out of range, FileError if the file cannot be written, and
     DisplayError without OpenGL.

@@ -43,6 +43,7 @@ class RenderOptions:
     per_layer  whether each layer has its own color scale
     pin        bank index of the weight whose arithmetic is shown, or a Perceptron: its sum; a list
                of them for several sessions
+    every_weight  whether each layer is a wall in which every weight is a cube, as tables are anyway
     neuron_maps  whether squares show what their neurons compute over all places
     test_points  whether held-out samples are drawn on the map of the plane
     discrete   whether maps of the plane have two colors only
@@ -60,6 +61,7 @@ class RenderOptions:
     cubes: str = "value"
     per_layer: bool = False
     pin: Pin = None
+    every_weight: bool = False
     neuron_maps: bool = True
     test_points: bool = False
     discrete: bool = False
@@ -94,7 +96,8 @@ class RenderOptions:
         stage = stages_of(show, self.theme, name, reduced_motion=True)
         try:
             stage.silent, stage.size = True, self.cubes
-            for each in ("color", "per_layer", "neuron_maps", "test_points", "discrete"):
+            names = "color", "per_layer", "every_weight", "neuron_maps", "test_points", "discrete"
+            for each in names:
                 setattr(stage, each, getattr(self, each))
             if self.pin is not None:
                 stage.pin(self.pin)  # which checks it

@@ -63,7 +63,7 @@ from scalarviz.stage.handles import (
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import MOST_ANIMATED, Motion, blanked, pushes
 from scalarviz.stage.narration import Cards, Narration
-from scalarviz.stage.network_layout import layout_of, shape_of
+from scalarviz.stage.network_layout import has_walls, layout_of, shape_of
 from scalarviz.stage.neuron_maps import SessionMaps
 from scalarviz.stage.notices import Messages
 from scalarviz.stage.pointing import (
@@ -95,6 +95,7 @@ class Stage(Messages):
 
     color, size    the channels
     per_layer      whether each layer has scales of its own
+    every_weight   whether each layer is a wall in which every weight is a cube
     neuron_maps    whether squares show what their neurons compute over all places
     test_points    whether held-out samples are drawn there, too
     discrete       whether such maps have two colors only
@@ -151,6 +152,7 @@ class Stage(Messages):
         self.keys: list[tuple[str, str]] = []
         self.help = self.marks = False
         self.silent = False
+        self.every_weight = False
         self.neuron_maps = True
         self.test_points = self.discrete = False
         self.present = False
@@ -175,8 +177,8 @@ class Stage(Messages):
         self.reading = LiveValues(self.show.session, self.patience)
         self._preset = camera
         self._shape = shape_of(Division.of(*self._extent).inner)
-        self._walks = self.unfolded
-        self.plan = layout_of(self.session, self._shape)
+        self._walks, self._every = self.unfolded, self.every_weight and self.has_walls
+        self.plan = layout_of(self.session, self._shape, every=self._every)
         pick(CAMERAS, camera, "camera")
         self.eyes = CameraController(self.plan, camera, self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
@@ -212,6 +214,11 @@ class Stage(Messages):
     color: str = of_scales("color")
     size: str = of_scales("size")
     per_layer: bool = of_scales("per_layer")
+
+    @property
+    def has_walls(self) -> bool:
+        """Whether the network can be shown with every weight as a cube of a wall, and without."""
+        return has_walls(self.session)
 
     @property
     def has_plane(self) -> bool:
@@ -524,9 +531,13 @@ class Stage(Messages):
         """Fit the network to the free stage: its layout without card and panel, its camera with."""
         shape = shape_of(replace(seen, pinned=None, panel=0.0).division(*self._extent).inner)
         walks = self.unfolded or self.motion.walking or self.reading.here.clock.operation > 0
-        if (shape, walks) != (self._shape, self._walks):
-            self._shape, self._walks = shape, walks
+        every = self.every_weight and self.has_walls
+        opens = self._every != every and self.eyes.fold()
+        if opens or (shape, walks) != (self._shape, self._walks):
+            self._shape, self._walks, self._every = shape, walks, self._every != opens
             self._lay_out()
+            if opens:
+                self.eyes.unfold()
             cubes = self.scales.laid_out(seen.cubes, self.plan.plates)
             self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
         division = seen.division(*self._extent)
@@ -555,7 +566,8 @@ class Stage(Messages):
 
     def _lay_out(self) -> None:
         """Lay out the network's new operations; camera and scales stay."""
-        before, self.plan = self.plan, layout_of(self.session, self._shape, walks=self._walks)
+        made = layout_of(self.session, self._shape, walks=self._walks, every=self._every)
+        before, self.plan = self.plan, made
         self.pinned_neuron = same_in(self.plan, before, self.pinned_neuron)
         self.hover_neuron = same_in(self.plan, before, self.hover_neuron)
         self.eyes.follow(self.plan)

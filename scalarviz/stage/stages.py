@@ -155,6 +155,7 @@ class Stages(Messages):
     help: bool = setting("help")
     present: bool = setting("present")
     silent: bool = setting("silent")
+    every_weight: bool = setting("every_weight")
     neuron_maps: bool = setting("neuron_maps")
     test_points: bool = setting("test_points")
     discrete: bool = setting("discrete")
@@ -162,6 +163,11 @@ class Stages(Messages):
     color: str = of_scales("color")
     size: str = of_scales("size")
     per_layer: bool = of_scales("per_layer")
+
+    @property
+    def has_walls(self) -> bool:
+        """Whether a network can be shown with every weight as a cube of a wall, and without."""
+        return any(stage.has_walls for stage in self.panes)
 
     @property
     def has_plane(self) -> bool:

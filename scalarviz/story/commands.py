@@ -46,7 +46,7 @@ BY = Argument("by", "whole", -MOST, default=1)  # places further on
 # under "More". A page that trains by itself has no neurons to add, and shows its optimizer, its
 # batch and new weights in their place.
 FIRST_CONTROLS = {
-    "Look": ("color", "theme", "neuron maps"),
+    "Look": ("color", "theme", "every weight", "neuron maps"),
     "Change": (
         *("add neuron", "remove neuron", "add layer", "remove layer", "own input"),
         *("undo", "redo", "optimizer", "batch", "new weights"),
@@ -607,6 +607,17 @@ ROWS = (
         acts_on="all",
     ),
     Command(
+        "every weight",
+        "tick",
+        "Each layer as a wall, in which every weight is a cube",
+        label="Walls",
+        text="Every weight",
+        help="every weight as a cube of a wall, and back",
+        acts_on="all",
+        key="w",
+        page="key",
+    ),
+    Command(
         "neuron maps",
         "tick",
         "What each neuron computes over all places, in its square",
@@ -717,6 +728,7 @@ PAGE_BUTTONS = {
     "redo": "redo",
     "weights": "new weights",
     "link": "copy link",
+    "every": "every weight",
     "enlarge": "large curve",
     "home": "whole-network",
 }

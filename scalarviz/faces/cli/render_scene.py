@@ -123,6 +123,7 @@ def wanted(
         color=chosen["color"],
         cubes=chosen["cubes"],
         pin=chosen["pin"],
+        every_weight=chosen["every_weight"],
         past=chosen["past"] or None,
     )
     return chosen, path, kind, look

@@ -120,6 +120,8 @@ class FaceState:
     smooth: bool  # whether the loss curve shows means
     large_curve: bool
     looks: tuple[object, ...]
+    has_walls: bool
+    every_weight: bool
     has_plane: bool
     neuron_maps: bool
     test_points: bool
@@ -294,6 +296,8 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         smooth=stage.curve_view.smooths(here.end.step),
         large_curve=stage.curve_view.large,
         looks=picture.looks,
+        has_walls=picture.has_walls,
+        every_weight=stage.every_weight,
         has_plane=picture.has_plane,
         neuron_maps=stage.neuron_maps,
         test_points=stage.test_points,

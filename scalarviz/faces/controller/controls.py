@@ -297,6 +297,12 @@ CONTROLS = table(
         Control("theme", put("stage", "theme"), field("theme"), names=lambda state: THEMES),
         Control("by layer", put("stage", "per_layer"), field("per_layer")),
         Control(
+            "every weight",
+            put("stage", "every_weight"),
+            field("every_weight"),
+            enabled=field("has_walls"),
+        ),
+        Control(
             "neuron maps",
             put("stage", "neuron_maps"),
             field("neuron_maps"),

@@ -91,6 +91,7 @@ export class App {
     const { spec } = this;
     this.controls = new Controls((name, ...given) => this.run(name, ...given));
     arrange(spec.page.first);
+    setShown(byId("every"), spec.scene.walls.length > 0);
     if (!this.hasNeurons) byId("unit").querySelector("[value=neuron]").remove();
     this.strip = new StripBar(byId("strip"), spec.facts.cells, (done) => this.run("go", done));
     this.lines = new BranchLines();
@@ -450,6 +451,9 @@ export class App {
       "guess-stays": () => this.guess.choose(0),
       "next question": () => this.guess.goOn(),
       theme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
+      "every weight": () => {
+        this.picture.every = !this.picture.every;
+      },
       "large curve": () => {
         this.setSheet(false); // on a phone it covers the weights
         this.past.toggle();

@@ -39,6 +39,7 @@ export class Picture {
   constructor(canvas, scene) {
     this.canvas = canvas;
     this.scene = unpackedAll(scene);
+    this.every = this.opened = false; // whether walls are wanted, and shown
     this.layouts = this.scene.layouts.map((each) => new Layout(each));
     this.palettes = Object.fromEntries(
       Object.entries(this.scene.themes).map(([name, each]) => [name, new Palette(each)]),
@@ -98,8 +99,9 @@ export class Picture {
   }
 
   /** Look as another picture did, which a user may have turned. */
-  takeUp({ eyes, size, ratio }) {
+  takeUp({ eyes, size, ratio, every }) {
     this.seen = eyes;
+    this.every = this.opened = every;
     this.resize(...size, ratio);
   }
 
@@ -209,11 +211,14 @@ export class Picture {
   place(box, pinned) {
     const shape = Math.log(Math.min(Math.max(box.width / box.height, 0.3), 6));
     const far = ([each]) => Math.abs(Math.log(each) - shape);
-    const [, number] = this.scene.shapes.reduce((best, each) =>
+    const every = this.every && this.scene.walls.length > 0;
+    const opens = every !== this.opened && (!this.eyes || this.eyes.fold());
+    if (opens) this.opened = every;
+    const [, number] = this.scene[this.opened ? "walls" : "shapes"].reduce((best, each) =>
       far(each) < far(best) ? each : best,
     );
     const layout = this.layouts[number];
-    if (!this.chosen || !pinned) this.chosen = layout;
+    if (!this.chosen || !pinned || opens) this.chosen = layout;
     if (this.chosen === this.placed) return;
     this.placed = this.chosen;
     this.cubes.setLayout(this.placed);
@@ -222,6 +227,7 @@ export class Picture {
     const { camera, framed } = this.seen ?? {};
     if (isMoved(this.seen)) Object.assign(this.eyes, { camera, framed });
     this.seen = null;
+    if (opens) this.eyes.unfold();
   }
 
   /** The largest distance of anything from the target of the camera. */

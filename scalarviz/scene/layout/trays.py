@@ -82,7 +82,7 @@ class Station:
     first    unit with the wire from the first one of the line before
     pitch    from one row or unit to the next, upright
     step     from one column of trays to the next
-    x        its middle along the flow
+    x, lift, aside  its middle along the flow, upwards, and in depth
     """
 
     kind: str
@@ -98,6 +98,7 @@ class Station:
     step: float = 1.0
     x: float = 0.0
     lift: float = 0.0
+    aside: float = 0.0
 
     @property
     def half(self) -> float:
@@ -133,7 +134,7 @@ class Station:
     @property
     def origin(self) -> FloatArray:
         """Where its middle stands."""
-        middle: FloatArray = self.x * RIGHT + self.lift * UP
+        middle: FloatArray = self.x * RIGHT + self.lift * UP + self.aside * NEAR
         return middle
 
 
@@ -534,6 +535,13 @@ def laid_out(
     """Return the layout of a program for a stage of this shape."""
     stations = stations_of(program, names, squares)
     place_all(stations, aspect)
+    return layout_at(program, about, stations, CAMERA, tied=tied)
+
+
+def layout_at(
+    program: Program, about: About, stations: list[Station], view: Camera, *, tied: bool = False
+) -> Layout:
+    """Return the layout of stations that have their places, seen from a side."""
     plates: list[Plate] = []
     wires: list[Wires] = []
     labels: list[Label] = []
@@ -557,9 +565,9 @@ def laid_out(
         middle = neurons[0].points.mean(axis=0) - TIED / LONG * RIGHT
         neurons[0] = replace(neurons[0], tied=middle)
     views = {
-        "perspective": CAMERA,
-        "orthographic": replace(CAMERA, fov=0.0),
-        "flat": replace(CAMERA, elevation=0.0, fov=0.0),
+        "perspective": view,
+        "orthographic": replace(view, fov=0.0),
+        "flat": replace(view, elevation=0.0, fov=0.0),
     }
     return Layout(plates, neurons, wires, labels, views, fans)
 

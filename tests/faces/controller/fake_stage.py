@@ -43,6 +43,7 @@ class FakeStage:
         self.size = "gradient"
         self.camera = "perspective"
         self.per_layer = False
+        self.has_walls = self.every_weight = False
         self.has_plane = self.neuron_maps = self.test_points = self.discrete = False
         self.keys: list[tuple[str, str]] = []
         self.patience = 0.0
