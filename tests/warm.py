@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from scalarviz.base import kernel_files
@@ -69,15 +70,22 @@ def main() -> None:
     for k in range(workers):  # two from both ends of a part; each skips what the other has done
         part = paths[k // 2 :: (workers + 1) // 2]
         going.append(compiling.start_child(part[:: (-1) ** k]))
-    for child in going:
-        while child.poll() is None:
-            with suppress(subprocess.TimeoutExpired):
-                child.wait(EVERY)
-            done = every_kernel.count_compiled(paths)
-            print(f"{done} of {len(paths)} kernels for the tests are compiled", flush=True)
-    for dtype, names in PAGES.items():
-        kernels = re.compile(f"cpu_({names}|{ALL_PAGES})")
-        module_of([unit for unit in units_of_pages() if kernels.match(unit.name)], dtype)
+    # Modules of pages at the same time, since the processes of each start and end one by one.
+    with ThreadPoolExecutor() as pages:
+        made = pages.map(make_page_module, PAGES)
+        for child in going:
+            while child.poll() is None:
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(EVERY)
+                done = every_kernel.count_compiled(paths)
+                print(f"{done} of {len(paths)} kernels for the tests are compiled", flush=True)
+        list(made)  # raises what went wrong
+
+
+def make_page_module(dtype: Dtype) -> None:
+    """Compile the kernels of pages in one type."""
+    kernels = re.compile(f"cpu_({PAGES[dtype]}|{ALL_PAGES})")
+    module_of([unit for unit in units_of_pages() if kernels.match(unit.name)], dtype)
 
 
 def tell(since: float) -> None:

@@ -22,7 +22,7 @@ def start(words: Sequence[str], **streams: Any) -> Any:
 
     The child is in a session of its own, so that Ctrl-C in the terminal does not reach it.
     """
-    _children.difference_update([child for child in _children if child.poll() is not None])
+    _children.difference_update([child for child in list(_children) if child.poll() is not None])
     quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     child = subprocess.Popen([sys.executable, *words], start_new_session=True, **(quiet | streams))
     _children.add(child)
