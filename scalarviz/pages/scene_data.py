@@ -328,6 +328,7 @@ def fan_data(fan: Fan) -> dict[str, Any]:
         **parts(fan, "weights inputs radius operation before after"),
         "biases": fan.biases if fan.biases != NONE else -1,
         **{name: x.tolist() for name, x in parts(fan, "begin foot").items()},
+        "direct": fan.is_direct,
         "reads": [fan.reads.start, fan.reads.stop],
         **{name: points(x) for name, x in parts(fan, "starts columns ends rows").items()},
     }

@@ -20,6 +20,7 @@ from scalarviz.scene.layout.ways import (
     Point,
     SeenFan,
     Stroke,
+    direct_strokes,
     head_of,
     known_in,
     part_of,
@@ -28,7 +29,8 @@ from scalarviz.scene.layout.ways import (
 )
 from scalarviz.scene.lights import Lights, rows_of_column, rows_of_sum, rows_walked
 
-MOST = 4096  # weights of a layer whose lines are drawn
+MOST, MOST_DIRECT = 4096, 2**17  # weights of a layer whose lines are drawn
+PICKED = 12  # of a layer whose cubes stand nowhere
 LIT = 1.6  # how much wider lines are that are pointed at or spoken of
 TUBE = 3.4  # least width of a tube
 CLEAR = 16  # lines of a caption that are drawn at full width
@@ -79,7 +81,7 @@ def known_fan(
 ) -> KnownFan | None:
     """Return the trays of a layer as they are seen."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
-    if len(fan.rows) * len(fan.columns) > MOST:
+    if len(fan.rows) * len(fan.columns) > (MOST_DIRECT if fan.is_direct else MOST):
         return None
     columns = np.vstack([fan.columns[0] - fan.begin, fan.columns])
     places = fan.rows[:, np.newaxis] + columns + fan.foot
@@ -140,12 +142,22 @@ def carried(fan: Fan, frame_data: FrameData) -> Carried:
         terms = np.linalg.norm(own, axis=2) * np.abs(read.reshape(count, -1)).mean(axis=1)
     if fan.biases != NONE:
         terms = np.column_stack([terms, weights[rows[:, -1]]])
+    if fan.is_direct:
+        return Carried([], terms[:, :count].tolist(), [], summed=True)
     number = layout.plate_number(int(rows[0, 0]))
     halves = layout.plates[number].halves(cubes.sizes[rows], float(cubes.size_scales[number]))
     halves = np.column_stack([halves[:, : fan.inputs : pixels], halves[:, fan.inputs :]])
     values = read.reshape(count, -1).mean(axis=1)
     summed = any(name in known for name in (after.sums, after.values) if name)
     return Carried(values.tolist(), np.nan_to_num(terms).tolist(), halves.tolist(), summed)
+
+
+def strongest(terms: list[list[float]]) -> list[tuple[int, int, float]]:
+    """Return unit, column and number of the strongest products of a layer, the strongest last."""
+    numbers = np.array(terms)
+    order = np.argsort(np.abs(numbers), axis=None)[-PICKED:]
+    units, columns = (each.tolist() for each in np.unravel_index(order, numbers.shape))
+    return list(zip(units, columns, numbers.ravel()[order].tolist(), strict=True))
 
 
 def draw_lines(
@@ -163,9 +175,12 @@ def draw_lines(
         if known is None:
             continue
         seen, rows, numbers = known.seen, known.rows, carried(fan, frame_data)
-        strokes = strokes_of(
-            seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
-        )
+        if fan.is_direct:
+            strokes = direct_strokes(seen, strongest(numbers.terms))
+        else:
+            strokes = strokes_of(
+                seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
+            )
         focus, outside = (None, 1.0) if lit.focus is None else (lit.focus.rows, lit.level)
         for stroke in strokes:
             unit, column, kind = stroke.unit, stroke.column, stroke.kind

@@ -19,6 +19,7 @@ from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.formula_layout import of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import of_graph
 from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.squares import squares_layout
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.layout.walls import walls
 from scalarviz.training.network.model import Model
@@ -60,6 +61,8 @@ def layout_of(
     program, own = network.program, names_of(session)
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
     squares = hidden if sees_places(session) else []
+    if squares and has_walls(session):
+        return squares_layout(program, own, shape, squares)
     return trays_layout(program, about, own, shape, tied=tied, squares=squares)
 
 

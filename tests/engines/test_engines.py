@@ -110,9 +110,7 @@ def test_evaluation_and_training_leave_nothing_behind(net: sv.Network) -> None:
 
 @every_engine
 @pytest.mark.parametrize("samples", [1, 150])
-def test_a_survey_has_the_numbers_of_all_neurons(
-    engine: str, samples: int
-) -> None:
+def test_a_survey_has_the_numbers_of_all_neurons(engine: str, samples: int) -> None:
     inputs = np.random.default_rng(1).normal(size=(samples, 3))
     layers = [sv.Dense(3, 8, "tanh"), sv.LayerNorm(8), sv.Dense(8, 2)]
     compiled = sv.compile(lambda x, y: (x * y).tanh() + x, inputs=2, engine=engine)

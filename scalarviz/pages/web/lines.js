@@ -3,10 +3,12 @@
 import { colorOf, mixedColor } from "./palette.js";
 import { rowsOfColumn, rowsOfSum, rowsWalked } from "./lights.js";
 import { along3, row3 } from "./projection.js";
-import { SeenFan, TIP, head_of, known_in, part_of, strokes_of, way_out } from "./story/ways.js";
+import { SeenFan, TIP, direct_strokes, head_of, known_in, part_of, strokes_of, way_out } from "./story/ways.js";
 
 const LINES = {
   most: 4096, // weights of a layer whose lines are drawn
+  mostDirect: 2 ** 17,
+  picked: 12, // of a layer whose cubes stand nowhere
   lit: 1.6, // how much wider lines are that are pointed at or spoken of
   tube: 3.4, // least width of a tube
   clear: 16, // lines of a caption that are drawn at full width
@@ -42,7 +44,7 @@ export class KnownFans {
 
 /** The trays of a layer as they are seen. */
 function seenFan(fan, layout, see, scale, tints) {
-  if (fan.units * fan.all > LINES.most) return null;
+  if (fan.units * fan.all > (fan.direct ? LINES.mostDirect : LINES.most)) return null;
   const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
   const at = (unit, column) => along3(fan.cube(column, unit), 1, fan.foot);
   const seen = (point) => {
@@ -103,10 +105,16 @@ function carried(fan, frame) {
   const bias = (unit) => weights[fan.biasOf(unit)] || 0;
   return {
     values: columns.map((column) => sum(read, (i) => said(column, i)) / read),
-    terms: rows.map((i) => all.map((j) => (j < fan.count ? term(i, j) : bias(i)))),
-    halves: rows.map((unit) => all.map((column) => half(unit, column))),
+    terms: rows.map((i) => (fan.direct ? columns : all).map((j) => (j < fan.count ? term(i, j) : bias(i)))),
+    halves: fan.direct ? [] : rows.map((unit) => all.map((column) => half(unit, column))),
     summed: [after.sums, after.values].some((name) => name && values[name]),
   };
+}
+
+/** Unit, column and number of the strongest products of a layer, the strongest last. */
+function strongest(terms) {
+  const all = terms.flatMap((row, unit) => row.map((term, column) => [unit, column, term]));
+  return all.sort((a, b) => Math.abs(a[2]) - Math.abs(b[2])).slice(-LINES.picked);
 }
 
 /** Draw the lines of all trays. */
@@ -120,7 +128,10 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
     const far = see.one(row3(fan.ends, 0)).depth;
     const depthOf = (unit, column) => [see.one(fan.cube(column, unit)).depth, far];
     const { values, terms, halves, summed } = numbers;
-    for (const stroke of strokes_of(seen, values, terms, halves, summed)) {
+    const strokes = fan.direct
+      ? direct_strokes(seen, strongest(terms))
+      : strokes_of(seen, values, terms, halves, summed);
+    for (const stroke of strokes) {
       const { kind, points, unit, column } = stroke;
       const row = unit < 0 || column < 0 ? -1 : fan.rowOf(unit, column);
       const [isProduct, isIn] = [kind === "product", kind === "in"];

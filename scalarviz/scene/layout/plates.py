@@ -292,6 +292,7 @@ class Fan:
     radius           of the units behind it
     stride           bank indices from the weights of a unit to those of the next: with its bias
                      between them, or as many as its inputs
+    is_direct        whether its lines lead from neuron to neuron: its cubes stand nowhere
     """
 
     weights: int
@@ -309,6 +310,7 @@ class Fan:
     reads: slice = field(default_factory=lambda: slice(0, 0))
     radius: float = 0.5
     stride: int = 0
+    is_direct: bool = False
 
     @property
     def inputs_count(self) -> int:

@@ -290,6 +290,22 @@ def strokes_of(
     return [*below, *weak, *strong, *products, *largest]
 
 
+def direct_strokes(fan: SeenFan, picked: list[tuple[int, int, float]]) -> list[Stroke]:
+    """Return lines from neuron to neuron, where no cubes stand, for the strongest products.
+
+    picked  unit behind, column and product of each, the strongest last
+    """
+    found: list[Stroke] = []
+    for unit, column, product in picked:
+        x, y, radius = fan.starts[column]
+        end, below, reach = fan.ends[unit]
+        share = abs(product) / max(1e-12, abs(picked[-1][2]))
+        width = fan.scale * (0.8 + 1.2 * share)
+        path = curve((x + radius, y), (end - reach, below))
+        found.append(Stroke("product", path, unit, column, product, width, fan.scale, 0.42))
+    return found
+
+
 def sums(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
     """Return one line a row for its sum, where only the strongest products have lines."""
     totals = [sum(row) for row in terms]

@@ -1,0 +1,105 @@
+"""The layout "squares": large layers whose neurons are squares stand in blocks, without cubes.
+
+Each line of neurons is a block of squares that face the viewer; lines lead from block to block.
+Walls are the other layout of the same networks, in which every weight is a cube.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import plural
+from scalarviz.core.program import NONE, Program
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.plates import DOWN, RIGHT, UP, Fan, Layout, Neurons, Wires, WrittenWords
+from scalarviz.scene.layout.trays import BALL, Names, Station, stations_of
+
+HIGHEST = 16  # rows of a block
+FEW, PAIRS = 8, 2  # squares in one column, and columns of a block of up to three times as many
+GAP, GAPS = 1.1, 3.0  # cells between two blocks, and their most where the stage has room
+HALF, SMALL = 0.465, 0.7  # half the side of a square, and of inputs relative to that
+LABEL, WORDS = 0.75, 0.9  # cells from a block up to its label, and half of its width
+CAMERA = Camera(azimuth=0.0, elevation=0.0, fov=0.0)
+
+
+def squares_layout(
+    program: Program, names: Names, aspect: float = 1.4, squares: Sequence[str] = ()
+) -> Layout:
+    """Lay out a program as blocks of squares.
+
+    names    names of the neurons of a buffer
+    aspect   width of the free stage divided by its height
+    squares  buffers whose neurons are squares
+    """
+    stations = stations_of(program, names, squares)
+    lines = [each for each in stations if each.kind == "line"]
+    sizes = [size_of(line) for line in lines]
+    high = max(rows for rows, _ in sizes) + 2.0 * LABEL
+    wide = sum(columns for _, columns in sizes)
+    gap = (aspect * high - wide) / max(1, len(lines) - 1)
+    gap, x = min(max(gap, GAP), GAPS), 0.0
+    neurons: list[Neurons] = []
+    written: list[WrittenWords] = []
+    for line, (rows, columns) in zip(lines, sizes, strict=True):
+        points = places(line.units.count, rows, columns) + (x + 0.5 * columns) * RIGHT
+        radius = HALF if line.neurons.square else BALL
+        neurons.append(replace(line.neurons, points=points, radius=radius))
+        if columns > PAIRS:
+            middle = (x + 0.5 * columns) * RIGHT + (0.5 * rows + LABEL) * UP
+            words = plural("plates.neurons.block", line.units.count)
+            written.append(WrittenWords(words, middle, WORDS * RIGHT, 12.0))
+        x += columns + gap
+    fans, wires = [], []
+    for number, station in enumerate(stations):
+        place = lines.index(stations[number - 1]) if number and station.kind == "trays" else NONE
+        if place != NONE:
+            fans.append(fan_of(program, station, neurons, place))
+        elif station.kind == "line" and number and stations[number - 1].kind == "line":
+            wires.append(joined(neurons, lines.index(station), station.place))
+    views = dict.fromkeys(("perspective", "orthographic", "flat"), CAMERA)
+    return Layout((), neurons, wires, (), views, fans, written)
+
+
+def size_of(line: Station) -> tuple[int, int]:
+    """Return rows and columns of the block of a line."""
+    count = line.units.count
+    if count <= FEW:
+        return count, 1
+    columns = PAIRS if count <= 3 * FEW else ceil(count / HIGHEST)
+    return ceil(count / columns), columns
+
+
+def places(count: int, rows: int, columns: int) -> FloatArray:
+    """Return where squares stand, row by row, around the middle of their block."""
+    down, right = np.divmod(np.arange(count), columns)
+    found: FloatArray = (down - (rows - 1) / 2.0)[:, np.newaxis] * DOWN
+    return found + (right - (columns - 1) / 2.0)[:, np.newaxis] * RIGHT
+
+
+def fan_of(program: Program, station: Station, neurons: Sequence[Neurons], place: int) -> Fan:
+    """Return the sums of a layer; its cubes stand nowhere."""
+    operation = program.operations[station.place]
+    before, behind, biased = neurons[place], neurons[place + 1], operation.biases != NONE
+    count = len(before.points)
+    nowhere = np.zeros((count + biased, 3)), behind.points, np.zeros((len(behind.points), 3))
+    about = station.place, place, place + 1
+    return Fan(
+        *(operation.weights, count, operation.biases, before.points, *nowhere, *about),
+        reads=slice(0, count),
+        radius=behind.radius,
+        stride=count,
+        is_direct=True,
+    )
+
+
+def joined(neurons: Sequence[Neurons], place: int, operation: int) -> Wires:
+    """Return wires from each neuron of a line to those of the next that are made of it."""
+    starts, ends = neurons[place - 1].points, neurons[place].points
+    each = max(1, len(ends) // max(1, len(starts)))
+    starts = np.repeat(starts, each, axis=0)[: len(ends)]
+    return Wires(starts, ends[: len(starts)], operation, place - 1, True)
