@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -185,7 +186,7 @@ class ProjectedPoints:
     unit: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Projection:
     """A camera whose view fills a box of a picture; the surroundings of the box are seen, too."""
 
@@ -195,7 +196,7 @@ class Projection:
     height: float
     reach: float = 1e4
 
-    @property
+    @cached_property
     def matrix(self) -> FloatArray:
         """The matrix from space to clip coordinates of the whole picture."""
         box = self.box

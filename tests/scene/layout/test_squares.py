@@ -1,5 +1,7 @@
 """The layout squares: blocks of squares, and lines from neuron to neuron."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ def test_no_two_squares_meet_and_blocks_follow_each_other(shape: float) -> None:
     reach = radius[:, np.newaxis] + radius
     assert (apart[~np.eye(len(points), dtype=bool)] > reach[~np.eye(len(points), dtype=bool)]).all()
     ends = [(line.points[:, 0].min(), line.points[:, 0].max()) for line in layout.neurons]
-    assert all(before[1] < after[0] for before, after in zip(ends, ends[1:], strict=False))
+    assert all(before[1] < after[0] for before, after in pairwise(ends))
 
 
 def test_its_sums_have_the_rows_of_the_bank_and_no_cubes() -> None:
