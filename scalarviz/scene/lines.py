@@ -25,6 +25,7 @@ from scalarviz.scene.layout.ways import (
     known_in,
     part_of,
     strokes_of,
+    thread_strokes,
     way_out,
 )
 from scalarviz.scene.lights import Lights, rows_of_column, rows_of_sum, rows_walked
@@ -143,7 +144,7 @@ def carried(fan: Fan, frame_data: FrameData) -> Carried:
     if fan.biases != NONE:
         terms = np.column_stack([terms, weights[rows[:, -1]]])
     if fan.is_direct:
-        return Carried([], terms[:, :count].tolist(), [], summed=True)
+        return Carried(values.tolist(), terms[:, :count].tolist(), [], summed=True)
     number = layout.plate_number(int(rows[0, 0]))
     halves = layout.plates[number].halves(cubes.sizes[rows], float(cubes.size_scales[number]))
     halves = np.column_stack([halves[:, : fan.inputs : pixels], halves[:, fan.inputs :]])
@@ -171,12 +172,17 @@ def draw_lines(
     """Draw the lines of all trays."""
     paint = LinePaint(canvas, theme)
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
-    for fan, known, glows in zip(frame_data.layout.fans, fans, lit.fans, strict=True):
+    thread = frame_data.layout.thread
+    for number, (fan, known) in enumerate(zip(frame_data.layout.fans, fans, strict=True)):
+        glows = lit.fans[number]
         if known is None:
             continue
         seen, rows, numbers = known.seen, known.rows, carried(fan, frame_data)
         if fan.is_direct:
             strokes = direct_strokes(seen, strongest(numbers.terms))
+            for _, unit, column in [step for step in thread if step[0] == number]:
+                two = numbers.values[column], numbers.terms[unit][column]
+                strokes += thread_strokes(seen, unit, column, *two)
         else:
             strokes = strokes_of(
                 seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed

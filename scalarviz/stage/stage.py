@@ -31,6 +31,7 @@ from scalarviz.scene.frame_data import (
 )
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Division, Projection
+from scalarviz.scene.layout.squares import thread_of, with_thread
 from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import FOCUS_SECONDS, focus_of
 from scalarviz.scene.marks import corners_of
@@ -373,6 +374,7 @@ class Stage(Messages):
         if self.pane is None and not self._is_read:
             self.read()
         self._is_read = False
+        self._follow_thread()
         self.over.again(self.on_top)
         self.motion.given = self.given
         self.motion.follow(self._now)
@@ -454,6 +456,16 @@ class Stage(Messages):
         self._seen = replace(self._seen, attention=self._attention())
         self._fit(self._seen)
         return self._seen
+
+    def _follow_thread(self) -> None:
+        """Let squares have the cubes of the way that carries most; while it plays it stays."""
+        plan, reading = self.plan, self.reading
+        plays = self.session.playing and plan.thread
+        if not (plan.fans and plan.fans[0].is_direct) or plays:
+            return
+        thread = thread_of(plan, reading.numbers.value, reading.way.values)
+        if tuple(thread) != plan.thread:
+            self.plan = with_thread(plan, thread)
 
     def _waved(self) -> float | None:
         """Return how much of the light of a whole step is done, if steps play that are lit."""
@@ -568,6 +580,7 @@ class Stage(Messages):
         """Lay out the network's new operations; camera and scales stay."""
         made = layout_of(self.session, self._shape, walks=self._walks, every=self._every)
         before, self.plan = self.plan, made
+        self._follow_thread()
         self.pinned_neuron = same_in(self.plan, before, self.pinned_neuron)
         self.hover_neuron = same_in(self.plan, before, self.hover_neuron)
         self.eyes.follow(self.plan)

@@ -437,6 +437,7 @@ class Layout:
     fans   the sums of each wall, in a layout whose weights are on the wires
     written  the words between cubes
     signs    what stands around the nodes of a graph
+    thread   fan, unit and column of each weight of the way that carries most, the last layer first
     """
 
     plates: Sequence[Plate]
@@ -447,6 +448,7 @@ class Layout:
     fans: Sequence[Fan] = ()
     written: Sequence[WrittenWords] = ()
     signs: Sequence[Sign] = ()
+    thread: tuple[tuple[int, int, int], ...] = ()
 
     @cached_property
     def extent(self) -> FloatArray:

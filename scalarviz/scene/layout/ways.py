@@ -306,6 +306,24 @@ def direct_strokes(fan: SeenFan, picked: list[tuple[int, int, float]]) -> list[S
     return found
 
 
+def thread_strokes(
+    fan: SeenFan, unit: int, column: int, value: float, product: float
+) -> list[Stroke]:
+    """Return the line of a weight of the way that carries most, to its cube and on from it."""
+    x, y, radius = fan.starts[column]
+    end, below, reach = fan.ends[unit]
+    left = max([ring[0] + ring[2] for ring in fan.starts])
+    right = min([ring[0] - ring[2] for ring in fan.ends])
+    start, far = x + radius, end - reach
+    part = (0.5 * (left + right) - start) / max(1e-9, far - start)
+    path, scale = curve((start, y), (far, below)), fan.scale
+    found: list[Stroke] = []
+    for kind, number, first, last in (("in", value, 0.0, part), ("product", product, part, 1.0)):
+        own = part_of(path, first, last)
+        found.append(Stroke(kind, own, unit, column, number, 3.4 * scale, 2.3 * scale, 0.95))
+    return found
+
+
 def sums(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
     """Return one line a row for its sum, where only the strongest products have lines."""
     totals = [sum(row) for row in terms]
