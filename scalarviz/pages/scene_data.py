@@ -276,13 +276,12 @@ def plate_data(plate: Plate) -> dict[str, Any]:
 
 def neurons_data(line: Neurons) -> dict[str, Any]:
     return {
-        **parts(line, "sums values layer side radius again bars square"),
+        **parts(line, "sums values layer side radius square"),
         "names": [*line.names],
         "shape": [*line.shape],
         "also": [*line.also],
         "points": points(line.points),
         "way": points(line.way),
-        "one": None if line.one is None else line.one.tolist(),
         "tied": None if line.tied is None else tied_data(line.tied),
     }
 
@@ -325,7 +324,7 @@ def sign_data(sign: Sign) -> dict[str, Any]:
 
 def fan_data(fan: Fan) -> dict[str, Any]:
     return {
-        **parts(fan, "weights inputs radius operation before after"),
+        **parts(fan, "weights inputs stride operation before after"),
         "biases": fan.biases if fan.biases != NONE else -1,
         **{name: x.tolist() for name, x in parts(fan, "begin foot").items()},
         "direct": fan.is_direct,

@@ -19,16 +19,7 @@ from scalarviz.scene.neuron_images import painted_line
 from scalarviz.scene.visuals.shaders import FOG
 
 FAR = 1000.0  # so far behind their places wires cross nothing that is not theirs
-THIN, LIT = 1.0, 3.0  # widths of wires in logical pixels
-FADED = 0.5  # brightness of a line that is repeated in the next row
-# By kind of operation: whether the wires before and behind the cubes carry numbers back.
-WAYS = {
-    "forward": (False, False),
-    "input gradient": (True, True),
-    "weight gradient": (False, True),
-}
-CLEAR = 16  # wires of a caption that are drawn at full width
-ONE = 0.3  # share of the ink in the color of the sphere "1"
+THIN = 1.0  # width of wires in logical pixels
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,6 @@ def beads_of(
         for i, line in enumerate(layout.neurons)
         if not line.shape and not line.square
     ]
-    ones = ones_of(layout, lit, theme, scale)
     bundles = list(zip(layout.wires, lit.wires, strict=True))
     nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], OF_WIRES)
     nets[2][:, 3] *= lit.level * clear(layout, camera, 0.5 * (nets[0] + nets[1]))
@@ -73,7 +63,7 @@ def beads_of(
     if camera is not None and layout.fans:
         for wires in (nets, shining):
             wires[:2] = [behind(camera, points) for points in wires[:2]]
-    return Beads(joined([*spheres, ones], OF_SPHERES), joined([nets, shining], OF_WIRES))
+    return Beads(joined(spheres, OF_SPHERES), joined([nets, shining], OF_WIRES))
 
 
 def behind(camera: Camera, points: FloatArray) -> FloatArray:
@@ -105,7 +95,6 @@ def spheres_of(
     """Return the spheres of a line: the color of the last number computed, or empty."""
     count = len(line.points)
     ground = rgb((theme.ground,))[0]
-    bright = bright * (FADED if line.again else 1.0)
     fills = painted_line(line, frame_data, theme)
     outlines = np.tile(rgb((theme.quiet,)), (count, 1))
     return (
@@ -115,29 +104,6 @@ def spheres_of(
         faded(outlines, bright, ground),
         np.full(count, scale),
     )
-
-
-def ones_of(layout: Layout, lit: Lights, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
-    """Return the spheres "1"."""
-    numbers = [i for i, line in enumerate(layout.neurons) if line.one is not None]
-    lines, count = [layout.neurons[i] for i in numbers], len(numbers)
-    quiet, ground = rgb((theme.quiet, theme.ground))
-    bright = np.ones((count, 1))
-    if lit.focus is not None:
-        bright[:, 0] = [1.0 if lit.focus.neurons[i][-1] else lit.level for i in numbers]
-    points = np.array([line.one for line in lines]).reshape(count, 3)
-    return (
-        points,
-        np.array([line.radius for line in lines]),
-        *(faded(np.tile(each, (count, 1)), bright, ground) for each in (one_color(theme), quiet)),
-        np.full(count, scale),
-    )
-
-
-def one_color(theme: Theme) -> FloatArray:
-    """Return the color of a sphere "1"."""
-    ink, ground = rgb((theme.quiet, theme.ground))
-    return faded(ink, ONE, ground)
 
 
 def net_of(bundle: Wires, glow: Glow | None, theme: Theme, scale: float) -> tuple[FloatArray, ...]:

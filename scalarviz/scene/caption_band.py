@@ -12,7 +12,6 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE
-from scalarviz.scene.bead_arrays import one_color
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, contrast, rgb
 from scalarviz.scene.frame_data import FrameData, PictureWords
@@ -312,8 +311,7 @@ def colors_of(piece: Piece, frame_data: FrameData, theme: Theme) -> list[FloatAr
     Of what came in times delta, they are the colors of the two neurons.
     """
     if piece.behind is not None:
-        came = color_of(piece.neuron, frame_data, theme) if piece.neuron else one_color(theme)
-        both = came, color_of(piece.behind, frame_data, theme)
+        both = (color_of(each, frame_data, theme) for each in (piece.neuron, piece.behind))
         return [color for color in both if color is not None]
     found = []
     own = color_of(piece.neuron, frame_data, theme)

@@ -321,7 +321,7 @@ class Hidden:
         self.areas = np.abs(cross(*self.sides))
         self.reach = np.abs(faces.edges).sum(axis=1)  # from the middle of a cube to its sides
         lines = [line for line in frame_data.layout.neurons if not line.shape]
-        spheres = [(line.spheres, line.radius) for line in lines]
+        spheres = [(line.points, line.radius) for line in lines]
         self.spheres, self.depths = spheres_seen(see, spheres)
 
     def __call__(self, i: int, face: int, aside: float) -> bool:

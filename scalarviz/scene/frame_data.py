@@ -70,7 +70,6 @@ class Buffers:
     scale      number with the strongest color
     flows      gradients of the loss, by name of the buffer
     target     targets of the outputs
-    shares     probability of each output, if they are logits of a softmax; else None
     answers    outputs as the loss reads them: of logits, their softmax or sigmoid; or None
     raw        buffers in units of their own, and those whose colors they have, behind an Affine
     """
@@ -82,7 +81,6 @@ class Buffers:
     flows: Mapping[str, FloatArray] = field(default_factory=dict)
     target: FloatArray | None = None
     left_out: Mapping[str, FloatArray] = field(default_factory=dict)
-    shares: FloatArray | None = None
     answers: FloatArray | None = None
     raw: Mapping[str, str] = field(default_factory=dict)
 

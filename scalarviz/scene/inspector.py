@@ -419,8 +419,7 @@ def box_of_neuron(see: Projection, layout: Layout, neuron: Neuron) -> Box | None
             corner, right, below = line.corners()[place // (line.shape[1] * line.shape[2])]
             ends = [corner, right, below, right + below - corner]
             return box_around(see(np.array(ends)).xy)
-        point = line.points[place] if place < len(line.points) else line.one
-        return None if point is None else box_of_sphere(see, point, line.radius)
+        return box_of_sphere(see, line.points[place], line.radius)
     return None
 
 
@@ -459,4 +458,4 @@ def spheres_of(see: Projection, layout: Layout) -> list[Box | None]:
     lines = [line for line in layout.neurons if not line.shape]
     if sum(len(line.points) for line in lines) > MOST_CUBES:
         return []
-    return [box_of_sphere(see, point, line.radius) for line in lines for point in line.spheres]
+    return [box_of_sphere(see, point, line.radius) for line in lines for point in line.points]

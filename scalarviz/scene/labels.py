@@ -20,7 +20,7 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import ENDS, HALF, SIDE, Label, Layout, Neurons, Sign
 from scalarviz.scene.legend import legend_box, words_of
-from scalarviz.scene.neurons import bias_box, spheres_seen
+from scalarviz.scene.neurons import spheres_seen
 from scalarviz.scene.visuals.mip_levels import spread_of
 
 # Names of layers, IN and OUT, where they cover nothing.
@@ -144,13 +144,12 @@ def draw_ends(
     theme: Theme,
     scale: float,
 ) -> None:
-    """Write which line is the input and which the output, and which goes on from the row before."""
+    """Write which line is the input and which the output."""
     layout, margin = frame_data.layout, margin_of(frame_data, see)
     if len(layout.neurons) < 2 or layout.signs:
         return
     size = 13.0 * scale
-    again = [(line, "again") for line in layout.neurons if line.again]
-    for line, key in ((layout.neurons[0], "in"), *again, (layout.neurons[-1], "out")):
+    for line, key in ((layout.neurons[0], "in"), (layout.neurons[-1], "out")):
         seen = see(line.points)
         good = np.isfinite(seen.xy).all(axis=1)
         if line.tied is not None or not good.any():
@@ -159,15 +158,12 @@ def draw_ends(
         x = float(seen.xy[good, 0].mean())
         tops = seen.xy[good, 1] - half * seen.unit[good]
         y = float(tops.min()) - 9.0 * scale
-        if line.again:  # at its far end, where the line before ended
-            x, y = float(seen.xy[good, 0].min()), float(tops[seen.xy[good, 0].argmin()]) - 9 * scale
         top = max(see.box.y - margin, 0.0)
         if tops.min() >= top:
             y = max(y, top + size)  # a sphere may be near the edge
         words = text(f"picture.{key}")
         wide = canvas.measure(words, size=size, bold=True)
-        shift = wide if line.again else wide / 2
-        left = min(max(x - shift, see.box.x), max(see.box.right - wide, see.box.x))
+        left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
         for up in (0.0, 1.5 * size, 3.0 * size):  # higher, if a sphere is there
             box = Box(left, y - up - 0.8 * size, wide, size)
             if not is_on(box, taken.spheres) and box.y > top:
@@ -229,16 +225,10 @@ def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles
     if legend is not None and legend.height > TALL * scale:  # with a line of words of its own
         wide = LETTER * scale * len(words_of(frame_data.cubes))
         legend = replace(legend, width=max(legend.width, wide))
-    boxes = [box for line in layout.neurons for box in bias_box(see, line, scale)]
-    boxes += [tied.box for tied in tied_colors(see, frame_data, scale)]
+    boxes = [tied.box for tied in tied_colors(see, frame_data, scale)]
     boxes += [legend] if legend is not None else []
-    spheres, _ = spheres_seen(
-        see,
-        [
-            (line.spheres[len(line.points) :] if line.shape else line.spheres, line.radius)
-            for line in layout.neurons
-        ],
-    )
+    lines = [line for line in layout.neurons if not line.shape]
+    spheres, _ = spheres_seen(see, [(line.points, line.radius) for line in lines])
     polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]
     for line in layout.neurons:
         if line.shape:

@@ -60,10 +60,10 @@ class Lights:
         return True
 
     def neurons_of(self, number: int, count: int) -> FloatArray:
-        """Return the brightness of each neuron of a line, (count, 1); the 1 is the last."""
+        """Return the brightness of each neuron of a line, (count, 1)."""
         bright = np.full((count, 1), self.neurons[number])
         if self.focus is not None:
-            lit = self.focus.neurons[number][:count]
+            lit = self.focus.neurons[number]
             bright[:, 0] = np.where(lit, 1.0, np.minimum(bright[:, 0], self.level))
         return bright
 
@@ -289,7 +289,7 @@ class Focus:
 
     rows     bank indices
     cells    (plates, 4): first column and row, last column and row; none where the last are before
-    neurons  a mask for each line, in which the sphere "1" comes last
+    neurons  a mask for each line
     """
 
     rows: frozenset[int]
@@ -360,11 +360,8 @@ def rows_of_sum(fan: Fan, unit: int) -> list[int]:
 
 
 def rows_of_column(fan: Fan, column: int) -> list[int]:
-    """Return the bank indices that multiply one unit; of the 1, those of the biases."""
-    count, units = len(fan.columns) - (fan.biases != NONE), range(len(fan.ends))
-    if column >= count:
-        return [fan.bias_of(unit) for unit in units]
-    each = max(1, fan.inputs // max(1, count))
+    """Return the bank indices that multiply one unit."""
+    units, each = range(len(fan.ends)), max(1, fan.inputs // max(1, fan.inputs_count))
     first = fan.weights + column * each
     return [first + unit * fan.stride + i for unit in units for i in range(each)]
 
@@ -380,8 +377,7 @@ def cells_of(plate: Plate, rows: list[int]) -> list[float]:
 
 
 def are_at(line: Neurons, places: FloatArray) -> Mask:
-    """Return which neurons of a line, and its 1, are at these places or in an image there."""
-    points = line.points if line.one is None else np.vstack([line.points, line.one])
+    """Return which neurons of a line are at these places or in an image there."""
     reach = 1e-6 + 0.5 * line.side * max(line.shape[1:], default=0)
-    apart = np.abs(points[:, np.newaxis] - places).max(axis=2)
+    apart = np.abs(line.points[:, np.newaxis] - places).max(axis=2)
     return np.asarray(apart.min(axis=1) <= reach)

@@ -30,12 +30,10 @@ SMALLEST = 7.5  # least radius of a sphere in pixels for a number
 BIG, LITTLE = 14.0, 9.0  # sizes of the letters of numbers
 WIDE, WIDEST = 1.8, 2.8  # radii of a sphere that its number may be wide; of a node, which is alone
 MOST = 128  # numbers in a line
-BAR = 64.0  # largest length of a bar in pixels
 EDGE = 12.0  # pixels by which names may leave the box of the network at its left
 LETTERS = 14  # of a line of a name
 FEW = 3.0  # least room for two lines, in sizes of letters
 LETTER = 2.0  # least room for a letter of a name that is cut, in sizes of letters
-NAMED = 14.0  # least radius of the sphere of the biases in pixels for its name
 
 
 def draw_neurons(
@@ -55,7 +53,6 @@ def draw_neurons(
     """
     brightest = float(np.max(bright))
     draw_way(canvas, see, line, brightest, theme)
-    write_one(canvas, see, line, theme, scale)
     if line.shape:
         draw_pictures(canvas, see, line, brightest, frame_data, theme)
         return
@@ -95,35 +92,6 @@ def draw_neurons(
     write_names(canvas, xy, radius, depth, good, line, theme, scale, edge)
     if not frame_data.layout.signs:  # where it is written
         draw_flows(canvas, xy, radius, good, line, frame_data, theme)
-    if line.bars:
-        draw_bars(canvas, see, line, frame_data, theme, scale)
-
-
-def draw_bars(
-    canvas: Canvas2D,
-    see: Projection,
-    line: Neurons,
-    frame_data: FrameData,
-    theme: Theme,
-    scale: float,
-) -> None:
-    """Draw the probability of each output as a bar beside its name; a frame shows the target."""
-    shares, target, seen = frame_data.buffers.shares, frame_data.buffers.target, see(line.points)
-    if shares is None or len(shares) != len(line.points) or not np.isfinite(seen.xy).all():
-        return
-    size, radius = 13.0 * scale, line.radius * seen.unit
-    names = max((canvas.measure(name, size=size, bold=True) for name in line.names), default=0.0)
-    left = float((seen.xy[:, 0] + radius).max()) + names + 14.0 * scale
-    wide, high = min(BAR * scale, see.box.right - left), np.minimum(0.8 * radius, 9.0 * scale)
-    if wide < 2.0 * high.max():
-        return
-    corner = np.stack([np.full(len(high), left), seen.xy[:, 1] - high / 2.0], axis=1)
-    lengths = np.maximum(1.0, shares * wide)
-    canvas.boxes(corner, np.stack([np.full(len(high), wide), high], axis=1), theme.tray)
-    canvas.boxes(corner, np.stack([lengths, high], axis=1), theme.ink)
-    for i in () if target is None else np.flatnonzero(target > 0.5).tolist():
-        x, y = corner[i].tolist()
-        canvas.box(x, y, wide, float(high[i]), None, outline=theme.quiet, line=scale)
 
 
 def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
@@ -178,51 +146,19 @@ def write_in(
     )
 
 
-def write_one(canvas: Canvas2D, see: Projection, line: Neurons, theme: Theme, scale: float) -> None:
-    """Write "1" into the sphere of the biases."""
-    if line.one is None:
-        return
-    seen = see(line.one)
-    radius = line.radius * float(seen.unit[0])
-    if not np.isfinite(seen.xy).all() or radius < SMALLEST * scale:
-        return
-    depth = float(front_of(see, line.one, line.radius)[0])
-    write_in(canvas, seen.xy[0], depth, "1", min(BIG * scale, 1.4 * radius), theme.ink)
-    if radius > NAMED * scale:
-        x, y = seen.xy[0].tolist()
-        canvas.text(
-            x,
-            y + radius + 13.0 * scale,
-            text("picture.bias"),
-            size=13.0 * scale,
-            color=theme.quiet,
-            anchor="center",
-            outline=theme.ground,
-            depth=float(seen.depth[0]),
-        )
-
-
-def bias_box(see: Projection, line: Neurons, scale: float) -> list[Box]:
-    """Return the box of the word below the sphere of the biases, if there is one."""
-    if line.one is None:
-        return []
-    seen = see(line.one)
-    radius, (x, y) = line.radius * float(seen.unit[0]), seen.xy[0].tolist()
-    if not radius > NAMED * scale:
-        return []
-    return [Box(x - 16.0 * scale, y + radius, 32.0 * scale, 17.0 * scale)]
-
-
 def boxes_below(see: Projection, line: Neurons, scale: float) -> list[Box]:
-    """Return the boxes of the words below spheres: of the bias, and of neurons side by side."""
-    boxes, seen = bias_box(see, line, scale), see(line.points)
+    """Return the boxes of the names below neurons side by side."""
+    seen = see(line.points)
     way, spaces = seen.xy[-1] - seen.xy[0], len(seen.xy) - 1
     is_close = spaces and np.linalg.norm(way) < 13.0 * scale * spaces
     if not line.names or line.shape or is_close or not abs(way[1]) <= abs(way[0]):
-        return boxes
-    for (x, y), unit in zip(seen.xy[: len(line.names)].tolist(), seen.unit.tolist(), strict=False):
-        boxes.append(Box(x - 12.0 * scale, y + line.radius * unit, 24.0 * scale, 17.0 * scale))
-    return boxes
+        return []
+    return [
+        Box(x - 12.0 * scale, y + line.radius * unit, 24.0 * scale, 17.0 * scale)
+        for (x, y), unit in zip(
+            seen.xy[: len(line.names)].tolist(), seen.unit.tolist(), strict=False
+        )
+    ]
 
 
 def covers(layout: Layout, camera: Camera, box: Box, corner: Box, scale: float) -> bool:
@@ -371,7 +307,7 @@ def draw_errors(
         return
     line = lines[-1]
     seen = see(line.points)
-    is_close = seen.unit[0] >= 22.0 and not line.shape and not line.bars
+    is_close = seen.unit[0] >= 22.0 and not line.shape
     if not len(answers) == len(target) == len(line.points) or not is_close:
         return
     errors = answers - target

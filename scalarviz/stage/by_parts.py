@@ -103,7 +103,7 @@ class NeuronPart:
             flows=first(buffers.flows, self.moment.gradients),
         )
         whole = len(found.values.get(outputs.name, ())) == outputs.size
-        return found if whole else replace(found, target=None, shares=None, answers=None)
+        return found if whole else replace(found, target=None, answers=None)
 
     def told(self, caption: Caption) -> Caption:
         """Leave out what the caption of a neuron says of outputs that are not there yet."""

@@ -24,7 +24,7 @@ class PointerTarget:
     """What is pointed at: a cube, a neuron, or neither.
 
     row     bank index of the cube; None for none
-    neuron  name of a buffer, and the place in it: of the 1 of the biases, one past the last
+    neuron  name of a buffer, and the place in it
     """
 
     row: int | None = None
@@ -91,7 +91,7 @@ def buffer_of(line: Neurons) -> str:
 
 def sphere_on(line: Neurons, start: FloatArray, ray: FloatArray) -> tuple[int, float]:
     """Return the place of the first sphere of a line on a ray, and its distance."""
-    apart = line.spheres - start
+    apart = line.points - start
     along, length = apart @ ray, float(ray @ ray)
     within = along**2 - length * ((apart**2).sum(axis=1) - line.radius**2)
     with np.errstate(invalid="ignore"):  # NaN: the ray misses it
@@ -135,7 +135,7 @@ def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
         return None
     name, place = part
     for line in layout.neurons:
-        if name in line.buffers and place in range(len(line.spheres)):
+        if name in line.buffers and place in range(len(line.points)):
             return buffer_of(line), place
     raise InputError(f"this network has no neuron {shorten(part)}: pass a perceptron of a layer")
 
@@ -143,8 +143,7 @@ def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
 def neuron_lines(layout: Layout) -> list[NeuronLine]:
     """Return the rows of neurons of a picture, as cards know them."""
     return [
-        NeuronLine(each.values, each.sums, each.also, len(each.points), each.one is not None)
-        for each in layout.neurons
+        NeuronLine(each.values, each.sums, each.also, len(each.points)) for each in layout.neurons
     ]
 
 
@@ -154,7 +153,7 @@ def same_in(layout: Layout, before: Layout, neuron: Neuron | None) -> Neuron | N
     if neuron is None or len(lines[0]) != len(lines[1]):
         return None
     for now, old in zip(*lines, strict=True):
-        if buffer_of(old) == neuron[0] and neuron[1] < len(now.spheres):
+        if buffer_of(old) == neuron[0] and neuron[1] < len(now.points):
             return buffer_of(now), neuron[1]
     return None
 
@@ -215,7 +214,7 @@ def places_of(
 def neurons_of(line: Neurons) -> tuple[list[int], FloatArray]:
     """Return the places of a line to walk to, and their points: of an image, its middle."""
     if not line.shape:
-        return list(range(len(line.spheres))), line.spheres
+        return list(range(len(line.points))), line.points
     channels, height, width = line.shape
     middle = height // 2 * width + width // 2
     places = [channel * height * width + middle for channel in range(channels)]

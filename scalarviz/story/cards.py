@@ -61,23 +61,16 @@ class NeuronNumbers:
         """Return the array of a buffer; None if it is not there, or has not come to this neuron."""
         if name not in arrays:
             return None
-        found, least = arrays[name], min(self.place, self.line.count - 1)
-        return None if name in self.buffers and len(found) <= least else found
+        found = arrays[name]
+        return None if name in self.buffers and len(found) <= self.place else found
 
     def array(self, name: str) -> Numbers | None:
         """Return the values of a buffer, if they are there."""
         return self.find(self.state.values, name)
 
     @property
-    def is_one(self) -> bool:
-        """Whether it is the 1 of the biases."""
-        return self.place >= self.line.count
-
-    @property
     def value(self) -> float | None:
         """Its value; the sum while the activation is not computed; None before that."""
-        if self.is_one:
-            return 1.0
         for name in (self.line.values, *self.line.also, self.line.sums):
             found = self.array(name)
             if found is not None:
@@ -89,14 +82,14 @@ class NeuronNumbers:
         """The gradient of the loss by its sum, or by its value if it has no sum."""
         flow = self.find(self.state.gradients, self.line.sums or self.line.values)
         is_input = self.line.values == self.facts.inputs
-        return None if flow is None or self.is_one or is_input else float(flow[self.place])
+        return None if flow is None or is_input else float(flow[self.place])
 
     @property
     def wanted(self) -> float | None:
         """Its target, if it is an output that is computed."""
         target, count = self.state.target, self.line.count
         is_known = self.outputs is not None and len(self.outputs) == count
-        if not is_known or self.is_one or target is None or len(target) != count:
+        if not is_known or target is None or len(target) != count:
             return None
         return float(target[self.place])
 
@@ -148,8 +141,6 @@ class NeuronNumbers:
 
     @property
     def title(self) -> str:
-        if self.is_one:
-            return text("card.neuron.one")
         return sentence(neuron_name(self.facts, (self.name, self.place)))
 
 
@@ -173,14 +164,9 @@ def numbers_of(facts: Facts, state: State, neuron: Neuron) -> NeuronNumbers | No
     """Return what is known of a neuron; None of one that the picture does not have."""
     name, place = neuron
     lines = [each for each in facts.lines if (each.values or each.sums) == name]
-    if not lines or place >= size_of(lines[0]):
+    if not lines or place >= lines[0].count:
         return None
     return NeuronNumbers(facts, state, lines[0], place)
-
-
-def size_of(line: NeuronLine) -> int:
-    """Return the number of neurons of a line, the 1 of the biases included."""
-    return line.count + (1 if line.one else 0)
 
 
 def neuron_card(
@@ -208,8 +194,6 @@ def blocks_of(known: NeuronNumbers) -> list[CardLine | CardTable]:
     number = text("card.neuron.empty") if value is None else said(value, NEURON_DIGITS)
     about = text("card.neuron.sample", number=known.state.focus)
     blocks: list[CardLine | CardTable] = [CardLine(number, "large", about)]
-    if known.is_one:
-        blocks.append(CardLine(text("card.neuron.one.about")))
     for operation in known.writers:
         blocks += made_by(known, operation)
     loss, answer, wanted = known.facts.loss, known.answer, known.wanted
@@ -248,9 +232,9 @@ def error_lines(known: NeuronNumbers, target: float) -> list[CardLine]:
 def neuron_facts(known: NeuronNumbers) -> list[tuple[str, str]]:
     """Return value, sum, answer, target and delta of a neuron, as names and texts."""
     sums, logits = known.array(known.line.sums), known.facts.loss.logits
-    is_there = known.is_one or known.array(known.line.values) is not None
+    is_there = known.array(known.line.values) is not None
     numbers = [
-        ("sum", None if sums is None or known.is_one else float(sums[known.place])),
+        ("sum", None if sums is None else float(sums[known.place])),
         ("value", known.value if is_there else None),
         (logits, known.answer if logits else None),
         ("target", known.wanted),
@@ -274,7 +258,7 @@ def made_by(known: NeuronNumbers, operation: OperationFacts) -> list[CardLine | 
         known.array(operation.target),
         known.place,
     )
-    if known.is_one or arrived is None or made is None:
+    if arrived is None or made is None:
         return []
     if operation.multiplies:
         return [sum_table(known, operation, arrived)]
@@ -313,12 +297,12 @@ def sum_table(known: NeuronNumbers, operation: OperationFacts, x: Numbers) -> Ca
 def sent_by(known: NeuronNumbers) -> list[CardLine | CardTable]:
     """Return what a neuron sends on, and where."""
     found: list[CardLine | CardTable] = []
-    is_known = known.is_one or known.array(known.name) is not None
+    is_known = known.array(known.name) is not None
     for operation in known.readers:
         if operation.multiplies:
-            if is_known and (operation.biases != NONE or not known.is_one):
+            if is_known:
                 found.append(sent_table(known, operation))
-        elif not known.is_one:
+        else:
             plain = operation.plain.replace("_", " ")
             found.append(CardLine(text("card.neuron.into", name=plain)))
     return found
@@ -328,11 +312,7 @@ def sent_table(known: NeuronNumbers, operation: OperationFacts) -> CardTable:
     """Return what arrives at each neuron behind an operation with weights."""
     value, facts = known.value, known.facts
     assert value is not None
-    if known.is_one:
-        outputs = [*range(0, facts.buffers[operation.target].size, operation.each)]
-        rows = [operation.biases + i for i in range(len(outputs))]
-    else:
-        rows, outputs = weights_from(facts, operation, known.place)
+    rows, outputs = weights_from(facts, operation, known.place)
     weights = [float(known.state.value[row]) for row in rows]
     target, same = operation.target, [value] * len(rows)
     sent = terms_of(weights, same, outputs, lambda i: known.in_table(target, i))

@@ -194,13 +194,12 @@ class LossFacts:
 
 @dataclass(frozen=True)
 class NeuronLine:
-    """A row of neurons of the picture, by its buffers, and whether the 1 of biases stands there."""
+    """A row of neurons of the picture, by its buffers."""
 
     values: str
     sums: str
     also: Sequence[str]
     count: int
-    one: bool
 
 
 @dataclass(frozen=True)

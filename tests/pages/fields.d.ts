@@ -20,8 +20,8 @@ declare module "../../scalarviz/pages/web/image_exhibit.js" {
   interface Pictures extends Fields<"data use across down probe value playing"> {}
 }
 declare module "../../scalarviz/pages/web/layout.js" {
-  interface Fan extends Fields<"weights biases inputs columns rows ends"> {}
-  interface Line extends Fields<"points values sums also one right shape side place"> {}
+  interface Fan extends Fields<"weights biases inputs stride columns rows starts ends"> {}
+  interface Line extends Fields<"points values sums also shape side place"> {}
   interface Plate extends Fields<"origin along across toward rows columns first stride tiles"> {}
   interface Plate extends Fields<"place high wide pitch strides seat half least unit"> {}
 }

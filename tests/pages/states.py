@@ -216,11 +216,8 @@ def alike(ours: Any, theirs: Any) -> bool:
 
 
 def neurons_of(session: sv.Session) -> list[Asked]:
-    """Return the first neuron of each line of the picture, and the 1 of the biases."""
-    lines = layout_of(session).neurons
-    ones = [(line, len(line.points)) for line in lines if line.one is not None]
-    firsts = [(line, 0) for line in lines]
-    return [{"neuron": [buffer_of(line), place]} for line, place in [*firsts, *ones[:1]]]
+    """Return the first neuron of each line of the picture."""
+    return [{"neuron": [buffer_of(line), 0]} for line in layout_of(session).neurons]
 
 
 def differences(ours: Any, theirs: Any, place: int, question: tuple[str, Asked]) -> str:

@@ -101,7 +101,7 @@ def look(stage: Stage, fine: int = 1, *, spheres: bool = True) -> Seen:
     for line in data.layout.neurons:
         if line.shape or not spheres:
             continue
-        seen = see(line.points if line.one is None else np.vstack([line.points, line.one]))
+        seen = see(line.points)
         for xy, unit, depth in zip(seen.xy, seen.unit, seen.depth, strict=True):
             circles.append((*xy, line.radius * unit))
             shapes.append((float(depth), number, np.array([[*xy, line.radius * unit]])))

@@ -9,7 +9,7 @@ import pytest
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.legend import legend_box
-from scalarviz.scene.neurons import EDGE, write_names, write_one
+from scalarviz.scene.neurons import EDGE, write_names
 from scalarviz.scene.picture import draw_heads
 from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.shaders import FLAT_FROM
@@ -91,7 +91,7 @@ def test_nine_of_ten_cubes_and_the_spheres_are_seen_to_a_half(
 def test_no_cube_lies_on_an_output(name: str, stage: Stage) -> None:
     outputs = stage.frame_data().layout.neurons[-1]
     shown, whole = look(stage).spheres[-len(outputs.points) :].T
-    assert outputs.one is None and (shown == whole).all()
+    assert (shown == whole).all()
 
 
 @pytest.mark.some(4)
@@ -142,8 +142,6 @@ def test_no_label_lies_on_another_or_on_a_sphere(size: tuple[int, int], stage: S
         if not line.shape:
             seen = see(line.points)
             radius, good = line.radius * seen.unit, np.ones(len(line.points), bool)
-            write_one(canvas, see, line, theme, scale)
-            canvas.found = [each for each in canvas.found if each[0] != "1"]
             first = line is data.layout.neurons[0]
             edge = see.box.x - EDGE * scale if first else np.inf
             write_names(canvas, seen.xy, radius, seen.depth, good, line, theme, scale, edge)

@@ -202,13 +202,12 @@ def test_nothing_is_picked_through_band_strip_exhibit_or_card(studio: Studio, st
 
 
 def spheres(stage: Stage, size: tuple[int, int]) -> dict[tuple[str, int], tuple[float, float]]:
-    """Where each sphere is seen, the 1 of the biases as the place after the last."""
+    """Where each sphere is seen."""
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
     return {
         (line.values, i): tuple(xy)
         for line in stage.plan.neurons
-        for points in [[*line.points, *([] if line.one is None else [line.one])]]
-        for i, xy in enumerate(see(np.array(points)).xy.tolist())
+        for i, xy in enumerate(see(line.points).xy.tolist())
     }
 
 
@@ -220,7 +219,7 @@ def test_each_sphere_is_found_where_it_is_seen_and_pinned_by_a_click(
     for now in (0.0, 5.0):
         studio.stage(stage, now, size)
     found = spheres(stage, size)
-    assert len(found) == 14 + 2
+    assert len(found) == 14
     for neuron, place in found.items():
         stage.hover_at(*place)
         assert (stage.hover, stage.hover_neuron) == (None, neuron)
@@ -293,7 +292,7 @@ def test_arrows_reach_every_cube_and_every_sphere(
     see = stage.picture().see(frame_data, stage.eyes.camera, *size)
     box = frame_data.division(*size).view
     targets, _ = places_of(frame_data, see, box)
-    assert len(targets) == 59 + 14 + 2
+    assert len(targets) == 59 + 14
     reached, waiting = set(), [next_target(frame_data, see, box, PointerTarget())]
     while waiting:
         now = waiting.pop()
@@ -385,7 +384,7 @@ def test_the_tooltip_covers_no_hovered_sphere(
 ) -> None:
     stage = shown(studio, colours, size)
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
-    for neuron in [("inputs", 0), ("inputs", 3), ("tanh 0", 0), ("tanh 0", 7), ("sigmoid 1", 2)]:
+    for neuron in [("inputs", 0), ("inputs", 2), ("tanh 0", 0), ("tanh 0", 7), ("sigmoid 1", 2)]:
         stage.hover_neuron = neuron
         seen = stage.frame_data()
         assert seen.hover is not None

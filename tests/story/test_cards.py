@@ -439,7 +439,7 @@ def test_neurons_of_all_kinds_of_layers_have_a_card() -> None:
     kinds = set()
     facts, state = moment_of(stage.reading, stage.plan, 0)
     for line in stage.plan.neurons:
-        for place in range(len(line.spheres)):
+        for place in range(len(line.points)):
             neuron = buffer_of(line), place
             known, card = numbers_of(facts, state, neuron), neuron_card(facts, state, neuron)
             assert known is not None and card is not None
@@ -468,11 +468,10 @@ def test_of_many_terms_the_largest_come_first_and_the_bias_before_them() -> None
 def test_a_step_is_shown_with_any_neuron_pinned_and_hovered(
     studio: Studio, make: Callable[[], sv.Session]
 ) -> None:
-    """The 1 of the biases, too, which is no place of a buffer."""
     session = advanced(make(), 1)
     stage = Stage(session)
     for line in stage.plan.neurons:
-        for place in {0, len(line.spheres) - 1}:
+        for place in {0, len(line.points) - 1}:
             stage.pin((buffer_of(line), place))
             stage.hover_neuron = stage.pinned_neuron
             for i in range(len(session.operations)):

@@ -680,7 +680,7 @@ def look(link: PageLink, args: Args) -> None:
     elif isinstance(neuron, list) and len(neuron) == 2 and isinstance(neuron[0], str):
         lines = [line for line in link.stage.plan.neurons if neuron[0] in line.buffers]
         if lines:
-            most = len(lines[0].points) - (lines[0].one is None)
+            most = len(lines[0].points) - 1
             link.stage.pin((neuron[0], whole(neuron[1], "place", 0, most)))
 
 

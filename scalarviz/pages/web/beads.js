@@ -1,7 +1,7 @@
 // The spheres and wires of one picture: rows of numbers, as scene/bead_arrays.py, and how they
 // are drawn.
 
-import { colorOf, mixedColor } from "./palette.js";
+import { colorOf } from "./palette.js";
 import { paintedLine } from "./neuron_images.js";
 import { reach_of } from "./layout.js";
 import { along3, dot3, length3, minus3, row3 } from "./projection.js";
@@ -10,9 +10,8 @@ import { GlCopies, GlProgram, copyNames } from "./gl.js";
 const WIRES = {
   far: 1000, // so far behind their places they pass over no cube
   thin: 1, // width in logical pixels
-  faded: 0.5, // brightness of a line that is repeated in the next row
-  one: 0.3, // share of the ink in the color of the sphere "1"
 };
+
 /** The rows of all spheres. */
 export function sphereRows(frame, lit, palette, scale) {
   const found = [];
@@ -21,19 +20,11 @@ export function sphereRows(frame, lit, palette, scale) {
     if (line.isImages) continue;
     const fills = paintedLine(line, frame, palette);
     for (let i = 0; i < line.count; i++) {
-      const bright = lit.brightOf(line, i) * (line.again ? WIRES.faded : 1);
+      const bright = lit.brightOf(line, i);
       const outline = palette.faded(quiet, bright);
       const fill = palette.faded(fills[i] ?? palette.trayColor, bright);
       found.push(...row3(line.points, i), line.radius, ...fill, ...outline, scale);
     }
-  }
-  const one = mixedColor(palette.groundColor, quiet, WIRES.one);
-  for (const line of frame.layout.neurons) {
-    if (!line.one) continue;
-    const [fill, outline] = [one, quiet].map((each) =>
-      palette.faded(each, lit.brightOf(line, line.count)),
-    );
-    found.push(...line.one, line.radius, ...fill, ...outline, scale);
   }
   return Float32Array.from(found);
 }

@@ -3,7 +3,7 @@
 
 import { Box } from "./story/camera.js";
 import { ends_of_bars, words_beside } from "./story/caption.js";
-import { along3, minus3, row3 } from "./projection.js";
+import { along3, minus3 } from "./projection.js";
 import { legend_box } from "./story/legend.js";
 import { WAY_BACK, areAt } from "./lights.js";
 import { cornersOfCube } from "./marks.js";

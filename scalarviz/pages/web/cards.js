@@ -57,7 +57,7 @@ export function pinnedFor({ lines }, thing) {
   if (!thing?.neuron) return thing;
   const [name, place] = thing.neuron;
   const line = lines.find(({ sums, values, also }) => [values, sums, ...also].includes(name));
-  if (!line || place >= line.count + Number(line.one)) return null;
+  if (!line || place >= line.count) return null;
   return { neuron: [line.values || line.sums, place] };
 }
 

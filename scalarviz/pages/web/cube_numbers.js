@@ -224,7 +224,7 @@ function spheresSeen({ see, frame }) {
   const found = [];
   for (const line of frame.layout.neurons) {
     if (line.isImages) continue;
-    const { x, y, unit, depth } = see.see(line.one ? [...line.points, ...line.one] : line.points);
+    const { x, y, unit, depth } = see.see(line.points);
     for (let i = 0; i < x.length; i++) found.push([x[i], y[i], line.radius * unit[i], depth[i]]);
   }
   return found;

@@ -157,7 +157,6 @@ function buffersOf(scene, state, moment, part, walked) {
   const outputs = isWhole ? (values[scene.outputs] ?? null) : null;
   const flows = late && before ? before : without(state.gradients, moment?.gradients ?? []);
   const answers = outputs && readAnswers(outputs, scene.logits);
-  const sound = scene.logits === "softmax" && answers && answers.every(Number.isFinite);
   return {
     values,
     whole,
@@ -165,7 +164,6 @@ function buffersOf(scene, state, moment, part, walked) {
     activationScale: largest > 0 ? Math.max(1, round_up(largest)) : 1,
     target: outputs ? (state.target ?? null) : null,
     answers,
-    shares: sound ? answers : null,
     saturated: saturatedOf(scene, values),
     leftOut: state.left_out ?? {},
   };

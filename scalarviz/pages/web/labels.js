@@ -4,7 +4,6 @@ import { Box } from "./story/camera.js";
 import { rounded, short } from "./story/decimals.js";
 import { legend_box } from "./story/legend.js";
 import { spreadOf } from "./cubes.js";
-import { biasBox } from "./neurons.js";
 import { goodOf } from "./neuron_images.js";
 import { text } from "./texts.js";
 
@@ -58,19 +57,14 @@ function obstaclesOf(view) {
   const { see, frame, scale, division } = view;
   const { neurons, plates } = frame.layout;
   const legend = legend_box(division);
-  const named = neurons.map((line) => biasBox(see, line, scale));
   const tied = tiedColors({ frame, see, scale }).map(({ box }) => box);
-  const boxes = [...named, ...tied, legend].filter(Boolean);
+  const boxes = [...tied, legend].filter(Boolean);
   const spheres = [];
   const polygons = plates.map((plate) => outline(see.see(plate.corners(frame.scene.shader.half))));
   for (const line of neurons) {
     const seen = line.isImages ? null : see.see(line.points);
     for (const i of seen ? goodOf(seen) : [])
       spheres.push([seen.x[i], seen.y[i], line.radius * seen.unit[i]]);
-    if (line.one) {
-      const { x, y, unit } = see.one(line.one);
-      if (Number.isFinite(x + y)) spheres.push([x, y, line.radius * unit]);
-    }
     for (let i = 0; line.isImages && i < line.shape[0]; i++) {
       const { x, y } = see.see(line.corners().subarray(9 * i, 9 * i + 9));
       const fourth = [x[1] + x[2] - x[0], y[1] + y[2] - y[0]];
@@ -171,32 +165,29 @@ function placesOfLabel(label, seen, see, scale) {
   return levels.flatMap((level) => middles.map((across) => [across, level]));
 }
 
-/** Write which line is the input and which the output, and which goes on from the row before. */
+/** Write which line is the input and which the output. */
 function drawEnds({ paper, see, frame, palette, scale }, taken) {
   const { neurons, signs } = frame.layout;
   if (neurons.length < 2 || signs.length) return;
   const size = 13 * scale;
-  const again = neurons.filter((line) => line.again).map((line) => [line, "again"]);
-  for (const [line, key] of [[neurons[0], "in"], ...again, [neurons.at(-1), "out"]]) {
+  for (const [line, key] of [
+    [neurons[0], "in"],
+    [neurons.at(-1), "out"],
+  ]) {
     const seen = see.see(line.points);
     const good = goodOf(seen);
     if (line.tied || !good.length) continue; // its color has the word
     const half = line.isImages ? 0.5 * line.side : line.radius;
     const tops = good.map((i) => seen.y[i] - half * seen.unit[i]);
     const xs = good.map((i) => seen.x[i]);
-    let x = xs.reduce((a, b) => a + b, 0) / xs.length;
+    const x = xs.reduce((a, b) => a + b, 0) / xs.length;
     let y = tops.reduce((a, b) => Math.min(a, b)) - 9 * scale;
-    if (line.again) {
-      // At its far end, where the line before ended.
-      x = xs.reduce((a, b) => Math.min(a, b));
-      y = tops[xs.indexOf(x)] - 9 * scale;
-    }
     const top = Math.max(see.box.y - LABELS.margin * scale, 0);
     if (Math.min(...tops) >= top) y = Math.max(y, top + size); // a sphere may be near the edge
     const words = text(`picture.${key}`);
     const wide = paper.measure(words, { size, bold: true });
-    const shifted = x - (line.again ? wide : wide / 2);
-    const left = Math.min(Math.max(shifted, see.box.x), Math.max(see.box.right - wide, see.box.x));
+    const most = Math.max(see.box.right - wide, see.box.x);
+    const left = Math.min(Math.max(x - wide / 2, see.box.x), most);
     for (const up of [0, 1.5 * size, 3 * size]) {
       // Higher, if a sphere is there.
       const box = new Box(left, y - up - 0.8 * size, wide, size);

@@ -135,9 +135,9 @@ export class Line {
     this.isImages = this.shape.length > 0;
   }
 
-  /** Where a neuron is; that after the last one is the 1. */
+  /** Where a neuron is. */
   point(place) {
-    return this.one && place === this.count ? this.one : row3(this.points, place);
+    return row3(this.points, place);
   }
 
   /** Upper left, upper right and lower left corner of each image, nine numbers each. */
@@ -177,7 +177,7 @@ export class Fan {
     return this.isBias(index) ? index - this.biases : -1;
   }
 
-  /** The unit that a bank index of this wall multiplies, or the place of the 1. */
+  /** The unit that a bank index multiplies; of a bias, the number of units. */
   unitBefore(index) {
     if (this.isBias(index)) return this.count;
     const each = Math.max(1, Math.floor(this.inputs / Math.max(1, this.count)));
@@ -246,11 +246,12 @@ export class Layout {
     };
     for (const plate of this.plates) add(plate.corners());
     for (const line of this.neurons) {
-      const all = line.one ? [...line.points, ...line.one] : line.points;
       for (const side of [-1.2, 1.2]) {
-        for (let i = 0; i < all.length; i++) {
+        for (let i = 0; i < line.points.length; i++) {
           for (let k = 0; k < 3; k++)
-            found.push(all[3 * Math.floor(i / 3) + k] + (i % 3 === k ? side * line.radius : 0));
+            found.push(
+              line.points[3 * Math.floor(i / 3) + k] + (i % 3 === k ? side * line.radius : 0),
+            );
         }
       }
       for (const side of line.tied ? [-0.96, 0.96] : []) {
@@ -258,8 +259,6 @@ export class Layout {
         for (let k = 0; k < 3; k++) add(place.map((x, j) => x + (j === k ? side * long : 0)));
       }
       if (line.way) add(line.way);
-      for (let i = 0; line.bars && i < line.count; i++)
-        add(along3(row3(line.points, i), line.bars, [0, 0, 1]));
     }
     for (const label of this.labels) add(label.start);
     for (const sign of this.signs) add(sign.room);
@@ -277,8 +276,7 @@ export class Layout {
 
   /** The line of a neuron [buffer, place]; null without. */
   lineOf([buffer, place]) {
-    const has = (line) =>
-      line.buffers.includes(buffer) && !line.again && place < line.count + (line.one ? 1 : 0);
+    const has = (line) => line.buffers.includes(buffer) && place < line.count;
     return this.neurons.find(has) ?? null;
   }
 

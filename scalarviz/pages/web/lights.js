@@ -43,8 +43,8 @@ export function lightsOf(
   const plates = focus ? shown.plates.map(() => 1) : shown.plates;
   const brightOf = (line, place) => {
     const bright = shown.neurons[line.place];
-    if (!focus) return place < line.count ? bright : 1;
-    return focus.neurons[line.place][place] ? 1 : Math.min(place < line.count ? bright : 1, level);
+    if (!focus) return bright;
+    return focus.neurons[line.place][place] ? 1 : Math.min(bright, level);
   };
   const isDim = (row, plate) => ((focus?.rows.has(row) ?? true) ? plates[plate] < 1 : true);
   return { ...shown, plates, outside, level, focus, brightOf, isDim };
@@ -253,12 +253,10 @@ export function rowsOfSum({ fan, unit }) {
   return fan.biases >= 0 ? [...rows, fan.biasOf(unit)] : rows;
 }
 
-/** The bank indices that multiply one unit; of the 1, those of the biases. */
+/** The bank indices that multiply one unit. */
 export function rowsOfColumn({ fan, unit: column }) {
-  const { count } = fan;
   const units = Array.from({ length: fan.units }, (_, unit) => unit);
-  if (column >= count) return units.map((unit) => fan.biasOf(unit));
-  const each = Math.max(1, Math.floor(fan.inputs / Math.max(1, count)));
+  const each = Math.max(1, Math.floor(fan.inputs / Math.max(1, fan.count)));
   const first = fan.weights + column * each;
   const parts = Array.from({ length: each }, (_, i) => i);
   return units.flatMap((unit) => parts.map((i) => first + unit * fan.stride + i));
@@ -275,10 +273,9 @@ function rectangleOf(plate, rows) {
   return [left, top, last, bottom];
 }
 
-/** Which neurons of a line, and its 1, are at one of these places or in an image there. */
+/** Which neurons of a line are at one of these places or in an image there. */
 export function areAt(line, places) {
   const reach = 1e-4 + 0.5 * line.side * Math.max(0, ...line.shape.slice(1));
   const is = (point) => places.some((at) => at.every((x, k) => Math.abs(x - point[k]) <= reach));
-  const all = Array.from({ length: line.count }, (_, i) => row3(line.points, i));
-  return [...all, ...(line.one ? [line.one] : [])].map(is);
+  return Array.from({ length: line.count }, (_, i) => is(row3(line.points, i)));
 }

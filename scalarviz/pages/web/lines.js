@@ -138,7 +138,8 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
       const depth = isProduct ? depthOf(unit, column) : BEHIND;
       const part = !lit.focus || lit.focus.rows.has(row) ? 1 : lit.level;
       const color = hueOf(stroke, seen, palette);
-      if (pointed.has(row)) Object.assign(stroke, { width: LINES.lit * stroke.width, strength: 0.95 });
+      if (pointed.has(row))
+        Object.assign(stroke, { width: LINES.lit * stroke.width, strength: 0.95 });
       else stroke.strength *= part;
       paint.add(stroke, color, depth, isIn && seen.tubes);
       if (stroke.strong && (isProduct || isIn))
@@ -221,7 +222,8 @@ function litSpans(kind, part) {
 /** Paths, each over its dark casing, and heads on them. */
 class LinePaint {
   constructor(paper, palette) {
-    Object.assign(this, { paper, palette });
+    this.paper = paper;
+    this.palette = palette;
   }
 
   /** Draw a head on a short way, if there is one; `part` is how bright it is. */

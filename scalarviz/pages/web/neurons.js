@@ -3,7 +3,7 @@
 import { colorOf } from "./palette.js";
 import { short } from "./story/decimals.js";
 import { Box } from "./story/camera.js";
-import { Projection, along3 } from "./projection.js";
+import { Projection } from "./projection.js";
 import {
   crossOut,
   drawMaps,
@@ -24,19 +24,16 @@ const NEURONS = {
   big: 14, // sizes of the letters of numbers
   little: 9,
   most: 128, // numbers in a line
-  bar: 64, // largest length of a bar in pixels
   edge: 12, // pixels by which names may leave the box of the network at its left
   letters: 14, // of a line of a name
   few: 3, // least room for two lines, in sizes of letters
   letter: 2, // least room for a letter of a name that is cut, in sizes of letters
-  named: 14, // least radius of the sphere of the biases in pixels for its name
   errors: 22, // least pixels of a cell for the errors of outputs
 };
 
 /** Write names and numbers of a line of neurons, or draw images. */
 export function drawNeurons(view, line) {
   drawWay(view, line);
-  writeOne(view, line);
   if (line.isImages) {
     drawMaps(view, line);
     return;
@@ -81,7 +78,6 @@ export function drawNeurons(view, line) {
   const far = radius.map((each) => each * (isMapped ? maps.away : 1));
   writeNames(view, line, seen, far, good);
   if (!frame.layout.signs.length) drawFlows(view, line, seen, radius, good); // where it is written
-  if (line.bars) drawBars(view, line, seen);
 }
 
 /** Points just before the fronts of spheres, where their numbers stand. */
@@ -115,44 +111,17 @@ function writeInside(paper, x, y, depth, words, size, color, outline = null) {
   paper.text(x, y + 0.36 * size, words, look);
 }
 
-/** Write "1" into the sphere of the biases, and its name below. */
-function writeOne({ paper, see, palette, scale }, line) {
-  if (!line.one) return;
-  const { x, y, unit, depth } = see.one(line.one);
-  const radius = line.radius * unit;
-  if (!Number.isFinite(x + y) || radius < NEURONS.smallest * scale) return;
-  const front = see.one(along3(line.one, 1.02 * line.radius, see.camera.toward)).depth;
-  writeInside(paper, x, y, front, "1", Math.min(NEURONS.big * scale, 1.4 * radius), palette.ink);
-  if (radius > NEURONS.named * scale) {
-    const size = 13 * scale;
-    const look = { color: palette.quiet, anchor: "center", outline: palette.ground };
-    paper.text(x, y + radius + size, text("picture.bias"), { ...look, size, depth });
-  }
-}
-
-/** The box of the word below the sphere of the biases; null without. */
-export function biasBox(see, line, scale) {
-  if (!line.one) return null;
-  const { x, y, unit } = see.one(line.one);
-  const radius = line.radius * unit;
-  return radius > NEURONS.named * scale
-    ? new Box(x - 16 * scale, y + radius, 32 * scale, 17 * scale)
-    : null;
-}
-
-/** The boxes of the words below spheres: of the bias, and of neurons side by side. */
+/** The boxes of the names below neurons side by side. */
 function boxesBelow(see, line, scale) {
-  const boxes = [biasBox(see, line, scale)].filter(Boolean);
   const seen = see.see(line.points);
   const spaces = line.count - 1;
   const [across, down] = [seen.x[spaces] - seen.x[0], seen.y[spaces] - seen.y[0]];
   const isClose = spaces && Math.hypot(across, down) < 13 * scale * spaces;
-  if (line.isImages || isClose || !(Math.abs(down) <= Math.abs(across))) return boxes;
-  line.names.slice(0, line.count).forEach((_, i) => {
+  if (line.isImages || isClose || !(Math.abs(down) <= Math.abs(across))) return [];
+  return line.names.slice(0, line.count).map((_, i) => {
     const y = seen.y[i] + line.radius * seen.unit[i];
-    boxes.push(new Box(seen.x[i] - 12 * scale, y, 24 * scale, 17 * scale));
+    return new Box(seen.x[i] - 12 * scale, y, 24 * scale, 17 * scale);
   });
-  return boxes;
 }
 
 /** Whether a network, or a name below a sphere, is seen in a lower left corner. */
@@ -234,26 +203,6 @@ function drawFlows({ paper, palette, frame }, line, seen, radius, good) {
   }
 }
 
-/** Draw the probability of each output as a bar beside its name; a frame shows the target. */
-function drawBars({ paper, palette, frame, see, scale }, line, seen) {
-  const { shares, target } = frame;
-  if (!shares || shares.length !== line.count || goodOf(seen).length < line.count) return;
-  const size = 13 * scale;
-  const names = Math.max(0, ...line.names.map((name) => paper.measure(name, { size, bold: true })));
-  const ends = Array.from(seen.x, (x, i) => x + line.radius * seen.unit[i]);
-  const left = Math.max(...ends) + names + 14 * scale;
-  const wide = Math.min(NEURONS.bar * scale, see.box.right - left);
-  const highs = Array.from(seen.unit, (unit) => Math.min(0.8 * line.radius * unit, 9 * scale));
-  if (wide < 2 * Math.max(...highs)) return;
-  shares.forEach((share, i) => {
-    const y = seen.y[i] - highs[i] / 2;
-    paper.box(left, y, wide, highs[i], palette.tray);
-    paper.box(left, y, Math.max(1, share * wide), highs[i], palette.ink);
-    if (target?.[i] > 0.5)
-      paper.box(left, y, wide, highs[i], null, { outline: palette.quiet, line: scale });
-  });
-}
-
 /** Draw the line of a skip connection, which ends in an arrow. */
 function drawWay({ paper, see, palette, lit }, line) {
   if (!line.way) return;
@@ -276,7 +225,7 @@ export function drawErrors({ paper, see, palette, frame, scale }) {
   const line = layout.neurons.at(-1);
   if (!target || !answers || !line) return;
   const seen = see.see(line.points);
-  const close = seen.unit[0] >= NEURONS.errors && !line.isImages && !line.bars;
+  const close = seen.unit[0] >= NEURONS.errors && !line.isImages;
   if (!close || answers.length !== target.length || answers.length !== line.count) return;
   const errors = answers.map((each, i) => each - target[i]);
   const top = Math.max(...errors.map(Math.abs), 1e-12);

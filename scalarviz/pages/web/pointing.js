@@ -88,7 +88,7 @@ function neuronOnRay(layout, start, way) {
 function sphereOnRay(line, start, way) {
   let best = null;
   const size = dot3(way, way);
-  for (let place = 0; place < line.count + (line.one ? 1 : 0); place++) {
+  for (let place = 0; place < line.count; place++) {
     const apart = minus3(line.point(place), start);
     const along = dot3(apart, way);
     const within = along ** 2 - size * (dot3(apart, apart) - line.radius ** 2);
@@ -179,7 +179,7 @@ function placesSeen(layout, see) {
 
 /** Return the places of a line to walk to: of an image, its middle. */
 function placesOfLine(line) {
-  if (!line.isImages) return Array.from({ length: line.count + (line.one ? 1 : 0) }, (_, i) => i);
+  if (!line.isImages) return Array.from({ length: line.count }, (_, i) => i);
   const [channels, height, width] = line.shape;
   const middle = Math.floor(height / 2) * width + Math.floor(width / 2);
   return Array.from({ length: channels }, (_, channel) => channel * height * width + middle);
@@ -197,7 +197,6 @@ export function spokenOf(facts, layout, state, { row = -1, neuron = null }) {
   }
   const [name, place] = neuron;
   const line = layout.lineOf(neuron);
-  if (line && place >= line.count) return spokenWith(sentence(text("walls.bias")), 1);
   const known = [line?.values, ...(line?.also ?? []), line?.sums].find(
     (each) => each && each in state.values,
   );

@@ -205,9 +205,6 @@ class Neurons:
     also    more buffers that hold the same numbers as `values`
     way     (n, 3), the line of a skip connection that is added here; or None
     radius  of the neurons
-    one     where the sphere "1" stands whose wires carry the biases of the next layer; or None
-    again   whether the line stands at the end of the row before, too
-    bars    cells at the right of its neurons that are kept free for bars
     tied    middle of the color that these neurons stand for, which wires join to them; or None
     square  whether they are squares with what each computes over all places, `radius` half the side
     """
@@ -222,22 +219,8 @@ class Neurons:
     also: Sequence[str] = ()
     way: FloatArray | None = None
     radius: float = 0.36
-    one: FloatArray | None = None
-    again: bool = False
-    bars: float = 0.0
     tied: FloatArray | None = None
     square: bool = False
-
-    def point(self, place: int) -> FloatArray:
-        """Return where a neuron is; that after the last one is the 1."""
-        return (
-            self.one if self.one is not None and place == len(self.points) else self.points[place]
-        )
-
-    @property
-    def spheres(self) -> FloatArray:
-        """The centers of its neurons, and last of the 1 if there is one, (n, 3)."""
-        return self.points if self.one is None else np.vstack([self.points, self.one])
 
     @property
     def buffers(self) -> tuple[str, ...]:
@@ -357,7 +340,7 @@ class Fan:
         return None
 
     def unit_before(self, index: int) -> int:
-        """Return the unit that a bank index of this wall multiplies, or the place of the 1."""
+        """Return the unit that a bank index multiplies; of a bias, the number of units."""
         columns = self.inputs_count
         if self.has_column and self.biases <= index < self.biases + len(self.ends):
             return columns
@@ -462,7 +445,6 @@ class Layout:
                     for line in self.neurons
                     for points, radius in (
                         (line.points, line.radius),
-                        (line.one, line.radius),
                         (line.tied, 0.8 * SIDE),
                     )
                     if points is not None
@@ -470,7 +452,6 @@ class Layout:
                     for way in (RIGHT, UP, NEAR)
                 ),
                 *(line.way for line in self.neurons if line.way is not None),
-                *(line.points + line.bars * NEAR for line in self.neurons if line.bars),
                 *(label.start[np.newaxis] for label in self.labels),
                 *(each.middle + side * each.half for each in self.written for side in ENDS),
                 *(each.room() for each in self.signs),
@@ -486,25 +467,22 @@ class Layout:
         return None
 
     def line_of(self, neuron: tuple[str, int]) -> tuple[Neurons, int] | None:
-        """Return the row of a neuron (buffer, place), and which one it is; None without.
-
-        The place after the last one is the 1 of the biases.
-        """
+        """Return the row of a neuron (buffer, place), and which one it is; None without."""
         for line in self.neurons:
-            if neuron[0] in line.buffers and not line.again and neuron[1] < len(line.spheres):
+            if neuron[0] in line.buffers and neuron[1] < len(line.points):
                 return line, neuron[1]
         return None
 
     def fan_into(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
         """Return the fan of wires that end at a neuron (buffer, place), and its unit there."""
         found = self.line_of(neuron)
-        at = None if found is None else found[0].point(found[1])
+        at = None if found is None else found[0].points[found[1]]
         return first_at([(fan, fan.ends) for fan in self.fans], at)
 
     def fan_from(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
         """Return the fan of wires that begin at a neuron (buffer, place), and its column there."""
         found = self.line_of(neuron)
-        at = None if found is None else found[0].point(found[1])
+        at = None if found is None else found[0].points[found[1]]
         return first_at([(fan, fan.starts) for fan in self.fans], at)
 
     def plate_number(self, index: int) -> int:
