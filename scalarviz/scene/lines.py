@@ -36,6 +36,7 @@ LIT = 1.6  # how much wider lines are that are pointed at or spoken of
 TUBE = 3.4  # least width of a tube
 CLEAR = 16  # lines of a caption that are drawn at full width
 CHANNELS = "#ff5c5c", "#58dc6e", "#605cff"
+NEARER = 1e-4  # so much nearer than squares are the lines above them
 BEHIND = 0.9999, 0.9999  # the depth of lines before cubes: behind all cubes
 # By kind of operation: whether the lines before and behind the cubes carry numbers back.
 WAYS = {
@@ -168,9 +169,9 @@ def draw_lines(
     lit: Lights,
     fans: Sequence[KnownFan | None],
     theme: Theme,
-) -> None:
-    """Draw the lines of all trays."""
-    paint = LinePaint(canvas, theme)
+) -> LinePaint:
+    """Draw the lines of all trays; return those that are to be drawn above squares."""
+    paint, above = LinePaint(canvas, theme), LinePaint(canvas, theme)
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
     thread = frame_data.layout.thread
     for number, (fan, known) in enumerate(zip(frame_data.layout.fans, fans, strict=True)):
@@ -182,7 +183,10 @@ def draw_lines(
             strokes = direct_strokes(seen, strongest(numbers.terms))
             for _, unit, column in [step for step in thread if step[0] == number]:
                 two = numbers.values[column], numbers.terms[unit][column]
-                strokes += thread_strokes(seen, unit, column, *two)
+                level = known.depths[unit][column][1] - NEARER
+                for stroke in thread_strokes(seen, unit, column, *two):
+                    hue = 1 if stroke.value > 0.0 else 2
+                    above.add(stroke, hue, (level, level), hollow=False)
         else:
             strokes = strokes_of(
                 seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
@@ -210,6 +214,7 @@ def draw_lines(
                 paint.light(path, 7 if glow.back else 8, 2.0 * canvas.scale, depth)
         explain(paint, (fan, known, numbers), told, frame_data)
     paint.draw()
+    return above
 
 
 def pointed_rows(frame_data: FrameData) -> frozenset[int]:

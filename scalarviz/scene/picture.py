@@ -360,9 +360,10 @@ class Picture:
         canvas = Canvas2D(wide, high, ratio, division.scale)
         with canvas.clip(*division.view.place):
             fans = self._fans.of(see, frame_data, division.scale)
-            draw_lines(canvas, see, frame_data, lit, fans, self.theme)
+            above = draw_lines(canvas, see, frame_data, lit, fans, self.theme)
             arrows = draw_pushes(canvas, see, frame_data, self.theme, division.scale)
             taken = draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
+            above.draw()
             draw_ghosts(canvas, see, frame_data, self.theme)
             if frame_data.moment is not None and frame_data.moment.kind == "loss":
                 draw_errors(canvas, see, frame_data, self.theme, taken.boxes)

@@ -219,7 +219,6 @@ class LiveValues:
         scale = max((float(v.max()) for v in finite if v.size), default=1.0)
         answers = self._answers(values)
         row = self.session.trainer.loss.row
-        is_finite = answers is not None and bool(np.isfinite(answers).all())
         found = Buffers(
             values,
             way.saturated,
@@ -228,7 +227,6 @@ class LiveValues:
             self._grown(done) or {x: flow for x, flow in way.flows.items() if x in flows},
             way.target if self.program.outputs.name in known and row is not VALUE else None,
             way.left_out,
-            answers if is_finite and row.logits == "softmax" else None,
             answers,
             raw,
         )
