@@ -9,14 +9,14 @@ from typing import Any, final
 import numpy as np
 from vispy import app, gloo
 
-from scalarviz.base.checks import answers, number, shorten
+from scalarviz.base.checks import FloatArray, answers, number, shorten
 from scalarviz.core.formulas.formula import pick
 from scalarviz.engines.engine import HostSnapshot, SnapshotValues
 from scalarviz.errors import DisplayError, InputError
-from scalarviz.scene.bead_arrays import beads_of
+from scalarviz.scene.bead_arrays import OF_WIRES, beads_of, joined, strokes
 from scalarviz.scene.canvas.palette import THEMES, Theme
 from scalarviz.scene.frame_data import CubeValues, FrameData
-from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.plates import Fan, Layout
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.lights import lights
 from scalarviz.scene.visuals.cubes import CubesNode
@@ -29,6 +29,7 @@ from scalarviz.training.session.session import Session
 
 WIDE = 1.75  # width by height of the stage that a layout is made for
 SWITCH = 0.0001  # seconds of Python's switch interval while a training plays
+LINED = 400  # weights of a layer whose lines are drawn
 INTERVAL = 1.0 / 30.0  # seconds between looks at a session that is followed
 
 
@@ -109,7 +110,8 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         beads = beads_of(frame_data, lights(plan, None, None, 1.0), look)
         spheres, wires = self._around
         spheres.set_data(*beads.spheres)
-        wires.set_data(*beads.wires)
+        lines = [lines_in_space(fan, look) for fan in plan.fans if fan.size <= LINED]
+        wires.set_data(*joined([beads.wires, *lines], OF_WIRES))
 
     def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float]:
         low, high = self._corners[:, axis].tolist()
@@ -222,6 +224,20 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
                 node.release()
         else:
             self._start()
+
+
+def lines_in_space(fan: Fan, theme: Theme) -> tuple[FloatArray, ...]:
+    """Return lines from each neuron along the trays to its cubes, and on from these."""
+    columns, count = fan.columns, fan.inputs_count
+    feet = fan.rows[:, np.newaxis] + columns[:count] + fan.foot
+    gates = fan.rows + columns[0] - fan.begin + fan.foot
+    gates = np.broadcast_to(gates[:, np.newaxis], feet.shape)
+    starts = np.broadcast_to(fan.starts, feet.shape)
+    cubes = fan.rows[:, np.newaxis] + columns
+    ends = np.broadcast_to(fan.ends[:, np.newaxis], cubes.shape)
+    begin = np.concatenate([each.reshape(-1, 3) for each in (starts, gates, cubes)])
+    end = np.concatenate([each.reshape(-1, 3) for each in (gates, feet, ends)])
+    return strokes(begin, end, theme.wire, 1.0)
 
 
 def plan_of(network: Model) -> Layout:

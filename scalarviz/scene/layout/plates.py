@@ -301,6 +301,11 @@ class Fan:
         return len(self.columns) - (self.biases != NONE)
 
     @property
+    def size(self) -> int:
+        """Number of its sums' weights and biases."""
+        return len(self.ends) * len(self.columns)
+
+    @property
     def has_column(self) -> bool:
         """Whether biases stand in the bank by themselves, one after the other."""
         return self.biases != NONE and self.stride == self.inputs
