@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from html import escape, unescape
 from itertools import pairwise
 from string import Template
@@ -70,7 +71,7 @@ POLICY = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # the same module is the same object, see `module_of`
 class ScriptModule:
     """A module of JavaScript: its text without imports, exports and comments.
 
@@ -101,6 +102,7 @@ def variable(module: str) -> str:
     return "$" + re.sub(r"\W", "_", module.removesuffix(".js"))
 
 
+@cache
 def module_of(name: str, source: str) -> ScriptModule:
     """Return a module; raise ValueError for an import or export of another form."""
     imports: dict[str, dict[str, str]] = {}
@@ -156,7 +158,12 @@ def bundle(start: str, read: Read) -> str:
     Its last line is its name in errors. Raises ValueError if a module imports a name that is not
     there, or if the script could end its element in HTML.
     """
-    modules = in_order(start, read)
+    return script_of(start, tuple(in_order(start, read)))
+
+
+@cache  # pages of one program have the same modules, and making a script takes longer than the rest
+def script_of(start: str, modules: Sequence[ScriptModule]) -> str:
+    """Return the script of modules, each after all that it imports."""
     homes = {module.name: module for module in modules}
     for module in modules:
         for other, names in module.imports.items():
