@@ -33,6 +33,7 @@ ROW, GAP = 1.15, 1.0  # cells from a row to the next, and from a row to its neur
 FEW, SPREAD = 10, 16  # rows of a last wall that are spread, and how many of them would fit
 BEFORE = 0.6  # cells from the middle of a wall to lines before it
 RADIUS, LARGEST = 0.4, 1.6  # of neurons: by the distance of rows, and in cells
+LEAST = 1.0  # half the side of a square
 BETWEEN = 0.05  # of the height of the largest wall, between two walls as seen
 RISE = 0.08  # of the largest wall that names stand above the lines over it
 MOST_ROWS, ROWS_FROM = 4, 1.25  # of walls, and how much larger cubes must become by one more
@@ -48,10 +49,11 @@ def walls(
     """Lay out a program as walls; the arguments are those of `trays_layout`."""
     stations = stations_of(program, names or {}, squares)
     made = layout_at(program, about, stations, placed(stations, aspect))
-    lines = zip(made.neurons, [each for each in stations if each.kind == "line"], strict=True)
+    lines = [each for each in stations if each.kind == "line"]
+    radii = [min(LARGEST, RADIUS * each.pitch) for each in lines]
     neurons = [
-        line if line.shape else replace(line, radius=min(LARGEST, RADIUS * station.pitch))
-        for line, station in lines
+        line if line.shape else replace(line, radius=radius, square=line.square and radius > LEAST)
+        for line, radius in zip(made.neurons, radii, strict=True)
     ]
     plates = [replace(each, seat=0.0) for each in made.plates]
     pitches = {each.place: each.pitch for each in stations if each.kind == "trays"}
