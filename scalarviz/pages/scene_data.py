@@ -329,5 +329,6 @@ def fan_data(fan: Fan) -> dict[str, Any]:
         **{name: x.tolist() for name, x in parts(fan, "begin foot").items()},
         "direct": fan.is_direct,
         "reads": [fan.reads.start, fan.reads.stop],
+        "top": None if fan.top is None else fan.top.tolist(),
         **{name: points(x) for name, x in parts(fan, "starts columns ends rows").items()},
     }

@@ -59,6 +59,7 @@ SOURCES = {
     "story/wave.js": "stage/wave.py",
     "story/camera.js": "scene/layout/camera.py",
     "story/ways.js": "scene/layout/ways.py",
+    "story/wall_ways.js": "scene/layout/wall_ways.py",
     "story/legend.js": "scene/legend.py",
     "story/camera_control.js": "stage/camera_control.py",
 }

@@ -83,7 +83,8 @@ def known_fan(
 ) -> KnownFan | None:
     """Return the trays of a layer as they are seen."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
-    if len(fan.rows) * len(fan.columns) > (MOST_DIRECT if fan.is_direct else MOST):
+    most = MOST_DIRECT if fan.is_direct else MOST
+    if fan.top is not None or len(fan.rows) * len(fan.columns) > most:
         return None
     columns = np.vstack([fan.columns[0] - fan.begin, fan.columns])
     places = fan.rows[:, np.newaxis] + columns + fan.foot

@@ -59,6 +59,7 @@ from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.opengl import largest_texture, viewport_of
 from scalarviz.scene.visuals.spheres import SpheresNode, WiresNode
+from scalarviz.scene.wall_lines import draw_walls
 
 # Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.
 CUBES, SPHERES, WIRES = -3, -2, -1
@@ -359,6 +360,7 @@ class Picture:
         division = frame_data.division(wide, high)
         canvas = Canvas2D(wide, high, ratio, division.scale)
         with canvas.clip(*division.view.place):
+            draw_walls(canvas, see, frame_data, self.theme)
             fans = self._fans.of(see, frame_data, division.scale)
             above = draw_lines(canvas, see, frame_data, lit, fans, self.theme)
             arrows = draw_pushes(canvas, see, frame_data, self.theme, division.scale)

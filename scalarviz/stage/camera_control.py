@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 from typing import final
 
-from scalarviz.scene.layout.camera import CAMERAS, EDGE, Box, Camera
+from scalarviz.scene.layout.camera import CAMERAS, EDGE, STEEPEST, Box, Camera
 from scalarviz.scene.layout.plates import Layout, reach_of
 from scalarviz.scene.legend import SIZE
 from scalarviz.scene.neurons import covers, sides
@@ -94,17 +94,24 @@ class CameraController:
             self.camera, self._from = self.whole(goal), None
 
     def fold(self) -> bool:
-        """Turn until trays and walls are seen edge-on, and return whether they are."""
-        if self.cuts or (self._from is None and self.camera.azimuth == 0.0):
+        """Turn until the parts of the layout are seen edge-on, and return whether they are."""
+        goal = self._edge_on()
+        if self.cuts or (self._from is None and self.camera.azimuth == goal.azimuth):
             return True
-        if self.goal.azimuth != 0.0:
-            goal = replace(self.goal, azimuth=0.0, elevation=0.0)
-            self.go(self.whole(goal), framed=True, seconds=FOLDS)
+        if self.goal.azimuth != goal.azimuth:
+            self.go(goal, framed=True, seconds=FOLDS)
         return False
 
     def unfold(self) -> None:
-        """Turn the trays or walls of a layout that is shown now from edge-on to their own side."""
+        """Turn the parts of a layout that is shown now from edge-on to their own side."""
+        self.camera = self._edge_on()
         self.go(self.whole(self._preset(self.name)), framed=True, seconds=UNFOLDS)
+
+    def _edge_on(self) -> Camera:
+        """Return the camera that sees walls and trays edge-on, or squares that face the viewer."""
+        azimuth = -STEEPEST if len(self.layout.plates) == 0 else 0.0
+        goal = replace(self._preset(self.name), azimuth=azimuth, elevation=0.0)
+        return self.whole(goal)
 
     def _preset(self, name: str) -> Camera:
         return self.layout.views.get(name, CAMERAS[name])

@@ -55,12 +55,12 @@ def layout_of(
         square = sees_places(session)
         return values_of(network, shape, walks=walks, inputs=inputs, square=square)
     about = partial(about_layer, session)
-    if every or shows_every_weight(session):
-        return walls(network.program, about, names_of(session), shape)
     tied = session.data.input_tint == session.data.output_tint == "rgb"
     program, own = network.program, names_of(session)
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
     squares = hidden if sees_places(session) else []
+    if every or shows_every_weight(session):
+        return walls(program, about, own, shape, squares)
     if squares and has_walls(session):
         return squares_layout(program, own, shape, squares)
     return trays_layout(program, about, own, shape, tied=tied, squares=squares)
@@ -71,7 +71,8 @@ def sees_places(session: Session) -> bool:
 
     The places are the plane of two inputs, or the line along one; colors and pictures have none.
     """
-    return not session.data.input_tint and not session.network.program.inputs.shape
+    inputs = session.network.program.inputs
+    return inputs.size <= 2 and not session.data.input_tint and not inputs.shape
 
 
 def has_walls(session: Session) -> bool:

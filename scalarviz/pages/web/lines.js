@@ -14,7 +14,7 @@ const LINES = {
   clear: 16, // lines of a caption that are drawn at full width
   channels: ["#ff5c5c", "#58dc6e", "#605cff"],
 };
-const BEHIND = [0.9999, 0.9999]; // the depths of lines before cubes: behind all cubes
+export const BEHIND = [0.9999, 0.9999]; // the depths of lines before cubes: behind all cubes
 // By kind of operation: whether the lines before and behind the cubes carry numbers back.
 const LINE_WAYS = {
   forward: [false, false],
@@ -44,7 +44,8 @@ export class KnownFans {
 
 /** The trays of a layer as they are seen. */
 function seenFan(fan, layout, see, scale, tints) {
-  if (fan.units * fan.all > (fan.direct ? LINES.mostDirect : LINES.most)) return null;
+  const most = fan.direct ? LINES.mostDirect : LINES.most;
+  if (fan.top || fan.units * fan.all > most) return null;
   const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
   const at = (unit, column) => along3(fan.cube(column, unit), 1, fan.foot);
   const seen = (point) => {
@@ -71,7 +72,7 @@ function seenFan(fan, layout, see, scale, tints) {
 }
 
 /** Middle and radius of neurons or images as they are seen. */
-function rings(points, line, see) {
+export function rings(points, line, see) {
   const half = line.isImages ? 0.33 * line.side * Math.max(...line.shape.slice(1)) : line.radius;
   const { x, y, unit } = see.see(points);
   return Array.from(x, (each, i) => [each, y[i], half * unit[i]]);
@@ -162,7 +163,7 @@ function hueOf({ kind, column, value }, fan, palette) {
 }
 
 /** The bank indices whose lines are pointed at: that of a cube, all of a neuron. */
-function pointedRows(frame) {
+export function pointedRows(frame) {
   const { layout } = frame;
   const rows = [frame.hoverRow, frame.pinnedRow].filter((row) => row >= 0 && layout.fanOf(row));
   for (const neuron of [frame.hoverNeuron, frame.pinnedNeuron]) {
@@ -174,7 +175,7 @@ function pointedRows(frame) {
 }
 
 /** The bank indices of the cubes that the caption of an operation is about. */
-function toldRows(frame) {
+export function toldRows(frame) {
   const { moment, caption } = frame;
   if (!moment || !caption || !(moment.kind in LINE_WAYS)) return new Set();
   const walked = rowsWalked(frame);
@@ -220,7 +221,7 @@ function litSpans(kind, part) {
 }
 
 /** Paths, each over its dark casing, and heads on them. */
-class LinePaint {
+export class LinePaint {
   constructor(paper, palette) {
     this.paper = paper;
     this.palette = palette;

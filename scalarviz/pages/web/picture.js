@@ -13,6 +13,7 @@ import { Remembered, frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
 import { KnownFans, drawLines } from "./lines.js";
+import { drawWalls } from "./wall_lines.js";
 import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
 import { drawLegend } from "./legend.js";
 import { explain_in_corner, legend_box } from "./story/legend.js";
@@ -282,6 +283,7 @@ export class Picture {
   write(view) {
     const { frame, paper } = view;
     paper.clip = [0, 0, this.right, this.size[1]];
+    drawWalls(view);
     drawLines(view, this.fans.of(view));
     const arrows = drawPushes(view); // below the numbers
     const taken = drawScenery(view);

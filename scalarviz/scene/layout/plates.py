@@ -273,6 +273,8 @@ class Fan:
     foot             from the middle of a cell to the place that lines of cubes are drawn from
     reads            which numbers of the line before it are read
     radius           of the units behind it
+    top              of a wall, from the middle of a cell of the first row to above and before it;
+                     None for trays
     stride           bank indices from the weights of a unit to those of the next: with its bias
                      between them, or as many as its inputs
     is_direct        whether its lines lead from neuron to neuron: its cubes stand nowhere
@@ -294,6 +296,7 @@ class Fan:
     radius: float = 0.5
     stride: int = 0
     is_direct: bool = False
+    top: FloatArray | None = None
 
     @property
     def inputs_count(self) -> int:

@@ -14,7 +14,7 @@ from math import acos, atan, cos, degrees, radians, sin
 
 from scalarviz.core.program import Program
 from scalarviz.scene.layout.camera import Camera
-from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.plates import RIGHT, UP, Layout
 from scalarviz.scene.layout.trays import (
     APART,
     GRAIN,
@@ -29,10 +29,13 @@ from scalarviz.scene.layout.trays import (
 ELEVATION = 8.0  # degrees
 AWAY, TURNED = 5.0, 5.0  # distance of the eye, by the length of the flow; so the far end is turned
 ANGLES = 42.0, 66.0  # degrees off the flow from which walls are seen, least and most
-ROW, GAP = 1.25, 1.0  # cells from a row to the next, and from a row to its neuron
+ROW, GAP = 1.15, 1.0  # cells from a row to the next, and from a row to its neuron
 FEW, SPREAD = 10, 16  # rows of a last wall that are spread, and how many of them would fit
+BEFORE = 0.6  # cells from the middle of a wall to lines before it
 RADIUS, LARGEST = 0.4, 1.6  # of neurons: by the distance of rows, and in cells
+LEAST = 1.0  # half the side of a square
 BETWEEN = 0.05  # of the height of the largest wall, between two walls as seen
+RISE = 0.08  # of the largest wall that names stand above the lines over it
 MOST_ROWS, ROWS_FROM = 4, 1.25  # of walls, and how much larger cubes must become by one more
 
 
@@ -46,12 +49,23 @@ def walls(
     """Lay out a program as walls; the arguments are those of `trays_layout`."""
     stations = stations_of(program, names or {}, squares)
     made = layout_at(program, about, stations, placed(stations, aspect))
-    lines = zip(made.neurons, [each for each in stations if each.kind == "line"], strict=True)
+    lines = [each for each in stations if each.kind == "line"]
+    radii = [min(LARGEST, RADIUS * each.pitch) for each in lines]
     neurons = [
-        line if line.shape else replace(line, radius=min(LARGEST, RADIUS * station.pitch))
-        for line, station in lines
+        line if line.shape else replace(line, radius=radius, square=line.square and radius > LEAST)
+        for line, radius in zip(made.neurons, radii, strict=True)
     ]
-    return replace(made, plates=[replace(each, seat=0.0) for each in made.plates], neurons=neurons)
+    plates = [replace(each, seat=0.0) for each in made.plates]
+    pitches = {each.place: each.pitch for each in stations if each.kind == "trays"}
+    tops = [(0.5 * pitches[each.operation] + 0.3) * UP - BEFORE * RIGHT for each in made.fans]
+    fans = [replace(each, top=top) for each, top in zip(made.fans, tops, strict=True)]
+    rise = RISE * max(each.rows * each.cell[1] for each in plates) * UP
+    labels = [
+        replace(each, start=each.start + rise, end=each.end + rise, around=each.around + rise)
+        for each in made.labels
+        if each.around is not None
+    ]
+    return replace(made, plates=plates, neurons=neurons, fans=fans, labels=labels)
 
 
 def placed(stations: Sequence[Station], aspect: float) -> Camera:

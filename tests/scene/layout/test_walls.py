@@ -1,6 +1,8 @@
 """The layout "walls": each weight once, nothing hidden, rows in order."""
 
+from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ DIGITS = [
     *(sv.Conv2d((8, 4, 4), 16, 3, activation="relu"), sv.BatchNorm((16, 2, 2))),
     sv.Dense(64, 10),
 ]
-NETWORKS = {
+NETWORKS: dict[str, Sequence[Any]] = {
     "texture": TEXTURE,
     "digits": DIGITS,
     "table": [300, 12, 10],
@@ -100,8 +102,7 @@ def test_a_row_is_a_neuron_and_a_column_an_input() -> None:
     program = PROGRAMS["texture"]
     layout = of(program)
     operation = next(each for each in program.operations if each.shape == (64, 64))
-    cube = lambda row: layout.plate_of(row)  # noqa: E731
-    first = cube(operation.weights)
+    first = layout.plate_of(operation.weights)
     assert first is not None
     plate = first[0]
     assert (plate.rows, plate.columns, plate.place_of(operation.weights + 64 + 2)) == (
@@ -110,7 +111,7 @@ def test_a_row_is_a_neuron_and_a_column_an_input() -> None:
         (1, 2),
     )
     assert_allclose([plate.along, plate.across], [NEAR, -ROW * UP])
-    bias = cube(operation.biases + 5)
+    bias = layout.plate_of(operation.biases + 5)
     assert bias is not None
     gap = bias[0].point(0.5, 5.5) - plate.point(63.5, 5.5)
     assert_allclose(gap, BIAS * NEAR, atol=1e-9)

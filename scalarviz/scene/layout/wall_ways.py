@@ -1,0 +1,82 @@
+"""Ways over walls: the lines of large layers, as they run in the picture.
+
+The neurons that say most leave the ends of their rows as hairlines, go up in a lane before the next
+wall, over its top, and come down into their columns. A way that is lit goes on down its column to
+its cube, and from there along the row to its neuron.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scalarviz.scene.layout.ways import Point, Ring, Stroke, rounded
+
+HAIRS = 12  # neurons of a line that have one
+ASIDE, LANES, RISE, STEP = 20.0, 14.0, 6.0, 0.3  # pixels: wall to lanes, their room, top to lines
+BEND = 5.0  # radius of corners in pixels
+LIT, CASING, MOST_LIT = 2.4, 1.4, 16  # pixels of a lit way; and how many of a wall are lit
+
+
+@dataclass
+class SeenWall:
+    """A wall as it is seen, in logical pixels.
+
+    starts  middle and radius of the units before it
+    gates   above each of their columns
+    scale   size of letters and lines
+    """
+
+    starts: list[Ring]
+    gates: list[Point]
+    scale: float
+
+
+def over(wall: SeenWall, column: int) -> list[Point]:
+    """Return the line of a unit, from its rim over the top of the wall into its column.
+
+    From a row of walls to the next, of which units are not before the wall, it is the end alone.
+    """
+    (x, y, radius), (right, top), first = wall.starts[column], wall.gates[column], wall.gates[0]
+    count, scale = len(wall.starts), wall.scale
+    lane = max(x + radius + 1.0, first[0] - (ASIDE - LANES * column / count) * scale)
+    rise = (RISE + STEP * min(count, 64) * (1.0 - column / count)) * scale
+    if x > first[0]:
+        return [(right, top - rise), (right, top)]
+    path = [(x + radius, y), (lane, y), (lane, first[1] - rise), (right, top - rise), (right, top)]
+    return rounded(path, BEND * scale)
+
+
+def hairlines(wall: SeenWall, values: list[float]) -> list[Stroke]:
+    """Return the lines of the units that say most, by what each says."""
+    sizes = sorted([abs(value) for value in values])
+    least, top = max(1e-12, sizes[-min(HAIRS, len(sizes))]), max(1e-12, sizes[-1])
+    found = []
+    for column in range(len(values)):
+        part = abs(values[column]) / top
+        if abs(values[column]) >= least:
+            width = (0.7 + 0.4 * part) * wall.scale
+            path = over(wall, column)
+            found.append(
+                Stroke("hair", path, -1, column, values[column], width, 0.0, 0.3 + 0.3 * part)
+            )
+    return found
+
+
+def lit_way(
+    wall: SeenWall, column: int, value: float, weight: float, cube: Point, end: Point
+) -> list[Stroke]:
+    """Return a lit way: over the wall, down to a cube, and on to its neuron; of a bias the last.
+
+    value, weight  what comes into the cube, and its number
+    """
+    width, casing = LIT * wall.scale, CASING * wall.scale
+    paths = [[cube, end]]
+    if column < len(wall.starts):
+        paths = [over(wall, column), [wall.gates[column], cube], [cube, end]]
+    numbers = [value] * (len(paths) - 1) + [weight * value if len(paths) > 1 else weight]
+    return [
+        Stroke("lit", path, -1, column, number, width, casing, 0.95, strong=True)
+        for path, number in zip(paths, numbers, strict=True)
+    ]
