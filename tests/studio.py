@@ -256,8 +256,9 @@ def facing(
     aspect: float = 1.75,
     *,
     tied: bool = False,
+    squares: Sequence[str] = (),
 ) -> Layout:
-    """Lay out a program, as `trays_layout` does; matrices are plates, all else columns."""
+    """Lay out a program, as `trays_layout` does; matrices are plates, all else columns of balls."""
     names, at = names or {}, 0.0
     plates: list[Plate] = []
     wires: list[Wires] = []

@@ -192,7 +192,7 @@ def write_names(
     scale: float,
     edge: float,
 ) -> None:
-    """Write the names of neurons: below those that stand side by side, beside those in a column.
+    """Write the names of neurons: below squares and side by side, beside balls in a column.
 
     Those in a column are left of it, if they fit there, not further left than `edge`: cubes stand
     at its right.
@@ -204,7 +204,7 @@ def write_names(
     if not line.names or not len(xy):
         return
     way = xy[-1] - xy[0]
-    column = abs(way[1]) > abs(way[0]) and not line.square
+    column = abs(way[1]) > abs(way[0])
     spaces = max(1, len(xy) - 1)
     apart = float(np.linalg.norm(way)) / spaces if len(xy) > 1 else math.inf
     room = math.inf if column or len(xy) == 1 else abs(float(way[0])) / spaces - 0.3 * size
@@ -220,11 +220,13 @@ def write_names(
     if meet:
         names = [canvas.fit(name, room, size=size, bold=True) for name in names]
     wide = max((canvas.measure(name, size=size, bold=True) for name in names), default=0.0)
+    least = float(radius.min())
+    below = not column or (line.square and apart > 2.0 * least + 1.3 * size and wide < 4.0 * least)
     left = float((xy[:, 0] - radius).min()) - 6.0 * scale - wide >= edge
     side, anchor = (-1.0, "right") if left else (1.0, "left")
     for i, name in enumerate(names):
         (x, y), far = xy[i].tolist(), float(radius[i])
-        if column:
+        if not below:
             up = 0.675 * name.count("\n")
             x, y = x + side * (far + 6.0 * scale), y + (0.36 - up) * size
         else:

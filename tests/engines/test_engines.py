@@ -113,16 +113,22 @@ def test_evaluation_and_training_leave_nothing_behind(net: sv.Network) -> None:
 def test_a_survey_has_the_numbers_of_all_neurons(engine: str, samples: int) -> None:
     inputs = np.random.default_rng(1).normal(size=(samples, 3))
     layers = [sv.Dense(3, 8, "tanh"), sv.LayerNorm(8), sv.Dense(8, 2)]
+    network = sv.Network(layers, engine=engine, dtype="float64")
+    found, before = network.survey(inputs), network(inputs)
+    wanted = forward(network.program, network.bank.value, inputs[-1]).values
+    for name, values in wanted.items():
+        assert found[name].shape == (samples, len(values))
+        np.testing.assert_allclose(found[name][-1], values, atol=1e-12)
+    np.testing.assert_array_equal(network(inputs), before)
+
+
+@every_engine
+def test_a_survey_of_an_expression_has_the_results_of_all_operations(engine: str) -> None:
     compiled = sv.compile(lambda x, y: (x * y).tanh() + x, inputs=2, engine=engine)
-    models = [sv.Network(layers, engine=engine, dtype="float64"), compiled]
-    for model in models:
-        own = inputs[:, : model.inputs]
-        found, before = model.survey(own), model(own)
-        assert {len(each) for each in found.values()} == {samples}
-        wanted = forward(model.program, model.bank.value, own[-1]).values
-        for name, values in found.items():
-            np.testing.assert_allclose(values[-1], wanted[name], atol=1e-12)
-        np.testing.assert_allclose(found[model.program.outputs.name], before, atol=1e-12)
+    inputs = np.random.default_rng(1).normal(size=(5, 2))
+    product = inputs.prod(axis=1)
+    wanted = np.column_stack([inputs, product, np.tanh(product), np.tanh(product) + inputs[:, 0]])
+    np.testing.assert_allclose(compiled.survey(inputs)["values"], wanted, atol=1e-12)
 
 
 @every_engine

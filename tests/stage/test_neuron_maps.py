@@ -154,7 +154,7 @@ def test_maps_are_made_five_times_a_second_while_it_plays_and_at_once_at_rest(
     assert seen[-1] not in seen[:-1]
 
 
-def test_a_larger_network_has_coarser_maps_and_one_too_large_has_none() -> None:
+def test_a_larger_network_has_coarser_maps_and_one_too_large_no_maps() -> None:
     assert maps_of(Stage(learned(circle(), (2, 100, 1)))).values["inputs"].shape == (2, 16, 16)
     stage = Stage(learned(circle(), (2, 1000, 1)))
     assert stage.frame_data().maps is None
