@@ -146,7 +146,9 @@ class Chain:
     operations: list[Operation]
     places: Mapping[str, Sequence[int]]
 
-    def numbers(self, values: Sequence[float]) -> dict[str, npt.NDArray[np.float64]]:
+    def numbers(
+        self, values: Sequence[float] | npt.NDArray[np.float64]
+    ) -> dict[str, npt.NDArray[np.float64]]:
         """Return the numbers of each layer, of those of all values of the trace."""
         return {
             name: np.array([values[place] for place in places])

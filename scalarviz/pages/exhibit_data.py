@@ -22,6 +22,8 @@ from scalarviz.stage.data_exhibits import (
     PlanePoints,
     held_out_points,
     is_one_hot,
+    needs_batch,
+    places_of,
     plane_points,
     samples_of,
     some_digits,
@@ -109,7 +111,6 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
     points, others, goals = held_out_points(data, plane, HELD)
     dots = np.concatenate([inputs[:shown], others])
     targets = np.concatenate([targets[:shown], goals])
-    named = data.features if isinstance(data, PlaneSet) else ()  # else the inputs are coordinates
     classes = count if is_one_hot(targets) else 0
     wanted = targets.argmax(axis=1) if classes else targets[:, 0]
     least, most = float(wanted.min()), float(wanted.max())
@@ -118,12 +119,8 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
         "kind": "plane",
         "title": text("exhibits.plane.classes") if classes else title,
         "side": SIDE,
-        "axes": list(plane.axes),
         "names": list(plane.names),
-        "rest": inputs[0].tolist(),
-        "features": [function_tree(FEATURES[name].formula) for name in named],
-        "low": low.tolist(),
-        "high": high.tolist(),
+        **where_of(data, plane),
         "classes": classes,
         "classNames": class_names(data, classes),
         "sorts": bool(classes) or (count == 1 and len(np.unique(wanted)) == 2),
@@ -134,6 +131,30 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
         "held": shown,
     }
     return made, np.concatenate([grid, dots])
+
+
+def where_of(data: DataSet, plane: PlanePoints) -> dict[str, Any]:
+    """Return where a plane is among the inputs."""
+    named = data.features if isinstance(data, PlaneSet) else ()  # else the inputs are coordinates
+    return {
+        "axes": list(plane.axes),
+        "rest": plane.samples[0][0].tolist(),
+        "features": [function_tree(FEATURES[name].formula) for name in named],
+        "low": plane.low.tolist(),
+        "high": plane.high.tolist(),
+    }
+
+
+def places_data(session: Session) -> dict[str, Any] | None:
+    """Return the plane over which neurons are drawn, or the line and the range of each input."""
+    data = session.data
+    batch = session.trainer.batches.at(0) if needs_batch(data) else None
+    places = places_of(session, batch, np.zeros(data.inputs), 0)
+    if places is None or len(places.axes) != 1:
+        return places and where_of(data, places)
+    inputs = samples_of(session, batch)[0]
+    low, high = inputs.min(axis=0).tolist(), inputs.max(axis=0).tolist()
+    return {**where_of(data, places), "low": low, "high": high}
 
 
 def pictures_of(data: Texture) -> Made:

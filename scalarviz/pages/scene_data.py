@@ -16,10 +16,12 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.pages.bundle import packed
-from scalarviz.scene import labels, neuron_images, neurons
+from scalarviz.pages.exhibit_data import places_data
+from scalarviz.scene import labels, neuron_images
 from scalarviz.scene.callout import STACK
 from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, POWER, THEMES, Theme
 from scalarviz.scene.cube_numbers import NUMBERS
+from scalarviz.scene.frame_data import BEYOND, FAINT, PERCENTILE
 from scalarviz.scene.labels import SIGNS
 from scalarviz.scene.layout.plates import (
     HALF,
@@ -40,11 +42,17 @@ from scalarviz.scene.pace import pace_data
 from scalarviz.scene.visuals import shaders
 from scalarviz.scene.visuals.mip_levels import levels_of, room_of
 from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
-from scalarviz.stage import stage
-from scalarviz.stage.background import LONGEST_REST
+from scalarviz.stage.background import LONGEST_REST, REST
 from scalarviz.stage.by_parts import has_neurons, walked
 from scalarviz.stage.motion import gradients_of
-from scalarviz.stage.network_layout import TINTS, has_walls, layout_of, shows_every_weight
+from scalarviz.stage.network_layout import (
+    TINTS,
+    has_walls,
+    layout_of,
+    sees_places,
+    shows_every_weight,
+)
+from scalarviz.stage.neuron_maps import APART, buffers_of, painting, side_of
 from scalarviz.stage.sample_pass import FLAT
 from scalarviz.stage.show import Show
 from scalarviz.training.session.session import Session
@@ -53,6 +61,7 @@ from scalarviz.training.session.session import Session
 SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
 OF_LARGE = 4  # graphs and walls have layouts for one in so many of them
 Placed = list[tuple[float, int]]
+MAP_LOOK = "ROUND", "RIM", "DOT", "LEAST_DOT", "LEAST", "SHOWN", "DARK", "CURVE", "PLOT"
 REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
 
 
@@ -84,20 +93,7 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
             "cubesTo": shaders.CUBES_TO,
             "oblique": shaders.OBLIQUE,
         },
-        "maps": {
-            "sides": stage.MAP_SIDES,
-            "most": stage.MOST_MAP_NUMBERS,
-            "rest": stage.MAP_REST,
-            "longest": 1000.0 * LONGEST_REST,
-            "faint": neuron_images.FAINT_MAP,
-            "part": neuron_images.MAP_PART,
-            "least": neuron_images.LEAST_SPHERE,
-            "strong": neuron_images.MAP_STRENGTH,
-            "low": neurons.LOW,
-            "written": neurons.WRITTEN,
-            "room": neurons.ROOM,
-            "away": neurons.AWAY,
-        },
+        "maps": maps_data(session),
         "numbers": NUMBERS,
         "signs": SIGNS,
         "pace": pace_data(program),
@@ -142,6 +138,32 @@ def colors_of(theme: Theme) -> dict[str, Any]:
         "ends": (theme.map.negative, theme.map.zero, theme.map.positive),
         "power": POWER,
         "unknown": NOT_A_NUMBER,
+        "heat": packed(neuron_images.heat_of(theme.name)[:, :3].copy()),
+    }
+
+
+def maps_data(session: Session) -> dict[str, Any]:
+    """Return over which places neurons are drawn, and how.
+
+    places   the plane or the line, see `places_data`; None without
+    side     cells along a map; 0 if all together take too long
+    buffers  names and sizes of what a survey returns
+    paints   the buffer before outputs that are colors, its size and its first weight, or None
+    """
+    last = painting(session)
+    paints = last and {"first": last.weights, **parts(last.source, "name size")}
+    return {
+        **{name.lower(): getattr(neuron_images, name) for name in MAP_LOOK},
+        "percentile": PERCENTILE,
+        "beyond": BEYOND,
+        "faint": FAINT,
+        "rest": REST,
+        "apart": 1000.0 * APART,
+        "longest": 1000.0 * LONGEST_REST,
+        "side": side_of(session.network),
+        "buffers": [*buffers_of(session.network).items()],
+        "places": places_data(session) if sees_places(session) else None,
+        "paints": paints,
     }
 
 

@@ -19,6 +19,7 @@ from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.stage.curves import earlier_losses, measured_of
+from scalarviz.stage.neuron_maps import surveyed
 from scalarviz.stage.sample_pass import SampleContext, forward
 from scalarviz.story.facts import State
 from scalarviz.training.session.branches import Branch
@@ -71,11 +72,10 @@ class SessionState:
 
     def survey(self, inputs: FloatArray) -> FloatArray:
         """Return the numbers of all neurons, shape (neurons, samples), by the numbers shown."""
-        if self.program.is_graph:
-            raise InputError("a compiled function has no neurons whose maps are drawn")
-        copy = self._copy.with_numbers(self._numbers())
-        found = copy.survey(inputs)
-        return np.vstack([found[buffer.name].T for buffer in copy.program.buffers])
+        found = surveyed(self._copy.with_numbers(self._numbers()), inputs)
+        if not found:
+            raise InputError("this function has no neurons whose maps are drawn")
+        return np.vstack([*found.values()])
 
     def read(self) -> PageState:
         """Return the state of this moment, with all losses; see `losses_from`."""

@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.program import NONE
-from scalarviz.core.trace_program import TraceProgram, chain_of
+from scalarviz.core.program import NONE, Operation
+from scalarviz.core.trace_program import Chain, TraceProgram, chain_of
 from scalarviz.scene.exhibits.plots import cells
 from scalarviz.scene.frame_data import NeuronMaps
 from scalarviz.stage.background import Throttle
@@ -69,11 +69,7 @@ class SessionMaps:
     def _make(self, sample: FloatArray) -> NeuronMaps | None:
         reading, session = self._reading, self._reading.session
         self._places = places = places_of(session, reading.first_batch, sample, self._axis)
-        program = session.network.program
-        size = sum(each.size for each in program.buffers)
-        most = min(MOST_NUMBERS / size, MOST_PRODUCTS / max(1, program.products))
-        most /= SLOWER if session.engine == "python" else 1.0
-        side = next((side for side in SIDES if side * side <= most), 0)
+        side = side_of(session.network)
         if places is None or not side:
             return None
         is_plane = len(places.low) == 2
@@ -81,18 +77,45 @@ class SessionMaps:
         inputs = places.inputs_of(places.low + points * (places.high - places.low))
         found = surveyed(reading.copy, inputs)
         shape = (-1, side, side) if is_plane else (-1, 1, 2 * side)
-        maps = {name: numbers.T.reshape(shape) for name, numbers in found.items()}
+        maps = {name: numbers.reshape(shape) for name, numbers in found.items()}
         return NeuronMaps(maps, paints=paints_of(session, reading.numbers.value))
 
 
+def side_of(network: Model) -> int:
+    """Return the cells along the maps of a network; 0 if even few cells take too long."""
+    size, products = sum(buffers_of(network).values()), network.program.products
+    most = min(MOST_NUMBERS / max(1, size), MOST_PRODUCTS / max(1, products))
+    most /= SLOWER if network.engine == "python" else 1.0
+    return next((side for side in SIDES if side * side <= most), 0)
+
+
+def layers_in(network: Model) -> Chain | None:
+    """Return the layers of an expression that is a network of single Values; None of others."""
+    program = network.program
+    return chain_of(program, network.all_walls) if isinstance(program, TraceProgram) else None
+
+
+def buffers_of(network: Model) -> dict[str, int]:
+    """Return the sizes of the buffers that `surveyed` returns, by name."""
+    program, chain = network.program, layers_in(network)
+    if chain is not None:
+        return {name: len(places) for name, places in chain.places.items()}
+    return {} if program.is_graph else {each.name: each.size for each in program.buffers}
+
+
 def surveyed(network: Model, inputs: FloatArray) -> dict[str, FloatArray]:
-    """Return the numbers of all neurons for some inputs, (samples, neurons) by buffer."""
-    found, program = network.survey(inputs), network.program
-    if not isinstance(program, TraceProgram):
-        return found
-    chain = chain_of(program, network.all_walls)
-    layers = {} if chain is None else chain.numbers(found["values"].T)
-    return {name: numbers.T for name, numbers in layers.items()}
+    """Return the numbers of all neurons for some inputs, (neurons, samples) by buffer."""
+    found, chain = network.survey(inputs), layers_in(network)
+    if chain is not None:
+        return chain.numbers(found["values"].T)
+    return {name: found[name].T for name in buffers_of(network)}
+
+
+def painting(session: Session) -> Operation | None:
+    """Return the operation that mixes outputs that are colors; None without."""
+    weighted = [each for each in session.network.program.operations if each.weights != NONE]
+    is_mixing = session.data.output_tint == "rgb" and weighted and weighted[-1].kind == "affine"
+    return weighted[-1] if is_mixing else None
 
 
 def paints_of(session: Session, value: FloatArray) -> dict[str, FloatArray]:
@@ -100,10 +123,8 @@ def paints_of(session: Session, value: FloatArray) -> dict[str, FloatArray]:
 
     value  the parameters, in bank order
     """
-    last = [each for each in session.network.program.operations if each.weights != NONE][-1:]
-    if session.data.output_tint != "rgb" or not last or last[0].kind != "affine":
+    last = painting(session)
+    if last is None:
         return {}
-    (operation,) = last
-    shape = operation.target.size, operation.source.size
-    weights = value[operation.weights :][: shape[0] * shape[1]].reshape(shape)
-    return {operation.source.name: weights.T}
+    weights = value[last.weights :][: last.target.size * last.source.size]
+    return {last.source.name: weights.reshape(last.target.size, last.source.size).T}

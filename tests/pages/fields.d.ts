@@ -26,10 +26,10 @@ declare module "../../scalarviz/pages/web/layout.js" {
   interface Plate extends Fields<"place high wide pitch strides seat half least unit"> {}
 }
 declare module "../../scalarviz/pages/web/neuron_images.js" {
-  interface SphereMaps extends Fields<"plane survey known outputs"> {}
+  interface NeuronMaps extends Fields<"survey known inputs"> {}
 }
 declare module "../../scalarviz/pages/web/palette.js" {
-  interface Palette extends Fields<"negative zero positive power unknown"> {}
+  interface Palette extends Fields<"negative zero positive power unknown heat"> {}
 }
 declare module "../../scalarviz/pages/web/paper.js" {
   interface Ink extends Fields<"gl glyphs version room sent images vertices order"> {}

@@ -16,14 +16,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+import scalarviz as sv
+from scalarviz import data
 from scalarviz.base.texts import texts
-from scalarviz.pages.page import module_text
+from scalarviz.pages.page import module_text, page_of
 from scalarviz.pages.scene_data import SHAPES, scene_data
 from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas import fonts
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.frame_data import FrameData, NeuronMaps
 from scalarviz.scene.layout.plates import LEAST
 from scalarviz.scene.legend import draw_legend
 from scalarviz.scene.lights import lights
@@ -35,6 +37,7 @@ from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.browser import ONLY_CHROMIUM, Tab
+from tests.pages.conftest import Files, Opens
 from tests.pages.states import caption_as_data, made, state_of
 from tests.studio import go_by_neurons
 
@@ -187,7 +190,7 @@ def blocks(image: np.ndarray) -> np.ndarray:
 def window(show: Show, size: tuple[int, int], theme: str, **options: bool) -> Iterator[Stage]:
     """A stage without buttons, as in a file."""
     stage = Stage(show, theme, **options)
-    stage.silent, stage.neuron_maps = True, False  # a page has maps from its worker
+    stage.silent = True
     stage.resize(*size)
     if stage.reading.program.is_graph:
         stage.unfold()
@@ -195,6 +198,17 @@ def window(show: Show, size: tuple[int, int], theme: str, **options: bool) -> It
         yield stage
     finally:
         stage.leave()
+
+
+def maps_data(maps: NeuronMaps | None) -> dict[str, Any] | None:
+    """The maps of all neurons as a worker gives them to a page."""
+    if maps is None:
+        return None
+    flat = {name: own.reshape(len(own), -1).tolist() for name, own in maps.values.items()}
+    is_plane = next(iter(maps.values.values())).shape[1] > 1
+    dot = None if maps.dot is None else maps.dot.tolist()
+    paints = {name: weights.tolist() for name, weights in maps.paints.items()}
+    return {"values": flat, "isPlane": is_plane, "dot": dot, "paints": paints}
 
 
 def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: Any) -> None:
@@ -217,6 +231,7 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
             caption=seen.moment and caption_as_data(seen.words.caption),
             named=seen.pinned and seen.pinned.name,
             scale=division.scale,
+            maps=maps_data(seen.maps),
             box=dict(zip(("x", "y", "width", "height"), box.place, strict=True)),
             **options,
         )
@@ -500,19 +515,48 @@ def test_walls_of_tiny_cubes_look_alike(browser: Any) -> None:
 @pytest.mark.slow
 @ONLY_CHROMIUM
 @pytest.mark.page("circle")
-def test_spheres_have_the_maps_of_their_neurons_while_it_trains_and_at_rest(tab: Tab) -> None:
-    tab.until("app.maps.now?.side === 40")
+def test_squares_have_the_maps_of_their_neurons_while_it_trains_and_at_rest(tab: Tab) -> None:
+    tab.until("app.maps.now && app.maps.of[0] === app.state.value")
     low, high = tab.ask("[app.exhibit.data.low, app.exhibit.data.high]")
-    across, down = (np.arange(40) + 0.5) / 40, 1 - (np.arange(40) + 0.5) / 40
+    across, down = (np.arange(32) + 0.5) / 32, 1 - (np.arange(32) + 0.5) / 32
     x, y = (low[k] + part * (high[k] - low[k]) for k, part in enumerate((across, down)))
     value = np.array(tab.state["value"])
     wanted = np.tanh(value[6] * x + value[7] * y[:, np.newaxis] + value[8 + 3])
-    found = tab.ask("Array.from(app.maps.now.values['tanh 0'].subarray(3 * 1600, 4 * 1600))")
-    np.testing.assert_allclose(np.reshape(found, (40, 40)), wanted, atol=1e-5)
+    found = tab.ask("Array.from(app.maps.now.values['tanh 0'][3])")
+    np.testing.assert_allclose(np.reshape(found, (32, 32)), wanted, atol=1e-5)
+    tab.do("(made = [], survey = app.maps.survey, app.maps.survey = (inputs) => "
+           "(made.push(performance.now()), survey(inputs)), 0)")  # fmt: skip
     tab.press("Space")
-    tab.until("app.state.step > 20 && app.maps.now.side === 20")
+    tab.until("app.state.step > 20 && made.length > 5")
+    assert np.diff(tab.ask("made")).min() >= 200.0
     tab.press("Space")
-    tab.until("app.maps.now.side === 40 && app.maps.of === app.state.value")
+    tab.until("app.maps.of[0] === app.state.value")
+
+
+@pytest.mark.slow
+@ONLY_CHROMIUM
+def test_squares_of_a_table_have_curves_over_the_input_that_is_pointed_at(
+    opened: Opens, files: Files
+) -> None:
+    inputs = np.random.default_rng(0).uniform(-2.0, 3.0, (40, 3))
+    network = sv.Network([3, 4, 1], "tanh", seed=0)
+    session = sv.Session(network, data.Arrays(inputs, inputs[:, :1]), engine="cpu")
+    tab = opened(files.write("table", page_of(Show.of(session)).text)).ready()
+    tab.until("app.maps.now && app.maps.of[0] === app.state.value")
+    sample = np.array(tab.ask("Array.from(app.state.inputs)"))
+    value = np.array(tab.state["value"])
+    for axis in (0, 2):
+        tab.do(f"(app.change({{hover: {{neuron: ['inputs', {axis}]}}}}), 0)")
+        tab.until(f"app.maps.now.axis === {axis}")
+        along = np.array(tab.ask(f"Array.from(app.maps.now.values.inputs[{axis}])"))
+        assert along[[0, -1]] == pytest.approx([inputs[:, axis].min(), inputs[:, axis].max()])
+        samples = np.tile(sample, (64, 1))
+        samples[:, axis] = along
+        wanted = np.tanh(samples @ value[3:6] + value[13])
+        found = tab.ask("Array.from(app.maps.now.values['tanh 0'][1])")
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+        (dot,) = tab.ask("app.maps.now.dot")
+        assert along[0] + dot * (along[-1] - along[0]) == pytest.approx(sample[axis], abs=1e-5)
 
 
 @pytest.mark.slow
@@ -520,7 +564,7 @@ def test_spheres_have_the_maps_of_their_neurons_while_it_trains_and_at_rest(tab:
 @pytest.mark.page("circle")
 def test_a_pinned_neuron_has_its_own_map_on_its_card(tab: Tab) -> None:
     tab.press("Shift+ArrowRight", 3)
-    tab.until("app.maps.now && app.maps.of === app.state.value")
+    tab.until("app.maps.now && app.maps.of[0] === app.state.value")
     image = "document.querySelector('.neuron-map canvas').toDataURL()"
     seen = set()
     for neuron in (["tanh 0", 1], ["tanh 0", 2], ["inputs", 0]):

@@ -4,7 +4,7 @@ import { Access } from "./access.js";
 import { BranchLines, BranchList, Curve } from "./loss_chart.js";
 import { branchName } from "./changes.js";
 import { Thread, exhibitIn } from "./exhibit.js";
-import { SphereMaps } from "./neuron_images.js";
+import { NeuronMaps } from "./neuron_images.js";
 import { seenOf } from "./by_neuron.js";
 import { ByNeuron, size_at } from "./story/guide.js";
 import { byId, failWith, isFramed, made, setShown, unitLength } from "./dom.js";
@@ -118,9 +118,8 @@ export class App {
       own: (inputs, kind) => this.act() && this.own.set(inputs, kind),
       tell: (words) => this.tell(words),
     });
-    const plane = this.exhibit?.plane;
     const survey = (inputs) => this.player.ask("survey", { inputs });
-    this.maps = plane && !spec.facts.is_graph ? new SphereMaps(spec, plane, survey) : null;
+    this.maps = spec.scene.maps.places ? new NeuronMaps(spec.scene, survey) : null;
     this.chip = new Chip(byId("chip"), byId("told"));
     this.thread = new Thread(byId("stage"));
     this.access = new Access(this);
@@ -246,7 +245,7 @@ export class App {
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, color: this.channel, size: this.sizes, maps: this.maps?.now, wave, guess: this.guess.question,
+      beside: this.beside, color: this.channel, size: this.sizes, maps: this.mapsOf(state), wave, guess: this.guess.question,
       named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
@@ -257,7 +256,8 @@ export class App {
     if (state.probe?.length) this.exhibit?.show(isWhole ? seen : { ...seen, values: {} });
     const outputs = this.picture.placeOf({ neuron: [this.picture.scene.outputs, 0] });
     this.thread.show(this.picture.canvas, outputs, this.exhibit?.spot?.() ?? null);
-    this.maps?.follow(state, () => this.request());
+    const neuron_at = (this.hover ?? this.pinned)?.neuron;
+    this.maps?.follow(state, neuron_at, () => this.request());
     this.curve.draw(this.losses, this.state, this.spec.engine.moments.length);
     this.past.draw(this.state, this.picture.palette);
     this.controls.show(this.state, {
@@ -280,6 +280,14 @@ export class App {
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
     if (moving || moves || this.wave.every || (this.tour && !this.calm)) this.request();
+  }
+
+  /** Return the maps of neurons with the place of the sample that is shown; null without. */
+  mapsOf(state) {
+    const maps = this.maps?.now;
+    const plane = this.exhibit?.plane;
+    const dot = () => this.maps.dot(state) ?? (plane?.state && plane.place());
+    return maps ? Object.assign(maps, { dot: dot() }) : null;
   }
 
   /** Return how much of the light of a whole step is done, if steps play that are lit. */
@@ -316,7 +324,7 @@ export class App {
     }); // prettier-ignore
     this.card.place(this.picture.placeOf(this.pinned));
     const neuron = this.pinned.neuron ?? null;
-    this.exhibit?.plane?.showNeuron(box, this.maps.now, neuron);
+    this.exhibit?.plane?.showNeuron(box, this.maps?.now, neuron);
     if (!this.spec.recording) this.own.showSlider(box, state, neuron, () => this.act());
   }
 

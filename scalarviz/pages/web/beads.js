@@ -17,7 +17,7 @@ export function sphereRows(frame, lit, palette, scale) {
   const found = [];
   const quiet = colorOf(palette.quiet);
   for (const line of frame.layout.neurons) {
-    if (line.isImages) continue;
+    if (line.isImages || line.square) continue;
     const fills = paintedLine(line, frame, palette);
     for (let i = 0; i < line.count; i++) {
       const bright = lit.brightOf(line, i);

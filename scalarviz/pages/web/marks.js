@@ -10,6 +10,7 @@ const MARKS = {
   ringed: 3, // neurons of a caption that are marked
   marked: 64, // cubes of a caption that are marked
   most: 1500, // frozen cubes that are marked
+  squared: 0.2, // radius of the corners of a frame around a square, relative to half its side
 };
 // prettier-ignore
 const CUBE_EDGES = [
@@ -49,7 +50,7 @@ function frozenRows(frozen) {
   return KNOWN_FROZEN.get(frozen);
 }
 
-/** Draw a ring around a neuron's sphere, or a frame around its image. */
+/** Draw a ring around a neuron's sphere, or a frame around its square or its image. */
 function ringNeuron({ paper, see, frame, scale }, neuron, color, width) {
   const line = frame.layout.lineOf(neuron);
   if (!line) return;
@@ -68,7 +69,11 @@ function ringNeuron({ paper, see, frame, scale }, neuron, color, width) {
   const wide = width * scale;
   const depth = Math.max(see.one(along3(point, line.radius, see.camera.toward)).depth, -1);
   const radius = line.radius * unit + scale + 0.5 * wide;
-  paper.disc(x, y, radius, null, { outline: color, line: wide, depth });
+  const look = { outline: color, line: wide, depth };
+  const square = [x - radius, y - radius, 2 * radius, 2 * radius];
+  if (line.square && place < line.count)
+    paper.box(...square, null, { radius: MARKS.squared * radius, ...look });
+  else paper.disc(x, y, radius, null, look);
 }
 
 function markCube(view, row, color, width) {

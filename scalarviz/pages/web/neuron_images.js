@@ -1,9 +1,9 @@
-// Neurons as images: feature maps, one for each channel; answers over the plane on spheres; and
+// Neurons as images: feature maps, one for each channel; squares with what each computes; and
 // colors. As scene/neuron_images.py.
 
 import { colorOf } from "./palette.js";
 import { short } from "./story/decimals.js";
-import { readAnswers } from "./formulas.js";
+import { inputsOn } from "./plane_exhibit.js";
 
 const MAPS = {
   numbered: 11, // least pixels between two images for channel numbers
@@ -175,122 +175,217 @@ function drawMapFlows({ paper, palette, frame }, line, corners, good, depths) {
   small.forEach((corner, i) => frameMap(paper, corner, palette.groundColor, near[i]));
 }
 
-// What each neuron answers over the plane, on its sphere.
+// What each neuron computes over all places of the inputs, in its square.
 
-/** The maps of all neurons: `values` by buffer, neuron by neuron in rows from the top. */
-export class SphereMaps {
+/** The maps of all neurons: `values` by buffer, neuron by neuron in rows from the top, or curves. */
+export class NeuronMaps {
   /**
-   * spec    of the page
-   * plane   the map of the outputs, see plane_exhibit.js
+   * scene   of the page
    * survey  returns a promise of the numbers of all neurons for some inputs, see `Engine.survey`
    */
-  constructor(spec, plane, survey) {
-    Object.assign(this, { plane, survey, known: spec.scene.maps, outputs: spec.facts.outputs });
-    this.sizes = Object.entries(spec.facts.buffers).map(([name, { size }]) => [name, size]);
-    this.count = this.sizes.reduce((sum, [, size]) => sum + size, 0);
+  constructor(scene, survey) {
+    Object.assign(this, { survey, known: scene.maps, inputs: scene.inputs });
+    const { places } = this.known;
+    this.isPlane = places.axes.length !== 1;
+    this.varies = places.low.map((low, axis) => low < places.high[axis]);
+    this.axis = this.isPlane ? -1 : places.axes[0]; // the input of curves
     this.now = null;
-    this.of = null; // the numbers of the bank that the maps are of
+    this.of = null; // what the maps depend on
     this.isAsking = false;
     this.next = 0; // when new ones are due while it plays
   }
 
-  /** Ask for the maps of a state; `change` is called when they are there. */
-  async follow(state, change) {
-    const { sides, most, rest } = this.known;
-    const allowed = sides.filter((side) => side * side * this.count <= most);
-    const side = state.playing ? allowed.at(-1) : allowed[0];
-    const isKnown = state.value === this.of && this.now?.side >= side;
+  /** Ask for the maps of a state; an input that is pointed at is that of curves from now on. */
+  async follow(state, pointed, change) {
+    const { known, isPlane } = this;
+    const [name, place] = pointed ?? [];
+    if (!isPlane && name === this.inputs && this.varies[place]) this.axis = place;
+    const of = [state.value, this.axis, ...(isPlane ? [] : (state.inputs ?? []))];
     const start = performance.now();
-    if (!side || isKnown || this.isAsking || (state.playing && start < this.next)) return;
+    if (this.isAsking || (state.playing && start < this.next)) return;
+    if (!known.side || !state.inputs || isSame(of, this.of)) return;
     this.isAsking = true;
-    const found = await this.survey(this.plane.inputsOn(side));
+    const found = await this.survey(
+      isPlane ? inputsOn(known.places, known.side) : this.line(state),
+    );
     this.isAsking = false;
-    this.next = performance.now() + rest * Math.min(performance.now() - start, this.known.longest);
+    const took = Math.min(performance.now() - start, known.longest);
+    this.next = performance.now() + Math.max(known.apart, known.rest * took);
+    this.of = of;
     if (!found) return;
-    this.of = state.value;
-    this.now = { side, ...this.cut(found, side * side), images: new Map() };
+    this.now = { values: this.cut(found), isPlane, axis: this.axis };
+    this.now.paints = known.paints && paintsOf(known.paints, state.value);
     change();
   }
 
-  /** Return the numbers by buffer, and the middle and the reach of the colors of each neuron. */
-  cut(found, cells) {
-    const [values, scales] = [{}, {}];
-    let at = 0;
-    for (const [name, size] of this.sizes) {
-      values[name] = found.subarray(at, (at += size * cells));
-      if (name === this.outputs) read(values[name], size, this.plane.data.reads);
-      const tops = Array.from({ length: size }, (_, i) =>
-        values[name]
-          .subarray(i * cells, (i + 1) * cells)
-          .reduce((top, x) => (Number.isFinite(x) ? Math.max(top, Math.abs(x)) : top), 0),
-      );
-      const faint = this.known.faint * Math.max(...tops);
-      scales[name] = tops.map((top) => [0, Math.max(top, faint) || 1]);
+  /** Inputs along one of them, the others as in the sample that is shown. */
+  line({ inputs }) {
+    const { side, places } = this.known;
+    const found = new Float64Array(2 * side * inputs.length);
+    for (let k = 0; k < 2 * side; k++) {
+      found.set(inputs, k * inputs.length);
+      const [low, high] = [places.low[this.axis], places.high[this.axis]];
+      found[k * inputs.length + this.axis] = low + (k / (2 * side - 1)) * (high - low);
     }
-    const { classes, middle, reach } = this.plane.data;
-    if (scales[this.outputs].length === 1 && !classes) scales[this.outputs] = [[middle, reach]];
-    return { values, scales };
+    return found;
   }
-}
 
-/** Replace outputs by what the loss makes of them. */
-function read(outputs, size, reads) {
-  const cells = outputs.length / size;
-  for (let k = 0; reads && k < cells; k++) {
-    const own = Array.from({ length: size }, (_, i) => outputs[i * cells + k]);
-    readAnswers(own, reads).forEach((each, i) => (outputs[i * cells + k] = each));
-  }
-}
-
-/** Draw the maps of a line as discs on its spheres; return whether there are some. */
-export function drawSphereMaps({ paper, palette, frame, lit }, line, name, seen, front, good) {
-  const { maps, scene } = frame;
-  const radius = good.map((i) => line.radius * seen.unit[i]);
-  const isDrawn = maps && name in frame.values && name in maps.values;
-  if (!isDrawn || Math.min(...radius) < scene.maps.least) return false;
-  const values = frame.values[name].length;
-  const both = values < line.count && line.sums in frame.values; // some have no outputs yet
-  const count = both ? frame.values[line.sums].length : values;
-  good.forEach((i, k) => {
-    if (i >= count) return;
-    const image = imageOf(
-      maps,
-      i < values ? name : line.sums,
-      palette,
-      lit.brightOf(line, i),
-      scene.maps.strong,
+  /** The numbers of each neuron, by buffer. */
+  cut(found) {
+    const { side, buffers } = this.known;
+    const cells = this.isPlane ? side * side : 2 * side;
+    let at = 0;
+    const own = () => found.subarray(at, (at += cells));
+    return Object.fromEntries(
+      buffers.map(([name, size]) => [name, Array.from({ length: size }, own)]),
     );
-    const [wide, high] = [image.width, image.height];
-    const reach = scene.maps.part * radius[k];
-    const [left, top] = [seen.x[i] - reach, seen.y[i] - reach];
-    const corners = [left, top, left + 2 * reach, top, left, top + 2 * reach];
-    const [x, y] = [(i % image.across) * maps.side, Math.floor(i / image.across) * maps.side];
-    const last = maps.side - 0.5;
-    const part = [(x + 0.5) / wide, (y + 0.5) / high, (x + last) / wide, (y + last) / high];
-    paper.image(corners, image, part, [front[i], front[i]], reach);
-  });
-  return true;
+  }
+
+  /** Where the inputs of a sample lie, from 0 to 1 to the right and up; null for features. */
+  dot({ inputs }) {
+    const { axes, low, high, features } = this.known.places;
+    if (!inputs || features.length) return null;
+    const own = this.isPlane ? axes.map((axis, k) => [axis, k]) : [[this.axis, this.axis]];
+    return own.map(([axis, k]) => (inputs[axis] - low[k]) / (high[k] - low[k]));
+  }
 }
 
-/** Return the maps of a buffer as one image, beside and below each other. */
-function imageOf({ side, values, scales, images }, name, palette, bright, strong) {
-  const key = `${name} ${bright} ${palette.ground}`;
-  if (images.has(key)) return images.get(key);
-  const [own, each] = [values[name], scales[name]];
-  const across = Math.ceil(Math.sqrt(each.length));
-  const [width, height] = [across * side, Math.ceil(each.length / across) * side];
+function isSame(one, other) {
+  return one.length === other?.length && one.every((each, i) => each === other[i]);
+}
+
+/** What neurons add to red, green and blue, three weights each, by their buffer. */
+function paintsOf({ name, size, first }, value) {
+  const own = (i) => [0, 1, 2].map((k) => value[first + k * size + i]);
+  return { [name]: Array.from({ length: size }, (_, i) => own(i)) };
+}
+
+/** The numbers that have the strongest colors: a little beyond all but a few of a map. */
+function topsOf(own, { isPlane }, known) {
+  const tops = own.map((values) => {
+    const sizes = Float32Array.from(values, (x) => (Number.isNaN(x) ? 0 : Math.abs(x))).sort();
+    const place = Math.floor(known.percentile * (sizes.length - 1));
+    return isPlane ? known.beyond * sizes[place] : sizes.at(-1);
+  });
+  const faint = known.faint * Math.max(0, ...tops);
+  return tops.map((top) => Math.max(top, faint) || 1);
+}
+
+/** The maps of a buffer as one image, beside and below each other. */
+function imageOf(maps, name, { heat, ground }, known) {
+  const key = `${name} ${ground}`;
+  maps.images ??= new Map();
+  if (maps.images.has(key)) return maps.images.get(key);
+  const [own, paints, side] = [maps.values[name], maps.paints?.[name], known.side];
+  const tops = topsOf(own, maps, known);
+  const across = Math.ceil(Math.sqrt(own.length));
+  const [width, height] = [across * side, Math.ceil(own.length / across) * side];
   const bytes = new Uint8Array(4 * width * height).fill(255);
-  own.forEach((value, place) => {
-    const [i, cell] = [Math.floor(place / side ** 2), place % side ** 2];
-    const [middle, reach] = each[i];
-    const color = palette.faded(palette.map((strong * (value - middle)) / reach), bright);
-    const x = (i % across) * side + (cell % side);
-    const y = Math.floor(i / across) * side + Math.floor(cell / side);
-    color.forEach((part, k) => (bytes[4 * (y * width + x) + k] = Math.round(255 * part)));
+  const middle = (heat.length / 3 - 1) / 2;
+  own.forEach((values, i) => {
+    const tint = paints && shares(paints[i]);
+    const [left, top] = [(i % across) * side, Math.floor(i / across) * side];
+    for (let cell = 0; cell < values.length; cell++) {
+      const part = Math.min(1, Math.max(-1, (values[cell] || 0) / tops[i]));
+      const at = 4 * ((top + Math.floor(cell / side)) * width + left + (cell % side));
+      const shade = 3 * Math.round(middle + part * middle);
+      for (let k = 0; k < 3; k++) bytes[at + k] = tint ? paintOf(part * tint[k]) : heat[shade + k];
+    }
   });
   const image = { width, height, bytes, across, smooth: true };
-  images.set(key, image);
+  maps.images.set(key, image);
   return image;
+}
+
+function shares(weights) {
+  const top = Math.max(...weights.map(Math.abs)) || 1;
+  return weights.map((each) => each / top);
+}
+
+/** What a neuron adds to a channel, as a byte; grey is nothing. */
+function paintOf(part) {
+  return Math.round(255 * (part > 0 ? 0.16 + 0.84 * part ** 0.8 : 0.16 + 0.14 * part));
+}
+
+/** The buffer whose maps stand in the squares of a line; "" without. */
+function mapOf(line, { maps, values }) {
+  const known = [line.values, line.sums].filter((name) => name in values);
+  const whole = known.filter((name) => values[name].length === line.count);
+  return (whole.length ? whole : known).find((name) => maps?.values[name]) ?? "";
+}
+
+/** Draw each neuron of a line as a square with its map or curve; return whether it has one. */
+export function drawSquares(view, line, seen, good) {
+  const { paper, palette, frame, lit, scale } = view;
+  const known = frame.scene.maps;
+  const name = mapOf(line, frame);
+  const [fills, held] = [paintedLine(line, frame, palette), heldBy(line, frame)];
+  const count = name ? frame.values[name].length : 0;
+  const curves = name && !frame.maps.isPlane ? partsOf(frame.maps, name, known) : null;
+  const image = name && !curves ? imageOf(frame.maps, name, palette, known) : null;
+  const dark = palette.heatAt(0);
+  for (const i of good) {
+    const [x, y, depth, half] = [seen.x[i], seen.y[i], seen.depth[i], line.radius * seen.unit[i]];
+    const square = [x - half, y - half, 2 * half, 2 * half];
+    const [bright, radius] = [lit.brightOf(line, i), Math.max(3, known.round * half)];
+    const fill = fills[i] ?? palette.trayColor;
+    if (i >= count) {
+      paper.box(...square, palette.faded(fill, bright), { radius, depth });
+      continue;
+    }
+    paper.box(...square, dark, { radius, depth });
+    let dot = frame.maps.dot && [x + half * (2 * frame.maps.dot[0] - 1), y];
+    if (curves) {
+      dot = drawCurve(view, curves[i], [x, y, known.plot * half, depth], frame.maps.dot);
+    } else {
+      if (dot) dot[1] = y - half * (2 * frame.maps.dot[1] - 1);
+      const corners = [x - half, y - half, x + half, y - half, x - half, y + half];
+      paper.image(corners, image, partIn(image, i, known.side), [depth, depth], radius);
+    }
+    const rim = [...palette.faded(palette.map(Math.sign(held[i] ?? 0)), bright), known.rim];
+    const veil = [...palette.groundColor, 1 - bright];
+    paper.box(...square, veil, { radius, depth, outline: rim, line: scale });
+    const size = Math.max(known.least_dot * scale, known.dot * half);
+    if (!dot || half <= known.least * scale) continue;
+    const inside = (at, middle) =>
+      Math.min(middle + half - size, Math.max(middle - half + size, at));
+    const look = { outline: known.dark, line: 0.4 * size, depth };
+    const shown = palette.faded(colorOf(known.shown), bright);
+    paper.disc(inside(dot[0], x), inside(dot[1], y), size, shown, look);
+  }
+  return Boolean(name);
+}
+
+function partIn({ width, height, across }, i, side) {
+  const [x, y] = [(i % across) * side, Math.floor(i / across) * side];
+  const last = side - 0.5;
+  return [(x + 0.5) / width, (y + 0.5) / height, (x + last) / width, (y + last) / height];
+}
+
+/** The curves of a buffer as shares of the largest number of each. */
+function partsOf(maps, name, known) {
+  const own = maps.values[name];
+  const tops = topsOf(own, maps, known);
+  return own.map((values, i) => Array.from(values, (each) => each / tops[i]));
+}
+
+/** Draw the curve of a neuron; return where the shown sample lies on it. */
+function drawCurve({ paper, palette, frame, scale }, parts, [x, y, reach, depth], dot) {
+  const depths = [depth, depth];
+  paper.segment([x - reach, y], [x + reach, y], palette.faint, { depths });
+  const last = parts.length - 1;
+  const at = (k) => [x + reach * ((2 * k) / last - 1), y - reach * parts[k]];
+  const width = frame.scene.maps.curve * scale;
+  for (let k = 0; k < last; k++) {
+    const hue = palette.map(Math.sign(parts[k] + parts[k + 1]));
+    paper.segment(at(k), at(k + 1), hue, { width, depths });
+  }
+  if (!dot) return null;
+  const place = Math.min(last, Math.max(0, dot[0] * last));
+  const before = Math.min(last - 1, Math.floor(place));
+  const share = place - before;
+  const value = parts[before] + share * (parts[before + 1] - parts[before]);
+  return [x + reach * (2 * dot[0] - 1), y - reach * value];
 }
 
 // Colors of neurons, their gradients, and which of them are left out.

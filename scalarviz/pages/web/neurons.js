@@ -7,7 +7,7 @@ import { Projection } from "./projection.js";
 import {
   crossOut,
   drawMaps,
-  drawSphereMaps,
+  drawSquares,
   droppedIn,
   flowsOf,
   goodOf,
@@ -45,11 +45,10 @@ export function drawNeurons(view, line) {
   const radius = seen.unit.map((unit) => line.radius * unit);
   const front = see.see(frontsOf(line.points, line.radius, see)).depth;
   const name = shownIn(line, frame);
-  const maps = frame.scene.maps;
-  const isMapped = drawSphereMaps(view, line, name, seen, front, good);
+  const isMapped = line.square && drawSquares(view, line, seen, good);
   const reach = radius.map((each) => 0.8 * each);
   crossOut(view, seen, reach, front, droppedIn(line, frame));
-  const held = heldBy(line, frame);
+  const held = isMapped ? [] : heldBy(line, frame); // hovering a map shows its number
   if (held.length) {
     const fills = paintedLine(line, frame, palette).map((each, i) =>
       palette.faded(each, view.lit.brightOf(line, i)),
@@ -59,24 +58,16 @@ export function drawNeurons(view, line) {
     const known = good.filter((i) => i < held.length);
     const numbers = known.map((i) => held[i]);
     const wide = frame.layout.signs.length ? NEURONS.widest : NEURONS.wide;
-    let { words, size } = numbersIn(view, numbers, least, wide);
-    if (isMapped) {
-      if (least < maps.room * view.scale) words = null;
-      size = Math.max(NEURONS.little * view.scale, Math.min(size, maps.written * least));
-    }
+    const { words, size } = numbersIn(view, numbers, least, wide);
     known.forEach((i, place) => {
-      const look = { depth: front[i], hatch: 0.75 };
-      const y = seen.y[i] + (isMapped ? maps.low * radius[i] : 0);
-      if (hatched[i] && !isMapped)
-        paper.disc(seen.x[i], seen.y[i], 0.92 * radius[i], fills[i], look);
+      const [x, y, look] = [seen.x[i], seen.y[i], { depth: front[i], hatch: 0.75 }];
+      if (hatched[i]) paper.disc(x, y, 0.92 * radius[i], fills[i], look);
       if (!words) return;
-      if (hatched[i] || isMapped)
-        clearGround(view, seen.x[i], y, words[place], size, fills[i], front[i]);
-      writeInside(paper, seen.x[i], y, front[i], words[place], size, palette.number, palette.halo);
+      if (hatched[i]) clearGround(view, x, y, words[place], size, fills[i], front[i]);
+      writeInside(paper, x, y, front[i], words[place], size, palette.number, palette.halo);
     });
   }
-  const far = radius.map((each) => each * (isMapped ? maps.away : 1));
-  writeNames(view, line, seen, far, good);
+  writeNames(view, line, seen, radius, good);
   if (!frame.layout.signs.length) drawFlows(view, line, seen, radius, good); // where it is written
 }
 
@@ -160,15 +151,18 @@ export function writeNames({ paper, palette, scale, see, frame }, line, seen, ra
   const fitted = (name) => name.split("\n").map((each) => paper.fit(each, room, look));
   const wide = Math.max(0, ...names.map((name) => paper.measure(name, look)));
   const start = Math.min(...own.map((i) => seen.x[i] - radius[i])) - 6 * scale - wide;
+  const least = Math.min(...own.map((i) => radius[i]));
+  const hasRoom = apart > 2 * least + 1.3 * size && wide < 4 * least;
+  const below = !column || (line.square && hasRoom);
   const isFirst = line === frame.layout.neurons[0]; // at its right are cubes
   const isLeft = isFirst && start >= see.box.x - NEURONS.edge * scale;
   const side = isLeft ? -1 : 1;
   names.forEach((name, place) => {
     const i = own[place];
-    const x = column ? seen.x[i] + side * (radius[i] + 6 * scale) : seen.x[i];
+    const x = below ? seen.x[i] : seen.x[i] + side * (radius[i] + 6 * scale);
     const up = name.includes("\n") ? 0.675 : 0;
-    const y = seen.y[i] + (column ? (0.36 - up) * size : radius[i] + 1.15 * size);
-    const anchor = column ? (isLeft ? "right" : "left") : "center";
+    const y = seen.y[i] + (below ? radius[i] + 1.15 * size : (0.36 - up) * size);
+    const anchor = below ? "center" : isLeft ? "right" : "left";
     const color = { color: palette.ink, outline: palette.ground, depth: seen.depth[i] };
     paper.text(x, y, fitted(name).join("\n"), { ...look, ...color, anchor });
   });

@@ -26,6 +26,12 @@ export class Palette {
     return this.zero.map((each, k) => each + strength * (end[k] - each));
   }
 
+  /** The color of a map for a part of the strongest numbers, from -1 to 1. */
+  heatAt(part) {
+    const place = 3 * Math.round(((this.heat.length / 3 - 1) * (1 + part)) / 2);
+    return [0, 1, 2].map((k) => this.heat[place + k] / 255);
+  }
+
   /** A color mixed with the ground. */
   faded(color, bright) {
     return mixedColor(this.groundColor, color, bright);

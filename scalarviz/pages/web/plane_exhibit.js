@@ -55,17 +55,7 @@ export class PlaneMap {
 
   ask(place) {
     this.point = place.map((x) => Math.min(1, Math.max(0, x)));
-    this.use.own(this.inputsAt(this.point), "point");
-  }
-
-  /** Return the inputs of a point, from 0 to 1: two of them, or features of its coordinates. */
-  inputsAt(place) {
-    const { rest, axes, features, low, high } = this.data;
-    const point = place.map((x, k) => low[k] + x * (high[k] - low[k]));
-    if (features.length) return features.map((formula) => calledFormula(formula, point));
-    const inputs = [...rest];
-    axes.forEach((axis, k) => (inputs[axis] = point[k]));
-    return inputs;
+    this.use.own(inputsAt(this.data, this.point), "point");
   }
 
   // Colours.
@@ -93,17 +83,6 @@ export class PlaneMap {
   /** The map of the answers. */
   get plane() {
     return this;
-  }
-
-  /** Return the inputs of all cells of a map, row by row from the top. */
-  inputsOn(side) {
-    const wide = this.data.rest.length;
-    const inputs = new Float64Array(side * side * wide);
-    for (let i = 0; i < side * side; i++) {
-      const place = [((i % side) + 0.5) / side, 1 - (Math.floor(i / side) + 0.5) / side];
-      inputs.set(this.inputsAt(place), i * wide);
-    }
-    return inputs;
   }
 
   // Answers.
@@ -144,7 +123,7 @@ export class PlaneMap {
   /** Ask for more answers, for a map at rest. */
   async refine(probe) {
     this.wait = 0;
-    const outputs = await this.use.evaluate(this.inputsOn(FINE));
+    const outputs = await this.use.evaluate(inputsOn(this.data, FINE));
     if (!outputs || !sameNumbers(probe, this.probe)) return;
     this.fine = this.answersOf(outputs);
     this.draw();
@@ -232,9 +211,9 @@ export class PlaneMap {
       return axes.map((axis, k) => (inputs[axis] - low[k]) / (high[k] - low[k]));
     // Of features, coordinates are not known: it is one of the points that have these.
     const known = [...(this.point ? [this.point] : []), ...dots];
-    this.places ??= new Map(dots.map((dot) => [dot, this.inputsAt(dot)]));
+    this.places ??= new Map(dots.map((dot) => [dot, inputsAt(this.data, dot)]));
     const isHere = (x, i) => Math.abs(x - inputs[i]) < SAME;
-    const has = (place) => (this.places.get(place) ?? this.inputsAt(place)).every(isHere);
+    const has = (place) => (this.places.get(place) ?? inputsAt(this.data, place)).every(isHere);
     return known.find(has) ?? null;
   }
 
@@ -286,6 +265,26 @@ export class PlaneMap {
     const right = own.filter((target, i) => !this.isWrong(found[i], target)).length;
     return text("exhibits.right", { right, count: own.length });
   }
+}
+
+/** Return the inputs of a point, from 0 to 1: two of them, or features of its coordinates. */
+function inputsAt({ rest, axes, features, low, high }, place) {
+  const point = place.map((x, k) => low[k] + x * (high[k] - low[k]));
+  if (features.length) return features.map((formula) => calledFormula(formula, point));
+  const inputs = [...rest];
+  axes.forEach((axis, k) => (inputs[axis] = point[k]));
+  return inputs;
+}
+
+/** Return the inputs of all cells of a map, row by row from the top. */
+export function inputsOn(data, side) {
+  const wide = data.rest.length;
+  const inputs = new Float64Array(side * side * wide);
+  for (let i = 0; i < side * side; i++) {
+    const place = [((i % side) + 0.5) / side, 1 - (Math.floor(i / side) + 0.5) / side];
+    inputs.set(inputsAt(data, place), i * wide);
+  }
+  return inputs;
 }
 
 function shapeAt(onto, /** @type {number[]} */ [x, y], radius, isHeld, fill, line, width) {
@@ -390,15 +389,15 @@ export class NeuronMap {
    */
   show(maps, neuron, { ground, ink, color }, mark) {
     const [name, place] = neuron ?? [];
-    const [middle, reach] = maps?.scales[name]?.[place] ?? [];
-    setShown(this.figure, reach !== undefined);
+    const own = maps?.values[name]?.[place];
+    setShown(this.figure, own !== undefined);
     const ratio = window.devicePixelRatio || 1;
     const size = Math.round(this.canvas.clientWidth * ratio);
-    if (reach === undefined || size < 1) return;
-    const { side, values } = maps;
-    const own = values[name].subarray(place * side * side, (place + 1) * side * side);
+    if (own === undefined || size < 1) return;
+    const side = Math.sqrt(own.length);
+    const reach = own.reduce((top, x) => Math.max(top, Math.abs(x) || 0), 0) || 1;
     putImage(this.cells, side, side, (i) => {
-      const part = Math.min(1, Math.max(-1, (own[i] - middle) / reach));
+      const part = Math.min(1, Math.max(-1, own[i] / reach));
       return color(part).map((each, k) => ground[k] + VIVID * (each - ground[k]));
     });
     setSize(this.canvas, size, size);
@@ -413,7 +412,7 @@ export class NeuronMap {
       context.lineWidth = 2 * ratio;
       context.strokeRect(x - half, y - half, 2 * half, 2 * half);
     }
-    const [low, high] = [middle - reach, middle + reach].map((each) => said(each));
+    const [low, high] = [-reach, reach].map((each) => said(each));
     const words = text("card.neuron.map", { names: this.names.join(", "), low, high });
     setWords(this.words, words);
     if (this.canvas.ariaLabel !== words) this.canvas.ariaLabel = words;
