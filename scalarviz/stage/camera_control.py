@@ -109,9 +109,9 @@ class CameraController:
 
     def _edge_on(self) -> Camera:
         """Return the camera that sees walls and trays edge-on, or squares that face the viewer."""
-        azimuth = -STEEPEST if len(self.layout.plates) == 0 else 0.0
-        goal = replace(self._preset(self.name), azimuth=azimuth, elevation=0.0)
-        return self.whole(goal)
+        preset = self._preset(self.name)
+        azimuth = -STEEPEST if preset.azimuth == 0.0 else 0.0
+        return self.whole(replace(preset, azimuth=azimuth, elevation=0.0))
 
     def _preset(self, name: str) -> Camera:
         return self.layout.views.get(name, CAMERAS[name])
