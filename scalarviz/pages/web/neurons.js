@@ -155,21 +155,6 @@ function boxesBelow(see, line, scale) {
   return boxes;
 }
 
-/** Whether a network, or a name below a sphere, is seen in a lower left corner. */
-export function covers(layout, camera, box, corner, scale) {
-  const see = new Projection(camera, box, box.right, box.bottom);
-  const { x, y } = see.see(layout.extent);
-  if (x.some((each, i) => each < corner.right && y[i] > corner.y)) return true;
-  const names = layout.neurons.flatMap((line) => boxesBelow(see, line, scale));
-  return names.some((each) => each.x < corner.right && each.bottom > corner.y);
-}
-
-/** Where the network is seen at its left and its right. */
-export function sides({ extent }, camera, box) {
-  const { x } = new Projection(camera, box, box.right, box.bottom).see(extent);
-  return [Math.min(...x), Math.max(...x)];
-}
-
 /** Write names: below neurons that stand side by side, shortened where they would meet, beside those in a column. */
 export function writeNames({ paper, palette, scale, see, frame }, line, seen, radius, good) {
   const size = 13 * scale;
