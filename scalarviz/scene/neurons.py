@@ -224,18 +224,6 @@ def bias_box(see: Projection, line: Neurons, scale: float) -> list[Box]:
     return [Box(x - 16.0 * scale, y + radius, 32.0 * scale, 17.0 * scale)]
 
 
-def boxes_below(see: Projection, line: Neurons, scale: float) -> list[Box]:
-    """Return the boxes of the words below spheres: of the bias, and of neurons side by side."""
-    boxes, seen = bias_box(see, line, scale), see(line.points)
-    way, spaces = seen.xy[-1] - seen.xy[0], len(seen.xy) - 1
-    is_close = spaces and np.linalg.norm(way) < 13.0 * scale * spaces
-    if not line.names or line.shape or is_close or not abs(way[1]) <= abs(way[0]):
-        return boxes
-    for (x, y), unit in zip(seen.xy[: len(line.names)].tolist(), seen.unit.tolist(), strict=False):
-        boxes.append(Box(x - 12.0 * scale, y + line.radius * unit, 24.0 * scale, 17.0 * scale))
-    return boxes
-
-
 def write_names(
     canvas: Canvas2D,
     xy: FloatArray,

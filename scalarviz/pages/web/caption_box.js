@@ -38,7 +38,7 @@ export class CaptionBox {
   place(picture) {
     const { offsetWidth: wide, offsetHeight: high, dataset } = this.element;
     const { camera } = picture.eyes;
-    if (!wide || !isNews(dataset, [wide, high, picture.size, camera, this.title])) return;
+    if (!wide || !isNews(dataset, [wide, high, picture.size, camera])) return;
     dataset.corner = picture.cornerFor(wide, high);
   }
 

@@ -62,7 +62,10 @@ export class MarksKey {
     if (!frame) return;
     const { fans } = frame.layout;
     for (const sign of this.signs)
-      setShown(sign, fans.some(({ biases }) => sign.dataset.mark !== "bias" || biases >= 0));
+      setShown(
+        sign,
+        fans.some(({ biases }) => sign.dataset.mark !== "bias" || biases >= 0),
+      );
     setWords(byId("legend-news"), arrows ? text("legend.pushes") : newsOf(frame));
     const ends = ends_of(legendOf(frame));
     ["legend-least", "legend-most"].forEach((id, k) => setWords(byId(id), trueMinus(ends[k])));

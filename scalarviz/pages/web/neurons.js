@@ -3,7 +3,7 @@
 import { colorOf } from "./palette.js";
 import { short } from "./story/decimals.js";
 import { Box } from "./story/camera.js";
-import { Projection, along3 } from "./projection.js";
+import { along3 } from "./projection.js";
 import {
   crossOut,
   drawMaps,
@@ -138,21 +138,6 @@ export function biasBox(see, line, scale) {
   return radius > NEURONS.named * scale
     ? new Box(x - 16 * scale, y + radius, 32 * scale, 17 * scale)
     : null;
-}
-
-/** The boxes of the words below spheres: of the bias, and of neurons side by side. */
-function boxesBelow(see, line, scale) {
-  const boxes = [biasBox(see, line, scale)].filter(Boolean);
-  const seen = see.see(line.points);
-  const spaces = line.count - 1;
-  const [across, down] = [seen.x[spaces] - seen.x[0], seen.y[spaces] - seen.y[0]];
-  const isClose = spaces && Math.hypot(across, down) < 13 * scale * spaces;
-  if (line.isImages || isClose || !(Math.abs(down) <= Math.abs(across))) return boxes;
-  line.names.slice(0, line.count).forEach((_, i) => {
-    const y = seen.y[i] + line.radius * seen.unit[i];
-    boxes.push(new Box(seen.x[i] - 12 * scale, y, 24 * scale, 17 * scale));
-  });
-  return boxes;
 }
 
 /** Write names: below neurons that stand side by side, shortened where they would meet, beside those in a column. */
