@@ -353,6 +353,8 @@ def properties(theme: Theme) -> str:
         "lit": theme.light,
         "push": theme.push,
         "metric": theme.metric,
+        "loss": theme.loss,
+        "chosen": theme.lit,
         "good": CLASSES_ON_DARK[0] if theme.is_dark else GOOD_ON_LIGHT,
         "negative": map.negative,
         "zero": map.zero,

@@ -18,7 +18,6 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import SIZE, Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
-from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import BACK, are_at
 from scalarviz.scene.marks import cube_boxes
 from scalarviz.scene.pace import ARRIVES, travelled
@@ -218,11 +217,9 @@ def free_place(
 
     Of those that cover as little, it is the nearest one.
     """
-    legend = legend_box(frame_data.division(see.width, see.height))
     rows = len(frame_data.cubes.sizes)
     words = [subject, *taken.boxes, *name_boxes(see, frame_data, scale)]
     words += [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
-    words += [] if legend is None else [legend]
     chosen = range(rows) if rows <= MOST_CUBES else marks_of(frame_data)
     cubes = cube_boxes(see, frame_data, chosen, 0.42)
     x, y, width, height = np.array([each.place for each in (*words, *cubes)]).T

@@ -1,4 +1,4 @@
-"""The caption in the band: its title and lines, and a panel with all terms of a long sum.
+"""The caption on its card: its title and lines, and a panel with all terms of a long sum.
 
 Each term has a bar in the colors of its neuron and its weight, and a box for the mouse.
 """
@@ -14,7 +14,8 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, contrast, rgb
-from scalarviz.scene.frame_data import FrameData, PictureWords
+from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.neuron_images import painted
 from scalarviz.scene.pace import ARRIVES
@@ -24,13 +25,12 @@ from scalarviz.story.facts import Neuron
 PieceBox = tuple[Box, Piece]  # the box of a piece on the picture
 Line = tuple[Piece, ...]
 Group = list[Piece]  # pieces that stay in one row
-LOSS = 320.0, 160.0  # width of the loss curve, and of that in a picture narrower than NARROW pixels
-NARROW = 1000.0
-HEAD, ABOUT = 16.0, 14.0  # letters of the title in the head, and of the sentence beside it
-TITLE, SIZE = 18.0, 15.0  # letters of the caption
-SMALLER = 13.0, 11.5  # of a title of one line
+WIDE, HIGH = 460.0, 0.3  # largest width of the card, and share of the stage that it may be high
+CARD_PAD, BUTTONS = 12.0, 42.0  # pixels around its words, and height of a row of buttons
+LEAST_COVERED = 0.02  # share of it from which on it has one line below its title
+TITLE, SIZE = 16.0, 14.0  # letters of the caption
+SMALLER = 13.0, 12.0  # of a title of one line
 LEAST = 1.25  # distance of rows, in letters
-NEXT = 164.0  # width of the buttons beside what came of a guess
 LATER = "…", "·"  # in place of a result while its light is on its way: the wider one that fits
 BAR, SEEN = 3.0, 3.0  # height of a bar, and the least contrast of its color
 MORE = Piece("…", opens=True)
@@ -39,54 +39,81 @@ BARE_SIGNS = "+", "-", "×", "/", "=", "≈"
 WORDS = re.compile(r"\S+\s*|\s+")
 
 
-def caption_box(division: Division, *, loss: bool, beside: float = 0.0) -> Box:
-    """Return the place of the caption in the band, left of the loss, and of buttons beside it.
-
-    beside  width of these buttons; by default 0
-    """
-    band, margin = division.band, 20.0 * division.scale
-    end = band.right - (margin + LOSS[band.width < NARROW] * division.scale if loss else 0.0)
-    end -= beside * division.scale
-    return Box(margin, band.y, max(1.0, end - 2.0 * margin), band.height)
-
-
 def draw_caption(
-    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
-) -> list[PieceBox]:
-    """Draw the caption in the band; return the boxes of its pieces.
+    canvas: Canvas2D,
+    division: Division,
+    frame_data: FrameData,
+    theme: Theme,
+    taken: Obstacles | None = None,
+) -> tuple[Box, list[PieceBox]]:
+    """Draw the caption on a card where it covers least; return the card, and boxes of pieces.
 
     If there is no room for all lines, the formula is left out, then the last lines: "…" opens them.
+    Offers are below the title: the last row of the card is left to them.
     """
-    words, scale = frame_data.words, division.scale
-    caption = words.caption
-    if caption is None or not division.band.height:
-        return []
-    takes_place = words.is_new and not is_headed(canvas, division, words)
-    title = words.about if takes_place else caption.title
+    words, scale, offers = frame_data.words, division.scale, bool(frame_data.offers)
+    caption, nothing = words.caption, Box(0.0, 0.0, 0.0, 0.0)
+    if caption is None or not division.strip.height or (words.rests and not offers):
+        return nothing, []
+    pad, size = CARD_PAD * scale, SIZE * scale
+    room = min(WIDE * scale, division.inner.width) - 2.0 * pad
+    title = words.about if words.is_new and words.about else caption.title
+    heads = heading(canvas, title, room, scale, one=offers)
+    if not heads:
+        return nothing, []
+    top = 1.25 * sum(letters for _, letters in heads)
     came = frame_data.guess is not None and frame_data.guess.result is not None
-    loss = frame_data.has_small_curve(division.band.width)
-    box = caption_box(division, loss=loss, beside=NEXT * came)
-    y, size = box.y + 4.0 * scale, SIZE * scale
-    with canvas.clip(box.x, box.y, box.width, box.height):
-        heads = heading(canvas, title, box.width, scale, one=bool(frame_data.offers))
-        for line, letters in heads:
-            y += 1.22 * letters
-            canvas.text(box.x, y, line, size=letters, color=theme.ink, bold=True)
-        if frame_data.offers and not came:
-            return []
-        free = box.bottom - y - 0.22 * size - (BAR + 1.0) * scale  # bars hang below the letters
-        room = max(0, int(free // (LEAST * size)))
-        high = min(1.42 * size, free / max(1, room))
-        rows = rows_that_fit(canvas, caption, box.width, size, room)
-        return draw_rows(canvas, rows, (box.x, y), high, size, frame_data, theme)
+    row = 1.42 * size
+    most = max(0, int((HIGH * division.scene.height - top) // row)) * (came or not offers)
+    for count in (most, min(1, most)):  # all lines, unless they would cover something
+        rows = rows_that_fit(canvas, caption, room, size, count)
+        widths = [canvas.measure(line, size=letters, bold=True) for line, letters in heads]
+        wide = max([*widths, *(width_of(canvas, each, size) for each in rows), room * offers])
+        high = top + row * len(rows) + BUTTONS * scale * offers + 1.5 * pad
+        card = clearest(corners(division, wide + 2.0 * pad, high), taken)
+        if card and (taken is None or taken.covered(card) < LEAST_COVERED):
+            break
+    if card is None:
+        return nothing, []
+    canvas.box(*card.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
+    y = card.y + 0.5 * pad
+    for line, letters in heads:
+        y += 1.25 * letters
+        canvas.text(card.x + pad, y, line, size=letters, color=theme.ink, bold=True)
+    return card, draw_rows(canvas, rows, (card.x + pad, y), row, size, frame_data, theme)
 
 
-def is_headed(canvas: Canvas2D, division: Division, words: PictureWords) -> bool:
-    """Return whether the head has room for the title and the whole sentence beside it."""
-    scale, gaps = division.scale, 60.0 * division.scale
-    title = canvas.measure(words.title, size=HEAD * scale, bold=True)
-    about = canvas.measure(words.about, size=ABOUT * scale)
-    return division.head.height > 0.0 and title + about + gaps <= division.head.width
+def corners(division: Division, wide: float, high: float, others: Sequence[Box] = ()) -> list[Box]:
+    """Return the places of a box in the corners of the stage that others leave free.
+
+    Those below the network come first.
+    """
+    inner, scene, gap = division.inner, division.scene, 8.0 * division.scale
+    right = max(inner.right - wide, inner.x)
+    bottom = min(scene.bottom - gap, inner.bottom)  # what is learned may stand below the network
+    top, low = scene.y + gap, bottom - high
+    places = []
+    for x, y, way in (
+        (right, low, -1.0),
+        (inner.x, low, -1.0),
+        (inner.x, top, 1.0),
+        (right, top, 1.0),
+    ):
+        box = Box(x, y, wide, high)
+        for other in others if way > 0.0 else others[::-1]:
+            if box.meets(other):  # beside it, on the way to the middle
+                y = other.bottom + 0.75 * gap if way > 0.0 else other.y - 0.75 * gap - high
+                box = Box(x, y, wide, high)
+        if top <= box.y and box.bottom <= scene.bottom and not any(map(box.meets, others)):
+            places.append(box)
+    return places
+
+
+def clearest(places: Sequence[Box], taken: Obstacles | None) -> Box | None:
+    """Return the first of the places where least is covered; None for no places."""
+    if taken is None or not places:
+        return next(iter(places), None)
+    return min(places, key=taken.covered)
 
 
 def draw_opened(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.scales import LARGEST_LOSS, apart, loss_ends
 from scalarviz.base.texts import plural, text
-from scalarviz.base.texts.decimals import rounded
+from scalarviz.base.texts.decimals import on_cube, rounded
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import BranchLine, Curve, History, Measured
-from scalarviz.scene.layout.division import Box
+from scalarviz.scene.layout.division import SMALL, Box
 
 # How high a loss stands in a chart: on a logarithmic scale where all are above 0.
 
@@ -74,11 +75,14 @@ def shown(losses: FloatArray) -> FloatArray:
     return found if (found < 0.0).any() else found[found > 0.0]
 
 
-AXIS, TOP, BELOW = 46.0, 22.0, 15.0  # pixels left of a curve, above it and below it
+AXIS, TOP, BELOW = 46.0, 22.0, 15.0  # pixels beside, above and below the curves of several
+BESIDE, EDGE = (162.0, 104.0), 8.0  # right of a curve, in small pictures; above and below it
+PARTS, OF_PARTS = 34.0, 0.55  # height of the parts of a step above it, and their share of it
+LETTERS, ROW = 12.0, 17.0  # letters, and height of a row right of a curve
 DOTS = 5.0  # pixels from one dot to the next
 MEANS = 200  # points of a smoothed curve
-SHARES = 44.0  # and right of one, where shares have a scale
-LOW_CHART = 60.0  # height of a chart in which there is no room for names
+SHARES = 44.0  # right of a curve, where shares have a scale
+LOW_CHART = 140.0  # height of a chart from which on shares have a scale
 BALL = 14.0  # pixels from the ball of the present weights that still mean it
 REACH = 6.0  # pixels from the line of a branch, or from a mark, that still mean it
 NO_POINTS = np.zeros((0, 2))
@@ -215,29 +219,38 @@ class ChartScales:
 
 
 def draw_loss(
-    canvas: Canvas2D, box: Box, curve: Curve, theme: Theme, clock: str = "", scale: float = 1.0
+    canvas: Canvas2D, box: Box, left: float, curve: Curve, theme: Theme, scale: float = 1.0
 ) -> Chart | None:
-    """Draw the losses on their scale with axes, the current step, and other branches.
+    """Draw the losses on their scale, the current step, other branches and metrics.
 
-    The last loss stands above the curve at the left, beside it those of metrics, which have curves
-    too; `clock` stands at the right. Returns None if there is no room.
+    The last loss stands at the right, below it the step; metrics over the curve; the ends of the
+    scale at its left, which is at x = `left`. Returns None if there is no room.
     """
-    high = box.height - TOP * scale - BELOW * scale >= LOW_CHART * scale
+    beside = BESIDE[box.width < SMALL] * scale
+    high = box.height >= LOW_CHART * scale
     of_shares = next((each for each in curve.metrics if each.share and high), None)
-    plot = plot_of(box, SHARES * scale if of_shares else 4.0, scale)
-    if plot is None:
+    right = box.right - beside - SHARES * scale * (of_shares is not None)
+    above = PARTS * scale
+    plot = Box(left, box.y + above, right - left, box.height - above - EDGE * scale)
+    box = Box(box.x, plot.y - EDGE * scale, box.width, plot.height + 2.0 * EDGE * scale)
+    if plot.height < 8.0 or plot.width < 40.0:
         return None
-    end = draw_last_numbers(canvas, plot, box.y + 16.0 * scale, curve, theme, clock, scale)
-    draw_axes(canvas, plot, curve, theme, scale)
+    title = draw_numbers_beside(canvas, box, box.right - beside, curve, theme, scale)
     if of_shares is not None:
         draw_shares(canvas, plot, color_of(of_shares, theme), scale)
-    chart, lines = chart_of(box, plot, end, curve), joined(curve.others)
-    steps = ChartScales(plot, *curve.span)
+    grip = Box(plot.x - 6.0, box.y, plot.width + 12.0, box.height)
+    chart = Chart(box, title, grip, plot, *curve.span, curve.whole)
+    lines, steps = joined(curve.others), ChartScales(plot, *curve.span)
     parts = [lines, *((each.steps, each.values) for each in curve.metrics if not each.share)]
-    losses = [steps.losses_of(curve), *(steps.within(*each) for each in parts)]
-    scales = draw_scale(canvas, steps, losses, theme, scale)
-    if scales is None:
+    found = shown(
+        np.concatenate([steps.losses_of(curve), *(steps.within(*each) for each in parts)])
+    )
+    canvas.segments([(plot.x, plot.bottom)], [(plot.right, plot.bottom)], theme.faint)
+    if not len(found):
+        write_empty(canvas, plot, theme, scale)
         return chart
+    scales = replace(steps, losses=LossScale.of(found))
+    write_scale(canvas, scales, curve, theme, scale)
     own = scales.points(curve.steps, curve.losses)
     points, ends = (
         scales.all_points(*lines),
@@ -249,15 +262,79 @@ def draw_loss(
         draw_thin(canvas, points, theme.ghost, scale)
         draw_lines(canvas, scales, curve, own, others, theme, scale)
         draw_places(canvas, scales, curve, theme, scale)
-    for number, points in others:
-        if number == curve.meant:
-            write_name(canvas, plot, points, curve, theme, scale)
     marks = marks_on(scales, [step for step, _ in curve.marks])
     return replace(chart, own=own, others=others, marks=marks)
 
 
+def write_scale(
+    canvas: Canvas2D, scales: ChartScales, curve: Curve, theme: Theme, scale: float
+) -> None:
+    """Write the ends of the scale and of the steps, and what the curve or the mouse is on."""
+    plot, size, losses = scales.plot, LETTERS * scale, scales.losses
+    look: dict[str, Any] = {"size": size, "color": theme.quiet}
+    for value, y in ((losses.high, plot.y + 0.7 * size), (losses.low, plot.bottom)):
+        canvas.text(plot.x - 6.0 * scale, y, on_cube(f"{value:g}"), anchor="right", **look)
+    low, pad, gap = plot.bottom - 6.0 * scale, 8.0 * scale, 12.0 * scale
+    if not losses.is_linear and plot.width > 20.0 * size:
+        canvas.text(plot.x + pad, low, text("chart.log"), **look)
+    if scales.last != curve.at:
+        canvas.text(plot.right - pad, low, f"{scales.last:,.0f}", anchor="right", **look)
+    is_small, right = plot.width < SMALL * scale, plot.right
+    left = plot.x + (0.0 if is_small else OF_PARTS * plot.width)
+    base = plot.y + size if is_small else plot.y - 16.0 * scale
+    for words, color in about_curve(curve, theme):
+        words = canvas.fit(words, right - left, size=size)
+        if words.strip(". "):
+            look |= {"color": color, "outline": theme.ground}
+            right -= canvas.text(right, base, words, anchor="right", **look) + gap
+
+
+def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
+    """Return what the mouse is on, else the steps, lines and metrics there are, else a hint."""
+    marked = next((why for step, why in curve.marks if step == curve.pointed), "")
+    if marked:
+        return [(marked, theme.accent)]
+    if curve.meant is not None:
+        return [(words_of_branch(curve), theme.ink)]
+    step, (first, last) = curve.at if curve.pointed is None else curve.pointed, curve.span
+    found = [(words_of(each, step), color_of(each, theme)) for each in curve.metrics]
+    if (first, last) != (-curve.before, curve.whole):
+        words = text("chart.zoomed", first=first, last=last, whole=curve.whole)
+        found.insert(0, (words, theme.accent))
+    elif curve.others:
+        found.insert(0, (plural("chart.ghost", len(curve.others)), theme.quiet))
+    return found or [(text("chart.hint"), theme.quiet)]
+
+
+def draw_numbers_beside(
+    canvas: Canvas2D, box: Box, right: float, curve: Curve, theme: Theme, scale: float
+) -> Box:
+    """Write loss and step right of a curve, those under the mouse if it is on the curve.
+
+    Return the box of the loss.
+    """
+    size, row, x = LETTERS * scale, ROW * scale, right + 14.0 * scale
+    is_read = curve.pointed is not None
+    step = curve.at if curve.pointed is None else float(curve.pointed)
+    loss = curve.reads if is_read else curve.loss
+    number = "" if math.isnan(loss) else on_cube(f"{loss:#.3g}")
+    lines = [
+        (f"{text('chart.title')} {number}".strip(), theme.accent if is_read else theme.ink),
+        (text("chart.step", step=step), theme.accent if is_read else theme.quiet),
+    ]
+    top, room = box.y + 0.5 * (box.height - row * len(lines)), box.right - x - 4.0 * scale
+    for i, (words, color) in enumerate(lines):
+        said, base = canvas.fit(words, room, size=size, bold=not i), top + (i + 0.8) * row
+        canvas.text(x, base, said, size=size, color=color, bold=not i)
+    title = Box(x - 4.0 * scale, top, room, row)
+    if curve.on_title:  # a click makes it large
+        ends = (x, title.bottom), (title.right, title.bottom)
+        canvas.segments([ends[0]], [ends[1]], theme.accent, width=1.5 * scale)
+    return title
+
+
 def plot_of(box: Box, right: float, scale: float, spare: float = 0.0) -> Box | None:
-    """Return the box of the curves in a chart; None if there is no room.
+    """Return the box of the curves of several networks in a chart; None if there is no room.
 
     right  pixels beside it at the right; `spare`, below the axis of steps
     """
@@ -347,7 +424,7 @@ def draw_lines(
     scale: float,
 ) -> None:
     """Draw the curve, its mean, those of metrics, and the line of a branch that is meant."""
-    draw_curve(canvas, scales, curve, own, (theme.accent, theme.accent + "60"), scale)
+    draw_curve(canvas, scales, curve, own, (theme.loss, theme.loss + "57"), scale)
     for metric in curve.metrics:
         points = scales.points(metric.steps, metric.values, metric.share)
         canvas.line(points, color_of(metric, theme), width=1.3 * scale)
@@ -369,9 +446,9 @@ def draw_curve(
         draw_thin(canvas, own, colors[1], scale)
         some = np.linspace(0, len(curve.steps) - 1, min(len(curve.steps), MEANS)).astype(np.int64)
         mean = scales.points(curve.steps[some], curve.smoothed[some])
-        canvas.line(mean, colors[0], width=1.8 * scale)
+        canvas.line(mean, colors[0], width=2.6 * scale)
     else:
-        canvas.line(own, colors[0], width=1.6 * scale)
+        canvas.line(own, colors[0], width=2.0 * scale)
 
 
 def draw_thin(canvas: Canvas2D, points: FloatArray, color: str, scale: float) -> None:
@@ -381,35 +458,14 @@ def draw_thin(canvas: Canvas2D, points: FloatArray, color: str, scale: float) ->
     canvas.segments(points[:-1][drawn], points[1:][drawn], color, width=1.0 * scale)
 
 
-def write_name(
-    canvas: Canvas2D, plot: Box, points: FloatArray, curve: Curve, theme: Theme, scale: float
-) -> None:
-    """Write the name of a branch at the end of its line, above the chart if that is low."""
-    good = points[np.isfinite(points).all(axis=1)]
-    if not len(good):
-        return
-    size, pad, high = 12.0 * scale, 6.0 * scale, 18.0 * scale
-    is_low = plot.height < LOW_CHART * scale
-    words = words_of_branch(curve) if is_low else curve.name
-    words = canvas.fit(words, plot.right - 4.0 * pad, size=size)
-    wide = canvas.measure(words, size=size) + 2.0 * pad
-    end, y = (float(each) for each in good[-1])
-    x = min(max(end - wide, plot.x), plot.right - wide)
-    above = plot.y - 24.0 * scale - high if is_low else y - high - 4.0 * scale
-    if not is_low and above < plot.y - 2.0:
-        above = min(y + 4.0 * scale, plot.bottom - high)
-    canvas.box(x, above, wide, high, theme.panel[:7], radius=4.0 * scale, outline=theme.rim)
-    canvas.text(x + pad, above + 13.0 * scale, words, size=size, color=theme.ink)
-
-
 def draw_places(
     canvas: Canvas2D, scales: ChartScales, curve: Curve, theme: Theme, scale: float
 ) -> None:
     """Draw where the clock stands, and the step under the mouse."""
-    x = draw_step(canvas, scales, curve.at, theme.ink + "60")
+    x = draw_step(canvas, scales, curve.at, theme.loss + "96")
     y = scales.y(curve.loss)
     if math.isfinite(y):
-        canvas.discs((x, y), 3.5 * scale, theme.ink)
+        canvas.discs((x, y), 5.0 * scale, theme.loss, outline=theme.ground, line=1.5 * scale)
     for step, _ in curve.marks:
         x = draw_step(canvas, scales, step, theme.accent + "90")
         y = scales.y(np.interp(step, curve.steps, curve.losses)) if len(curve.steps) else math.nan
@@ -425,79 +481,6 @@ def draw_step(canvas: Canvas2D, scales: ChartScales, step: float, color: str) ->
     return x
 
 
-def draw_last_numbers(
-    canvas: Canvas2D,
-    plot: Box,
-    base: float,
-    curve: Curve,
-    theme: Theme,
-    clock: str,
-    scale: float,
-) -> float:
-    """Write the last loss, the last value of each metric in the color of its curve, the clock.
-
-    If the mouse points at a step, the numbers are those of this step, without the clock; on the
-    line of a branch, in a high chart, that of this branch instead of metrics. What has no room
-    there stands below the curve; without metrics the scale is named. Returns where the loss ends.
-    """
-    size, gap = 13.0 * scale, 12.0 * scale
-    loss, number, at = text("chart.title"), curve.loss, curve.pointed
-    if at is not None:
-        number, clock = curve.reads, ""
-    if not math.isnan(number):
-        loss = f"{loss} {number:#.3g}"
-    if curve.on_title:  # a click makes it large
-        wide = canvas.measure(loss, size=size)
-        ends = (plot.x, base + 3.0 * scale), (plot.x + wide, base + 3.0 * scale)
-        canvas.segments([ends[0]], [ends[1]], theme.accent, width=1.5 * scale)
-    end = title = plot.x + canvas.text(plot.x, base, loss, size=size, color=theme.ink)
-    seen = curve.at if at is None else at
-    told = [(each, color_of(each, theme)) for each in curve.metrics]
-    right = plot.right
-    is_whole = curve.span == (-curve.before, curve.whole)
-    if is_whole and clock == step_words(curve):  # the axis says so
-        clock = ""
-    if clock and canvas.measure(clock, size=size) + 8.0 < right - end:
-        right -= canvas.text(right, base, clock, size=size, color=theme.quiet, anchor="right") + gap
-    marked = next((why for step, why in curve.marks if step == at), "")
-    if marked:
-        words = canvas.fit(marked, right - end - gap, size=size)
-        canvas.text(end + gap, base, words, size=size, color=theme.accent)
-        return title
-    if curve.meant is not None and plot.height >= LOW_CHART * scale:
-        words = canvas.fit(words_of_branch(curve), right - end - gap, size=size)
-        canvas.text(end + gap, base, words, size=size, color=theme.quiet)
-        return title
-    rest = []
-    for metric, color in told:
-        if end + gap + canvas.measure(words := words_of(metric, seen), size=size) < right:
-            end += gap + canvas.text(end + gap, base, words, size=size, color=color)
-        else:
-            rest.append((words_of(metric, seen, brief=True), color))
-    if told and at is None and not curve.others and is_whole:
-        write_below(canvas, plot, rest, step_words(curve), scale)
-    return title
-
-
-def write_below(
-    canvas: Canvas2D, plot: Box, told: Sequence[tuple[str, str]], right: str, scale: float
-) -> None:
-    """Write words in their colors below a plot, as many as there is room for left of `right`."""
-    size, gap = 12.0 * scale, 12.0 * scale
-    left = plot.x + 2.0 * gap
-    room = plot.right - canvas.measure(right, size=size) - gap - left
-    shown: list[tuple[str, str]] = []
-    taken = 0.0
-    for words, color in told:
-        wide = canvas.measure(words, size=size) + gap * bool(shown)
-        if taken + wide < room:
-            shown.append((words, color))
-            taken += wide
-    x = left + (room - taken) / 2.0
-    for words, color in shown:
-        x += gap + canvas.text(x, plot.bottom + 12.5 * scale, words, size=size, color=color)
-
-
 def words_of_branch(curve: Curve) -> str:
     """Return the name of the branch under the mouse, and its loss at the step there."""
     if math.isnan(curve.there):
@@ -505,18 +488,15 @@ def words_of_branch(curve: Curve) -> str:
     return text("chart.branch.loss", name=curve.name, loss=f"{curve.there:#.3g}")
 
 
-def words_of(metric: Measured, step: float, *, brief: bool = False) -> str:
-    """Return the name of a metric and its last value up to a step, with the step if earlier.
-
-    brief  True: the name alone then; by default False
-    """
+def words_of(metric: Measured, step: float) -> str:
+    """Return the name of a metric and its last value up to a step, with the step if earlier."""
     known = int(np.searchsorted(metric.steps, step, side="right"))
     if not known or math.isnan(value := float(metric.values[known - 1])):
         return metric.name
     words = f"{metric.name} {100.0 * value:.3g}%" if metric.share else f"{metric.name} {value:#.3g}"
     if (measured := metric.steps[known - 1]) == step:
         return words
-    return metric.name if brief else text("chart.measured", said=words, step=measured)
+    return text("chart.measured", said=words, step=measured)
 
 
 def color_of(metric: Measured, theme: Theme) -> str:

@@ -29,9 +29,8 @@ from scalarviz.scene.charts import (
 )
 from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues
 from scalarviz.scene.layout.division import Box, Panes
-from scalarviz.scene.layout.plates import LEAST
-from scalarviz.scene.legend import draw_squares, ends_of, words_of
-from scalarviz.scene.overlay import OnTop, draw_chips
+from scalarviz.scene.legend import ends_of, words_of
+from scalarviz.scene.overlay import ON_BAR, Cube, OnTop, draw_chips, draw_cubes
 
 RIM = 2.0  # pixels of the frame of the chosen pane
 
@@ -81,7 +80,7 @@ class ComparedPicture:
             chart = draw_chart(canvas, panes.chart, compared, theme, scale)
         division = panes.division
         buttons = overlay.draw_offers(canvas, offers_box(panes), compared.offers, theme, scale)
-        buttons += draw_chips(canvas, division, compared, 0.0, theme)[0]
+        buttons += draw_chips(canvas, division, compared, theme)[0]
         overlay.draw_help(canvas, division, compared.help, theme)
         self.words = canvas.words
         return canvas, OnTop(buttons, chart)
@@ -124,7 +123,6 @@ MARGIN = 16.0  # left of the names, and between columns at least
 DOT = 4.5  # radius of the dot beside a name
 NAMES_SHARE = 0.3  # share of the table that names have at least
 SQUARE = 15.0  # pixels of the largest cube of the legend
-STEPS = 7  # squares from the negative to the positive end
 
 
 def letters(panes: Panes) -> float:
@@ -200,9 +198,12 @@ def draw_legend(
     gap, largest = 8.0 * scale, SQUARE * scale
     x += canvas.text(x, base, words_of(cubes), size=size, color=theme.quiet) + 1.5 * gap
     x += canvas.text(x, base, ends[0], size=size, color=theme.quiet) + gap
-    wide = largest * (1.25 * STEPS - 0.25)
-    draw_squares(canvas, x, base - 0.36 * size, wide, largest, theme, scale, LEAST, STEPS)
-    x += wide + gap
+    wide = 1.6 * largest
+    cubes: list[Cube] = [
+        (x + (i + 0.5) * wide, base + 0.1 * size, largest, part) for i, part in enumerate(ON_BAR)
+    ]
+    draw_cubes(canvas, cubes, theme)
+    x += wide * len(ON_BAR) + gap
     return x + canvas.text(x, base, ends[-1], size=size, color=theme.quiet)
 
 

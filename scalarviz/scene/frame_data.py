@@ -13,7 +13,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.past_numbers import LossPlane, OverTime
 from scalarviz.core.program import Moment
 from scalarviz.scene.exhibits.exhibit import Exhibit
-from scalarviz.scene.layout.division import SMALL, Box, Division
+from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.story.caption import Caption, Card, Cell, Piece
 from scalarviz.story.facts import Neuron
@@ -269,9 +269,10 @@ class PictureWords:
     """The text of a picture.
 
     title    of the show; `about` is a sentence beside it
-    clock    the step, written above the loss; "" where controls show it
+    clock    the step; "" where controls show it
     caption  what the operation did, or another sentence
-    is_new   no step is done: where `about` has no room, it is the title of the caption
+    is_new   no step is done: `about` is the title of the caption
+    rests    nothing happens: the caption says what stands at the loss curve
     """
 
     title: str = ""
@@ -279,6 +280,7 @@ class PictureWords:
     clock: str = ""
     caption: Caption | None = None
     is_new: bool = False
+    rests: bool = False
 
 
 @dataclass(frozen=True)
@@ -399,14 +401,6 @@ class FrameData:
     walked: Neuron | None = None
     guess: Guess | None = None
     weights: FloatArray = field(default_factory=lambda: NOTHING)
-
-    def has_small_curve(self, width: float) -> bool:
-        """Return whether the loss curve stands in a band of this width, beside the caption.
-
-        In a small picture without controls, the caption of an operation has its room.
-        """
-        told = self.moment is not None and self.words.clock != "" and width < SMALL
-        return not (self.present or self.curve.large or told)
 
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""

@@ -15,7 +15,6 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.legend import legend_box
 from scalarviz.scene.marks import cube_boxes
 from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.story.facts import Neuron
@@ -332,7 +331,6 @@ def tooltip_box(
     groups: list[tuple[float, Iterable[Box | None]]] = [
         (PANEL, [division.card, division.exhibit]),
         (ENDS, messages),
-        (OTHER, [legend_box(division)]),
         (ENDS, [box and box.inside(-1.0) for box in ends]),
         (FAN, fan_of(see, frame_data, card.row)),
         (SPHERE, spheres_of(see, frame_data.layout)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -19,7 +19,6 @@ from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import ENDS, HALF, SIDE, Label, Layout, Neurons, Sign
-from scalarviz.scene.legend import legend_box, words_of
 from scalarviz.scene.neurons import spheres_seen
 from scalarviz.scene.visuals.mip_levels import spread_of
 
@@ -27,7 +26,6 @@ from scalarviz.scene.visuals.mip_levels import spread_of
 
 FAR_CELL = 4.0  # pixels of a cell below which the spread of a layer is written
 SIZE = 12.0  # logical pixels of the letters of layers
-LETTER, TALL = 6.9, 40.0  # width of a letter of the legend; height from which it has such words
 
 
 def draw_labels(
@@ -177,7 +175,7 @@ def draw_ends(
 class Obstacles:
     """What labels must not cover.
 
-    boxes     of other labels, and of the legend
+    boxes     of other labels
     spheres   (n, 3), x, y and radius
     polygons  (n, corners, 2), convex outlines of plates
     """
@@ -221,12 +219,7 @@ def is_on(box: Box, spheres: FloatArray) -> bool:
 def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles:
     """Return what labels must not cover, as seen, before there are labels of layers."""
     layout = frame_data.layout
-    legend = legend_box(frame_data.division(see.width, see.height))
-    if legend is not None and legend.height > TALL * scale:  # with a line of words of its own
-        wide = LETTER * scale * len(words_of(frame_data.cubes))
-        legend = replace(legend, width=max(legend.width, wide))
     boxes = [tied.box for tied in tied_colors(see, frame_data, scale)]
-    boxes += [legend] if legend is not None else []
     lines = [line for line in layout.neurons if not line.shape]
     spheres, _ = spheres_seen(see, [(line.points, line.radius) for line in lines])
     polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]

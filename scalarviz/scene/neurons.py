@@ -13,9 +13,8 @@ from scalarviz.base.texts.decimals import short
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import Layout, Neurons
+from scalarviz.scene.layout.plates import Neurons
 from scalarviz.scene.neuron_images import (
     crosses,
     draw_pictures,
@@ -144,41 +143,6 @@ def write_in(
         depth=depth,
         outline=HALO if ink == NUMBER else None,
     )
-
-
-def boxes_below(see: Projection, line: Neurons, scale: float) -> list[Box]:
-    """Return the boxes of the names below neurons side by side."""
-    seen = see(line.points)
-    way, spaces = seen.xy[-1] - seen.xy[0], len(seen.xy) - 1
-    is_close = spaces and np.linalg.norm(way) < 13.0 * scale * spaces
-    if not line.names or line.shape or is_close or not abs(way[1]) <= abs(way[0]):
-        return []
-    return [
-        Box(x - 12.0 * scale, y + line.radius * unit, 24.0 * scale, 17.0 * scale)
-        for (x, y), unit in zip(
-            seen.xy[: len(line.names)].tolist(), seen.unit.tolist(), strict=False
-        )
-    ]
-
-
-def covers(layout: Layout, camera: Camera, box: Box, corner: Box, scale: float) -> bool:
-    """Return whether a network, or a name below a sphere, is seen in a lower left corner.
-
-    box    what the view of the camera fills
-    scale  size of letters
-    """
-    see = Projection(camera, box, box.right, box.bottom)
-    x, y = see(layout.extent).xy.T
-    if ((x < corner.right) & (y > corner.y)).any():
-        return True
-    names = [each for line in layout.neurons for each in boxes_below(see, line, scale)]
-    return any(each.x < corner.right and each.bottom > corner.y for each in names)
-
-
-def sides(layout: Layout, camera: Camera, box: Box) -> tuple[float, float]:
-    """Return where the network is seen at its left and its right, see `covers`."""
-    x = Projection(camera, box, box.right, box.bottom)(layout.extent).xy[:, 0]
-    return float(x.min()), float(x.max())
 
 
 def write_names(

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.texts import text
 from scalarviz.core.past_numbers import KINDS, ORDERS
-from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.core.program import NONE
+from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
 from scalarviz.scene.canvas.palette import Theme
-from scalarviz.scene.caption_band import ABOUT, HEAD, NEXT, PieceBox, caption_box
-from scalarviz.scene.charts import Chart, draw_loss
-from scalarviz.scene.frame_data import Compared, FrameData, Pane, PictureWords
+from scalarviz.scene.caption_band import PieceBox, clearest, corners
+from scalarviz.scene.charts import AXIS, Chart, draw_loss
+from scalarviz.scene.frame_data import Compared, FrameData, Pane
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.legend import LETTERS, explain_in_corner, legend_box, mark_rows, write
+from scalarviz.scene.legend import ends_of, mark_rows, news_of
 from scalarviz.scene.past_charts import (
     draw_past,
     draw_tabs,
@@ -24,9 +29,10 @@ from scalarviz.scene.past_charts import (
     status_of_weights,
 )
 from scalarviz.scene.strip import Place
+from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.story.caption import Piece
 
-LOSS_SHARE = 0.4  # of a large chart that the losses have
+LOSS_SHARE = 0.46  # of a large chart that the losses have
 LANDSCAPE = "landscape"
 ALONG = "main", "two"  # directions of a landscape
 TABS_OF_PAST = *ORDERS, LANDSCAPE
@@ -35,45 +41,152 @@ LEAST_LETTERS = 8.0  # pixels of the name of a pane; smaller ones are left out
 Button = tuple[Box, str]  # the box and the label of a button
 
 
-def draw_head(canvas: Canvas2D, division: Division, words: PictureWords, theme: Theme) -> float:
-    """Draw the title, and the sentence beside it as far as there is room; return where it ends."""
+def draw_head(
+    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme, news: str = ""
+) -> Box | None:
+    """Draw the title, and the legend at the right of it; return the box of the legend, or None.
+
+    news  what the legend has to say besides what the cubes show
+    """
     box, scale = division.head, division.scale
     if not box.height:
-        return 0.0
+        return None
     canvas.box(*box.place, theme.ground)  # nothing of the stage shows through
-    margin, size = 20.0 * scale, HEAD * scale
-    base = box.y + 28.0 * scale
-    title = canvas.fit(words.title, box.width - 2.0 * margin, size=size, bold=True)
-    x = margin + canvas.text(margin, base, title, size=size, color=theme.ink, bold=True)
-    left = box.width - x - 2.0 * margin
-    if left > 60.0 * scale:
-        about = canvas.fit(words.about, left, size=ABOUT * scale)
-        x += margin + canvas.text(x + margin, base, about, size=ABOUT * scale, color=theme.quiet)
-    return x
+    margin, size = TITLE_LEFT * scale, HEAD * scale
+    base = 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
+    title = canvas.fit(frame_data.words.title, box.width - 3.0 * margin, size=size, bold=True)
+    end = margin + canvas.text(margin, base, title, size=size, color=theme.ink, bold=True)
+    return draw_legend(canvas, division, frame_data, theme, end + 0.6 * margin, news)
 
 
-def explain_arrows(
+# The legend: the rule of lines as a drawing, the marks that are there, cubes on their scale.
+
+HEAD = 16.0  # letters of the title
+TITLE_LEFT, TALL_HEAD = 24.0, 60.0  # pixels left of the title; twice those down to its middle
+SHORT_HEAD = 40.0  # height of a head without room for the bar
+LETTERS, ICON, BESIDE = 12.0, 18.0, 6.0  # letters, width of a mark, and from it to its words
+BAR, BAR_HIGH, LARGEST = 180.0, 4.0, 22.0  # the scale of cubes, and the side of the largest one
+DEEP = 0.26, 0.2  # how far the rear of a cube stands out at the right and above, in its sides
+FACES = 0.94, 1.13, 0.62  # light on front, top and side
+ON_BAR = -1.0, -0.5, 0.0, 0.5, 1.0  # shares of the scale that cubes on the bar show
+Cube = tuple[float, float, float, float]  # middle, foot and side in pixels, and share of the scale
+
+
+def draw_legend(
     canvas: Canvas2D,
     division: Division,
-    head: float,
+    frame_data: FrameData,
     theme: Theme,
-    messages: Sequence[Box] = (),
-    covers: Callable[[Box], bool] = lambda box: False,
-) -> None:
-    """Write what arrows on cubes mean: at the end of the head, whose text ends at x = `head`.
+    left: float,
+    news: str,
+) -> Box | None:
+    """Draw as much of the legend as has room right of x = `left`, else "?"; return its box."""
+    head, scale = division.head, division.scale
+    size, gap, icon = LETTERS * scale, BESIDE * scale, ICON * scale
+    right, middle = head.right - TITLE_LEFT * scale, 0.5 * min(head.height, TALL_HEAD * scale)
+    ends = ends_of(frame_data.cubes)
+    first, last = (canvas.measure(each, size=size) for each in ends)
+    end = gap + LARGEST * scale  # from the middle of the outer cubes to the words beside them
+    x = right - last - end - BAR * scale
+    fans = frame_data.layout.fans
+    marks = ["rule"] * bool(fans) + ["neuron"] * bool(fans)
+    marks += ["bias"] * any(fan.biases != NONE for fan in fans)
+    words = {"news": news or news_of(frame_data.cubes)} | {
+        each: text(f"legend.sign.{each}") for each in marks
+    }
+    wide = {
+        name: canvas.measure(each, size=size) + gap + icon * (3.0 if name == "rule" else 1.0) + gap
+        for name, each in words.items()
+        if each
+    }
+    room, shown = x - first - end - 2.0 * gap - left, list[str]()
+    for name in wide:  # what has no room is explained by the key to the marks
+        if wide[name] <= room:
+            room -= wide[name] + gap
+            shown.append(name)
+    if (not shown and fans) or x - first - end < left or head.height < SHORT_HEAD * scale:
+        return draw_question(canvas, Box(right - icon, middle - 0.5 * icon, icon, icon), theme)
+    cubes: list[Cube] = [
+        (x + BAR * scale * (0.5 + 0.5 * part), middle + 8.0 * scale, LARGEST * scale, part)
+        for part in ON_BAR
+    ]
+    colors = bar_of(theme)[0]
+    canvas.image(x, middle + 8.0 * scale, BAR * scale, BAR_HIGH * scale, colors, smooth=True)
+    base = middle + 0.36 * size
+    look: dict[str, Any] = {"size": size, "color": theme.quiet}
+    canvas.text(x - end + 0.5 * gap, base + 4.0 * scale, ends[0], anchor="right", **look)
+    canvas.text(right - last, base + 4.0 * scale, ends[1], **look)
+    canvas.text(x + 0.5 * BAR * scale, middle + 24.0 * scale, "0", anchor="center", **look)
+    at = start = x - first - end - 2.0 * gap - sum(wide[name] + gap for name in shown)
+    for name in sorted(shown, key=["rule", "neuron", "bias", "news"].index):
+        foot = middle + 0.5 * icon
+        if name == "rule":
+            y, width = middle, 2.5 * scale
+            positive, negative = theme.map.positive, theme.map.negative
+            canvas.segments([(at, y)], [(at + icon, y)], positive, width=width)
+            canvas.segments([(at + icon, y)], [(at + 3.0 * icon, y)], negative, width=width)
+            cubes.append((at + 1.5 * icon, foot - 2.0 * scale, 0.8 * icon, -0.8))
+            at += 2.0 * icon
+        elif name == "bias":
+            cubes.append((at + 0.5 * icon, foot - 2.0 * scale, 0.8 * icon, 0.8))
+        elif name == "neuron":
+            draw_neuron(canvas, (at + 0.5 * icon, middle), 0.4 * icon, frame_data, theme)
+        at += (icon + gap) * (name != "news")
+        at += canvas.text(at, base, words[name], **look) + gap + (icon + gap) * (name == "news")
+    draw_cubes(canvas, cubes, theme)
+    if "bias" in shown:
+        x, foot, side, _ = cubes[-1]
+        canvas.text(x, foot - 0.2 * side, "b", size=0.8 * side, bold=True, anchor="center")
+    return Box(start, 0.0, right - start, head.height)
 
-    Without room there, it stands in an upper corner of the stage, see `explain_in_corner`.
-    Everywhere the words stand beside the boxes of `messages`.
-    """
-    size, margin, words = LETTERS * division.scale, 20.0 * division.scale, text("legend.pushes")
-    above = division.head
-    in_head = [box.x for box in messages if box.y < above.bottom]
-    below = [box.bottom + size for box in messages if box.y >= above.bottom]
-    x = min([above.right, *in_head]) - margin - canvas.measure(words, size=size)
-    if above.height and x >= head + margin:
-        write(canvas, x, 28.0 * division.scale, words, theme, size)
+
+def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:
+    """Draw the mark that stands for the key to the marks; return its box."""
+    canvas.box(*box.place, theme.panel[:7], radius=0.5 * box.height, outline=theme.faint)
+    x, y, size = box.x + 0.5 * box.width, box.bottom - 0.28 * box.height, 0.65 * box.height
+    canvas.text(x, y, "?", size=size, color=theme.quiet, bold=True, anchor="center")
+    return box
+
+
+def draw_neuron(
+    canvas: Canvas2D,
+    middle: tuple[float, float],
+    radius: float,
+    frame_data: FrameData,
+    theme: Theme,
+) -> None:
+    """Draw a ball, or a square where neurons are squares."""
+    (x, y), colors = middle, bar_of(theme)[0]
+    if any(line.square for line in frame_data.layout.neurons[1:-1]):
+        place = x - radius, y - radius, 2.0 * radius, 2.0 * radius
+        canvas.image(*place, colors, smooth=True, outline=theme.faint)
     else:
-        explain_in_corner(canvas, division, max([division.inner.y, *below]), theme, covers)
+        canvas.discs(middle, radius, theme.map(0.6), outline=theme.faint)
+
+
+@lru_cache(maxsize=8)
+def bar_of(theme: Theme) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """Return the colors of the scale as an image, and those of the faces of cubes at its places."""
+    places = np.round(np.linspace(-1.0, 1.0, 21), 3)
+    faces = np.clip(theme.map(places)[:, np.newaxis] * np.array(FACES)[:, np.newaxis], 0.0, 1.0)
+    return image_bytes(theme.map(places)[np.newaxis]), image_bytes(faces.reshape(1, -1, 3))
+
+
+def draw_cubes(canvas: Canvas2D, cubes: Sequence[Cube], theme: Theme) -> None:
+    """Draw small cubes by their middles, feet, largest sides and shares of the scale."""
+    x, foot, side, share = np.array(cubes).T
+    side = side * np.maximum(np.sqrt(np.abs(share)), LEAST)
+    left, top = x - 0.5 * side, foot - side
+    right, high = DEEP[0] * side, DEEP[1] * side
+    front = (left, top), (left + side, top), (left, foot)
+    above = (left + right, top - high), (left + right + side, top - high), (left, top)
+    beside = (left + side, top), (left + side + right, top - high), (left + side, foot)
+    corners = np.array([front, above, beside]).transpose(3, 0, 1, 2).reshape(-1, 3, 2)
+    colors = bar_of(theme)[1]
+    faces = 3 * np.round(10.0 * (share + 1.0))[:, np.newaxis] + np.arange(3)
+    middle = (faces.ravel() + 0.5) / colors.shape[1]
+    half = np.full(len(middle), 0.5)
+    canvas.images(corners, colors, np.stack([middle, half, middle, half], axis=1))
 
 
 def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Theme) -> float:
@@ -98,27 +211,15 @@ def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Them
 
 def draw_band(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
-) -> tuple[list[Button], Chart | None]:
-    """Draw the loss at the right end of the band; return the buttons of the offers, and its chart.
-
-    A large chart stands below the network instead. Offers take the place of the
-    lines below the title of the caption.
-    """
-    band, scale = division.band, division.scale
-    chart = None
-    if not band.height:
-        return [], None
-    canvas.box(*band.place, theme.ground)
-    box = caption_box(division, loss=frame_data.has_small_curve(division.band.width))
+) -> Chart | None:
+    """Draw the losses, in the band or large below the network; return their chart."""
     if frame_data.curve.large:
-        chart = draw_large_loss(canvas, division, frame_data, theme)
-    elif frame_data.has_small_curve(band.width):
-        x = box.right + 20.0 * scale
-        loss = Box(x, band.y, band.right - 20.0 * scale - x, band.height - 6.0 * scale)
-        chart = draw_loss(canvas, loss, frame_data.curve, theme, frame_data.words.clock, scale)
-    if frame_data.guess is not None and frame_data.guess.result is not None:
-        box = Box(box.right - (NEXT - 8.0) * scale, box.y, NEXT * scale, box.height)
-    return draw_offers(canvas, box, frame_data.offers, theme, scale), chart
+        return draw_large_loss(canvas, division, frame_data, theme)
+    band, strip = division.band, division.strip
+    canvas.box(*band.place, theme.ground)
+    box = replace(band, y=strip.y, height=strip.height + band.height)
+    look = frame_data.curve, theme, division.scale
+    return draw_loss(canvas, box, division.curve_left, *look) if band.height else None
 
 
 def draw_large_loss(
@@ -132,7 +233,7 @@ def draw_large_loss(
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     inner = box.inside(6.0 * scale)
     above = replace(inner, height=LOSS_SHARE * inner.height)
-    chart = draw_loss(canvas, above, curve, theme, frame_data.words.clock, scale)
+    chart = draw_loss(canvas, above, above.x + AXIS * scale, curve, theme, scale)
     if chart is None:
         return None
     row = Box(chart.plot.x, above.bottom + 4.0 * scale, chart.plot.width, TABS_HIGH * scale)
@@ -213,7 +314,7 @@ def draw_help(
             left += first + second + gap
 
 
-# Messages: in the head, or in the corner of the stage where they cover least.
+# Messages: in the corner of the stage where they cover least.
 
 WIDEST_MESSAGE = 560.0  # largest width in pixels
 MOST_LINES, FEW_LINES = 5, 3  # of a message; with few it stays in its corner
@@ -228,20 +329,18 @@ def draw_chips(
     canvas: Canvas2D,
     division: Division,
     frame_data: FrameData | Compared,
-    head: float,
     theme: Theme,
     taken: Obstacles | None = None,
+    others: Sequence[Box] = (),
 ) -> tuple[list[Button], list[Box]]:
-    """Draw messages in the head, right of its text, which ends at x = `head`.
+    """Draw messages in the corner of the stage where they cover least of what is `taken`.
 
-    Messages that are too long for that stand in a corner of the stage: the upper left one, unless
-    the network, which is `taken`, is there, and less of it in another one. Work in the background
-    is the first, filled as far as it is done. Returns the buttons, and the boxes of all messages.
+    They keep clear of `others`. Work in the background is the first, filled as far as it is done.
+    Returns the buttons, and the boxes of all messages.
     """
     inner, scale = division.inner, division.scale
     size, line, pad = 13.0 * scale, MESSAGE_LINE * scale, 14.0 * scale
     most = min(max(inner.width - 2.0 * pad, 40.0), WIDEST_MESSAGE * scale)
-    end = division.head.right - 16.0 * scale
     buttons: list[Button] = []
     boxes: list[Box] = []
     work = frame_data.work
@@ -250,23 +349,19 @@ def draw_chips(
         more = canvas.measure(action, size=size, bold=True) + pad if action else 0.0
         wide, lines = canvas.measure(words, size=size) + more, [words]
         high = 30.0 * scale
-        if division.head.height and end - wide - 2.0 * pad > head + 2.0 * pad:
-            box = Box(end - wide - 2.0 * pad, 7.0 * scale, wide + 2.0 * pad, high)
-            end = box.x - 8.0 * scale
-        else:
-            corner = min(most, max(CORNER_SHARE * inner.width, CORNER_LEAST * scale))
-            if wide > corner:
-                lines = canvas.wrap(words, corner, MOST_LINES, size=size)
-                wide = corner
-                if len(lines) > FEW_LINES or " ".join(lines) != words:  # it needs more room
-                    wide, lines = most, canvas.wrap(words, most, MOST_LINES, size=size)
-                if canvas.measure(lines[-1], size=size) + more > wide:
-                    lines.append("")  # the button gets a line of its own
-            high += line * (len(lines) - 1)
-            found = clearest(corners(division, wide + 2.0 * pad, high, boxes), taken)
-            if found is None:
-                break
-            box = found
+        corner = min(most, max(CORNER_SHARE * inner.width, CORNER_LEAST * scale))
+        if wide > corner:
+            lines = canvas.wrap(words, corner, MOST_LINES, size=size)
+            wide = corner
+            if len(lines) > FEW_LINES or " ".join(lines) != words:  # it needs more room
+                wide, lines = most, canvas.wrap(words, most, MOST_LINES, size=size)
+            if canvas.measure(lines[-1], size=size) + more > wide:
+                lines.append("")  # the button gets a line of its own
+        high += line * (len(lines) - 1)
+        places = corners(division, wide + 2.0 * pad, high, [*others, *boxes])
+        box = clearest(places[2:] + places[:2], taken)
+        if box is None:
+            break
         boxes.append(box)
         canvas.box(*box.place, theme.panel[:7], radius=15.0 * scale, outline=theme.rim)
         if done is not None:
@@ -281,38 +376,6 @@ def draw_chips(
             canvas.text(right, base, action, size=size, color=color, bold=True, anchor="right")
             buttons.append((box, action))
     return buttons, boxes
-
-
-def corners(division: Division, wide: float, high: float, others: Sequence[Box]) -> list[Box]:
-    """Return the places of a message in the corners of the stage that others leave free."""
-    inner, scene, gap = division.inner, division.scene, 8.0 * division.scale
-    legend = legend_box(division)
-    right = max(inner.right - wide, inner.x)
-    bottom = min(scene.bottom - gap, inner.bottom)  # what is learned may stand below the network
-    top, low = scene.y + gap, bottom - high
-    low_left = low if legend is None else legend.y - gap - high
-    places = []
-    for x, y, way in (
-        (inner.x, top, 1.0),
-        (right, top, 1.0),
-        (right, low, -1.0),
-        (inner.x, low_left, -1.0),
-    ):
-        box = Box(x, y, wide, high)
-        for other in others if way > 0.0 else others[::-1]:
-            if box.meets(other):  # beside it, on the way to the middle
-                y = other.bottom + 0.75 * gap if way > 0.0 else other.y - 0.75 * gap - high
-                box = Box(x, y, wide, high)
-        if top <= box.y and box.bottom <= scene.bottom and not any(map(box.meets, others)):
-            places.append(box)
-    return places
-
-
-def clearest(places: Sequence[Box], taken: Obstacles | None) -> Box | None:
-    """Return the first of the places where least is covered; None for no places."""
-    if taken is None or not places:
-        return next(iter(places), None)
-    return min(places, key=taken.covered)
 
 
 # Where one can press and point beside the network.
@@ -379,21 +442,19 @@ def extra_marks(frame_data: FrameData) -> Iterator[str]:
 def draw_marks_key(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> Box | None:
-    """Draw the key over the lower left part of the stage, above the legend; return its box."""
+    """Draw the key over the upper right part of the stage, below the legend; return its box."""
     if not frame_data.marks:
         return None
-    scale, scene, legend = division.scale, division.scene, legend_box(division)
+    scale, scene = division.scale, division.scene
     size, row, pad = KEY_LETTERS * scale, KEY_ROW * scale, KEY_PAD * scale
     rows = mark_rows(frame_data.cubes, extra_marks(frame_data))
-    x = division.inner.x
-    wide = min(WIDEST_KEY * scale, scene.right - x - pad)
+    wide = min(WIDEST_KEY * scale, scene.width - 2.0 * pad)
     names = max(canvas.measure(name, size=size, bold=True) for name, _ in rows) + pad
     names = min(names, KEY_NAMES * wide)
     room = wide - names - 2.0 * pad
     told = [(name, canvas.wrap(about, room, MOST_KEY_LINES, size=size)) for name, about in rows]
     high = row * (1 + sum(len(lines) for _, lines in told)) + 1.5 * pad
-    end = scene.bottom - pad if legend is None else legend.y - 0.5 * pad
-    box = Box(x, max(scene.y, end - high), wide, high)
+    box = Box(scene.right - pad - wide, scene.y, wide, high)
     canvas.box(*box.place, theme.panel[:7], radius=8.0, outline=theme.rim)
     base = box.y + pad + 0.7 * size
     title, left = text("marks.title"), box.x + pad

@@ -25,6 +25,7 @@ from vispy.visuals import BaseVisual
 from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.base.messages import inform
+from scalarviz.base.texts import text
 from scalarviz.core.program import Program
 from scalarviz.errors import DisplayError
 from scalarviz.scene import overlay
@@ -33,7 +34,7 @@ from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
 from scalarviz.scene.canvas.renderer import Renderer
-from scalarviz.scene.caption_band import draw_caption, draw_opened
+from scalarviz.scene.caption_band import CARD_PAD, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.cube_numbers import draw_numbers
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.inspector import draw_hover, draw_inspector
@@ -47,8 +48,7 @@ from scalarviz.scene.labels import (
 )
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
-from scalarviz.scene.layout.plates import LEAST, NEAR, Layout, Neurons, Wires
-from scalarviz.scene.legend import draw_legend, legend_box
+from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
 from scalarviz.scene.lights import BACK, Lights, focus_of, lights
 from scalarviz.scene.lines import KnownFans, draw_lines
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
@@ -391,27 +391,30 @@ class Picture:
         arrows: bool,
     ) -> OnTop:
         theme = self.theme
-        draw_legend(canvas, division, frame_data.cubes, theme, LEAST)
         self._draw_panels(canvas, division, frame_data, see)
-        if frame_data.pane is not None:
-            head = overlay.draw_pane_head(canvas, division, frame_data.pane, theme)
-        else:
-            head = overlay.draw_head(canvas, division, frame_data.words, theme)
-        cells = draw_strip(canvas, division, frame_data, theme)
-        offers, chart = overlay.draw_band(canvas, division, frame_data, theme)
-        told = draw_caption(canvas, division, frame_data, theme)
+        legend, chart, boxes = None, None, list[Box]()
         buttons: list[overlay.Button] = []
-        messages: list[Box] = []
+        told: list[PieceBox] = []
+        if frame_data.pane is not None:
+            overlay.draw_pane_head(canvas, division, frame_data.pane, theme)
+        else:
+            news = text("legend.pushes") if arrows else ""
+            legend = overlay.draw_head(canvas, division, frame_data, theme, news)
+        cells = draw_strip(canvas, division, frame_data, theme)
         if frame_data.pane is None:
-            buttons, messages = draw_chips(canvas, division, frame_data, head, theme, taken)
-        if arrows:
-            overlay.explain_arrows(canvas, division, head, theme, messages, taken.meets)
+            chart = overlay.draw_band(canvas, division, frame_data, theme)
+            card, told = draw_caption(canvas, division, frame_data, theme, taken)
+            inner = card.inside(CARD_PAD * division.scale)
+            offers = frame_data.offers
+            buttons = overlay.draw_offers(canvas, inner, offers, theme, division.scale)
+            made, boxes = draw_chips(canvas, division, frame_data, theme, taken, [card])
+            buttons, boxes = [*buttons, *made], [card, *boxes]
         draw_hovered(canvas, cells, frame_data, theme, division.scale)
-        draw_hover(canvas, see, frame_data, theme, division, messages)
+        draw_hover(canvas, see, frame_data, theme, division, boxes)
         told = [*draw_opened(canvas, division, frame_data, theme), *told]
         overlay.draw_marks_key(canvas, division, frame_data, theme)
         overlay.draw_help(canvas, division, frame_data.help, theme)
-        return OnTop([*offers, *buttons], chart, cells, told, legend_box(division))
+        return OnTop(buttons, chart, cells, told, legend)
 
     def _draw_panels(
         self, canvas: Canvas2D, division: Division, frame_data: FrameData, see: Projection

@@ -11,14 +11,10 @@ from typing import final
 
 from scalarviz.scene.layout.camera import CAMERAS, EDGE, STEEPEST, Box, Camera
 from scalarviz.scene.layout.plates import Layout, reach_of
-from scalarviz.scene.legend import SIZE
-from scalarviz.scene.neurons import covers, sides
 
 SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for a card
 FOLDS, UNFOLDS = 0.25, 0.35  # the two parts of a change of layout
 FARTHEST = 2.0  # visible height, in those of the whole network, at which zooming out ends
-GAP = 8.0  # pixels from the network to the legend
-PARTS = 16  # tenths of the height of the legend, from 0 on, that are tried above it
 DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
 
@@ -40,7 +36,6 @@ class CameraController:
         self.framed: bool = True
         self.inner: Box = Box(0.0, 0.0, 1280.0, 800.0)
         self._size: tuple[float, float] | None = None
-        self._legend: Box | None = None
         self._from: Camera | None = None
         self._goal = self._preset(name)
         self._started: float | None = None
@@ -58,19 +53,11 @@ class CameraController:
         """The camera, or the end of its move."""
         return self.camera if self._from is None else self._goal
 
-    def frame(
-        self,
-        size: tuple[float, float],
-        inner: Box,
-        legend: Box | None = None,
-    ) -> None:
-        """Set the size of the picture in logical pixels, and the box that the network fills.
-
-        legend  a box in its lower left corner that the network keeps clear of
-        """
+    def frame(self, size: tuple[float, float], inner: Box) -> None:
+        """Set the size of the picture in logical pixels, and the box that the network fills."""
         before, is_resized = self.inner, size != self._size
-        is_as_before = (size, inner, legend) == (self._size, before, self._legend)
-        self._size, self.inner, self._legend = size, inner, legend
+        is_as_before = (size, inner) == (self._size, before)
+        self._size, self.inner = size, inner
         if self.framed and not self.cuts and not is_resized and inner != before:
             self._refit(before)
         if self.framed and self._from is None and not is_as_before:
@@ -173,37 +160,10 @@ class CameraController:
 
     def whole(self, camera: Camera) -> Camera:
         """Return the camera with the whole network in the picture, in the same direction."""
-        box, legend, reach = self.inner, self._legend, reach_of(self.layout.extent)
+        reach = reach_of(self.layout.extent)
         if not math.isfinite(reach(camera.toward)):
             return camera
-        found = camera.framing(reach, box.width / box.height, EDGE)
-        if legend is None or not self._covers(found, legend):
-            return found
-        # The network goes to the right, and above the legend as far as it must.
-        for tenths in range(PARTS):
-            above = box.height - tenths / 10.0 * legend.height
-            left, right = sides(self.layout, self._upper_right(camera, box.width, above), box)
-            wide = min(box.width, (right - left) / (1.0 - 2.0 * EDGE))
-            found = self._upper_right(camera, wide, above)
-            if not self._covers(found, legend):
-                break
-        return found
-
-    def _upper_right(self, camera: Camera, width: float, height: float) -> Camera:
-        """Return the camera with the whole network in the upper right part of its box."""
-        box = self.inner
-        found = camera.framing(reach_of(self.layout.extent), width / height, EDGE)
-        found = replace(found, height=found.height * box.height / height)
-        right, up = (box.width - width) / box.height, (box.height - height) / box.height
-        found = found.moved(-0.5 * right, -0.5 * up)
-        # What is near moves further than what is far.
-        _, end = sides(self.layout, found, box)
-        return found.moved(max(0.0, (end - box.right) / box.height), 0.0)
-
-    def _covers(self, camera: Camera, legend: Box) -> bool:
-        """Return whether the network, or a name below a sphere, would be in the legend's box."""
-        corner = Box(0.0, legend.y - GAP, legend.right + GAP, legend.height)
-        return covers(self.layout, camera, self.inner, corner, legend.width / SIZE[0])
+        return camera.framing(reach, self.inner.width / self.inner.height, EDGE)
 
 
 BOX_SECONDS = 0.2  # duration of a move

@@ -10,7 +10,6 @@ from scalarviz.scene.overlay import ALONG, OnTop
 from scalarviz.story.caption import Piece
 
 FEWEST = 10.0  # steps that are shown at least, if there are so many
-LONG = 2_000  # steps from which on losses are smoothed by default
 
 
 @final
@@ -19,7 +18,7 @@ class CurveView:
 
     first   the first step shown
     last    the last one; None: the last step there is, also while the training goes on
-    smooth  whether a mean around each step is drawn before the losses; None: for long trainings
+    smooth  whether a mean around each step is drawn before the losses
     large   whether the chart stands below the network, with all weights over time
     kind    what is shown of the weights, and `order`, how they are sorted, or "norms"
     compared  two steps that are compared, or None
@@ -30,7 +29,7 @@ class CurveView:
     def __init__(self) -> None:
         self.first = 0.0
         self.last: float | None = None
-        self.smooth: bool | None = None
+        self.smooth = True
         self.large = False
         self.kind, self.order = "value", "layer"
         self.compared: tuple[int, int] | None = None
@@ -51,10 +50,6 @@ class CurveView:
     def looks(self) -> tuple[object, ...]:
         """Changes with what stands below the network."""
         return self.large, self.kind, self.order, self.along, self.compared, self.pinned
-
-    def smooths(self, steps: int) -> bool:
-        """Whether the losses of so many steps are smoothed."""
-        return steps > LONG if self.smooth is None else self.smooth
 
     def show_all(self) -> bool:
         """Show all steps; return whether that changes anything."""

@@ -44,7 +44,7 @@ FEW_POINTS, MANY_POINTS = (
     250,
 )  # points of the line of another branch, in a small and in a large chart
 NEWEST = 20  # other branches with a line
-SMOOTHED_PART = 25  # a mean goes over this part of the steps shown
+SMOOTHED_PART = 40  # a mean goes over this part of the steps shown
 
 
 @final
@@ -115,8 +115,7 @@ class Curves:
                 kept = known, BranchLine(each.number, *points_of(each, *known))
             self._lines[each] = kept
         lines = [line for _, line in self._lines.values() if len(line.steps) > 1]
-        smooths = view.smooths(count)
-        smoothed = smoothed_of(losses) if smooths else np.zeros(0)
+        smoothed = smoothed_of(losses) if view.smooth else np.zeros(0)
         return Curve(
             *(steps, losses),
             others=lines,
@@ -206,16 +205,22 @@ def points_of(branch: Branch, first: int, stop: int, most: int) -> tuple[FloatAr
 
 
 def smoothed_of(losses: FloatArray) -> FloatArray:
-    """Return the mean of the finite losses around each one, or no number if they are too few."""
+    """Return the mean of the losses around each one, or no number if they are too few.
+
+    It is the geometric mean of those above 0 where none is below.
+    """
     around = len(losses) // (2 * SMOOTHED_PART)  # on each side
     if not around:
         return np.zeros(0)
+    is_linear = bool((losses < 0.0).any())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        losses = losses if is_linear else np.log(losses)
     window, good = np.ones(2 * around + 1), np.isfinite(losses)
     counts = np.convolve(good.astype(np.float64), window, "same")
     sums = np.convolve(np.where(good, losses, 0.0), window, "same")
     with np.errstate(divide="ignore", invalid="ignore"):
         means: FloatArray = sums / counts
-    return means
+    return means if is_linear else np.exp(means)
 
 
 def measured_of(metrics: Mapping[str, Series]) -> Sequence[Measured]:

@@ -110,8 +110,11 @@ class Narration:
         step = text("chart.step", step=self.reading.session.step_index) if clock else ""
         about = show, motion, pinned, neuron
         caption = instead or self._caption(*about, hint=not clock, every=every)
-        is_new = instead is None and self.reading.session.clock == Clock()
-        return PictureWords(show.title, show.about, step, caption, is_new)
+        session = self.reading.session
+        is_new = instead is None and session.clock == Clock()
+        moves = session.playing or (motion.walking and motion.current)
+        rests = instead is None and not (is_new or moves)
+        return PictureWords(show.title, show.about, step, caption, is_new, rests)
 
     def _caption(
         self,

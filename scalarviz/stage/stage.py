@@ -32,7 +32,6 @@ from scalarviz.scene.frame_data import (
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Division, Projection
 from scalarviz.scene.layout.squares import thread_of, with_thread
-from scalarviz.scene.legend import legend_box
 from scalarviz.scene.lights import FOCUS_SECONDS, focus_of
 from scalarviz.scene.marks import corners_of
 from scalarviz.scene.overlay import OnTop
@@ -554,7 +553,7 @@ class Stage(Messages):
             self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
         division = seen.division(*self._extent)
         box = self._view_box.at(division.inner, self._extent, self._now)
-        self.eyes.frame(self._extent, box, legend_box(division))
+        self.eyes.frame(self._extent, box)
         if box != division.inner:
             self._seen = replace(seen, view=box)
 

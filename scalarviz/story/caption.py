@@ -209,3 +209,12 @@ class Cell:
 def label(cell: Cell) -> str:
     """Return the name of a moment with its layer, such as "layer 0: add up"."""
     return f"{cell.layer}: {cell.name}" if cell.layer and cell.name else cell.layer or cell.name
+
+
+CALLS = {FORWARD: "forward", ERROR: "loss", BACKWARD: "backward"}  # of PyTorch, but for
+OWN_CALLS = "zero_grad", "step"  # these, which are named as operations are
+
+
+def call_of(cell: Cell) -> str:
+    """Return the call of PyTorch that does an operation."""
+    return cell.technical if cell.technical in OWN_CALLS else CALLS[cell.part]

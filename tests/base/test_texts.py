@@ -377,7 +377,7 @@ GERMAN_ROWS: dict[str, Container[str]] = {
 # Words that are German, too, and names of keys, functions and kinds of files.
 SAME = set(
     "Pause Training Trainings Videos Values Value Enter Esc sigmoid sin cos gif safetensors"
-    " node data grad mark".split()
+    " node data grad mark log minus plus".split()
 )
 
 

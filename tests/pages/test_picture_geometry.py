@@ -19,7 +19,6 @@ from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons, reach_of
-from scalarviz.scene.legend import legend_box
 from scalarviz.scene.neurons import name_lines, write_names
 from scalarviz.scene.pace import SUM, longest, moved
 from scalarviz.stage.camera_control import CameraController
@@ -99,14 +98,11 @@ def test_wires_go_behind_everything_as_in_a_window() -> None:
 
 @pytest.mark.parametrize("shape", [(640.0, 300.0), (390.0, 500.0), (1280.0, 640.0)])
 @pytest.mark.parametrize("sizes", [(2, 4, 1), (12, 40, 3)])
-def test_the_whole_network_is_framed_and_the_legend_stays_free(
-    shape: tuple[float, float], sizes: tuple[int, ...]
-) -> None:
+def test_the_whole_network_is_framed(shape: tuple[float, float], sizes: tuple[int, ...]) -> None:
     layout = layout_of(made(*sizes))
     division = replace(Division.of(*shape), inner=Box(16.0, 16.0, shape[0] - 32, shape[1] - 32))
-    legend = legend_box(division)
     eyes = CameraController(layout, cuts=True)
-    eyes.frame(shape, division.inner, legend)
+    eyes.frame(shape, division.inner)
     eyes.orbit(40.0, 25.0)
     eyes.zoom(0.1, 100.0, 50.0)
     eyes.move(30.0, -20.0)
@@ -114,7 +110,7 @@ def test_the_whole_network_is_framed_and_the_legend_stays_free(
     const layout = new Layout(unpackedAll(data.layout));
     const boxOf = (box) => box && new Box(box.x, box.y, box.width, box.height);
     const eyes = new CameraController(layout, "perspective", true);
-    eyes.frame(data.size, boxOf(data.inner), boxOf(data.legend));
+    eyes.frame(data.size, boxOf(data.inner));
     const first = eyes.camera;
     eyes.orbit(40, 25);
     eyes.zoom(0.1, 100, 50);
@@ -128,10 +124,9 @@ def test_the_whole_network_is_framed_and_the_legend_stays_free(
         layout=layout_data(layout),
         size=shape,
         inner=box_data(division.inner),
-        legend=None if legend is None else box_data(legend),
     )
     whole = CameraController(layout, cuts=True)
-    whole.frame(shape, division.inner, legend)
+    whole.frame(shape, division.inner)
     first, last = whole.camera, eyes.camera
     eyes.look("flat")
     for name, camera in (("first", first), ("last", last), ("flat", eyes.camera)):
@@ -349,8 +344,7 @@ return data.parts.map((part) => {{
   const palette = new Palette(data.theme);
   const {{ boxes: taken, spheres }} = data.taken;
   const at = taken.map(({{ x, y, width, height }}) => new Box(x, y, width, height));
-  const division = {{ inner: see.box, scale: 1, legend: true }};
-  const view = {{ paper, see, division, frame, palette, scale: 1, lit: null }};
+  const view = {{ paper, see, frame, palette, scale: 1, lit: null }};
   drawCallout(view, {{ boxes: at, spheres }});
   return {{ boxes, words }};
 }});"""

@@ -26,12 +26,9 @@ from scalarviz.scene.canvas import fonts
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData, NeuronMaps
-from scalarviz.scene.layout.plates import LEAST
-from scalarviz.scene.legend import draw_legend
 from scalarviz.scene.lights import lights
 from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors
-from scalarviz.scene.overlay import explain_arrows
 from scalarviz.scene.picture import draw_scenery
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
@@ -158,13 +155,12 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     """The words that stand on the stage of a window: the network's, without title and panels."""
     picture = stage.picture()
     see, look = picture.see(seen, stage.eyes.camera, *size), THEMES[theme]
-    division = seen.division(*size)
-    scale = division.scale
+    scale = seen.division(*size).scale
     canvas = Canvas2D(*size, 1.0, scale)
     shown = seen.layout, stage.reading.program, seen.moment, seen.part
     lit = lights(*shown, walks=seen.walked is not None)
     taken = draw_scenery(canvas, see, seen, lit, look, scale)
-    arrows = draw_pushes(canvas, see, seen, look, scale)
+    draw_pushes(canvas, see, seen, look, scale)
     draw_ghosts(canvas, see, seen, look)
     if seen.moment is not None and seen.moment.kind == "loss":
         draw_errors(canvas, see, seen, look)
@@ -173,9 +169,6 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     if callout is not None:
         taken.boxes.append(callout)
     draw_spoken(canvas, see, seen, taken, look, scale)
-    draw_legend(canvas, division, seen.cubes, look, LEAST)
-    if arrows:
-        explain_arrows(canvas, division, 0.0, look, covers=taken.meets)
     return canvas.words
 
 

@@ -13,7 +13,6 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import draw_opened
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.layout.division import Box
-from scalarviz.scene.legend import legend_box
 from scalarviz.scene.marks import cube_boxes
 from scalarviz.scene.pace import SLOW_STEP, SUM, TERMS, TRAVEL, moved, pauses
 from scalarviz.stage.show import Show
@@ -132,8 +131,6 @@ def test_a_stack_covers_no_cube_label_sphere_or_exhibit(name: str, size: tuple[i
             assert not any(map(box.meets, [*cubes, *spheres, *taken.boxes]))
             assert not any(map(box.meets, name_boxes(see, frame_data, 1.0)))
         division = frame_data.division(*size)
-        legend = legend_box(division)
-        assert legend is None or not box.meets(legend)
         assert not division.exhibit.width or not box.meets(division.exhibit)
 
 

@@ -3,7 +3,6 @@
 Legible, and never over cubes.
 """
 
-import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import astuple, replace
@@ -17,7 +16,7 @@ from scalarviz import data
 from scalarviz.base.texts import text, texts
 from scalarviz.base.texts.decimals import short
 from scalarviz.faces.scene_file import find, load
-from scalarviz.pages.scene_data import colors_of, layout_data
+from scalarviz.pages.scene_data import layout_data
 from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -25,18 +24,9 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import CubeValues, FrameData
 from scalarviz.scene.labels import Tied, draw_labels, draw_thread, draw_tied, is_on, tied_colors
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.layout.plates import LEAST
-from scalarviz.scene.legend import (
-    SIZE,
-    SMALL,
-    draw_legend,
-    draw_squares,
-    explain_in_corner,
-    legend_box,
-    mark_rows,
-)
+from scalarviz.scene.legend import ends_of, mark_rows, news_of
 from scalarviz.scene.lights import lights
-from scalarviz.scene.overlay import draw_marks_key, extra_marks
+from scalarviz.scene.overlay import draw_head, draw_marks_key, extra_marks
 from scalarviz.scene.picture import draw_scenery
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -46,6 +36,7 @@ from tests.scene.measures import NOTHING, Words, look, projection, stage_of, tra
 from tests.sessions import advanced
 
 DARK = THEMES["dark"]
+NONE: dict[str, Any] = {}
 FAST = ["rgb", "xor", "xnor", "circle", "normalized", "expression"]
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("digits", "retrain", "texture")]
 every_size = pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
@@ -310,99 +301,66 @@ def test_the_neurons_of_a_card_have_their_names(thing: int | tuple[str, int]) ->
     assert [words for words, _ in written(stage)] == NAMED.findall(pinned.name.lower())
 
 
+def legend_of(
+    name: str, size: tuple[int, int], news: str = "", more: dict[str, Any] = NONE
+) -> list[str]:
+    """The words of the legend of a scene, beside each other in the head."""
+    frame_data = stage_of(trained(name), size).frame_data()
+    frame_data = replace(frame_data, cubes=replace(frame_data.cubes, **more))
+    canvas, division = Words(*size), frame_data.division(*size)
+    box = draw_head(canvas, division, frame_data, DARK, news)
+    (title, first), *rest = canvas.found
+    assert title in frame_data.words.title or (title.endswith("...") and box is not None)
+    for i, (_, each) in enumerate(rest):
+        assert box.x <= each.x and each.right <= box.right <= size[0]
+        assert each.x > first.right and each.bottom <= division.head.bottom
+        assert not any(each.meets(other) for _, other in rest[:i])
+    return [words for words, _ in rest]
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (3840, 2160)])
+def test_the_legend_has_the_marks_that_are_there(size: tuple[int, int]) -> None:
+    rule, neuron, bias = (text(f"legend.sign.{each}") for each in ("rule", "neuron", "bias"))
+    found = legend_of("rgb", size)
+    assert {rule, neuron, bias, "-1 minus", "+1 plus", "0", "b"} == {*found}
+    assert {rule, neuron, "b"} & {*legend_of("expression", size)} == set()
+    assert set(legend_of("expression", size)) > {"0"}
+
+
+@pytest.mark.parametrize("size", [(800, 500), (390, 844), (640, 420)])
+def test_where_there_is_little_room_the_legend_is_behind_a_question_mark(
+    size: tuple[int, int],
+) -> None:
+    assert legend_of("rgb", size) == ["?"]
+
+
 @pytest.mark.parametrize(
-    ("size", "wanted"),
+    ("changed", "said"),
     [
-        ((1280, 800), SIZE), ((800, 500), SIZE), ((360, 400), SMALL), ((640, 240), SMALL),
-        ((300, 400), None), ((360, 100), None),
+        ({"clipped": 1234}, "(1,234 beyond)"),
+        ({"clipped": 1234, "grown": (1.0, 2.0)}, "scale 1 → 2"),
+        ({"color": "gradient", "size": "gradient"}, "a cube is a weight: its gradient"),
     ],
-)  # fmt: skip
-def test_the_legend_is_smaller_where_there_is_little_room(size: Any, wanted: Any) -> None:
-    box = legend_box(Division.of(*size))
-    assert (None if box is None else (box.width, box.height)) == wanted
+    ids=str,
+)
+def test_the_legend_says_what_is_new(changed: dict[str, Any], said: str) -> None:
+    assert said in legend_of("rgb", (1280, 800), more=changed)
+    pushes = text("legend.pushes")
+    assert pushes in legend_of("rgb", (1280, 800), pushes, changed)
 
 
-@pytest.mark.parametrize("clipped", [0, 1234])
-@pytest.mark.parametrize("grown", [None, (1.0, 2.0)])
-def test_a_small_legend_says_its_ends_and_what_is_new(clipped: int, grown: Any) -> None:
-    cubes = replace(stage_of(trained("rgb"), (360, 400)).frame_data().cubes)
-    cubes = replace(cubes, clipped=clipped, grown=grown)
-    canvas, division = Words(360, 400), Division.of(360, 400)
-    draw_legend(canvas, division, cubes, DARK, LEAST)
-    said = [words for words, _ in canvas.found]
-    last = "scale 1 → 2" if grown else "(1,234 beyond)" if clipped else "value"
-    assert said == ["-1", "+1", last]
-    box = legend_box(division)
-    assert box is not None and all(
-        box.x <= each.x and each.right <= box.right for _, each in canvas.found
-    )
-
-
-class Calls(Canvas2D):
-    """A canvas that lists what is called, with letters of one width."""
-
-    def __init__(self, *size: float) -> None:
-        super().__init__(*size)
-        self.calls: list[Any] = []
-
-    def box(self, *given: Any, **look: Any) -> None:
-        *place, fill = given
-        self.list("box", *place, fill if isinstance(fill, str) else [*fill], **look)
-
-    def text(self, *given: Any, **look: Any) -> float:
-        self.list("text", *given, **look)
-        return 0.0
-
-    def list(self, *given: Any, **look: Any) -> None:
-        self.calls.append([*given, *itertools.chain(*look.items())])
-
-    def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
-        return 0.62 * size * len(words)
-
-    def fit(self, words: str, width: float, *, size: float = 13.0, bold: bool = False) -> str:
-        return words[: int(width / (0.62 * size))]
-
-
-@pytest.mark.parametrize("size", [(1280, 800), (360, 400)])
 @pytest.mark.parametrize("color", ["value", "gradient"])
 @pytest.mark.parametrize("changed", [{}, {"clipped": 1234}, {"grown": (0.5, 2.0)}], ids=str)
-def test_a_page_draws_the_same_legend(size: Any, color: str, changed: dict[str, Any]) -> None:
+def test_a_page_has_the_same_words(color: str, changed: dict[str, Any]) -> None:
     none = np.zeros(0)
     cubes = CubeValues(none, none, color, "value", none, none, common=2.5, **changed)
-    canvas, division = Calls(*size), replace(Division.of(*size), scale=1.1)
-    draw_legend(canvas, division, cubes, DARK, LEAST)
-    explain_in_corner(canvas, division, 20.0, DARK, lambda box: box.x < 20.0)
     body = """
     setTexts(data.texts);
-    const calls = [];
-    const list = (...given) =>
-      calls.push([...given.slice(0, -1), ...Object.entries(given.at(-1)).flat()]);
-    const paper = {
-      box: (...given) => list("box", ...given),
-      text: (...given) => list("text", ...given),
-      measure: (words, { size }) => 0.62 * size * words.length,
-      fit: (words, width, { size }) => words.slice(0, Math.trunc(width / (0.62 * size))),
-    };
-    const division = { inner: new Box(...data.inner), scale: 1.1, legend: true };
-    const palette = new Palette(data.theme);
-    const frame = { ...data.frame, scene: { shader: { least: data.least } } };
-    drawLegend({ paper, division, frame, palette });
-    explain_in_corner(paper, division, 20, palette, (box) => box.x < 20);
-    return calls;"""
-    frame = {"scale": 2.5, "color": color, "size": "value", "clipped": 0, "grown": None, "tile": 0}
-    found = in_web(
-        "texts story/camera story/legend legend palette",
-        body,
-        inner=division.inner.place,
-        theme=colors_of(DARK),
-        frame=frame | changed,
-        least=LEAST,
-        texts=texts(),
-    )
-    assert len(found) == len(canvas.calls) > 10
-    for given, expected in zip(found, canvas.calls, strict=True):
-        for one, own in zip(given, expected, strict=True):
-            assert one == (own if isinstance(own, str) else pytest.approx(own, rel=1e-9)), given
+    const cubes = { color_scales: [], per_layer: false, grown: null, clipped: 0, ...data.cubes };
+    return [...ends_of(cubes), news_of(cubes)];"""
+    given = {"color": color, "size": "value", "common": 2.5, **changed}
+    found = in_web("texts story/legend", body, cubes=given, texts=texts())
+    assert found == [*ends_of(cubes), news_of(cubes)]
 
 
 def frame_at(name: str, operation: int) -> FrameData:
@@ -438,31 +396,15 @@ def test_the_key_explains_the_marks_of_the_picture_alone() -> None:
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500), (360, 400)])
-def test_the_key_stands_above_the_legend_and_says_all(size: Any) -> None:
+def test_the_key_stands_below_the_legend_and_says_all(size: Any) -> None:
     canvas, division, frame_data = Words(*size), Division.of(*size), frame_at("circle", 10)
     assert draw_marks_key(canvas, division, frame_data, THEMES["dark"]) is None
     shown = replace(frame_data, marks=True)
     box = draw_marks_key(canvas, division, shown, THEMES["dark"])
-    legend = legend_box(division)
-    assert box is not None and legend is not None and box.bottom <= legend.y
-    assert box.y >= division.scene.y and box.right <= division.scene.right
+    assert box is not None and division.head.bottom <= box.y
+    assert box.right <= division.scene.right
     said = " ".join(words for words, _ in canvas.found)
     for name, meaning in mark_rows(shown.cubes, extra_marks(shown)):
         assert name in said and meaning.split()[-1] in said
     for _, each in canvas.found:
         assert box.x <= each.x and each.right <= box.right and each.bottom <= box.bottom
-
-
-def test_the_squares_of_the_scale_stand_around_one_line_from_end_to_end() -> None:
-    middles: list[Any] = []
-
-    class Squares(Words):
-        def box(self, x: float, y: float, wide: float, high: float, *_: Any, **look: Any) -> None:
-            middles.append((x + wide / 2.0, y + high / 2.0))
-
-    draw_squares(Squares(300.0, 40.0), 10.0, 20.0, 200.0, 16.0, DARK, 1.0, LEAST)
-    across, down = np.transpose(middles)
-    np.testing.assert_allclose(down, 20.0)
-    np.testing.assert_allclose(
-        [across[0], across[-1], np.ptp(np.diff(across))], [18, 202, 0], atol=1e-9
-    )

@@ -8,7 +8,6 @@ import pytest
 
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.labels import draw_labels
-from scalarviz.scene.legend import legend_box
 from scalarviz.scene.neurons import EDGE, write_names
 from scalarviz.scene.picture import draw_heads
 from scalarviz.scene.visuals.cubes import nearness
@@ -109,15 +108,13 @@ def test_the_network_fills_its_part_of_the_stage_and_no_more(
     size: tuple[int, int], stage: Stage
 ) -> None:
     data, see = stage.frame_data(), projection(stage)
-    inner, legend = see.box, legend_box(data.division(*size))
+    inner = see.box
     xy = see(data.layout.extent).xy
     low, high = xy.min(axis=0), xy.max(axis=0)
     assert inner.x - 1.0 <= low[0] and high[0] <= inner.right + 1.0
     assert inner.y - 1.0 <= low[1] and high[1] <= inner.bottom + 1.0
     wide, tall = (high - low) / [inner.width, inner.height]
-    assert max(wide, tall) > (0.9 if legend is None else 0.75)
-    if legend is not None:
-        assert not ((xy[:, 0] < legend.right) & (xy[:, 1] > legend.y)).any()
+    assert max(wide, tall) > 0.9
 
 
 # Beside the exhibit, and above strip and caption, which keep the size of their letters.

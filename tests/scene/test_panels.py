@@ -17,7 +17,9 @@ from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
 from scalarviz.scene.charts import (
-    AXIS,
+    BESIDE,
+    EDGE,
+    PARTS,
     SHARES,
     LossScale,
     draw_history,
@@ -42,8 +44,8 @@ from scalarviz.training.session.reading import cells_of
 from tests.scene.measures import Words
 from tests.studio import Studio, at
 
-WIDTH, HEIGHT = 300, 320
-BOX = Box(10.0, 10.0, 280.0, 300.0)
+WIDTH, HEIGHT = 500, 320
+BOX = Box(10.0, 10.0, 480.0, 300.0)
 DARK = THEMES["dark"]
 RNG = np.random.default_rng(0)
 
@@ -64,11 +66,15 @@ def curve(**more: object) -> Curve:
     return Curve(np.arange(1.0, 12.0), LOSSES, 11.0, float(LOSSES[-1]), **more)
 
 
-def plot_of(box: Box, right: float = 4.0) -> Box:
-    return Box(box.x + AXIS, box.y + 22.0, box.width - AXIS - right, box.height - 37.0)
+LEFT = 60.0
 
 
-def loss_place(step: float, loss: float, last: float = 11.0, right: float = 4.0) -> np.ndarray:
+def plot_of(box: Box, right: float = 0.0) -> Box:
+    wide = box.right - BESIDE[1] - right - LEFT
+    return Box(LEFT, box.y + PARTS, wide, box.height - PARTS - EDGE)
+
+
+def loss_place(step: float, loss: float, last: float = 11.0, right: float = 0.0) -> np.ndarray:
     """On a scale from 0.01 to 1."""
     plot = plot_of(BOX, right)
     up = (np.log10(loss) + 2.0) / 2.0
@@ -81,37 +87,37 @@ def canvas() -> Canvas2D:
 
 
 def test_the_curve_passes_through_the_losses(canvas: Canvas2D, studio: Studio) -> None:
-    draw_loss(canvas, BOX, curve(), DARK)
-    line = drawn_in(studio.paper(canvas), DARK.accent)
+    draw_loss(canvas, BOX, LEFT, curve(), DARK)
+    line = drawn_in(studio.paper(canvas), DARK.loss)
     for step, loss in enumerate(LOSSES[:-1], 1):
         assert np.hypot(*(line - loss_place(step, loss)).T).min() < 1.6
-    assert {"loss 0.0100", "1", "0.1", "0.01", "0", "step 11"} <= set(canvas.words)
+    assert {"loss .0100", "1", ".01", "step 11"} <= set(canvas.words)
 
 
 def test_another_branch_is_a_thin_line(studio: Studio) -> None:
     others = [BranchLine(1, np.arange(1.0, 22.0), np.full(21, 0.3))]
     canvas = Canvas2D(WIDTH, HEIGHT)
-    draw_loss(canvas, BOX, curve(others=others), DARK)
+    draw_loss(canvas, BOX, LEFT, curve(others=others), DARK)
     pixels = drawn_in(studio.paper(canvas), DARK.ghost, 40)
     for step in (3.0, 12.0, 20.0):
         assert np.hypot(*(pixels - loss_place(step, 0.3, 21.0)).T).min() < 1.5
-    assert "grey: other branch" in canvas.words and "step 21" in canvas.words
+    assert {"grey: other branch", "21", "step 11"} <= set(canvas.words)
 
 
 def test_a_mean_is_strong_and_the_losses_are_faint(canvas: Canvas2D, studio: Studio) -> None:
-    draw_loss(canvas, BOX, curve(smoothed=np.full(11, 0.05)), DARK)
-    strong = drawn_in(studio.paper(canvas), DARK.accent, 40)
+    draw_loss(canvas, BOX, LEFT, curve(smoothed=np.full(11, 0.05)), DARK)
+    strong = drawn_in(studio.paper(canvas), DARK.loss, 40)
     assert np.hypot(*(strong - loss_place(3.5, 0.05)).T).min() < 1.5
     assert np.hypot(*(strong - loss_place(2.0, LOSSES[1])).T).min() > 20.0
-    faint = drawn_in(studio.paper(canvas), DARK.accent, 180)
+    faint = drawn_in(studio.paper(canvas), DARK.loss, 180)
     assert np.hypot(*(faint - loss_place(2.0, LOSSES[1])).T).min() < 1.5
 
 
 def test_only_the_steps_wanted_are_drawn(canvas: Canvas2D, studio: Studio) -> None:
-    chart = draw_loss(canvas, BOX, curve(first=4.0, last=8.0), DARK)
+    chart = draw_loss(canvas, BOX, LEFT, curve(first=4.0, last=8.0), DARK)
     assert chart is not None and (chart.first, chart.last, chart.end) == (4.0, 8.0, 11.0)
-    assert "steps 4 to 8 of 11" in canvas.words and "0" not in canvas.words
-    line = drawn_in(studio.paper(canvas), DARK.accent)
+    assert any(each.startswith("steps 4 to 8") for each in canvas.words)
+    line = drawn_in(studio.paper(canvas), DARK.loss)
     plot = plot_of(BOX)
     assert plot.x - 5.0 < line[:, 0].min() and line[:, 0].max() < plot.right + 5.0
     assert [chart.step_at(x) for x in (0.0, plot.x + plot.width / 2.0, 999.0)] == [4, 6, 8]
@@ -122,7 +128,7 @@ def test_a_line_is_meant_near_it_but_not_where_the_curve_is() -> None:
         BranchLine(1, np.arange(1.0, 12.0), np.full(11, 0.3)),
         BranchLine(2, np.arange(1.0, 12.0), np.full(11, 0.02)),
     ]
-    chart = draw_loss(Canvas2D(WIDTH, HEIGHT), BOX, curve(others=others), DARK)
+    chart = draw_loss(Canvas2D(WIDTH, HEIGHT), BOX, LEFT, curve(others=others), DARK)
     assert chart is not None
     for number, loss in ((1, 0.3), (2, 0.02)):
         x, y = loss_place(6.5, loss)
@@ -138,26 +144,23 @@ def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
         Measured("accuracy", True, steps, np.array([0.25, 0.75, 0.75])),
     )
     canvas = Canvas2D(WIDTH, HEIGHT)
-    draw_loss(canvas, BOX, curve(metrics=metrics), DARK)
+    draw_loss(canvas, BOX, LEFT, curve(metrics=metrics), DARK)
     pixels = studio.paper(canvas)
     held_out = drawn_in(pixels, DARK.ink, 40)
     assert np.hypot(*(held_out - loss_place(9.5, 0.3, right=SHARES)).T).min() < 1.5
     accuracy, plot = drawn_in(pixels, DARK.metric, 40), plot_of(BOX, SHARES)
     place = plot.x + 9.5 / 11.0 * plot.width, plot.bottom - 0.75 * plot.height
     assert np.hypot(*(accuracy - place).T).min() < 1.5
-    assert {"loss 0.0100", "held out 0.300", "accuracy 75%"} <= set(canvas.words)
-    for late in (replace(curve(metrics=metrics), at=12.0), curve(metrics=metrics, pointed=10)):
-        draw_loss(canvas := Canvas2D(900, HEIGHT), replace(BOX, width=880.0), late, DARK)
-        step = 11 if late.pointed is None else 8
-        assert {f"held out 0.300 (step {step})", f"accuracy 75% (step {step})"} <= set(canvas.words)
-        draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, late, DARK)
-        assert "accuracy 75%" not in canvas.words
     assert {"0%", "50%", "100%"} <= set(canvas.words)
+    usual, pointed = curve(metrics=metrics), curve(metrics=metrics, pointed=10)
+    for late, end in ((usual, ""), (replace(usual, at=12.0), " (step 11)"), (pointed, " (step 8)")):
+        draw_loss(canvas := Canvas2D(1420, HEIGHT), replace(BOX, width=1400.0), LEFT, late, DARK)
+        assert {f"held out 0.300{end}", f"accuracy 75%{end}"} <= set(canvas.words)
 
 
 def test_a_mark_is_on_the_curve(studio: Studio) -> None:
     for given, place in ((curve(marks=[(4, "grown")]), loss_place(4.0, LOSSES[3])),):
-        draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, given, DARK)
+        draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, LEFT, given, DARK)
         marked = drawn_in(studio.paper(canvas), DARK.accent)
         near = np.hypot(*(marked - place).T) < 3.0
         assert near.sum() > 20
@@ -168,22 +171,19 @@ def test_numbers_beside_the_loss_end_where_the_chart_does() -> None:
     metrics = tuple(Measured(f"metric {i}", False, *numbers) for i in range(4))
     for width in range(240, 420, 4):
         canvas = Words(width + 20.0, HEIGHT)
-        draw_loss(canvas, Box(10.0, 10.0, width, 300.0), curve(metrics=metrics), DARK)
+        draw_loss(canvas, Box(10.0, 10.0, width, 300.0), LEFT, curve(metrics=metrics), DARK)
         assert max(box.right for _, box in canvas.found) <= width + 10.0
-
-
-def test_a_picture_says_its_step_once(canvas: Canvas2D) -> None:
-    draw_loss(canvas, BOX, curve(), DARK, "step 11")
-    assert canvas.words.count("step 11") == 1
-    draw_loss(canvas, BOX, curve(), DARK, "step 4")
-    assert "step 4" in canvas.words
 
 
 def test_losses_below_zero_have_a_curve_and_numbers(canvas: Canvas2D) -> None:
     falling = replace(curve(), losses=np.linspace(1.0, -3.0, len(curve().losses)), loss=-3.0)
-    chart = draw_loss(canvas, BOX, falling, DARK)
+    chart = draw_loss(canvas, BOX, LEFT, falling, DARK)
     assert chart is not None and np.isfinite(chart.own).all()
-    assert {"-3", "0", "1"} <= set(canvas.words) and "no step yet" not in canvas.words
+    assert (
+        {"-3", "1"} <= set(canvas.words)
+        and "log" not in canvas.words
+        and "no step yet" not in canvas.words
+    )
 
 
 def test_a_long_curve_keeps_its_highest_and_its_lowest() -> None:
@@ -376,22 +376,24 @@ def drawn(frame_data: FrameData, size: tuple[float, float], theme: Theme = DARK)
     return canvas, division, draw_strip(canvas, division, frame_data, theme)
 
 
-def test_a_step_is_said_in_plain_words_under_three_parts() -> None:
-    canvas, _, _ = drawn(sight(program_of("3-8-3")), (1280, 800))
-    assert canvas.words == [
-        *("forward →", "clear", "layer 0: add up", "tanh", "layer 1: add up", "sigmoid"),
-        *("error", "compare"),
-        *("← backward and learn", "layer 1: slope", "push", "pass back", "layer 0: slope"),
-        *("push", "move"),
-    ]
+def test_a_step_has_three_parts_and_the_operation_that_is_done_its_words() -> None:
+    parts = ["forward →", "error", "← backward and learn"]
+    for current, said in (
+        (0, []),
+        (1, ["clear", "zero_grad"]),
+        (2, ["layer 0: add up", "forward"]),
+        (6, ["compare", "loss"]),
+        (8, ["layer 1: push", "backward"]),
+        (12, ["move", "step"]),
+    ):
+        canvas, _, _ = drawn(sight(program_of("3-8-3"), current), (1280, 800))
+        assert canvas.words == [*parts, *said]
 
 
 @pytest.mark.some(6)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", ["3-8-3", "digits", "normalized", "expression", "deep"])
-def test_cells_lie_in_the_strip_side_by_side_and_the_current_one_is_there(
-    name: str, size: tuple[int, int]
-) -> None:
+def test_operations_lie_in_the_strip_side_by_side(name: str, size: tuple[int, int]) -> None:
     program = program_of(name)
     for current in range(len(program.moments) + 1):
         canvas, division, places = drawn(sight(program, current), size)
@@ -402,60 +404,32 @@ def test_cells_lie_in_the_strip_side_by_side_and_the_current_one_is_there(
             division.strip.y <= box.y and box.bottom <= division.strip.bottom for box in boxes
         )
         assert all(box.x > 0.0 and box.right < size[0] for box in boxes)
-        dones = [done for _, done in places]
-        assert dones == sorted(dones)
-        if size[0] >= 640:
-            assert current <= dones[-1]
+        assert [done for _, done in places] == [*range(1, len(program.moments) + 1)]
+        if size[0] >= 420:
             assert {"forward →", "error", "← backward and learn"} <= set(canvas.words)
 
 
-def test_where_there_is_little_room_operations_of_a_layer_share_a_cell() -> None:
-    canvas, _, _ = drawn(sight(program_of("3-8-3"), 0), (800, 500))
-    assert canvas.words == [
-        *("forward →", "clear", "layer 0", "layer 1", "error", "compare"),
-        *("← backward and learn", "layer 1", "layer 0", "move"),
-    ]
-    canvas, _, places = drawn(sight(program_of("3-8-3"), 8), (800, 500))  # but for the current one
-    assert canvas.words == [
-        *("forward →", "…", "error", "compare"),
-        *("← backward and learn", "layer 1: slope", "push", "pass back", "layer 0", "move"),
-    ]
-    assert [done for _, done in places] == [6, 7, 8, 9, 11, 12]
-    canvas, _, _ = drawn(sight(program_of("deep"), 20), (800, 500))
-    assert "…" in canvas.words and {"layer 9: add up", "tanh"} <= set(canvas.words)
-
-
-def test_where_there_is_room_for_one_cell_it_is_the_current_one_and_an_empty_bar_is_not_drawn() -> (
-    None
-):
-    program = program_of("deep")
-    canvas, _, places = drawn(sight(program, 20), (330, 300))
-    assert canvas.words == ["forward →", "layer 9"] and [done for _, done in places] == [21]
-    for current, size in ((0, (330, 300)), (20, (120, 300))):
-        canvas, _, places = drawn(sight(program, current), size)
-        assert canvas.words == [] and places == [] and not canvas.vertices()[2]
-
-
 @pytest.mark.parametrize("theme", THEMES.values(), ids=list(THEMES))
-def test_only_the_current_operation_is_lit(studio: Studio, theme: Theme) -> None:
+def test_a_part_is_filled_as_far_as_it_is_done(studio: Studio, theme: Theme) -> None:
     program = program_of("3-8-3")
+    fills: dict[bool, set[tuple[int, ...]]] = {False: set(), True: set()}
     for current in range(len(program.moments) + 1):
         canvas, _, places = drawn(sight(program, current), (1280, 800), theme)
         pixels = studio.paper(canvas)
-        for box, done in places:
-            fill = theme.accent if done > 6 else theme.light
-            corner = at(pixels, (box.x + 3.0, box.y + box.height / 2.0))
-            lit = np.abs(corner - rgb((fill[:7],))[0] * 255.0).max() < 8
-            assert lit == (done == current)
+        for box, done in places[1:-1]:
+            low = at(pixels, (box.x + 0.5 * box.width, box.y + 0.5 * box.height + 8.0))
+            fills[done <= current].add(tuple(np.round(low / 8.0).astype(int).tolist()))
+    assert len(fills[False]) == 1 and not fills[False] & fills[True]
 
 
-def test_the_name_that_the_session_uses_is_written_over_the_cell_under_the_mouse() -> None:
+def test_the_names_of_the_operation_under_the_mouse_are_written_over_it() -> None:
     frame_data = sight(program_of("3-8-3"))
-    for done, technical in ((2, "affine 0"), (8, "weight gradient 1"), (0, "")):
+    names = ((2, "layer 0: add up   affine 0"), (8, "layer 1: push   weight gradient 1"), (0, ""))
+    for done, said in names:
         canvas, division, places = drawn(frame_data, (1280, 800))
         before = len(canvas.words)
         draw_hovered(canvas, places, replace(frame_data, hovered=done), DARK, division.scale)
-        assert canvas.words[before:] == [technical] * bool(done)
+        assert canvas.words[before:] == [said] * bool(done)
 
 
 def test_losses_above_zero_have_a_logarithmic_scale() -> None:

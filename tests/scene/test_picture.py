@@ -6,7 +6,6 @@ Cubes, what stands around them, and what is written, each in its place and depth
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,13 +15,13 @@ import scalarviz as sv
 from scalarviz.scene import overlay
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, rgb
+from scalarviz.scene.caption_band import clearest, corners
 from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData, PictureWords
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import HALF, Layout, reach_of
-from scalarviz.scene.legend import legend_box
-from scalarviz.scene.overlay import OnTop, clearest, corners, draw_chips, explain_arrows
+from scalarviz.scene.overlay import OnTop, draw_chips
 from scalarviz.scene.picture import Picture
 from scalarviz.scene.visuals.shaders import FOG
 from scalarviz.story.caption import Caption, Card, CardLine, plain_lines
@@ -191,8 +190,7 @@ def test_a_long_message_is_written_whole_in_several_lines(studio: Studio, pictur
         _, on_top = drawn(studio, picture, frame_data, (width, height))
         words = [each for each in picture.words if len(each) > 15 and each in said]
         ((box, _),) = on_top.buttons
-        in_head = box.bottom <= frame_data.division(width, height).head.bottom
-        assert " ".join(words) == said and (len(words) > 1) != in_head
+        assert " ".join(words) == said and len(words) > 1
         assert box.height > 17.0 * len(words) and box.right < width
 
 
@@ -213,21 +211,19 @@ def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(
     parts, boxes = frame_data.division(*size), dict(map(reversed, on_top.buttons))
     for name in ("press", "undo"):
         assert boxes[name].x >= 0.0 and boxes[name].bottom <= parts.scene.bottom
-        in_head = boxes[name].bottom < parts.head.bottom
-        assert in_head or boxes[name].y >= parts.scene.y
-        others = [parts.exhibit, parts.card, *filter(None, [legend_box(parts)])]
-        assert not any(boxes[name].meets(each) for each in others)
+        assert boxes[name].y >= parts.scene.y
+        assert not any(boxes[name].meets(each) for each in (parts.exhibit, parts.card))
     assert not boxes["press"].meets(boxes["undo"])
     offers = [box for name, box in boxes.items() if name in frame_data.offers]
     assert len(offers) == 2 or size[0] < 500
     for box in offers:
-        assert parts.band.y <= box.y and box.bottom <= parts.band.bottom
-        assert box.right < parts.band.right - (320 if size[0] >= 1000 else 160)
+        assert parts.scene.y <= box.y and box.bottom <= parts.scene.bottom
+        assert not any(box.meets(boxes[name]) for name in ("press", "undo"))
     assert "f(x)" not in picture.words  # its place is taken by the offers
 
 
 @pytest.mark.parametrize("size", [(800, 460), (640, 420), (1280, 760)])
-def test_a_message_below_the_head_leaves_room_to_the_neurons_beside_it(
+def test_a_message_leaves_room_to_the_neurons_beside_it(
     size: tuple[int, int],
 ) -> None:
     parts = Division.of(*size, exhibit=110.0)
@@ -236,56 +232,15 @@ def test_a_message_below_the_head_leaves_room_to_the_neurons_beside_it(
         sight_of(words=PictureWords("It " * 99), chips=[(said, "return")]),
         Canvas2D(*size),
     )
-    _, (box,) = draw_chips(canvas, parts, frame_data, size[0], DARK)
+    _, (box,) = draw_chips(canvas, parts, frame_data, DARK)
     assert box.width < max(0.45 * parts.inner.width, 270.0)
     assert box.bottom < parts.scene.y + 0.2 * size[1]
 
 
-@pytest.mark.parametrize("size", [(800, 460), (1280, 760)])
-@pytest.mark.parametrize("title", ["It learns", "It learns " * 12, "It learns " * 30])
-def test_what_arrows_mean_is_written_beside_messages(size: tuple[int, int], title: str) -> None:
-    parts = Division.of(*size)
-    chips = [("Compiling for float32 networks: 10 s", ""), ("Once on each machine", "skip")]
-    frame_data, canvas = sight_of(words=PictureWords(title), chips=chips), Canvas2D(*size)
-    end = overlay.draw_head(canvas, parts, frame_data.words, DARK)
-    _, boxes = draw_chips(canvas, parts, frame_data, end, DARK)
-    with patch.object(Canvas2D, "text") as written:
-        explain_arrows(canvas, parts, end, DARK, boxes)
-    x, base, words = written.call_args.args
-    wide, high = canvas.measure(words, size=13.0), 13.0
-    assert len(boxes) == 2 and x + wide < size[0]
-    assert not any(Box(x, base - high, wide, high).meets(box) for box in boxes)
-    assert x > end or base - high >= parts.scene.y
-
-
-def test_what_arrows_mean_covers_nothing_of_the_network() -> None:
-    parts, places = Division.of(800, 460), []
-    for covers in (lambda box: False, lambda box: box.x < 100.0, lambda box: True):
-        with patch.object(Canvas2D, "text") as written:
-            explain_arrows(Canvas2D(800, 460), parts, 800.0, DARK, (), covers)
-        places.append([call.args[0] for call in written.call_args_list])
-    (left,), (right,), nowhere = places
-    assert left == parts.inner.x and right > 400.0 and nowhere == []
-
-
-def test_messages_stand_beside_the_title_where_there_is_room() -> None:
-    parts = Division.of(1280, 800)
-    chips = [("something that goes on for a while", "press"), ("short", "undo")]
-    for title, in_head in (("It", 2), ("It learns " * 11, 1), ("It learns " * 30, 0)):
-        frame_data, canvas = sight_of(words=PictureWords(title), chips=chips), Canvas2D(1280, 800)
-        end = overlay.draw_head(canvas, parts, frame_data.words, DARK)
-        _, boxes = draw_chips(canvas, parts, frame_data, end, DARK)
-        assert sum(box.bottom < parts.head.bottom for box in boxes) == in_head
-        assert all(box.x > end or box.y >= parts.scene.y for box in boxes)
-        assert not boxes[0].meets(boxes[1])
-
-
 def test_a_message_stands_in_the_corner_where_it_covers_least() -> None:
     parts = Division.of(860, 760)
-    upper, right, low, left = corners(parts, 300.0, 40.0, [])
-    assert upper.x == left.x < right.x == low.x and upper.y == right.y < left.y <= low.y
-    legend = legend_box(parts)
-    assert legend is not None and left.bottom <= legend.y
+    low, left, upper, right = corners(parts, 300.0, 40.0, [])
+    assert upper.x == left.x < right.x == low.x and upper.y == right.y < left.y == low.y
     nothing, none = np.zeros((0, 3)), Obstacles([], np.zeros((0, 3)), np.zeros((0, 4, 2)))
     assert clearest([upper, right], none) is upper
     wall = np.array([[0.0, 0.0], [500.0, 0.0], [500.0, 300.0], [0.0, 300.0]])
@@ -301,14 +256,14 @@ def test_messages_in_one_corner_stand_one_after_the_other() -> None:
     parts = Division.of(860, 760)
     boxes: list[Box] = []
     for _ in range(4):
-        boxes.append(corners(parts, 300.0, 60.0, boxes)[0])
+        boxes.append(corners(parts, 300.0, 60.0, boxes)[2])
     assert [box.x for box in boxes] == [parts.inner.x] * 4
     assert all(b.y > a.bottom for a, b in pairwise(boxes))
-    lows = [corners(parts, 300.0, 60.0, [])[2]]
-    lows.append(corners(parts, 300.0, 60.0, lows)[2])
+    lows = [corners(parts, 300.0, 60.0, [])[0]]
+    lows.append(corners(parts, 300.0, 60.0, lows)[0])
     assert lows[1].bottom < lows[0].y and lows[1].x == lows[0].x
     assert corners(parts, 300.0, 900.0, []) == []
-    upright = Division.of(400, 440, exhibit=200.0)
+    upright = Division.of(400, 480, exhibit=200.0)
     assert upright.exhibit.y > upright.inner.bottom
     assert not any(upright.exhibit.meets(box) for box in corners(upright, 200.0, 40.0, []))
 

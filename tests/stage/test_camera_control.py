@@ -11,10 +11,7 @@ from scalarviz.scene.layout.camera import EDGE
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.trays import trays_layout
-from scalarviz.scene.legend import legend_box
-from scalarviz.scene.neurons import boxes_below
 from scalarviz.stage.camera_control import BOX_SECONDS, QUICK, CameraController, ViewBox
-from scalarviz.stage.network_layout import shape_of
 from scalarviz.stage.stage import Stage
 
 SIZE = (1280.0, 800.0)
@@ -54,28 +51,6 @@ def test_the_projected_network_fills_the_free_stage(name: str, camera: str) -> N
             while eyes.tick(0.0) and eyes.tick(9.0):
                 pass
             assert fills(inner, places(eyes, size)), (size, exhibit)
-
-
-@pytest.mark.parametrize("name", NETWORKS)
-def test_the_legend_is_kept_clear(name: str) -> None:
-    covered = 0
-    for size in SIZES:
-        division = Division.of(*size)
-        legend = legend_box(division)
-        eyes = CameraController(laid_out(NETWORKS[name], shape_of(division.inner)), "perspective")
-        eyes.frame(size, division.inner)
-        xy = places(eyes, size)
-        covered += int(in_corner(xy, legend).any())
-        eyes.frame(size, division.inner, legend)
-        xy = places(eyes, size)
-        assert not in_corner(xy, legend).any() and eyes.inner == division.inner
-        box = division.inner
-        if legend is not None:  # names stand below spheres
-            see = Projection(eyes.camera, eyes.inner, *size)
-            names = [boxes_below(see, line, division.scale) for line in eyes.layout.neurons]
-            assert not any(box.meets(legend) for boxes in names for box in boxes)
-        assert xy.min() >= min(box.x, box.y) and (xy.max(axis=0) <= [box.right, box.bottom]).all()
-    assert covered or name == "12-64-64-3"  # else this shows nothing
 
 
 def in_corner(xy: np.ndarray, box: Box | None) -> np.ndarray:

@@ -125,7 +125,7 @@ export class App {
     this.access = new Access(this);
     this.marks = new MarksKey(() => this.run("marks"));
     this.guess = new GuessBox(this);
-    this.caption = new CaptionBox(byId("caption"), byId("picture"), {
+    this.caption = new CaptionBox(byId("caption"), {
       point: (piece) => this.change({ pointed: piece }),
       pin: (thing) => this.pin(thing),
       open: () => this.change({ opened: !this.opened }),
@@ -152,7 +152,6 @@ export class App {
     this.listen(document, "visibilitychange", () => this.player.setHidden(document.hidden));
     this.listen(matchMedia("(prefers-color-scheme: light)"), "change", () => this.redress());
     this.listen(window, "beforeprint", () => this.print());
-    this.listen(window, "resize", () => this.caption.refit());
     this.listen(window, "pointerdown", ({ target }) => {
       if (!target.closest("#sheet, #more")) this.setSheet(false);
       if (!target.closest("#marks, #legend, #explain")) this.marks.open(false);
@@ -250,6 +249,7 @@ export class App {
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
     this.caption.show(caption, this.opened);
+    if (this.picture.taken) this.caption.place(this.picture);
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
     const seen = seenOf(state, this.picture.frame);
     const isWhole = seen === state || this.picture.frame.answers; // all outputs are there
@@ -269,7 +269,7 @@ export class App {
       operations: this.spec.engine.moments.length,
     });
     showOptions(this.spec.engine, this.state, this.channel);
-    this.marks.show(this.picture.frame, this.picture.legend);
+    this.marks.show(this.picture.frame, this.picture.arrows);
     this.showCard(seen);
     this.own.show(state);
     setShown(byId("about"), !state.tile); // it says that a cube is a weight

@@ -4,7 +4,6 @@
 import { Box } from "./story/camera.js";
 import { ends_of_bars, words_beside } from "./story/caption.js";
 import { along3, minus3 } from "./projection.js";
-import { legend_box } from "./story/legend.js";
 import { WAY_BACK, areAt } from "./lights.js";
 import { cornersOfCube } from "./marks.js";
 import { marksOf } from "./cube_numbers.js";
@@ -97,8 +96,7 @@ function cubeBox({ see, frame }, row) {
  * Of those that cover as little, it is the nearest one.
  */
 function freePlace(view, taken, subject, [wide, high], reach) {
-  const { see, frame, division } = view;
-  const legend = legend_box(division);
+  const { see, frame } = view;
   const count = frame.sizes.length;
   const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
   const every = count <= CALLOUT.most ? frame.sizes.keys() : marksOf(frame).keys();
@@ -106,7 +104,7 @@ function freePlace(view, taken, subject, [wide, high], reach) {
   const priced = (boxes, price) => boxes.map((box) => [box, price]);
   const covers = [
     [subject, CALLOUT.subject],
-    ...priced([...words, ...(legend ? [legend] : [])], CALLOUT.covered),
+    ...priced(words, CALLOUT.covered),
     ...priced(cubeBoxes(view, every), CALLOUT.cubes),
   ];
   const places = (low, top, first, last, steps) => {

@@ -1,7 +1,7 @@
 // The caption of a page: a sentence, its formula, and its numbers, whose parts stand for things in
 // the picture.
 
-import { byId, isNews, isTouched, made } from "./dom.js";
+import { isNews, isTouched, made, setShown } from "./dom.js";
 import { trueMinus } from "./numbers.js";
 import { madeButton } from "./events.js";
 import { text } from "./texts.js";
@@ -13,55 +13,33 @@ import * as py from "./python.js";
 import { custom_answer } from "./story/guide.js";
 import { sentence } from "./story/names.js";
 
-const MOST_HIGH = 0.3; // part of the window that a caption may fill
-const LEAST_PICTURE = 180; // pixels of height that it leaves to the picture
-
-/**
- * Writes captions; `point`, `pin` and `open` are called with what a part of a line is about.
- *
- * They are as high as their words need, at the cost of `picture`, which keeps some height.
- */
+/** Writes captions; `point`, `pin` and `open` are called with what a part of a line is about. */
 export class CaptionBox {
-  constructor(element, picture, { point, pin, open }) {
-    Object.assign(this, { element, picture, point, pin, open });
-    this.need = 0; // pixels of the highest caption; so the picture is not resized by each
+  constructor(element, { point, pin, open }) {
+    Object.assign(this, { element, point, pin, open });
     this.rest = madeButton("rest-of-it", text("page.caption.rest"), () => this.scrollOn());
     element.addEventListener("scroll", () => this.mark());
-  }
-
-  /** Fit a window of another size. */
-  refit() {
-    this.need = 0;
-    this.fit();
   }
 
   /** Write a caption; `whole` shows the lines with all terms. */
   show(caption, whole) {
     const lines = whole && caption.whole?.length ? caption.whole : (caption.lines ?? []);
+    setShown(this.element, Boolean(caption.title) && !caption.rests);
     if (!isNews(this.element, [caption.title, caption.formula, lines])) return;
     const parts = [made("h2", "", trueMinus(caption.title))];
     if (caption.formula) parts.push(made("p", "formula", trueMinus(caption.formula)));
     parts.push(...lines.map((line) => made("p", "line", ...line.map((piece) => this.part(piece)))));
     this.element.replaceChildren(...parts, this.rest);
     this.element.scrollTop = 0;
-    if (!lines.length) this.need = 0;
-    this.fit();
+    this.mark();
   }
 
-  /** Take the height that the words need, up to a limit. */
-  fit() {
-    const { style, classList } = this.element;
-    classList.remove("long");
-    style.setProperty("--need", "0px");
-    const spare = this.picture.clientHeight - LEAST_PICTURE;
-    const least = this.element.clientHeight;
-    style.height = 0;
-    const need = this.element.scrollHeight;
-    style.height = "";
-    const most = Math.min(MOST_HIGH * innerHeight, least + Math.max(0, spare));
-    this.need = Math.min(Math.max(this.need, need), most);
-    style.setProperty("--need", `${this.need}px`);
-    this.mark();
+  /** Stand in the corner of the picture where it covers least. */
+  place(picture) {
+    const { offsetWidth: wide, offsetHeight: high, dataset } = this.element;
+    const { camera } = picture.eyes;
+    if (!wide || !isNews(dataset, [wide, high, picture.size, camera])) return;
+    dataset.corner = picture.cornerFor(wide, high);
   }
 
   /** Show a button while there are words below. */
@@ -132,12 +110,12 @@ export function captionFor(app, state, number) {
   }
   const looks = document.documentElement.classList.contains("looks"); // and cannot change it
   if (!state.step) {
-    const isHeaded = byId("about").checkVisibility();
     const untrained = isTouched() ? "page.untrained.touch" : "page.untrained";
     const words = text(looks ? "page.looks" : untrained);
-    return new Caption(spec.page.came || words, isHeaded ? "" : spec.page.about);
+    return new Caption(spec.page.came || spec.page.about || words, words);
   }
   const rest = spec.recording ? "page.rest.recorded" : "captions.rest.hint";
   const hint = text(looks ? "page.looks" : isTouched() ? "page.rest.touch" : rest);
-  return new Caption(Number.isNaN(state.loss) ? spec.page.about : restWords(state), hint);
+  if (Number.isNaN(state.loss)) return new Caption(spec.page.about, hint);
+  return Object.assign(new Caption(restWords(state), hint), { rests: true }); // as the curve says
 }

@@ -2,17 +2,18 @@
 // often.
 
 import { byId, made, setShown, setWords } from "./dom.js";
-import { generalNumber, numberTyped } from "./numbers.js";
+import { generalNumber, numberTyped, trueMinus } from "./numbers.js";
 import { plural, text } from "./texts.js";
 import { fillOptions, madeButton } from "./events.js";
 import { SINCE_START } from "./frame_data.js";
+import { call_of, label } from "./story/caption.js";
+import { on_cube } from "./story/decimals.js";
 import { name_of } from "./story/legend.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten
 const RATE_ENDS = [-5, 2]; // powers of ten
-// How much the bar shows, from much to little: all; sliders without words, the step without its
-// operation; speed and rate in the sheet; where the training stands above the curve.
-const FITS = ["whole", "tight", "sheet", "least"];
+// How much the bar shows, from much to little: all; sliders without words; speed and rate in the sheet.
+const FITS = ["whole", "tight", "sheet"];
 
 /** The buttons and sliders; `run` is called with the name and the arguments of a command. */
 export class Controls {
@@ -47,28 +48,18 @@ export class Controls {
       if (event.key === "Enter") number.blur();
     });
     for (const slider of [speed, rate]) slider.addEventListener("pointerup", () => slider.blur());
-    this.widest = ["", ""]; // the longest words on where the training stands: in steps, in operations
     new ResizeObserver(() => requestAnimationFrame(() => this.fit())).observe(byId("controls"));
   }
 
-  /** Show as much as fits into the width of the bar, whatever the step. */
+  /** Show as much as fits into the width of the bar. */
   fit() {
-    const [bar, place, rest] = ["controls", "place", "rest"].map(byId);
-    const words = place.textContent;
-    place.style.minWidth = "";
+    const [bar, rest] = ["controls", "rest"].map(byId);
     for (const fit of FITS) {
       document.body.dataset.fit = fit;
-      this.isShort = fit === "tight";
-      place.textContent = this.widest[this.isShort ? 0 : 1];
-      const isRoomy = fit === "whole" || fit === "tight";
-      if (isRoomy && rest.parentNode !== bar) bar.insertBefore(rest, byId("more"));
-      if (!isRoomy && rest.parentNode === bar) byId("rest-place").append(rest);
-      if (fit === "least") byId("band").append(place);
-      else if (place.parentNode !== bar) byId("unit").parentNode.after(place);
+      if (fit !== "sheet" && rest.parentNode !== bar) bar.insertBefore(rest, byId("more"));
+      if (fit === "sheet" && rest.parentNode === bar) byId("rest-place").append(rest);
       if (bar.scrollWidth <= bar.clientWidth) break;
     }
-    if (place.parentNode === bar) place.style.minWidth = `${place.offsetWidth}px`;
-    place.textContent = words;
   }
 
   /** Show a state: `place`, the state in the picture, whose step is named, `playing`, `unit`, `speed`
@@ -79,16 +70,12 @@ export class Controls {
     const play = byId("play");
     const words = playing ? play.dataset.pause : play.dataset.play;
     play.setAttribute("aria-label", words);
-    setWords(play.querySelector("span"), words);
     if (byId("unit").value !== unit) byId("unit").value = unit;
     const step = text("chart.step", { step: place.step });
     const part = text("page.place", { step, operation: place.operation, count: operations });
-    const last = text("page.place", { step, operation: operations, count: operations });
-    if (last.length > this.widest[1].length) {
-      this.widest = [step, last];
-      this.fit();
-    }
-    setWords(byId("place"), place.operation && !this.isShort ? part : step);
+    setWords(byId("place"), place.operation ? part : step);
+    const known = Number.isFinite(state.loss) ? generalNumber(state.loss, 3) : "";
+    setWords(byId("loss"), `${text("chart.title")} ${trueMinus(on_cube(known))}`);
     byId("speed").max = speeds.length - 1;
     byId("speed").value = speed;
     byId("speed").setAttribute("aria-valuetext", speedWords(speeds[speed]));
@@ -119,34 +106,25 @@ function speedWords({ operations, steps }) {
   return steps === null ? text("page.speed.most") : text("page.speed.steps", { count: steps });
 }
 
-// The strip of operations below the picture: three plain words, and a button for each operation.
-
-const PART = 0.7; // of the strip that an arrow moves it by
+// The strip beside the controls: the three parts of a step, in each a button for each operation.
 
 /** Buttons for the cells of a strip; `go` is called with the number of operations done after one. */
 export class StripBar {
   constructor(element, cells, go) {
-    this.element = element;
     this.current = -1;
-    this.buttons = cells.map((cell, i) => {
-      const before = cells[i - 1];
-      const isNew = !before || before.part !== cell.part || before.layer !== cell.layer;
-      const name = made("span", "", nameOf(cell, isNew));
-      const button = madeButton("", name, () => go(cell.done));
-      button.title = cell.technical;
-      if (cell.layer) button.ariaLabel = `${cell.layer}: ${cell.name}`;
+    this.cells = cells;
+    this.buttons = cells.map((cell) => {
+      const button = madeButton("", made("i"), () => go(cell.done));
+      button.ariaLabel = label(cell);
+      button.title = `${label(cell)}   ${cell.technical}`;
       return button;
     });
-    for (const part of new Set(cells.map((cell) => cell.part))) {
+    this.parts = [...new Set(cells.map(({ part }) => part))].map((part) => {
       const own = this.buttons.filter((_, i) => cells[i].part === part);
-      const head = made("h2", "", made("span", "", text(`strip.part.${part}`)));
-      const box = made("div", `part ${part}`, head, ...own);
-      element.append(box);
-    }
-    this.cells = cells;
-    this.makeArrows();
-    new ResizeObserver(() => this.measure()).observe(element);
-    element.addEventListener("scroll", () => this.measure());
+      return made("section", `part ${part}`, made("h2", "", text(`strip.part.${part}`)), made("div", "", ...own));
+    }); // prettier-ignore
+    this.said = made("output");
+    element.append(...this.parts, this.said);
   }
 
   /** Light the cell of the operation that is shown: the number of operations done, 0 for none. */
@@ -156,41 +134,13 @@ export class StripBar {
     this.buttons.forEach((button, i) => {
       button.classList.toggle("done", this.cells[i].done <= current);
       if (this.cells[i].done !== current) return button.removeAttribute("aria-current");
-      button.setAttribute("aria-current", "step");
-      return this.scrollTo(button);
+      return button.setAttribute("aria-current", "step");
     });
-    if (!current) this.element.scrollLeft = 0;
+    for (const part of this.parts)
+      part.classList.toggle("runs", part.querySelector("[aria-current]") !== null);
+    const cell = this.cells[current - 1];
+    this.said.replaceChildren(...(cell ? [made("b", "", label(cell)), ` ${call_of(cell)}`] : []));
   }
-
-  /** Make the arrows at both ends, for a mouse: keys go from button to button, fingers move the strip. */
-  makeArrows() {
-    this.arrows = [-1, 1].map((way) => {
-      const arrow = made("span", "way", way < 0 ? "\u2039" : "\u203a");
-      arrow.setAttribute("aria-hidden", "true");
-      const move = () => (this.element.scrollLeft += way * PART * this.element.clientWidth);
-      arrow.addEventListener("click", move);
-      return arrow;
-    });
-    this.element.prepend(this.arrows[0]);
-    this.element.append(this.arrows[1]);
-  }
-
-  /** Show the arrow of an end beyond which there are operations. */
-  measure() {
-    const { scrollLeft, scrollWidth, clientWidth } = this.element;
-    this.arrows[0].classList.toggle("on", scrollLeft > 1);
-    this.arrows[1].classList.toggle("on", scrollLeft + clientWidth < scrollWidth - 1);
-  }
-
-  /** Bring a button to the middle, as far as the strip goes. */
-  scrollTo(button) {
-    const [own, room] = [button, this.element].map((each) => each.getBoundingClientRect());
-    this.element.scrollLeft += own.left + own.width / 2 - room.left - room.width / 2;
-  }
-}
-
-function nameOf(cell, isNew) {
-  return cell.layer && isNew ? `${cell.layer}: ${cell.name}` : cell.name;
 }
 
 // The options behind "…": optimizer, batch size, what cubes show, and weights of another seed.

@@ -2,7 +2,6 @@
 
 import { Box } from "./story/camera.js";
 import { rounded, short } from "./story/decimals.js";
-import { legend_box } from "./story/legend.js";
 import { spreadOf } from "./cubes.js";
 import { goodOf } from "./neuron_images.js";
 import { text } from "./texts.js";
@@ -33,14 +32,20 @@ class Obstacles {
   /** Whether a box would cover something. */
   meets(box) {
     if (this.boxes.some((each) => box.meets(each)) || this.onSphere(box)) return true;
-    const points = [];
-    for (let i = 0; i < 21; i++) {
-      points.push([
-        box.x + (Math.floor(i / 3) / 6) * box.width,
-        box.y + ((i % 3) / 2) * box.height,
-      ]);
-    }
+    const points = pointsIn(box, 7, 3);
     return this.polygons.some((polygon) => points.some((point) => isInside(point, polygon)));
+  }
+
+  /** The share of a box with something of the network or its labels under it. */
+  covered(box) {
+    const points = pointsIn(box, 25, 7);
+    const found = points.filter(
+      ([x, y]) =>
+        this.spheres.some((each) => Math.hypot(x - each[0], y - each[1]) < each[2]) ||
+        this.boxes.some((each) => each.has(x, y)) ||
+        this.polygons.some((polygon) => isInside([x, y], polygon)),
+    );
+    return found.length / points.length;
   }
 
   /** Whether a box covers a part of a sphere. */
@@ -53,12 +58,18 @@ class Obstacles {
   }
 }
 
+/** Points of a grid over a box. */
+function pointsIn({ x, y, width, height }, across, down) {
+  return Array.from({ length: across * down }, (_, i) => [
+    x + (Math.floor(i / down) / (across - 1)) * width,
+    y + ((i % down) / (down - 1)) * height,
+  ]);
+}
+
 function obstaclesOf(view) {
-  const { see, frame, scale, division } = view;
+  const { see, frame, scale } = view;
   const { neurons, plates } = frame.layout;
-  const legend = legend_box(division);
-  const tied = tiedColors({ frame, see, scale }).map(({ box }) => box);
-  const boxes = [...tied, legend].filter(Boolean);
+  const boxes = tiedColors({ frame, see, scale }).map(({ box }) => box).filter(Boolean);
   const spheres = [];
   const polygons = plates.map((plate) => outline(see.see(plate.corners(frame.scene.shader.half))));
   for (const line of neurons) {

@@ -1,32 +1,24 @@
-// The legend and the key to the marks, drawn and worded by story/legend.js.
+// The legend in the line of the title, and the key to the marks, worded by story/legend.js.
 
-import { draw_legend, mark_rows, name_of, short_words_of, words_of } from "./story/legend.js";
+import { ends_of, mark_rows, name_of, news_of } from "./story/legend.js";
 import { said } from "./story/formats.js";
 import { text } from "./texts.js";
-import { byId, isNews, made, setShown } from "./dom.js";
+import { byId, isNews, made, setShown, setWords } from "./dom.js";
+import { trueMinus } from "./numbers.js";
 
 /** What the legend is about, as CubeValues of scene/frame_data.py has it. */
 function legendOf({ color, size, grown, clipped, scale }) {
   return { color, size, grown, clipped, common: scale, per_layer: false, color_scales: [] };
 }
 
-/** Draw squares of the colors and sizes of cubes, with the numbers they stand for. */
-export function drawLegend({ paper, division, frame, palette }) {
-  const cubes = legendOf(frame);
-  const words = frame.tile && !frame.grown ? told(frame, cubes) : [];
-  draw_legend(paper, division, cubes, palette, frame.scene.shader.least, words);
-}
-
-/** What cubes show that are the mean of a tile each, in words and in short. */
-function told({ tile: count, hoverRow: row, clipped, colors, numberAt }, cubes) {
-  const color = name_of(cubes.color);
-  const short = clipped ? short_words_of(cubes) : text("legend.tile", { color, count });
-  const value = row >= 0 ? numberAt(row) : undefined;
+/** What is new of the scale, or what cubes show in place of values, as the mean of a tile. */
+function newsOf(frame) {
+  const { tile: count, hoverRow: row, clipped, colors, numberAt, color, grown } = frame;
+  const value = count && row >= 0 ? numberAt(row) : undefined;
   if (value !== undefined)
-    return [text("legend.tile.hover", { value: said(value), mean: said(colors[row]) }), short];
-  if (cubes.color !== cubes.size) return [words_of(cubes), short];
-  const words = text("legend.cube.tile", { color, count });
-  return [clipped ? text("legend.beyond", { words, count: clipped }) : words, short];
+    return text("legend.tile.hover", { value: said(value), mean: said(colors[row]) });
+  if (count && !clipped && !grown) return text("legend.tile", { color: name_of(color), count });
+  return news_of(legendOf(frame));
 }
 
 /** The marks that not every picture has. */
@@ -43,7 +35,7 @@ function extraMarks({ saturated, values, leftOut, flows, pushes, before, frozen 
   return Object.keys(known).filter((name) => known[name]);
 }
 
-/** The button over the legend, and the key that it opens; `toggle` is what it does. */
+/** The legend, a button, and the key that it opens; `toggle` is what it does. */
 export class MarksKey {
   constructor(toggle) {
     this.button = byId("legend");
@@ -51,6 +43,8 @@ export class MarksKey {
     this.list = made("dl");
     this.panel.append(this.list);
     this.button.addEventListener("click", toggle);
+    this.signs = [...this.button.querySelectorAll("[data-mark]")];
+    for (const sign of this.signs) sign.append(text(`legend.sign.${sign.dataset.mark}`));
   }
 
   get isOpen() {
@@ -62,16 +56,20 @@ export class MarksKey {
     for (const id of ["legend", "explain"]) byId(id).setAttribute("aria-expanded", isOpen);
   }
 
-  /** Show the marks of a frame, beside the box of its legend, which may be null. */
-  show(frame, box) {
-    setShown(this.button, box !== null);
-    if (box) {
-      const { style } = this.button;
-      // prettier-ignore
-      const place = [["left", box.x], ["top", box.y], ["width", box.width], ["height", box.height]];
-      for (const [name, length] of place) style[name] = `${Math.round(length)}px`;
-    }
-    if (!this.isOpen || !frame) return;
+  /** Show the marks of a frame; `arrows` are explained in place of what is new. */
+  show(frame, arrows) {
+    setShown(this.button, Boolean(frame));
+    if (!frame) return;
+    const { fans } = frame.layout;
+    for (const sign of this.signs)
+      setShown(
+        sign,
+        fans.some(({ biases }) => sign.dataset.mark !== "bias" || biases >= 0),
+      );
+    setWords(byId("legend-news"), arrows ? text("legend.pushes") : newsOf(frame));
+    const ends = ends_of(legendOf(frame));
+    ["legend-least", "legend-most"].forEach((id, k) => setWords(byId(id), trueMinus(ends[k])));
+    if (!this.isOpen) return;
     const rows = mark_rows(legendOf(frame), extraMarks(frame));
     if (!isNews(this.list, rows)) return;
     this.list.replaceChildren(

@@ -1,6 +1,7 @@
 // The chart of the loss with its axes, which is also the place to go to another step; with metrics,
 // and lines of branches.
 
+import { on_cube } from "./story/decimals.js";
 import { byId, fitted, setShown, styled, unitLength } from "./dom.js";
 import { generalNumber, trueMinus } from "./numbers.js";
 import { isShown } from "./loss_record.js";
@@ -9,10 +10,12 @@ import { text } from "./texts.js";
 import { unpacked } from "./arrays.js";
 import { fillOptions } from "./events.js";
 
-const HEADING = 20; // logical pixels of the first row of the heading
-const HEADING_ROW = 17; // and of each other one
+const HEADING = 20; // logical pixels of the row above the curve, a press on which makes it large
 const HEADING_GAP = 12; // between two of its parts
-const TWO_ENDS = 24; // least height of the plot for words at both ends of the axis
+const AXIS = 40; // left of the curve, for the ends of its scale
+const MEANS = 200; // points of the mean, each over a part of the steps
+const MEAN_OF = 40;
+const READ = 50; // losses that each of them is the mean of, at most
 
 /**
  * Draws the losses from a first step on, on their scale, before the `lines` of branches.
@@ -32,8 +35,6 @@ export class Curve {
     element.setAttribute("aria-valuemin", first);
     this.canvas = element.querySelector("canvas");
     this.plot = { x: 0, y: 0, width: 1 };
-    this.rows = 1; // of the heading, at this width: as many as it ever needed
-    this.width = 0;
     this.own = []; // points of the curve, and of the lines of other branches
     this.others = [];
     this.redraw = () => {};
@@ -109,11 +110,8 @@ export class Curve {
   draw(losses, { step, loss, operation }, operations) {
     const { context, width, height } = fitted(this.canvas);
     const unit = unitLength();
-    const size = 13 * unit;
-    const [ink, quiet] = [styled("--ink"), styled("--quiet")];
-    context.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
-    const written = (value) => trueMinus(generalNumber(value, 3));
-    const heading = loss === null || Number.isNaN(loss) ? "" : ` ${written(loss)}`;
+    const [quiet, own] = [styled("--quiet"), styled("--loss")];
+    context.font = `${12 * unit}px ${getComputedStyle(document.body).fontFamily}`;
     const finite = extremes(losses, [loss, ...this.measures.losses], this.lines.range);
     this.last = Math.max(losses.end, step + (operation ? 1 : 0));
     this.end = Math.max(this.last, this.lines.last);
@@ -122,24 +120,15 @@ export class Curve {
     this.element.setAttribute("aria-valuenow", step);
     const said = [text("chart.step", { step }), ...this.measures.wordsAt(step)];
     this.element.setAttribute("aria-valuetext", said.join(", "));
-    const scale = lossScale(finite);
-    const ends = [scale.low, scale.high].map(written);
-    const widths = [...ends.map((each) => context.measureText(each).width), this.least * unit];
-    const axis = Math.max(...widths) + 8 * unit;
-    const title = text("chart.title") + heading + this.nameShown();
-    const head = this.headOf(context, title, step, width - axis, unit);
-    this.makeRoom(head, width);
-    const top = (HEADING + HEADING_ROW * (this.rows - 1)) * unit;
-    const plot = { x: axis, y: top, width: width - axis - 6, height: height - top - 18 * unit };
+    const axis = Math.max(AXIS, this.least) * unit;
+    const top = HEADING * unit;
+    const plot = { x: axis, y: top, width: width - axis - 6, height: height - top - 8 * unit };
     this.plot = plot;
     const bottom = plot.y + plot.height;
-    for (const { words, color, x, row, room } of head) {
-      context.fillStyle = styled(color);
-      context.fillText(words, plot.x + x, (14 + HEADING_ROW * row) * unit, room);
-    }
+    const right = plot.x + plot.width;
+    this.writeHeading(context, step, unit);
     context.strokeStyle = styled("--faint");
-    // prettier-ignore
-    drawLine(context, [[plot.x, plot.y], [plot.x, bottom], [plot.x + plot.width, bottom]]);
+    drawLine(context, [[plot.x, bottom], [right, bottom]]); // prettier-ignore
     context.fillStyle = quiet;
     const { start } = this;
     this.own = this.others = [];
@@ -148,25 +137,32 @@ export class Curve {
       context.fillText(text("chart.empty"), plot.x + 8, middle + 5, plot.width - 8);
       return;
     }
+    const scale = lossScale(finite);
     const x = (place) => plot.x + ((place - start) / (this.end - start)) * plot.width;
-    const begin = Math.max(start, 0);
-    if (start === begin || x(begin) < plot.x + 0.8 * plot.width)
-      context.fillText(begin.toLocaleString("en-US"), x(begin), height - 4 * unit);
+    context.fillText(scale.low < 0 ? "" : text("chart.log"), plot.x + 8 * unit, bottom - 6 * unit);
     context.textAlign = "right";
-    const isNamed = this.element.parentElement.querySelector(".place") !== null;
-    const end = isNamed ? this.end.toLocaleString("en-US") : text("chart.step", { step: this.end });
-    context.fillText(end, plot.x + plot.width, height - 4 * unit);
-    if (plot.height > TWO_ENDS * unit) context.fillText(ends[1], plot.x - 5, plot.y + 10 * unit);
-    context.fillText(ends[0], plot.x - 5, bottom);
+    [scale.high, scale.low].forEach((end, k) => {
+      const words = on_cube(trueMinus(generalNumber(end, 3)));
+      context.fillText(words, plot.x - 6 * unit, k ? bottom : plot.y + 9 * unit);
+    });
+    if (step !== this.end) {
+      const end = this.end.toLocaleString("en-US");
+      context.fillText(end, right - 8 * unit, bottom - 6 * unit);
+    }
     context.textAlign = "left";
     const y = (value) => bottom - scale.up(value) * plot.height;
     this.others = this.lines.drawn(x, y);
     this.drawOthers(context, plot, unit, quiet);
-    context.strokeStyle = styled("--accent");
-    context.lineWidth = 1.6 * unit;
+    context.strokeStyle = own;
+    context.lineWidth = unit;
     const wide = plot.width * ((this.last - start) / (this.end - start));
     this.own = thinned(losses, start, wide, x, y);
+    const mean = meanOf(losses, scale.low < 0);
+    context.globalAlpha = mean.length ? 0.34 : 1;
     drawLine(context, this.own);
+    context.globalAlpha = 1;
+    context.lineWidth = 2.6 * unit;
+    drawLine(context, mean.map(([place, value]) => [x(place), y(value)])); // prettier-ignore
     context.lineWidth = 1.3 * unit;
     for (const each of this.measures.series) {
       context.strokeStyle = styled(each.share ? "--metric" : "--ink");
@@ -174,47 +170,40 @@ export class Curve {
       drawLine(context, points);
     }
     if (Number.isFinite(y(loss ?? NaN))) {
-      context.fillStyle = ink;
-      context.globalAlpha = 0.35;
+      context.fillStyle = own;
+      context.globalAlpha = 0.6;
       context.fillRect(x(here) - 0.5, plot.y, 1, plot.height);
       context.globalAlpha = 1;
       context.beginPath();
-      context.arc(x(here), y(loss), 3.5 * unit, 0, 7);
+      context.arc(x(here), y(loss), 5 * unit, 0, 7);
       context.fill();
     }
   }
 
-  /** Return the heading and each metric with its value: words, and where they stand in how many rows. */
-  headOf(context, title, step, width, unit) {
-    const beside = document.body.dataset.fit === "least" ? byId("place").offsetWidth : 0; // on phones
-    const fits = (words) => context.measureText(words).width <= width;
-    const measures = this.measures.wordsAt(step, fits);
+  /** Write metrics and the branch that is shown, from the right, else how to read the curve. */
+  writeHeading(context, step, unit) {
+    const { x, width } = this.plot;
+    const measures = this.measures.wordsAt(step);
     const part = ({ share }, k) => [measures[k], share ? "--metric" : "--ink"];
-    let [x, row] = [0, 0];
-    return [[title, "--ink"], ...this.measures.series.map(part)].map(([words, color]) => {
+    const parts = [[this.nameShown(), "--quiet"], ...this.measures.series.map(part)];
+    const shown = parts.filter(([words]) => words);
+    let right = x + width;
+    context.textAlign = "right";
+    for (const [words, color] of shown.length ? shown : [[text("chart.hint"), "--quiet"]]) {
+      context.fillStyle = styled(color);
       const wide = context.measureText(words).width;
-      if (x && x + wide > width - (row ? 0 : beside)) [x, row] = [0, row + 1];
-      const place = { words, color, x, row, room: Math.max(1, width - x - (row ? 0 : beside)) };
-      x += wide + HEADING_GAP * unit;
-      return place;
-    });
-  }
-
-  /** Let the curve be as high as its heading needs, which is not less high later on. */
-  makeRoom(head, width) {
-    const rows = Math.max(width === this.width ? this.rows : 1, head.at(-1).row + 1);
-    this.width = width;
-    if (rows === this.rows) return;
-    this.rows = rows;
-    this.element.style.setProperty("--rows", rows);
-    requestAnimationFrame(() => this.redraw());
+      if (right - x < wide) break;
+      context.fillText(words, right, 12 * unit);
+      right -= wide + HEADING_GAP * unit;
+    }
+    context.textAlign = "left";
   }
 
   /** Return the name of the branch that is shown, if there are several. */
   nameShown() {
     const { list, shown } = this.lines;
     const { number } = list.find(({ key }) => key === shown) ?? {};
-    return list.length > 1 ? ` · ${text("where.branch", { number })}` : "";
+    return list.length > 1 ? text("where.branch", { number }) : "";
   }
 
   /** Draw the lines of the other branches, each with its number at its end. */
@@ -268,6 +257,24 @@ function thinned(losses, from, width, x, y) {
   return points;
 }
 
+/** Return the mean at some steps, [step, loss] each, geometric on a scale that is; none of few. */
+function meanOf(losses, isLinear) {
+  const { start, end } = losses;
+  const around = Math.floor((end - start) / (2 * MEAN_OF));
+  const found = [];
+  for (let i = 0; around && i <= MEANS; i++) {
+    const middle = start + Math.round((i / MEANS) * (end - start - 1));
+    const [first, last] = [Math.max(start, middle - around), Math.min(end - 1, middle + around)];
+    let [sum, count] = [0, 0];
+    for (let step = first; step <= last; step += Math.ceil((last - first) / READ) || 1) {
+      const loss = isLinear ? losses.at(step) : Math.log(losses.at(step));
+      if (Number.isFinite(loss)) [sum, count] = [sum + loss, count + 1];
+    }
+    if (count) found.push([middle + 1, isLinear ? sum / count : Math.exp(sum / count)]);
+  }
+  return found;
+}
+
 function drawLine(context, points) {
   context.beginPath();
   points.forEach(([x, y], i) => (i ? context.lineTo(x, y) : context.moveTo(x, y)));
@@ -306,15 +313,15 @@ export class Measures {
     return this.series.flatMap(({ share, values }) => (share ? [] : values.filter(isShown)));
   }
 
-  /** Return the name of each series with its last value up to a step, and its step if that fits. */
-  wordsAt(step, fits = (words) => words !== "") {
+  /** Return the name of each series with its last value up to a step, and its step if earlier. */
+  wordsAt(step) {
     return this.series.map(({ name, share, steps, values }) => {
       const known = countUpTo(steps, step);
       if (!known || Number.isNaN(values[known - 1])) return name;
       const value = values[known - 1];
       const said = `${name} ${share ? `${generalNumber(100 * value, 3)}%` : generalNumber(value, 3)}`;
       const long = text("chart.measured", { said, step: steps[known - 1] });
-      return steps[known - 1] === step || !fits(long) ? said : long;
+      return steps[known - 1] === step ? said : long;
     });
   }
 

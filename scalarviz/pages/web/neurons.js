@@ -3,7 +3,6 @@
 import { colorOf } from "./palette.js";
 import { short } from "./story/decimals.js";
 import { Box } from "./story/camera.js";
-import { Projection } from "./projection.js";
 import {
   crossOut,
   drawMaps,
@@ -100,34 +99,6 @@ function clearGround({ paper }, x, y, words, size, color, depth) {
 function writeInside(paper, x, y, depth, words, size, color, outline = null) {
   const look = { size, bold: true, color, anchor: "center", depth, outline };
   paper.text(x, y + 0.36 * size, words, look);
-}
-
-/** The boxes of the names below neurons side by side. */
-function boxesBelow(see, line, scale) {
-  const seen = see.see(line.points);
-  const spaces = line.count - 1;
-  const [across, down] = [seen.x[spaces] - seen.x[0], seen.y[spaces] - seen.y[0]];
-  const isClose = spaces && Math.hypot(across, down) < 13 * scale * spaces;
-  if (line.isImages || isClose || !(Math.abs(down) <= Math.abs(across))) return [];
-  return line.names.slice(0, line.count).map((_, i) => {
-    const y = seen.y[i] + line.radius * seen.unit[i];
-    return new Box(seen.x[i] - 12 * scale, y, 24 * scale, 17 * scale);
-  });
-}
-
-/** Whether a network, or a name below a sphere, is seen in a lower left corner. */
-export function covers(layout, camera, box, corner, scale) {
-  const see = new Projection(camera, box, box.right, box.bottom);
-  const { x, y } = see.see(layout.extent);
-  if (x.some((each, i) => each < corner.right && y[i] > corner.y)) return true;
-  const names = layout.neurons.flatMap((line) => boxesBelow(see, line, scale));
-  return names.some((each) => each.x < corner.right && each.bottom > corner.y);
-}
-
-/** Where the network is seen at its left and its right. */
-export function sides({ extent }, camera, box) {
-  const { x } = new Projection(camera, box, box.right, box.bottom).see(extent);
-  return [Math.min(...x), Math.max(...x)];
 }
 
 /** Write names: below neurons that stand side by side, shortened where they would meet, beside those in a column. */

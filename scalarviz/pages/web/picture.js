@@ -15,8 +15,6 @@ import { Layout } from "./layout.js";
 import { KnownFans, drawLines } from "./lines.js";
 import { drawWalls } from "./wall_lines.js";
 import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
-import { drawLegend } from "./legend.js";
-import { explain_in_corner, legend_box } from "./story/legend.js";
 import { columnNames, drawErrors, drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
@@ -33,6 +31,7 @@ const PICTURE = {
   pause: 1000, // milliseconds after which a picture is the first of others
   longest: 700, // milliseconds that a fine picture may take
 };
+const CORNERS = ["", "left", "left-top", "top"]; // of a card, the first one that is free
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
 /** Draws states of a training into a canvas; `scene` is what scene_data.py wrote. */
@@ -54,7 +53,8 @@ export class Picture {
     this.seen = null; // the eyes of a picture before this one
     this.frame = null;
     Object.assign(this, { focus: null, attention: 1, since: -Infinity });
-    this.legend = null; // its box on the last picture
+    this.taken = null; // what other words must not cover, and whether cubes have arrows
+    this.arrows = false;
     this.size = [0, 0];
     this.right = 0; // the edge beyond which nothing is written: a card may stand there
     this.ratio = 1;
@@ -143,8 +143,7 @@ export class Picture {
     this.painted = this.palette;
     this.remembered.take(state, [options.color ?? "value", options.size ?? "value"], now);
     this.eyes.cuts = this.calm;
-    this.legend = legend_box({ inner: whole, scale, legend: true });
-    this.eyes.frame([0, height], box, this.legend); // a card may take of the width
+    this.eyes.frame([0, height], box); // a card may take of the width
     const moving = this.eyes.tick(now);
     this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
     this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
@@ -264,8 +263,7 @@ export class Picture {
     );
     this.glyphs.tidy();
     const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
-    const division = { inner: see.box, scale, legend: true };
-    const view = { paper, see, division, frame, palette, lit, scale };
+    const view = { paper, see, frame, palette, lit, scale };
     this.write(view);
     this.words = paper.words;
     gl.viewport(0, 0, canvas.width, canvas.height);
@@ -285,19 +283,27 @@ export class Picture {
     paper.clip = [0, 0, this.right, this.size[1]];
     drawWalls(view);
     drawLines(view, this.fans.of(view));
-    const arrows = drawPushes(view); // below the numbers
-    const taken = drawScenery(view);
+    this.arrows = drawPushes(view); // below the numbers
+    const taken = (this.taken = drawScenery(view));
     drawGhosts(view);
     if (frame.moment?.kind === "loss") drawErrors(view);
     drawMarks(view);
     const callout = frame.guess ? null : drawCallout(view, taken);
     if (callout) taken.boxes.push(callout);
     drawSpoken(view, taken);
-    drawLegend(view);
-    const { division, palette, see } = view;
-    const covers = (box) => taken.meets(box);
-    if (arrows) explain_in_corner(paper, division, see.box.y, palette, covers);
     this.held = drawGuess(view, frame.guess && this.placeOf(frame.guess));
+  }
+
+  /** The corner in which a card of a size covers least: "" for the lower right one. */
+  cornerFor(wide, high) {
+    const { x, y, right, bottom } = this.boxOf(null, 1);
+    const covered = (name) => {
+      const left = name.includes("left") ? x : right - wide;
+      const top = name.includes("top") ? y : bottom - high;
+      return this.taken.covered(new Box(left, top, wide, high));
+    };
+    const costs = CORNERS.map(covered);
+    return CORNERS[costs.indexOf(Math.min(...costs))];
   }
 
   /** What is seen at a logical pixel: {row}, {neuron: [buffer, place]}, or null. */

@@ -173,7 +173,7 @@ class Theme:
     wire    wires; `lit` are those of what is looked at
     panel   background of texts and curves, `rim` its border
     ghost   curve of the other branch
-    metric  curve of a metric such as the accuracy
+    metric  curve of a metric such as the accuracy; `loss`, that of the loss
     controls  colours of the window's controls
     """
 
@@ -192,6 +192,7 @@ class Theme:
     rim: str
     ghost: str
     metric: str
+    loss: str
     controls: ControlColors
 
     @property
@@ -221,6 +222,7 @@ THEMES = table(
             rim="#242c38",
             ghost="#6b7686",
             metric="#62cfa6",
+            loss="#f08cbc",
             controls=ControlColors(
                 ground="#0e1116",
                 panel="#151a21",
@@ -249,6 +251,7 @@ THEMES = table(
             rim="#dfe3e9",
             ghost="#8d97a5",
             metric="#0b7350",
+            loss="#b3266b",
             controls=ControlColors(
                 ground="#ffffff",
                 panel="#f4f5f7",

@@ -13,9 +13,11 @@ from scalarviz.scene.layout.camera import Camera
 
 MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in others
 WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size; larger ones grow
-LOW = 560.0  # height in pixels below which there is no head, and strip and band are smaller
+LOW = 560.0  # height in pixels below which head, strip and band are lower
+CURVE_LEFT, LOW_CURVE_LEFT = 84.0, 44.0  # of the loss curve, and of that of a narrow picture
+HEAD, LOW_HEAD = 56.0, 34.0  # height of the head
 PRESENTED = 1.35  # how much larger letters are in a presentation
-SMALL = 720.0  # width in pixels below which margins are small, and caption and loss take turns
+SMALL = 720.0  # width in pixels below which margins are small
 CARD = 260.0, 300.0  # least and largest width of a card
 CARD_HIGH = 400.0  # height of a card that the exhibit below it leaves
 FOOT = 100.0  # least height of that exhibit
@@ -36,15 +38,14 @@ class Division:
     """The boxes of a picture; a part that is absent has no width or no height.
 
     whole    the picture
-    head     its title
+    head     its title, and the legend at the right of it
     scene    the stage, of the full width
     exhibit  what is learned, at the right end of the stage
     card     the pinned weight, in the place of the exhibit, which moves below it or steps aside
-    inner    what is left of the stage for the network, with the legend in its lower left corner
-    strip    the operations of a step
-    band     the caption, and the loss curve at its right end
+    inner    what is left of the stage for the network
+    strip    the parts of a step
+    band     the loss curve, along which one goes to other steps
     scale    size of letters and margins, relative to a picture of 1280 x 800
-    legend   whether there is a legend
     chart    a large chart, below the network
     """
 
@@ -57,7 +58,6 @@ class Division:
     strip: Box
     band: Box
     scale: float = 1.0
-    legend: bool = True
     chart: Box = NOWHERE
 
     @property
@@ -67,6 +67,11 @@ class Division:
         right = min(self.scene.right, self.inner.right + margin)
         bottom = min(self.scene.bottom, self.inner.bottom + margin)
         return Box(self.scene.x, self.scene.y, right - self.scene.x, bottom - self.scene.y)
+
+    @property
+    def curve_left(self) -> float:
+        """Where the parts of a step and the loss curve begin, right of Play."""
+        return (CURVE_LEFT if self.whole.width >= SMALL else LOW_CURVE_LEFT) * self.scale
 
     @staticmethod
     def of(
@@ -84,17 +89,18 @@ class Division:
 
         exhibit  wanted width of the exhibit; 0, the default, for none
         card     wanted width of the card; 0, the default, for none
-        present  True: letters are larger, and there is no head; by default False
+        present  True: letters are larger, without head and loss; by default False
         menus    width of menus at the right end of the head; 0, the default, for none
         panel    width of a panel over the right end of the stage, in place of exhibit and card; 0,
                  the default, for none
-        chart    whether a large chart stands below the network; by default False
+        chart    whether a large chart stands below the network, in place of the band; by default
+                 False
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         low = height < LOW
-        head = 0.0 if low or present else 44.0 * scale
-        strip, band = ((28.0, 72.0) if low else (36.0, 80.0)) if height >= SHALLOW else (0.0, 0.0)
-        strip, band = strip * scale, band * scale
+        head = 0.0 if height < SHALLOW or present else (LOW_HEAD if low else HEAD) * scale
+        strip, band = ((26.0, 62.0) if low else (28.0, 86.0)) if height >= SHALLOW else (0.0, 0.0)
+        strip, band = strip * scale, 0.0 if present or chart else band * scale
         high = max(1.0, height - head - strip - band)
         scene = Box(0.0, head, width, high)
         margin = MARGIN * scale if width >= SMALL else SMALL_MARGIN
@@ -152,7 +158,7 @@ class Division:
             free, at_end = taken(free, min(exhibit, SHARE * width), margin, PANE_LEAST)
         whole, none = Box(0.0, 0.0, width, height), Box(0.0, height, width, 0.0)
         parts = (Box(0.0, 0.0, width, head), scene, at_end, beside, free, none, none)
-        return Division(whole, *parts, scale, legend=False)
+        return Division(whole, *parts, scale)
 
 
 def below(box: Box, margin: float, least: float, high: float) -> tuple[Box, Box]:
@@ -275,7 +281,7 @@ class Panes:
         inner = scene.inside(min(MARGIN * self.scale, scene.width / 8.0, high / 8.0))
         head = Box(0.0, 0.0, self.whole.width, 0.0)
         parts = (self.whole, head, scene, at_end, at_end, inner, none, self.band)
-        return Division(*parts, self.scale, legend=False)
+        return Division(*parts, self.scale)
 
     def at(self, x: float, y: float) -> int | None:
         """Return the number of the pane at a pixel, or None."""

@@ -15,6 +15,7 @@ from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.pointer import LEFT, CurvePointer, Pointer
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.charts import Chart
+from scalarviz.stage.curves import SMOOTHED_PART
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.callbacks import ConditionView
@@ -275,8 +276,7 @@ def test_a_click_on_the_title_makes_the_chart_large_and_small(
     small = chart_of(stage, studio)
     click(pointer, small.title.x + 10.0, small.title.y + 10.0)
     large = chart_of(stage, studio)
-    assert large.plot.width > 2.0 * small.plot.width
-    assert large.plot.height > 1.5 * small.plot.height
+    assert large.box.height > 1.5 * small.box.height
     assert not stage.target_at(*on_line(large, 50))  # nothing behind it
     click(pointer, *on_curve(large, 11))
     assert stage.session.step_index == 11
@@ -286,15 +286,16 @@ def test_a_click_on_the_title_makes_the_chart_large_and_small(
 
 def test_losses_are_smoothed_if_wanted(stage: Stage) -> None:
     stage.session.switch(0)
-    stage.session.seek(60)
-    assert not len(stage.frame_data().curve.smoothed)  # it is short
-    stage.curve_view.smooth = True
+    stage.session.advance(300)
     curve = stage.frame_data().curve
-    assert len(curve.smoothed) == len(curve.losses) == 60
-    assert curve.smoothed[30] == pytest.approx(np.mean(stage.session.losses[29:32]))
-    assert curve.smoothed[0] == pytest.approx(np.mean(stage.session.losses[:2]))
-    stage.curve_view.smooth = None
-    assert stage.curve_view.smooths(3_000)
+    around = len(curve.losses) // (2 * SMOOTHED_PART)
+    assert len(curve.smoothed) == len(curve.losses) > 200 and around > 1
+    logs = np.log(curve.losses)
+    assert curve.smoothed[0] == pytest.approx(np.exp(np.mean(logs[: around + 1])))
+    middle = np.exp(np.mean(logs[50 - around : 51 + around]))
+    assert curve.smoothed[50] == pytest.approx(middle)
+    stage.curve_view.smooth = False
+    assert not len(stage.frame_data().curve.smoothed)
 
 
 def on_strip(chart: Chart, step: float, tile: int) -> tuple[float, float]:
@@ -640,7 +641,7 @@ def test_marks_stand_on_the_curve_and_a_click_goes_there(
     (x, step) = chart.marks[-1]
     assert step == 20 and len(chart.marks) == 2
     accent = 255.0 * rgb((THEMES["dark"].accent,))[0]
-    around = frame[round(chart.plot.y) - 2 : round(chart.plot.y) + 3, round(x) - 2 : round(x) + 3]
+    around = frame[round(chart.plot.y) - 2 : round(chart.plot.bottom), round(x) - 2 : round(x) + 3]
     assert (np.abs(around[..., :3].astype(float) - accent).max(axis=-1) < 40.0).any()
     pointer = Pointer(controller.face)
     pointer.curve = CurvePointer(controller.face, Clock())

@@ -181,19 +181,19 @@ def test_the_parts_of_a_picture_lie_inside_it_and_apart(
 
 def test_a_picture_is_divided_as_it_was_agreed() -> None:
     parts = Division.of(1280, 800, exhibit=250.0, card=280.0)
-    assert (parts.head.height, parts.strip.height, parts.band.height) == (44.0, 36.0, 80.0)
-    assert parts.scene == Box(0.0, 44.0, 1280.0, 640.0) and parts.scale == 1.0
-    assert parts.card == Box(984.0, 60.0, 280.0, 400.0)
-    assert parts.exhibit == Box(984.0, 476.0, 280.0, 192.0)
-    assert parts.inner == Box(16.0, 60.0, 952.0, 608.0)
+    assert (parts.head.height, parts.strip.height, parts.band.height) == (56.0, 28.0, 86.0)
+    assert parts.scene == Box(0.0, 56.0, 1280.0, 630.0) and parts.scale == 1.0
+    assert parts.card == Box(984.0, 72.0, 280.0, 400.0)
+    assert parts.exhibit == Box(984.0, 488.0, 280.0, 182.0)
+    assert parts.inner == Box(16.0, 72.0, 952.0, 598.0)
     assert not Division.of(1366, 656, exhibit=250.0, card=280.0).exhibit.width
     parts = Division.of(800, 460, exhibit=250.0, card=280.0)
-    assert (parts.head.height, parts.strip.height, parts.band.height) == (0.0, 28.0, 72.0)
-    assert parts.scene.height == 360.0 and not parts.exhibit.width
+    assert (parts.head.height, parts.strip.height, parts.band.height) == (34.0, 26.0, 62.0)
+    assert parts.scene.height == 338.0 and not parts.exhibit.width
     assert parts.card.right == 784.0
     parts = Division.of(2560, 1600, present=True)
     assert parts.scale == pytest.approx(2.7) and parts.head.height == 0.0
-    assert parts.strip.height == pytest.approx(97.2)
+    assert parts.strip.height == pytest.approx(75.6) and not parts.band.height
 
 
 # CameraController: a camera that is moved by a mouse.
@@ -433,7 +433,7 @@ def test_the_parts_of_a_pane_lie_beside_each_other(size: tuple[int, int], card: 
     for i, box in enumerate(boxes):
         assert box.x >= 0.0 and box.right <= size[0] + 1e-9 and box.bottom <= size[1] + 1e-9
         assert not any(box.meets(other) for other in boxes[:i])
-    assert parts.strip.height == parts.band.height == 0.0 and not parts.legend
+    assert parts.strip.height == parts.band.height == 0.0
     assert bool(parts.card.width) == (card > 0.0 and size[0] >= 560)
 
 
