@@ -199,10 +199,10 @@ def draw_legend(
     x += canvas.text(x, base, words_of(cubes), size=size, color=theme.quiet) + 1.5 * gap
     x += canvas.text(x, base, ends[0], size=size, color=theme.quiet) + gap
     wide = 1.6 * largest
-    cubes: list[Cube] = [
+    found: list[Cube] = [
         (x + (i + 0.5) * wide, base + 0.1 * size, largest, part) for i, part in enumerate(ON_BAR)
     ]
-    draw_cubes(canvas, cubes, theme)
+    draw_cubes(canvas, found, theme)
     x += wide * len(ON_BAR) + gap
     return x + canvas.text(x, base, ends[-1], size=size, color=theme.quiet)
 

@@ -20,6 +20,7 @@ from scalarviz.scene.charts import AXIS, Chart, draw_loss
 from scalarviz.scene.frame_data import Compared, FrameData, Pane
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.layout.plates import LEAST
 from scalarviz.scene.legend import ends_of, mark_rows, news_of
 from scalarviz.scene.past_charts import (
     draw_past,
@@ -29,7 +30,6 @@ from scalarviz.scene.past_charts import (
     status_of_weights,
 )
 from scalarviz.scene.strip import Place
-from scalarviz.scene.visuals.shaders import LEAST
 from scalarviz.story.caption import Piece
 
 LOSS_SHARE = 0.46  # of a large chart that the losses have
