@@ -384,7 +384,7 @@ def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> 
     """
     buffers = known.line.values, *known.line.also, known.line.sums
     name = next((each for each in buffers if known.array(each) is not None), "")
-    if known.is_one or maps is None or name not in maps.values or not isinstance(plane, Plane):
+    if maps is None or name not in maps.values or not isinstance(plane, Plane):
         return None
     place = known.place
     return NeuronMap(maps.values[name][place], maps.parts(name)[place], plane)

@@ -240,8 +240,6 @@ def caption_of_state(
     if tell is None:
         return Caption(f"{sentence(moment.name)}.")
     chosen = row is not None or neuron is not None
-    if neuron is not None and is_one(facts, neuron):
-        row, neuron = bias_behind(facts, neuron), None
     if row is not None or facts.is_graph:
         neuron = None
     elif neuron is None:
@@ -257,18 +255,6 @@ def first_row(facts: Facts, state: State) -> int:
     """Return the weight that is followed by default, preferably one that learns; NONE without."""
     learning = (row for row, frozen in enumerate(state.frozen) if not frozen)
     return next(learning, facts.first_row)
-
-
-def is_one(facts: Facts, neuron: Neuron) -> bool:
-    """Return whether a neuron is the 1 of the biases, which stands behind the last place."""
-    name, place = neuron
-    return name in facts.buffers and place >= facts.buffers[name].size
-
-
-def bias_behind(facts: Facts, neuron: Neuron) -> int:
-    """Return the first bias that a 1 is multiplied by."""
-    found = [each.biases for each in facts.operations if each.source == neuron[0]]
-    return next((row for row in found if row != NONE), facts.operations[0].weights)
 
 
 # Captions of a network's moments.

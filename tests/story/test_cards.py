@@ -408,14 +408,6 @@ def test_neurons_have_their_sum_activation_delta_and_what_they_send(sample: int)
         assert float(large) == pytest.approx(x[i], rel=0.006)
 
 
-def test_the_1_sends_the_biases() -> None:
-    session = rgb()
-    (table,) = tables_of(neuron_card_of(session, ("inputs", 3)))
-    biases = [float(cells[3]) for cells in table.rows]
-    assert biases == pytest.approx(session.network.bank.value[24:32], rel=0.006, abs=1e-3)
-    assert [cells[1] for cells in table.rows] == ["1"] * 8
-
-
 def every_kind() -> sv.Session:
     layers = [
         sv.Conv2d((1, 6, 6), 2, 3, activation="relu"),
