@@ -221,7 +221,7 @@ class Stage(Messages):
         return isinstance(self.reading.learned, Plane)
 
     def rescale(self, *, anew: bool = False) -> None:
-        """Choose scales for the numbers that are shown, or read `anew`; then they only grow."""
+        """Choose scales for the numbers that are shown, or read `anew`; then they follow slowly."""
         if anew:
             self.refresh()
         self.scales.choose(self._of_all())

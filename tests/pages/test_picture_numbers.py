@@ -302,9 +302,9 @@ def test_a_channel_has_its_own_scale_and_is_computed_once() -> None:
         scene=scene_data(session),
         layout=layout_data(layout_of(session)),
     )
-    assert found["scales"] == [2.0, 10.0, 0.05, 50.0, 1.0] and all(found["kept"])
+    assert found["scales"] == [1.5, 10.0, 0.03, 30.0, 1.0] and all(found["kept"])
     np.testing.assert_allclose(found["changes"], 0.03)
-    assert found["early"] == [5.0, [2.0, 5.0], 0]
+    assert found["early"] == [3.0, [1.5, 3.0], 0]
 
 
 def test_a_name_is_cut_to_a_width() -> None:
@@ -386,9 +386,9 @@ def test_an_affine_does_not_make_all_other_cubes_and_neurons_grey() -> None:
         plate.layer: scale
         for plate, scale in zip(data.layout.plates, data.cubes.color_scales, strict=True)
     }
-    assert by_layer[1] == by_layer[2] == data.cubes.common == 1.0
+    assert by_layer[1] == by_layer[2] == data.cubes.common == 0.7
     assert by_layer[0] >= np.abs(first.bias).max() > 1.0 and by_layer[3] >= Y.mean()
-    assert data.cubes.clipped == 0 and ends_of(data.cubes)[-1] == "+1"
+    assert data.cubes.clipped == 0 and ends_of(data.cubes)[-1] == "+0.7"
     assert data.buffers.scale < 10.0
     values = data.buffers.values
     raw, behind = values["inputs"], values["scale 0"]
