@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts.decimals import changed, old_and_new, on_cube, short
+from scalarviz.base.texts.decimals import changed, old_and_new, short
 from scalarviz.core.program import NONE, Places
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER
@@ -132,7 +132,7 @@ def marks_of(frame_data: FrameData) -> dict[int, str]:
     caption = frame_data.words.caption
     if frame_data.moment is None or caption is None or frame_data.part < NUMBERS["touched"]:
         return {}
-    return {piece.row: on_cube(piece.mark) for piece in caption.pieces if piece.row != NONE}
+    return {piece.row: piece.mark for piece in caption.pieces if piece.row != NONE}
 
 
 def choices(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import colors_of, layout_data, scene_data
 from scalarviz.scene.bead_arrays import behind
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.fonts import MINUS
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.layout.camera import CAMERAS, Camera
@@ -314,7 +314,8 @@ def test_names_of_a_column_have_two_lines_only_if_they_do_not_meet(
 
 WORDS = {
     "-.97": "−.97",
-    "-0.3 × -12 = 3.6": "−0.3 × −12 = 3.6",
+    "-0.3 × -12 = 3.6": "−.3 × −12 = 3.6",
+    "0.05 of 10.5, v0.2, 1.0.3": ".05 of 10.5, v0.2, 1.0.3",
     "1.4e-8 - (-2)": "1.4e−8 − (−2)",
     "A 3-8-3 network, held-out, run-2": "A 3-8-3 network, held-out, run-2",
     "-inf": "−inf",
@@ -323,9 +324,11 @@ WORDS = {
 }
 
 
-def test_minus_signs_are_true_ones_and_hyphens_stay() -> None:
-    found = in_web("numbers", "return data.words.map(trueMinus);", words=list(WORDS))
-    assert found == [MINUS.sub("−", words) for words in WORDS] == list(WORDS.values())
+def test_numbers_are_drawn_with_true_minus_signs_and_no_zero_before_the_point() -> None:
+    found = in_web(
+        "story/decimals", "return data.words.map((each) => typeset(each));", words=list(WORDS)
+    )
+    assert found == [typeset(words) for words in WORDS] == list(WORDS.values())
 
 
 STAGE_SIZE = 1280, 800

@@ -10,7 +10,7 @@ import { cornersOfCube } from "./marks.js";
 import { marksOf } from "./cube_numbers.js";
 import { LABELS } from "./labels.js";
 import { text } from "./texts.js";
-import { on_cube, rounded, short } from "./story/decimals.js";
+import { rounded, short } from "./story/decimals.js";
 
 const CALLOUT = {
   size: 14, // letters
@@ -225,7 +225,7 @@ function drawTerms(view, { largest }, [x, y, wide], ends) {
   const left = (pace.terms + 1) * Math.min(1, frame.part / pace.arrives);
   const last = ends.length - 1;
   const factor = (/** @type {number} */ value) =>
-    Math.abs(value) >= stack.least || !value ? short(value, 2) : on_cube(rounded(value));
+    Math.abs(value) >= stack.least || !value ? short(value) : rounded(value);
   const isBack = WAY_BACK.has(frame.moment.kind);
   const zero = x + wide * ends[0][0];
   paper.segment([zero, y], [zero, y + ends.length * step], palette.quiet, thin);

@@ -4,7 +4,7 @@
 // its cell, meet another number, or be covered by something nearer. The cubes of a sum that is
 // hovered, pinned or spoken of come first, are covered by nothing, and have theirs at any size.
 
-import { changed, old_and_new, on_cube, short } from "./story/decimals.js";
+import { changed, old_and_new, short } from "./story/decimals.js";
 import { MOVED } from "./lights.js";
 import { halfSide } from "./scales.js";
 import { along3, dot3, minus3 } from "./projection.js";
@@ -78,7 +78,7 @@ function firstRows(frame) {
 export function marksOf(frame) {
   if (!frame.moment || !frame.caption || frame.part < frame.scene.numbers.touched) return new Map();
   const told = frame.pieces.filter((piece) => (piece.row ?? -1) >= 0);
-  return new Map(told.map((piece) => [piece.row, on_cube(piece.mark ?? "")]));
+  return new Map(told.map((piece) => [piece.row, piece.mark ?? ""]));
 }
 
 /** What a cube may have written on it, on which face, and whether only if that is seen; the best first. */

@@ -2,7 +2,8 @@
 // and lines of branches.
 
 import { byId, fitted, setShown, styled, unitLength } from "./dom.js";
-import { generalNumber, trueMinus } from "./numbers.js";
+import { generalNumber } from "./numbers.js";
+import { typeset } from "./story/decimals.js";
 import { isShown } from "./loss_record.js";
 import { lossScale } from "./scales.js";
 import { text } from "./texts.js";
@@ -112,7 +113,7 @@ export class Curve {
     const size = 13 * unit;
     const [ink, quiet] = [styled("--ink"), styled("--quiet")];
     context.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
-    const written = (value) => trueMinus(generalNumber(value, 3));
+    const written = (value) => typeset(generalNumber(value, 3));
     const heading = loss === null || Number.isNaN(loss) ? "" : ` ${written(loss)}`;
     const finite = extremes(losses, [loss, ...this.measures.losses], this.lines.range);
     this.last = Math.max(losses.end, step + (operation ? 1 : 0));
