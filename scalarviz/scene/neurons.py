@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
@@ -27,8 +28,9 @@ from scalarviz.scene.neuron_images import (
 )
 
 SMALLEST = 7.5  # least radius of a sphere in pixels for a number
-BIG, LITTLE = 14.0, 9.0  # sizes of the letters of numbers
-WIDE, WIDEST = 1.8, 2.8  # radii of a sphere that its number may be wide; of a node, which is alone
+BIG, LITTLE = 14.0, 12.0  # sizes of the letters of numbers
+SPOKEN = 0.7  # brightness from which on a neuron has words
+WIDE, WIDEST = 2.4, 2.8  # radii of a sphere that its number may be wide; of a node, which is alone
 MOST = 128  # numbers in a line
 BAR = 64.0  # largest length of a bar in pixels
 # A number on a map: how far below the middle it stands, and its size, relative to the radius, and
@@ -96,6 +98,8 @@ def draw_neurons(
             words = words if radius.min() >= ROOM * scale else []
             size = max(LITTLE * scale, min(size, WRITTEN * float(radius.min())))
         for i, number in enumerate(words):
+            if own[i, 0] < SPOKEN:
+                continue
             if hatched[i]:  # its number stands on plain ground
                 wide, (x, y) = canvas.measure(number, size=size, bold=True) + 6.0, xy_in[i].tolist()
                 place = x - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
@@ -104,7 +108,7 @@ def draw_neurons(
             write_in(canvas, xy_in[i], float(front[i]), number, size)
     far = radius * AWAY if plane else radius
     edge = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
-    write_names(canvas, xy, far, depth, good, line, theme, scale, edge)
+    write_names(canvas, xy, far, depth, good, line, theme, scale, edge, own[:, 0] < SPOKEN)
     if not frame_data.layout.signs:  # where it is written
         draw_flows(canvas, xy, radius, good, line, frame_data, theme)
     if line.bars:
@@ -158,19 +162,16 @@ def spheres_seen(
 def numbers_in(
     canvas: Canvas2D, values: FloatArray, radius: float, scale: float, wide: float = WIDE
 ) -> tuple[list[str], float]:
-    """Return the numbers of a line with as many digits as fit into its spheres, and their size.
+    """Return the numbers of a line, and their size.
 
     There are none if they would be too small; `wide` is their largest width, in radii.
     """
     if radius < SMALLEST * scale or len(values) > MOST:
         return [], 0.0
-    for digits in (2, 1):
-        words = [short(float(value), digits) for value in values]
-        widest = max(canvas.measure(each, size=10.0, bold=True) for each in words) / 10.0
-        size = float(int(min(BIG * scale, wide * radius / widest)))
-        if size >= LITTLE * scale:
-            return words, size
-    return [], 0.0
+    words = [short(float(value)) for value in values]
+    widest = max(canvas.measure(each, size=10.0, bold=True) for each in words) / 10.0
+    size = float(int(min(BIG * scale, wide * radius / widest)))
+    return (words, size) if size >= LITTLE * scale else ([], 0.0)
 
 
 def write_in(
@@ -267,6 +268,7 @@ def write_names(
     theme: Theme,
     scale: float,
     edge: float,
+    silent: Sequence[bool] | npt.NDArray[np.bool_],
 ) -> None:
     """Write the names of neurons: below those that stand side by side, beside those in a column.
 
@@ -274,7 +276,7 @@ def write_names(
     at its right.
 
     Long names are in two lines, in a column only if there is room for two. Names that would meet
-    side by side are shortened; without room for a letter there are none.
+    side by side are shortened; without room for a letter there are none. `silent` ones have none.
     """
     size = 13.0 * scale
     if not line.names or not len(xy):
@@ -299,6 +301,8 @@ def write_names(
     left = float((xy[:, 0] - radius).min()) - 6.0 * scale - wide >= edge
     side, anchor = (-1.0, "right") if left else (1.0, "left")
     for i, name in enumerate(names):
+        if silent[i]:
+            continue
         (x, y), far = xy[i].tolist(), float(radius[i])
         if column:
             up = 0.675 * name.count("\n")

@@ -12,7 +12,7 @@ from scalarviz.base.texts.decimals import short
 from scalarviz.core.program import NONE
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.scene_data import colors_of, layout_data, plate_data, scene_data
-from scalarviz.scene.canvas.palette import MAPS, THEMES, contrast, dimmed, rgb
+from scalarviz.scene.canvas.palette import MAPS, THEMES
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import NEAR, RIGHT, UP, Plate, Tiles
@@ -23,7 +23,6 @@ from scalarviz.scene.neuron_images import painted
 from scalarviz.scene.visuals import mip_levels
 from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.picking import half_sides
-from scalarviz.scene.visuals.shaders import CONTRAST, DIM
 from scalarviz.stage.channels import Scales, largest
 from scalarviz.stage.motion import pushes
 from scalarviz.stage.network_layout import layout_of
@@ -63,18 +62,9 @@ def test_colors_are_those_of_the_theme(name: str) -> None:
     body = """
     const palette = new Palette(data.theme);
     const colors = data.values.map((value) => palette.map(value, 0.9));
-    const { groundColor: ground } = palette;
-    return {
-      colors, unknown: palette.map(NaN), ground,
-      dim: colors.map((color) => dimmedColor(color, ground, data.dim, data.contrast)),
-      contrast: colors.map((color) => contrastOf(color, ground)),
-    };"""
-    data = {"theme": colors_of(theme), "values": values, "dim": DIM, "contrast": CONTRAST}
-    found = in_web("palette", body, **data)
-    colors, ground = theme.map(values, 0.9), rgb((theme.ground,))[0]
-    np.testing.assert_allclose(found["colors"], colors, atol=1e-12)
-    np.testing.assert_allclose(found["dim"], dimmed(colors, ground, DIM, CONTRAST), atol=1e-12)
-    np.testing.assert_allclose(found["contrast"], contrast(colors, ground), rtol=1e-9)
+    return { colors, unknown: palette.map(NaN) };"""
+    found = in_web("palette", body, theme=colors_of(theme), values=values)
+    np.testing.assert_allclose(found["colors"], theme.map(values, 0.9), atol=1e-12)
     assert found["unknown"] == [1.0, 0.0, 1.0]
 
 
@@ -147,14 +137,13 @@ def test_every_moment_is_lit_alike(make: Any) -> None:
             wave = part if moment == "wave" else None
             about = (None, 1.0) if moment == "wave" else (moment, part)
             expected = lights(plan, program, *about, wave=wave)
-            for name in ("plates", "white", "neurons"):
+            for name in ("plates", "neurons"):
                 np.testing.assert_allclose(lit[name], getattr(expected, name), atol=1e-12)
             glows = [each and (tuple(each["span"]), each["back"]) for each in lit["wires"]]
             wanted = [each and (each.span, each.back) for each in expected.wires]
             assert [each and each[1] for each in glows] == [each and each[1] for each in wanted]
             for ours, theirs in zip(glows, wanted, strict=True):
                 np.testing.assert_allclose(ours[0] if ours else 0, theirs[0] if theirs else 0)
-            assert lit["back"] == expected.back
 
 
 def test_gradients_are_pushed_when_they_are_known() -> None:

@@ -19,10 +19,11 @@ import { text } from "./texts.js";
 
 const NEURONS = {
   smallest: 7.5, // least radius of a sphere in pixels for a number
-  wide: 1.8, // radii of a sphere that its number may be wide
+  wide: 2.4, // radii of a sphere that its number may be wide
   widest: 2.8, // of a node of a graph, which is alone
   big: 14, // sizes of the letters of numbers
-  little: 9,
+  little: 12,
+  spoken: 0.7, // brightness from which on a neuron has words
   most: 128, // numbers in a line
   bar: 64, // largest length of a bar in pixels
   edge: 12, // pixels by which names may leave the box of the network at its left
@@ -72,7 +73,7 @@ export function drawNeurons(view, line) {
       const y = seen.y[i] + (isMapped ? maps.low * radius[i] : 0);
       if (hatched[i] && !isMapped)
         paper.disc(seen.x[i], seen.y[i], 0.92 * radius[i], fills[i], look);
-      if (!words) return;
+      if (!words || view.lit.brightOf(line, i) < NEURONS.spoken) return;
       if (hatched[i] || isMapped)
         clearGround(view, seen.x[i], y, words[place], size, fills[i], front[i]);
       writeInside(paper, seen.x[i], y, front[i], words[place], size, palette.number, palette.halo);
@@ -90,18 +91,15 @@ function frontsOf(points, radius, see) {
   return points.length ? Float64Array.from(points, (each, i) => each + way[i % 3]) : points;
 }
 
-/** The numbers of a line with as many digits as fit into its spheres, and their size. */
+/** The numbers of a line, and their size; none if they would be too small. */
 function numbersIn({ paper, scale }, values, radius, wide) {
   if (radius < NEURONS.smallest * scale || values.length > NEURONS.most)
     return { words: null, size: 0 };
-  for (const digits of [2, 1]) {
-    const words = values.map((value) => short(value, digits));
-    const widest =
-      Math.max(...words.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
-    const size = Math.floor(Math.min(NEURONS.big * scale, (wide * radius) / widest));
-    if (size >= NEURONS.little * scale) return { words, size };
-  }
-  return { words: null, size: 0 };
+  const words = values.map((value) => short(value));
+  const widest =
+    Math.max(...words.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
+  const size = Math.floor(Math.min(NEURONS.big * scale, (wide * radius) / widest));
+  return size >= NEURONS.little * scale ? { words, size } : { words: null, size: 0 };
 }
 
 /** Plain ground for the number of a saturated neuron, which is hatched. */
@@ -171,7 +169,7 @@ export function sides({ extent }, camera, box) {
 }
 
 /** Write names: below neurons that stand side by side, shortened where they would meet, beside those in a column. */
-export function writeNames({ paper, palette, scale, see, frame }, line, seen, radius, good) {
+export function writeNames({ paper, palette, scale, see, frame, lit }, line, seen, radius, good) {
   const size = 13 * scale;
   if (!line.names.length) return;
   const [first, last] = [good[0], good.at(-1)];
@@ -196,6 +194,7 @@ export function writeNames({ paper, palette, scale, see, frame }, line, seen, ra
   const side = isLeft ? -1 : 1;
   names.forEach((name, place) => {
     const i = own[place];
+    if (lit.brightOf(line, i) < NEURONS.spoken) return;
     const x = column ? seen.x[i] + side * (radius[i] + 6 * scale) : seen.x[i];
     const up = name.includes("\n") ? 0.675 : 0;
     const y = seen.y[i] + (column ? (0.36 - up) * size : radius[i] + 1.15 * size);
