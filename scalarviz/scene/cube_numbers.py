@@ -139,7 +139,7 @@ def choices(
     The best is first.
     """
     cubes, row = frame_data.cubes, faces.rows[i]
-    own, value = faces.order[i, :2].tolist(), float(cubes.colors[row])
+    own, value = faces.order[i, : 3 - rank // 2].tolist(), float(cubes.colors[row])
     every = [mark] if mark else []
     if cubes.before is not None and frame_data.part >= MOVED:
         before = float(cubes.before[row])
@@ -165,11 +165,9 @@ def fitted(
     """
     lines = words.split("\n")
     wide = max(canvas.measure(line, size=10.0, bold=True) for line in lines) / 10.0
-    # The room of a sign, too: numbers of one size have as many digits.
-    room = max(canvas.measure(f"-{line.lstrip('-')}", size=10.0, bold=True) for line in lines) / 10
     high, least = NUMBERS["line"] * len(lines), NUMBERS["least"] * scale
     size = min(max(NUMBERS["part"] * float(faces.high[place]), least), NUMBERS["largest"] * scale)
-    size = min(size, float(faces.wide[place]) / room, float(faces.tall[place]) / high)
+    size = min(size, float(faces.wide[place]) / wide, float(faces.tall[place]) / high)
     if len(lines) == 1 and (rank == 0 or (rank == 1 and faces.wide[place] >= least)):
         size = max(size, least)
     if size < least:
@@ -191,7 +189,7 @@ NUMBERS = {
     "part": 0.30,  # size of the letters relative to the height of the face
     "least": 12.0,
     "largest": 16.0,
-    "share": 1.1,  # largest width of a number, in cells: small cubes are narrower than theirs
+    "share": 1.35,  # largest width of a number, in cells: small cubes are narrower than theirs
     "shortest": 1.9,  # width of a number such as "-.1", in sizes of letters
     "line": 1.1,  # from a line to the next, in sizes of letters
     "most": 400,  # numbers in a picture, and cubes of a sum

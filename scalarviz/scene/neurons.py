@@ -30,7 +30,7 @@ from scalarviz.scene.neuron_images import (
 SMALLEST = 7.5  # least radius of a sphere in pixels for a number
 BIG, LITTLE = 14.0, 12.0  # sizes of the letters of numbers
 SPOKEN = 0.7  # brightness from which on a neuron has words
-WIDE, WIDEST = 2.4, 2.8  # radii of a sphere that its number may be wide; of a node, which is alone
+WIDE = 3.2  # radii of a sphere that its number may be wide
 MOST = 128  # numbers in a line
 BAR = 64.0  # largest length of a bar in pixels
 # A number on a map: how far below the middle it stands, and its size, relative to the radius, and
@@ -90,8 +90,7 @@ def draw_neurons(
             look = {"depth": front[flat], "hatch": 0.75 * hatch[flat]}
             canvas.discs(xy[flat], 0.92 * radius[flat], fills[good][flat], **look)
         places = np.flatnonzero(good[: len(numbers)])
-        wide = WIDEST if frame_data.layout.signs else WIDE
-        words, size = numbers_in(canvas, numbers[places], float(radius.min()), scale, wide)
+        words, size = numbers_in(canvas, numbers[places], float(radius.min()), scale)
         xy_in = xy
         if plane:
             xy_in = xy + radius[:, np.newaxis] * [0.0, LOW]
@@ -160,17 +159,14 @@ def spheres_seen(
 
 
 def numbers_in(
-    canvas: Canvas2D, values: FloatArray, radius: float, scale: float, wide: float = WIDE
+    canvas: Canvas2D, values: FloatArray, radius: float, scale: float
 ) -> tuple[list[str], float]:
-    """Return the numbers of a line, and their size.
-
-    There are none if they would be too small; `wide` is their largest width, in radii.
-    """
+    """Return the numbers of a line, and their size; none if they would be too small."""
     if radius < SMALLEST * scale or len(values) > MOST:
         return [], 0.0
     words = [short(float(value)) for value in values]
     widest = max(canvas.measure(each, size=10.0, bold=True) for each in words) / 10.0
-    size = float(int(min(BIG * scale, wide * radius / widest)))
+    size = float(int(min(BIG * scale, WIDE * radius / widest)))
     return (words, size) if size >= LITTLE * scale else ([], 0.0)
 
 

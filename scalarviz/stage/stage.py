@@ -99,6 +99,7 @@ class Stage(Messages):
     color, size    the channels
     per_layer      whether each layer has scales of its own
     neuron_maps    whether spheres show what their neurons answer over the plane, if data lie in one
+    numbers        whether all cubes have their numbers
     test_points    whether held-out samples are drawn there, too
     discrete       whether such maps have two colors only
     help           whether the list of `keys` is shown
@@ -155,6 +156,7 @@ class Stage(Messages):
         self.help = self.marks = False
         self.silent = False
         self.neuron_maps = True
+        self.numbers = False
         self.test_points = self.discrete = False
         self.present = False
         self.menus = self.panel = 0.0
@@ -436,6 +438,7 @@ class Stage(Messages):
             beside=self.beside,
             walked=None if neurons is None else neurons.neuron,
             guess=self.guess,
+            numbers=self.numbers,
             weights=reading.numbers.value,
         )
         found = focus_of(self._seen)

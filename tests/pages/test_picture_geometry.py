@@ -232,6 +232,7 @@ def stages() -> dict[str, Stage]:
 @pytest.mark.parametrize("turn", [(0.0, 0.0), (35.0, 12.0)], ids=str)
 def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) -> None:
     stage = stages()[name]
+    stage.numbers = True
     data, see = stage.frame_data(), projection(stage)
     see = replace(see, camera=see.camera.orbited(*turn))
     expected = numbers_on_cubes(Even(see.width, see.height), see, data, 1.0)[0]
@@ -241,7 +242,8 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     const layout = new Layout(unpackedAll(data.layout));
     const scene = unpackedAll(data.scene);
     const none = {{ hoverNeuron: null, pinnedNeuron: null, moment: null, before: null }};
-    const frame = {{ hoverRow: -1, ...none, ...data.frame, layout, scene, part: 1 }};
+    const all = {{ hoverRow: -1, beside: [], pieces: [], numbers: true, ...none }};
+    const frame = {{ ...all, ...data.frame, layout, scene, part: 1 }};
     frame.sizeScaleAt = () => data.frame.sizeScale;
     frame.numberAt = (row) => data.frame.colors[row];
     const paper = {{ measure: (words, {{ size }}) => 0.62 * size * words.length }};
@@ -301,13 +303,14 @@ def test_names_of_a_column_have_two_lines_only_if_they_do_not_meet(
     };
     const [x, y, depth] = [[200, 200, 200], data.y, [1, 1, 1]];
     const frame = { layout: { neurons: [] } };
-    const view = { paper, palette: {}, scale: 1, see: { box: { x: 0 } }, frame };
+    const lit = { brightOf: () => 1 };
+    const view = { paper, palette: {}, scale: 1, see: { box: { x: 0 } }, frame, lit };
     writeNames(view, { names: data.names }, { x, y, depth }, [5, 5, 5], [0, 1, 2]);
     return said;"""
     y = apart * np.arange(3.0)
     found, xy = in_web("neurons", body, names=names, y=y), np.column_stack([np.full(3, 200.0), y])
     canvas, ones, line = Words(400.0, 400.0), np.ones(3), Neurons(np.zeros((3, 3)), "", "", names)
-    write_names(canvas, xy, 5.0 * ones, ones, ones > 0, line, THEMES["dark"], 1.0, 0.0)
+    write_names(canvas, xy, 5.0 * ones, ones, ones > 0, line, THEMES["dark"], 1.0, 0.0, ones < 1)
     assert [words for words, _ in canvas.found] == found
     assert [len(words.split("\n")) for words in found] == 3 * [lines]
 

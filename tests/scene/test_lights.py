@@ -331,11 +331,14 @@ def test_what_is_out_of_focus_has_35_percent_and_no_words_and_the_rest_is_unchan
     assert (dims.outside == dims.level).all() and (dims.plates == 1.0).all()
     ground, out = rest[200, 5].astype(float), []
     for number, row in enumerate(seen.rows.tolist()):
-        was, now = (np.median(each[seen.picture == number], axis=0) for each in (rest, after))
+        apart = [
+            np.linalg.norm(each[seen.picture == number] - ground, axis=1) for each in (rest, after)
+        ]
+        was, now = np.quantile(apart, 0.9, axis=1)
         if row in focus.rows:
-            np.testing.assert_allclose(now, was, atol=6)
+            assert now >= 0.95 * was
         else:
-            out.append(np.linalg.norm(now - ground) / np.linalg.norm(was - ground))
+            out.append(now / was)
     assert np.median(out) == pytest.approx(DIM, abs=0.12 if theme == "dark" else 0.3)
     assert not {".44", "-.18"} & set(stage.picture().words)
 
@@ -356,14 +359,14 @@ def test_all_else_falls_back_within_a_moment_and_comes_back_slower(calm: bool) -
     stage.reduced_motion = calm
     stage.tick(1.0)
     assert stage.frame_data().attention == 0.0
-    found, times = [], [1.0, 1.125, 1.25, 3.0, 3.2, 3.4]
+    found, times = [], [1.0, 1.125, 1.25, 3.0, 3.2, 3.5]
     for now in times:
         stage.hover_neuron = ("tanh 0", 1) if now < 3.0 else None
         moves = stage.tick(now)
         frame_data = stage.frame_data()
         found.append(frame_data.attention)
-        assert moves == (now in (1.125, 1.25, 3.2, 3.4) and not calm)
-        assert (frame_data.focus is not None) == (now < 3.4 and not (calm and now == 3.2))
+        assert moves == (now in (1.125, 1.25, 3.2, 3.5) and not calm), now
+        assert (frame_data.focus is not None) == (now < 3.0 or (now < 3.5 and not calm))
     assert found == pytest.approx([1.0] * 3 + [0.0] * 3 if calm else [0.0, 0.5, 1.0, 1.0, 0.5, 0.0])
     body = """
     const attention = new Attention();

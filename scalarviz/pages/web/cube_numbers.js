@@ -79,7 +79,8 @@ function choicesOf(frame, { index, order }, mark, rank) {
     words.push(old_and_new(old, value), ...changed(old, value));
   }
   if (value !== undefined) words.push(short(value));
-  const every = (isOpen) => words.flatMap((each) => [0, 1].map((k) => [each, order[k], isOpen]));
+  const faces = order.slice(0, rank < 2 ? 3 : 2);
+  const every = (isOpen) => words.flatMap((each) => faces.map((face) => [each, face, isOpen]));
   return rank < 2 ? [...every(true), ...every(false)] : every(true);
 }
 
@@ -89,12 +90,10 @@ function fittedNumber({ paper, frame, scale }, cube, face, words, rank) {
   const lines = words.split("\n");
   const measure = (each) => paper.measure(each, { size: 10, bold: true }) / 10;
   const em = Math.max(...lines.map(measure));
-  // The room of a sign, too: numbers of one size have as many digits.
-  const room = Math.max(...lines.map((each) => measure(`-${each.replace(/^-+/, "")}`)));
   const high = numbers.line * lines.length;
   const least = numbers.least * scale;
   let size = Math.max(numbers.part * cube.high[face], least);
-  size = Math.min(size, numbers.largest * scale, cube.wide[face] / room, cube.tall[face] / high);
+  size = Math.min(size, numbers.largest * scale, cube.wide[face] / em, cube.tall[face] / high);
   if (lines.length === 1 && (rank === 0 || (rank === 1 && cube.wide[face] >= least)))
     size = Math.max(size, least);
   if (!(size >= least)) return null;

@@ -19,8 +19,7 @@ import { text } from "./texts.js";
 
 const NEURONS = {
   smallest: 7.5, // least radius of a sphere in pixels for a number
-  wide: 2.4, // radii of a sphere that its number may be wide
-  widest: 2.8, // of a node of a graph, which is alone
+  wide: 3.2, // radii of a sphere that its number may be wide
   big: 14, // sizes of the letters of numbers
   little: 12,
   spoken: 0.7, // brightness from which on a neuron has words
@@ -62,8 +61,7 @@ export function drawNeurons(view, line) {
     const least = good.reduce((low, i) => Math.min(low, radius[i]), Infinity);
     const known = good.filter((i) => i < held.length);
     const numbers = known.map((i) => held[i]);
-    const wide = frame.layout.signs.length ? NEURONS.widest : NEURONS.wide;
-    let { words, size } = numbersIn(view, numbers, least, wide);
+    let { words, size } = numbersIn(view, numbers, least);
     if (isMapped) {
       if (least < maps.room * view.scale) words = null;
       size = Math.max(NEURONS.little * view.scale, Math.min(size, maps.written * least));
@@ -92,13 +90,13 @@ function frontsOf(points, radius, see) {
 }
 
 /** The numbers of a line, and their size; none if they would be too small. */
-function numbersIn({ paper, scale }, values, radius, wide) {
+function numbersIn({ paper, scale }, values, radius) {
   if (radius < NEURONS.smallest * scale || values.length > NEURONS.most)
     return { words: null, size: 0 };
   const words = values.map((value) => short(value));
   const widest =
     Math.max(...words.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
-  const size = Math.floor(Math.min(NEURONS.big * scale, (wide * radius) / widest));
+  const size = Math.floor(Math.min(NEURONS.big * scale, (NEURONS.wide * radius) / widest));
   return size >= NEURONS.little * scale ? { words, size } : { words: null, size: 0 };
 }
 
