@@ -125,6 +125,7 @@ LOOKS: dict[str, Any] = {
     "neuron_maps": True,
     "test_points": True,
     "discrete": True,
+    "numbers": True,
 }
 
 

@@ -171,6 +171,7 @@ WATCHING = {
         bool, False, "for an audience: larger letters, and few of them; controls at the lower end"
     ),
     "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
+    "numbers": Option(bool, False, "the numbers of all cubes"),
     "browser": Option(bool, False, "in a browser, here or with --address elsewhere, until Ctrl-C"),
     "control": Option(bool, False, "with --browser and --address: others change it, too"),
     "serve": Option(bool, False, "no window: a page and a picture, then the page until Ctrl-C"),
@@ -201,6 +202,7 @@ RENDERING = {
     ),
     "cubes": Option(str, "value", "what sizes stand for", info=OptionInfo(CHANNELS)),
     "pin": Option(int | None, None, "the row of a weight whose arithmetic is shown"),
+    "numbers": Option(bool, False, "the numbers of all cubes"),
     "past": Option(str, "", "what is below: value, gradient, change, distance, norms, landscape"),
     "samples": Option(int, 2, "a pixel is the mean of so many squared"),
 }

@@ -53,6 +53,7 @@ def watch(
     color: str = "value",
     cubes: str = "value",
     pin: object = None,
+    numbers: bool = False,
     networks: str | None = None,
     order: str | None = None,
     group: str | None = None,
@@ -96,6 +97,7 @@ def watch(
     pin             a Weight or its row of the bank, or a Perceptron, which is shown pinned in a
                     window and a notebook; None, the default: none. Side by side also a list, with
                     one or None for each
+    numbers         True: all cubes have their numbers; by default False
     networks        how a Sweep shows each network: as a wall of "cubes", the default, by a map of
                     the plane in "maps", by "swatches" of its colors, or by its loss in "losses"
     order           column of its tables by which a Sweep orders settings and networks, such as
@@ -135,7 +137,7 @@ def watch(
             reduced_motion,
             present,
         ),
-        *(nodes, color, cubes, pin),
+        *(nodes, color, cubes, pin, numbers),
     )
     if browser:
         return in_browser(shown, options, address, port, share)

@@ -67,6 +67,7 @@ def picture(
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
+    numbers: bool | None = None,
     past: str | None = None,
     networks: str | None = None,
     order: str | None = None,
@@ -94,6 +95,7 @@ def picture(
     neuron_maps  whether spheres show what their neurons answer over the plane; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
+    numbers     whether all cubes have their numbers; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
                 time, these by "distance", "norms" of layers, both such as "gradient norms", or the
                 "landscape" of the loss; by default nothing
@@ -156,6 +158,7 @@ def record(
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
+    numbers: bool | None = None,
     past: str | None = None,
     look: RenderOptions | None = None,
 ) -> int:
@@ -188,6 +191,7 @@ def record(
     neuron_maps  whether spheres show what their neurons answer over the plane; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
+    numbers     whether all cubes have their numbers; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
                 time, these by "distance", "norms" of layers, both such as "gradient norms", or the
                 "landscape" of the loss; by default nothing
@@ -282,6 +286,7 @@ def storyboard(
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
+    numbers: bool | None = None,
     past: str | None = None,
     look: RenderOptions | None = None,
 ) -> int:
@@ -309,6 +314,7 @@ def storyboard(
     neuron_maps  whether spheres show what their neurons answer over the plane; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
+    numbers     whether all cubes have their numbers; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
                 time, these by "distance", "norms" of layers, both such as "gradient norms", or the
                 "landscape" of the loss; by default nothing

@@ -46,6 +46,7 @@ class RenderOptions:
     neuron_maps  whether spheres show what their neurons answer over the plane, if data lie in one
     test_points  whether held-out samples are drawn on the map of the plane
     discrete   whether maps of the plane have two colors only
+    numbers    whether all cubes have their numbers
     past       what stands below the network: all weights over time, their "value", "gradient" or
                "change", these by "distance", "norms" of layers, such as "gradient norms", or the
                "landscape"; None: nothing
@@ -63,6 +64,7 @@ class RenderOptions:
     neuron_maps: bool = True
     test_points: bool = False
     discrete: bool = False
+    numbers: bool = False
     past: str | None = None
 
     def __post_init__(self) -> None:
@@ -94,7 +96,7 @@ class RenderOptions:
         stage = stages_of(show, self.theme, name, reduced_motion=True)
         try:
             stage.silent, stage.size = True, self.cubes
-            for each in ("color", "per_layer", "neuron_maps", "test_points", "discrete"):
+            for each in ("color", "per_layer", "neuron_maps", "test_points", "discrete", "numbers"):
                 setattr(stage, each, getattr(self, each))
             if self.pin is not None:
                 stage.pin(self.pin)  # which checks it

@@ -79,9 +79,9 @@ class Attention:
         focused  whether anything is in focus from now on
         calm     whether nothing moves: it jumps
         """
-        passed, goal = max(0.0, now - self._at), float(focused)
-        way: float = passed / FALL if self._goal else -passed / RISE
-        self._level = goal if calm else min(1.0, max(0.0, self._level + way))
-        self._at, self._goal = now, goal
-        self.moves = self._level != goal
-        return self._level * self._level * (3.0 - 2.0 * self._level)
+        goal = 1.0 if focused else 0.0
+        passed: float = max(0.0, now - self._at)
+        level: float = self._level + (passed / FALL if self._goal > 0.0 else -passed / RISE)
+        level = goal if calm else min(1.0, max(0.0, level))
+        self._level, self._at, self._goal, self.moves = level, now, goal, level != goal
+        return level * level * (3.0 - 2.0 * level)

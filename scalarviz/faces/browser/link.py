@@ -437,7 +437,8 @@ def looks_of(stage: Stage) -> dict[str, Any]:
         pin = {"row": stage.pinned}
     elif stage.pinned_neuron is not None:
         pin = {"neuron": stage.pinned_neuron}
-    return {"color": stage.color, "cubes": stage.size, "pin": pin, "calm": stage.reduced_motion}
+    shown = {"color": stage.color, "cubes": stage.size, "numbers": stage.numbers}
+    return {**shown, "pin": pin, "calm": stage.reduced_motion}
 
 
 # Offers: the controls that a page does not have by itself, options, and the large buttons.

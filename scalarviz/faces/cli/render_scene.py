@@ -123,6 +123,7 @@ def wanted(
         color=chosen["color"],
         cubes=chosen["cubes"],
         pin=chosen["pin"],
+        numbers=chosen["numbers"],
         past=chosen["past"] or None,
     )
     return chosen, path, kind, look

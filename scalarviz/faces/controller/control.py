@@ -122,6 +122,7 @@ class FaceState:
     looks: tuple[object, ...]
     has_plane: bool
     neuron_maps: bool
+    numbers: bool
     test_points: bool
     discrete: bool
     theme: str
@@ -296,6 +297,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         looks=picture.looks,
         has_plane=picture.has_plane,
         neuron_maps=stage.neuron_maps,
+        numbers=stage.numbers,
         test_points=stage.test_points,
         discrete=stage.discrete,
         theme=picture.theme,

@@ -294,6 +294,7 @@ class WatchOptions:
     color: str = "value"
     cubes: str = "value"
     pin: Any = None
+    numbers: bool = False
 
     def __post_init__(self) -> None:
         pick({"auto": "", **THEMES}, self.theme, "theme")
@@ -311,6 +312,7 @@ class WatchOptions:
         stages = stages_of(show, theme, reduced_motion=still, patience=AT_ONCE)
         stages.present, stages.nodes = self.present, self.nodes
         stages.color, stages.size = self.color, self.cubes
+        stages.numbers = self.numbers
         if self.pin is not None:
             stages.pin(self.pin)
         return Face(stages, self.recipes, steps=self.steps, speed=self.speed)

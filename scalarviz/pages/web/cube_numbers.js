@@ -18,7 +18,14 @@ export function drawNumbers(view) {
     const lines = words.split("\n");
     lines.forEach((each, place) => {
       const down = 0.36 + line * (place - 0.5 * (lines.length - 1));
-      const look = { size, bold: true, color: palette.number, anchor: "center", depth, outline: palette.halo };
+      const look = {
+        size,
+        bold: true,
+        color: palette.number,
+        anchor: "center",
+        depth,
+        outline: palette.halo,
+      };
       paper.text(x, y + down * size, each, look);
     });
   }
@@ -60,7 +67,9 @@ function firstRows(frame) {
   const { hoverRow, pinnedRow, beside, scene } = frame;
   const chosen = [hoverRow, pinnedRow, ...beside].filter((row) => row >= 0);
   const spoken = [...marksOf(frame).keys(), ...rowsInFocus(frame).slice(0, scene.numbers.most)];
-  return new Map([...spoken.map((row) => [row, 1]), ...chosen.map((row) => [row, 0])]);
+  const found = new Map(spoken.map((row) => [row, 1]));
+  for (const row of chosen) found.set(row, 0);
+  return found;
 }
 
 /** What the caption of an operation writes on cubes, by bank index. */

@@ -71,8 +71,9 @@ async function startLinked() {
   const channel = channelOf(link);
   const client = new LinkClient(channel, { spec, version: link.version });
   let app = appOf(spec, client, pictureOf(spec));
-  const { color, cubes, pin } = spec.page;
+  const { color, cubes, numbers, pin } = spec.page;
   Object.assign(app, { channel: color ?? app.channel, sizes: cubes ?? app.sizes });
+  if (numbers) app.numbers = true;
   if (pin) app.pin(pin);
   if (!spec.page.theme && channel instanceof FrameChannel)
     channel.ontheme = (name) => app.setTheme(name);

@@ -38,9 +38,19 @@ function drawBracket({ paper, palette, scale }, box) {
   const [least, most] = MARKS.arms;
   const arm = scale * Math.min(most, Math.max(least, (MARKS.arm * box.width) / scale));
   const away = MARKS.away * scale;
-  for (const [x, right] of [[box.x - away, arm], [box.right + away, -arm]])
-    for (const [y, down] of [[box.y - away, arm], [box.bottom + away, -arm]]) {
-      const ends = [[x + right, y], [x, y], [x, y + down]];
+  for (const [x, right] of [
+    [box.x - away, arm],
+    [box.right + away, -arm],
+  ])
+    for (const [y, down] of [
+      [box.y - away, arm],
+      [box.bottom + away, -arm],
+    ]) {
+      const ends = [
+        [x + right, y],
+        [x, y],
+        [x, y + down],
+      ];
       paper.path(ends, [-1, -1, -1], palette.lit, MARKS.bracket * scale);
     }
 }

@@ -303,8 +303,7 @@ export class Past {
     const { seen, pointed, compared } = this;
     if (seen.plane) return this.terrain.seen ? this.terrain.said(pointed?.spot) : "";
     if (seen.norms.length) return "";
-    if (!pointed && !compared)
-      return text("past.scale", { most: typeset(rounded(this.scale, 3)) });
+    if (!pointed && !compared) return text("past.scale", { most: typeset(rounded(this.scale, 3)) });
     const { steps, tiles, heads, counts, groups } = seen;
     const at = (tile, step) => tiles[tile * steps.length + momentPlace(steps, step)];
     const stepAt = (step) => steps[momentPlace(steps, step)];

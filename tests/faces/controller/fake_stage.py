@@ -44,6 +44,7 @@ class FakeStage:
         self.camera = "perspective"
         self.per_layer = False
         self.has_plane = self.neuron_maps = self.test_points = self.discrete = False
+        self.numbers = False
         self.keys: list[tuple[str, str]] = []
         self.patience = 0.0
         self.status = self.part_of_tour = ""
