@@ -25,19 +25,19 @@ class GrowingStops:
     known     the stops
     held      whether a hand drags a cube, which must not shrink meanwhile: none changes
     growth    of the one that has grown last, before and after it has grown at a time `grown_at`
-    needed    when each was needed last, and the largest stop that was needed since then
+    unneeded  since when none of the numbers has needed a stop, and the largest that was enough
     """
 
     known: dict[Any, float] = field(default_factory=dict)
     held: bool = False
     growth: tuple[float, float] | None = None
     grown_at: float = -math.inf
-    needed: dict[Any, tuple[float, float]] = field(default_factory=dict)
+    unneeded: dict[Any, tuple[float, float]] = field(default_factory=dict)
 
     def choose(self, largest: Mapping[Any, float]) -> None:
         """Choose stops that cover some numbers, larger or smaller than before."""
         self.known.update([(key, stop_above(number)) for key, number in largest.items()])
-        self.needed.clear()
+        self.unneeded.clear()
         self.growth = None
 
     def follow(self, largest: Mapping[Any, float], now: float, *, tells: bool = True) -> None:
@@ -50,10 +50,10 @@ class GrowingStops:
         """
         for key, number in largest.items():
             stop, before = stop_above(number), self.of(key)
-            since, most = self.needed.get(key, (now, 0.0))
-            is_needed = stop >= before or self.held or now < since
-            since, most = (now, 0.0) if is_needed else (since, max(most, stop))
-            self.needed[key] = since, most
+            is_needed = stop >= before or self.held
+            since, most = self.unneeded.get(key, (now, 0.0))
+            since, most = (math.inf, 0.0) if is_needed else (min(since, now), max(most, stop))
+            self.unneeded[key] = since, most
             is_time = now - self.grown_at >= GROWTH_SECONDS or now < self.grown_at
             if not self.known.get(key, 0.0):  # the first numbers
                 self.known[key] = stop
@@ -61,7 +61,7 @@ class GrowingStops:
                 self.known[key], self.grown_at = stop, now
                 self.growth = (before, stop) if tells else None
             elif most > 0.0 and now - since >= GROWTH_SECONDS:
-                self.known[key], self.needed[key] = most, (now, 0.0)
+                self.known[key], self.unneeded[key] = most, (math.inf, 0.0)
 
     def let_go(self) -> None:
         """Let stops grow at once after a drag."""

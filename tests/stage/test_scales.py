@@ -158,7 +158,7 @@ def test_a_scale_shrinks_when_nothing_has_needed_it_for_five_seconds(scales: Sca
     for second, top in enumerate(tops):
         scales.follow([(numbers(top), PLATES)], float(second))
         found.append(scales.stops.of(("value", -1)))
-    assert found == [10.0] * 8 + [3.0] * 5 + [0.7] * (len(tops) - 13)
+    assert found == [10.0] * 9 + [3.0] * 6 + [0.7] * (len(tops) - 15)
     scales.stops.held = True  # not while a hand drags a cube
     for second in range(10):
         scales.follow([(numbers(0.1), PLATES)], 30.0 + second)
