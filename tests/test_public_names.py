@@ -126,6 +126,7 @@ LOOKS: dict[str, Any] = {
     "neuron_maps": True,
     "test_points": True,
     "discrete": True,
+    "numbers": True,
 }
 
 

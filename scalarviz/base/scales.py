@@ -1,4 +1,4 @@
-"""Scales of numbers: stops, which only grow by themselves, and plain ends of an axis."""
+"""Scales of numbers: stops, which follow the numbers slowly, and plain ends of an axis."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
-GROWTH_SECONDS = 5.0  # least time from one growth of a scale to the next
+GROWTH_SECONDS = 5.0  # least time from one growth of a scale to the next, and until it shrinks
 SAID_SECONDS = 2.0  # seconds for which the legend says it
-STOPS = "1", "2", "5"
+STOPS = "1", "1.5", "2", "3", "5", "7"
+LOSS_STOPS = "1", "2", "5"
 PLAIN = "1", "1.5", "2", "3", "4", "6", "8"
 LARGEST = 1.7976931348623157e308
 LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and what is between them
@@ -19,36 +20,48 @@ NEARLY_EQUAL = 1e-9  # relative difference of losses that are nearly the same
 @final
 @dataclass
 class GrowingStops:
-    """Stops by what they are of: 1, 2 or 5 times a power of ten. They only grow by themselves.
+    """Stops by what they are of: 1, 1.5, 2, 3, 5 or 7 times a power of ten.
 
     known     the stops
-    held      whether a hand drags a cube, which must not shrink meanwhile: none grows
+    held      whether a hand drags a cube, which must not shrink meanwhile: none changes
     growth    of the one that has grown last, before and after it has grown at a time `grown_at`
+    unneeded  since when none of the numbers has needed a stop, and the largest that was enough
     """
 
     known: dict[Any, float] = field(default_factory=dict)
     held: bool = False
     growth: tuple[float, float] | None = None
     grown_at: float = -math.inf
+    unneeded: dict[Any, tuple[float, float]] = field(default_factory=dict)
 
     def choose(self, largest: Mapping[Any, float]) -> None:
         """Choose stops that cover some numbers, larger or smaller than before."""
         self.known.update([(key, stop_above(number)) for key, number in largest.items()])
+        self.unneeded.clear()
         self.growth = None
 
     def follow(self, largest: Mapping[Any, float], now: float, *, tells: bool = True) -> None:
-        """Let stops grow if numbers exceed them, at most once in GROWTH_SECONDS.
+        """Let stops follow some numbers.
 
-        tells  whether the legend says it
+        One grows if a number exceeds it, at most once in GROWTH_SECONDS, and shrinks after as long
+        without a number that needs it.
+
+        tells  whether the legend says that it has grown
         """
         for key, number in largest.items():
             stop, before = stop_above(number), self.of(key)
+            is_needed = stop >= before or self.held
+            since, most = self.unneeded.get(key, (now, 0.0))
+            since, most = (math.inf, 0.0) if is_needed else (min(since, now), max(most, stop))
+            self.unneeded[key] = since, most
             is_time = now - self.grown_at >= GROWTH_SECONDS or now < self.grown_at
             if not self.known.get(key, 0.0):  # the first numbers
                 self.known[key] = stop
             elif stop > before and is_time and not self.held:
                 self.known[key], self.grown_at = stop, now
                 self.growth = (before, stop) if tells else None
+            elif most > 0.0 and now - since >= GROWTH_SECONDS:
+                self.known[key], self.unneeded[key] = most, (math.inf, 0.0)
 
     def let_go(self) -> None:
         """Let stops grow at once after a drag."""
@@ -67,7 +80,7 @@ def stop_above(number: float) -> float:
     """Return the smallest stop that is not below a number; 0 for 0.
 
     >>> [stop_above(number) for number in (0.8, 1.0, 1.01, 33.0, 0.04, 0.0)]
-    [1.0, 1.0, 2.0, 50.0, 0.05, 0.0]
+    [1.0, 1.0, 1.5, 50.0, 0.05, 0.0]
     """
     return round_up(number * (1.0 - 1e-12), STOPS) if number > 0.0 else 0.0
 

@@ -45,6 +45,7 @@ class Link:
     hide       parts that a page leaves out
     theme      "dark", "light" or ""
     tour       "no": without the tour; else ""
+    numbers    "yes": all cubes have their numbers; else ""
     """
 
     target: str
@@ -58,6 +59,7 @@ class Link:
     hide: tuple[str, ...] = ()
     theme: str = ""
     tour: str = ""
+    numbers: str = ""
 
     @property
     def names_moment(self) -> bool:
@@ -82,7 +84,8 @@ class Link:
             parts.append(("hide", ",".join(self.hide)))
         if self.play is not None:
             parts.append(("play", f"{self.play:g}"))
-        parts += [(name, value) for name in ("theme", "tour") if (value := getattr(self, name))]
+        names = "theme", "tour", "numbers"
+        parts += [(name, value) for name in names if (value := getattr(self, name))]
         return "&".join(f"{name}={quote(str(value), safe=',:')}" for name, value in parts)
 
     def __str__(self) -> str:

@@ -172,6 +172,7 @@ WATCHING = {
     ),
     "reduced_motion": Option(bool, False, "no smooth moves: one picture, then the next"),
     "every_weight": Option(bool, False, "each layer as a wall, in which every weight is a cube"),
+    "numbers": Option(bool, False, "the numbers of all cubes"),
     "browser": Option(bool, False, "in a browser, here or with --address elsewhere, until Ctrl-C"),
     "control": Option(bool, False, "with --browser and --address: others change it, too"),
     "serve": Option(bool, False, "no window: a page and a picture, then the page until Ctrl-C"),
@@ -203,6 +204,7 @@ RENDERING = {
     "cubes": Option(str, "value", "what sizes stand for", info=OptionInfo(CHANNELS)),
     "pin": Option(int | None, None, "the row of a weight whose arithmetic is shown"),
     "every_weight": Option(bool, False, "each layer as a wall, in which every weight is a cube"),
+    "numbers": Option(bool, False, "the numbers of all cubes"),
     "past": Option(str, "", "what is below: value, gradient, change, distance, norms, landscape"),
     "samples": Option(int, 2, "a pixel is the mean of so many squared"),
 }

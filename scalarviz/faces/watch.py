@@ -54,6 +54,7 @@ def watch(
     cubes: str = "value",
     pin: object = None,
     every_weight: bool = False,
+    numbers: bool = False,
     networks: str | None = None,
     order: str | None = None,
     group: str | None = None,
@@ -99,6 +100,7 @@ def watch(
                     one or None for each
     every_weight    True: each layer is a wall in which every weight is a cube, as in tables
                     anyway; by default False
+    numbers         True: all cubes have their numbers; by default False
     networks        how a Sweep shows each network: as a wall of "cubes", the default, by a map of
                     the plane in "maps", by "swatches" of its colors, or by its loss in "losses"
     order           column of its tables by which a Sweep orders settings and networks, such as
@@ -138,7 +140,7 @@ def watch(
             reduced_motion,
             present,
         ),
-        *(nodes, color, cubes, pin, every_weight),
+        *(nodes, color, cubes, pin, every_weight, numbers),
     )
     if browser:
         return in_browser(shown, options, address, port, share)

@@ -35,7 +35,6 @@ from scalarviz.scene.layout.plates import (
     Sign,
     Wires,
 )
-from scalarviz.scene.lights import FOCUS_SECONDS as SECONDS_OF_FOCUS
 from scalarviz.scene.lights import gradient_path
 from scalarviz.scene.marks import LEAST_GHOST
 from scalarviz.scene.pace import pace_data
@@ -85,8 +84,6 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
             "colors": shaders.COLORS,
             "dim": shaders.DIM,
             "fog": shaders.FOG,
-            "attention": SECONDS_OF_FOCUS,
-            "contrast": shaders.CONTRAST,
             "steps": shaders.STEPS,
             "flatFrom": shaders.FLAT_FROM,
             "meansFrom": shaders.MEANS_FROM,

@@ -9,7 +9,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import on_cube, rounded, short
+from scalarviz.base.texts.decimals import rounded, short
 from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
@@ -92,7 +92,7 @@ def draw_bars(
 
 def factor(value: float) -> str:
     """Return a factor as it travels: as cubes have it, small ones with two digits."""
-    return short(value) if abs(value) >= LEAST_LETTERS or not value else on_cube(rounded(value))
+    return short(value) if abs(value) >= LEAST_LETTERS or not value else rounded(value)
 
 
 def place_of_term(see: Projection, layout: Layout, summand: Summand, part: float) -> FloatArray:

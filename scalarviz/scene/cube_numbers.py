@@ -1,10 +1,10 @@
 """Numbers on cubes: each stands on the face of its cube that is largest on the screen.
 
-A cube has two digits after the point, else one, else none: where its number would be wider than its
-cell, meet another number, or be covered by something nearer. The cubes of a sum that is hovered,
-pinned or spoken of come first, are covered by nothing, and have theirs at any size. Cubes of the
-caption have its arithmetic, if there is room on all of them, and while weights move, cubes have
-the numbers before and after the step.
+What is hovered, pinned or spoken of has its numbers, covered by nothing, on cubes of any
+size. If all cubes have theirs, others have none where it would be wider than its cell, meet
+another number, or be covered by something nearer. Cubes of the caption have its arithmetic if there
+is room on all of them; while weights move, cubes have the numbers before and after the step. What
+is out of focus has none.
 """
 
 from __future__ import annotations
@@ -17,17 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts.decimals import changed, old_and_new, on_cube, short
+from scalarviz.base.texts.decimals import changed, old_and_new, short
 from scalarviz.core.program import NONE, Places
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import Plate
-from scalarviz.scene.lights import MOVED, Lights
+from scalarviz.scene.lights import MOVED, Lights, rows_in_focus
 from scalarviz.scene.neurons import spheres_seen
-
-DIMMED = "b0"  # opacity of numbers of a plate that is dimmed
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,9 @@ def draw_numbers(
     """
     found, plates = numbers_on_cubes(canvas, see, frame_data, scale)
     for row, number in found.items():
-        is_dim = lit is not None and lit.is_dim(row, plates[row])
-        ink, lines = NUMBER + (DIMMED if is_dim else ""), number.words.split("\n")
+        if lit is not None and lit.is_dim(row, plates[row]):
+            continue
+        lines = number.words.split("\n")
         for place, line in enumerate(lines):
             down = 0.36 + NUMBERS["line"] * (place - 0.5 * (len(lines) - 1))
             canvas.text(
@@ -71,7 +70,7 @@ def draw_numbers(
                 line,
                 size=number.size,
                 bold=True,
-                color=ink,
+                color=NUMBER,
                 anchor="center",
                 depth=number.depth,
                 outline=HALO,
@@ -86,10 +85,13 @@ def numbers_on_cubes(
     told  False: the arithmetic of the caption is left out
     """
     first = first_rows(frame_data)
+    if not first and not frame_data.numbers:
+        return {}, {}
     faces = faces_seen(see, frame_data, first, scale)
     marks = {row: mark for row, mark in marks_of(frame_data).items() if mark and told}
     rows = faces.rows.tolist()
-    order = sorted(range(len(rows)), key=lambda i: (first.get(rows[i], 2), faces.far[i]))
+    shown = [i for i, row in enumerate(rows) if frame_data.numbers or row in first]
+    order = sorted(shown, key=lambda i: (first.get(rows[i], 2), faces.far[i]))
     hidden, found = Hidden(see, frame_data, faces), dict[int, Number]()
     boxes, count = np.zeros((len(rows), 4)), 0
     for i in order[: int(NUMBERS["most"])]:
@@ -114,16 +116,10 @@ def numbers_on_cubes(
 
 def first_rows(frame_data: FrameData) -> dict[int, int]:
     """Return the bank indices that have their numbers always: 0 if it is marked itself, else 1."""
-    layout, cards = frame_data.layout, (frame_data.hover, frame_data.pinned)
+    cards = frame_data.hover, frame_data.pinned
     chosen = [card.row for card in cards if card is not None and card.row != NONE]
-    neurons = frame_data.hover_neuron, frame_data.pinned_neuron
-    fans = [layout.fan_of(row) for row in chosen]
-    fans += [layout.fan_into(neuron) for neuron in neurons if neuron is not None]
-    beside = [*marks_of(frame_data)]
-    for fan, unit in filter(None, fans):
-        if fan.inputs <= NUMBERS["most"]:
-            beside += [*fan.rows_of(unit), *([fan.biases + unit] if fan.biases != NONE else [])]
-    return dict.fromkeys(beside, 1) | dict.fromkeys(chosen, 0)
+    beside = [*marks_of(frame_data), *rows_in_focus(frame_data)[: int(NUMBERS["most"])]]
+    return dict.fromkeys(beside, 1) | dict.fromkeys([*chosen, *frame_data.beside], 0)
 
 
 def marks_of(frame_data: FrameData) -> dict[int, str]:
@@ -131,7 +127,7 @@ def marks_of(frame_data: FrameData) -> dict[int, str]:
     caption = frame_data.words.caption
     if frame_data.moment is None or caption is None or frame_data.part < NUMBERS["touched"]:
         return {}
-    return {piece.row: on_cube(piece.mark) for piece in caption.pieces if piece.row != NONE}
+    return {piece.row: piece.mark for piece in caption.pieces if piece.row != NONE}
 
 
 def choices(
@@ -142,13 +138,12 @@ def choices(
     The best is first.
     """
     cubes, row = frame_data.cubes, faces.rows[i]
-    own, value = faces.order[i, :2].tolist(), float(cubes.colors[row])
+    own, value = faces.order[i, : 3 - rank // 2].tolist(), float(cubes.colors[row])
     every = [mark] if mark else []
     if cubes.before is not None and frame_data.part >= MOVED:
         before = float(cubes.before[row])
         every += [old_and_new(before, value), *changed(before, value)]
-    is_large = abs(value) >= 0.95  # with one digit, 1.0
-    every += [short(value, digits) for digits in ((2, 1, 0) if is_large else (2, 1))]
+    every.append(short(value))
     for is_open in (True, False) if rank < 2 else (True,):
         yield from ((words, face, is_open) for words in every for face in own)
 
@@ -169,11 +164,9 @@ def fitted(
     """
     lines = words.split("\n")
     wide = max(canvas.measure(line, size=10.0, bold=True) for line in lines) / 10.0
-    # The room of a sign, too: numbers of one size have as many digits.
-    room = max(canvas.measure(f"-{line.lstrip('-')}", size=10.0, bold=True) for line in lines) / 10
     high, least = NUMBERS["line"] * len(lines), NUMBERS["least"] * scale
     size = min(max(NUMBERS["part"] * float(faces.high[place]), least), NUMBERS["largest"] * scale)
-    size = min(size, float(faces.wide[place]) / room, float(faces.tall[place]) / high)
+    size = min(size, float(faces.wide[place]) / wide, float(faces.tall[place]) / high)
     if len(lines) == 1 and (rank == 0 or (rank == 1 and faces.wide[place] >= least)):
         size = max(size, least)
     if size < least:
@@ -193,9 +186,9 @@ def fitted(
 # What the page needs, too. Sizes are logical pixels.
 NUMBERS = {
     "part": 0.30,  # size of the letters relative to the height of the face
-    "least": 10.0,
-    "largest": 28.0,
-    "share": 1.1,  # largest width of a number, in cells: small cubes are narrower than theirs
+    "least": 12.0,
+    "largest": 16.0,
+    "share": 1.35,  # largest width of a number, in cells: small cubes are narrower than theirs
     "shortest": 1.9,  # width of a number such as "-.1", in sizes of letters
     "line": 1.1,  # from a line to the next, in sizes of letters
     "most": 400,  # numbers in a picture, and cubes of a sum

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.past_numbers import LossPlane, OverTime
@@ -336,6 +337,23 @@ class Guess:
     result: str | None = None
 
 
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Focus:
+    """What stays bright while all else falls back.
+
+    rows     bank indices
+    cells    (plates, 4): first column and row, last column and row; none where the last are before
+    neurons  a mask for each line, in which the sphere "1" comes last
+    """
+
+    rows: frozenset[int]
+    cells: FloatArray
+    neurons: list[Mask]
+
+
 @dataclass(frozen=True)
 class FrameData:
     """Everything that one picture shows.
@@ -358,7 +376,9 @@ class FrameData:
     maps           what neurons compute over all places, drawn in their squares, or None
     pane           how it is one of several in a picture, or None
     marks          whether the key to the marks is open
+    focus          what is in focus; None: everything
     attention      how far what is out of focus has fallen back, 0 to 1
+    numbers        whether all cubes have their numbers
     wave           how much of the light of a whole step is done while it plays; None: none is
     beside   further pinned weights, by their bank indices
     walked         the neuron that the operation has come to, where one goes by neurons; or None
@@ -395,7 +415,9 @@ class FrameData:
     marks: bool = False
     menus: float = 0.0
     panel: float = 0.0
+    focus: Focus | None = None
     attention: float = 1.0
+    numbers: bool = False
     wave: float | None = None
     beside: Sequence[int] = ()
     walked: Neuron | None = None

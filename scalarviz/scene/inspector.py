@@ -15,9 +15,8 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.marks import cube_boxes
+from scalarviz.scene.marks import box_of_neuron, box_of_sphere, cube_boxes
 from scalarviz.story.caption import Card, CardLine, CardTable
-from scalarviz.story.facts import Neuron
 
 # The card, set in the height that is free.
 
@@ -397,34 +396,6 @@ def box_of_hovered(see: Projection, frame_data: FrameData, card: Card) -> Box | 
     if frame_data.hover_neuron is not None:
         return box_of_neuron(see, frame_data.layout, frame_data.hover_neuron)
     return next(iter(cube_boxes(see, frame_data, [card.row], 0.5)), None)
-
-
-def box_around(xy: FloatArray) -> Box | None:
-    """Return the box around points; None if they are not all in front of the eye."""
-    if not len(xy) or not np.isfinite(xy).all():
-        return None
-    (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
-    return Box(left, top, right - left, bottom - top)
-
-
-def box_of_neuron(see: Projection, layout: Layout, neuron: Neuron) -> Box | None:
-    """Return the box around a sphere, or around the image of a pixel."""
-    name, place = neuron
-    for line in layout.neurons:
-        if name not in line.buffers:
-            continue
-        if line.shape:
-            corner, right, below = line.corners()[place // (line.shape[1] * line.shape[2])]
-            ends = [corner, right, below, right + below - corner]
-            return box_around(see(np.array(ends)).xy)
-        return box_of_sphere(see, line.points[place], line.radius)
-    return None
-
-
-def box_of_sphere(see: Projection, point: FloatArray, radius: float) -> Box | None:
-    seen = see(point)
-    reach = radius * float(seen.unit[0])
-    return box_around(np.concatenate([seen.xy - reach, seen.xy + reach]))
 
 
 def ends_of(see: Projection, layout: Layout, row: int) -> list[Box | None]:

@@ -1,8 +1,7 @@
-"""Labels: names of layers, IN and OUT, words of formulas and graphs, and colors beside neurons."""
+"""Labels: sizes of layers, IN and OUT, words of formulas and graphs, and colors beside neurons."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -22,18 +21,19 @@ from scalarviz.scene.layout.plates import ENDS, HALF, SIDE, Label, Layout, Neuro
 from scalarviz.scene.neurons import spheres_seen
 from scalarviz.scene.visuals.mip_levels import spread_of
 
-# Names of layers, IN and OUT, where they cover nothing.
+# Sizes of layers, IN and OUT, where they cover nothing.
 
-FAR_CELL = 4.0  # pixels of a cell below which the spread of a layer is written
+# Pixels of a cell below which it is written how many neurons a layer has, and its spread, too.
+FAR_CELL, FARTHEST_CELL = 4.0, 1.0
 SIZE = 12.0  # logical pixels of the letters of layers
 
 
 def draw_labels(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> Obstacles:
-    """Write the names of layers, and which line is the input and which the output.
+    """Write the sizes of layers, and which line is the input and which the output.
 
-    Return what other words must not cover, these names included.
+    Return what other words must not cover, these words included.
     """
     taken = obstacles(see, frame_data, scale)
     draw_ends(canvas, see, frame_data, taken, theme, scale)
@@ -49,26 +49,19 @@ def draw_layers(
     theme: Theme,
     scale: float,
 ) -> None:
-    """Write names of layers above their plates, where nothing else is.
+    """Write how many neurons a layer has above its plates where cubes are small.
 
-    Where cubes are small, the spread of a layer's numbers is written, too.
+    Where they are smallest, the spread of the layer's numbers is written, too.
     """
-    labels, others = frame_data.layout.labels, list(taken.boxes)
-    for lengths in ((0,), (1, 2)):  # all of them shorter, if one does not fit
-        taken.boxes[:] = others
-        placed = [
-            place_label(canvas, see, frame_data, label, taken, scale, lengths) for label in labels
-        ]
-        if None not in placed:
-            break
-    for found in placed:
+    for label in frame_data.layout.labels:
+        found = place_label(canvas, see, frame_data, label, taken, scale)
         if found is not None:
             box, words = found
             size, halo = SIZE * scale, theme.ground
-            canvas.box(*box.place, halo, radius=0.4 * size)  # wires would strike it through
             canvas.text(
                 box.x + 2.0, box.y + size, words, size=size, color=theme.quiet, outline=halo
             )
+            taken.boxes.append(box)
 
 
 def place_label(
@@ -78,36 +71,22 @@ def place_label(
     label: Label,
     taken: Obstacles,
     scale: float,
-    lengths: Sequence[int],
 ) -> tuple[Box, str] | None:
-    """Return the box and the words of a label; None if it would cover something.
-
-    lengths  which words are tried, one after the other: 0 for all, 1 for name and kind of a layer
-             of images, 2 for its name
-    """
-    size, middle = SIZE * scale, see(0.5 * (label.start + label.end))
-    if not np.isfinite(middle.xy).all() or not label.name:
+    """Return the box and the words of a label; None if it would cover something."""
+    size, (unit, *_) = SIZE * scale, see(0.5 * (label.start + label.end)).unit.tolist()
+    if not unit < FAR_CELL * scale or label.rows.stop == label.rows.start or label.around is None:
         return None
-    about = label.about
-    if middle.unit[0] < FAR_CELL * scale and label.rows.stop > label.rows.start:
+    words = label.about.partition(",")[0]
+    if unit < FARTHEST_CELL * scale:
         spread = rounded(spread_of(frame_data.cubes.colors[label.rows]))
-        about = text("plates.spread", about=about, spread=spread)
-    words = f"{label.name}  {about}".strip(), f"{label.name}  {kind_of(about)}".strip(), label.name
-    margin = margin_of(frame_data, see)
-    for length in lengths:
-        if length == 1 and label.around is None:
-            continue
-        wide = canvas.measure(words[length], size=size)
-        if wide > see.box.width:
-            continue
-        for x, y in places_of(label, see, scale):
-            left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
-            box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
-            if box.y < see.box.y - margin or box.bottom > see.box.bottom + margin:
-                continue
-            if not taken.meets(box):
-                taken.boxes.append(box)
-                return box, words[length]
+        words = text("plates.spread", about=words, spread=spread)
+    margin, wide = margin_of(frame_data, see), canvas.measure(words, size=size)
+    for x, y in places_of(see(label.around).xy, scale):
+        left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
+        box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
+        is_inside = see.box.y - margin <= box.y and box.bottom <= see.box.bottom + margin
+        if wide <= see.box.width and is_inside and not taken.meets(box):
+            return box, words
     return None
 
 
@@ -117,17 +96,8 @@ def margin_of(frame_data: FrameData, see: Projection) -> float:
     return division.inner.x - division.scene.x
 
 
-def kind_of(about: str) -> str:
-    """Return the last part of a description, after the sizes."""
-    return about.rpartition("  ")[2]
-
-
-def places_of(label: Label, see: Projection, scale: float) -> list[tuple[float, float]]:
-    """Return where a label may stand: above what it names, else below; without that, below."""
-    if label.around is None:
-        x, y = see(0.5 * (label.start + label.end)).xy[0].tolist()
-        return [(x, y + 24.0 * scale)]
-    xy = see(label.around).xy
+def places_of(xy: FloatArray, scale: float) -> list[tuple[float, float]]:
+    """Return where a label may stand: above the points that it names, else below."""
     (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
     middles = [left + part * (right - left) for part in (0.5, 0.25, 0.75, 0.0, 1.0)]
     levels = *(top - far * scale for far in (4.0, 22.0, 40.0)), bottom + 16.0 * scale

@@ -9,16 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Moment, Operation, Program
-from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.frame_data import Focus, FrameData, Mask
 from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Plate, Wires
 from scalarviz.scene.visuals.shaders import DIM as DIM
 
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
-FLASH = 0.45  # light on cubes that are touched
 MOVED = 0.5  # part of a step from which on the new numbers are there
 PULSE = 0.4  # length of the light that runs along a wire, as a share of it
 Span = tuple[float, float]  # start and end of the lit part of a wire
@@ -36,19 +34,16 @@ class Glow:
 class Lights:
     """Brightness of plates and rows of neurons, and the light on them.
 
-    plates   brightness in focus, and `outside`; `white`, light on all cubes
+    plates   brightness in focus, and `outside`
     neurons  brightness of each line, in the order of the layout
     wires    the light on each bundle that takes part, else None
     fans     the light on the lines before and behind the cubes of each layer
-    back     whether the light is that of the way back
     """
 
     plates: FloatArray
-    white: FloatArray
     neurons: FloatArray
     wires: list[Glow | None]
     fans: list[list[Glow | None]]
-    back: bool = False
     outside: FloatArray = field(default_factory=lambda: np.ones(0))
     focus: Focus | None = None
     level: float = 1.0
@@ -84,7 +79,7 @@ def lights(
     focus      what stays bright; None: all that takes part
     attention  how far all else has fallen back, 0 to 1
     wave       without an operation, how much of a whole step is done; None: nothing is lit
-    walks      whether one goes by neurons: only wires of the caption have light, and no plate
+    walks      whether one goes by neurons: only wires of the caption have light
     """
     if moment is None and wave is not None and program is not None:
         shown = of_wave(layout, program, wave)
@@ -93,7 +88,6 @@ def lights(
     if walks:
         shown.wires = [None] * len(shown.wires)
         shown.fans = [[None, None] for _ in layout.fans]
-        shown.white[:] = 0.0
     shown.outside = shown.plates
     if focus is not None:
         shown.focus, shown.level = focus, 1.0 - attention * (1.0 - DIM)
@@ -109,7 +103,6 @@ def of_moment(
     count = len(layout.plates)
     shown = Lights(
         np.ones(count),
-        np.zeros(count),
         np.ones(len(layout.neurons)),
         [None] * len(layout.wires),
         [[None, None] for _ in layout.fans],
@@ -119,7 +112,6 @@ def of_moment(
     many = sum(plate.size for plate in layout.plates) > SMALL
     shown.plates[:] = DIM_SMALL if many else DIM
     shown.neurons[:] = DIM
-    shown.back = moment.kind in BACK
     KINDS[moment.kind](layout, program, moment, part, shown)
     return shown
 
@@ -140,34 +132,29 @@ def of_wave(layout: Layout, program: Program, part: float) -> Lights:
     ]
     at = part * len(ways)
     for moment in ways[int(at) : int(at) + 1]:
-        kept = shown.plates.copy(), shown.white.copy(), shown.neurons.copy()
-        lit = Lights(*kept, shown.wires, shown.fans)
+        lit = Lights(shown.plates.copy(), shown.neurons.copy(), shown.wires, shown.fans)
         KINDS[moment.kind](layout, program, moment, at - int(at), lit)
     return shown
 
 
 def forward(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
-    """Light along the wires to the cubes, which it touches, and on to the sums."""
+    """Light along the wires to the cubes, and on to the sums."""
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
     if operation.kind != "activation":
         for source in operation.sources:
             light_neurons(layout, shown, source.name)
-    touch_cubes(layout, program, moment, part, shown)
+    light_cubes(layout, program, moment, shown)
     for j, bundle in own_wires(layout, moment):
         shown.wires[j] = Glow(pulse(part, 0.0, 0.45) if bundle.outgoing else pulse(part, 0.5, 0.95))
     light_fans(layout, moment, shown, Glow(pulse(part, 0.0, 0.45)), Glow(pulse(part, 0.5, 0.95)))
 
 
-def touch_cubes(
-    layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
-) -> None:
-    """Light cubes as they are touched."""
+def light_cubes(layout: Layout, program: Program, moment: Moment, shown: Lights) -> None:
+    """Let the cubes of an operation stay bright; numbers go back through no bias."""
     for i, plate in own_plates(layout, program, moment):
-        if shown.back and plate.role not in ("weight", "gain", "value"):
-            continue
-        shown.plates[i] = 1.0
-        shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
+        if moment.kind not in WAYS_BACK or plate.role in ("weight", "gain", "value"):
+            shown.plates[i] = 1.0
 
 
 def loss(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
@@ -188,9 +175,7 @@ def weight_gradient(
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
     light_neurons(layout, shown, operation.source.name)
-    for i, _ in own_plates(layout, program, moment):
-        shown.plates[i] = 1.0
-        shown.white[i] = FLASH * max(0.0, 1.0 - abs(part - 0.5) / 0.25)
+    light_cubes(layout, program, moment, shown)
     for j, bundle in own_wires(layout, moment):
         if bundle.outgoing:
             shown.wires[j] = Glow(pulse(part, 0.0, 0.45))
@@ -207,7 +192,7 @@ def input_gradient(
     operation = program.operations[moment.operation]
     for name in gradient_path(program, operation):
         light_neurons(layout, shown, name)
-    touch_cubes(layout, program, moment, part, shown)
+    light_cubes(layout, program, moment, shown)
     for j, bundle in own_wires(layout, moment):
         first, last = (0.5, 0.95) if bundle.outgoing else (0.0, 0.45)
         shown.wires[j] = Glow(pulse(part, first, last, reverse=True), back=True)
@@ -275,26 +260,9 @@ def light_neurons(layout: Layout, shown: Lights, buffer: str) -> None:
 
 # Focus: the one sum that is looked at or spoken of, while all else falls back.
 
-Mask = npt.NDArray[np.bool_]
-
 # By kind of operation whose sentence is about a sum: whether all of that is in focus.
 SPOKEN = {"forward": True, "weight gradient": False, "input gradient": False}
-FOCUS_SECONDS = 0.15  # until all else has fallen back
 FEW_ROWS = 64  # rows of a plate that are looked up one by one
-
-
-@dataclass(frozen=True)
-class Focus:
-    """What stays bright.
-
-    rows     bank indices
-    cells    (plates, 4): first column and row, last column and row; none where the last are before
-    neurons  a mask for each line
-    """
-
-    rows: frozenset[int]
-    cells: FloatArray
-    neurons: list[Mask]
 
 
 def focus_of(frame_data: FrameData) -> Focus | None:
@@ -321,15 +289,16 @@ def focus_of(frame_data: FrameData) -> Focus | None:
 
 
 def rows_in_focus(frame_data: FrameData) -> list[int]:
-    """Return the bank indices of a sum, in order."""
+    """Return the bank indices of a cube, a sum or a column, in order."""
     layout = frame_data.layout
     looked = (
         (frame_data.hover, frame_data.hover_neuron),
         (frame_data.pinned, frame_data.pinned_neuron),
     )
     for card, neuron in looked:
-        row = NONE if card is None else card.row
-        found = layout.fan_of(row) if row != NONE else neuron and layout.fan_into(neuron)
+        if card is not None and layout.fan_of(card.row):
+            return [card.row]
+        found = neuron and layout.fan_into(neuron)
         if found:
             return rows_of_sum(*found)
         leaving = layout.fan_from(neuron) if neuron else None

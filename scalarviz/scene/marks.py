@@ -1,4 +1,4 @@
-"""Marks on cubes and neurons: pinned, hovered, spoken of and frozen ones, gradients, guesses."""
+"""Marks on cubes and neurons: chosen and frozen ones, gradients, guesses."""
 
 from __future__ import annotations
 
@@ -13,92 +13,81 @@ from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.frame_data import FrameData, Guess
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import Plate
-from scalarviz.scene.lights import BACK
+from scalarviz.scene.layout.plates import Layout, Plate
 from scalarviz.story.facts import Neuron
 
 LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
-RINGED = 3  # neurons of a caption that are marked
-MARKED = 64  # cubes of a caption that are marked
+SPOKEN = 3  # neurons and cubes of a caption that are marked
+# Of the brackets around what is chosen, in pixels: their line, how far outside they stand, and the
+# least and the most of their arms, which are a share of the width.
+BRACKET, AWAY, ARMS, ARM = 2.2, 4.0, (5.0, 14.0), 0.28
 MOST_FROZEN = 1500  # frozen cubes that are marked
 SQUARED = 0.2  # radius of the corners of a frame around a square, relative to half its side
 EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6))
 
 
 def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Mark cubes and neurons that are hovered, pinned or spoken of, and frozen cubes."""
-    draw_highlights(canvas, see, frame_data, theme)
-    if frame_data.hover is not None:
-        mark(canvas, see, frame_data, frame_data.hover.row, theme.ink, 1.2)
-    for row in frame_data.beside:
-        mark(canvas, see, frame_data, row, theme.accent, 1.4)
-    if frame_data.pinned is not None:
-        mark(canvas, see, frame_data, frame_data.pinned.row, theme.accent, 2.2)
+    """Mark cubes and neurons that are chosen, and frozen cubes."""
+    draw_chosen(canvas, see, frame_data, theme)
     if frame_data.cubes.frozen is not None:
         for row in np.flatnonzero(frame_data.cubes.frozen)[:MOST_FROZEN].tolist():
             hold(canvas, see, frame_data, row, theme)
 
 
-def draw_highlights(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Mark what the caption of an operation is about, and what is hovered and pinned."""
-    caption, moment = frame_data.words.caption, frame_data.moment
-    if moment is not None and caption is not None:
-        light = theme.accent if moment.kind in BACK else theme.light
-        for neuron in caption.neurons[:RINGED]:
-            ring(canvas, see, frame_data, neuron, light, 3.0)
-        for row in caption.rows[:MARKED]:
-            mark(canvas, see, frame_data, row, light, 2.0)
-    if frame_data.hover_neuron is not None:
-        ring(canvas, see, frame_data, frame_data.hover_neuron, theme.ink, 1.6)
-    if frame_data.pinned_neuron is not None:
-        ring(canvas, see, frame_data, frame_data.pinned_neuron, theme.accent, 3.0)
-    pointed = frame_data.pointed
-    if pointed is not None and pointed.row != NONE:
-        mark(canvas, see, frame_data, pointed.row, theme.light, 3.0)
-    if pointed is not None and pointed.neuron is not None:
-        ring(canvas, see, frame_data, pointed.neuron, theme.light, 3.0)
+def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Draw brackets around what is spoken of, hovered, pinned, and pointed at in the caption."""
+    caption, pointed = frame_data.words.caption, frame_data.pointed
+    rows = [*frame_data.beside]
+    rows += [card.row for card in (frame_data.hover, frame_data.pinned) if card is not None]
+    neurons = [frame_data.hover_neuron, frame_data.pinned_neuron]
+    if frame_data.moment is not None and caption is not None:
+        rows, neurons = [*rows, *caption.rows[:SPOKEN]], [*neurons, *caption.neurons[:SPOKEN]]
+    if pointed is not None:
+        rows, neurons = [*rows, pointed.row], [*neurons, pointed.neuron]
+    boxes = [box_of_neuron(see, frame_data.layout, each) for each in {*neurons} - {None} if each]
+    for row in {*rows} - {NONE}:
+        boxes += cube_boxes(see, frame_data, [row], half_of(frame_data, row))
+    for box in filter(None, boxes):
+        bracket(canvas, box, theme.lit)
 
 
-def ring(
-    canvas: Canvas2D,
-    see: Projection,
-    frame_data: FrameData,
-    neuron: Neuron,
-    color: str,
-    width: float,
-) -> None:
-    """Draw a ring around a neuron's sphere, or a frame around its square or its image."""
-    found = frame_data.layout.line_of(neuron)
-    if found is None:
-        return
-    line, place = found
-    if line.shape and place < len(line.points):
-        corners = line.corners()[place // (line.shape[1] * line.shape[2])]
-        left, right, low = see(corners).xy
-        path = np.array([left, right, right + low - left, low, left])
-        if np.isfinite(path).all():
-            canvas.line(path, color, width=width * canvas.scale)
-        return
-    seen = see(line.point(place))
-    if np.isfinite(seen.xy).all():
-        width *= canvas.scale
-        radius = line.radius * float(seen.unit[0]) + canvas.scale + 0.5 * width
-        depth = np.maximum(
-            see(line.point(place) + line.radius * np.array(see.camera.toward)).depth, -1.0
-        )
-        look = {"outline": color, "line": width, "depth": depth}
-        if line.square and place < len(line.points):
-            size, bend = (2.0 * radius, 2.0 * radius), SQUARED * radius
-            canvas.boxes(seen.xy - radius, size, None, radius=bend, **look)
-        else:
-            canvas.discs(seen.xy, [radius], None, **look)
+def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
+    """Draw a bracket at each corner of a box, outside of it."""
+    scale = canvas.scale
+    outer, arm = box.inside(-AWAY * scale), scale * np.clip(ARM * box.width / scale, *ARMS)
+    corners = np.array([[outer.x, outer.y], [outer.right, outer.bottom]])
+    for x, y in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        corner = corners[[x, y], [0, 1]]
+        ends = corner + arm * np.diag([1.0 - 2.0 * x, 1.0 - 2.0 * y])
+        canvas.line([ends[0], corner, ends[1]], color, width=BRACKET * scale)
 
 
-def mark(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, color: str, width: float
-) -> None:
-    corners = corners_of(frame_data, row, margin=0.03)
-    edges_of(canvas, see, corners, color, width)
+def box_around(xy: FloatArray) -> Box | None:
+    """Return the box around points; None if they are not all in front of the eye."""
+    if not len(xy) or not np.isfinite(xy).all():
+        return None
+    (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
+    return Box(left, top, right - left, bottom - top)
+
+
+def box_of_neuron(see: Projection, layout: Layout, neuron: Neuron) -> Box | None:
+    """Return the box around a sphere, or around the image of a pixel."""
+    name, place = neuron
+    for line in layout.neurons:
+        if name not in line.buffers:
+            continue
+        if line.shape:
+            corner, right, below = line.corners()[place // (line.shape[1] * line.shape[2])]
+            ends = [corner, right, below, right + below - corner]
+            return box_around(see(np.array(ends)).xy)
+        return box_of_sphere(see, line.points[place], line.radius)
+    return None
+
+
+def box_of_sphere(see: Projection, point: FloatArray, radius: float) -> Box | None:
+    seen = see(point)
+    reach = radius * float(seen.unit[0])
+    return box_around(np.concatenate([seen.xy - reach, seen.xy + reach]))
 
 
 def edges_of(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
@@ -26,8 +27,9 @@ from scalarviz.scene.neuron_images import (
 )
 
 SMALLEST = 7.5  # least radius of a sphere in pixels for a number
-BIG, LITTLE = 14.0, 9.0  # sizes of the letters of numbers
-WIDE, WIDEST = 1.8, 2.8  # radii of a sphere that its number may be wide; of a node, which is alone
+BIG, LITTLE = 14.0, 12.0  # sizes of the letters of numbers
+SPOKEN = 0.7  # brightness from which on a neuron has words
+WIDE = 3.2  # radii of a sphere that its number may be wide
 MOST = 128  # numbers in a line
 EDGE = 12.0  # pixels by which names may leave the box of the network at its left
 LETTERS = 14  # of a line of a name
@@ -78,9 +80,10 @@ def draw_neurons(
             look = {"depth": front[flat], "hatch": 0.75 * hatch[flat]}
             canvas.discs(xy[flat], 0.92 * radius[flat], fills[good][flat], **look)
         places = np.flatnonzero(good[: len(numbers)])
-        wide = WIDEST if frame_data.layout.signs else WIDE
-        words, size = numbers_in(canvas, numbers[places], float(radius.min()), scale, wide)
+        words, size = numbers_in(canvas, numbers[places], float(radius.min()), scale)
         for i, number in enumerate(words):
+            if own[i, 0] < SPOKEN:
+                continue
             if hatched[i]:  # its number stands on plain ground
                 wide, (x, y) = canvas.measure(number, size=size, bold=True) + 6.0, xy[i].tolist()
                 place = x - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
@@ -88,7 +91,8 @@ def draw_neurons(
                 canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
             write_in(canvas, xy[i], float(front[i]), number, size)
     edge = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
-    write_names(canvas, xy, radius, depth, good, line, theme, scale, edge)
+    silent = own[:, 0] < SPOKEN
+    write_names(canvas, xy, radius, depth, good, line, theme, scale, edge, silent)
     if not frame_data.layout.signs:  # where it is written
         draw_flows(canvas, xy, radius, good, line, frame_data, theme)
 
@@ -111,21 +115,15 @@ def spheres_seen(
 
 
 def numbers_in(
-    canvas: Canvas2D, values: FloatArray, radius: float, scale: float, wide: float = WIDE
+    canvas: Canvas2D, values: FloatArray, radius: float, scale: float
 ) -> tuple[list[str], float]:
-    """Return the numbers of a line with as many digits as fit into its spheres, and their size.
-
-    There are none if they would be too small; `wide` is their largest width, in radii.
-    """
+    """Return the numbers of a line, and their size; none if they would be too small."""
     if radius < SMALLEST * scale or len(values) > MOST:
         return [], 0.0
-    for digits in (2, 1):
-        words = [short(float(value), digits) for value in values]
-        widest = max(canvas.measure(each, size=10.0, bold=True) for each in words) / 10.0
-        size = float(int(min(BIG * scale, wide * radius / widest)))
-        if size >= LITTLE * scale:
-            return words, size
-    return [], 0.0
+    words = [short(float(value)) for value in values]
+    widest = max(canvas.measure(each, size=10.0, bold=True) for each in words) / 10.0
+    size = float(int(min(BIG * scale, WIDE * radius / widest)))
+    return (words, size) if size >= LITTLE * scale else ([], 0.0)
 
 
 def write_in(
@@ -155,6 +153,7 @@ def write_names(
     theme: Theme,
     scale: float,
     edge: float,
+    silent: Sequence[bool] | npt.NDArray[np.bool_],
 ) -> None:
     """Write the names of neurons: below squares and side by side, beside balls in a column.
 
@@ -162,7 +161,7 @@ def write_names(
     at its right.
 
     Long names are in two lines, in a column only if there is room for two. Names that would meet
-    side by side are shortened; without room for a letter there are none.
+    side by side are shortened; without room for a letter there are none. `silent` ones have none.
     """
     size = 13.0 * scale
     if not line.names or not len(xy):
@@ -189,6 +188,8 @@ def write_names(
     left = float((xy[:, 0] - radius).min()) - 6.0 * scale - wide >= edge
     side, anchor = (-1.0, "right") if left else (1.0, "left")
     for i, name in enumerate(names):
+        if silent[i]:
+            continue
         (x, y), far = xy[i].tolist(), float(radius[i])
         if not below:
             up = 0.675 * name.count("\n")

@@ -49,7 +49,7 @@ from scalarviz.scene.labels import (
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
-from scalarviz.scene.lights import BACK, Lights, focus_of, lights
+from scalarviz.scene.lights import BACK, Lights, lights
 from scalarviz.scene.lines import KnownFans, draw_lines
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors, draw_neurons
@@ -331,7 +331,7 @@ class Picture:
         shown = frame_data.layout, self.program, frame_data.moment, frame_data.part
         lit = lights(
             *shown,
-            focus_of(frame_data),
+            frame_data.focus,
             frame_data.attention,
             frame_data.wave,
             walks=frame_data.walked is not None,
@@ -437,9 +437,8 @@ class Picture:
             cubes.scales(shown.color_scales, shown.size_scales)
             cubes.numbers(shown.colors, shown.sizes)
             self._shown = shown
-        color = self.theme.accent if lit.back else "#ffffff"
         cells = {} if lit.focus is None else {"focus": lit.focus.cells}
-        cubes.lights(lit.plates, lit.white, color, lit.outside, **cells)
+        cubes.lights(lit.plates, lit.outside, **cells)
 
     def _node(self, frame_data: FrameData) -> Any:
         """Return the node of the cubes; a new one if the layout has changed."""

@@ -200,7 +200,7 @@ class Scales:
             self.stops.choose(self._largest(channel, shown))
 
     def follow(self, shown: Sequence[Shown], now: float) -> None:
-        """Let the scales grow if numbers exceed them."""
+        """Let the scales follow the numbers."""
         for channel in dict.fromkeys((self.color, self.size)):
             largest = self._largest(channel, shown)
             self.stops.follow(largest, now, tells=channel == self.color)

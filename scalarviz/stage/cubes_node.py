@@ -50,7 +50,8 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
     theme   "dark", the default, or "light"
     name    name of the node in vispy; by default None
 
-    The scales of colors and sizes only grow, at most once in five seconds. Raises InputError if
+    The scales of colors and sizes grow at most once in five seconds, and shrink after as long
+    without need. Raises InputError if
     `shown` is none of these, and UnknownNameError for an unknown name.
     """
 

@@ -17,9 +17,8 @@ from scalarviz.data.data_set import TableSet
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.images import Pad
 from scalarviz.scene.frame_data import FrameData, Guess
-from scalarviz.scene.inspector import box_around
 from scalarviz.scene.layout.division import Projection
-from scalarviz.scene.marks import corners_of, mark_of
+from scalarviz.scene.marks import box_around, corners_of, mark_of
 from scalarviz.story.caption import Caption
 from scalarviz.story.guide import custom_answer
 from scalarviz.training.session.reading import facts_of

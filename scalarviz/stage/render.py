@@ -68,6 +68,7 @@ def picture(
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
+    numbers: bool | None = None,
     past: str | None = None,
     networks: str | None = None,
     order: str | None = None,
@@ -96,6 +97,7 @@ def picture(
     neuron_maps  whether squares show what their neurons compute; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
+    numbers     whether all cubes have their numbers; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
                 time, these by "distance", "norms" of layers, both such as "gradient norms", or the
                 "landscape" of the loss; by default nothing
@@ -159,6 +161,7 @@ def record(
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
+    numbers: bool | None = None,
     past: str | None = None,
     look: RenderOptions | None = None,
 ) -> int:
@@ -192,6 +195,7 @@ def record(
     neuron_maps  whether squares show what their neurons compute; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
+    numbers     whether all cubes have their numbers; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
                 time, these by "distance", "norms" of layers, both such as "gradient norms", or the
                 "landscape" of the loss; by default nothing
@@ -287,6 +291,7 @@ def storyboard(
     neuron_maps: bool | None = None,
     test_points: bool | None = None,
     discrete: bool | None = None,
+    numbers: bool | None = None,
     past: str | None = None,
     look: RenderOptions | None = None,
 ) -> int:
@@ -315,6 +320,7 @@ def storyboard(
     neuron_maps  whether squares show what their neurons compute; by default True
     test_points  whether held-out samples are drawn on the map of the plane; by default False
     discrete    whether maps of the plane have two colors only; by default False
+    numbers     whether all cubes have their numbers; by default False
     past        what stands below the network: "value", "gradient" or "change" of all weights over
                 time, these by "distance", "norms" of layers, both such as "gradient norms", or the
                 "landscape" of the loss; by default nothing

@@ -47,6 +47,7 @@ class RenderOptions:
     neuron_maps  whether squares show what their neurons compute over all places
     test_points  whether held-out samples are drawn on the map of the plane
     discrete   whether maps of the plane have two colors only
+    numbers    whether all cubes have their numbers
     past       what stands below the network: all weights over time, their "value", "gradient" or
                "change", these by "distance", "norms" of layers, such as "gradient norms", or the
                "landscape"; None: nothing
@@ -65,6 +66,7 @@ class RenderOptions:
     neuron_maps: bool = True
     test_points: bool = False
     discrete: bool = False
+    numbers: bool = False
     past: str | None = None
 
     def __post_init__(self) -> None:
@@ -97,7 +99,7 @@ class RenderOptions:
         try:
             stage.silent, stage.size = True, self.cubes
             names = "color", "per_layer", "every_weight", "neuron_maps", "test_points", "discrete"
-            for each in names:
+            for each in (*names, "numbers"):
                 setattr(stage, each, getattr(self, each))
             if self.pin is not None:
                 stage.pin(self.pin)  # which checks it

@@ -23,6 +23,7 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.plots import Plane
 from scalarviz.scene.frame_data import (
     CubeValues,
+    Focus,
     FrameData,
     Guess,
     NeuronMaps,
@@ -32,7 +33,7 @@ from scalarviz.scene.frame_data import (
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Division, Projection
 from scalarviz.scene.layout.squares import thread_of, with_thread
-from scalarviz.scene.lights import FOCUS_SECONDS, focus_of
+from scalarviz.scene.lights import focus_of
 from scalarviz.scene.marks import corners_of
 from scalarviz.scene.overlay import OnTop
 from scalarviz.stage.background import Answer
@@ -75,7 +76,7 @@ from scalarviz.stage.pointing import (
     target_at,
 )
 from scalarviz.stage.show import Show
-from scalarviz.stage.wave import Wave
+from scalarviz.stage.wave import Attention, Wave
 from scalarviz.story.caption import Caption, Card
 from scalarviz.story.facts import Neuron
 from scalarviz.story.guide import tour_caption
@@ -97,6 +98,7 @@ class Stage(Messages):
     per_layer      whether each layer has scales of its own
     every_weight   whether each layer is a wall in which every weight is a cube
     neuron_maps    whether squares show what their neurons compute over all places
+    numbers        whether all cubes have their numbers
     test_points    whether held-out samples are drawn there, too
     discrete       whether such maps have two colors only
     help           whether the list of `keys` is shown
@@ -154,6 +156,7 @@ class Stage(Messages):
         self.silent = False
         self.every_weight = False
         self.neuron_maps = True
+        self.numbers = False
         self.test_points = self.discrete = False
         self.present = False
         self.menus = self.panel = 0.0
@@ -169,7 +172,8 @@ class Stage(Messages):
         self._picture: Any = None
         self._seen: FrameData | None = None  # of the last picture
         self._now = 0.0
-        self._focused: float | None = None  # since when
+        self._focus: Focus | None = None  # on the last picture
+        self._attention = Attention()
         self._extent = (1280.0, 800.0)
         self._begin(camera)
 
@@ -226,7 +230,7 @@ class Stage(Messages):
         return isinstance(self.reading.learned, Plane)
 
     def rescale(self, *, anew: bool = False) -> None:
-        """Choose scales for the numbers that are shown, or read `anew`; then they only grow."""
+        """Choose scales for the numbers that are shown, or read `anew`; then they follow slowly."""
         if anew:
             self.refresh()
         self.scales.choose(self._of_all())
@@ -323,14 +327,8 @@ class Stage(Messages):
         self._now = now
         moving = self.eyes.tick(now) or self.scales.tick(now)
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
-        moving = moving or self._attention() < 1.0 or self._wave.every > 0
+        moving = moving or self._attention.moves or self._wave.every > 0
         return self.motion.tick(now) or moving or self.expire(now) or self.reading.pending
-
-    def _attention(self) -> float:
-        """Return how far what is out of focus has fallen back, 0 to 1."""
-        if self.reduced_motion or self._focused is None:
-            return 1.0
-        return min(1.0, max(0.0, (self._now - self._focused) / FOCUS_SECONDS))
 
     def read(self) -> Position:
         """Read the session, for the next picture; return where it stands then.
@@ -446,13 +444,13 @@ class Stage(Messages):
             beside=self.beside,
             walked=None if neurons is None else neurons.neuron,
             guess=self.guess,
+            numbers=self.numbers,
             weights=reading.numbers.value,
         )
-        is_focused = focus_of(self._seen) is not None
-        self._focused = (
-            (self._now if self._focused is None else self._focused) if is_focused else None
-        )
-        self._seen = replace(self._seen, attention=self._attention())
+        found = focus_of(self._seen)
+        level = self._attention.follow(found is not None, self._now, self.reduced_motion)
+        self._focus = found or (self._focus if level else None)
+        self._seen = replace(self._seen, focus=self._focus, attention=level)
         self._fit(self._seen)
         return self._seen
 

@@ -159,6 +159,7 @@ class Stages(Messages):
     neuron_maps: bool = setting("neuron_maps")
     test_points: bool = setting("test_points")
     discrete: bool = setting("discrete")
+    numbers: bool = setting("numbers")
     scales: Scales = setting("scales")
     color: str = of_scales("color")
     size: str = of_scales("size")

@@ -1,4 +1,4 @@
-"""Whole steps that follow each other: the light of one, forward through the network and back.
+"""What moves by itself: the light of whole steps that follow each other, and the focus.
 
 Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 """
@@ -12,6 +12,7 @@ EACH_WAVE = 12.0  # whole steps a second up to which each has its light: more wo
 WAVE = 0.8  # seconds for the light of a step, at most
 OF_RATE = 1.0  # seconds over which steps a second are measured
 LEAST_WATCHED = 0.3  # of that time, after which steps a second are known
+FALL, RISE = 0.25, 0.4  # seconds until all else has fallen back from a focus, and is back again
 OF_STEP = 0.8  # of the time from one step to the next: a step that comes early has its wave, too
 
 
@@ -59,3 +60,28 @@ def plain_count(count: float) -> int:
     found = round(count)
     power = 10 ** max(1, len(str(found)) - 2) if found >= 20 else 1
     return round(found / power) * power
+
+
+@final
+class Attention:
+    """How far what is out of focus has fallen back.
+
+    moves  whether it still changes by itself
+    """
+
+    def __init__(self) -> None:
+        self.moves = False
+        self._level, self._at, self._goal = 0.0, 0.0, 0.0
+
+    def follow(self, focused: bool, now: float, calm: bool) -> float:
+        """Return how far it has fallen back at a time in seconds, 0 to 1.
+
+        focused  whether anything is in focus from now on
+        calm     whether nothing moves: it jumps
+        """
+        goal = 1.0 if focused else 0.0
+        passed: float = max(0.0, now - self._at)
+        level: float = self._level + (passed / FALL if self._goal > 0.0 else -passed / RISE)
+        level = goal if calm else min(1.0, max(0.0, level))
+        self._level, self._at, self._goal, self.moves = level, now, goal, level != goal
+        return level * level * (3.0 - 2.0 * level)

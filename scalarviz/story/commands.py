@@ -311,7 +311,7 @@ ROWS = (
         label="Session",
         help="choose the next session",
         acts_on="all",
-        key="n",
+        key="x",
         several=True,
     ),
     # What cubes show.
@@ -628,6 +628,17 @@ ROWS = (
         key="m",
     ),
     Command(
+        "numbers",
+        "tick",
+        "The numbers of all cubes, not only of what is pointed at or spoken of",
+        text="Numbers",
+        help="numbers on all cubes",
+        menu="View",
+        acts_on="all",
+        key="n",
+        page="key",
+    ),
+    Command(
         "test points",
         "tick",
         "The held-out points, hollow, on the map of the plane",
@@ -714,7 +725,7 @@ ROWS = (
     Command("optimizer", "choice", page="field"),
     Command("batch", "choice", page="field", takes=(Argument("size", "whole", 1),)),
     Command("new weights", "button", page="field"),
-    Command("next question", "button", key="n", page="key"),
+    Command("next question", "button", key="x", page="key"),
 )
 COMMANDS = {row.name: row for row in ROWS}
 # Buttons in the sheet of a page, by their ids, which name their texts: what they run.

@@ -54,6 +54,7 @@ PARTS: dict[str, Callable[[str, Limits], Any]] = {
     "play": lambda text, limits: speed_in(text),
     "theme": lambda text, limits: text if text in ("dark", "light") else None,
     "tour": lambda text, limits: text if text == "no" else None,
+    "numbers": lambda text, limits: text if text == "yes" else None,
 }
 
 

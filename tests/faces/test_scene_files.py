@@ -252,6 +252,7 @@ GOOD = {
         "rgb", sample=2, play=0.5, theme="light", tour="no"
     ),
     "rgb#hide=controls,strip": Link("rgb", hide=("controls", "strip")),
+    "rgb#numbers=yes": Link("rgb", numbers="yes"),
 }
 
 
@@ -272,7 +273,7 @@ def test_a_link_that_is_written_reads_back(text: str) -> None:
      "rgb#play=nan", "rgb#theme=blue", "rgb#tour=yes", "rgb#hide=all", "rgb#hide=", "rgb#hide=,",
      "rgb#alert(1)=2", "rgb#__proto__=1", "rgb?hidden=../x", "rgb?picture=/etc/passwd",
      "rgb?folder=\\\\host\\x", "rgb?picture=http://host/x", "rgb?hidden=$(id)", "x" * 2001,
-     "rgb?picture=mine.png", "rgb?folder=.."],
+     "rgb?picture=mine.png", "rgb?folder=..", "rgb#numbers=no"],
 )  # fmt: skip
 def test_what_means_nothing_is_refused_in_one_sentence(text: str) -> None:
     with refused(InputError):

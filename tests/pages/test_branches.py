@@ -340,7 +340,7 @@ const limits = {first: 10, operations: 13, rows: 43, batch: 8, end: 1e9 + 1,
 """
 NOTHING = {
     "step": None, "operation": None, "pinned": None, "sample": None, "hide": [], "play": None,
-    "theme": None, "tour": None, "guess": None, "bad": [], "over": [],
+    "theme": None, "tour": None, "numbers": None, "guess": None, "bad": [], "over": [],
 }  # fmt: skip
 
 
@@ -364,6 +364,7 @@ def read(*links: str) -> Any:
         ("#hide=controls, strip", {"hide": ["controls", "strip"]}),
         ("#play=.5&theme=light&tour=no", {"play": 0.5, "theme": "light", "tour": "no"}),
         ("#sample=7&guess=1", {"sample": 7, "guess": True}),
+        ("#numbers=yes", {"numbers": "yes"}),
     ],
 )
 def test_a_link_says_where_a_page_opens(link: str, fields: dict[str, Any]) -> None:

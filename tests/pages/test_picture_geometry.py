@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import colors_of, layout_data, scene_data
 from scalarviz.scene.bead_arrays import behind
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.fonts import MINUS
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.layout.camera import CAMERAS, Camera
@@ -227,6 +227,7 @@ def stages() -> dict[str, Stage]:
 @pytest.mark.parametrize("turn", [(0.0, 0.0), (35.0, 12.0)], ids=str)
 def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) -> None:
     stage = stages()[name]
+    stage.numbers = True
     data, see = stage.frame_data(), projection(stage)
     see = replace(see, camera=see.camera.orbited(*turn))
     expected = numbers_on_cubes(Even(see.width, see.height), see, data, 1.0)[0]
@@ -236,7 +237,8 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     const layout = new Layout(unpackedAll(data.layout));
     const scene = unpackedAll(data.scene);
     const none = {{ hoverNeuron: null, pinnedNeuron: null, moment: null, before: null }};
-    const frame = {{ hoverRow: -1, ...none, ...data.frame, layout, scene, part: 1 }};
+    const all = {{ hoverRow: -1, beside: [], pieces: [], numbers: true, ...none }};
+    const frame = {{ ...all, ...data.frame, layout, scene, part: 1 }};
     frame.sizeScaleAt = () => data.frame.sizeScale;
     frame.numberAt = (row) => data.frame.colors[row];
     const paper = {{ measure: (words, {{ size }}) => 0.62 * size * words.length }};
@@ -296,20 +298,22 @@ def test_names_of_a_column_have_two_lines_only_if_they_do_not_meet(
     };
     const [x, y, depth] = [[200, 200, 200], data.y, [1, 1, 1]];
     const frame = { layout: { neurons: [] } };
-    const view = { paper, palette: {}, scale: 1, see: { box: { x: 0 } }, frame };
+    const lit = { brightOf: () => 1 };
+    const view = { paper, palette: {}, scale: 1, see: { box: { x: 0 } }, frame, lit };
     writeNames(view, { names: data.names }, { x, y, depth }, [5, 5, 5], [0, 1, 2]);
     return said;"""
     y = apart * np.arange(3.0)
     found, xy = in_web("neurons", body, names=names, y=y), np.column_stack([np.full(3, 200.0), y])
     canvas, ones, line = Words(400.0, 400.0), np.ones(3), Neurons(np.zeros((3, 3)), "", "", names)
-    write_names(canvas, xy, 5.0 * ones, ones, ones > 0, line, THEMES["dark"], 1.0, 0.0)
+    write_names(canvas, xy, 5.0 * ones, ones, ones > 0, line, THEMES["dark"], 1.0, 0.0, ones < 1)
     assert [words for words, _ in canvas.found] == found
     assert [len(words.split("\n")) for words in found] == 3 * [lines]
 
 
 WORDS = {
     "-.97": "−.97",
-    "-0.3 × -12 = 3.6": "−0.3 × −12 = 3.6",
+    "-0.3 × -12 = 3.6": "−.3 × −12 = 3.6",
+    "0.05 of 10.5, v0.2, 1.0.3": ".05 of 10.5, v0.2, 1.0.3",
     "1.4e-8 - (-2)": "1.4e−8 − (−2)",
     "A 3-8-3 network, held-out, run-2": "A 3-8-3 network, held-out, run-2",
     "-inf": "−inf",
@@ -318,9 +322,11 @@ WORDS = {
 }
 
 
-def test_minus_signs_are_true_ones_and_hyphens_stay() -> None:
-    found = in_web("numbers", "return data.words.map(trueMinus);", words=list(WORDS))
-    assert found == [MINUS.sub("−", words) for words in WORDS] == list(WORDS.values())
+def test_numbers_are_drawn_with_true_minus_signs_and_no_zero_before_the_point() -> None:
+    found = in_web(
+        "story/decimals", "return data.words.map((each) => typeset(each));", words=list(WORDS)
+    )
+    assert found == [typeset(words) for words in WORDS] == list(WORDS.values())
 
 
 STAGE_SIZE = 1280, 800

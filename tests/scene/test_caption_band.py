@@ -27,7 +27,7 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.lights import Lights, lights
-from scalarviz.scene.marks import draw_highlights
+from scalarviz.scene.marks import draw_chosen
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption, Piece, plain_lines, words_beside
 from tests.scene.measures import projection, stage_of, trained
@@ -318,7 +318,7 @@ def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, i
             assert box.x >= view.x - 1.0 and box.right <= view.right + 1.0
             assert box.y >= view.y - 1.0 and box.bottom <= view.bottom + 1.0
             before = len(canvas.vertices()[0])
-            draw_highlights(canvas, see, frame_data, DARK)
+            draw_chosen(canvas, see, frame_data, DARK)
             assert len(canvas.vertices()[0]) > before, moment
     finally:
         session.back(len(session.operations), "operation")
@@ -335,7 +335,7 @@ def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object
             marked = studio.stage(stage, 0.0, size)
             subject = subject_of(stage.frame_data(), projection(stage))
             with monkeypatch.context() as patch:
-                patch.setattr("scalarviz.scene.marks.draw_highlights", lambda *given: None)
+                patch.setattr("scalarviz.scene.marks.draw_chosen", lambda *given: None)
                 plain = studio.stage(stage, 0.0, size)
             ys, xs = np.nonzero((marked != plain).any(axis=2))
             near = (
@@ -351,7 +351,7 @@ def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object
     assert seen == 12
 
 
-def test_a_neuron_that_is_looked_at_has_its_ring_and_the_wires_of_both_its_sides() -> None:
+def test_a_neuron_that_is_looked_at_has_brackets_and_the_wires_of_both_its_sides() -> None:
     stage = stage_of(trained("rgb"), (1280, 800))
     frame_data, see = stage.frame_data(), projection(stage)
     plain = len(beads_of(frame_data, bright(frame_data), DARK).wires[0])
@@ -366,8 +366,8 @@ def test_a_neuron_that_is_looked_at_has_its_ring_and_the_wires_of_both_its_sides
         wires = len(beads_of(looked, bright(looked), DARK).wires[0]) - plain
         assert wires == 2 * (arrive + leave), neuron
         canvas = Canvas2D(1280, 800)
-        draw_highlights(canvas, see, looked, DARK)
+        draw_chosen(canvas, see, looked, DARK)
         line, place = frame_data.layout.line_of(neuron)
         x, y = see(line.point(place)).xy[0]
-        middle = canvas.vertices()[0]["a_place"][0, :2]
+        middle = canvas.vertices()[0]["a_place"][:, :2].mean(axis=0)
         np.testing.assert_allclose(middle, (x, y), atol=0.01)

@@ -22,7 +22,15 @@ from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import CubeValues, FrameData
-from scalarviz.scene.labels import Tied, draw_labels, draw_thread, draw_tied, is_on, tied_colors
+from scalarviz.scene.labels import (
+    FAR_CELL,
+    Tied,
+    draw_labels,
+    draw_thread,
+    draw_tied,
+    is_on,
+    tied_colors,
+)
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.legend import ends_of, mark_rows, news_of
 from scalarviz.scene.lights import lights
@@ -42,18 +50,6 @@ SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("digits", "retra
 every_size = pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
 
 
-class Boxes(Words):
-    """A canvas that remembers its boxes, too."""
-
-    def __init__(self, width: float, height: float) -> None:
-        super().__init__(width, height)
-        self.boxes: list[tuple[Box, object]] = []
-
-    def box(self, x, y, width, height, fill, **look):
-        self.boxes.append((Box(x, y, width, height), fill))
-        super().box(x, y, width, height, fill, **look)
-
-
 def covered(stage: Stage, place: Box) -> int:
     """How many pixels of cubes and spheres are in a box."""
     picture, part = look(stage).picture, np.round([place.x, place.right, place.y, place.bottom])
@@ -63,19 +59,21 @@ def covered(stage: Stage, place: Box) -> int:
 
 @pytest.mark.some(3)
 @every_size
-@pytest.mark.parametrize("name", [*FAST, *SLOW])
-def test_the_name_of_a_layer_lies_over_no_cube_and_no_sphere(
+@pytest.mark.parametrize("name", [*FAST, *SLOW, "12-64-3"])
+def test_only_layers_of_small_cubes_have_words_which_lie_over_no_cube_and_no_sphere(
     name: str, size: tuple[int, int]
 ) -> None:
-    stage, canvas = stage_of(trained(name), size), Boxes(*size)
-    data = stage.frame_data()
-    draw_labels(canvas, projection(stage), data, DARK, 1.0)
-    found = [each for each in canvas.found if each[0].startswith("layer")]
-    assert len(found) >= sum(label.around is not None for label in data.layout.labels) - 1
+    stage, canvas = stage_of(trained(name), size), Words(*size)
+    data, see = stage.frame_data(), projection(stage)
+    draw_labels(canvas, see, data, DARK, 1.0)
+    found = [each for each in canvas.found if "neuron" in each[0]]
+    units = see(
+        np.array([0.5 * (each.start + each.end) for each in data.layout.labels]).reshape(-1, 3)
+    ).unit
+    small = [each for each, unit in zip(data.layout.labels, units, strict=True) if unit < FAR_CELL]
+    assert {words for words, _ in found} <= {each.about.partition(",")[0] for each in small}
+    assert bool(found) == bool(small)
     assert [words for words, place in found if covered(stage, place)] == []
-    for words, place in found:
-        below = [box for box, fill in canvas.boxes if fill == DARK.ground]
-        assert any(box.x <= place.x and box.right >= place.right for box in below), words
 
 
 @pytest.mark.some(1)

@@ -147,8 +147,8 @@ def test_of_the_wires_those_of_the_neuron_have_light(walked: Stage) -> None:
     program = walked.reading.program
     of_all = lights(seen.layout, program, seen.moment, 0.4)
     of_one = lights(seen.layout, program, seen.moment, 0.4, walks=True)
-    assert any(of_all.wires) and of_all.white.any()
-    assert not any(of_one.wires) and not of_one.white.any()
+    assert any(of_all.wires)
+    assert not any(of_one.wires)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.base.scales import GROWTH_SECONDS, stop_above
+from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.stage.channels import ChannelSource, Scales
 from scalarviz.stage.curves import SMOOTHED_PART, measured_of, smoothed_of
 from scalarviz.stage.stage import Stage
@@ -37,12 +38,12 @@ def of_layers() -> list[Any]:
 
 
 @given(st.floats(1e-300, 1e300))
-def test_a_stop_is_1_2_or_5_times_a_power_of_ten_and_the_next_above(number: float) -> None:
+def test_a_stop_is_one_of_six_times_a_power_of_ten_and_the_next_above(number: float) -> None:
     stop = stop_above(number)
     digits, power = f"{stop:e}".split("e")
-    assert float(digits) in (1.0, 2.0, 5.0)
+    known = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0]
     assert number * (1.0 - 1e-12) <= stop
-    below = {1.0: 0.5, 2.0: 1.0, 5.0: 2.0}[float(digits)] * float(f"1e{power}")
+    below = [0.7, *known][known.index(float(digits))] * float(f"1e{power}")
     assert below < number
 
 
@@ -66,8 +67,8 @@ def test_a_scale_grows_at_most_once_in_five_seconds(scales: Scales) -> None:
 
 def test_what_exceeds_a_scale_that_may_not_grow_yet_is_counted(scales: Scales) -> None:
     scales.choose([(numbers(0.8), PLATES)])
-    scales.follow([(numbers(1.5), PLATES)], 0.0)
-    source = numbers(2.5, -7.0)
+    scales.follow([(numbers(1.6), PLATES)], 0.0)
+    source = numbers(2.5, -7.5)
     scales.follow([(source, PLATES)], 4.9)
     assert scales.of("value", PLATES).tolist() == [2.0, 2.0]
     assert scales.clipped(PLATES, source.numbers.value) == 2
@@ -80,7 +81,7 @@ def test_growth_is_said_for_some_seconds(scales: Scales) -> None:
     scales.choose([(numbers(0.8), PLATES)])
     assert scales.stops.just_grown(0.0) is None
     scales.follow([(numbers(3.0), PLATES)], 10.0)
-    assert scales.stops.just_grown(10.0) == scales.stops.just_grown(11.9) == (1.0, 5.0)
+    assert scales.stops.just_grown(10.0) == scales.stops.just_grown(11.9) == (1.0, 3.0)
     assert scales.stops.just_grown(12.0) is None
     scales.follow([(numbers(3.0), PLATES)], 20.0)
     assert scales.stops.just_grown(20.0) is None
@@ -94,17 +95,17 @@ def test_growth_of_the_sizes_is_not_said_of_the_colors(scales: Scales) -> None:
     scales.follow([(numbers(3.0, grads=0.1), PLATES)], 10.0)
     assert scales.stops.just_grown(10.0) is None
     scales.follow([(numbers(3.0, grads=0.3), PLATES)], 20.0)
-    assert scales.stops.just_grown(20.0) == (0.1, 0.5)
+    assert scales.stops.just_grown(20.0) == (0.1, 0.3)
 
 
 def test_each_layer_may_have_its_own() -> None:
     scales, plates = Scales(), of_layers()
     scales.per_layer = True
-    scales.choose([(numbers(0.8, 30.0), plates)])
+    scales.choose([(numbers(0.8, 40.0), plates)])
     assert scales.of("value", plates).tolist() == [1.0, 50.0]
     assert scales.clipped(plates, numbers(0.9, 49.0).numbers.value) == 0
     assert scales.clipped(plates, numbers(1.1, 49.0).numbers.value) == 1
-    scales.follow([(numbers(1.5, 30.0), plates)], 0.0)
+    scales.follow([(numbers(1.6, 40.0), plates)], 0.0)
     assert scales.of("value", plates).tolist() == [2.0, 50.0]
 
 
@@ -113,11 +114,11 @@ def test_the_first_gradient_has_a_scale_of_its_own_and_changes_no_other(scales: 
     scales.choose([(numbers(0.8), PLATES)])  # before the first step there is no gradient
     assert scales.of("gradient", PLATES).tolist() == [1.0, 1.0]
     scales.follow([(numbers(0.8, grads=3e-4), PLATES)], 1.0)
-    assert scales.of("gradient", PLATES) == pytest.approx([5e-4, 5e-4])
+    assert scales.of("gradient", PLATES) == pytest.approx([3e-4, 3e-4])
     assert scales.of("value", PLATES).tolist() == [1.0, 1.0]
     assert scales.stops.just_grown(1.0) is None  # it has not grown, it is the first
-    scales.follow([(numbers(1.5, grads=3e-4), PLATES)], 1.1)
-    assert scales.of("value", PLATES).tolist() == [2.0, 2.0]
+    scales.follow([(numbers(1.4, grads=3e-4), PLATES)], 1.1)
+    assert scales.of("value", PLATES).tolist() == [1.5, 1.5]
 
 
 def test_a_scale_waits_while_a_cube_is_dragged_and_grows_when_it_is_let_go(scales: Scales) -> None:
@@ -137,7 +138,32 @@ def test_a_scale_waits_while_a_cube_is_dragged_and_grows_when_it_is_let_go(scale
         scales.follow("value", [value], 10 * seconds);
         return scales.of("value");
       });"""
-    assert found == in_web("scales", body) == [0.5, 0.5, 2.0]
+    assert found == in_web("scales", body) == [0.5, 0.5, 1.5]
+
+
+def test_raising_a_weight_by_hand_makes_its_cube_no_smaller(scales: Scales) -> None:
+    scales.choose([(numbers(0.5), PLATES)])
+    scales.stops.held, halves = True, []
+    for tenth in range(60):
+        source = numbers(0.1 * tenth)
+        scales.follow([(source, PLATES)], float(tenth))
+        halves.append(half_sides(source.numbers.value[:1], scales.stops.of(("value", -1)))[0])
+    assert halves == sorted(halves) and halves[0] < halves[-1]
+
+
+def test_a_scale_shrinks_when_nothing_has_needed_it_for_five_seconds(scales: Scales) -> None:
+    scales.choose([(numbers(8.0), PLATES)])
+    tops = [8.0, 2.5, 0.6, 8.0, *[2.5, 0.6] * 3, *[0.6] * 10, 0.0]
+    found = []
+    for second, top in enumerate(tops):
+        scales.follow([(numbers(top), PLATES)], float(second))
+        found.append(scales.stops.of(("value", -1)))
+    assert found == [10.0] * 9 + [3.0] * 6 + [0.7] * (len(tops) - 15)
+    scales.stops.held = True  # not while a hand drags a cube
+    for second in range(10):
+        scales.follow([(numbers(0.1), PLATES)], 30.0 + second)
+    assert scales.stops.of(("value", -1)) == 0.7
+    assert scales.stops.just_grown(float(len(tops))) is None
 
 
 X = np.random.default_rng(0).normal(size=(40, 2))

@@ -175,7 +175,7 @@ def test_another_theme_or_step_keeps_the_scales(
     studio.stage(stage, 0.0, SIZE)
     studio.stage(stage, 9.0, SIZE)  # the scale of the other layer grows some seconds later
     first = stage.frame_data().cubes
-    assert set(first.color_scales.tolist()) == ({50.0, 100.0} if per_layer else {100.0})
+    assert set(first.color_scales.tolist()) == ({50.0, 70.0} if per_layer else {70.0})
     stage.session.edit([3, 40], [0.01, 0.02])
     for change in (
         lambda: setattr(stage, "theme", "light"),
@@ -200,12 +200,14 @@ def test_a_scale_that_has_grown_is_said_in_the_legend(studio: Studio, stage: Sta
         studio.stage(stage, now, (1280, 800))
         return stage.picture().words
 
-    assert "+1 plus" in said(0.0)
-    stage.session.edit([3], [1.5])
-    assert {"scale 1 → 2", "-2 minus", "0", "+2 plus"} <= set(said(1.0))
-    assert stage.frame_data().cubes.grown == (1.0, 2.0)
+    before = float(stage.frame_data().cubes.color_scales[0])
+    assert f"+{before:g} plus" in said(0.0)
+    stage.session.edit([3], [1.9])
+    words = f"scale {before:g} → 2"
+    assert {words, "-2 minus", "0", "+2 plus"} <= set(said(1.0))
+    assert stage.frame_data().cubes.grown == (before, 2.0)
     stage.session.edit([3], [4.5])
-    assert "scale 1 → 2" in said(2.9) and "scale 1 → 2" not in said(3.1)
+    assert words in said(2.9) and words not in said(3.1)
     assert "+2 plus" in said(5.9)  # too soon to grow again
     assert stage.frame_data().cubes.clipped == 1
     assert {"scale 2 → 5", "+5 plus"} <= set(said(6.1))

@@ -127,10 +127,10 @@ def test_all_panes_have_the_scales_that_fit_the_largest_number_of_all() -> None:
     shown.panes[2].session.edit(0, 30.0)
     panes = shown.frame_data()
     largest = max(float(np.abs(each.cubes.colors).max()) for each in panes)
-    assert largest == 30.0 and stop_above(largest) == 50.0
+    assert largest == 30.0 == stop_above(largest)
     shown.rescale(anew=True)
     for pane in shown.frame_data():
-        assert set(pane.cubes.color_scales) == set(pane.cubes.size_scales) == {50.0}
+        assert set(pane.cubes.color_scales) == set(pane.cubes.size_scales) == {30.0}
         assert pane.cubes.clipped == 0
 
 
@@ -142,9 +142,9 @@ def test_a_scale_grows_for_all_panes_at_once_and_says_so() -> None:
     shown.tick(10.0)
     panes = shown.frame_data()
     after = {scale for each in panes for scale in each.cubes.color_scales}
-    assert after == {50.0} and len(before) == 1
+    assert after == {30.0} and len(before) == 1
     compared = shown.compared(panes)
-    assert compared.legend.grown == (before.pop(), 50.0)
+    assert compared.legend.grown == (before.pop(), 30.0)
 
 
 def test_activations_and_gradients_have_one_scale_too() -> None:

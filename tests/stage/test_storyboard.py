@@ -19,7 +19,6 @@ import scalarviz as sv
 from scalarviz.base.texts.decimals import short
 from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
-from scalarviz.scene.lights import FLASH
 from scalarviz.stage.encoders import png
 from scalarviz.stage.storyboard_page import COLORS, StoryboardStill, page
 from scalarviz.story.caption import Caption, plain_lines
@@ -69,29 +68,6 @@ def test_what_takes_no_part_is_dim(walk: Walk) -> None:
             np.testing.assert_allclose(at(pixels, xy), colors[index], atol=2.5)
         assert walk.stage.frame_data().moment.name == name
     assert seen == NAMES
-
-
-def whiteness(walk: Walk, pixels: np.ndarray, light: str = "#ffffff") -> dict[int, float]:
-    """How far each cube's color is on its way to the light's, by default white."""
-    colors, found = walk.colors(), {}
-    for _, _, _, index, xy in walk.cubes():
-        room = 255.0 * rgb((light,))[0] - colors[index]
-        found[index] = float(((at(pixels, xy) - colors[index]) @ room) / (room @ room))
-    return found
-
-
-@pytest.mark.slow
-def test_all_cubes_flash_violet_where_rows_and_columns_meet(walk: Walk) -> None:
-    for name, layer in (("weight gradient 1", 1), ("weight gradient 0", 0)):
-        walk.go_to(name)
-        course = [
-            whiteness(walk, walk.look(part), THEMES["dark"].accent)
-            for part in (0.0, 0.25, 0.5, 0.8)
-        ]
-        own = [index for each, _, _, index, _ in walk.cubes() if each == layer]
-        means = [np.mean([white[index] for index in own]) for white in course]
-        assert means[2] == pytest.approx(FLASH, abs=0.05)
-        assert max(means[0], means[1], means[3]) < 0.05
 
 
 def test_white_light_runs_along_the_wires_at_work(walk: Walk) -> None:

@@ -6,7 +6,10 @@ import math
 import re
 
 LEAST, MOST = -6, 6  # exponents of ten from which to below which a number is a plain decimal
-LEADING = re.compile(r"(?<![\d.])0\.(?=\d)", re.ASCII)
+CHANGE = 4  # digits of numbers before and after a step
+LEADING = re.compile(r"(?<![\w.])0\.(?=\d)", re.ASCII)
+# A sign of a number, a difference, and the sign of an exponent; no hyphen, as in 3-8-3.
+MINUS = re.compile(r"(?<![\w.)\]-])-(?=[.\d(]|inf\b)|(?<= )-(?![^ \n])|(?<=\de)-(?=\d)", re.ASCII)
 
 
 def rounded(value: float, digits: int = 2) -> str:
@@ -28,33 +31,29 @@ def stripped(number: str) -> str:
 
 
 def short(value: float, digits: int = 2) -> str:
-    """Return a number for a cube or a sphere: .25, -1.30, 12.5, and .00 for what rounds to it.
+    """Return a number of a picture: .25, -1.30, 12.5, 1,234, 3.1e7; .00 for what rounds to it.
 
     digits  how many follow the point, less one for each before it but the first
     """
     if not abs(value) < 10.0**MOST:
-        return rounded(value, 1)
-    words = f"{value:.{max(0, digits + 1 - len(str(int(abs(value)))))}f}"
-    if not float(words):  # never -.00
+        return rounded(value)
+    words = f"{value:,.{max(0, digits + 1 - len(str(int(abs(value)))))}f}"
+    if not words.strip("-.0"):  # never -.00
         words = f"{0.0:.{digits}f}" if value else "0"
-    return on_cube(words)
-
-
-def on_cube(words: str) -> str:
-    """Return words with numbers as cubes and spheres have them: without a zero before the point."""
     return LEADING.sub(".", words)
 
 
+def typeset(words: str) -> str:
+    """Return words as they are drawn: no zero before a point, and true minus signs."""
+    return LEADING.sub(".", MINUS.sub("−", words))
+
+
 def old_and_new(old: float, new: float) -> str:
-    """Return two numbers in lines of their own, with as many digits as distinguish them."""
-    first, last = short(old), short(new)
-    for digits in (3, 4):
-        if first == last:
-            first, last = short(old, digits), short(new, digits)
-    return f"{first}\n→ {last}"
+    """Return two numbers in lines of their own, with four digits."""
+    return f"{short(old, CHANGE)}\n→ {short(new, CHANGE)}"
 
 
 def changed(old: float, new: float) -> list[str]:
-    """Return an arrow with the change of a number, of up to four digits; else nothing."""
-    words = [short(abs(new - old), digits) for digits in (2, 3, 4)]
-    return [f"{'↑' if new > old else '↓'} {each}" for each in words if each.strip(".0")][:1]
+    """Return an arrow with the change of a number, of four digits; nothing for a smaller one."""
+    words = short(abs(new - old), CHANGE)
+    return [f"{'↑' if new > old else '↓'} {words}"] if words.strip(".0") else []

@@ -437,7 +437,8 @@ def looks_of(stage: Stage) -> dict[str, Any]:
         pin = {"row": stage.pinned}
     elif stage.pinned_neuron is not None:
         pin = {"neuron": stage.pinned_neuron}
-    shown = {"color": stage.color, "cubes": stage.size, "every": stage.every_weight}
+    shown = {"color": stage.color, "cubes": stage.size, "numbers": stage.numbers}
+    shown |= {"every": stage.every_weight}
     return {**shown, "pin": pin, "calm": stage.reduced_motion}
 
 

@@ -124,6 +124,7 @@ def wanted(
         cubes=chosen["cubes"],
         pin=chosen["pin"],
         every_weight=chosen["every_weight"],
+        numbers=chosen["numbers"],
         past=chosen["past"] or None,
     )
     return chosen, path, kind, look

@@ -89,7 +89,7 @@ def watch_anywhere(
     plays, keep = more.get("play") is not False, keep or Autosave()
     if given["browser"]:
         opening_over()
-        also = "steps", "speed", "theme", "tour", "reduced_motion", "every_weight"
+        also = "steps", "speed", "theme", "tour", "reduced_motion", "every_weight", "numbers"
         served: int = faces.watch(
             shown, keep=keep, recipe=recipe, browser=True,
             address=given["address"] or "127.0.0.1", port=given["port"],
@@ -105,6 +105,7 @@ def watch_anywhere(
             return code or until_ctrl_c(server, pages, address)
     clocks = [show.session.clock for show in shows.values()]
     names = ("steps", "speed", "theme", "tour", "reduced_motion", "present", "every_weight")
+    names = (*names, "numbers")
     more |= {each: given[each] for each in names}
     try:
         opened: int = faces.watch(shown, keep=keep, recipe=recipe, **more)
@@ -243,7 +244,8 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
     plays = link.play is not None or given["speed"] is not None or not link.names_moment
     theme = link.theme if given["theme"] == "auto" and link.theme else given["theme"]
     name = Path(link.target).stem
-    chosen = {**given, "speed": speed, "theme": theme}
+    numbers = given["numbers"] or link.numbers == "yes"
+    chosen = {**given, "speed": speed, "theme": theme, "numbers": numbers}
     return watch_anywhere(show, chosen, name, keep, recipe, play=plays, pin=pinned)
 
 

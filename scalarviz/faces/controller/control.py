@@ -124,6 +124,7 @@ class FaceState:
     every_weight: bool
     has_plane: bool
     neuron_maps: bool
+    numbers: bool
     test_points: bool
     discrete: bool
     theme: str
@@ -300,6 +301,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         every_weight=stage.every_weight,
         has_plane=picture.has_plane,
         neuron_maps=stage.neuron_maps,
+        numbers=stage.numbers,
         test_points=stage.test_points,
         discrete=stage.discrete,
         theme=picture.theme,

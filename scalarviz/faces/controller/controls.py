@@ -308,6 +308,7 @@ CONTROLS = table(
             field("neuron_maps"),
             enabled=field("has_plane"),
         ),
+        Control("numbers", put("stage", "numbers"), field("numbers")),
         Control(
             "test points",
             put("stage", "test_points"),

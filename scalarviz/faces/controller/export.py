@@ -362,7 +362,7 @@ def task_of(
     if what != "page":
         look |= {"per_layer": stage.per_layer, "pin": pin}
         look |= {"color": stage.color, "cubes": stage.size, "past": stage.curve_view.past}
-        names = "every_weight", "neuron_maps", "test_points", "discrete"
+        names = "every_weight", "neuron_maps", "test_points", "discrete", "numbers"
         look |= {name: getattr(stage, name) for name in names}
     about = {"what": what, "titles": [show.title for show in shows], "look": look}
     return ExportTask(sessions, path, json.dumps(about))

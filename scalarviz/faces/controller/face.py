@@ -295,6 +295,7 @@ class WatchOptions:
     cubes: str = "value"
     pin: Any = None
     every_weight: bool = False
+    numbers: bool = False
 
     def __post_init__(self) -> None:
         pick({"auto": "", **THEMES}, self.theme, "theme")
@@ -313,6 +314,7 @@ class WatchOptions:
         stages.present, stages.nodes = self.present, self.nodes
         stages.color, stages.size = self.color, self.cubes
         stages.every_weight = self.every_weight
+        stages.numbers = self.numbers
         if self.pin is not None:
             stages.pin(self.pin)
         return Face(stages, self.recipes, steps=self.steps, speed=self.speed)

@@ -7,7 +7,16 @@ import { Thread, exhibitIn } from "./exhibit.js";
 import { NeuronMaps } from "./neuron_images.js";
 import { seenOf } from "./by_neuron.js";
 import { ByNeuron, size_at } from "./story/guide.js";
-import { byId, failWith, isFramed, made, setShown, unitLength } from "./dom.js";
+import {
+  byId,
+  failWith,
+  isFramed,
+  made,
+  remember,
+  remembered,
+  setShown,
+  unitLength,
+} from "./dom.js";
 import { CaptionBox, captionFor } from "./caption_box.js";
 import { cardOf, pinnedFor, rowsBeside, withBeside } from "./cards.js";
 import { CardBox, MovedLine } from "./card_box.js";
@@ -55,6 +64,7 @@ export class App {
     this.growing = new Growing();
     this.state = null;
     this.hover = null;
+    this.numbers = remembered("numbers") === true;
     this.pointed = null; // the piece of the caption under the mouse
     this.pinned = null;
     this.beside = []; // rows that are pinned beside a weight
@@ -244,7 +254,7 @@ export class App {
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, color: this.channel, size: this.sizes, maps: this.mapsOf(state), wave, guess: this.guess.question,
+      beside: this.beside, numbers: this.numbers, color: this.channel, size: this.sizes, maps: this.mapsOf(state), wave, guess: this.guess.question,
       named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
@@ -467,6 +477,10 @@ export class App {
         this.past.toggle();
       },
       marks: () => this.toggleMarks(),
+      numbers: () => {
+        this.numbers = !this.numbers;
+        remember("numbers", this.numbers);
+      },
       keys: () => this.setSheet(byId("sheet").hidden, true),
       more: () => this.setSheet(byId("sheet").hidden),
       "whole-network": () => this.picture.home(),

@@ -5,11 +5,11 @@ import { Box } from "./story/camera.js";
 import { ends_of_bars, words_beside } from "./story/caption.js";
 import { along3, minus3 } from "./projection.js";
 import { WAY_BACK, areAt } from "./lights.js";
-import { cornersOfCube } from "./marks.js";
+import { cubeBox } from "./marks.js";
 import { marksOf } from "./cube_numbers.js";
 import { LABELS } from "./labels.js";
 import { text } from "./texts.js";
-import { on_cube, rounded, short } from "./story/decimals.js";
+import { rounded, short } from "./story/decimals.js";
 
 const CALLOUT = {
   size: 14, // letters
@@ -69,7 +69,7 @@ export function drawCallout(view, taken) {
 function subjectOf(view) {
   const { see, frame } = view;
   const row = frame.caption.rows?.[0] ?? -1;
-  const cube = row >= 0 ? cubeBox(view, row) : null;
+  const cube = row >= 0 ? cubeBox(view, row, CALLOUT.cube) : null;
   if (cube) return cube;
   const neuron = frame.caption.neurons?.[0];
   const line = neuron && frame.layout.lineOf(neuron);
@@ -81,14 +81,6 @@ function boxAround(see, line, place) {
   const { x, y, unit } = see.one(line.point(place));
   const half = (line.isImages ? 0.5 * line.side : line.radius) * unit;
   return Number.isFinite(x + y) ? new Box(x - half, y - half, 2 * half, 2 * half) : null;
-}
-
-function cubeBox({ see, frame }, row) {
-  const corners = cornersOfCube(frame, row, CALLOUT.cube);
-  const { x, y } = see.see(corners ?? []);
-  if (!x.length || !x.every(Number.isFinite)) return null;
-  const [left, top] = [Math.min(...x), Math.min(...y)];
-  return new Box(left, top, Math.max(...x) - left, Math.max(...y) - top);
 }
 
 /** The box within reach of its subject that covers least, with its `cost`.
@@ -144,7 +136,7 @@ function overlap(a, b) {
 
 /** The boxes of some cubes. */
 function cubeBoxes(view, rows) {
-  return [...rows].map((row) => cubeBox(view, row)).filter(Boolean);
+  return [...rows].map((row) => cubeBox(view, row, CALLOUT.cube)).filter(Boolean);
 }
 
 /** The boxes of the names below spheres, and of the errors below those of a loss. */
@@ -223,7 +215,7 @@ function drawTerms(view, { largest }, [x, y, wide], ends) {
   const left = (pace.terms + 1) * Math.min(1, frame.part / pace.arrives);
   const last = ends.length - 1;
   const factor = (/** @type {number} */ value) =>
-    Math.abs(value) >= stack.least || !value ? short(value, 2) : on_cube(rounded(value));
+    Math.abs(value) >= stack.least || !value ? short(value) : rounded(value);
   const isBack = WAY_BACK.has(frame.moment.kind);
   const zero = x + wide * ends[0][0];
   paper.segment([zero, y], [zero, y + ends.length * step], palette.quiet, thin);

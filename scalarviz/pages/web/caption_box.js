@@ -2,7 +2,7 @@
 // the picture.
 
 import { isNews, isTouched, made, setShown } from "./dom.js";
-import { trueMinus } from "./numbers.js";
+import { typeset } from "./story/decimals.js";
 import { madeButton } from "./events.js";
 import { text } from "./texts.js";
 import { captionOf, progressOf, restWords } from "./captions.js";
@@ -26,8 +26,8 @@ export class CaptionBox {
     const lines = whole && caption.whole?.length ? caption.whole : (caption.lines ?? []);
     setShown(this.element, Boolean(caption.title) && !caption.rests);
     if (!isNews(this.element, [caption.title, caption.formula, lines])) return;
-    const parts = [made("h2", "", trueMinus(caption.title))];
-    if (caption.formula) parts.push(made("p", "formula", trueMinus(caption.formula)));
+    const parts = [made("h2", "", typeset(caption.title))];
+    if (caption.formula) parts.push(made("p", "formula", typeset(caption.formula)));
     parts.push(...lines.map((line) => made("p", "line", ...line.map((piece) => this.part(piece)))));
     this.element.replaceChildren(...parts, this.rest);
     this.element.scrollTop = 0;
@@ -56,9 +56,9 @@ export class CaptionBox {
   /** Return the element of a piece: a button if it is about something in the picture. */
   part(piece) {
     const thing = thingOf(piece);
-    if (thing === null && !piece.opens) return made("span", "", trueMinus(piece.words));
+    if (thing === null && !piece.opens) return made("span", "", typeset(piece.words));
     const press = () => (piece.opens ? this.open() : this.pin(thing));
-    const button = madeButton("", trueMinus(piece.words), press);
+    const button = madeButton("", typeset(piece.words), press);
     const [point, leave] = [piece, null].map((each) => () => this.point(each));
     for (const name of ["pointerenter", "focus"]) button.addEventListener(name, point);
     for (const name of ["pointerleave", "blur"]) button.addEventListener(name, leave);

@@ -2,7 +2,8 @@
 
 import { byId, isNews, made, setWords } from "./dom.js";
 import { madeButton } from "./events.js";
-import { numberTyped, trueMinus } from "./numbers.js";
+import { numberTyped } from "./numbers.js";
+import { typeset } from "./story/decimals.js";
 import { said } from "./story/formats.js";
 import { plural, text } from "./texts.js";
 import { owns, uses_of } from "./story/names.js";
@@ -126,7 +127,7 @@ export class CardBox {
 }
 
 function factOf([name, value]) {
-  return [made("dt", "", name), made("dd", "", trueMinus(value))];
+  return [made("dt", "", name), made("dd", "", typeset(value))];
 }
 
 /** Return the element of a block of a card: a line, a table or a history. */
@@ -134,8 +135,8 @@ function blockOf(block) {
   if (block.head) return tableOf(block);
   if (block.steps) return historyOf(block);
   if (block.look === "strong") return made("h3", "", block.words);
-  const parts = [made("span", "", trueMinus(block.words))];
-  if (block.aside) parts.push(made("span", "aside", trueMinus(block.aside)));
+  const parts = [made("span", "", typeset(block.words))];
+  if (block.aside) parts.push(made("span", "aside", typeset(block.aside)));
   return made("p", block.look ?? "", ...parts);
 }
 
@@ -164,12 +165,13 @@ function tailOf(cell) {
 }
 
 /** Return a cell; from the points of its column on, all numbers have the room of `tail` letters. */
-function cellOf(cell, tag, tail) {
-  if (!tail || !/\d/.test(cell)) return made(tag, "", trueMinus(cell));
+function cellOf(number, tag, tail) {
+  const cell = typeset(number);
+  if (!tail || !/\d/.test(cell)) return made(tag, "", cell);
   const own = tailOf(cell);
-  const behind = made("span", "tail", trueMinus(own));
+  const behind = made("span", "tail", own);
   behind.style.width = `${0.68 * tail - 0.3}em`;
-  return made(tag, "", trueMinus(cell.slice(0, cell.length - own.length)), behind);
+  return made(tag, "", cell.slice(0, cell.length - own.length), behind);
 }
 
 /** Return a small curve of the values of a weight over the steps. */

@@ -1,25 +1,30 @@
 // Numbers on cubes, each on the face that is largest on the screen; as scene/cube_numbers.py.
 //
-// A cube has two digits after the point, else one, else none: where its number would be wider than
-// its cell, meet another number, or be covered by something nearer. The cubes of a sum that is
-// hovered, pinned or spoken of come first, are covered by nothing, and have theirs at any size.
+// What is hovered, pinned or spoken of has its numbers, covered by nothing and at any size. If all
+// cubes have theirs, another one has none where it would be wider than its cell, meet another
+// number, or be covered by something nearer. What is out of focus has none.
 
-import { changed, old_and_new, on_cube, short } from "./story/decimals.js";
-import { MOVED } from "./lights.js";
+import { changed, old_and_new, short } from "./story/decimals.js";
+import { MOVED, rowsInFocus } from "./lights.js";
 import { along3, dot3, minus3 } from "./projection.js";
-
-const DIMMED_NUMBER = "b0"; // opacity on a plate that is dimmed
 
 /** Write numbers on the cubes. */
 export function drawNumbers(view) {
   const { paper, frame, palette, lit } = view;
   const { line } = frame.scene.numbers;
   for (const [index, { words, x, y, size, depth, plate }] of numbersOnCubes(view)) {
-    const color = palette.number + (lit.isDim(index, plate.place) ? DIMMED_NUMBER : "");
+    if (lit.isDim(index, plate.place)) continue;
     const lines = words.split("\n");
     lines.forEach((each, place) => {
       const down = 0.36 + line * (place - 0.5 * (lines.length - 1));
-      const look = { size, bold: true, color, anchor: "center", depth, outline: palette.halo };
+      const look = {
+        size,
+        bold: true,
+        color: palette.number,
+        anchor: "center",
+        depth,
+        outline: palette.halo,
+      };
       paper.text(x, y + down * size, each, look);
     });
   }
@@ -30,11 +35,13 @@ export function numbersOnCubes(view, told = true) {
   const { frame } = view;
   const { most, seen } = frame.scene.numbers;
   const first = firstRows(frame);
+  if (!first.size && !frame.numbers) return new Map();
   const cubes = facesSeen(view, first);
   const marks = new Map(told ? [...marksOf(frame)].filter(([, mark]) => mark) : []);
   const spheres = spheresSeen(view);
   const rank = ({ index }) => first.get(index) ?? 2;
-  const sorted = [...cubes].sort((a, b) => rank(a) - rank(b) || a.far - b.far);
+  const shown = cubes.filter(({ index }) => frame.numbers || first.has(index));
+  const sorted = shown.sort((a, b) => rank(a) - rank(b) || a.far - b.far);
   const found = new Map();
   for (const cube of sorted.slice(0, most)) {
     const taken = [...found.values()];
@@ -56,19 +63,10 @@ export function numbersOnCubes(view, told = true) {
 
 /** The bank indices that have their numbers always: 0 if it is marked itself, else 1. */
 function firstRows(frame) {
-  const { layout, hoverRow, pinnedRow, hoverNeuron, pinnedNeuron } = frame;
-  const chosen = [hoverRow, pinnedRow].filter((row) => row >= 0);
-  const neurons = [hoverNeuron, pinnedNeuron].filter(Boolean);
-  const fans = [
-    ...chosen.map((row) => layout.fanOf(row)),
-    ...neurons.map((each) => layout.fanInto(each)),
-  ];
-  const found = new Map([...marksOf(frame).keys()].map((row) => [row, 1]));
-  for (const { fan, unit } of fans.filter(Boolean)) {
-    if (fan.inputs > frame.scene.numbers.most) continue;
-    for (let i = 0; i < fan.inputs; i++) found.set(fan.weights + unit * fan.inputs + i, 1);
-    if (fan.biases >= 0) found.set(fan.biases + unit, 1);
-  }
+  const { hoverRow, pinnedRow, beside, scene } = frame;
+  const chosen = [hoverRow, pinnedRow, ...beside].filter((row) => row >= 0);
+  const spoken = [...marksOf(frame).keys(), ...rowsInFocus(frame).slice(0, scene.numbers.most)];
+  const found = new Map(spoken.map((row) => [row, 1]));
   for (const row of chosen) found.set(row, 0);
   return found;
 }
@@ -77,7 +75,7 @@ function firstRows(frame) {
 export function marksOf(frame) {
   if (!frame.moment || !frame.caption || frame.part < frame.scene.numbers.touched) return new Map();
   const told = frame.pieces.filter((piece) => (piece.row ?? -1) >= 0);
-  return new Map(told.map((piece) => [piece.row, on_cube(piece.mark ?? "")]));
+  return new Map(told.map((piece) => [piece.row, piece.mark ?? ""]));
 }
 
 /** What a cube may have written on it, on which face, and whether only if that is seen; the best first. */
@@ -88,9 +86,9 @@ function choicesOf(frame, { index, order }, mark, rank) {
     const old = frame.before[index];
     words.push(old_and_new(old, value), ...changed(old, value));
   }
-  for (const digits of value === undefined ? [] : Math.abs(value) >= 0.95 ? [2, 1, 0] : [2, 1])
-    words.push(short(value, digits));
-  const every = (isOpen) => words.flatMap((each) => [0, 1].map((k) => [each, order[k], isOpen]));
+  if (value !== undefined) words.push(short(value));
+  const faces = order.slice(0, rank < 2 ? 3 : 2);
+  const every = (isOpen) => words.flatMap((each) => faces.map((face) => [each, face, isOpen]));
   return rank < 2 ? [...every(true), ...every(false)] : every(true);
 }
 
@@ -100,12 +98,10 @@ function fittedNumber({ paper, frame, scale }, cube, face, words, rank) {
   const lines = words.split("\n");
   const measure = (each) => paper.measure(each, { size: 10, bold: true }) / 10;
   const em = Math.max(...lines.map(measure));
-  // The room of a sign, too: numbers of one size have as many digits.
-  const room = Math.max(...lines.map((each) => measure(`-${each.replace(/^-+/, "")}`)));
   const high = numbers.line * lines.length;
   const least = numbers.least * scale;
   let size = Math.max(numbers.part * cube.high[face], least);
-  size = Math.min(size, numbers.largest * scale, cube.wide[face] / room, cube.tall[face] / high);
+  size = Math.min(size, numbers.largest * scale, cube.wide[face] / em, cube.tall[face] / high);
   if (lines.length === 1 && (rank === 0 || (rank === 1 && cube.wide[face] >= least)))
     size = Math.max(size, least);
   if (!(size >= least)) return null;

@@ -2,7 +2,7 @@
 // scene/visuals/cubes.py.
 
 import { GlCopies, GlProgram, GlTexture, copyNames } from "./gl.js";
-import { colorOf, colorTable } from "./palette.js";
+import { colorTable } from "./palette.js";
 import { EVERYWHERE } from "./lights.js";
 import { cross3, dot3, row3 } from "./projection.js";
 
@@ -43,7 +43,7 @@ export class Cubes {
   /** Set the colors of numbers and of the ground. */
   setPalette(palette) {
     this.palette = palette;
-    this.colors.set(this.scene.shader.colors, 2, colorTable(palette, this.scene.shader));
+    this.colors.set(this.scene.shader.colors, 1, colorTable(palette, this.scene.shader));
     this.meant = []; // means are colors
   }
 
@@ -100,7 +100,6 @@ export class Cubes {
         u_numbers_size: [this.numbers.width, this.numbers.height],
         u_means_size: [this.means.width, this.means.height],
         u_ground: this.palette.groundColor,
-        u_light: lights.back ? colorOf(this.palette.accent) : [1, 1, 1],
         u_ids: 0,
         u_fog: see.fog(this.layout.extent, shader.fog),
       },
@@ -143,7 +142,7 @@ export class Cubes {
         plate.columns, plate.rows, plate.half, plate.seat,
         plate.columns, plate.rows, ...pair(plate.first),
         ...pair(plate.stride), ...this.scalesOf(plate),
-        lights.plates[i], lights.white[i], this.levels[i], lights.outside[i],
+        lights.plates[i], 0, this.levels[i], lights.outside[i],
         0, this.tops[i], columns, rows,
         plate.wide, plate.high, plate.pitch[1], plate.pitch[0],
         plate.strides[1], plate.strides[0], ...plate.cell,

@@ -16,6 +16,24 @@ export function made(tag, name = "", ...inside) {
   return element;
 }
 
+/** What this browser remembers by a name for all pages; null for nothing. */
+export function remembered(name) {
+  try {
+    return JSON.parse(localStorage.getItem(`scalarviz ${name}`));
+  } catch {
+    return null; // it keeps nothing
+  }
+}
+
+/** Let this browser remember something by a name for all pages, if it keeps anything. */
+export function remember(name, thing) {
+  try {
+    localStorage.setItem(`scalarviz ${name}`, JSON.stringify(thing));
+  } catch {
+    // as without
+  }
+}
+
 /** Show or hide an element. */
 export function setShown(element, isShown) {
   if (element.hidden === isShown) element.hidden = !isShown;

@@ -113,6 +113,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     pinnedNeuron: pinned?.neuron ?? null,
     pointed: pointed ?? null,
     named: options.named ?? "",
+    numbers: options.numbers ?? false,
     wave: options.wave ?? null,
     maps: options.maps ?? null,
     walked,

@@ -1,7 +1,8 @@
 // Guess first: a learner says how a number will go before the operation that changes it.
 
 import { byId, isFramed, setShown, setWords } from "./dom.js";
-import { asWritten, numberTyped, trueMinus } from "./numbers.js";
+import { asWritten, numberTyped } from "./numbers.js";
+import { typeset } from "./story/decimals.js";
 import { both, said } from "./story/formats.js";
 import { numberAt } from "./arrays.js";
 import { can_guess, is_near, question_of, way_of } from "./story/guide.js";
@@ -134,7 +135,7 @@ export class GuessBox {
     const guess = isWay ? label : label.toLowerCase();
     const reply = isRight ? "guess.right" : isWay ? "guess.half" : "guess.wrong";
     const words = text(reply, { came, guess, typed });
-    Object.assign(question, { truth, words, after: trueMinus(fresh) });
+    Object.assign(question, { truth, words, after: typeset(fresh) });
     const [right, asked] = [this.right + Number(isRight), this.asked + 1];
     Object.assign(this, { right, asked });
     if (isFramed()) window.parent.postMessage({ scalarviz: "guess", right, asked }, "*");
@@ -170,7 +171,7 @@ export class GuessBox {
     setShown(byId("guess"), isOn);
     document.body.classList.toggle("asking", isAsking);
     byId("guess").dataset.kind = question?.kind;
-    setWords(byId("guess-words"), question?.place ? trueMinus(question.words) : "");
+    setWords(byId("guess-words"), question?.place ? typeset(question.words) : "");
     setWords(byId("guess-tally"), asked ? text("guess.tally", { right, asked }) : "");
     setWords(byId("guess-on"), text(isAsking ? "guess.show" : "guess.next"));
     byId("guess-on").disabled = isAsking && question.way === null;
@@ -180,7 +181,7 @@ export class GuessBox {
       byId(`guess-${name}`).ariaPressed = String(question.way === way);
     }
     const now = said(numberAt(state, question.row) ?? NaN, 3);
-    setWords(byId("guess-now"), trueMinus(text(`guess.number.${question.kind}`, { now })));
+    setWords(byId("guess-now"), typeset(text(`guess.number.${question.kind}`, { now })));
   }
 }
 

@@ -1,4 +1,4 @@
-// Labels: names of layers, IN and OUT, where they cover nothing; as scene/labels.py.
+// Labels: sizes of layers of small cubes, IN and OUT, where they cover nothing; as scene/labels.py.
 
 import { Box } from "./story/camera.js";
 import { rounded, short } from "./story/decimals.js";
@@ -7,13 +7,14 @@ import { goodOf } from "./neuron_images.js";
 import { text } from "./texts.js";
 
 export const LABELS = {
-  far: 4, // pixels of a cell below which the spread of a layer is written
+  far: 4, // pixels of a cell below which it is written how many neurons a layer has
+  farthest: 1, // and below which the spread is, too
   margin: 16, // pixels by which a label may leave the box of the network
   size: 12, // pixels of letters
   edge: 3, // pixels between a label and the lower edge of the picture
 };
 
-/** Write the names of layers, which line is the input and which the output; return what is taken. */
+/** Write the sizes of layers, which line is the input and which the output; return what is taken. */
 export function drawLabels(view) {
   const taken = obstaclesOf(view);
   drawEnds(view, taken);
@@ -114,61 +115,45 @@ function isInside(point, polygon) {
   );
 }
 
-/** Write names of layers above their plates, all of them shorter if one does not fit. */
+/** Write how many neurons a layer has above its plates where cubes are small. */
 function drawLayers(view, taken) {
-  const others = [...taken.boxes];
-  let placed = [];
-  for (const lengths of [[0], [1, 2]]) {
-    taken.boxes.splice(0, Infinity, ...others);
-    placed = view.frame.layout.labels.map((label) => placeLabel(view, label, taken, lengths));
-    if (!placed.includes(null)) break;
-  }
   const { quiet, ground } = view.palette;
   const size = LABELS.size * view.scale;
-  for (const [box, words] of placed.filter(Boolean)) {
-    // Wires would strike it through.
-    view.paper.box(box.x, box.y, box.width, box.height, ground, { radius: 0.4 * size });
+  for (const label of view.frame.layout.labels) {
+    const [box, words] = placeLabel(view, label, taken) ?? [];
+    if (!box) continue;
     view.paper.text(box.x + 2, box.y + size, words, { size, color: quiet, outline: ground });
+    taken.boxes.push(box);
   }
 }
 
 /** The box and the words of a label; null if it would cover something. */
-function placeLabel({ paper, see, frame, scale }, label, taken, lengths) {
+function placeLabel({ paper, see, frame, scale }, label, taken) {
   const size = LABELS.size * scale;
-  const middle = label.start.map((each, k) => 0.5 * (each + label.end[k]));
-  const seen = see.one(middle);
-  if (!Number.isFinite(seen.x + seen.y) || !label.name) return null;
-  let { about } = label;
+  const { unit } = see.one(label.start.map((each, k) => 0.5 * (each + label.end[k])));
   const [first, stop] = label.rows;
-  if (seen.unit < LABELS.far * scale && stop > first) {
+  if (!(unit < LABELS.far * scale) || stop === first || !label.around) return null;
+  let [words] = label.about.split(",");
+  if (unit < LABELS.farthest * scale) {
     const spread = rounded(spreadOf(frame.colors, first, stop));
-    about = text("plates.spread", { about, spread });
+    words = text("plates.spread", { about: words, spread });
   }
-  const kind = about.slice(about.lastIndexOf("  ") + (about.includes("  ") ? 2 : 1));
-  const words = [`${label.name}  ${about}`.trim(), `${label.name}  ${kind}`.trim(), label.name];
   const { box: view } = see;
-  for (const length of lengths) {
-    if (length === 1 && !label.around) continue;
-    const wide = paper.measure(words[length], { size });
-    for (const [x, wanted] of placesOfLabel(label, seen, see, scale)) {
-      const y = Math.min(wanted, see.height - LABELS.edge - 0.2 * size);
-      const left = Math.min(Math.max(x - wide / 2, view.x), Math.max(view.right - wide, view.x));
-      const box = new Box(left - 2, y - size, wide + 4, 1.2 * size);
-      const margin = LABELS.margin * scale;
-      const top = Math.max(view.y - margin, 0);
-      const bottom = wanted + 0.2 * size;
-      if (box.y < top || bottom > view.bottom + margin || taken.meets(box)) continue;
-      taken.boxes.push(box);
-      return [box, words[length]];
-    }
+  const wide = paper.measure(words, { size });
+  for (const [x, wanted] of placesOfLabel(see.see(label.around), scale)) {
+    const y = Math.min(wanted, see.height - LABELS.edge - 0.2 * size);
+    const left = Math.min(Math.max(x - wide / 2, view.x), Math.max(view.right - wide, view.x));
+    const box = new Box(left - 2, y - size, wide + 4, 1.2 * size);
+    const margin = LABELS.margin * scale;
+    const top = Math.max(view.y - margin, 0);
+    const isInside = box.y >= top && wanted + 0.2 * size <= view.bottom + margin;
+    if (wide <= view.width && isInside && !taken.meets(box)) return [box, words];
   }
   return null;
 }
 
-/** Where a label may stand: above what it names, else below; without that, below its place. */
-function placesOfLabel(label, seen, see, scale) {
-  if (!label.around) return [[seen.x, seen.y + 24 * scale]];
-  const { x, y } = see.see(label.around);
+/** Where a label may stand: above the points that it names, else below. */
+function placesOfLabel({ x, y }, scale) {
   const [left, right] = [Math.min(...x), Math.max(...x)];
   const middles = [0.5, 0.25, 0.75, 0, 1].map((part) => left + part * (right - left));
   const above = [4, 22, 40].map((far) => Math.min(...y) - far * scale);

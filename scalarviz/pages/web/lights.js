@@ -3,7 +3,7 @@
 
 import { row3 } from "./projection.js";
 
-const LIGHTS = { small: 2000, dimSmall: 0.7, flash: 0.45, pulse: 0.4 };
+const LIGHTS = { small: 2000, dimSmall: 0.7, pulse: 0.4 };
 /** Kinds of operations whose light is that of the way back. */
 export const WAY_BACK = new Set(["delta", "weight gradient", "input gradient", "operand gradient"]);
 /** Part of a step from which on the new numbers are there. */
@@ -17,7 +17,7 @@ export const ARRIVES = 0.8;
  * focus      what stays bright, see lights.js; null: all that takes part
  * attention  how far all else has fallen back, 0 to 1
  * wave       without a moment, how much of a whole step is done; null: nothing is lit
- * walks      whether one goes by neurons: only wires of the caption have light, and no plate
+ * walks      whether one goes by neurons: only wires of the caption have light
  */
 export function lightsOf(
   layout,
@@ -36,7 +36,6 @@ export function lightsOf(
   if (walks) {
     shown.wires.fill(null);
     shown.fans.forEach((each) => each.fill(null));
-    shown.white.fill(0);
   }
   const level = focus ? 1 - attention * (1 - scene.shader.dim) : 1;
   const outside = shown.plates.map((each) => Math.min(each, level));
@@ -53,16 +52,13 @@ export function lightsOf(
 function lightsOfMoment(layout, scene, moment, part) {
   const shown = {
     plates: layout.plates.map(() => 1),
-    white: layout.plates.map(() => 0),
     neurons: layout.neurons.map(() => 1),
     wires: layout.wires.map(() => null),
     fans: layout.fans.map(() => [null, null]), // before and behind the cubes of each layer
-    back: false,
   };
   if (!moment || !(moment.kind in LIGHT_KINDS)) return shown;
   shown.plates.fill(layout.size > LIGHTS.small ? LIGHTS.dimSmall : scene.shader.dim);
   shown.neurons.fill(scene.shader.dim);
-  shown.back = WAY_BACK.has(moment.kind);
   const operation = scene.operations[moment.operation];
   LIGHT_KINDS[moment.kind]({ layout, moment, part, shown, scene, operation });
   return shown;
@@ -71,23 +67,17 @@ function lightsOfMoment(layout, scene, moment, part) {
 /** The lights of a whole step of which a part is done: they run forward, then back. */
 function lightsOfWave(layout, scene, part) {
   const shown = lightsOfMoment(layout, scene, null, 1);
-  const isBack = ({ kind }) => kind === "input gradient" || kind === "operand gradient";
-  const back = new Set(scene.moments.filter(isBack).map(({ operation }) => operation));
+  const back = new Set(scene.moments.filter(isWayBack).map(({ operation }) => operation));
   const isWay = (each) =>
     each.kind === "forward" ||
-    isBack(each) ||
+    isWayBack(each) ||
     (each.kind === "weight gradient" && !back.has(each.operation));
   const wired = new Set([...layout.wires, ...layout.fans].map(({ operation }) => operation));
   const ways = scene.moments.filter((each) => wired.has(each.operation) && isWay(each));
   const at = part * ways.length;
   const moment = ways[Math.floor(at)];
   if (!moment) return shown;
-  const lit = {
-    ...shown,
-    plates: [...shown.plates],
-    white: [...shown.white],
-    neurons: [...shown.neurons],
-  };
+  const lit = { ...shown, plates: [...shown.plates], neurons: [...shown.neurons] };
   const operation = scene.operations[moment.operation];
   LIGHT_KINDS[moment.kind]({ layout, moment, part: at % 1, shown: lit, scene, operation });
   return shown;
@@ -100,7 +90,7 @@ const LIGHT_KINDS = {
     if (operation.kind !== "activation") {
       for (const source of operation.sources) lightNeurons(about, source);
     }
-    touchCubes(about);
+    lightCubes(about);
     for (const [j, bundle] of ownWires(about)) {
       shown.wires[j] = bundle.outgoing ? glow(pulse(part, 0, 0.45)) : glow(pulse(part, 0.5, 0.95));
     }
@@ -117,10 +107,7 @@ const LIGHT_KINDS = {
     const { operation, part, shown } = about;
     lightNeurons(about, operation.target);
     lightNeurons(about, operation.source);
-    for (const plate of ownPlates(about)) {
-      shown.plates[plate.place] = 1;
-      shown.white[plate.place] = flash(part);
-    }
+    lightCubes(about);
     for (const [j, bundle] of ownWires(about)) {
       const span = pulse(part, 0, 0.45, !bundle.outgoing);
       shown.wires[j] = glow(span, !bundle.outgoing);
@@ -130,7 +117,7 @@ const LIGHT_KINDS = {
   "input gradient"(about) {
     const { operation, part, shown } = about;
     for (const buffer of operation.back) lightNeurons(about, buffer);
-    touchCubes(about);
+    lightCubes(about);
     for (const [j, bundle] of ownWires(about)) {
       const [first, last] = bundle.outgoing ? [0.5, 0.95] : [0, 0.45];
       shown.wires[j] = glow(pulse(part, first, last, true), true);
@@ -154,19 +141,14 @@ function lightFans({ layout, moment, shown }, before, behind) {
   });
 }
 
-/** Light cubes as they are touched. */
-function touchCubes(about) {
-  const { part, shown } = about;
-  for (const plate of ownPlates(about)) {
-    if (shown.back && !["weight", "gain", "value"].includes(plate.role)) continue;
-    shown.plates[plate.place] = 1;
-    shown.white[plate.place] = flash(part);
-  }
+/** Let the cubes of an operation stay bright; numbers go back through no bias. */
+function lightCubes(about) {
+  for (const plate of ownPlates(about))
+    if (!isWayBack(about.moment) || ["weight", "gain", "value"].includes(plate.role))
+      about.shown.plates[plate.place] = 1;
 }
 
-function flash(part) {
-  return LIGHTS.flash * Math.max(0, 1 - Math.abs(part - 0.5) / 0.25);
-}
+const isWayBack = ({ kind }) => kind === "input gradient" || kind === "operand gradient";
 
 /** The light on a bundle of wires: where it runs, and whether it is that of the way back. */
 function glow(span, back = false) {
@@ -218,11 +200,12 @@ export function focusOf(frame) {
   };
 }
 
-/** The bank indices of a sum, in order: under the mouse, else pinned, else spoken of. */
-function rowsInFocus({ layout, moment, caption, pieces, ...frame }) {
+/** The bank indices of a cube, a sum or a column, in order: under the mouse, else pinned, else spoken of. */
+export function rowsInFocus({ layout, moment, caption, pieces, ...frame }) {
   for (const name of ["hover", "pinned"]) {
     const [row, neuron] = [frame[`${name}Row`], frame[`${name}Neuron`]];
-    const found = row >= 0 ? layout.fanOf(row) : neuron && layout.fanInto(neuron);
+    if (row >= 0 && layout.fanOf(row)) return [row];
+    const found = neuron && layout.fanInto(neuron);
     if (found) return rowsOfSum(found);
     const leaving = neuron && layout.fanFrom(neuron);
     if (leaving) return rowsOfColumn(leaving);

@@ -71,9 +71,10 @@ async function startLinked() {
   const channel = channelOf(link);
   const client = new LinkClient(channel, { spec, version: link.version });
   let app = appOf(spec, client, pictureOf(spec));
-  const { color, cubes, every, pin } = spec.page;
+  const { color, cubes, every, numbers, pin } = spec.page;
   app.picture.every = every ?? false;
   Object.assign(app, { channel: color ?? app.channel, sizes: cubes ?? app.sizes });
+  if (numbers) app.numbers = true;
   if (pin) app.pin(pin);
   if (!spec.page.theme && channel instanceof FrameChannel)
     channel.ontheme = (name) => app.setTheme(name);

@@ -29,6 +29,7 @@ export function linkLimits({ engine, facts, recording }) {
  * hide              names of what is not shown
  * play              steps a second
  * theme, tour       "dark" or "light", "no"
+ * numbers           "yes"
  * guess             true to begin with questions
  * bad               parts that mean nothing in this page, shortly
  * over              parts that a later one overrides
@@ -36,7 +37,7 @@ export function linkLimits({ engine, facts, recording }) {
 export function readLink(hash, limits) {
   const found = {
     step: null, operation: null, pinned: null, sample: null, hide: [], play: null, theme: null,
-    tour: null, guess: null, bad: [], over: [],
+    tour: null, numbers: null, guess: null, bad: [], over: [],
   }; // prettier-ignore
   const from = new Map(); // by field, the part that says it
   for (const [name, given] of new URLSearchParams(hash.replace(/^#/, ""))) {
@@ -68,10 +69,10 @@ export function badParts(bad) {
  * @param {any} place
  */
 export function writeLink(place) {
-  const { step, operation, pinned, sample, hide = [], play, theme, tour } = place;
+  const { step, operation, pinned, sample, hide = [], play, theme, tour, numbers } = place;
   const said = {
     step: String(step ?? ""), op: operation, pin: String(pinned?.row ?? ""),
-    neuron: pinned?.neuron?.join(":"), sample, hide: hide.join(","), play, theme, tour,
+    neuron: pinned?.neuron?.join(":"), sample, hide: hide.join(","), play, theme, tour, numbers,
   }; // prettier-ignore
   const parts = Object.entries(said).filter(([, value]) => value);
   const plain = (value) => encodeURIComponent(value).replaceAll("%2C", ",").replaceAll("%3A", ":");
@@ -95,11 +96,13 @@ const PROGRESS = 250; // milliseconds between two words on how far it is
  */
 export async function followLink(app, hash) {
   const link = readLink(hash, linkLimits(app.spec));
-  const { step, operation, pinned, sample, hide, play, theme, tour, guess, bad, over } = link;
+  const { step, operation, pinned, sample, hide, play, theme, tour, numbers, guess, bad, over } =
+    link;
   document.documentElement.dataset.hide = hide.join(" ");
   app.setSheet(false);
   app.chip.clear();
   if (theme) app.setTheme(theme);
+  if (numbers) app.numbers = true;
   const stands = step !== null || pinned || play || sample !== null || tour === "no" || guess;
   if (stands) {
     app.act();

@@ -3,7 +3,8 @@
 
 import { on_cube } from "./story/decimals.js";
 import { byId, fitted, setShown, styled, unitLength } from "./dom.js";
-import { generalNumber, trueMinus } from "./numbers.js";
+import { generalNumber } from "./numbers.js";
+import { typeset } from "./story/decimals.js";
 import { isShown } from "./loss_record.js";
 import { lossScale } from "./scales.js";
 import { text } from "./texts.js";

@@ -1,14 +1,17 @@
-// Marks on single cubes and neurons: pinned, hovered, explained, frozen; what moves cubes; and
-// guesses. As scene/marks.py.
+// Marks on single cubes and neurons: chosen and frozen ones; what moves cubes; and guesses. As
+// scene/marks.py.
 
-import { WAY_BACK } from "./lights.js";
+import { Box } from "./story/camera.js";
 import { along3 } from "./projection.js";
 import { numbersOnCubes } from "./cube_numbers.js";
 
 const MARKS = {
   frozen: 8, // least pixels of a frozen cube at which it is marked
-  ringed: 3, // neurons of a caption that are marked
-  marked: 64, // cubes of a caption that are marked
+  spoken: 3, // neurons and cubes of a caption that are marked
+  bracket: 2.2, // pixels of the line of a bracket
+  away: 4, // by which it stands outside
+  arm: 0.28, // length of its arms, relative to the width of the box
+  arms: [5, 14], // the least and the most of it
   most: 1500, // frozen cubes that are marked
   squared: 0.2, // radius of the corners of a frame around a square, relative to half its side
 };
@@ -17,24 +20,67 @@ const CUBE_EDGES = [
   [0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [1, 3], [4, 6], [5, 7], [0, 4], [1, 5], [2, 6], [3, 7],
 ];
 
-/** Mark cubes and neurons that are hovered, pinned or spoken of, and frozen cubes. */
+/** Mark cubes and neurons that are chosen, and frozen cubes. */
 export function drawMarks(view) {
-  const { frame, palette } = view;
-  if (frame.moment && frame.caption) {
-    const light = WAY_BACK.has(frame.moment.kind) ? palette.accent : palette.light;
-    for (const neuron of (frame.caption.neurons ?? []).slice(0, MARKS.ringed))
-      ringNeuron(view, neuron, light, 3);
-    for (const row of (frame.caption.rows ?? []).slice(0, MARKS.marked))
-      markCube(view, row, light, 2);
-  }
-  if (frame.hoverNeuron) ringNeuron(view, frame.hoverNeuron, palette.ink, 1.6);
-  if (frame.pinnedNeuron) ringNeuron(view, frame.pinnedNeuron, palette.accent, 3);
-  if ((frame.pointed?.row ?? -1) >= 0) markCube(view, frame.pointed.row, palette.light, 3);
-  if (frame.pointed?.neuron) ringNeuron(view, frame.pointed.neuron, palette.light, 3);
-  if (frame.hoverRow >= 0) markCube(view, frame.hoverRow, palette.ink, 1.2);
-  for (const row of frame.beside) markCube(view, row, palette.accent, 1.4);
-  if (frame.pinnedRow >= 0) markCube(view, frame.pinnedRow, palette.accent, 2.2);
+  const { frame } = view;
+  const { rows = [], neurons = [] } = (frame.moment && frame.caption) || {};
+  const cubes = [frame.hoverRow, frame.pinnedRow, ...frame.beside, frame.pointed?.row ?? -1];
+  const chosen = [frame.hoverNeuron, frame.pinnedNeuron, frame.pointed?.neuron];
+  const boxes = [...chosen, ...neurons.slice(0, MARKS.spoken)].map((each) => neuronBox(view, each));
+  for (const row of new Set([...cubes, ...rows.slice(0, MARKS.spoken)]))
+    if (row >= 0) boxes.push(cubeBox(view, row, halfOfCube(frame, row)));
+  for (const box of boxes) if (box) drawBracket(view, box);
   for (const row of frozenRows(frame.frozen)) holdCube(view, row);
+}
+
+/** Draw a bracket at each corner of a box, outside of it. */
+function drawBracket({ paper, palette, scale }, box) {
+  const [least, most] = MARKS.arms;
+  const arm = scale * Math.min(most, Math.max(least, (MARKS.arm * box.width) / scale));
+  const away = MARKS.away * scale;
+  for (const [x, right] of [
+    [box.x - away, arm],
+    [box.right + away, -arm],
+  ])
+    for (const [y, down] of [
+      [box.y - away, arm],
+      [box.bottom + away, -arm],
+    ]) {
+      const ends = [
+        [x + right, y],
+        [x, y],
+        [x, y + down],
+      ];
+      paper.path(ends, [-1, -1, -1], palette.lit, MARKS.bracket * scale);
+    }
+}
+
+/** The box around points; null if they are not all in front of the eye. */
+function boxAround(x, y) {
+  if (!x.length || ![...x, ...y].every(Number.isFinite)) return null;
+  const [left, top] = [Math.min(...x), Math.min(...y)];
+  return new Box(left, top, Math.max(...x) - left, Math.max(...y) - top);
+}
+
+/** The box around a cube of half a side. */
+export function cubeBox({ see, frame }, row, half) {
+  const { x, y } = see.see(cornersOfCube(frame, row, half) ?? []);
+  return boxAround(x, y);
+}
+
+/** The box around a sphere, or around the image of a pixel. */
+function neuronBox({ see, frame }, neuron) {
+  const line = neuron && frame.layout.lineOf(neuron);
+  if (!line) return null;
+  const [, place] = neuron;
+  if (line.isImages && place < line.count) {
+    const image = Math.floor(place / (line.shape[1] * line.shape[2]));
+    const { x, y } = see.see(line.corners().subarray(9 * image, 9 * image + 9));
+    return boxAround([...x, x[1] + x[2] - x[0]], [...y, y[1] + y[2] - y[0]]);
+  }
+  const { x, y, unit } = see.one(line.point(place));
+  const radius = line.radius * unit;
+  return boxAround([x - radius, x + radius], [y - radius, y + radius]);
 }
 
 const KNOWN_FROZEN = new WeakMap();
@@ -48,37 +94,6 @@ function frozenRows(frozen) {
     KNOWN_FROZEN.set(frozen, found);
   }
   return KNOWN_FROZEN.get(frozen);
-}
-
-/** Draw a ring around a neuron's sphere, or a frame around its square or its image. */
-function ringNeuron({ paper, see, frame, scale }, neuron, color, width) {
-  const line = frame.layout.lineOf(neuron);
-  if (!line) return;
-  const [, place] = neuron;
-  if (line.isImages && place < line.count) {
-    const image = Math.floor(place / (line.shape[1] * line.shape[2]));
-    const { x, y } = see.see(line.corners().subarray(9 * image, 9 * image + 9));
-    const [left, right, low] = [0, 1, 2].map((k) => [x[k], y[k]]);
-    const last = [right[0] + low[0] - left[0], right[1] + low[1] - left[1]];
-    paper.path([left, right, last, low, left], [-1, -1, -1, -1, -1], color, width * scale);
-    return;
-  }
-  const point = line.point(place);
-  const { x, y, unit } = see.one(point);
-  if (!Number.isFinite(x + y)) return;
-  const wide = width * scale;
-  const depth = Math.max(see.one(along3(point, line.radius, see.camera.toward)).depth, -1);
-  const radius = line.radius * unit + scale + 0.5 * wide;
-  const look = { outline: color, line: wide, depth };
-  const square = [x - radius, y - radius, 2 * radius, 2 * radius];
-  if (line.square && place < line.count)
-    paper.box(...square, null, { radius: MARKS.squared * radius, ...look });
-  else paper.disc(x, y, radius, null, look);
-}
-
-function markCube(view, row, color, width) {
-  const corners = cornersOfCube(view.frame, row, null, 0.03);
-  if (corners) edgesOf(view, corners, color, width);
 }
 
 /** Draw the edges of a box of 8 corners; `width` is that in a picture of 1280 x 800. */

@@ -18,10 +18,10 @@ import { text } from "./texts.js";
 
 const NEURONS = {
   smallest: 7.5, // least radius of a sphere in pixels for a number
-  wide: 1.8, // radii of a sphere that its number may be wide
-  widest: 2.8, // of a node of a graph, which is alone
+  wide: 3.2, // radii of a sphere that its number may be wide
   big: 14, // sizes of the letters of numbers
-  little: 9,
+  little: 12,
+  spoken: 0.7, // brightness from which on a neuron has words
   most: 128, // numbers in a line
   edge: 12, // pixels by which names may leave the box of the network at its left
   letters: 14, // of a line of a name
@@ -56,12 +56,11 @@ export function drawNeurons(view, line) {
     const least = good.reduce((low, i) => Math.min(low, radius[i]), Infinity);
     const known = good.filter((i) => i < held.length);
     const numbers = known.map((i) => held[i]);
-    const wide = frame.layout.signs.length ? NEURONS.widest : NEURONS.wide;
-    const { words, size } = numbersIn(view, numbers, least, wide);
+    const { words, size } = numbersIn(view, numbers, least);
     known.forEach((i, place) => {
       const [x, y, look] = [seen.x[i], seen.y[i], { depth: front[i], hatch: 0.75 }];
       if (hatched[i]) paper.disc(x, y, 0.92 * radius[i], fills[i], look);
-      if (!words) return;
+      if (!words || view.lit.brightOf(line, i) < NEURONS.spoken) return;
       if (hatched[i]) clearGround(view, x, y, words[place], size, fills[i], front[i]);
       writeInside(paper, x, y, front[i], words[place], size, palette.number, palette.halo);
     });
@@ -76,18 +75,15 @@ function frontsOf(points, radius, see) {
   return points.length ? Float64Array.from(points, (each, i) => each + way[i % 3]) : points;
 }
 
-/** The numbers of a line with as many digits as fit into its spheres, and their size. */
-function numbersIn({ paper, scale }, values, radius, wide) {
+/** The numbers of a line, and their size; none if they would be too small. */
+function numbersIn({ paper, scale }, values, radius) {
   if (radius < NEURONS.smallest * scale || values.length > NEURONS.most)
     return { words: null, size: 0 };
-  for (const digits of [2, 1]) {
-    const words = values.map((value) => short(value, digits));
-    const widest =
-      Math.max(...words.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
-    const size = Math.floor(Math.min(NEURONS.big * scale, (wide * radius) / widest));
-    if (size >= NEURONS.little * scale) return { words, size };
-  }
-  return { words: null, size: 0 };
+  const words = values.map((value) => short(value));
+  const widest =
+    Math.max(...words.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
+  const size = Math.floor(Math.min(NEURONS.big * scale, (NEURONS.wide * radius) / widest));
+  return size >= NEURONS.little * scale ? { words, size } : { words: null, size: 0 };
 }
 
 /** Plain ground for the number of a saturated neuron, which is hatched. */
@@ -102,7 +98,7 @@ function writeInside(paper, x, y, depth, words, size, color, outline = null) {
 }
 
 /** Write names: below neurons that stand side by side, shortened where they would meet, beside those in a column. */
-export function writeNames({ paper, palette, scale, see, frame }, line, seen, radius, good) {
+export function writeNames({ paper, palette, scale, see, frame, lit }, line, seen, radius, good) {
   const size = 13 * scale;
   if (!line.names.length) return;
   const [first, last] = [good[0], good.at(-1)];
@@ -130,6 +126,7 @@ export function writeNames({ paper, palette, scale, see, frame }, line, seen, ra
   const side = isLeft ? -1 : 1;
   names.forEach((name, place) => {
     const i = own[place];
+    if (lit.brightOf(line, i) < NEURONS.spoken) return;
     const x = below ? seen.x[i] : seen.x[i] + side * (radius[i] + 6 * scale);
     const up = name.includes("\n") ? 0.675 : 0;
     const y = seen.y[i] + (below ? radius[i] + 1.15 * size : (0.36 - up) * size);

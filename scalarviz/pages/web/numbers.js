@@ -1,18 +1,12 @@
 // Numbers as the fields and labels of a page write and read them.
 
 import * as py from "./python.js";
+import { typeset } from "./story/decimals.js";
 
-/** Return words with true minus signs: of numbers, exponents and differences, in no name as 3-8-3. */
-export function trueMinus(words) {
-  if (!words.includes("-")) return words;
-  const signs = words.replace(/(^|[^\w.)\]-])-(?=[.\d(]|inf\b)/g, "$1−").replace(/ - /g, " − ");
-  return signs.replace(/(\de)-(?=\d)/g, "$1−");
-}
-
-/** Return a number with some decimals, and without a sign if it rounds to zero. */
+/** Return a number with some decimals as it is drawn, without a sign if it rounds to zero. */
 export function withDecimals(value, decimals) {
   const words = value.toFixed(decimals);
-  return Number(words) === 0 ? (0).toFixed(decimals) : words;
+  return typeset(Number(words) === 0 ? (0).toFixed(decimals) : words);
 }
 
 /** Return a number with some digits in all, without zeros at its end. */

@@ -43,38 +43,13 @@ export function mixedColor(first, last, part) {
   return [0, 1, 2].map((k) => first[k] + part * (last[k] - first[k]));
 }
 
-function luminance(color) {
-  const [r, g, b] = color.map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-}
-
-/** The contrast ratio of two colors, from 1 to 21. */
-export function contrastOf(a, b) {
-  const [first, last] = [luminance(a), luminance(b)];
-  return (Math.max(first, last) + 0.05) / (Math.min(first, last) + 0.05);
-}
-
-/** A color mixed with the ground to a part, as far as it keeps a contrast with it. */
-export function dimmedColor(color, ground, part, least) {
-  const standsOut = (each) => contrastOf(mixedColor(ground, color, each), ground) >= least;
-  let [low, high] = [part, standsOut(part) ? part : 1];
-  for (let i = 0; i < 12; i++) {
-    const middle = 0.5 * (low + high);
-    if (standsOut(middle)) high = middle;
-    else low = middle;
-  }
-  return mixedColor(ground, color, high);
-}
-
-/** The table that the cubes' shader takes: colors of -1 to 1, and below them the dimmed ones. */
+/** The table that the cubes' shader takes: colors of -1 to 1. */
 export function colorTable(palette, shader) {
   const count = shader.colors;
-  const found = new Uint8Array(2 * 4 * count).fill(255);
+  const found = new Uint8Array(4 * count).fill(255);
   for (let i = 0; i < count; i++) {
     const color = palette.map(-1 + (2 * i) / (count - 1));
-    const dim = dimmedColor(color, palette.groundColor, shader.dim, shader.contrast);
     color.forEach((each, k) => (found[4 * i + k] = Math.round(255 * each)));
-    dim.forEach((each, k) => (found[4 * (count + i) + k] = Math.round(255 * each)));
   }
   return found;
 }

@@ -2,7 +2,7 @@
 
 import { colorOf } from "./palette.js";
 import { GlProgram, GlTexture } from "./gl.js";
-import { trueMinus } from "./numbers.js";
+import { typeset } from "./story/decimals.js";
 
 const PAPER = {
   numbers: 24, // of a shape: place, axis and depths, extra, style, clip, colors
@@ -330,7 +330,7 @@ export class Glyphs {
   /** The width of a line of text. */
   width(words, pixels, bold) {
     let sum = 0;
-    for (const letter of trueMinus(words)) sum += this.advance(letter, pixels, bold);
+    for (const letter of typeset(words)) sum += this.advance(letter, pixels, bold);
     return sum;
   }
 
@@ -387,7 +387,7 @@ export class Glyphs {
   laidOut(words, pixels, bold, anchor, halo) {
     const steps = pixels < GLYPHS.quartered ? 4 : 1;
     const found = [];
-    trueMinus(words)
+    typeset(words)
       .split("\n")
       .forEach((line, row) => {
         const width = this.width(line, pixels, bold);

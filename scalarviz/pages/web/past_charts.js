@@ -2,8 +2,8 @@
 // them; as scene/past_charts.py.
 
 import { byId, fitted, made, setShown, setWords, styled, unitLength } from "./dom.js";
-import { generalNumber, trueMinus } from "./numbers.js";
-import { rounded } from "./story/decimals.js";
+import { generalNumber } from "./numbers.js";
+import { rounded, typeset } from "./story/decimals.js";
 import { lossScale } from "./scales.js";
 import { largest_first } from "./story/equations.js";
 import { weight_title } from "./story/names.js";
@@ -273,7 +273,7 @@ export class Past {
       [scale.low, bottom],
     ])
       /* prettier-ignore */
-      context.fillText(trueMinus(rounded(value, 3)), left - 5, y);
+      context.fillText(typeset(rounded(value, 3)), left - 5, y);
     const colors = styled("--classes").split(" ");
     let right = width - 6;
     const { length } = seen.steps;
@@ -303,8 +303,7 @@ export class Past {
     const { seen, pointed, compared } = this;
     if (seen.plane) return this.terrain.seen ? this.terrain.said(pointed?.spot) : "";
     if (seen.norms.length) return "";
-    if (!pointed && !compared)
-      return text("past.scale", { most: trueMinus(rounded(this.scale, 3)) });
+    if (!pointed && !compared) return text("past.scale", { most: typeset(rounded(this.scale, 3)) });
     const { steps, tiles, heads, counts, groups } = seen;
     const at = (tile, step) => tiles[tile * steps.length + momentPlace(steps, step)];
     const stepAt = (step) => steps[momentPlace(steps, step)];
@@ -315,7 +314,7 @@ export class Past {
       return order.map((k) => [k, moves[k]]);
     };
     const place = pointed && [pointed.tile, pointed.step];
-    return trueMinus(past_words(place, compared, at, stepAt, nameOf, movedMost));
+    return typeset(past_words(place, compared, at, stepAt, nameOf, movedMost));
   }
 }
 
@@ -459,7 +458,7 @@ class TerrainMap {
     const { plane } = this.seen;
     const { losses, span } = plane;
     const count = Math.sqrt(losses.length);
-    const written = (value) => trueMinus(rounded(value, 3));
+    const written = (value) => typeset(rounded(value, 3));
     if (spot) {
       const place = (at, low, high) => Math.round(((at - low) / (high - low)) * (count - 1));
       const [column, row] = [place(spot[0], span[0], span[1]), place(spot[1], span[2], span[3])];

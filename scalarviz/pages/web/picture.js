@@ -21,6 +21,7 @@ import { targetAt } from "./pointing.js";
 import { Scales } from "./scales.js";
 import { drawLabels, drawSigns, drawTied } from "./labels.js";
 import { drawNumbers } from "./cube_numbers.js";
+import { Attention } from "./story/wave.js";
 
 const PICTURE = {
   stage: [1280, 600], // logical pixels of a stage whose letters have their own size
@@ -52,7 +53,8 @@ export class Picture {
     this.eyes = null;
     this.seen = null; // the eyes of a picture before this one
     this.frame = null;
-    Object.assign(this, { focus: null, attention: 1, since: -Infinity });
+    this.focus = null;
+    this.attention = new Attention();
     this.taken = null; // what other words must not cover, and whether cubes have arrows
     this.arrows = false;
     this.size = [0, 0];
@@ -148,20 +150,18 @@ export class Picture {
     this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
     this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
     this.attend(now);
-    const changes = moving || this.frame.grown !== null || this.attention < 1;
+    const changes = moving || this.frame.grown !== null || this.attention.moves;
     const samples = this.ratio < PICTURE.fine ? PICTURE.samples : 1;
     this.render(scale, this.slow ? 1 : samples);
     this.refine(scale, this.slow && !changes ? samples : 1);
     return changes;
   }
 
-  /** Let what is out of focus fall back, by and by; at once if the picture is calm. */
+  /** Let what is out of focus fall back, and come back, by and by; at once if the picture is calm. */
   attend(now) {
-    const before = this.focus;
-    this.focus = focusOf(this.frame);
-    if (!before && this.focus) this.since = now;
-    const part = (now - this.since) / this.scene.shader.attention;
-    this.attention = this.calm ? 1 : Math.min(1, Math.max(0, part));
+    const found = focusOf(this.frame);
+    this.level = this.attention.follow(Boolean(found), now, this.calm);
+    this.focus = found ?? (this.level ? this.focus : null);
   }
 
   /** Draw the picture finely when it has stood still for longer than pictures now take. */
@@ -257,7 +257,7 @@ export class Picture {
       frame.moment,
       frame.part,
       this.focus,
-      this.attention,
+      this.level,
       frame.wave,
       frame.walked !== null,
     );

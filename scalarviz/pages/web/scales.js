@@ -1,6 +1,6 @@
-// The number with the strongest color and the largest cube: a stop that only grows by itself.
+// The number with the strongest color and the largest cube: a stop that follows the numbers slowly.
 
-import { GrowingStops, STOPS, loss_ends } from "./story/scales.js";
+import { GrowingStops, LOSS_STOPS, loss_ends } from "./story/scales.js";
 
 const KNOWN_PARTS = new WeakMap(); // by array
 const SCALES = { few: 4096, high: 99, sample: 65536 };
@@ -23,7 +23,7 @@ export class Scales {
     this.stops.choose(this.largest(channel, numbers));
   }
 
-  /** Let the scale grow if numbers exceed it, not more often than every few seconds. */
+  /** Let the scale follow the numbers, slowly. */
   follow(channel, numbers, now) {
     this.stops.follow(this.largest(channel, numbers), now);
   }
@@ -149,7 +149,7 @@ function countNoted(counts, scale) {
  * `up` returns how high a loss stands, from 0 at `low` to 1 at `high`.
  */
 export function lossScale(ends) {
-  const [low, high] = loss_ends(...(ends ?? [0.1, 1]), STOPS);
+  const [low, high] = loss_ends(...(ends ?? [0.1, 1]), LOSS_STOPS);
   if (low < 0) return { low, high, up: (loss) => (loss - low) / (high - low) };
   const up = Math.log10(high / low);
   return { low, high, up: (loss) => Math.log10(loss / low) / up };

@@ -9,7 +9,6 @@ logical ones. The fonts are DejaVu from the package, and those of the system for
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from array import array
 from contextlib import suppress
@@ -21,12 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.base.texts.decimals import typeset
+
 LINE_HEIGHT = 1.35
 QUARTERED = 24  # pixels: from this size on, without subpixel shifts
 
 BOX = "□"  # replaces a letter that no font has
-# A sign of a number, a difference, and the sign of an exponent; no hyphen, as in 3-8-3.
-MINUS = re.compile(r"(?<![\w.)\]-])-(?=[.\d(]|inf\b)|(?<= )-(?=\s|$)|(?<=\de)-(?=\d)")
 SPELLINGS = {"\n": "\n", "\u00a0": " ", "\t": "    "}
 
 
@@ -169,7 +168,7 @@ def layout(words: str, pixels: int, bold: bool, anchor: str, halo: int) -> TextL
     steps = used.steps
     numbers: list[float] = []
     widest = 0.0
-    for row, line in enumerate(used.spell(MINUS.sub("−", words)).split("\n")):
+    for row, line in enumerate(used.spell(typeset(words)).split("\n")):
         advances = used.advances(line)
         width = sum(advances)
         widest = max(widest, width)
@@ -192,7 +191,7 @@ def shortened(words: str, width: float, pixels: int, bold: bool) -> str:
     dots = sum(used.advances("..."))
     lines = []
     for line in used.spell(words).split("\n"):
-        ends = np.cumsum(used.advances(MINUS.sub("−", line)))
+        ends = np.cumsum(used.advances(typeset(line)))
         if len(line) and ends[-1] > width:
             kept = line[: np.searchsorted(ends, width - dots, "right")].rstrip()
             line = kept + "..." if dots <= width else ""

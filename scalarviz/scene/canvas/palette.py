@@ -104,26 +104,6 @@ def faded(colors: FloatArray, bright: FloatArray | float, ground: FloatArray) ->
     return np.asarray(ground + bright * (colors - ground))
 
 
-def dimmed(colors: FloatArray, ground: FloatArray, part: float, least: float) -> FloatArray:
-    """Return colours mixed with the ground, as far as they keep a contrast with it.
-
-    part   of the colour, 0 to 1
-    least  the contrast; a colour that has less stays as it is
-    """
-    low, high = np.full(colors.shape[:-1], part), np.ones(colors.shape[:-1])
-
-    def stands_out(parts: FloatArray) -> FloatArray:
-        mixed = faded(colors, parts[..., np.newaxis], ground)
-        return np.asarray(contrast(mixed, ground) >= least)
-
-    high = np.where(stands_out(low), low, high)
-    for _ in range(12):
-        middle = 0.5 * (low + high)
-        enough = stands_out(middle)
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return faded(colors, high[..., np.newaxis], ground)
-
-
 # On dark and on light ground. The first ones are not the blue and orange of signed numbers.
 CLASSES_ON_DARK = "#00cba5", "#a855b5", "#f6ea45", "#cf3f35", "#bd9cff", "#ff9a2a", "#e8f0ff"
 CLASSES_ON_LIGHT = "#009a7a", "#8a1c6a", "#a88600", "#20242c", "#8f7cf5", "#7a4a10", "#003a90"
@@ -216,7 +196,7 @@ THEMES = table(
             accent="#a586ff",
             light="#ffffff",
             push="#b9a0ff",
-            lit="#fff0be",
+            lit="#fff0c8",
             wire="#556072",
             panel="#141922e8",
             rim="#242c38",

@@ -8,7 +8,6 @@ uniform sampler2D u_colors;
 uniform vec2 u_numbers_size;
 uniform vec2 u_means_size;
 uniform vec3 u_ground;
-uniform vec3 u_light;
 uniform float u_ids;
 uniform vec2 u_fog;
 varying vec3 v_place;
@@ -75,17 +74,12 @@ vec3 middle_of(vec2 cell, float half_side) {
     return vec3(cell + 0.5 + vec2(0.0, low / cell_size.y), low);
 }
 
-// The upper row of the table has the colors, the lower row those that are dimmed to DIM.
+// The color of a number, less bright out of focus.
 vec3 color_of(float value, vec2 cell) {
     bool is_in_focus = all(lessThan(abs(cell - 0.5 * (v_focus.xy + v_focus.zw)),
                                     0.5 * (v_focus.zw - v_focus.xy) + 0.5));
-    float dim = clamp((1.0 - (is_in_focus ? looks.x : looks.w)) / (1.0 - DIM), 0.0, 1.0);
-    float place = clamp(value, -1.0, 1.0) * COLOR_SPAN + 0.5;
-    return texture2D(u_colors, vec2(place, 0.25 + 0.5 * dim)).rgb;
-}
-
-vec3 lit(vec3 color) {
-    return mix(color, u_light, clamp(looks.y, 0.0, 1.0));
+    vec2 place = vec2(clamp(value, -1.0, 1.0) * COLOR_SPAN + 0.5, 0.5);
+    return mix(u_ground, texture2D(u_colors, place).rgb, is_in_focus ? looks.x : looks.w);
 }
 
 // Brightness of what looks this way; see key_light.glsl.
@@ -268,7 +262,7 @@ void main() {
             float value = number(where, 0.0);
             vec3 color = is_number(value) ? color_of(value * scales.z, cell) : vec3(1.0, 0.0, 1.0);
             float fog = clamp(u_fog.x + u_fog.y * (v_depth.x + depth_at * v_depth.z), 0.0, FOG);
-            result = mix(min(lit(color) * bright, vec3(1.0)), u_ground, aside * fog);
+            result = mix(min(color * bright, vec3(1.0)), u_ground, aside * fog);
         } else {
             // Between near cubes one sees through, between distant ones the ground is drawn.
             if (far <= 0.0) discard;
@@ -294,7 +288,7 @@ void main() {
                     mean);
     if (far > 0.0) {
         vec3 color = seen.rgb * mix(0.75, 1.0, upright) + (1.0 - seen.a) * u_ground;
-        result = mix(result, lit(color), far);
+        result = mix(result, color, far);
         if (!met) depth_at = enter;
     }
 #endif

@@ -22,7 +22,7 @@ from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
-from scalarviz.scene.canvas.palette import NOT_A_NUMBER, ColorMap, dimmed, rgb
+from scalarviz.scene.canvas.palette import NOT_A_NUMBER, ColorMap, rgb
 from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.visuals import mip_levels
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of
@@ -38,9 +38,7 @@ from scalarviz.scene.visuals.opengl import (
 from scalarviz.scene.visuals.shaders import (
     BYTES,
     COLORS,
-    CONTRAST,
     CUBES_TO,
-    DIM,
     FLAT_FROM,
     FLOATS,
     FOG,
@@ -139,22 +137,16 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def lights(
         self,
         dim: Any = 1.0,
-        white: Any = 0.0,
-        color: str = "#ffffff",
         outside: Any = None,
         focus: Any = EVERYWHERE,
     ) -> None:
         """Set the light on each plate; see `shaders`.
 
         dim    brightness, 1 (the default) or less
-        white  light on all cubes, 0 (the default) to 1
-        color  of the light; by default "#ffffff"
         outside  brightness out of focus; None, the default: `dim`
         focus  cells in focus, (plates, 4), see `shaders`; by default all
         """
-        self.shared_program["u_light"] = rgb((color,))[0]
         self._table[:, 2, 0] = dim
-        self._table[:, 2, 1] = white
         self._table[:, 2, 3] = dim if outside is None else outside
         self._table[:, 6] = focus
         self._changed = True
@@ -177,7 +169,6 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         values = np.linspace(-1.0, 1.0, COLORS)
         table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)
         self._palette = np.concatenate([table, [NOT_A_NUMBER]]).astype(np.float32)
-        self._dimmed = dimmed(table, rgb((ground,))[0], DIM, CONTRAST)
         self._fresh = False
         if self._made:
             self._colors.set_data(self._color_bytes())
@@ -286,8 +277,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._made += [self._numbers, self._colors, self._mean_texture]
 
     def _color_bytes(self) -> Any:
-        both = np.stack([self._palette[:-1], self._dimmed])
-        return (both * 255.0).round().astype(np.uint8)
+        return (self._palette[np.newaxis, :-1] * 255.0).round().astype(np.uint8)
 
     def _lay_out_means(self, largest: int) -> None:
         """Allocate the mip levels of all plates, one plate below the other.

@@ -13,7 +13,7 @@ What the shaders know of a plate are attributes of four numbers each, named by T
 
     grid     columns, rows, address of the first number
     scales   stride from row to row as an address, 1 / color scale, 1 / size scale
-    looks    brightness (1, or less where inactive), light, mip levels, brightness out of focus
+    looks    brightness (1, or less where inactive), nothing, mip levels, brightness out of focus
     means    mip levels: corner in the texture, columns and rows of level 1
     tile     columns and rows of a tile; cells from one tile to the next, to the right and downwards
     strides  numbers from one tile to the next, to the right and downwards; size of a cell
@@ -38,7 +38,7 @@ COLORS = 512  # entries of the color table
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.
 FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.5, 0.65, 0.75, 1.05
 OBLIQUE = 4.0  # so much longer than across the ray a pixel counts at most where a plate is oblique
-DIM, CONTRAST = 0.45, 3.05  # least brightness, and least contrast of what is dimmed with the ground
+DIM = 0.35  # brightness out of focus
 
 SIDE, LOW = 0.66, 0.5  # brightness of faces beside the light of key_light.glsl, and the least
 BEVEL = 0.07  # width of the bevel along an edge, relative to half the side of a cube
@@ -64,7 +64,6 @@ def fragment(texels: str, *, far: bool = True) -> str:
         "FAR": int(far),
         "LEAST": LEAST,
         "LEAST_ON_WALL": LEAST_ON_WALL,
-        "DIM": DIM,
         "SPLIT": float(SPLIT),
         "STEPS": STEPS,
         "SIDE": SIDE,

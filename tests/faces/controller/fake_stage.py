@@ -45,6 +45,7 @@ class FakeStage:
         self.per_layer = False
         self.has_walls = self.every_weight = False
         self.has_plane = self.neuron_maps = self.test_points = self.discrete = False
+        self.numbers = False
         self.keys: list[tuple[str, str]] = []
         self.patience = 0.0
         self.status = self.part_of_tour = ""

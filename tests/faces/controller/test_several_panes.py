@@ -127,7 +127,7 @@ def test_space_plays_all_at_the_same_step_and_pauses_them(open_face: Callable[..
 
 def test_one_goes_alone_and_the_others_wait_or_catch_up(open_face: Callable[..., Faced]) -> None:
     face = open_face()
-    face.press("right", "right", "n", "j")
+    face.press("right", "right", "x", "j")
     state = face.face.state
     assert (state.name, state.together) == ("3-8-3", False)
     face.press("right", "right", "right")
@@ -161,7 +161,7 @@ def test_the_rate_changes_for_all_or_for_one_and_undo_knows_which(
     rates = lambda: [session.learning_rate for session in face.sessions]  # noqa: E731
     face.face.act(CONTROLS["learning rate in numbers"], "0.25")
     assert rates() == [0.25] * 3
-    face.press("j", "n")
+    face.press("j", "x")
     face.face.act(CONTROLS["learning rate in numbers"], "0.125")
     assert rates() == [0.25, 0.125, 0.25]
     face.press("j", "z")
@@ -329,9 +329,9 @@ def test_the_keys_of_several_are_in_their_help_alone(
 ) -> None:
     face = open_face()
     labels = [label for label, _ in face.stage.keys]
-    assert "j" in labels and "n" in labels
+    assert "j" in labels and "x" in labels
     single = [label for label, _ in controller.stage.keys]
-    assert "j" not in single and "n" not in single
+    assert "j" not in single and "x" not in single
     assert not controller.face.press("j")
 
 
@@ -376,7 +376,7 @@ def test_a_step_as_a_page_is_of_the_chosen_session(
     face: Faced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
-    face.press("n")
+    face.press("x")
     export_to(face.face, tmp_path / "one.html", "step")
     face.until((tmp_path / "one.html").exists)
     face.until(lambda: not face.face.lead.exports.going)

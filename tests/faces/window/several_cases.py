@@ -138,7 +138,7 @@ def case_a_click_chooses_and_the_tick_lets_one_go_alone() -> None:
         assert not it.face.together and not tick.isChecked()
         it.press(Key.Key_Right, Key.Key_Right, Key.Key_Right)
         assert it.steps == [0, 3, 0]
-        it.press("n", Key.Key_Right)
+        it.press("x", Key.Key_Right)
         assert it.face.chosen == 2 and it.steps == [0, 3, 1]
         it.press("j", Key.Key_Right, Key.Key_Right, Key.Key_Right)
         assert it.steps == [3, 3, 3]
