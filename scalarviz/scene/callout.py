@@ -100,7 +100,7 @@ def place_of_term(see: Projection, layout: Layout, summand: Summand, part: float
     line, plate = layout.line_of(summand.neuron), layout.plate_of(summand.row)
     if line is None or plate is None:
         return np.full(2, np.nan)
-    (wall, row, column), start = plate, line[0].point(line[1])
+    (wall, row, column), start = plate, line[0].points[line[1]]
     way = wall.middle(row, column) - start
     return np.asarray(see(start + part * way).xy[0])
 
@@ -147,7 +147,7 @@ def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
 
 def box_of_place(see: Projection, line: Neurons, place: int) -> Box | None:
     """Return the box around a neuron; None if it is behind the eye."""
-    seen = see(line.point(place))
+    seen = see(line.points[place])
     x, y = seen.xy[0].tolist()
     half = (0.5 * line.side if line.shape else line.radius) * float(seen.unit[0])
     return Box(x - half, y - half, 2.0 * half, 2.0 * half) if np.isfinite(x + y) else None
@@ -306,7 +306,7 @@ def spoken_names(frame_data: FrameData) -> tuple[str, FloatArray]:
     if frame_data.pinned_neuron is not None:
         neurons.append(frame_data.pinned_neuron)
     found = [layout.line_of(neuron) for neuron in neurons]
-    places = [line.point(place) for line, place in filter(None, found)]
+    places = [line.points[place] for line, place in filter(None, found)]
     for row in rows:
         wires = layout.fan_of(row) if row != NONE else None
         if wires is not None:

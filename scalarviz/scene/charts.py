@@ -12,7 +12,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.scales import LARGEST_LOSS, apart, loss_ends
 from scalarviz.base.texts import plural, text
-from scalarviz.base.texts.decimals import on_cube, rounded
+from scalarviz.base.texts.decimals import rounded, typeset
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import BranchLine, Curve, History, Measured
@@ -273,7 +273,7 @@ def write_scale(
     plot, size, losses = scales.plot, LETTERS * scale, scales.losses
     look: dict[str, Any] = {"size": size, "color": theme.quiet}
     for value, y in ((losses.high, plot.y + 0.7 * size), (losses.low, plot.bottom)):
-        canvas.text(plot.x - 6.0 * scale, y, on_cube(f"{value:g}"), anchor="right", **look)
+        canvas.text(plot.x - 6.0 * scale, y, typeset(f"{value:g}"), anchor="right", **look)
     low, pad, gap = plot.bottom - 6.0 * scale, 8.0 * scale, 12.0 * scale
     if not losses.is_linear and plot.width > 20.0 * size:
         canvas.text(plot.x + pad, low, text("chart.log"), **look)
@@ -317,7 +317,7 @@ def draw_numbers_beside(
     is_read = curve.pointed is not None
     step = curve.at if curve.pointed is None else float(curve.pointed)
     loss = curve.reads if is_read else curve.loss
-    number = "" if math.isnan(loss) else on_cube(f"{loss:#.3g}")
+    number = "" if math.isnan(loss) else typeset(f"{loss:#.3g}")
     lines = [
         (f"{text('chart.title')} {number}".strip(), theme.accent if is_read else theme.ink),
         (text("chart.step", step=step), theme.accent if is_read else theme.quiet),

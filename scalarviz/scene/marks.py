@@ -46,7 +46,7 @@ def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
         rows, neurons = [*rows, pointed.row], [*neurons, pointed.neuron]
     boxes = [box_of_neuron(see, frame_data.layout, each) for each in {*neurons} - {None} if each]
     for row in {*rows} - {NONE}:
-        boxes += cube_boxes(see, frame_data, [row], half_of(frame_data, row))
+        boxes += cube_boxes(see, frame_data, [row], None)
     for box in filter(None, boxes):
         bracket(canvas, box, theme.lit)
 
@@ -137,9 +137,9 @@ def corners_of(
 
 
 def cube_boxes(
-    see: Projection, frame_data: FrameData, rows: Iterable[int], half: float
+    see: Projection, frame_data: FrameData, rows: Iterable[int], half: float | None
 ) -> list[Box]:
-    """Return the boxes around some cubes of half a side, those in front of the eye."""
+    """Return the boxes around cubes in front of the eye; `half` None: of their own side."""
     corners = [corners_of(frame_data, row, half) for row in rows]
     xy = see(np.concatenate([*corners, np.zeros((0, 3))])).xy.reshape(-1, 8, 2)
     xy = xy[np.isfinite(xy).all(axis=(1, 2))]

@@ -290,8 +290,8 @@ def draw_squares(
     else:
         image, parts = image_of(name, maps, theme)
         corners = [xy + half * way for way in ((-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0))]
-        own = {"radius": round_of(half), "depth": depth}
-        canvas.images(np.stack(corners, axis=1), image, parts[places], smooth=True, **own)
+        ends, bend = np.stack(corners, axis=1), round_of(half)
+        canvas.images(ends, image, parts[places], smooth=True, radius=bend, depth=depth)
     signs = np.sign(np.append(numbers, np.zeros(len(line.points)))[good])
     veil = np.column_stack([np.tile(ground, (len(good), 1)), 1.0 - bright])
     rims = np.column_stack([faded(theme.map(signs), bright, ground), np.full(len(good), RIM)])
@@ -299,9 +299,9 @@ def draw_squares(
     size = np.maximum(LEAST_DOT * canvas.scale, DOT * half)
     if maps.dot is not None and half.min() > LEAST * canvas.scale:
         lit, line_width = faded(rgb((SHOWN,)), bright[known], ground), 0.4 * size[:, 0]
-        own = {"outline": DARK, "line": line_width, "depth": depth}
         dots = np.clip(dots, xy - half + size, xy + half - size)
-        canvas.discs(dots, size[:, 0], lit, **own)
+        wide = size[:, 0]
+        canvas.discs(dots, wide, lit, outline=DARK, line=line_width, depth=depth)
     return True
 
 
@@ -334,7 +334,7 @@ def draw_curves(
     canvas.segments(starts, stops, hue, width=CURVE * canvas.scale, depth=deep)
     place = 0.0 if dot is None else 2.0 * float(dot[0]) - 1.0
     values = np.array([[place, -np.interp(place, along, own)] for own in parts])
-    return xy + reach * values
+    return np.asarray(xy + reach * values)
 
 
 def tiled(images: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], FloatArray]:

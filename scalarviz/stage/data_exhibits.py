@@ -75,7 +75,7 @@ class PlanePoints:
         """Return where inputs lie, as shares of the map; None for features."""
         if not self.axes:
             return None
-        return (inputs[list(self.axes)] - self.low) / (self.high - self.low)
+        return np.asarray((inputs[list(self.axes)] - self.low) / (self.high - self.low))
 
     def about(self) -> dict[str, Any]:
         """Return the arguments of an exhibit that say where the plane is."""

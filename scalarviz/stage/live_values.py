@@ -279,7 +279,8 @@ class LiveValues:
     @property
     def first_batch(self) -> Pair | None:
         """The first batch of data made by code, once an exhibit has asked for it."""
-        return self._first.value
+        found: Pair | None = self._first.value
+        return found
 
     def exhibit(self) -> Exhibit | None:
         """Return what is learned, marked at the focus sample."""

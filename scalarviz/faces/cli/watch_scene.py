@@ -104,8 +104,8 @@ def watch_anywhere(
             pages, code = in_files(shows, given, keep, plays=plays)
             return code or until_ctrl_c(server, pages, address)
     clocks = [show.session.clock for show in shows.values()]
-    names = ("steps", "speed", "theme", "tour", "reduced_motion", "present", "every_weight")
-    names = (*names, "numbers")
+    names = ["steps", "speed", "theme", "tour", "reduced_motion", "present", "every_weight"]
+    names.append("numbers")
     more |= {each: given[each] for each in names}
     try:
         opened: int = faces.watch(shown, keep=keep, recipe=recipe, **more)

@@ -386,7 +386,7 @@ class Canvas2D:
     def images(
         self,
         corners: npt.NDArray[np.floating],
-        colors: npt.NDArray[np.floating],
+        colors: npt.NDArray[np.floating | np.uint8],
         parts: npt.NDArray[np.floating],
         *,
         depth: Numbers = -1.0,

@@ -539,7 +539,7 @@ def laid_out(
 
 
 def layout_at(
-    program: Program, about: About, stations: list[Station], view: Camera, *, tied: bool = False
+    program: Layered, about: About, stations: list[Station], view: Camera, *, tied: bool = False
 ) -> Layout:
     """Return the layout of stations that have their places, seen from a side."""
     plates: list[Plate] = []
