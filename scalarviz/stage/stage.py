@@ -16,6 +16,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.perceptron import Perceptron
+from scalarviz.core.program import Moment
 from scalarviz.core.weight import Weight
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.charts import Chart
@@ -139,6 +140,8 @@ class Stage(Messages):
         self.hover: int | None = None
         self.hover_neuron: Neuron | None = None
         self.walking = False
+        self._spoken: Moment | None = None  # the operation on the last picture
+        self._resting = NOTHING  # what the mouse was on when it began, until it moves
         self.over = OverlayPointer()
         self.curve_view = CurveView()
         self.pinned: int | None = None
@@ -378,6 +381,11 @@ class Stage(Messages):
         neurons = self.motion.neurons
         source = self._source()
         moment, part = self.motion.shown() if self.own is None else (None, 1.0)
+        hovered, pinned = self._targets()
+        if moment is not self._spoken:
+            self._spoken, self._resting = moment, NOTHING if self.walking else hovered
+        if moment is not None and hovered == self._resting:
+            hovered = NOTHING
         scales, plates = self.scales, self.plan.plates
         colors, sizes, before = self.motion.mixed(scales.color, scales.size, source)
         if self.pane is None:
@@ -418,9 +426,9 @@ class Stage(Messages):
             moment,
             part,
             exhibit,
-            self._cards.hovered(*self._targets(), source, self.plan, self.motion.done),
+            self._cards.hovered(hovered, pinned, source, self.plan, self.motion.done),
             self._cards.pinned(
-                *(self._targets()[1], source, self.plan, self.motion.done),
+                *(pinned, source, self.plan, self.motion.done),
                 *((maps, exhibit), self.beside),
             ),
             self.chips(),
@@ -431,7 +439,7 @@ class Stage(Messages):
             self.motion.current,
             self.over.cell,
             present=self.present,
-            hover_neuron=self.hover_neuron,
+            hover_neuron=hovered.neuron,
             pinned_neuron=self.pinned_neuron,
             pointed=self.over.piece,
             opened=self.over.opened and self.motion.walking and not session.playing,
@@ -635,6 +643,7 @@ class Stage(Messages):
 
     def hover_at(self, x: float, y: float) -> None:
         """Point with the mouse."""
+        self._resting = NOTHING
         found = NOTHING if self.over.hover(self.on_top, x, y) else self.target_at(x, y)
         if found or not self.walking:
             self.hover, self.hover_neuron = found.row, found.neuron

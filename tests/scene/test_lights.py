@@ -21,6 +21,7 @@ from scalarviz.scene.layout.plates import HALF, UP, Layout
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.lights import BACK, DIM, Lights, focus_of, lights
 from scalarviz.scene.visuals.shaders import FOG
+from scalarviz.stage.pointing import NOTHING
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
 from tests.pages.states import convolved, made
@@ -370,3 +371,21 @@ def test_all_else_falls_back_within_a_moment_and_comes_back_slower(calm: bool) -
     const attention = new Attention();
     return data.times.map((now) => attention.follow(now < 3, now, data.calm));"""
     assert in_web("story/wave", body, times=times, calm=calm) == found
+
+
+def test_a_resting_mouse_lights_nothing_while_operations_are_shown() -> None:
+    s = advanced(made(3, 4, 2), 1)
+    stage = stage_of(s, (1280, 800))
+    stage.hover_neuron = "tanh 0", 1
+    assert stage.frame_data().hover_neuron == ("tanh 0", 1)
+    found = []
+    for moves in (False, False, True, False):
+        s.advance(1, "operation")
+        stage.frame_data()
+        if moves:  # on the same neuron
+            stage._resting = NOTHING
+        frame_data = stage.frame_data()
+        found.append(frame_data.hover_neuron is not None)
+    assert found == [False, False, True, False]
+    s.advance(2)
+    assert stage.frame_data().hover_neuron == ("tanh 0", 1)

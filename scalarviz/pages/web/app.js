@@ -63,7 +63,8 @@ export class App {
       this.losses.take({ losses: { ...earlier, values: unpacked(earlier.values) }, last: 0 });
     this.growing = new Growing();
     this.state = null;
-    this.hover = null;
+    this.hover = this.resting = null;
+    this.spoken = -1; // the operation on the last picture
     this.numbers = remembered("numbers") === true;
     this.pointed = null; // the piece of the caption under the mouse
     this.pinned = null;
@@ -242,6 +243,13 @@ export class App {
     this.request();
   }
 
+  /** What the mouse points at; null while it rests since before the operation that is shown. */
+  touched(moment) {
+    if (moment !== this.spoken) this.resting = this.hover;
+    this.spoken = moment;
+    return moment >= 0 && this.hover === this.resting ? null : this.hover;
+  }
+
   /** Draw everything as it is now. */
   draw() {
     this.frame = 0;
@@ -253,7 +261,7 @@ export class App {
     this.guess.show(this.state);
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
-      caption, part, neuron, seconds, hover: this.hover, pinned: this.pinned, pointed: this.pointed, box: this.box(),
+      caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
       beside: this.beside, numbers: this.numbers, color: this.channel, size: this.sizes, maps: this.mapsOf(state), wave, guess: this.guess.question,
       named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
@@ -360,6 +368,8 @@ export class App {
 
   look(thing) {
     byId("cubes").classList.toggle("on", thing !== null);
+    if (this.resting) this.request();
+    this.resting = null;
     if (JSON.stringify(thing) !== JSON.stringify(this.hover)) this.change({ hover: thing });
   }
 
