@@ -476,7 +476,7 @@ class Stage(Messages):
         """Return how much of the light of a whole step is done, if steps play that are lit."""
         plays = self.session.playing and not self.motion.walking and self.own is None
         count = len(self.reading.numbers.value)
-        if not plays or self.reduced_motion or count > MOST_ANIMATED or not self.plan.wires:
+        if not plays or self.reduced_motion or count > MOST_ANIMATED or not self.plan.neurons:
             self._wave.stop()
             return None
         return self._wave.at(self.reading.here.clock.step, self._now)

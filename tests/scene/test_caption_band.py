@@ -23,10 +23,9 @@ from scalarviz.scene.caption_band import (
     rows_that_fit,
     width_of,
 )
-from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.layout.division import Box
-from scalarviz.scene.lights import Lights, lights
+from scalarviz.scene.lines import pointed_rows
 from scalarviz.scene.marks import draw_chosen
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption, Piece, plain_lines, words_beside
@@ -280,10 +279,6 @@ SLOW = "digits", "xnor", "texture", "circle", "normalized"
 DARK = THEMES["dark"]
 
 
-def bright(frame_data: FrameData) -> Lights:
-    return lights(frame_data.layout, None, None, 1.0)
-
-
 def apart(first: Box, second: Box) -> float:
     """The distance between two boxes; 0 if they meet."""
     aside = max(first.x - second.right, second.x - first.right, 0.0)
@@ -351,23 +346,20 @@ def test_the_mark_is_seen_around_its_subject(studio: Studio, monkeypatch: object
     assert seen == 12
 
 
-def test_a_neuron_that_is_looked_at_has_brackets_and_the_wires_of_both_its_sides() -> None:
+def test_a_neuron_that_is_looked_at_has_brackets_and_the_lines_of_both_its_sides() -> None:
     stage = stage_of(trained("rgb"), (1280, 800))
     frame_data, see = stage.frame_data(), projection(stage)
-    plain = len(beads_of(frame_data, bright(frame_data), DARK).wires[0])
-    # Wires that arrive, in two parts each, and those that leave; the place after the last is the 1.
+    assert not pointed_rows(frame_data)
     for neuron, arrive, leave in (
-        (("inputs", 1), 0, 8),
-        (("inputs", 3), 0, 8),
-        (("tanh 0", 2), 4, 3),
-        (("sigmoid 1", 0), 9, 0),
+        (("inputs", 1), [], range(1, 24, 3)),
+        (("tanh 0", 2), [6, 7, 8, 26], [34, 42, 50]),
+        (("sigmoid 1", 0), [*range(32, 40), 56], []),
     ):
         looked = replace(frame_data, pinned_neuron=neuron)
-        wires = len(beads_of(looked, bright(looked), DARK).wires[0]) - plain
-        assert wires == 2 * (arrive + leave), neuron
+        assert pointed_rows(looked) == {*arrive, *leave}, neuron
         canvas = Canvas2D(1280, 800)
         draw_chosen(canvas, see, looked, DARK)
         line, place = frame_data.layout.line_of(neuron)
-        x, y = see(line.point(place)).xy[0]
+        x, y = see(line.points[place]).xy[0]
         middle = canvas.vertices()[0]["a_place"][:, :2].mean(axis=0)
         np.testing.assert_allclose(middle, (x, y), atol=0.01)

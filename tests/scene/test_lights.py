@@ -4,7 +4,7 @@ Fronts keep the color of their number, and the operation or sum that is shown is
 """
 
 import itertools
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,13 @@ from hypothesis import given
 import scalarviz as sv
 from scalarviz.core.program import Program
 from scalarviz.pages.scene_data import layout_data
-from scalarviz.scene.bead_arrays import beads_of
+from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.plates import HALF, UP, Layout
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.lights import BACK, DIM, Lights, focus_of, lights
+from scalarviz.scene.lines import BEHIND, KnownFans, draw_lines
 from scalarviz.scene.visuals.shaders import FOG
 from scalarviz.stage.pointing import NOTHING
 from scalarviz.stage.stage import Stage
@@ -187,11 +188,11 @@ def test_every_operation_of_every_network_has_its_light(made: object) -> None:
             assert bright <= touched  # what takes no part is dim
             if moment.kind in ("forward", "weight gradient"):
                 assert bright == touched
-            for j, glow in enumerate(shown.wires):
-                if glow is not None:
-                    assert layout.wires[j].operation == moment.operation
-                    assert 0.0 <= glow.span[0] <= glow.span[1] <= 1.0
-                    assert not glow.back or moment.kind in BACK
+            lit = zip([*layout.wires, *layout.fans], [*zip(shown.wires), *shown.fans], strict=True)
+            for bundle, glow in ((each, glow) for each, glows in lit for glow in glows if glow):
+                assert bundle.operation == moment.operation
+                assert 0.0 <= glow.span[0] <= glow.span[1] <= 1.0
+                assert not glow.back or moment.kind in BACK
             assert (shown.neurons == 1.0).any()
 
 
@@ -207,7 +208,7 @@ def test_light_goes_on_without_a_leap() -> None:
     for name in ("affine 0", "affine 1", "input gradient 1", "weight gradient 0"):
         for before, after in pairwise(course(name)):
             assert (after.plates == before.plates).all()
-            for first, last in zip(before.wires, after.wires, strict=True):
+            for first, last in zip(chain(*before.fans), chain(*after.fans), strict=True):
                 assert (first is None) == (last is None)
                 if first is not None and last is not None:
                     ways = zip(first.span, last.span, strict=True)
@@ -220,10 +221,10 @@ def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() 
     moments = {moment.name: moment for moment in program.moments}
 
     def heads(name: str, part: float) -> dict[bool, tuple[float, float, bool]]:
-        """By whether wires leave neurons: where light is, and whether it goes back."""
+        """By whether lines are before cubes: where light is, and whether it goes back."""
         shown = lights(layout, program, moments[name], part)
-        glows = zip(layout.wires, shown.wires, strict=True)
-        return {w.outgoing: (*glow.span, glow.back) for w, glow in glows if glow is not None}
+        (glows,) = (each for each in shown.fans if any(each))
+        return {i == 0: (*glow.span, glow.back) for i, glow in enumerate(glows)}
 
     early, late = heads("affine 0", 0.2), heads("affine 0", 0.75)
     assert early[True][0] < early[True][1] < 1.0 and early[False][:2] == (0.0, 0.0)
@@ -342,14 +343,25 @@ def test_what_is_out_of_focus_has_35_percent_and_no_words_and_the_rest_is_unchan
     assert not {".44", "-.18"} & set(stage.picture().words)
 
 
-def test_no_wire_is_before_a_cube() -> None:
+def test_lines_of_what_comes_in_are_behind_all_cubes_and_products_begin_in_theirs() -> None:
     stage = stage_of(trained("rgb"), (1280, 800))
-    stage.hover_neuron = "tanh 0", 2
     frame_data, see = stage.frame_data(), projection(stage)
-    lit = lights(frame_data.layout, None, None, 1.0, focus_of(frame_data))
-    beads = beads_of(frame_data, lit, THEMES["dark"], see.camera)
-    farthest = max(see(plate.corners()).depth.max() for plate in frame_data.layout.plates)
-    assert min(see(ends).depth.min() for ends in beads.wires[:2]) > farthest
+    found: list[np.ndarray] = []
+
+    class Noted(Canvas2D):
+        def segments(self, start, end, colors, *, width, depth) -> None:
+            found.append(depth)
+
+    fans = KnownFans().of(see, frame_data, 1.0)
+    lit = lights(frame_data.layout, None, None, 1.0)
+    draw_lines(Noted(1280, 800), see, frame_data, lit, fans, THEMES["dark"])
+    depths, plates = np.concatenate(found), frame_data.layout.plates
+    corners = np.concatenate([see(plate.corners()).depth for plate in plates])
+    assert (depths[depths.min(axis=1) > corners.max()] == BEHIND[0]).all()
+    assert (depths == BEHIND[0]).any() and depths.min() >= corners.min()
+    for fan, known in zip(frame_data.layout.fans, fans, strict=True):
+        cubes = see((fan.rows[:, np.newaxis] + fan.columns).reshape(-1, 3)).depth
+        np.testing.assert_allclose(np.reshape(known.depths, (-1, 2))[:, 0], cubes)
 
 
 @pytest.mark.parametrize("calm", [False, True])

@@ -14,7 +14,7 @@ from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.picture import Picture
 from tests.studio import Studio, at, ground_of, shade
 
-SIZE = (760, 560)
+SIZE = (1200, 560)
 
 
 def laid_out(program: Program) -> Layout:

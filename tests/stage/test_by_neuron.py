@@ -142,13 +142,13 @@ def test_without_weights_the_neuron_alone_is_in_focus(walked: Stage, name: str) 
     assert [mask.nonzero()[0].tolist() for mask in focus.neurons if mask.any()] == [[1]]
 
 
-def test_of_the_wires_those_of_the_neuron_have_light(walked: Stage) -> None:
+def test_of_the_lines_those_of_the_neuron_have_light(walked: Stage) -> None:
     seen = to(walked, "affine 0", 2)
     program = walked.reading.program
     of_all = lights(seen.layout, program, seen.moment, 0.4)
     of_one = lights(seen.layout, program, seen.moment, 0.4, walks=True)
-    assert any(of_all.wires)
-    assert not any(of_one.wires)
+    assert any(map(any, of_all.fans))
+    assert not any(map(any, of_one.fans))
 
 
 @pytest.mark.slow
