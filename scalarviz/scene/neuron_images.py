@@ -203,7 +203,7 @@ HEAT = {
 SHADES = 511  # of these colors, with 0 in the middle
 RIM = 0.6  # how opaque the rim is
 DOT, LEAST_DOT = 0.12, 3.0  # radius of the shown sample: relative to half the side, in pixels
-LEAST = 6.0  # half a side in pixels that has room for it
+LEAST, DOTS = 6.0, 32  # half a side in pixels that has room for it, and most squares of a line
 SHOWN, DARK = "#f0f4fa", "#080b10"
 CURVE = 1.8  # width of a curve in logical pixels
 PLOT = 0.84  # of half the side, for a curve
@@ -297,7 +297,7 @@ def draw_squares(
     rims = np.column_stack([faded(theme.map(signs), bright, ground), np.full(len(good), RIM)])
     canvas.boxes(*box, veil, outline=rims, line=canvas.scale, **look)
     size = np.maximum(LEAST_DOT * canvas.scale, DOT * half)
-    if maps.dot is not None and half.min() > LEAST * canvas.scale:
+    if maps.dot is not None and len(good) <= DOTS and half.min() > LEAST * canvas.scale:
         lit, line_width = faded(rgb((SHOWN,)), bright[known], ground), 0.4 * size[:, 0]
         dots = np.clip(dots, xy - half + size, xy + half - size)
         wide = size[:, 0]
