@@ -60,7 +60,7 @@ from scalarviz.training.session.session import Session
 SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
 OF_LARGE = 4  # graphs and walls have layouts for one in so many of them
 Placed = list[tuple[float, int]]
-MAP_LOOK = "ROUND", "RIM", "DOT", "LEAST_DOT", "LEAST", "SHOWN", "DARK", "CURVE", "PLOT"
+MAP_LOOK = "ROUND", "RIM", "DOT", "LEAST_DOT", "LEAST", "DOTS", "SHOWN", "DARK", "CURVE", "PLOT"
 REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
 
 

@@ -246,6 +246,11 @@ class NeuronMaps:
     discrete: bool = False
     images: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    @property
+    def is_curve(self) -> bool:
+        """Whether neurons are drawn along one input."""
+        return any(each.shape[1] == 1 for each in self.values.values())
+
     def parts(self, buffer: str) -> FloatArray:
         """Return the maps of a buffer as shares of the strongest colors, from about -1 to 1.
 
@@ -256,11 +261,8 @@ class NeuronMaps:
         if self.discrete:
             return np.where(values > 0.0, 1.0, -1.0)
         sizes = np.abs(np.nan_to_num(values)).reshape(len(values), -1)
-        if values.shape[1] == 1:  # a curve is seen whole
-            tops = sizes.max(axis=1)
-        else:
-            place = int(PERCENTILE * (sizes.shape[1] - 1))
-            tops = BEYOND * np.partition(sizes, place, axis=1)[:, place]
+        share = 1.0 if self.is_curve else PERCENTILE  # a curve is seen whole
+        tops = BEYOND * np.quantile(sizes, share, axis=1)
         tops = np.maximum(tops, FAINT * tops.max(initial=0.0))
         return values / np.where(tops > 0.0, tops, 1.0)[:, np.newaxis, np.newaxis]
 

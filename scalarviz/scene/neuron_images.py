@@ -203,10 +203,10 @@ HEAT = {
 SHADES = 511  # of these colors, with 0 in the middle
 RIM = 0.6  # how opaque the rim is
 DOT, LEAST_DOT = 0.12, 3.0  # radius of the shown sample: relative to half the side, in pixels
-LEAST = 6.0  # half a side in pixels that has room for it
+LEAST, DOTS = 6.0, 32  # half a side in pixels that has room for it, and most squares of a line
 SHOWN, DARK = "#f0f4fa", "#080b10"
 CURVE = 1.8  # width of a curve in logical pixels
-PLOT = 0.84  # of half the side, for a curve
+PLOT = 0.9  # of half the side, for a curve
 
 
 @lru_cache(maxsize=4)
@@ -251,9 +251,9 @@ def painted_parts(parts: FloatArray, weights: FloatArray) -> npt.NDArray[np.uint
 def map_of(line: Neurons, frame_data: FrameData) -> str:
     """Return the buffer whose maps stand in the squares of a line; "" for none."""
     maps, values = frame_data.maps, frame_data.buffers.values
-    known = [name for name in (line.values, line.sums) if name in values]
-    whole = [name for name in known if len(values[name]) == len(line.points)]
-    return next((name for name in whole or known if maps and name in maps.values), "")
+    is_whole = len(values.get(line.values, ())) == len(line.points)
+    name = line.values if is_whole or line.sums not in values else line.sums
+    return name if maps is not None and name in maps.values and name in values else ""
 
 
 def draw_squares(
@@ -270,44 +270,45 @@ def draw_squares(
 
     The rim has the hue of its number, and a dot is where the shown sample lies.
     """
-    seen, ground = see(line.points), rgb((theme.ground,))[0]
-    good = np.flatnonzero(np.isfinite(seen.xy).all(axis=1))
-    xy, depth, bright = seen.xy[good], seen.depth[good], bright[good]
-    half = line.radius * seen.unit[good, np.newaxis]
-    box, look = (xy - half, 2.0 * half), {"radius": round_of(half), "depth": depth}
-    maps, name, numbers = frame_data.maps, map_of(line, frame_data), held(line, frame_data)
-    fills = painted_line(line, frame_data, theme)[good]
-    if maps is None or not name:
-        canvas.boxes(*box, faded(fills, bright, ground), **look)
-        return False
-    known = good < len(frame_data.buffers.values[name])
-    dark = heat_of(theme.name)[SHADES // 2, :3] / 255.0
-    canvas.boxes(*box, np.where(known[:, np.newaxis], dark, fills), **look)
-    places, xy, half, depth = good[known], xy[known], half[known], depth[known]
-    dots = xy if maps.dot is None else xy + half * (2.0 * maps.dot - 1.0) * [1.0, -1.0]
-    if maps.values[name].shape[1] == 1:
-        dots = draw_curves(canvas, xy, half, depth, maps.parts(name)[places, 0], maps.dot, theme)
-    else:
-        image, parts = image_of(name, maps, theme)
-        corners = [xy + half * way for way in ((-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0))]
-        ends, bend = np.stack(corners, axis=1), round_of(half)
-        canvas.images(ends, image, parts[places], smooth=True, radius=bend, depth=depth)
-    signs = np.sign(np.append(numbers, np.zeros(len(line.points)))[good])
-    veil = np.column_stack([np.tile(ground, (len(good), 1)), 1.0 - bright])
-    rims = np.column_stack([faded(theme.map(signs), bright, ground), np.full(len(good), RIM)])
-    canvas.boxes(*box, veil, outline=rims, line=canvas.scale, **look)
-    size = np.maximum(LEAST_DOT * canvas.scale, DOT * half)
-    if maps.dot is not None and half.min() > LEAST * canvas.scale:
-        lit, line_width = faded(rgb((SHOWN,)), bright[known], ground), 0.4 * size[:, 0]
-        dots = np.clip(dots, xy - half + size, xy + half - size)
-        wide = size[:, 0]
-        canvas.discs(dots, wide, lit, outline=DARK, line=line_width, depth=depth)
-    return True
+    seen, name, maps = see(line.points), map_of(line, frame_data), frame_data.maps
+    xy, depth, half = seen.xy, seen.depth, line.radius * seen.unit[:, np.newaxis]
+    look = {"radius": np.fmax(3.0, ROUND * half[:, 0]), "depth": depth}
+    fills, numbers = painted_line(line, frame_data, theme), held(line, frame_data)
+    count = len(frame_data.buffers.values[name]) if name else 0
+    fills[:count] = heat_of(theme.name)[SHADES // 2, :3] / 255.0
+    canvas.boxes(xy - half, 2.0 * half, fills, **look)
+    own = xy[:count], half[:count], depth[:count]
+    dots = None
+    if maps is not None and name:
+        dots = (draw_curves if maps.is_curve else paste_maps)(canvas, *own, name, maps, theme)
+    ground, signs = rgb((theme.ground,))[0], np.zeros(len(xy))
+    signs[: len(numbers)] = np.sign(numbers)
+    rims = np.column_stack([faded(theme.map(signs), bright, ground), np.full(len(xy), RIM)])
+    veil = np.column_stack([np.tile(ground, (len(xy), 1)), 1.0 - bright])
+    canvas.boxes(xy - half, 2.0 * half, veil, outline=rims, line=canvas.scale, **look)
+    if dots is not None and len(xy) <= DOTS and own[1].min() > LEAST * canvas.scale:
+        size = np.maximum(LEAST_DOT * canvas.scale, DOT * own[1])
+        dots = np.clip(dots, own[0] - own[1] + size, own[0] + own[1] - size)
+        lit, wide = faded(rgb((SHOWN,)), bright[:count], ground), size[:, 0]
+        canvas.discs(dots, wide, lit, outline=DARK, line=0.4 * wide, depth=own[2])
+    return count > 0
 
 
-def round_of(half: FloatArray) -> FloatArray:
-    """Return the radius of the corners of squares with half these sides, (n, 1)."""
-    return np.maximum(3.0, ROUND * half[:, 0])
+def paste_maps(
+    canvas: Canvas2D,
+    xy: FloatArray,
+    half: FloatArray,
+    depth: FloatArray,
+    name: str,
+    maps: NeuronMaps,
+    theme: Theme,
+) -> FloatArray | None:
+    """Draw the map of each neuron into its square; return where the shown sample lies on it."""
+    image, places = image_of(name, maps, theme)
+    corners = [xy + half * way for way in ((-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0))]
+    look = {"radius": np.fmax(3.0, ROUND * half[:, 0]), "depth": depth}
+    canvas.images(np.stack(corners, axis=1), image, places[: len(xy)], smooth=True, **look)
+    return None if maps.dot is None else xy + half * (2.0 * maps.dot - 1.0) * [1.0, -1.0]
 
 
 def draw_curves(
@@ -315,26 +316,25 @@ def draw_curves(
     xy: FloatArray,
     half: FloatArray,
     depth: FloatArray,
-    parts: FloatArray,
-    dot: FloatArray | None,
+    name: str,
+    maps: NeuronMaps,
     theme: Theme,
-) -> FloatArray:
-    """Draw the curve of each neuron into its square; return where the shown sample lies on it.
-
-    parts  numbers from -1 to 1 along the input, (n, places)
-    """
-    along, reach = np.linspace(-1.0, 1.0, parts.shape[1]), PLOT * half
-    ends = xy + reach * [-1.0, 0.0], xy + reach * [1.0, 0.0]
-    canvas.segments(*ends, theme.faint, depth=depth)
-    across, up = (xy[:, [k]] + reach * side for k, side in enumerate((along, -parts)))
-    points = np.stack([across, up], axis=2)
+) -> FloatArray | None:
+    """Draw the curve of each neuron into its square; return where the shown sample lies on it."""
+    parts, reach = maps.parts(name)[: len(xy), 0], PLOT * half
+    along = np.linspace(-1.0, 1.0, parts.shape[1])
+    canvas.segments(xy - reach * [1.0, 0.0], xy + reach * [1.0, 0.0], theme.faint, depth=depth)
+    points = xy[:, np.newaxis] + reach[..., np.newaxis] * np.stack(
+        np.broadcast_arrays(along, -parts), axis=2
+    )
     starts, stops = points[:, :-1].reshape(-1, 2), points[:, 1:].reshape(-1, 2)
     hue = theme.map(np.sign(parts[:, :-1] + parts[:, 1:]).ravel())
     deep = np.repeat(depth, parts.shape[1] - 1)
     canvas.segments(starts, stops, hue, width=CURVE * canvas.scale, depth=deep)
-    place = 0.0 if dot is None else 2.0 * float(dot[0]) - 1.0
-    values = np.array([[place, -np.interp(place, along, own)] for own in parts])
-    return np.asarray(xy + reach * values)
+    if maps.dot is None:
+        return None
+    place = 2.0 * float(maps.dot[0]) - 1.0
+    return np.asarray(xy + reach * [(place, -np.interp(place, along, own)) for own in parts])
 
 
 def tiled(images: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], FloatArray]:

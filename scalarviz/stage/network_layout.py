@@ -69,10 +69,11 @@ def layout_of(
 def sees_places(session: Session) -> bool:
     """Return whether hidden neurons are squares with what each computes over all places.
 
-    The places are the plane of two inputs, or the line along one; colors and pictures have none.
+    The places are the plane in which data lie, or the line along one of a few inputs; colors and
+    pictures have none.
     """
     inputs = session.network.program.inputs
-    return inputs.size <= 2 and not session.data.input_tint and not inputs.shape
+    return inputs.size <= LONG_ROW and not session.data.input_tint and not inputs.shape
 
 
 def has_walls(session: Session) -> bool:

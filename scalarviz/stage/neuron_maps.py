@@ -20,8 +20,8 @@ from scalarviz.training.network.model import Model
 from scalarviz.training.session.session import Session
 
 SIDES = 32, 16, 8  # cells along a map: the first of these at which all take some milliseconds
-MOST_NUMBERS, MOST_PRODUCTS = 2e6, 1e8  # of all maps together
-SLOWER = 20.0  # how many times as long as kernels the engine python takes
+MOST = 1e8  # products of all maps together; a neuron takes as long as KEPT of them
+KEPT, SLOWER = 50, 20  # and the engine python so many times as long as kernels
 APART = 0.2  # least seconds from maps to maps while it plays
 
 
@@ -44,27 +44,20 @@ class SessionMaps:
 
         Return None for data without places, and for a network that is too large.
         """
-        reading, session = self._reading, self._reading.session
-        if chosen is not None and chosen[0] == reading.program.inputs.name:
-            self._axis = chosen[1]
-        sample = reading.shown_inputs
+        reading, session, sample = self._reading, self._reading.session, self._reading.shown_inputs
         if sample is None:
             return None
+        if chosen is not None and chosen[0] == reading.program.inputs.name:
+            self._axis = chosen[1]
+        numbers = reading.numbers.value, reading.numbers.state, sample
+        of = [session.data, reading.program, self._axis, *(each.tobytes() for each in numbers)]
         waits = reading.asleep or (session.playing and not self._throttle.due)
-        if not waits and self._key(sample) != self._of:
+        if of != self._of and not waits:
             with self._throttle.doing():
-                self._made = self._make(sample)
-            self._of = self._key(sample)
+                self._of, self._made = of, self._make(sample)
         if self._made is None or self._places is None:
             return None
         return replace(self._made, dot=self._places.at(sample))
-
-    def _key(self, sample: FloatArray) -> list[object]:
-        """Return what the maps depend on; those of a plane do not depend on the sample."""
-        reading, is_plane = self._reading, self._places is not None and len(self._places.low) == 2
-        numbers = reading.numbers.value.tobytes(), reading.numbers.state.tobytes()
-        own = () if is_plane else (sample.tobytes(), self._axis)
-        return [reading.session.data, reading.program, *numbers, *own]
 
     def _make(self, sample: FloatArray) -> NeuronMaps | None:
         reading, session = self._reading, self._reading.session
@@ -83,10 +76,9 @@ class SessionMaps:
 
 def side_of(network: Model) -> int:
     """Return the cells along the maps of a network; 0 if even few cells take too long."""
-    size, products = sum(buffers_of(network).values()), network.program.products
-    most = min(MOST_NUMBERS / max(1, size), MOST_PRODUCTS / max(1, products))
-    most /= SLOWER if network.engine == "python" else 1.0
-    return next((side for side in SIDES if side * side <= most), 0)
+    cost = max(network.program.products, KEPT * sum(buffers_of(network).values()))
+    cost *= SLOWER if network.engine == "python" else 1
+    return next((side for side in SIDES if side * side * cost <= MOST), 0)
 
 
 def layers_in(network: Model) -> Chain | None:

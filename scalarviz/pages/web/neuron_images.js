@@ -346,7 +346,7 @@ export function drawSquares(view, line, seen, good) {
     const veil = [...palette.groundColor, 1 - bright];
     paper.box(...square, veil, { radius, depth, outline: rim, line: scale });
     const size = Math.max(known.least_dot * scale, known.dot * half);
-    if (!dot || half <= known.least * scale) continue;
+    if (!dot || line.count > known.dots || half <= known.least * scale) continue;
     const inside = (at, middle) =>
       Math.min(middle + half - size, Math.max(middle - half + size, at));
     const look = { outline: known.dark, line: 0.4 * size, depth };
