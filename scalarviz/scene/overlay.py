@@ -389,6 +389,7 @@ class OnTop(NamedTuple):
     cells    boxes of the operations in the strip, with how many are done after each
     told     boxes of the pieces of the caption; the first one at a pixel counts
     legend   the box of the legend, or None
+    pairs    boxes of the cubes on the card of a tray, with their bank indices
     """
 
     buttons: Sequence[Button] = ()
@@ -396,6 +397,7 @@ class OnTop(NamedTuple):
     cells: Sequence[Place] = ()
     told: Sequence[PieceBox] = ()
     legend: Box | None = None
+    pairs: Sequence[Place] = ()
 
     def button_at(self, x: float, y: float) -> str | None:
         """Return the label of the topmost button at a pixel, or None."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -56,6 +57,7 @@ from scalarviz.scene.neurons import draw_errors, draw_neurons
 from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.overlay import OnTop, draw_chips
 from scalarviz.scene.strip import draw_hovered, draw_strip
+from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.opengl import largest_texture, viewport_of
 from scalarviz.scene.visuals.spheres import SpheresNode, WiresNode
@@ -391,7 +393,13 @@ class Picture:
         arrows: bool,
     ) -> OnTop:
         theme = self.theme
-        self._draw_panels(canvas, division, frame_data, see)
+        tray, card = tray_box(frame_data, division), division.card
+        if tray is not None:
+            taken.boxes.append(tray)
+        if tray is not None and card.width:
+            top = tray.bottom + MARGIN - card.y
+            card = Box(card.x, card.y + top, card.width, max(0.0, card.height - top))
+        self._draw_panels(canvas, replace(division, card=card), frame_data, see)
         legend, chart, boxes = None, None, list[Box]()
         buttons: list[overlay.Button] = []
         told: list[PieceBox] = []
@@ -410,11 +418,12 @@ class Picture:
             made, boxes = draw_chips(canvas, division, frame_data, theme, taken, [card])
             buttons, boxes = [*buttons, *made], [card, *boxes]
         draw_hovered(canvas, cells, frame_data, theme, division.scale)
+        pairs = [] if tray is None else draw_tray(canvas, see, frame_data, tray, theme)
         draw_hover(canvas, see, frame_data, theme, division, boxes)
         told = [*draw_opened(canvas, division, frame_data, theme), *told]
         overlay.draw_marks_key(canvas, division, frame_data, theme)
         overlay.draw_help(canvas, division, frame_data.help, theme)
-        return OnTop(buttons, chart, cells, told, legend)
+        return OnTop(buttons, chart, cells, told, legend, pairs)
 
     def _draw_panels(
         self, canvas: Canvas2D, division: Division, frame_data: FrameData, see: Projection

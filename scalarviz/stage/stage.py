@@ -652,6 +652,9 @@ class Stage(Messages):
         """Return the cube or the neuron at a pixel."""
         if self._picture is None or self._seen is None:
             return NOTHING
+        for box, row in self.on_top.pairs:
+            if box.has(x, y):
+                return PointerTarget(row)
         parts = self._seen.division(*self._extent)
         covered = any(box.width and box.has(x, y) for box in (parts.exhibit, parts.card))
         if not parts.scene.has(x, y) or covered or self.on_top.on_chart(x, y):
