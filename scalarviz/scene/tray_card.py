@@ -10,9 +10,9 @@ from scalarviz.core.program import NONE, Places
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.marks import box_of_neuron
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Fan
+from scalarviz.scene.marks import box_of_neuron
 from scalarviz.scene.neuron_images import image_of, map_of
 from scalarviz.scene.overlay import Cube, draw_cubes
 from scalarviz.story.formats import said
