@@ -3,7 +3,16 @@
 import { colorOf, mixedColor } from "./palette.js";
 import { rowsOfColumn, rowsOfSum, rowsWalked } from "./lights.js";
 import { along3, row3 } from "./projection.js";
-import { SeenFan, TIP, direct_strokes, head_of, known_in, part_of, strokes_of, way_out } from "./story/ways.js";
+import {
+  SeenFan,
+  TIP,
+  direct_strokes,
+  head_of,
+  known_in,
+  part_of,
+  strokes_of,
+  way_out,
+} from "./story/ways.js";
 
 const LINES = {
   most: 4096, // weights of a layer whose lines are drawn
@@ -91,13 +100,14 @@ function carried(fan, frame) {
   const columns = Array.from({ length: fan.count }, (_, column) => column);
   const term = (unit, column) => {
     const first = fan.rowOf(unit, column);
+    if (each === 1 && read === 1) return weights[first] * known[start + column] || 0;
     const weight = (i) => weights[first + i] || 0;
     if (each === read) return sum(each, (i) => weight(i) * said(column, i));
     const mean = sum(read, (i) => Math.abs(said(column, i))) / read;
     return Math.sqrt(sum(each, (i) => weight(i) ** 2)) * mean;
   };
   const all = fan.biases >= 0 ? [...columns, fan.count] : columns;
-  const { plate } = layout.plateOf(fan.weights);
+  const plate = layout.plateOf(fan.weights)?.plate;
   const half = (unit, column) => {
     const row = fan.rowOf(unit, column);
     return plate.halfOf(frame.sizes[row], frame.sizeScaleAt(row));
@@ -106,7 +116,9 @@ function carried(fan, frame) {
   const bias = (unit) => weights[fan.biasOf(unit)] || 0;
   return {
     values: columns.map((column) => sum(read, (i) => said(column, i)) / read),
-    terms: rows.map((i) => (fan.direct ? columns : all).map((j) => (j < fan.count ? term(i, j) : bias(i)))),
+    terms: rows.map((i) =>
+      (fan.direct ? columns : all).map((j) => (j < fan.count ? term(i, j) : bias(i))),
+    ),
     halves: fan.direct ? [] : rows.map((unit) => all.map((column) => half(unit, column))),
     summed: [after.sums, after.values].some((name) => name && values[name]),
   };
