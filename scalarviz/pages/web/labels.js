@@ -70,7 +70,9 @@ function pointsIn({ x, y, width, height }, across, down) {
 function obstaclesOf(view) {
   const { see, frame, scale } = view;
   const { neurons, plates } = frame.layout;
-  const boxes = tiedColors({ frame, see, scale }).map(({ box }) => box).filter(Boolean);
+  const boxes = tiedColors({ frame, see, scale })
+    .map(({ box }) => box)
+    .filter(Boolean);
   const spheres = [];
   const polygons = plates.map((plate) => outline(see.see(plate.corners(frame.scene.shader.half))));
   for (const line of neurons) {

@@ -3,7 +3,16 @@
 import { colorOf, mixedColor } from "./palette.js";
 import { rowsOfColumn, rowsOfSum, rowsWalked } from "./lights.js";
 import { along3, row3 } from "./projection.js";
-import { SeenFan, TIP, direct_strokes, head_of, known_in, part_of, strokes_of, way_out } from "./story/ways.js";
+import {
+  SeenFan,
+  TIP,
+  direct_strokes,
+  head_of,
+  known_in,
+  part_of,
+  strokes_of,
+  way_out,
+} from "./story/ways.js";
 
 const LINES = {
   most: 4096, // weights of a layer whose lines are drawn
@@ -106,7 +115,9 @@ function carried(fan, frame) {
   const bias = (unit) => weights[fan.biasOf(unit)] || 0;
   return {
     values: columns.map((column) => sum(read, (i) => said(column, i)) / read),
-    terms: rows.map((i) => (fan.direct ? columns : all).map((j) => (j < fan.count ? term(i, j) : bias(i)))),
+    terms: rows.map((i) =>
+      (fan.direct ? columns : all).map((j) => (j < fan.count ? term(i, j) : bias(i))),
+    ),
     halves: fan.direct ? [] : rows.map((unit) => all.map((column) => half(unit, column))),
     summed: [after.sums, after.values].some((name) => name && values[name]),
   };
