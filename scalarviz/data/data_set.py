@@ -97,6 +97,8 @@ class DataSet(ABC):
     picture_setting            setting that takes the path of a picture dropped on the window
     standardize                whether a session lets a network that was just made begin with
                                `affine()`
+    first_shown                inputs and target of the sample that is shown at first; None: that of
+                               the first batch
     rule                       function from inputs to targets, one row a sample, if there is one:
                                "Learn this too" takes the answer from it
     """
@@ -111,6 +113,7 @@ class DataSet(ABC):
     choices: ClassVar[Mapping[str, DataChoice]] = {}
     picture_setting: ClassVar[str] = ""
     standardize: bool = False
+    first_shown: tuple[FloatArray, FloatArray] | None = None
     rule: Callable[[FloatArray], object] | None = None
 
     def __init_subclass__(cls) -> None:

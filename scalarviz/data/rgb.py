@@ -33,6 +33,8 @@ PALETTE = np.array(
     ]
 )
 
+GREEN = 3  # the one that is shown at first: neither it nor its target looks like a sign
+
 PORTION = 2**16  # colours made at once
 HELD_OUT = 512  # number of random colours for testing
 LEVELS, LARGEST_LEVELS = 16, 128  # per channel
@@ -146,6 +148,7 @@ class Rgb(TableSet):
             "answers": targets if kept else None,
         }
         self.palette = PALETTE.copy(), targets[second:]
+        self.first_shown = PALETTE[GREEN].copy(), targets[second + GREEN]
         super().__init__(
             (colors, targets[:first]), settings, (held_out, targets[first:second]), order
         )

@@ -192,6 +192,8 @@ def made_page(
     script = bundle("main.js", partial(module_text, kinds=kinds_in(exhibit)))
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
+        first = show.session.data.first_shown
+        engine_spec["shown"] = first and [each.tolist() for each in first]
         data["worker"] = bundle("worker.js", module_text)
         parts |= {"module": packed_bytes(module), "image": packed_bytes(image)}
     else:

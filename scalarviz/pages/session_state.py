@@ -24,12 +24,12 @@ from scalarviz.stage.sample_pass import SampleContext, forward
 from scalarviz.story.facts import State
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.reading import (
+    HeldSample,
     NetworkCopy,
     NewestNumbers,
     arrays,
     begun,
     edits,
-    in_focus,
     row_in_focus,
     state_of,
 )
@@ -62,6 +62,7 @@ class SessionState:
         self.program = session.network.program
         self._newest, self._copy = NewestNumbers(session), NetworkCopy(session)
         self._probe = probe_of(session)
+        self._sample = HeldSample()
         self._key: Any = None  # of the moment that was read last
         self._rest: PageState = {}  # what was read of it under the lock
         self._before: SnapshotValues | None = None  # the numbers of the last state
@@ -136,11 +137,17 @@ class SessionState:
             "jumps": self.jumps,
         }  # fmt: skip
 
-    def _between(self, numbers: SnapshotValues, here: Position) -> PageState:
-        """Return what is shown between two steps, while they are taken and at rest."""
+    def _between(
+        self, numbers: SnapshotValues, here: Position, *, walks: bool = False
+    ) -> PageState:
+        """Return what is shown between two steps, while they are taken and at rest.
+
+        walks  whether the operations of a step are shown
+        """
         session, probe = self.session, self._probe
         before, self._before = self._before, numbers
-        focus, inputs, target, size = in_focus(session, session.trainer.batches.at(here.seen))
+        batch = session.trainer.batches.at(here.seen)
+        focus, inputs, target, size = self._sample.of(session, batch, here.seen, walks=walks)
         few = len(numbers.slots) * len(numbers.value) <= MOST_SLOTS
         answers = self._copy.with_numbers(numbers)(probe) if len(probe) else ()
         return {
@@ -160,7 +167,7 @@ class SessionState:
             "left_out": {},
             "inputs": inputs,
             "target": target,
-            "row": row_in_focus(session, here.seen),
+            "row": row_in_focus(session, self._sample.step),
             "batch": size,
             "focus": focus,
             "all": None,
@@ -175,7 +182,8 @@ class SessionState:
         session, timeline, operation = self.session, self.session.timeline, here.clock.operation
         walked = timeline.walked == (here.leaps, here.clock)
         moment = operation - 1 if operation else len(here.moments) - 1 if walked else -1
-        found = self._between(HostSnapshot(session.network.bank).read(), here)
+        numbers = HostSnapshot(session.network.bank).read()
+        found = self._between(numbers, here, walks=moment >= 0)
         edited = edits(session)
         if edited:
             found["edited"] = {

@@ -22,7 +22,6 @@ SPOKEN = 3  # neurons and cubes of a caption that are marked
 # least and the most of their arms, which are a share of the width.
 BRACKET, AWAY, ARMS, ARM = 2.2, 4.0, (5.0, 14.0), 0.28
 MOST_FROZEN = 1500  # frozen cubes that are marked
-SQUARED = 0.2  # radius of the corners of a frame around a square, relative to half its side
 EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6))
 
 

@@ -13,7 +13,6 @@ const MARKS = {
   arm: 0.28, // length of its arms, relative to the width of the box
   arms: [5, 14], // the least and the most of it
   most: 1500, // frozen cubes that are marked
-  squared: 0.2, // radius of the corners of a frame around a square, relative to half its side
 };
 // prettier-ignore
 const CUBE_EDGES = [
@@ -28,7 +27,7 @@ export function drawMarks(view) {
   const chosen = [frame.hoverNeuron, frame.pinnedNeuron, frame.pointed?.neuron];
   const boxes = [...chosen, ...neurons.slice(0, MARKS.spoken)].map((each) => neuronBox(view, each));
   for (const row of new Set([...cubes, ...rows.slice(0, MARKS.spoken)]))
-    if (row >= 0) boxes.push(cubeBox(view, row, halfOfCube(frame, row)));
+    if (row >= 0) boxes.push(cubeBox(view, row, null));
   for (const box of boxes) if (box) drawBracket(view, box);
   for (const row of frozenRows(frame.frozen)) holdCube(view, row);
 }
@@ -38,20 +37,13 @@ function drawBracket({ paper, palette, scale }, box) {
   const [least, most] = MARKS.arms;
   const arm = scale * Math.min(most, Math.max(least, (MARKS.arm * box.width) / scale));
   const away = MARKS.away * scale;
-  for (const [x, right] of [
-    [box.x - away, arm],
-    [box.right + away, -arm],
-  ])
-    for (const [y, down] of [
-      [box.y - away, arm],
-      [box.bottom + away, -arm],
-    ]) {
-      const ends = [
-        [x + right, y],
-        [x, y],
-        [x, y + down],
-      ];
-      paper.path(ends, [-1, -1, -1], palette.lit, MARKS.bracket * scale);
+  for (const right of [1, -1])
+    for (const down of [1, -1]) {
+      const x = right > 0 ? box.x - away : box.right + away;
+      const y = down > 0 ? box.y - away : box.bottom + away;
+      const look = { width: MARKS.bracket * scale };
+      paper.segment([x, y], [x + right * arm, y], palette.lit, look);
+      paper.segment([x, y], [x, y + down * arm], palette.lit, look);
     }
 }
 
@@ -62,7 +54,7 @@ function boxAround(x, y) {
   return new Box(left, top, Math.max(...x) - left, Math.max(...y) - top);
 }
 
-/** The box around a cube of half a side. */
+/** The box around a cube of half a side; `half` null: of its own. */
 export function cubeBox({ see, frame }, row, half) {
   const { x, y } = see.see(cornersOfCube(frame, row, half) ?? []);
   return boxAround(x, y);

@@ -23,7 +23,7 @@ export class Shown {
 
 /** Return the state of a clock, with the losses from a step on.
  *
- * playing   whether whole steps are taken one after the other: the sample stays the same
+ * playing   whether whole steps are taken one after the other
  */
 export function stateOf(clock, from, { playing = false } = {}) {
   const { engine, operation, moment, before, losses, shown } = clock;
@@ -65,14 +65,17 @@ function ownOf(engine, inputs) {
   return { own: true, inputs: own, values, ...none };
 }
 
-/** The sample in focus, and what has been computed of it in the step shown. */
+/** The sample in focus, and what has been computed of it in the step shown.
+ *
+ * It stays the same until another one is chosen, or a step is walked by operations.
+ */
 function sampleOf(clock, playing) {
   const { engine, shown, operation, moment } = clock;
   const { spec } = engine;
   const rests = operation === 0;
   if (rests && moment < 0) engine.draw(Math.max(clock.first, clock.step - 1));
   const focus = Math.min(clock.focus, engine.batch - 1);
-  const holds = playing || isSamePlace(shown.at, clock);
+  const holds = playing || (rests && moment < 0) || isSamePlace(shown.at, clock);
   if (!holds || shown.sample === null) shown.sample = engine.sample(focus);
   shown.at = clock.place();
   const { row, inputs, targets } = shown.sample;

@@ -739,8 +739,40 @@ def in_focus(session: Session, batch: Pair) -> tuple[int, FloatArray, FloatArray
     return place, np.asarray(inputs[place]), np.asarray(targets[place], np.float64), len(inputs)
 
 
+@final
+class HeldSample:
+    """The sample that is shown: it stays the same until another one is chosen, or a step walked."""
+
+    def __init__(self) -> None:
+        self._key: tuple[int, int] | None = None
+        self._found: tuple[FloatArray, FloatArray] | None = None
+        self.step = NONE  # whose batch has it, if any
+
+    def of(
+        self, session: Session, batch: Pair, step: int, *, walks: bool = False
+    ) -> tuple[int, FloatArray, FloatArray, int]:
+        """Return what `in_focus` does, of the sample that is shown.
+
+        step   the one of the batch
+        walks  whether its operations are shown, which have the samples of their own batch
+        """
+        focus, inputs, target, count = in_focus(session, batch)
+        key, before = (session.focus, id(session.data)), self._key
+        if walks or key != before:
+            self._key, self._found, self.step = key, (inputs, target), step
+            if before is None and not walks and session.data.first_shown is not None:
+                self._found, self.step = session.data.first_shown, NONE
+        assert self._found is not None
+        return focus, *self._found, count
+
+
 def row_in_focus(session: Session, step: int) -> int:
-    """Return the row in the table of the focus sample of a step; -1 of samples made anew."""
+    """Return the row in the table of the focus sample of a step; -1 of samples made anew.
+
+    step  NONE: it is in no batch
+    """
+    if step == NONE:
+        return -1
     with suppress(InputError):
         rows = rows_of_batch(session.trainer.batches, step)
         return int(rows[min(session.focus, len(rows) - 1)])
