@@ -2,12 +2,12 @@
 // often.
 
 import { byId, made, setShown, setWords } from "./dom.js";
-import { generalNumber, numberTyped, trueMinus } from "./numbers.js";
+import { generalNumber, numberTyped } from "./numbers.js";
 import { plural, text } from "./texts.js";
 import { fillOptions, madeButton } from "./events.js";
 import { SINCE_START } from "./frame_data.js";
 import { call_of, label } from "./story/caption.js";
-import { on_cube } from "./story/decimals.js";
+import { typeset } from "./story/decimals.js";
 import { name_of } from "./story/legend.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten
@@ -75,7 +75,7 @@ export class Controls {
     const part = text("page.place", { step, operation: place.operation, count: operations });
     setWords(byId("place"), place.operation ? part : step);
     const known = Number.isFinite(state.loss) ? generalNumber(state.loss, 3) : "";
-    setWords(byId("loss"), `${text("chart.title")} ${trueMinus(on_cube(known))}`);
+    setWords(byId("loss"), `${text("chart.title")} ${typeset(known)}`);
     byId("speed").max = speeds.length - 1;
     byId("speed").value = speed;
     byId("speed").setAttribute("aria-valuetext", speedWords(speeds[speed]));

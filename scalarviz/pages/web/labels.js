@@ -70,7 +70,9 @@ function pointsIn({ x, y, width, height }, across, down) {
 function obstaclesOf(view) {
   const { see, frame, scale } = view;
   const { neurons, plates } = frame.layout;
-  const boxes = tiedColors({ frame, see, scale }).map(({ box }) => box).filter(Boolean);
+  const boxes = tiedColors({ frame, see, scale })
+    .map(({ box }) => box)
+    .filter(Boolean);
   const spheres = [];
   const polygons = plates.map((plate) => outline(see.see(plate.corners(frame.scene.shader.half))));
   for (const line of neurons) {
@@ -146,8 +148,8 @@ function placeLabel({ paper, see, frame, scale }, label, taken) {
     const box = new Box(left - 2, y - size, wide + 4, 1.2 * size);
     const margin = LABELS.margin * scale;
     const top = Math.max(view.y - margin, 0);
-    const isInside = box.y >= top && wanted + 0.2 * size <= view.bottom + margin;
-    if (wide <= view.width && isInside && !taken.meets(box)) return [box, words];
+    const isSeen = box.y >= top && wanted + 0.2 * size <= view.bottom + margin;
+    if (wide <= view.width && isSeen && !taken.meets(box)) return [box, words];
   }
   return null;
 }

@@ -4,7 +4,7 @@ import { ends_of, mark_rows, name_of, news_of } from "./story/legend.js";
 import { said } from "./story/formats.js";
 import { text } from "./texts.js";
 import { byId, isNews, made, setShown, setWords } from "./dom.js";
-import { trueMinus } from "./numbers.js";
+import { typeset } from "./story/decimals.js";
 
 /** What the legend is about, as CubeValues of scene/frame_data.py has it. */
 function legendOf({ color, size, grown, clipped, scale }) {
@@ -68,7 +68,7 @@ export class MarksKey {
       );
     setWords(byId("legend-news"), arrows ? text("legend.pushes") : newsOf(frame));
     const ends = ends_of(legendOf(frame));
-    ["legend-least", "legend-most"].forEach((id, k) => setWords(byId(id), trueMinus(ends[k])));
+    ["legend-least", "legend-most"].forEach((id, k) => setWords(byId(id), typeset(ends[k])));
     if (!this.isOpen) return;
     const rows = mark_rows(legendOf(frame), extraMarks(frame));
     if (!isNews(this.list, rows)) return;

@@ -3,7 +3,16 @@
 import { colorOf, mixedColor } from "./palette.js";
 import { rowsOfColumn, rowsOfSum, rowsWalked } from "./lights.js";
 import { along3, row3 } from "./projection.js";
-import { SeenFan, TIP, direct_strokes, head_of, known_in, part_of, strokes_of, way_out } from "./story/ways.js";
+import {
+  SeenFan,
+  TIP,
+  direct_strokes,
+  head_of,
+  known_in,
+  part_of,
+  strokes_of,
+  way_out,
+} from "./story/ways.js";
 
 const LINES = {
   most: 4096, // weights of a layer whose lines are drawn
@@ -106,7 +115,9 @@ function carried(fan, frame) {
   const bias = (unit) => weights[fan.biasOf(unit)] || 0;
   return {
     values: columns.map((column) => sum(read, (i) => said(column, i)) / read),
-    terms: rows.map((i) => (fan.direct ? columns : all).map((j) => (j < fan.count ? term(i, j) : bias(i)))),
+    terms: rows.map((i) =>
+      (fan.direct ? columns : all).map((j) => (j < fan.count ? term(i, j) : bias(i))),
+    ),
     halves: fan.direct ? [] : rows.map((unit) => all.map((column) => half(unit, column))),
     summed: [after.sums, after.values].some((name) => name && values[name]),
   };
@@ -127,6 +138,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
     if (!seen) return;
     const numbers = carried(fan, frame);
     const far = see.one(row3(fan.ends, 0)).depth;
+    /** @returns {[number, number]} */
     const depthOf = (unit, column) => [see.one(fan.cube(column, unit)).depth, far];
     const { values, terms, halves, summed } = numbers;
     const strokes = fan.direct
@@ -148,7 +160,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
       const glow = lit.fans[number][isProduct ? 1 : 0];
       if (glow && glow.span[0] < glow.span[1] && row >= 0) {
         const light = colorOf(glow.back ? palette.accent : palette.light);
-        paint.light(part_of(points, ...glow.span), light, 2 * paper.scale, depth);
+        paint.light(part_of(points, glow.span[0], glow.span[1]), light, 2 * paper.scale, depth);
       }
     }
     explain(paint, { fan, seen, halves, depthOf }, told, frame);

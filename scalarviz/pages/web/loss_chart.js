@@ -1,7 +1,6 @@
 // The chart of the loss with its axes, which is also the place to go to another step; with metrics,
 // and lines of branches.
 
-import { on_cube } from "./story/decimals.js";
 import { byId, fitted, setShown, styled, unitLength } from "./dom.js";
 import { generalNumber } from "./numbers.js";
 import { typeset } from "./story/decimals.js";
@@ -143,7 +142,7 @@ export class Curve {
     context.fillText(scale.low < 0 ? "" : text("chart.log"), plot.x + 8 * unit, bottom - 6 * unit);
     context.textAlign = "right";
     [scale.high, scale.low].forEach((end, k) => {
-      const words = on_cube(trueMinus(generalNumber(end, 3)));
+      const words = typeset(generalNumber(end, 3));
       context.fillText(words, plot.x - 6 * unit, k ? bottom : plot.y + 9 * unit);
     });
     if (step !== this.end) {

@@ -28,7 +28,7 @@ export function drawMarks(view) {
   const chosen = [frame.hoverNeuron, frame.pinnedNeuron, frame.pointed?.neuron];
   const boxes = [...chosen, ...neurons.slice(0, MARKS.spoken)].map((each) => neuronBox(view, each));
   for (const row of new Set([...cubes, ...rows.slice(0, MARKS.spoken)]))
-    if (row >= 0) boxes.push(cubeBox(view, row, halfOfCube(frame, row)));
+    if (row >= 0) boxes.push(cubeBox(view, row, null));
   for (const box of boxes) if (box) drawBracket(view, box);
   for (const row of frozenRows(frame.frozen)) holdCube(view, row);
 }

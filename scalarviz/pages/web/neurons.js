@@ -2,7 +2,6 @@
 
 import { colorOf } from "./palette.js";
 import { short } from "./story/decimals.js";
-import { Box } from "./story/camera.js";
 import {
   crossOut,
   drawMaps,

@@ -42,7 +42,8 @@ function saidTo(fan, { layout, values }) {
   const known = values[line.values] ?? values[line.sums] ?? [];
   const [start, stop] = fan.reads;
   const each = (stop - start) / Math.max(1, fan.count);
-  const numbers = (column) => Array.from({ length: each }, (_, i) => known[start + column * each + i] || 0);
+  const numbers = (column) =>
+    Array.from({ length: each }, (_, i) => known[start + column * each + i] || 0);
   const sum = (column) => numbers(column).reduce((a, b) => a + b, 0);
   return Array.from({ length: fan.count }, (_, column) => sum(column) / each);
 }
