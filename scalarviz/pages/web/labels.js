@@ -148,8 +148,8 @@ function placeLabel({ paper, see, frame, scale }, label, taken) {
     const box = new Box(left - 2, y - size, wide + 4, 1.2 * size);
     const margin = LABELS.margin * scale;
     const top = Math.max(view.y - margin, 0);
-    const fits = box.y >= top && wanted + 0.2 * size <= view.bottom + margin;
-    if (wide <= view.width && fits && !taken.meets(box)) return [box, words];
+    const isSeen = box.y >= top && wanted + 0.2 * size <= view.bottom + margin;
+    if (wide <= view.width && isSeen && !taken.meets(box)) return [box, words];
   }
   return null;
 }

@@ -139,6 +139,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
     if (!seen) return;
     const numbers = carried(fan, frame);
     const far = see.one(row3(fan.ends, 0)).depth;
+    /** @returns {[number, number]} */
     const depthOf = (unit, column) => [see.one(fan.cube(column, unit)).depth, far];
     const { values, terms, halves, summed } = numbers;
     const strokes = fan.direct
@@ -160,7 +161,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
       const glow = lit.fans[number][isProduct ? 1 : 0];
       if (glow && glow.span[0] < glow.span[1] && row >= 0) {
         const light = colorOf(glow.back ? palette.accent : palette.light);
-        paint.light(part_of(points, ...glow.span), light, 2 * paper.scale, depth);
+        paint.light(part_of(points, glow.span[0], glow.span[1]), light, 2 * paper.scale, depth);
       }
     }
     explain(paint, { fan, seen, halves, depthOf }, told, frame);
