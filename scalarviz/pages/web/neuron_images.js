@@ -185,12 +185,11 @@ export class NeuronMaps {
    */
   constructor(scene, survey) {
     Object.assign(this, { survey, known: scene.maps, inputs: scene.inputs });
-    const { places } = this.known;
-    this.isPlane = places.axes.length !== 1;
-    this.varies = places.low.map((low, axis) => low < places.high[axis]);
-    this.axis = this.isPlane ? -1 : places.axes[0]; // the input of curves
+    const { axes, features } = this.known.places;
+    this.isPlane = features.length > 0 || axes.length === 2;
+    [this.axis] = axes; // the input of curves
     this.now = null;
-    this.of = null; // what the maps depend on
+    this.of = []; // what the maps depend on
     this.isAsking = false;
     this.next = 0; // when new ones are due while it plays
   }
@@ -198,36 +197,31 @@ export class NeuronMaps {
   /** Ask for the maps of a state; an input that is pointed at is that of curves from now on. */
   async follow(state, pointed, change) {
     const { known, isPlane } = this;
+    const { places } = known;
     const [name, place] = pointed ?? [];
-    if (!isPlane && name === this.inputs && this.varies[place]) this.axis = place;
-    const of = [state.value, this.axis, ...(isPlane ? [] : (state.inputs ?? []))];
+    if (name === this.inputs && places.low[place] < places.high[place]) this.axis = place;
+    const of = isPlane ? [state.value] : [state.value, this.axis, ...(state.inputs ?? [])];
     const start = performance.now();
-    if (this.isAsking || (state.playing && start < this.next)) return;
-    if (!known.side || !state.inputs || isSame(of, this.of)) return;
+    const waits = this.isAsking || (state.playing && start < this.next);
+    if (waits || !known.side || !state.inputs || isSame(of, this.of)) return;
     this.isAsking = true;
-    const found = await this.survey(
-      isPlane ? inputsOn(known.places, known.side) : this.line(state),
-    );
+    const found = await this.survey(inputsOn(this.where(state), known.side));
     this.isAsking = false;
     const took = Math.min(performance.now() - start, known.longest);
     this.next = performance.now() + Math.max(known.apart, known.rest * took);
-    this.of = of;
     if (!found) return;
-    this.now = { values: this.cut(found), isPlane, axis: this.axis };
-    this.now.paints = known.paints && paintsOf(known.paints, state.value);
+    this.of = of;
+    const paints = known.paints && paintsOf(known.paints, state.value);
+    this.now = { values: this.cut(found), isPlane, axis: this.axis, paints };
     change();
   }
 
-  /** Inputs along one of them, the others as in the sample that is shown. */
-  line({ inputs }) {
-    const { side, places } = this.known;
-    const found = new Float64Array(2 * side * inputs.length);
-    for (let k = 0; k < 2 * side; k++) {
-      found.set(inputs, k * inputs.length);
-      const [low, high] = [places.low[this.axis], places.high[this.axis]];
-      found[k * inputs.length + this.axis] = low + (k / (2 * side - 1)) * (high - low);
-    }
-    return found;
+  /** The plane, or the line along one input; the others are as in the sample that is shown. */
+  where({ inputs }) {
+    const { places } = this.known;
+    if (this.isPlane) return places;
+    const [low, high] = [[places.low[this.axis]], [places.high[this.axis]]];
+    return { ...places, rest: inputs, axes: [this.axis], low, high };
   }
 
   /** The numbers of each neuron, by buffer. */
@@ -242,16 +236,15 @@ export class NeuronMaps {
   }
 
   /** Where the inputs of a sample lie, from 0 to 1 to the right and up; null for features. */
-  dot({ inputs }) {
-    const { axes, low, high, features } = this.known.places;
-    if (!inputs || features.length) return null;
-    const own = this.isPlane ? axes.map((axis, k) => [axis, k]) : [[this.axis, this.axis]];
-    return own.map(([axis, k]) => (inputs[axis] - low[k]) / (high[k] - low[k]));
+  dot(state) {
+    const { axes, low, high, features } = this.where(state);
+    if (!state.inputs || features.length) return null;
+    return axes.map((axis, k) => (state.inputs[axis] - low[k]) / (high[k] - low[k]));
   }
 }
 
 function isSame(one, other) {
-  return one.length === other?.length && one.every((each, i) => each === other[i]);
+  return one.length === other.length && one.every((each, i) => each === other[i]);
 }
 
 /** What neurons add to red, green and blue, three weights each, by their buffer. */
@@ -260,15 +253,19 @@ function paintsOf({ name, size, first }, value) {
   return { [name]: Array.from({ length: size }, (_, i) => own(i)) };
 }
 
-/** The numbers that have the strongest colors: a little beyond all but a few of a map. */
-function topsOf(own, { isPlane }, known) {
-  const tops = own.map((values) => {
-    const sizes = Float32Array.from(values, (x) => (Number.isNaN(x) ? 0 : Math.abs(x))).sort();
-    const place = Math.floor(known.percentile * (sizes.length - 1));
-    return isPlane ? known.beyond * sizes[place] : sizes.at(-1);
+/** The maps of a buffer as shares of the strongest colors, a little beyond nearly all numbers. */
+function partsOf({ values, isPlane }, name, known) {
+  const tops = values[name].map((own) => {
+    const sizes = Float32Array.from(own, (x) => (Number.isNaN(x) ? 0 : Math.abs(x))).sort();
+    const place = (isPlane ? known.percentile : 1) * (sizes.length - 1);
+    const [low, high] = [sizes[Math.floor(place)], sizes[Math.ceil(place)]];
+    return known.beyond * (low + (place % 1) * (high - low));
   });
   const faint = known.faint * Math.max(0, ...tops);
-  return tops.map((top) => Math.max(top, faint) || 1);
+  return values[name].map((own, i) => {
+    const top = Math.max(tops[i], faint) || 1;
+    return Float32Array.from(own, (each) => each / top);
+  });
 }
 
 /** The maps of a buffer as one image, beside and below each other. */
@@ -276,21 +273,20 @@ function imageOf(maps, name, { heat, ground }, known) {
   const key = `${name} ${ground}`;
   maps.images ??= new Map();
   if (maps.images.has(key)) return maps.images.get(key);
-  const [own, paints, side] = [maps.values[name], maps.paints?.[name], known.side];
-  const tops = topsOf(own, maps, known);
+  const [own, paints, side] = [partsOf(maps, name, known), maps.paints?.[name], known.side];
   const across = Math.ceil(Math.sqrt(own.length));
   const [width, height] = [across * side, Math.ceil(own.length / across) * side];
   const bytes = new Uint8Array(4 * width * height).fill(255);
   const middle = (heat.length / 3 - 1) / 2;
-  own.forEach((values, i) => {
+  own.forEach((parts, i) => {
     const tint = paints && shares(paints[i]);
     const [left, top] = [(i % across) * side, Math.floor(i / across) * side];
-    for (let cell = 0; cell < values.length; cell++) {
-      const part = Math.min(1, Math.max(-1, (values[cell] || 0) / tops[i]));
+    parts.forEach((each, cell) => {
+      const part = Math.min(1, Math.max(-1, each || 0));
       const at = 4 * ((top + Math.floor(cell / side)) * width + left + (cell % side));
       const shade = 3 * Math.round(middle + part * middle);
       for (let k = 0; k < 3; k++) bytes[at + k] = tint ? paintOf(part * tint[k]) : heat[shade + k];
-    }
+    });
   });
   const image = { width, height, bytes, across, smooth: true };
   maps.images.set(key, image);
@@ -309,64 +305,52 @@ function paintOf(part) {
 
 /** The buffer whose maps stand in the squares of a line; "" without. */
 function mapOf(line, { maps, values }) {
-  const known = [line.values, line.sums].filter((name) => name in values);
-  const whole = known.filter((name) => values[name].length === line.count);
-  return (whole.length ? whole : known).find((name) => maps?.values[name]) ?? "";
+  const isWhole = values[line.values]?.length === line.count || !(line.sums in values);
+  const name = isWhole ? line.values : line.sums;
+  return maps && name in maps.values && name in values ? name : "";
 }
 
 /** Draw each neuron of a line as a square with its map or curve; return whether it has one. */
 export function drawSquares(view, line, seen, good) {
   const { paper, palette, frame, lit, scale } = view;
-  const known = frame.scene.maps;
-  const name = mapOf(line, frame);
+  const { maps, scene, values } = frame;
+  const [known, name] = [scene.maps, mapOf(line, frame)];
   const [fills, held] = [paintedLine(line, frame, palette), heldBy(line, frame)];
-  const count = name ? frame.values[name].length : 0;
-  const curves = name && !frame.maps.isPlane ? partsOf(frame.maps, name, known) : null;
-  const image = name && !curves ? imageOf(frame.maps, name, palette, known) : null;
-  const dark = palette.heatAt(0);
+  const count = name ? values[name].length : 0;
+  const curves = name && !maps.isPlane ? partsOf(maps, name, known) : null;
+  const image = name && maps.isPlane ? imageOf(maps, name, palette, known) : null;
   for (const i of good) {
     const [x, y, depth, half] = [seen.x[i], seen.y[i], seen.depth[i], line.radius * seen.unit[i]];
     const square = [x - half, y - half, 2 * half, 2 * half];
     const [bright, radius] = [lit.brightOf(line, i), Math.max(3, known.round * half)];
-    const fill = fills[i] ?? palette.trayColor;
-    if (i >= count) {
-      paper.box(...square, palette.faded(fill, bright), { radius, depth });
-      continue;
-    }
-    paper.box(...square, dark, { radius, depth });
-    let dot = frame.maps.dot && [x + half * (2 * frame.maps.dot[0] - 1), y];
-    if (curves) {
-      dot = drawCurve(view, curves[i], [x, y, known.plot * half, depth], frame.maps.dot);
-    } else {
-      if (dot) dot[1] = y - half * (2 * frame.maps.dot[1] - 1);
+    const fill = i < count ? palette.heatAt(0) : (fills[i] ?? palette.trayColor);
+    paper.box(...square, fill, { radius, depth });
+    let dot = maps?.dot && [x + half * (2 * maps.dot[0] - 1), y - half * (2 * maps.dot[1] - 1)];
+    if (curves && i < count) {
+      dot = drawCurve(view, curves[i], [x, y, known.plot * half, depth], maps.dot);
+    } else if (i < count) {
       const corners = [x - half, y - half, x + half, y - half, x - half, y + half];
       paper.image(corners, image, partIn(image, i, known.side), [depth, depth], radius);
     }
     const rim = [...palette.faded(palette.map(Math.sign(held[i] ?? 0)), bright), known.rim];
     const veil = [...palette.groundColor, 1 - bright];
     paper.box(...square, veil, { radius, depth, outline: rim, line: scale });
+    const isFew = line.count <= known.dots && half > known.least * scale;
+    if (!dot || i >= count || !isFew) continue;
     const size = Math.max(known.least_dot * scale, known.dot * half);
-    if (!dot || line.count > known.dots || half <= known.least * scale) continue;
     const inside = (at, middle) =>
-      Math.min(middle + half - size, Math.max(middle - half + size, at));
+      middle + Math.max(size - half, Math.min(half - size, at - middle));
     const look = { outline: known.dark, line: 0.4 * size, depth };
     const shown = palette.faded(colorOf(known.shown), bright);
     paper.disc(inside(dot[0], x), inside(dot[1], y), size, shown, look);
   }
-  return Boolean(name);
+  return count > 0;
 }
 
 function partIn({ width, height, across }, i, side) {
   const [x, y] = [(i % across) * side, Math.floor(i / across) * side];
   const last = side - 0.5;
   return [(x + 0.5) / width, (y + 0.5) / height, (x + last) / width, (y + last) / height];
-}
-
-/** The curves of a buffer as shares of the largest number of each. */
-function partsOf(maps, name, known) {
-  const own = maps.values[name];
-  const tops = topsOf(own, maps, known);
-  return own.map((values, i) => Array.from(values, (each) => each / tops[i]));
 }
 
 /** Draw the curve of a neuron; return where the shown sample lies on it. */

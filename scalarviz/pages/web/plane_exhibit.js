@@ -276,15 +276,17 @@ function inputsAt({ rest, axes, features, low, high }, place) {
   return inputs;
 }
 
-/** Return the inputs of all cells of a map, row by row from the top. */
+/** Return the inputs of all cells of a map, row by row from the top, or of places of a line. */
 export function inputsOn(data, side) {
-  const wide = data.rest.length;
-  const inputs = new Float64Array(side * side * wide);
-  for (let i = 0; i < side * side; i++) {
-    const place = [((i % side) + 0.5) / side, 1 - (Math.floor(i / side) + 0.5) / side];
-    inputs.set(inputsAt(data, place), i * wide);
-  }
-  return inputs;
+  const across = (i) => ((i % side) + 0.5) / side;
+  const places =
+    data.axes.length === 1
+      ? Array.from({ length: 2 * side }, (_, k) => [k / (2 * side - 1)])
+      : Array.from({ length: side * side }, (_, i) => [
+          across(i),
+          1 - across(Math.floor(i / side)),
+        ]);
+  return Float64Array.from(places.flatMap((place) => inputsAt(data, place)));
 }
 
 function shapeAt(onto, /** @type {number[]} */ [x, y], radius, isHeld, fill, line, width) {
