@@ -199,6 +199,14 @@ def shade(theme: str, value: Any, scale: float = 1.0) -> np.ndarray:
     return THEMES[theme].map(value, scale) * 255.0
 
 
+def brightness(see: Projection, way: np.ndarray) -> float:
+    """How bright the middle of a side of a cube is that looks this way."""
+    back = np.array(see.camera.toward) * [1.0, 0.0, 1.0]
+    back /= np.linalg.norm(back)
+    light = 0.77 * UP + 0.597 * back - 0.229 * np.cross(UP, back)
+    return 0.411 + 0.988 * max(0.0, float(light @ way))
+
+
 def assert_dimmed(seen: np.ndarray, color: np.ndarray, theme: str) -> None:
     """It is DIM of the way from the ground to a color."""
     ground = ground_of(theme)
@@ -213,7 +221,7 @@ def above_number(see: Projection, line: Neurons) -> np.ndarray:
 
 def lit(color: Any) -> np.ndarray:
     """The color there of a sphere of this color, since light comes from above."""
-    return np.minimum(1.063 * np.asarray(color), 255.0)
+    return np.minimum(1.033 * np.asarray(color) + 3.0, 255.0)
 
 
 def ground_of(theme: str) -> np.ndarray:

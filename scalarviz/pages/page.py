@@ -36,10 +36,9 @@ from scalarviz.pages.translator import translated
 from scalarviz.scene.canvas.palette import (
     CLASSES_ON_DARK,
     CLASSES_ON_LIGHT,
-    POWER,
     THEMES,
+    ColorMap,
     Theme,
-    rgb,
     to_bytes,
 )
 from scalarviz.stage.show import Show
@@ -361,18 +360,17 @@ def properties(theme: Theme) -> str:
         "negative": map.negative,
         "zero": map.zero,
         "positive": map.positive,
-        "negative-half": between(map.zero, map.negative),
-        "positive-half": between(map.zero, map.positive),
+        "negative-half": between(map, -0.5),
+        "positive-half": between(map, 0.5),
         "classes": " ".join(CLASSES_ON_DARK if theme.is_dark else CLASSES_ON_LIGHT),
     }
     scheme = "dark" if theme.is_dark else "light"
     return f"color-scheme: {scheme}; " + " ".join(f"--{name}: {c};" for name, c in colors.items())
 
 
-def between(zero: str, end: str) -> str:
-    """Return the colour of half the largest number."""
-    first, last = rgb((zero, end))
-    return "#" + to_bytes(first + 0.5**POWER * (last - first)).tobytes().hex()
+def between(map: ColorMap, number: float) -> str:
+    """Return the colour of a number from -1 to 1."""
+    return "#" + to_bytes(map(number)).tobytes().hex()
 
 
 def size_words(size: int) -> str:

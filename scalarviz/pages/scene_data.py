@@ -19,7 +19,7 @@ from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import places_data
 from scalarviz.scene import labels, neuron_images
 from scalarviz.scene.callout import STACK
-from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, POWER, THEMES, Theme
+from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, THEMES, Theme
 from scalarviz.scene.cube_numbers import NUMBERS
 from scalarviz.scene.frame_data import BEYOND, FAINT, PERCENTILE
 from scalarviz.scene.labels import SIGNS
@@ -81,9 +81,9 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
             "split": shaders.SPLIT,
             "half": HALF,
             "least": LEAST,
+            "hollow": shaders.HOLLOW,
             "colors": shaders.COLORS,
             "dim": shaders.DIM,
-            "fog": shaders.FOG,
             "steps": shaders.STEPS,
             "flatFrom": shaders.FLAT_FROM,
             "meansFrom": shaders.MEANS_FROM,
@@ -116,7 +116,7 @@ def programs() -> dict[str, tuple[str, str]]:
     return {
         name: (plain(as_es(vertex, fragment=False)), plain(as_es(fragment, fragment=True)))
         for name, (vertex, fragment) in PROGRAMS.items()
-        if name in ("cubes", "spheres", "wires", "canvas")
+        if name in ("cubes", "grounds", "spheres", "wires", "canvas")
     }
 
 
@@ -129,11 +129,14 @@ def plain(text: str) -> str:
 def colors_of(theme: Theme) -> dict[str, Any]:
     """Return the colors of a theme."""
     return {
-        **parts(theme, "tray ink quiet faint accent light push lit wire panel rim ghost ground"),
+        **parts(theme, "ground pool tray shelf glass shadow channels ink quiet faint accent light"),
+        **parts(theme, "push lit wire panel rim ghost"),
         "number": NUMBER,
         "halo": HALO,
         "ends": (theme.map.negative, theme.map.zero, theme.map.positive),
-        "power": POWER,
+        "places": theme.map.table[0],
+        "colors": theme.map.table[1],
+        "power": theme.map.power,
         "unknown": NOT_A_NUMBER,
         "heat": packed(neuron_images.heat_of(theme.name)[:, :3].copy()),
     }

@@ -13,28 +13,31 @@ from scalarviz.scene.canvas.canvas2d import color
 from scalarviz.scene.canvas.palette import Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.camera import Camera
-from scalarviz.scene.layout.plates import Layout, Neurons, Wires
+from scalarviz.scene.layout.plates import DOWN, RIGHT, Neurons, Wires
 from scalarviz.scene.lights import Glow, Lights
 from scalarviz.scene.neuron_images import painted_line
-from scalarviz.scene.visuals.shaders import FOG
+from scalarviz.scene.visuals.shaders import HOLLOW
 
 FAR = 1000.0  # so far behind their places wires cross nothing that is not theirs
 THIN = 1.0  # width of wires in logical pixels
+MOST_SHADOWS = 1500  # cubes of a plate that have shadows
 
 
 @dataclass(frozen=True)
 class Beads:
     """Spheres and wires in space, as `set_data` of their nodes takes them.
 
-    spheres  centers, radii, colors, colors of the outlines, and widths of these
+    grounds  centers and sizes of what lies on the ground
+    spheres  centers, radii, colors, and of those of glass the ring and the amount
     wires    starts, ends, colors with alpha, and widths
     """
 
+    grounds: Sequence[FloatArray]
     spheres: Sequence[FloatArray]
     wires: Sequence[FloatArray]
 
 
-OF_SPHERES, OF_WIRES = ((0, 3), 0, (0, 3), (0, 3), 0), ((0, 3), (0, 3), (0, 4), 0)  # their shapes
+OF_SPHERES, OF_WIRES = ((0, 3), 0, (0, 3), (0, 4)), ((0, 3), (0, 3), (0, 4), 0)  # their shapes
 
 
 def beads_of(
@@ -51,19 +54,42 @@ def beads_of(
     """
     layout = frame_data.layout
     spheres = [
-        spheres_of(line, lit.neurons_of(i, len(line.points)), frame_data, theme, scale)
+        spheres_of(line, lit.neurons_of(i, len(line.points)), frame_data, theme)
         for i, line in enumerate(layout.neurons)
         if not line.shape and not line.square
     ]
     bundles = list(zip(layout.wires, lit.wires, strict=True))
     nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], OF_WIRES)
-    nets[2][:, 3] *= lit.level * clear(layout, camera, 0.5 * (nets[0] + nets[1]))
+    nets[2][:, 3] *= lit.level
     lights = [light_on(bundle, glow, theme, scale) for bundle, glow in bundles if glow is not None]
     shining = joined(lights, OF_WIRES)
     if camera is not None and layout.fans:
         for wires in (nets, shining):
             wires[:2] = [behind(camera, points) for points in wires[:2]]
-    return Beads(joined(spheres, OF_SPHERES), joined([nets, shining], OF_WIRES))
+    return Beads(
+        grounds_of(frame_data), joined(spheres, OF_SPHERES), joined([nets, shining], OF_WIRES)
+    )
+
+
+def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
+    """Return centers and half sides of the pool of light, the trays, and the shadows of cubes."""
+    layout, cubes = frame_data.layout, frame_data.cubes
+    parts = [(np.zeros((1, 3)), np.full((1, 3), -1.0))]
+    for fan in layout.fans:
+        plate = layout.plates[layout.plate_number(fan.weights)]
+        if plate.seat:
+            ends = fan.columns[[0, -1]]
+            half = 0.5 * (ends[1] - ends[0]) + fan.begin + 1.1 * plate.seat * RIGHT
+            places = fan.rows + ends.mean(axis=0) + plate.seat * DOWN
+            parts.append((places, np.tile(half, (len(places), 1))))
+    for plate, top in zip(layout.plates, cubes.size_scales.tolist(), strict=True):
+        if plate.seat and plate.size <= MOST_SHADOWS:
+            row, column, indices = plate.cells()
+            half = plate.halves(cubes.sizes[indices], top)
+            solid = half > HOLLOW * plate.half
+            places = plate.middle(row, column, half)[solid]
+            parts.append((places, np.repeat(half[solid, np.newaxis], 3, axis=1)))
+    return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
 
 
 def behind(camera: Camera, points: FloatArray) -> FloatArray:
@@ -75,14 +101,6 @@ def behind(camera: Camera, points: FloatArray) -> FloatArray:
     return points + FAR * ways
 
 
-def clear(layout: Layout, camera: Camera | None, points: FloatArray) -> FloatArray | float:
-    """Return what fog leaves of wires with these middles, (n, 3)."""
-    if camera is None or not len(points):
-        return 1.0
-    low, high = np.quantile(layout.extent @ camera.toward, (0.0, 1.0))
-    return np.asarray(1.0 - FOG * (high - points @ camera.toward) / max(high - low, 1e-9))
-
-
 def joined(parts: Sequence[Sequence[FloatArray]], shapes: Sequence[Any]) -> list[FloatArray]:
     """Return arrays of all parts, one below the other; without parts they have these shapes."""
     nothing = [np.zeros(shape) for shape in shapes]
@@ -90,20 +108,18 @@ def joined(parts: Sequence[Sequence[FloatArray]], shapes: Sequence[Any]) -> list
 
 
 def spheres_of(
-    line: Neurons, bright: FloatArray, frame_data: FrameData, theme: Theme, scale: float
+    line: Neurons, bright: FloatArray, frame_data: FrameData, theme: Theme
 ) -> tuple[FloatArray, ...]:
     """Return the spheres of a line: the color of the last number computed, or empty."""
-    count = len(line.points)
+    count, tints = len(line.points), frame_data.buffers.tints
     ground = rgb((theme.ground,))[0]
-    fills = painted_line(line, frame_data, theme)
-    outlines = np.tile(rgb((theme.quiet,)), (count, 1))
-    return (
-        line.points,
-        np.full(count, line.radius),
-        faded(fills, bright, ground),
-        faded(outlines, bright, ground),
-        np.full(count, scale),
-    )
+    fills, rings = painted_line(line, frame_data, theme), np.full((count, 4), -1.0)
+    for name in line.buffers:
+        if name in tints:  # glass, filled as high as the amount of its color
+            colors = theme.channels if len(tints[name]) == len(theme.channels) else (theme.quiet,)
+            rings[:, :3] = faded(rgb(colors), bright, ground)
+            rings[:, 3] = tints[name].max(axis=1)
+    return line.points, np.full(count, line.radius), faded(fills, bright, ground), rings
 
 
 def net_of(bundle: Wires, glow: Glow | None, theme: Theme, scale: float) -> tuple[FloatArray, ...]:

@@ -60,11 +60,11 @@ from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.opengl import largest_texture, viewport_of
-from scalarviz.scene.visuals.spheres import SpheresNode, WiresNode
+from scalarviz.scene.visuals.spheres import GroundsNode, SpheresNode, WiresNode
 from scalarviz.scene.wall_lines import draw_walls
 
 # Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.
-CUBES, SPHERES, WIRES = -3, -2, -1
+GROUNDS, CUBES, SPHERES, WIRES = -4, -3, -2, -1
 
 
 class FlatVisual(BaseVisual):  # type: ignore[misc]  # vispy has no types
@@ -101,7 +101,7 @@ class PictureScene:
     """The nodes of a picture.
 
     view            the ViewBox; a node with `parent=view.scene` is drawn beside the cubes
-    spheres, wires  the nodes of neurons and of the wires between them
+    grounds, spheres, wires  the nodes of what lies below, of neurons and of wires between them
     flat            the node of the flat shapes
     """
 
@@ -110,9 +110,10 @@ class PictureScene:
         self.view = ViewBox(camera=BaseCamera(), parent=self.root)
         self.view.scene.clip_children = False  # the picture ends where the view ends
         self.flat = FlatNode(parent=self.root)
-        self.spheres = SpheresNode(parent=self.view.scene)
+        self.grounds: Any = GroundsNode(parent=self.view.scene)
+        self.spheres: Any = SpheresNode(parent=self.view.scene)
         self.wires = WiresNode(parent=self.view.scene)
-        self.spheres.order, self.wires.order = SPHERES, WIRES
+        self.grounds.order, self.spheres.order, self.wires.order = GROUNDS, SPHERES, WIRES
         self._matrix = MatrixTransform()
         self.view.camera.transform = self._matrix
         self.view.camera.view_changed()
@@ -144,8 +145,14 @@ class PictureScene:
         if not np.array_equal(matrix, self._matrix.matrix):
             self._matrix.matrix = matrix
 
+    def paint(self, theme: Theme) -> None:
+        """Set the colors."""
+        self.spheres.paint(glass=theme.glass, shadow=theme.shadow)
+        self.grounds.paint(pool=theme.pool, tray=theme.shelf, shadow=theme.shadow)
+
     def set_beads(self, beads: Beads) -> None:
-        """Set spheres and wires."""
+        """Set the ground, spheres and wires."""
+        self.grounds.set_data(*beads.grounds)
         self.spheres.set_data(*beads.spheres)
         self.wires.set_data(*beads.wires)
 
@@ -166,7 +173,8 @@ class PictureScene:
         draw_node(self.flat)
 
     def release(self) -> None:
-        """Free the memory of spheres and wires, and take all nodes off their canvas."""
+        """Free the memory of all that is not a cube, and take all nodes off their canvas."""
+        self.grounds.release()
         self.spheres.release()
         self.wires.release()
         self.root._set_canvas(None)
@@ -282,6 +290,7 @@ class Picture:
         self.program = program
         self.words: list[str] = []
         self.scene = PictureScene()
+        self.scene.paint(self.theme)
         self._cubes: Any = None
         self._layout: Layout | None = None
         self._shown: Any = None
@@ -292,6 +301,7 @@ class Picture:
         self.theme = THEMES[name]
         if self._cubes is not None:
             self._cubes.set_map(self.theme.map, self.theme.ground)
+        self.scene.paint(self.theme)
 
     def release(self) -> None:
         """Free the memory on the graphics card; the next `draw` allocates it again."""
@@ -348,7 +358,6 @@ class Picture:
         with self.scene.changing(width, height, ratio):
             self.scene.look(see)
             self._set_cubes(frame_data, lit)
-            self._cubes.fog(see.deep(frame_data.layout.extent))
             self.scene.set_beads(beads)
             self.scene.flat.paper, on_top = self._flat(frame_data, see, lit, ratio)
             self.scene.draw(frame_data.division(wide, high).view, high, ratio, corner)

@@ -12,7 +12,7 @@ from scalarviz.base.texts.decimals import short
 from scalarviz.core.program import NONE
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.scene_data import colors_of, layout_data, plate_data, scene_data
-from scalarviz.scene.canvas.palette import MAPS, THEMES
+from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import NEAR, RIGHT, UP, Plate, Tiles
@@ -55,7 +55,7 @@ def test_numbers_have_the_same_few_letters() -> None:
     assert found["general"][1] == [f"{value:g}" for value in known]
 
 
-@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("name", THEMES)
 def test_colors_are_those_of_the_theme(name: str) -> None:
     theme, values = THEMES[name], np.linspace(-1.3, 1.3, 53)
     body = """

@@ -16,12 +16,10 @@ from scalarviz.core.program import Program
 from scalarviz.pages.scene_data import layout_data
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.layout.camera import Camera
-from scalarviz.scene.layout.plates import HALF, UP, Layout
+from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Layout, Plate
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.lights import BACK, DIM, Lights, focus_of, lights
 from scalarviz.scene.lines import BEHIND, KnownFans, draw_lines
-from scalarviz.scene.visuals.shaders import FOG
 from scalarviz.stage.pointing import NOTHING
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
@@ -29,31 +27,28 @@ from tests.pages.states import convolved, made
 from tests.scene.canvas.test_palette import cielab, difference
 from tests.scene.measures import look, projection, stage_of, trained
 from tests.sessions import advanced, networks
-from tests.studio import Studio, at, framed, ground_of, plate, shade
+from tests.studio import Studio, at, brightness, framed, plate, shade
 
 SCENES = ["rgb", "xor", "xnor", "circle", "expression"]
 MORE = ["normalized", "retrain", "digits", "texture"]
 
 
 def fronts(studio: Studio, name: str, theme: str, value: float, **turned: Any) -> list[np.ndarray]:
-    """For each wall, the colors of the largest faces in sight, where all cubes have one number."""
+    """For each wall, the colors of the faces that look against the flow, of cubes of one number."""
     stage = stage_of(trained(name), (1280, 800), theme=theme)
     stage.eyes.orbit(turned.get("right", 0.0), turned.get("up", 0.0))
     see, layout = projection(stage), stage.frame_data().layout
     count = max(each.indices.stop for each in layout.plates)
     cubes = studio.cubes(layout.plates, np.full(count, value), theme=theme)
-    cubes.fog(see.deep(layout.extent))
     pixels = studio.look(cubes, see)
     ids = studio.ids(cubes, see)
-    toward = np.array(see.camera.toward)
-    way = np.eye(3)[np.abs(toward).argmax()] * np.sign(toward)
-    found = []
+    way, found = -RIGHT, []
     for each in layout.plates:
         row, column, indices = each.cells()
-        x, y = see(each.point(column + 0.5, row + 0.5) + HALF * each.unit * way).xy.astype(int).T
+        x, y = see(each.middle(row, column) + each.half * way).xy.astype(int).T
         own = (x >= 0) & (x < 1280) & (y >= 0) & (y < 800)
         own[own] = ids[y[own], x[own]] == indices[own]
-        found.append(pixels[y[own], x[own]] / 255.0)
+        found.append(pixels[y[own], x[own]] / (255.0 * brightness(see, way)))
     assert sum(len(each) > 0 for each in found) > 1
     return [each for each in found if len(each)]
 
@@ -80,7 +75,7 @@ def test_the_difference_of_colors_is_that_of_published_pairs() -> None:
 def test_fronts_of_equal_values_have_the_color_of_the_legend_on_all_walls(
     studio: Studio, name: str, turned: dict[str, float], theme: str
 ) -> None:
-    for value in (-1.0, -0.3, 0.0, 0.8):
+    for value in (-1.0, -0.3, 0.8):
         square = cielab(shade(theme, value) / 255.0)
         walls = [cielab(colors) for colors in fronts(studio, name, theme, value, **turned)]
         assert all(difference(each, square).max() <= 3.0 for each in walls)
@@ -97,68 +92,85 @@ def test_an_edge_is_lit_toward_the_light_and_dark_away_from_it(studio: Studio) -
     assert upper > 1.1 * middle and lower < 0.8 * middle
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_sides_are_darker_deep_between_cubes_and_the_less_room_these_leave(
-    studio: Studio, theme: str
-) -> None:
-    line = plate(1, 3)
-    see = framed([line], 640, 240, fov=0.0, azimuth=10.0)
-
-    def seen(size: float, column: int) -> np.ndarray:
-        pixels = studio.look(studio.cubes([line], np.zeros(3), [size] * 3, theme=theme), see)
-        half = float(line.halves(size, 1.0))
-        places = [line.point(column + 0.5 + half, 0.5, part * half) for part in (-0.5, 0.5)]
-        return np.array([at(pixels, see(each).xy[0]).sum() for each in places], float)
-
-    (deep, ahead), last = seen(1.0, 0), seen(1.0, 2)
-    small = seen(0.1, 0)
-    assert last[0] == last[1] and deep < 0.85 * ahead < 0.95 * last[1]
-    assert deep < small[0] < small[1]
+def on_tray(count: int) -> Plate:
+    """A row of cubes on a tray."""
+    return Plate(0, 1, count, count, np.zeros(3), NEAR, DOWN, -RIGHT, "bias", seat=0.45)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_sides_fade_into_the_ground_with_the_distance(studio: Studio, theme: str) -> None:
-    walls = [plate(1, 1, i, origin=(1.5 * i, 0, -5.0 * i)) for i in range(3)]
-    see = framed(walls, 640, 240, fov=10.0, azimuth=30.0)
-    cubes = studio.cubes(walls, np.full(3, 0.7), theme=theme)
-    cubes.fog(see.deep(np.concatenate([each.corners() for each in walls])))
-    pixels = studio.look(cubes, see)
-    sides = [at(pixels, see(each.point(0.5 + HALF, 0.5)).xy[0]) for each in walls]
-    clear, ground = 0.66 * shade(theme, 0.7), ground_of(theme)
-    parts = [
-        float((side - clear) @ (ground - clear) / ((ground - clear) @ (ground - clear)))
-        for side in sides
-    ]
-    assert -0.02 < parts[0] < 0.1 * FOG + 0.05 and parts[0] < parts[1] - 0.05 < parts[2] - 0.1
-    assert parts[2] <= FOG + 0.02
+def seen_on_tray(studio: Studio, sizes: list[float], width: int = 640) -> tuple[np.ndarray, Any]:
+    each = on_tray(len(sizes))
+    see = framed([each], width, width // 2, fov=0.0, azimuth=-42.0, elevation=6.0)
+    return studio.look(studio.cubes([each], np.full(len(sizes), 0.8), sizes), see), see
 
 
-def test_wires_fade_as_far_as_sides_do() -> None:
-    from scalarviz.scene.bead_arrays import clear
+def test_a_cube_has_the_shadow_of_the_one_before_it(studio: Studio) -> None:
+    found = []
+    for before in (0.3, 0.03):  # one that is hollow has none
+        pixels, see = seen_on_tray(studio, [1.0, before])
+        corners = on_tray(2).corners_of(0, 0, 0.43)
+        front, back = corners[5], corners[4]  # of the upper edge of the face near the viewer
+        places = [front + part * (back - front) + 0.65 * DOWN for part in (0.05, 0.28)]
+        found.append([at(pixels, see(place).xy[0]).sum() for place in places])
+    (free, deep), clear = found
+    assert deep < 0.9 * clear[1] and free > 0.98 * clear[0]
 
-    layout = stage_of(trained("rgb"), (1280, 800)).frame_data().layout
-    points, camera = layout.extent, Camera(azimuth=-50.0, elevation=15.0)
-    order = np.argsort(-(points @ camera.toward))
-    np.testing.assert_allclose(clear(layout, camera, points[order])[[0, -1]], [1.0, 1.0 - FOG])
-    assert (np.diff(clear(layout, camera, points[order])) <= 1e-12).all()
+
+def test_near_0_a_cube_has_only_edges_and_a_bias_its_letter(studio: Studio) -> None:
+    sizes = [0.03, 1.0]
+    pixels, see = seen_on_tray(studio, sizes, 900)
+    each = on_tray(2)
+    middles = [each.middle(0, i, float(each.halves(size, 1.0))) for i, size in enumerate(sizes)]
+    for i, (size, middle) in enumerate(zip(sizes, middles, strict=True)):
+        half = float(each.halves(size, 1.0))
+        left, edge, stem, beside = (
+            at(pixels, see(middle + half * (NEAR * near + right * RIGHT + up * UP)).xy[0]).sum()
+            for near, right, up in ((0, -1, 0), (0.97, -1, 0), (1, -0.29, 0.4), (1, 0.4, 0.5))
+        )
+        assert (left == 0) == (beside == 0) == (i == 0) and edge > 150
+        assert stem > 1.5 * beside and stem > 400
 
 
-def test_a_sphere_has_the_light_of_cubes(studio: Studio) -> None:
+def test_a_small_bias_has_a_notch_in_place_of_its_letter(studio: Studio) -> None:
+    pixels, see = seen_on_tray(studio, [1.0, *[0.3] * 39])
+    each = on_tray(40)
+    half = float(each.halves(0.3, 1.0))
+    middle = each.middle(0, 20, half) + half * NEAR
+    notch, beside = (at(pixels, see(middle + half * (0.7 * side * UP)).xy[0]) for side in (1, -1))
+    assert 2.0 * half * see(middle).unit[0] < 12.0
+    assert notch.sum() < 0.6 * beside.sum()
+
+
+def ball_seen(studio: Studio, ring: list[float], fill: float = 0.5) -> Any:
     from scalarviz.scene.visuals.spheres import SpheresVisual
 
     studio.canvas.set_current()
-    for azimuth, left in ((-50.0, True), (-20.0, False)):
-        see = framed(
-            [plate(1, 1, origin=(-0.5, 0.5, 0.0))], 200, 200, azimuth=azimuth, elevation=15
-        )
-        ball = SpheresVisual()
-        grey = np.full((1, 3), 0.5)
-        ball.set_data(np.zeros((1, 3)), np.array([HALF]), grey, grey, np.ones(1))
-        pixels = studio.look(ball, see).sum(axis=2)
-        x, y = see(np.zeros((1, 3))).xy[0].astype(int)
-        away = int(0.6 * HALF * see(UP[np.newaxis]).unit[0])
-        assert pixels[y - away, x] > pixels[y, x] > pixels[y + away, x]
-        assert (pixels[y, x - away] > pixels[y, x + away]) == left
+    see = framed([plate(1, 1, origin=(-0.5, 0.5, 0.0))], 200, 200, azimuth=-42.0, elevation=6)
+    ball = SpheresVisual()
+    ball.paint(glass="#222630", shadow="#020408bf")
+    ball.set_data(np.zeros((1, 3)), np.array([0.3]), np.full((1, 3), fill), np.array([ring]))
+    pixels = studio.look(ball, see)
+    radius = int(0.3 * see(np.zeros((1, 3))).unit[0])
+    x, y = see(np.zeros((1, 3))).xy[0].astype(int)
+    return lambda right, up, far=0: pixels[
+        y - int(up * radius) + far, x + int(right * radius)
+    ].astype(float)
+
+
+def test_a_ball_is_lit_from_above_and_from_the_left(studio: Studio) -> None:
+    seen = ball_seen(studio, [1.0, 1.0, 1.0, -1.0])
+    assert seen(0.0, 0.6).sum() > seen(0.0, 0.0).sum() > seen(0.0, -0.6).sum()
+    assert seen(-0.6, 0.0).sum() > seen(0.6, 0.0).sum()
+
+
+@pytest.mark.parametrize("amount", [0.0, 0.5, 1.0])
+def test_glass_is_filled_as_high_as_its_amount_and_has_a_ring(
+    studio: Studio, amount: float
+) -> None:
+    seen = ball_seen(studio, [1.0, 0.0, 0.0, amount])
+    for up in (-0.7, -0.3, 0.3, 0.7):
+        red, _, blue = seen(0.1, up)
+        assert (red > 2.0 * blue) == (up < 1.72 * amount - 0.86)
+    assert seen(0.0, -1.0, 2)[0] > 150.0
 
 
 PARTS = (0.0, 0.2, 0.5, 0.8, 1.0)

@@ -3,27 +3,56 @@
 
 import { colorOf } from "./palette.js";
 import { paintedLine } from "./neuron_images.js";
-import { reach_of } from "./layout.js";
-import { along3, dot3, length3, minus3, row3 } from "./projection.js";
+import { along3, length3, minus3, row3 } from "./projection.js";
 import { GlCopies, GlProgram, copyNames } from "./gl.js";
 
 const WIRES = {
   far: 1000, // so far behind their places they pass over no cube
   thin: 1, // width in logical pixels
+  shadows: 1500, // cubes of a plate that have shadows
 };
+/** The rows of what lies on the ground: the pool of light, trays, and shadows of cubes. */
+export function groundRows({ layout, scene, sizes, sizeScaleAt }) {
+  const found = [0, 0, 0, -1, -1, -1];
+  for (const fan of layout.fans) {
+    const { seat } = layout.plateOf(fan.weights).plate;
+    if (!seat) continue;
+    const [first, last] = [row3(fan.columns, 0), row3(fan.columns, fan.all - 1)];
+    const half = [1.1 * seat, 0, 0].map(
+      (each, k) => each + 0.5 * (last[k] - first[k]) + fan.begin[k],
+    );
+    const middle = [0, -seat, 0].map((each, k) => each + 0.5 * (first[k] + last[k]));
+    for (let i = 0; i < fan.units; i++)
+      found.push(...along3(middle, 1, row3(fan.rows, i)), ...half);
+  }
+  for (const plate of layout.plates) {
+    if (!plate.seat || plate.size > WIRES.shadows) continue;
+    const { rows, columns, indices } = plate.cells();
+    for (let i = 0; i < plate.size; i++) {
+      const half = plate.halfOf(sizes[indices[i]], sizeScaleAt(indices[i]));
+      if (half <= scene.shader.hollow * plate.half) continue;
+      found.push(...plate.middle(rows[i], columns[i], half), half, half, half);
+    }
+  }
+  return Float32Array.from(found);
+}
 
 /** The rows of all spheres. */
-export function sphereRows(frame, lit, palette, scale) {
+export function sphereRows(frame, lit, palette) {
   const found = [];
   const quiet = colorOf(palette.quiet);
+  const values = frame.whole ?? frame.values;
   for (const line of frame.layout.neurons) {
     if (line.isImages || line.square) continue;
     const fills = paintedLine(line, frame, palette);
+    const tint = line.buffers.map((name) => frame.scene.tints[name]).find(Boolean);
+    const amounts = tint ? (values[line.values] ?? values[line.sums] ?? []) : [];
     for (let i = 0; i < line.count; i++) {
       const bright = lit.brightOf(line, i);
-      const outline = palette.faded(quiet, bright);
+      const ring = palette.faded(tint === "rgb" ? palette.channelColors[i] : quiet, bright);
       const fill = palette.faded(fills[i] ?? palette.trayColor, bright);
-      found.push(...row3(line.points, i), line.radius, ...fill, ...outline, scale);
+      const amount = amounts.length ? Math.min(1, Math.max(0, amounts[i] || 0)) : -1;
+      found.push(...row3(line.points, i), line.radius, ...fill, ...ring, amount);
     }
   }
   return Float32Array.from(found);
@@ -32,7 +61,7 @@ export function sphereRows(frame, lit, palette, scale) {
 /** The rows of all wires, brighter if they take part, and the light running on them. */
 export function wireRows(frame, lit, palette, eyes, scale) {
   const camera = frame.layout.fans.length ? eyes : null;
-  const nets = new Strokes(camera, lit.level, fogOf(frame, camera));
+  const nets = new Strokes(camera, lit.level);
   const shining = new Strokes(camera, 1);
   frame.layout.wires.forEach((bundle, j) => {
     const light = lit.wires[j];
@@ -44,16 +73,6 @@ export function wireRows(frame, lit, palette, eyes, scale) {
   return Float32Array.from([...nets.rows, ...shining.rows]);
 }
 
-/** How much of fog there is at a point: most at the farthest one; null without a camera. */
-function fogOf({ layout, scene }, camera) {
-  if (!camera) return null;
-  const { toward } = camera;
-  const reach = reach_of(layout.extent);
-  const high = reach(toward);
-  const range = Math.max(high + reach(toward.map((each) => -each)), 1e-9);
-  return (point) => (scene.shader.fog * (high - dot3(point, toward))) / range;
-}
-
 /** A point moved far away from the eye: it is seen at the same place. */
 export function behind({ target, distance, slope, toward }, point) {
   if (!slope) return along3(point, -WIRES.far, toward);
@@ -63,10 +82,9 @@ export function behind({ target, distance, slope, toward }, point) {
 
 /** Rows of wires of a brightness, moved far away from the eye if there is a camera. */
 class Strokes {
-  constructor(camera, bright, fog = null) {
+  constructor(camera, bright) {
     this.camera = camera;
     this.bright = bright;
-    this.fog = fog;
     this.rows = [];
   }
 
@@ -81,10 +99,9 @@ class Strokes {
     if (!(first < last)) return;
     const way = [0, 1, 2].map((k) => end[k] - start[k]);
     let points = [...along3(start, first, way), ...along3(start, last, way)];
-    const clear = this.fog ? 1 - this.fog(along3(start, 0.5 * (first + last), way)) : 1;
     if (this.camera) points = [0, 3].flatMap((i) => behind(this.camera, points.slice(i, i + 3)));
     const [r, g, b, a = 1] = colorOf(paint);
-    this.rows.push(...points, r, g, b, a * this.bright * clear, width);
+    this.rows.push(...points, r, g, b, a * this.bright, width);
   }
 }
 
@@ -93,9 +110,13 @@ class Strokes {
 const QUAD_ORDER = [0, 1, 2, 2, 1, 3];
 // prettier-ignore
 const BEADS = {
+  grounds: {
+    corners: [-1, -1, 1, -1, -1, 1, 1, 1],
+    fields: [["a_center", 3], ["a_size", 3]],
+  },
   spheres: {
     corners: [-1, -1, 1, -1, -1, 1, 1, 1],
-    fields: [["a_center", 3], ["a_radius", 1], ["a_fill", 3], ["a_outline", 3], ["a_line", 1]],
+    fields: [["a_center", 3], ["a_radius", 1], ["a_fill", 3], ["a_ring", 4]],
   },
   wires: {
     corners: [0, -1, 1, -1, 0, 1, 1, 1],
@@ -114,12 +135,13 @@ export class BeadQuads {
   }
 
   /** Draw rows of numbers, as the fields say, in a picture of so many device pixels. */
-  draw(rows, see, width, height, ratio) {
+  draw(rows, see, width, height, ratio, colors = {}) {
     const { gl } = this;
     if (!rows.length || !see.inverse) return;
     this.copies.set(rows);
-    this.program.use({ ...see.uniforms, u_viewport: [width, height], u_ratio: ratio });
-    gl.enable(gl.DEPTH_TEST);
+    this.program.use({ ...see.uniforms, u_viewport: [width, height], u_ratio: ratio, ...colors });
+    if (this.name === "grounds") gl.disable(gl.DEPTH_TEST);
+    else gl.enable(gl.DEPTH_TEST);
     gl.depthFunc(gl.LESS);
     gl.depthMask(this.name === "spheres"); // wires mix where they cross
     gl.enable(gl.BLEND);

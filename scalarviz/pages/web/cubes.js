@@ -27,7 +27,10 @@ export class Cubes {
   constructor(gl, scene) {
     Object.assign(this, { gl, scene, given: null, sizes: null, turn: 0 });
     const [vertex, fragment] = scene.programs.cubes;
-    const withFar = (far) => fragment.replace("#define FAR 1", `#define FAR ${far}`);
+    const { plates } = scene.layouts[0];
+    const seated = plates.some(({ seat }) => seat) ? 1 : 0;
+    const kept = fragment.replace("#define SEATED 1", `#define SEATED ${seated}`);
+    const withFar = (far) => kept.replace("#define FAR 1", `#define FAR ${far}`);
     this.programs = [0, 1].map((far) => [vertex, withFar(far)]);
     this.made = [null, null]; // programs without and with small cubes, when they are needed
     this.program(scene.count > MANY_CUBES ? 1 : 0); // compiled while the network starts
@@ -101,7 +104,6 @@ export class Cubes {
         u_means_size: [this.means.width, this.means.height],
         u_ground: this.palette.groundColor,
         u_ids: 0,
-        u_fog: see.fog(this.layout.extent, shader.fog),
       },
       { u_numbers: 0, u_means: 1, u_colors: 2 },
     );
@@ -142,7 +144,7 @@ export class Cubes {
         plate.columns, plate.rows, plate.half, plate.seat,
         plate.columns, plate.rows, ...pair(plate.first),
         ...pair(plate.stride), ...this.scalesOf(plate),
-        lights.plates[i], 0, this.levels[i], lights.outside[i],
+        lights.plates[i], plate.role === "bias" ? 1 : 0, this.levels[i], lights.outside[i],
         0, this.tops[i], columns, rows,
         plate.wide, plate.high, plate.pitch[1], plate.pitch[0],
         plate.strides[1], plate.strides[0], ...plate.cell,

@@ -12,18 +12,25 @@ export class Palette {
   constructor(given) {
     Object.assign(this, given);
     [this.negative, this.zero, this.positive] = given.ends.map(colorOf);
+    this.colors = given.colors.map(colorOf);
     this.groundColor = colorOf(given.ground);
     this.inkColor = colorOf(given.ink);
     this.trayColor = colorOf(given.tray);
+    this.channelColors = given.channels.map(colorOf);
   }
 
   /** The color of a number; magenta, which is in no map, for none. */
   map(value, scale = 1) {
+    const { places, colors } = this;
     const x = value / scale;
     if (Number.isNaN(x)) return [...this.unknown];
-    const strength = Math.min(Math.abs(x), 1) ** this.power;
-    const end = x < 0 ? this.negative : this.positive;
-    return this.zero.map((each, k) => each + strength * (end[k] - each));
+    const place = Math.sign(x) * Math.min(Math.abs(x), 1) ** this.power;
+    const next = Math.max(
+      1,
+      places.findIndex((each) => each >= place),
+    );
+    const part = (place - places[next - 1]) / (places[next] - places[next - 1]);
+    return mixedColor(colors[next - 1], colors[next], part);
   }
 
   /** The color of a map for a part of the strongest numbers, from -1 to 1. */

@@ -1,11 +1,11 @@
 // The picture of the page: draws a state of the training by WebGL 2, without which it draws
 // nothing.
 
-import { BeadQuads, sphereRows, wireRows } from "./beads.js";
+import { BeadQuads, groundRows, sphereRows, wireRows } from "./beads.js";
 import { Box } from "./story/camera.js";
 import { Projection, along3, row3 } from "./projection.js";
 import { drawCallout, drawSpoken } from "./callout.js";
-import { Palette } from "./palette.js";
+import { Palette, colorOf } from "./palette.js";
 import { Cubes } from "./cubes.js";
 import { CameraController } from "./story/camera_control.js";
 import { WAY_BACK, focusOf, lightsOf } from "./lights.js";
@@ -84,6 +84,7 @@ export class Picture {
     if (!gl) return;
     this.glyphs = new Glyphs(getComputedStyle(this.canvas).fontFamily || "sans-serif");
     this.cubes = new Cubes(gl, this.scene);
+    this.grounds = new BeadQuads(gl, this.scene, "grounds");
     this.spheres = new BeadQuads(gl, this.scene, "spheres");
     this.wires = new BeadQuads(gl, this.scene, "wires");
     this.ink = new Ink(gl, this.scene, this.glyphs);
@@ -269,10 +270,17 @@ export class Picture {
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(...palette.groundColor, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    const shadow = colorOf(palette.shadow);
+    const pixels = [canvas.width, canvas.height, ratio];
+    this.grounds.draw(groundRows(frame), see, ...pixels, {
+      u_pool: colorOf(palette.pool),
+      u_tray: colorOf(palette.shelf),
+      u_shadow: shadow,
+    });
     this.cubes.setNumbers(frame);
     this.cubes.draw(see, lit, canvas.width, canvas.height);
-    const pixels = [canvas.width, canvas.height, ratio];
-    this.spheres.draw(sphereRows(frame, lit, palette, scale), see, ...pixels);
+    const look = { u_glass: colorOf(palette.glass), u_shadow: shadow };
+    this.spheres.draw(sphereRows(frame, lit, palette), see, ...pixels, look);
     this.wires.draw(wireRows(frame, lit, palette, this.eyes.camera, scale), see, ...pixels);
     this.ink.draw(paper);
   }

@@ -49,18 +49,6 @@ export class Projection {
     return { start, way: minus3(end, start) };
   }
 
-  /** Offset and slope of fog by depth before the division by w, so strong at the farthest point. */
-  fog(points, most) {
-    const m = this.matrix;
-    let [near, far] = [Infinity, -Infinity];
-    for (let i = 0; i < points.length; i += 3) {
-      const deep = m[8] * points[i] + m[9] * points[i + 1] + m[10] * points[i + 2] + m[11];
-      [near, far] = [Math.min(near, deep), Math.max(far, deep)];
-    }
-    const slope = far > near ? most / (far - near) : 0;
-    return [-slope * near, slope];
-  }
-
   /** The matrix and its inverse for shaders. */
   get uniforms() {
     return { u_transform: this.matrix, u_inverse: this.inverse };

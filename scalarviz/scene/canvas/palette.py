@@ -23,16 +23,17 @@ NOT_A_NUMBER = (1.0, 0.0, 1.0)  # magenta, which is in no map
 
 @dataclass(frozen=True)
 class ColorMap:
-    """Three sRGB colours, of the largest negative number, of zero and of the largest positive one.
+    """sRGB colours of numbers: that of zero, and of some magnitudes the negative and positive one.
 
-    Strength grows with the magnitude to the power of `POWER`, so that small numbers have a hue.
+    stops  magnitude, to the power of `power`, and its two colours; the last is 1, the strongest
+    power  of a magnitude, for the strength of its colour: small numbers have a hue below 1
     """
 
     name: str
     background: str
-    negative: str
     zero: str
-    positive: str
+    stops: tuple[tuple[float, str, str], ...]
+    power: float
 
     def __call__(self, values: object, scale: float = 1.0) -> FloatArray:
         """Return the sRGB colour of each value, from 0 to 1, in an additional axis of length 3.
@@ -40,21 +41,35 @@ class ColorMap:
         Values beyond +-scale get the colour of the end, NaN gets magenta.
         """
         x = np.asarray(values, dtype=np.float64) / scale
-        strength = np.minimum(np.abs(x), 1.0)[..., np.newaxis] ** POWER
-        negative, zero, positive = self._ends
-        end = np.where(x[..., np.newaxis] < 0.0, negative, positive)
-        return number_or_not(zero + strength * (end - zero))
+        strength = np.sign(x) * np.minimum(np.abs(x), 1.0) ** self.power
+        places, names = self.table
+        channels = [np.interp(strength, places, channel) for channel in rgb(names).T]
+        return number_or_not(np.stack(channels, axis=-1))
 
     @cached_property
-    def _ends(self) -> FloatArray:
-        return rgb((self.negative, self.zero, self.positive))
+    def table(self) -> tuple[tuple[float, ...], tuple[str, ...]]:
+        """Places from -1 to 1, and the colour of each."""
+        up, down = self.stops, self.stops[::-1]
+        places = *(-place for place, _, _ in down), 0.0, *(place for place, _, _ in up)
+        return places, (*(each[1] for each in down), self.zero, *(each[2] for each in up))
+
+    @property
+    def negative(self) -> str:
+        """The colour of the largest negative number."""
+        return self.stops[-1][1]
+
+    @property
+    def positive(self) -> str:
+        """The colour of the largest positive number."""
+        return self.stops[-1][2]
 
 
-POWER = 0.7  # of a magnitude, for the strength of its colour
+STOPS_ON_DARK = (0.5, "#246aba", "#bc6824"), (1.0, "#1c92ff", "#ff8a14")
+STOPS_ON_LIGHT = (0.5, "#4f8fd8", "#d9843a"), (1.0, "#0a5fd0", "#c95500")
 MAPS = table(
     [
-        ColorMap("dark", "#0d1117", "#188cff", "#5e6571", "#ff8410"),
-        ColorMap("light", "#ffffff", "#0050c8", "#8c929c", "#b84a00"),
+        ColorMap("dark", "#0d1117", "#464d5a", STOPS_ON_DARK, 0.6),
+        ColorMap("light", "#f3f5f9", "#a3abb9", STOPS_ON_LIGHT, 0.6),
     ]
 )
 
@@ -145,7 +160,12 @@ class Theme:
     """Colours of one theme, as "#rrggbb" or "#rrggbbaa".
 
     map     colour map of the numbers; its background is that of the picture
-    tray    ground under the cubes
+    pool    what the pool of light in the middle adds to the ground
+    tray    ground of what is empty
+    shelf   trays that cubes stand on, with alpha
+    glass   a ball of glass where it is empty
+    shadow  of cubes and balls, with alpha
+    channels  of red, green and blue
     ink     text; `quiet` is less important text, `faint` are unimportant lines
     accent  pinned and selected things, and buttons
     light   what is computed now
@@ -159,7 +179,12 @@ class Theme:
 
     name: str
     map: ColorMap
+    pool: str
     tray: str
+    shelf: str
+    glass: str
+    shadow: str
+    channels: tuple[str, str, str]
     ink: str
     quiet: str
     faint: str
@@ -189,17 +214,22 @@ THEMES = table(
         Theme(
             "dark",
             MAPS["dark"],
+            pool="#0a0e18",
             tray="#131820",
-            ink="#e8ebf0",
-            quiet="#98a2b3",
+            shelf="#96aad22b",
+            glass="#222630",
+            shadow="#020408bf",
+            channels=("#ff5c5c", "#58dc6e", "#605cff"),
+            ink="#f0f4fa",
+            quiet="#929dad",
             faint="#39424f",
-            accent="#a586ff",
-            light="#ffffff",
-            push="#b9a0ff",
+            accent="#a78bfa",
+            light="#f0f4fa",
+            push="#a78bfa",
             lit="#fff0c8",
             wire="#556072",
-            panel="#141922e8",
-            rim="#242c38",
+            panel="#181e28e8",
+            rim="#2b3442",
             ghost="#6b7686",
             metric="#62cfa6",
             loss="#f08cbc",
@@ -218,7 +248,12 @@ THEMES = table(
         Theme(
             "light",
             MAPS["light"],
+            pool="#0c0a06",
             tray="#fafbfc",
+            shelf="#4a62902e",
+            glass="#e4e8ef",
+            shadow="#1c284638",
+            channels=("#d62839", "#15913a", "#4a3df0"),
             ink="#1b2028",
             quiet="#5a6472",
             faint="#c3cad4",

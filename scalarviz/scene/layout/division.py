@@ -221,10 +221,6 @@ class Projection:
         xy = (clip[:, :2] / w[:, np.newaxis] * [0.5, -0.5] + 0.5) * [self.width, self.height]
         return ProjectedPoints(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
 
-    def deep(self, points: FloatArray) -> FloatArray:
-        """Return the depths of points, (n, 3), before the division by w: linear in space."""
-        return np.asarray(points @ self.matrix[2, :3] + self.matrix[2, 3])
-
     def across(self, x: float, y: float) -> tuple[float, float]:
         """Return a pixel position as -1 .. 1 to the right and up."""
         return 2.0 * x / self.width - 1.0, 1.0 - 2.0 * y / self.height

@@ -21,8 +21,8 @@ varying vec4 v_grid;
 varying vec4 v_scales;
 varying vec4 v_looks;
 varying vec4 v_means;
-varying vec4 v_front;   // last the half of a_size, as of v_key the seat
-varying vec4 v_key;
+varying vec4 v_up;   // the way up on the axes of the plate; last the half of a_size
+varying vec4 v_key;  // the way to the light on them; last the seat
 varying vec4 v_tile;
 varying vec4 v_strides;
 varying vec4 v_focus;
@@ -32,8 +32,7 @@ vec4 to_clip(vec4 point);
 vec4 from_clip(vec4 point);
 
 // Defined in key_light.glsl.
-vec3 front_of(bool near, vec3 ray);
-vec3 key_light(vec3 front);
+vec3 key_light(bool near, vec3 ray);
 
 // A direction on the axes of the plate.
 vec3 on_axes(vec3 way) {
@@ -68,9 +67,8 @@ void main() {
     v_scales = a_scales;
     v_looks = a_looks;
     v_means = a_means;
-    vec3 front = front_of(near, ray);
-    v_front = vec4(on_axes(front), a_size.z);
-    v_key = vec4(on_axes(key_light(front)), a_size.w);
+    v_up = vec4(on_axes(vec3(0.0, 1.0, 0.0)), a_size.z);
+    v_key = vec4(on_axes(key_light(near, ray)), a_size.w);
     v_tile = a_tile;
     v_strides = a_strides;
     v_focus = a_focus;

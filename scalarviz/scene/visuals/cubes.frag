@@ -1,6 +1,7 @@
 // Draws the cubes of a plate by walking the view ray of each pixel; see shaders.py.
 // Names in capitals are constants of shaders.py, prepended to this text as #define. FAR is 0 if no cube
-// is so small that it is drawn flat: software rendering computes both sides of an `if`.
+// is so small that it is drawn flat, SEATED if none has a seat: software rendering computes both
+// sides of an `if`.
 
 uniform sampler2D u_numbers;
 uniform sampler2D u_means;
@@ -9,7 +10,6 @@ uniform vec2 u_numbers_size;
 uniform vec2 u_means_size;
 uniform vec3 u_ground;
 uniform float u_ids;
-uniform vec2 u_fog;
 varying vec3 v_place;
 varying vec3 v_ray;
 varying vec4 v_depth;
@@ -17,7 +17,7 @@ varying vec4 v_grid;
 varying vec4 v_scales;
 varying vec4 v_looks;
 varying vec4 v_means;
-varying vec4 v_front;
+varying vec4 v_up;
 varying vec4 v_key;
 varying vec4 v_tile;
 varying vec4 v_strides;
@@ -65,12 +65,12 @@ float number(vec2 where, float half_of) {
 // Half the side of a cube; NaN is drawn largest, so that it is noticed.
 float share(float size) {
     float part = sqrt(abs(size) * scales.w);
-    return v_front.w * (part < 1.0 ? max(part, v_key.w > 0.0 ? LEAST : LEAST_ON_WALL) : 1.0);
+    return v_up.w * (part < 1.0 ? max(part, v_key.w > 0.0 ? LEAST : LEAST_ON_WALL) : 1.0);
 }
 
 // The middle of a cube on the plate; see `seat` of Plate.
 vec3 middle_of(vec2 cell, float half_side) {
-    float low = v_key.w > 0.0 ? v_key.w - half_side : 0.0;
+    float low = SEATED > 0 && v_key.w > 0.0 ? v_key.w - half_side : 0.0;
     return vec3(cell + 0.5 + vec2(0.0, low / cell_size.y), low);
 }
 
@@ -82,10 +82,59 @@ vec3 color_of(float value, vec2 cell) {
     return mix(u_ground, texture2D(u_colors, place).rgb, is_in_focus ? looks.x : looks.w);
 }
 
-// Brightness of what looks this way; see key_light.glsl.
+// Brightness of what looks this way, see key_light.glsl: a front has the color of its number.
 float light_on(vec3 normal) {
-    return max(LOW, SIDE + dot(v_key.xyz, normal));
+    return 0.411 + 0.988 * max(dot(v_key.xyz, normal), 0.0);
 }
+
+#if SEATED
+// How far a place on a side of a cube is outside the letter b, in half sides; far on other sides.
+float letter(vec3 on_cube, vec3 normal) {
+    vec2 at = vec2(-on_cube.z, dot(v_up.xyz, on_cube));
+    vec2 stem = abs(at - vec2(-0.29, 0.02)) - vec2(0.11, 0.64);
+    float bowl = abs(length(at - vec2(0.08, -0.26)) - 0.259) - 0.101;
+    return looks.y * normal.x > 0.5 ? min(max(stem.x, stem.y), bowl) : 1.0;
+}
+
+// Whether a cube has sides: without, it has only edges, as wide as a line, and its letter.
+bool has_sides(float half_side) {
+    return half_side > HOLLOW * v_up.w || v_key.w <= 0.0 || u_ids > 0.5;
+}
+
+// Whether a place on a cube, in space from its middle, is not in a side that is missing.
+bool is_seen(vec3 place, vec3 ins, float first, float half_side, float pixel) {
+    vec3 far = abs(place);
+    float second = max(min(far.x, far.y), min(max(far.x, far.y), far.z));
+    vec3 normal = vec3(ins.x == first && v_ray.x < 0.0, 0.0, 0.0);
+    return has_sides(half_side) || second > half_side - max(LINE * pixel, 0.1 * half_side) ||
+           letter(place / half_side, normal) < 0.0;
+}
+
+// How far the ray of a pixel passes a cube, in space: less than 0 through it.
+float passed(vec3 offset, vec3 halves, vec3 inverse) {
+    vec3 a = (offset - halves) * inverse;
+    vec3 b = (offset + halves) * inverse;
+    vec3 ins = min(a, b);
+    vec3 outs = max(a, b);
+    vec3 slopes = abs(inverse) / vec3(cell_size, 1.0);
+    vec3 past = max((ins - outs.yzx) / (slopes + slopes.yzx), (ins - outs.zxy) / (slopes + slopes.zxy));
+    return max(max(past.x, past.y), past.z);
+}
+
+// What the shadow of the cube before this one leaves of the light, on plates with a seat.
+float lit_beside(vec2 cell, float toward, vec3 inverse) {
+    vec2 nearer = cell + vec2(toward, 0.0);
+    bool there = v_key.w > 0.0 && nearer.x > -0.5 && nearer.x < grid.x - 0.5 && has_cube(nearer);
+    nearer.x = clamp(nearer.x, 0.0, grid.x - 1.0);
+    float half_side = share(number(address(nearer), 1.0));
+    vec3 low = -0.2 * half_side * v_up.xyz;
+    vec3 cells = vec3(cell_size, 1.0);
+    float beside = passed(middle_of(nearer, half_side) + low / cells - v_place, half_side / cells,
+                          inverse);
+    float soft = 0.3 * half_side;
+    return there && has_sides(half_side) ? 0.25 + 0.75 * smoothstep(-soft, soft, beside) : 1.0;
+}
+#endif
 
 // One mip level at a place: mean color times coverage, and coverage.
 vec4 mean_at(vec2 place, float level) {
@@ -186,9 +235,9 @@ void main() {
 #endif
 
     // Where the ray enters and leaves the box; v_place is on its far side.
-    float lowest = middle_of(vec2(0.0), v_front.w).z - v_front.w;
+    float lowest = middle_of(vec2(0.0), v_up.w).z - v_up.w;
     vec3 low = (vec3(0.0, 0.0, lowest) - v_place) * inverse;
-    vec3 high = (vec3(grid.xy, lowest + 2.0 * v_front.w) - v_place) * inverse;
+    vec3 high = (vec3(grid.xy, lowest + 2.0 * v_up.w) - v_place) * inverse;
     vec3 entries = min(low, high);
     vec3 exits = max(low, high);
     float enter = max(max(entries.x, entries.y), max(entries.z, nearest));
@@ -220,6 +269,9 @@ void main() {
             vec3 outs = max(a, b);
             float first = max(max(ins.x, ins.y), ins.z);
             if (first <= min(min(outs.x, outs.y), outs.z) && first >= enter - 1e-4 &&
+#if SEATED
+                is_seen((ray * first - offset) * cells, ins, first, half_side, wide_pixel) &&
+#endif
                 has_cube(cell)) {
                 met = true;
                 depth_at = first;
@@ -237,32 +289,32 @@ void main() {
             float green = floor((index - blue * 65536.0) / 256.0);
             result = vec3(index - blue * 65536.0 - green * 256.0, green, blue) / 255.0;
         } else if (met) {
-            vec3 toward = -sign(ray_safe);
-            vec3 normal = toward * vec3(equal(ins, vec3(depth_at)));
+            vec3 normal = -sign(ray_safe) * vec3(equal(ins, vec3(depth_at)));
             vec3 on_cube = (v_place + ray * depth_at - middle_of(cell, half_side)) *
                            cells / half_side;
-            float pixel = wide_pixel / half_side;
-            // A bevel along the nearest edge, two pixels wide and more where cubes are large enough.
-            vec3 to_edge = 1.0 - abs(on_cube) + 2.0 * abs(normal);
-            float nearest_edge = min(to_edge.x, min(to_edge.y, to_edge.z));
-            vec3 over = sign(on_cube) * vec3(equal(to_edge, vec3(nearest_edge)));
-            float wide = max(2.0 * pixel, BEVEL);
-            float bevel = (1.0 - smoothstep(wide - pixel, wide, nearest_edge)) *
-                          clamp(0.25 / max(pixel, 1e-6) - 1.0, 0.0, 1.0);
-            float bright = mix(light_on(normal), light_on(0.7071 * (normal + over)), bevel);
-            // Between cubes it is darker, the deeper one looks and the less of its cell a cube leaves
-            // free; how large the other one is does not matter: a number shows on its own cube only.
-            vec2 beside = cell + normal.xy;
-            bool has_other = has_cube(beside) && all(greaterThan(beside, vec2(-0.5))) &&
-                             all(lessThan(beside, grid.xy - 0.5));
-            float aside = 1.0 - abs(dot(v_front.xyz, normal));
-            float deep = aside * length(normal.xy) * (0.5 - 0.5 * on_cube.z * toward.z);
-            float filled = 2.0 * half_side / dot(cells, abs(normal));
-            bright *= has_other ? 1.0 - CONTACT * filled * deep : 1.0;
+            // Below 12 pixels a cube has neither bevel nor shine, and no letter but a notch.
+            float pixels = half_side / wide_pixel;
+            float large = clamp(pixels - 5.0, 0.0, 1.0);
+            vec3 bevel = clamp((abs(on_cube) - 0.84) / 0.16, 0.0, large) * (1.0 - abs(normal));
+            vec3 turned = normalize(normal + 0.9 * sign(on_cube) * bevel * bevel);
+            float bright = light_on(turned) * (1.0 + 0.1 * large * dot(v_up.xyz, on_cube));
+            float gleam = max(dot(turned, normalize(v_key.xyz - sight)), 0.0);
+            gleam *= gleam * gleam;
+            gleam *= gleam * gleam;
+            float shine = 0.27 * gleam * gleam * gleam * max(bevel.x, max(bevel.y, bevel.z));
             float value = number(where, 0.0);
             vec3 color = is_number(value) ? color_of(value * scales.z, cell) : vec3(1.0, 0.0, 1.0);
-            float fog = clamp(u_fog.x + u_fog.y * (v_depth.x + depth_at * v_depth.z), 0.0, FOG);
-            result = mix(min(color * bright, vec3(1.0)), u_ground, aside * fog);
+            result = color * bright + shine;
+#if SEATED
+            if (!has_sides(half_side)) result = mix(color, 1.0 - u_ground, 0.3);
+            float ink = clamp(0.5 - letter(on_cube, normal) * pixels, 0.0, large);
+            result = mix(result, 0.3 * color + 0.67, ink);
+            vec2 notch = abs(vec2(on_cube.z, dot(v_up.xyz, on_cube) - 0.7));
+            bool cut = looks.y * normal.x > 0.5 && max(notch.x, notch.y) < 0.4;
+            result *= cut ? 0.35 + 0.65 * large : 1.0;
+            result *= lit_beside(cell, -sign(ray_safe.x), inverse);
+#endif
+            result = min(result, vec3(1.0));
         } else {
             // Between near cubes one sees through, between distant ones the ground is drawn.
             if (far <= 0.0) discard;
@@ -287,7 +339,8 @@ void main() {
                     means_at(place, longer, smaller, larger, upright, mean > 0.0 ? places : 0.0),
                     mean);
     if (far > 0.0) {
-        vec3 color = seen.rgb * mix(0.75, 1.0, upright) + (1.0 - seen.a) * u_ground;
+        float bright = light_on(vec3(0.0, 0.0, -sign(ray.z)));
+        vec3 color = seen.rgb * bright * mix(0.75, 1.0, upright) + (1.0 - seen.a) * u_ground;
         result = mix(result, color, far);
         if (!met) depth_at = enter;
     }

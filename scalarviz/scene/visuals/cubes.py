@@ -41,7 +41,6 @@ from scalarviz.scene.visuals.shaders import (
     CUBES_TO,
     FLAT_FROM,
     FLOATS,
-    FOG,
     MEANS_FROM,
     OBLIQUE,
     SPLIT,
@@ -80,7 +79,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.floats: Any = floats
         self._far = True  # whether the shader can draw small cubes
         self._to_clip = MatrixTransform()
-        Visual.__init__(self, VERTEX, fragment(BYTES if floats is False else FLOATS))
+        self._seated = any(plate.seat for plate in plates)
+        Visual.__init__(self, VERTEX, self._fragment(far=True))
         self._draw_mode = "triangles"
         state = {"depth_test": True, "depth_func": "less", "depth_mask": True, "blend": False}
         self.set_gl_state(**state, cull_face="front")
@@ -104,6 +104,10 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._describe_plates()
         self.set_map(None, "#000000")
         self.ids = False
+
+    def _fragment(self, *, far: bool) -> str:
+        texels = BYTES if self.floats is False else FLOATS
+        return fragment(texels, far=far, seated=self._seated)
 
     # Data to draw.
 
@@ -151,15 +155,6 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._table[:, 6] = focus
         self._changed = True
 
-    def fog(self, depths: FloatArray) -> None:
-        """Let sides fade into the ground from the nearest to the farthest of some depths.
-
-        depths  before the division by w; if all are the same, there is no fog
-        """
-        near, far = float(depths.min()), float(depths.max())
-        slope = FOG / (far - near) if far > near else 0.0
-        self.shared_program["u_fog"] = -slope * near, slope
-
     def set_map(self, colors: ColorMap | None, ground: str) -> None:
         """Set the color map and the background color.
 
@@ -200,19 +195,19 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         for i, plate in enumerate(self.plates):
             self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
             self._table[i, 1, :2] = divmod(plate.stride, SPLIT)
+            self._table[i, 2, 1] = plate.role == "bias"
             grid = plate.grid
             self._table[i, 4] = [*grid.size[::-1], *grid.pitch[::-1]]
             self._table[i, 5] = [*grid.stride[::-1], *plate.cell]
         self.scales(1.0, 1.0)
         self.lights()
-        self.fog(np.zeros(2))
 
     def _allocate(self) -> None:
         """Allocate what the current context needs, as far as its driver allows."""
         if self.floats is None:
             self.floats = has_float_textures()
             if not self.floats:
-                self._far, self.shared_program.frag = True, fragment(BYTES)
+                self._far, self.shared_program.frag = True, self._fragment(far=True)
         largest = largest_texture()
         most = largest // 2 * SPLIT
         shown = [i for i, plate in enumerate(self.plates) if plate.indices.stop <= most]
@@ -338,7 +333,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         """Use the shader that also draws small cubes, or the faster one that does not."""
         if far != self._far:
             self._far = far
-            self.shared_program.frag = fragment(FLOATS if self.floats else BYTES, far=far)
+            self.shared_program.frag = self._fragment(far=far)
 
     def _upload(self, near: list[Near]) -> None:
         """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""

@@ -13,7 +13,7 @@ What the shaders know of a plate are attributes of four numbers each, named by T
 
     grid     columns, rows, address of the first number
     scales   stride from row to row as an address, 1 / color scale, 1 / size scale
-    looks    brightness (1, or less where inactive), nothing, mip levels, brightness out of focus
+    looks    brightness (1, or less where inactive), 1 for biases, mip levels, brightness out of focus
     means    mip levels: corner in the texture, columns and rows of level 1
     tile     columns and rows of a tile; cells from one tile to the next, to the right and downwards
     strides  numbers from one tile to the next, to the right and downwards; size of a cell
@@ -40,37 +40,32 @@ FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.5, 0.65, 0.75, 1.05
 OBLIQUE = 4.0  # so much longer than across the ray a pixel counts at most where a plate is oblique
 DIM = 0.35  # brightness out of focus
 
-SIDE, LOW = 0.66, 0.5  # brightness of faces beside the light of key_light.glsl, and the least
-BEVEL = 0.07  # width of the bevel along an edge, relative to half the side of a cube
-CONTACT = 0.55  # how much darker faces are where cubes are close
-FOG = 0.3  # how much of the ground is on side faces and wires of the farthest wall
+HOLLOW, LINE = 1.001 * LEAST, 1.3  # up to which size cubes have only edges; pixels of an edge
 
 # vispy inserts the transforms of the view at `$`.
 TRANSFORMS = """
 vec4 to_clip(vec4 point) { return $transform(point); }
 vec4 from_clip(vec4 point) { return $inverse(point); }
 """
-KEY_LIGHT = text_beside(__file__, "key_light.glsl")
-VERTEX = text_beside(__file__, "box.vert") + TRANSFORMS + KEY_LIGHT
+VERTEX = text_beside(__file__, "box.vert") + TRANSFORMS + text_beside(__file__, "key_light.glsl")
 
 
-def fragment(texels: str, *, far: bool = True) -> str:
+def fragment(texels: str, *, far: bool = True, seated: bool = True) -> str:
     """Return the fragment shader.
 
     texels  FLOATS or BYTES
     far     whether there may be cubes so small that they are drawn flat, or as means
+    seated  whether there may be plates with a seat
     """
     constants = {
         "FAR": int(far),
+        "SEATED": int(seated),
         "LEAST": LEAST,
         "LEAST_ON_WALL": LEAST_ON_WALL,
         "SPLIT": float(SPLIT),
         "STEPS": STEPS,
-        "SIDE": SIDE,
-        "LOW": LOW,
-        "BEVEL": BEVEL,
-        "CONTACT": CONTACT,
-        "FOG": FOG,
+        "HOLLOW": HOLLOW,
+        "LINE": LINE,
         "OBLIQUE": OBLIQUE,
         "FLAT_FROM": FLAT_FROM,
         "FLAT_TO": FLAT_TO,
@@ -82,10 +77,8 @@ def fragment(texels: str, *, far: bool = True) -> str:
     return "\n".join(["#version 120", *defines, text_beside(__file__, "cubes.frag"), texels])
 
 
-SPHERE = (
-    text_beside(__file__, "sphere.vert") + TRANSFORMS + KEY_LIGHT,
-    text_beside(__file__, "sphere.frag"),
-)
+SPHERE = text_beside(__file__, "sphere.vert") + TRANSFORMS, text_beside(__file__, "sphere.frag")
+GROUND = text_beside(__file__, "ground.vert") + TRANSFORMS, text_beside(__file__, "ground.frag")
 WIRE = text_beside(__file__, "wire.vert") + TRANSFORMS, text_beside(__file__, "wire.frag")
 
 
@@ -100,7 +93,9 @@ CANVAS = (
 PROGRAMS = {
     "cubes": (VERTEX, fragment(FLOATS)),
     "near cubes": (VERTEX, fragment(FLOATS, far=False)),
+    "cubes without seats": (VERTEX, fragment(FLOATS, seated=False)),
     "cubes by bytes": (VERTEX, fragment(BYTES)),
+    "grounds": GROUND,
     "spheres": SPHERE,
     "wires": WIRE,
     "canvas": CANVAS,

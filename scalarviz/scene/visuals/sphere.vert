@@ -1,5 +1,5 @@
 #version 120
-// A square before each sphere, as large as its outline, with a pixel more on each side.
+// A square before each ball, as large as its outline, with room for its ring and its shadow.
 
 uniform vec2 u_viewport;      // device pixels
 uniform float u_ratio;        // device pixels per logical pixel
@@ -7,24 +7,18 @@ attribute vec2 a_corner;      // -1 or 1
 attribute vec3 a_center;
 attribute float a_radius;
 attribute vec3 a_fill;
-attribute vec3 a_outline;
-attribute float a_line;       // width of the outline in logical pixels
+attribute vec4 a_ring;        // color of the ring of a ball of glass, and its amount; -1: it is solid
 varying vec2 v_at;            // place on the outline's disc, whose radius is 1
 varying vec3 v_start;         // the same from the center in space: right, up, towards the eye
 varying vec3 v_ray;           // away from the eye, on the same axes
 varying vec4 v_depth;
-varying vec3 v_size;          // radius, radius and outline in device pixels
-varying vec3 v_key;            // the light, on the same axes
+varying vec3 v_size;          // radius, radius and from there to the ring in device pixels
 varying vec3 v_fill;
-varying vec3 v_outline;
+varying vec4 v_ring;
 
 // The transform of the view and its inverse, defined by vispy.
 vec4 to_clip(vec4 point);
 vec4 from_clip(vec4 point);
-
-// Defined in key_light.glsl.
-vec3 front_of(bool near, vec3 ray);
-vec3 key_light(vec3 front);
 
 void main() {
     // The eye is the origin of all rays; without perspective it is at infinity.
@@ -46,7 +40,7 @@ void main() {
     vec4 side = to_clip(vec4(a_center + wide * right, 1.0));
     float pixels = length((side.xy / side.w - middle.xy / middle.w) * 0.5 * u_viewport);
 
-    v_at = a_corner * (1.0 + 1.0 / max(pixels, 1e-3));
+    v_at = a_corner * (1.45 + 4.0 * u_ratio / max(pixels, 1e-3));
     vec3 start = wide * (v_at.x * right + v_at.y * up);
     vec4 seen = to_clip(vec4(a_center + start, 1.0));
     vec3 ray = near ? start - toward : -axis;
@@ -54,11 +48,9 @@ void main() {
     v_start = vec3(wide * v_at, 0.0);
     v_ray = vec3(dot(ray, right), dot(ray, up), dot(ray, axis));
     v_depth = vec4(seen.zw, further.zw);
-    v_size = vec3(a_radius, pixels, a_line * u_ratio);
-    vec3 key = key_light(front_of(near, -axis));
-    v_key = vec3(dot(key, right), dot(key, up), dot(key, axis));
+    v_size = vec3(a_radius, pixels, a_ring.a < 0.0 ? 0.0 : 2.0 * u_ratio);
     v_fill = a_fill;
-    v_outline = a_outline;
+    v_ring = a_ring;
     gl_Position = seen;
     // Nothing is drawn of a sphere that the eye is in, or that is behind the eye.
     if (near && (apart <= 1.001 * a_radius || middle.w <= 0.0)) gl_Position = vec4(2.0, 2.0, 2.0, 1.0);

@@ -1,7 +1,7 @@
-"""SpheresVisual and WiresVisual: spheres and straight wires of constant width, in any vispy scene.
+"""Visuals of what is not a cube, in any vispy scene: spheres, straight wires, and the ground.
 
 Each is one draw call. A sphere is a square in the shape of its outline, lit and with the depth of a
-sphere; a wire is a strip. All arrays have a row for each sphere or wire.
+sphere; a wire is a strip. All arrays have a row for each sphere, wire, tray or shadow.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.scene.canvas.canvas2d import TRIANGLES
+from scalarviz.scene.canvas.palette import rgb
 from scalarviz.scene.visuals.opengl import is_flat, matrix_of, ratio_of, viewport_of
-from scalarviz.scene.visuals.shaders import SPHERE, WIRE
+from scalarviz.scene.visuals.shaders import GROUND, SPHERE, WIRE
 
 
 @final
@@ -99,6 +100,11 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._quads = QuadBuffers(self.shared_program, corners)
         self._points = np.zeros((0, 3))
 
+    def paint(self, **colors: str) -> None:
+        """Set colors of the shader by name, with or without alpha."""
+        for name, color in colors.items():
+            self.shared_program[f"u_{name}"] = rgb((color,))[0]
+
     def release(self) -> None:
         """Free the memory on the graphics card; the next draw allocates it again."""
         self._quads.release()
@@ -133,35 +139,44 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         return True
 
 
+class GroundsVisual(QuadsVisual):
+    """Visual that draws the pool of light on the ground, trays, and shadows of cubes, below all."""
+
+    def __init__(self) -> None:
+        QuadsVisual.__init__(self, GROUND, SQUARE, depth_mask=False)
+        self.update_gl_state(depth_test=False, scissor_test=False)
+
+    def draw(self) -> None:
+        """Draw them, beyond the view of a picture, too."""
+        Visual.draw(self)
+        gloo.set_state(scissor_test=True)
+
+    def set_data(self, centers: FloatArray, sizes: FloatArray) -> None:
+        """Set what lies on the ground, in this order.
+
+        centers  (n, 3), in space
+        sizes    (n, 3), half the sides of a cube; without height of a tray; of the pool below 0
+        """
+        self._set(centers, a_center=centers, a_size=sizes)
+
+
 class SpheresVisual(QuadsVisual):
-    """Visual that draws spheres with outlines, softly lit as cubes are."""
+    """Visual that draws balls, of glass or solid, with their shadows on the ground."""
 
     def __init__(self) -> None:
         QuadsVisual.__init__(self, SPHERE, SQUARE, depth_mask=True)
 
     def set_data(
-        self,
-        centers: FloatArray,
-        radii: FloatArray,
-        fills: FloatArray,
-        outlines: FloatArray,
-        lines: FloatArray,
+        self, centers: FloatArray, radii: FloatArray, fills: FloatArray, rings: FloatArray
     ) -> None:
         """Set the spheres.
 
         centers  (n, 3), in space
         radii    (n,), in space
-        fills    (n, 3), colors from 0 to 1; `outlines` likewise
-        lines    (n,), widths of the outlines in logical pixels
+        fills    (n, 3), colors from 0 to 1
+        rings    (n, 4), of a sphere of glass the color, and how far it is filled; else -1 at last
         """
-        self._set(
-            centers,
-            a_center=centers,
-            a_radius=radii,
-            a_fill=fills,
-            a_outline=outlines,
-            a_line=lines,
-        )
+        self._set(centers, a_center=centers, a_radius=radii, a_fill=fills, a_ring=rings)
 
 
 class WiresVisual(QuadsVisual):
@@ -188,5 +203,6 @@ class WiresVisual(QuadsVisual):
         gloo.set_depth_mask(True)
 
 
+GroundsNode = create_visual_node(GroundsVisual)
 SpheresNode = create_visual_node(SpheresVisual)
 WiresNode = create_visual_node(WiresVisual)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
+from scalarviz.scene.canvas.palette import THEMES, contrast, faded, rgb
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Plate, reach_of
 from scalarviz.scene.visuals import opengl
@@ -16,6 +16,7 @@ from tests.studio import (
     BLACK,
     Studio,
     at,
+    brightness,
     facing,
     framed,
     place,
@@ -65,7 +66,8 @@ def test_each_parameter_has_a_cube_in_the_color_of_its_value(
     assert sorted(index for *_, index in found) == list(range(COUNT)) and COUNT == 59
     for each, row, column, index in found:
         seen = at(pixels, face(see, each, row, column))
-        np.testing.assert_allclose(seen, shade(theme, values[index], 1.2), atol=2)
+        expected = brightness(see, NEAR) * shade(theme, values[index], 1.2)
+        np.testing.assert_allclose(seen, np.minimum(expected, 255.0), atol=2)
 
 
 def test_beyond_the_scale_is_the_color_of_the_end_and_no_number_is_magenta(studio: Studio) -> None:
@@ -77,7 +79,7 @@ def test_beyond_the_scale_is_the_color_of_the_end_and_no_number_is_magenta(studi
         seen = [at(pixels, face(see, flat, 0, i)) for i in range(len(values))]
         expected = shade("dark", np.clip(values, -1.0, 1.0))
         np.testing.assert_allclose(seen, expected, atol=2)
-        assert seen[0].tolist() == [255, 0, 255]
+        assert seen[0][1] == 0 and min(seen[0][0], seen[0][2]) > 250
 
 
 @pytest.mark.parametrize("top", [1e38, 1e300])
@@ -91,7 +93,7 @@ def test_numbers_that_exceed_a_float_are_drawn_as_the_largest(studio: Studio, to
     highs = []
     for i, value in ((0, 1.0), (2, 0.0)):
         column = pixels[:, round(see(flat.point(i + 0.5, 0.5)).xy[0, 0])]
-        highs.append((np.abs(column - shade("dark", value)) <= 3.0).all(axis=1).sum())
+        highs.append((np.abs(column - shade("dark", value)) <= 30.0).all(axis=1).sum())
     assert highs[0] > 1.5 * highs[1] > 0.0
 
 
@@ -105,8 +107,10 @@ def test_each_plate_has_a_scale_of_its_own(studio: Studio) -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_weight_near_zero_stands_out_from_the_ground(theme: str) -> None:
-    look = THEMES[theme]
-    assert contrast(look.map(0.0), rgb((look.ground,))[0]) >= 3.0
+    look, ground = THEMES[theme], rgb((THEMES[theme].ground,))[0]
+    least = np.array([-0.04, 0.04])  # the least that has sides
+    assert contrast(look.map(least), ground).min() >= 1.8
+    assert contrast(faded(look.map(0.0), 0.7, 1.0 - ground), ground) >= 3.0  # its edges
 
 
 @pytest.mark.parametrize("index", [0, 10, 23, 25, 31, 40, 57])
@@ -285,8 +289,7 @@ def test_plates_that_are_turned_or_mirrored_are_drawn_right_side_out(
         nearest = int(np.argmax([place @ np.array(see.camera.toward) for place in places]))
         for axis in (RIGHT, UP, NEAR):
             outward = axis * np.sign(axis @ np.array(see.camera.toward))
-            # What looks largest has its own color; the other sides are lit from above.
-            bright = 1.18 if outward[1] > 0.5 else 1.0 if axis is NEAR else 0.66
+            bright = brightness(see, outward) * (1.0 + 0.1 * outward[1])
             seen = at(pixels, see(places[nearest] + HALF * outward).xy[0])
             expected = np.minimum(bright * shade("dark", values[nearest]), 255.0)
             np.testing.assert_allclose(seen, expected, atol=2.5)
