@@ -75,7 +75,7 @@ def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
     """Return centers and half sides of the pool of light, the trays, and the shadows of cubes."""
     layout, cubes = frame_data.layout, frame_data.cubes
     parts = [(np.zeros((1, 3)), np.full((1, 3), -1.0))]
-    for fan in layout.fans:
+    for fan in [each for each in layout.fans if not each.is_direct]:
         plate = layout.plates[layout.plate_number(fan.weights)]
         if plate.seat:
             ends = fan.columns[[0, -1]]
