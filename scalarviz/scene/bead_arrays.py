@@ -27,12 +27,10 @@ MOST_SHADOWS = 1500  # cubes of a plate that have shadows
 class Beads:
     """Spheres and wires in space, as `set_data` of their nodes takes them.
 
-    grounds  centers and sizes of what lies on the ground
     spheres  centers, radii, colors, and of those of glass the ring and the amount
     wires    starts, ends, colors with alpha, and widths
     """
 
-    grounds: Sequence[FloatArray]
     spheres: Sequence[FloatArray]
     wires: Sequence[FloatArray]
 
@@ -66,9 +64,7 @@ def beads_of(
     if camera is not None and layout.fans:
         for wires in (nets, shining):
             wires[:2] = [behind(camera, points) for points in wires[:2]]
-    return Beads(
-        grounds_of(frame_data), joined(spheres, OF_SPHERES), joined([nets, shining], OF_WIRES)
-    )
+    return Beads(joined(spheres, OF_SPHERES), joined([nets, shining], OF_WIRES))
 
 
 def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:

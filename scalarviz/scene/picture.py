@@ -30,7 +30,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.program import Program
 from scalarviz.errors import DisplayError
 from scalarviz.scene import overlay
-from scalarviz.scene.bead_arrays import Beads, beads_of
+from scalarviz.scene.bead_arrays import Beads, beads_of, grounds_of
 from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
@@ -151,8 +151,7 @@ class PictureScene:
         self.grounds.paint(pool=theme.pool, tray=theme.shelf, shadow=theme.shadow)
 
     def set_beads(self, beads: Beads) -> None:
-        """Set the ground, spheres and wires."""
-        self.grounds.set_data(*beads.grounds)
+        """Set spheres and wires."""
         self.spheres.set_data(*beads.spheres)
         self.wires.set_data(*beads.wires)
 
@@ -359,6 +358,7 @@ class Picture:
             self.scene.look(see)
             self._set_cubes(frame_data, lit)
             self.scene.set_beads(beads)
+            self.scene.grounds.set_data(*grounds_of(frame_data))
             self.scene.flat.paper, on_top = self._flat(frame_data, see, lit, ratio)
             self.scene.draw(frame_data.division(wide, high).view, high, ratio, corner)
         return on_top

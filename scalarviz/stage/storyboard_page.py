@@ -25,8 +25,8 @@ PNG = b"\x89PNG\r\n\x1a\n"
 COLORS = {
     "dark": f"""--back: {MAPS["dark"].background}; --raised: #1b2027; --line: #3a424d;
   --edge: #8b95a1; --quiet: #aeb7c2; --text: #eceff3; --strong: #ffffff; --on-strong: #0e1116;""",
-    "light": f"""--back: {MAPS["light"].background}; --raised: #f1f3f5; --line: #cdd3da;
-  --edge: #6b7480; --quiet: #4d5661; --text: #1a1e24; --strong: #000000; --on-strong: #ffffff;""",
+    "light": f"""--back: {MAPS["light"].background}; --raised: #ffffff; --line: #cdd3da;
+  --edge: #6b7480; --quiet: #49525d; --text: #1a1e24; --strong: #000000; --on-strong: #ffffff;""",
 }
 
 STYLE = "\n" + text_beside(__file__, "storyboard_page.css")

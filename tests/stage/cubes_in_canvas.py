@@ -74,12 +74,19 @@ def seen_at(image: np.ndarray, node: Any, points: np.ndarray) -> np.ndarray:
     return image[(len(image) - y).astype(int), x.astype(int), :3].astype(int)
 
 
+def lit_as(seen: np.ndarray, colors: np.ndarray) -> np.ndarray:
+    """Colors as bright as they are seen, as far as light changes them on a front."""
+    part = (seen * colors).sum(axis=1) / (colors**2).sum(axis=1)
+    return np.clip(part, 0.8, 1.2)[:, np.newaxis] * colors
+
+
 def check_colors(image: np.ndarray, cubes: Any) -> int:
     """How many weights are seen in their own color."""
     rows, points = fronts(cubes)
     values = np.asarray(cubes.network.bank.value)
     expected = shade("dark", values[rows], cubes._scales.of("value", cubes.plates)[0])
-    return int((np.abs(seen_at(image, cubes, points) - expected).max(axis=1) <= 3).sum())
+    seen = seen_at(image, cubes, points)
+    return int((np.abs(seen - lit_as(seen, expected)).max(axis=1) <= 3).sum())
 
 
 def add_lines(cubes: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ What the shaders know of a plate are attributes of four numbers each, named by T
 
     grid     columns, rows, address of the first number
     scales   stride from row to row as an address, 1 / color scale, 1 / size scale
-    looks    brightness (1, or less if inactive), 1 for biases, mip levels, brightness out of focus
+    looks    brightness (1, or less where inactive), 1 for biases, mip levels, that out of focus
     means    mip levels: corner in the texture, columns and rows of level 1
     tile     columns and rows of a tile; cells from one tile to the next, to the right and downwards
     strides  numbers from one tile to the next, to the right and downwards; size of a cell

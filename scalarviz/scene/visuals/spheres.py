@@ -165,6 +165,7 @@ class SpheresVisual(QuadsVisual):
 
     def __init__(self) -> None:
         QuadsVisual.__init__(self, SPHERE, SQUARE, depth_mask=True)
+        self.paint(glass="#222630", shadow="#00000000")
 
     def set_data(
         self, centers: FloatArray, radii: FloatArray, fills: FloatArray, rings: FloatArray
