@@ -200,8 +200,9 @@ HEAT = {
         ("#f1f2f5", "#f8c08c", "#e0741a", "#8a3a00"),
     ),
 }
-SHADES = 511  # of these colors, with 0 in the middle
+SHADES, HUES = 511, (38, 472)  # of these colors, with 0 in the middle, and the hue of each sign
 RIM = 0.6  # how opaque the rim is
+CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])  # as images take them
 DOT, LEAST_DOT = 0.12, 3.0  # radius of the shown sample: relative to half the side, in pixels
 LEAST, DOTS = 6.0, 32  # half a side in pixels that has room for it, and most squares of a line
 SHOWN, DARK = "#f0f4fa", "#080b10"
@@ -220,16 +221,20 @@ def heat_of(theme: str) -> npt.NDArray[np.uint8]:
     return color_bytes(np.where(parts[:, np.newaxis] < 0.0, minus, plus))
 
 
+def shaded(parts: FloatArray, table: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Return the colors of parts from -1 to 1 in a table for evenly spaced ones."""
+    places = 0.5 * (len(table) - 1) * (1.0 + parts) + 0.5
+    return table[places.clip(0, len(table) - 1).astype(np.int16)]
+
+
 def image_of(name: str, maps: NeuronMaps, theme: Theme) -> tuple[npt.NDArray[np.uint8], FloatArray]:
     """Return the maps of a buffer as one image, and the place of each neuron in it."""
     key = name, theme.name, maps.discrete
     if key not in maps.images:
-        parts = np.nan_to_num(maps.parts(name))
-        if name in maps.paints:
-            shades = painted_parts(parts, maps.paints[name])
-        else:
-            places = (0.5 * SHADES * (1.0 + parts)).clip(0, SHADES - 1)
-            shades = heat_of(theme.name)[places.astype(np.int16)]
+        parts, paints = np.nan_to_num(maps.parts(name)), maps.paints.get(name)
+        shades = shaded(parts, heat_of(theme.name))
+        if paints is not None:
+            shades[..., :3] = painted_parts(parts, paints)
         maps.images[key] = tiled(shades)
     image, places = maps.images[key]
     return image, places
@@ -241,11 +246,11 @@ def painted_parts(parts: FloatArray, weights: FloatArray) -> npt.NDArray[np.uint
     parts    their maps, (neurons, rows, columns)
     weights  those of red, green and blue, (neurons, 3)
     """
+    added = np.linspace(-1.0, 1.0, SHADES)
+    table = 0.16 + 0.84 * np.maximum(added, 0.0) ** 0.8 + 0.14 * np.minimum(added, 0.0)
     tops = np.abs(weights).max(axis=1, keepdims=True)
     tint = (weights / np.where(tops > 0.0, tops, 1.0))[:, np.newaxis, np.newaxis]
-    added = parts[..., np.newaxis] * tint
-    plus, minus = np.clip(added, 0.0, 1.0), np.clip(-added, 0.0, 1.0)
-    return color_bytes(0.16 + 0.84 * plus**0.8 - 0.14 * minus)
+    return shaded(parts[..., np.newaxis] * tint, np.round(255.0 * table).astype(np.uint8))
 
 
 def map_of(line: Neurons, frame_data: FrameData) -> str:
@@ -258,7 +263,7 @@ def map_of(line: Neurons, frame_data: FrameData) -> str:
 
 def draw_squares(
     canvas: Canvas2D,
-    see: Projection,
+    seen: ProjectedPoints,
     line: Neurons,
     bright: FloatArray,
     frame_data: FrameData,
@@ -270,22 +275,25 @@ def draw_squares(
 
     The rim has the hue of its number, and a dot is where the shown sample lies.
     """
-    seen, name, maps = see(line.points), map_of(line, frame_data), frame_data.maps
     xy, depth, half = seen.xy, seen.depth, line.radius * seen.unit[:, np.newaxis]
     look = {"radius": np.fmax(3.0, ROUND * half[:, 0]), "depth": depth}
-    fills, numbers = painted_line(line, frame_data, theme), held(line, frame_data)
+    maps, name, numbers = frame_data.maps, map_of(line, frame_data), held(line, frame_data)
     count = len(frame_data.buffers.values[name]) if name else 0
-    fills[:count] = heat_of(theme.name)[SHADES // 2, :3] / 255.0
-    canvas.boxes(xy - half, 2.0 * half, fills, **look)
+    heat, ground, dots = heat_of(theme.name) / 255.0, rgb((theme.ground,))[0], None
     own = xy[:count], half[:count], depth[:count]
-    dots = None
+    if count < len(xy) or (maps and maps.is_curve):
+        fills = painted_line(line, frame_data, theme)
+        fills[:count] = heat[SHADES // 2, :3]
+        canvas.boxes(xy - half, 2.0 * half, fills, **look)
     if maps is not None and name:
         dots = (draw_curves if maps.is_curve else paste_maps)(canvas, *own, name, maps, theme)
-    ground, signs = rgb((theme.ground,))[0], np.zeros(len(xy))
-    signs[: len(numbers)] = np.sign(numbers)
-    rims = np.column_stack([faded(theme.map(signs), bright, ground), np.full(len(xy), RIM)])
+    rims = np.full((len(xy), 4), RIM)
+    rims[:, :3] = ground
+    rims[: len(numbers), :3] = heat[np.where(numbers < 0.0, *HUES), :3]
+    rims[:, :3] = faded(rims[:, :3], bright, ground)
     veil = np.column_stack([np.tile(ground, (len(xy), 1)), 1.0 - bright])
-    canvas.boxes(xy - half, 2.0 * half, veil, outline=rims, line=canvas.scale, **look)
+    fill = None if bright.min() == 1.0 else veil
+    canvas.boxes(xy - half, 2.0 * half, fill, outline=rims, line=canvas.scale, **look)
     if dots is not None and len(xy) <= DOTS and own[1].min() > LEAST * canvas.scale:
         size = np.maximum(LEAST_DOT * canvas.scale, DOT * own[1])
         dots = np.clip(dots, own[0] - own[1] + size, own[0] + own[1] - size)
@@ -305,9 +313,9 @@ def paste_maps(
 ) -> FloatArray | None:
     """Draw the map of each neuron into its square; return where the shown sample lies on it."""
     image, places = image_of(name, maps, theme)
-    corners = [xy + half * way for way in ((-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0))]
-    look = {"radius": np.fmax(3.0, ROUND * half[:, 0]), "depth": depth}
-    canvas.images(np.stack(corners, axis=1), image, places[: len(xy)], smooth=True, **look)
+    corners = xy[:, np.newaxis] + half[:, np.newaxis] * CORNERS
+    bend = np.fmax(3.0, ROUND * half[:, 0])
+    canvas.images(corners, image, places[: len(xy)], smooth=True, radius=bend, depth=depth)
     return None if maps.dot is None else xy + half * (2.0 * maps.dot - 1.0) * [1.0, -1.0]
 
 

@@ -66,7 +66,7 @@ def draw_neurons(
     values = frame_data.buffers.values
     numbers = held(line, frame_data)
     own = np.broadcast_to(bright, (len(good), 1))
-    has_map = line.square and draw_squares(canvas, see, line, own, frame_data, theme)
+    has_map = line.square and draw_squares(canvas, seen, line, own, frame_data, theme)
     crosses(canvas, xy, 0.8 * radius, front, left_out(line, frame_data)[good], theme)
     if len(numbers) and not has_map:  # hovering a map shows its number
         ground = rgb((theme.ground,))[0]

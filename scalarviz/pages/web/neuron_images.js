@@ -332,7 +332,8 @@ export function drawSquares(view, line, seen, good) {
       const corners = [x - half, y - half, x + half, y - half, x - half, y + half];
       paper.image(corners, image, partIn(image, i, known.side), [depth, depth], radius);
     }
-    const rim = [...palette.faded(palette.map(Math.sign(held[i] ?? 0)), bright), known.rim];
+    const hue = i < held.length ? palette.heatAt(held[i] < 0 ? -0.85 : 0.85) : palette.groundColor;
+    const rim = [...palette.faded(hue, bright), known.rim];
     const veil = [...palette.groundColor, 1 - bright];
     paper.box(...square, veil, { radius, depth, outline: rim, line: scale });
     const isFew = line.count <= known.dots && half > known.least * scale;
