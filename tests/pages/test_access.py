@@ -23,7 +23,7 @@ LEAST = 4.5  # contrast of letters to their ground, WCAG 2 AA
 LETTERS = [
     ("ink", "ground"), ("ink", "panel"), ("ink", "raised"),
     ("quiet", "ground"), ("quiet", "panel"), ("quiet", "raised"),
-    ("on-accent", "accent"), ("ground", "lit"), ("ground", "push"), ("good", "ground"),
+    ("on-accent", "accent"), ("chosen", "ground"), ("push", "ground"), ("good", "ground"),
     ("accent", "raised"),
 ]  # fmt: skip
 

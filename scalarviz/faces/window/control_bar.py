@@ -207,7 +207,6 @@ class Button(QPushButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.clicked.connect(lambda: act(1))  # without Qt's `checked`
         self._icon = ""
-        self._strong = row.strong
         if row.primary:
             self.setObjectName("strong" if row.strong else "")
             self.setStyleSheet(STYLE)
@@ -234,8 +233,7 @@ class Button(QPushButton):
 
     def _dress(self) -> None:
         if self._icon:
-            role = QPalette.ColorRole
-            color = self.palette().color(role.HighlightedText if self._strong else role.ButtonText)
+            color = self.palette().color(QPalette.ColorRole.ButtonText)
             self.setIcon(icon(self, ICONS[self._icon], color.name()))
 
 
@@ -695,7 +693,7 @@ class ControlBar(QFrame):
         self.more.setAccessibleName(text("controls.more.about"))
         self.more.clicked.connect(self.panel.turn)
         self.panel.turned = self.more.setChecked
-        layout = QHBoxLayout(self)
+        self.bar = layout = QHBoxLayout(self)
         layout.setContentsMargins(16, 0, 12, 0)
         layout.setSpacing(6)
         for rows in groups(each.row for each in self.controls if each.row.primary):

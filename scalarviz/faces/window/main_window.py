@@ -83,6 +83,7 @@ REST = 5.0  # pause after a picture while training at full speed, relative to it
 LONGEST_REST = 1000.0  # milliseconds: the first picture of a scene takes long
 LOOKS = 2  # frames between updates of the controls at rest
 MENUS_MARGIN = 12  # pixels between the menus of the title and the right end
+PLAY, PLAY_LEFT = 44.0, 24.0  # side of Play left of the loss curve, and pixels left of it
 BELOW = 22  # pixels from the middle of a cube to the field of its value
 NEAR = 56  # pixels from the lower end where the mouse brings up the controls of a presentation
 
@@ -127,6 +128,7 @@ class MainWindow(QMainWindow):
         self.error: Exception | None = None
         self.loop = QEventLoop()
         self._state: object = None
+        self._play: object = None
         self._theme = ""
         self._count = 0
         self.opening: Opening | None = None
@@ -196,6 +198,7 @@ class MainWindow(QMainWindow):
             high = self.controls.height()
             self.controls.setGeometry(0, body.height() - high, body.width(), high)
         self._place_menus()
+        self._place_play()
         self._place_value()
         self.controls.panel.place()
 
@@ -217,6 +220,26 @@ class MainWindow(QMainWindow):
         )
         title.resize(size)
         return title.show()
+
+    def _place_play(self) -> None:
+        """Place Play left of the loss curve, where there is one, else in the bar."""
+        body, stage, play = self._body, self.face.lead.stage, self.controls.made["play"]
+        high, large = float(body.height() - self.controls.height()), stage.curve_view.large
+        parts = Division.of(body.width(), high, present=self.face.stage.present, chart=large)
+        is_beside = bool(parts.band.height) and not self.face.several
+        if (parts, is_beside) == self._play:
+            return
+        self._play = parts, is_beside
+        if not is_beside:
+            play.setFixedSize(64, 28)
+            self.controls.bar.insertWidget(0, play)
+        else:
+            band, side = parts.band, min(PLAY * parts.scale, parts.band.height - 2.0)
+            left = min(PLAY_LEFT * parts.scale, 0.25 * (parts.curve_left - side))
+            play.setParent(body)
+            play.setFixedSize(round(side), round(side))
+            play.move(round(left), round(band.y + 0.5 * (band.height - side)))
+        play.show()
 
     def _place_value(self) -> None:
         """Place the field of the pinned weight's value below its cube."""
@@ -335,6 +358,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{state.title} - scalarviz")
         self.controls.show_state(state)
         self.menus.show_state(state)
+        self._place_play()
 
     def _fail(self, error: Exception) -> None:
         self.error = error

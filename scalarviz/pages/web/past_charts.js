@@ -79,7 +79,7 @@ export class Past {
     setShown(this.element, isOpen);
     document.body.classList.toggle("long", isOpen);
     if (isOpen) this.element.prepend(this.curve.element);
-    else byId("band").append(this.curve.element);
+    else document.querySelector(".now").before(this.curve.element);
     this.curve.least = isOpen ? LAYER_NAMES : 0;
     this.shown = "";
     this.compared = this.pointed = null;
