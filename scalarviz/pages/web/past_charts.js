@@ -1,7 +1,7 @@
 // The charts below the large loss curve: all weights over time, and the loss over a plane through
 // them; as scene/past_charts.py.
 
-import { byId, fitted, made, setShown, setWords, styled, unitLength } from "./dom.js";
+import { fitted, made, setShown, setWords, styled, unitLength } from "./dom.js";
 import { generalNumber } from "./numbers.js";
 import { rounded, typeset } from "./story/decimals.js";
 import { lossScale } from "./scales.js";
