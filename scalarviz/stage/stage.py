@@ -467,6 +467,7 @@ class Stage(Messages):
         if not self.neuron_maps and self.pinned_neuron is None:
             return exhibit, None
         maps = self._maps.now()
+        exhibit = replace(exhibit, squares=self.neuron_maps and maps is not None)
         return exhibit, maps and replace(maps, discrete=self.discrete)
 
     def _pushed(self, part: float, frozen: Any, added: BatchSum | None = None) -> FloatArray | None:

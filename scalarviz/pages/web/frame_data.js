@@ -78,6 +78,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     part,
     colors,
     sizes: size === color ? colors : own(size),
+    hasResult: options.result ?? false, // beside the picture
     color,
     size,
     scale: scales.of(color),

@@ -446,7 +446,7 @@ def beads(
     about   returns the name and a description of a layer
     names   names of the neurons of a buffer
     aspect  width of the free stage divided by its height
-    tied    whether first and last neurons stand for a color, for which there is room beside them
+    tied    whether the first neurons stand for a color, for which there is room beside them
     """
     known, names = known_of(program, names or {}), names or {}
 
@@ -539,10 +539,9 @@ def laid_out(
                 wires += wires_of(fan, stations, number, len(neurons) - 1, again=again)
             fans += own_fans
     if tied:
-        for place, outwards in ((0, UP - NEAR), (-1, UP + NEAR)):
-            points = neurons[place].points
-            above = points[np.argmax(points @ outwards)] + TIED * UP
-            neurons[place] = replace(neurons[place], tied=above)
+        points = neurons[0].points
+        above = points[np.argmax(points @ (UP - NEAR))] + TIED * UP
+        neurons[0] = replace(neurons[0], tied=above)
     view = view_of(form, len(stations))
     views = {
         "perspective": view,
