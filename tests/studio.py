@@ -344,6 +344,7 @@ class Noted(Canvas2D):
         self.filled: list[tuple[Box, np.ndarray]] = [(Box(-1e4, -1e4, 1e5, 1e5), rgb_of(ground))]
         self.images_drawn: list[tuple[Box, np.ndarray]] = []
         self.frames: list[Box] = []
+        self.outlined: list[tuple[float, ...]] = []
         self.discs_drawn: list[tuple[np.ndarray, float, Any]] = []
 
     def box(self, x: float, y: float, width: float, height: float, fill: Any, **more: Any) -> None:
@@ -359,6 +360,8 @@ class Noted(Canvas2D):
             sizes = np.broadcast_to(size, (len(xy), 2))
             for (x, y), (wide, high), color in zip(xy, sizes, colors, strict=True):
                 self.filled.append((Box(x, y, wide, high), rgb_of(color)))
+        else:
+            self.outlined += [(*each, *size) for each in np.asarray(xy).tolist()]
         super().boxes(xy, size, fill, **more)
 
     def image(

@@ -89,6 +89,8 @@ class DataSet(ABC):
     How it is displayed; all of these are optional:
 
     input_names, output_names  labels of the first and the last neurons, one each
+    side_names                 the two classes that one output separates, that of the lower target
+                               first: "outside" and "inside", "upper" and "lower", or none
     input_tint, output_tint    colours of the same neurons: "rgb" if they are red, green and blue
                                from 0 to 1, "grey" if each is a pixel, "" for other numbers
     bounds                     for inputs in the plane: smallest and largest coordinate to show, or
@@ -107,6 +109,7 @@ class DataSet(ABC):
     is_given: ClassVar[bool] = False
     input_names: Sequence[str] = ()
     output_names: Sequence[str] = ()
+    side_names: ClassVar[Sequence[str]] = ()
     input_tint: str = ""
     output_tint: str = ""
     bounds: tuple[float, float] | None = None

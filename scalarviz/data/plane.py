@@ -245,6 +245,7 @@ class Circle(PlaneSet):
     """
 
     name = "circle"
+    side_names = ("outside", "inside")
 
     def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
         radius = np.where(classes == 1.0, 0.5 * u, 0.7 + 0.3 * u)
@@ -311,6 +312,7 @@ class Moons(PlaneSet):
     """
 
     name = "moons"
+    side_names = ("upper", "lower")
 
     def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
         upper = around(np.ones_like(u), 0.5 * u)

@@ -10,16 +10,18 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula_trees import function_tree
-from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, cut
+from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS
 from scalarviz.data import DataSet, Digits, Rgb, Texture
 from scalarviz.data.plane import FEATURES, PlaneSet
 from scalarviz.pages.bundle import packed
 from scalarviz.scene.canvas.canvas2d import image_bytes
+from scalarviz.scene.exhibits.plots import CORNER_PART
 from scalarviz.stage.curves import drawn_of, measured_of
 from scalarviz.stage.data_exhibits import (
     ASKED_DIGITS,
     FEW_WRITTEN,
     PlanePoints,
+    answer_names,
     held_out_points,
     is_one_hot,
     needs_batch,
@@ -28,15 +30,15 @@ from scalarviz.stage.data_exhibits import (
     samples_of,
     some_digits,
     some_pixels,
-    varying_inputs,
 )
 from scalarviz.training.session.branches import Series
 from scalarviz.training.session.measurements import Metrics
-from scalarviz.training.session.reading import axis_names, class_names, output_names
+from scalarviz.training.session.reading import class_names, output_names, side_names
 from scalarviz.training.session.session import Session
 
 SIDE = 24  # cells along a map
 DOTS, HELD = 256, 80  # most samples on a map, and held-out ones
+MOST_NUMBERS = 40_000  # of samples that are asked for numbers or classes
 PIXELS, FINE_PIXELS = 40, 256  # along the longer side of a learned picture: always, and at rest
 
 Made = tuple[dict[str, Any], FloatArray]  # an exhibit, and the inputs that it takes
@@ -53,8 +55,8 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
 
     session  of the page
 
-    kind     "swatches": colours; "answers": a few samples as a table; "plane": a map of two inputs;
-             "pictures": a picture and what is learned of it; "sorting": pictures by their answers
+    kind     "swatches": colours; "plane": a map of two inputs; "pictures": a picture and what is
+             learned of it; "sorting": pictures by their answers; "answers": numbers or classes
     reads    "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
     output   name of the buffer of the outputs, and `outputs` is how many there are
     """
@@ -63,10 +65,7 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
         return None
     loss, outputs = session.trainer.loss, session.network.program.outputs
     about = {"reads": loss.row.logits or "", "output": outputs.name, "outputs": outputs.size}
-    shown = {**made[0], **about}
-    if shown.get("map"):
-        shown["map"] |= about
-    return shown
+    return {**made[0], **about}
 
 
 def exhibit_of(session: Session) -> Made | None:
@@ -75,22 +74,17 @@ def exhibit_of(session: Session) -> Made | None:
     if data.name in EXHIBITS:
         return EXHIBITS[data.name](data)
     inputs, targets = (np.asarray(part, np.float64) for part in samples_of(session))
-    varying, plane = varying_inputs(inputs), plane_points(data, (inputs, targets))
-    if not len(varying):
-        return None
-    made = None if plane is None else plane_of(data, plane)
-    if len(inputs) <= FEW_WRITTEN and inputs.shape[1] <= FEW_WRITTEN and targets.shape[1] <= 2:
-        names = axis_names(data)
-        shown = {
-            "kind": "answers",
-            "names": [names[i] for i in varying],
-            "inputs": inputs[:, varying].tolist(),
-            "targets": targets.tolist(),
-            "cut": cut(targets) if targets.shape[1] == 1 else None,
-            "map": made[0] if made else None,
-        }
-        return shown, np.concatenate([inputs, made[1]]) if made else inputs
-    return made
+    plane = plane_points(data, (inputs, targets))
+    if plane is not None:
+        return plane_of(data, plane)
+    count = max(FEW_WRITTEN, MOST_NUMBERS // inputs.shape[1])
+    shown = {
+        "kind": "answers",
+        "names": answer_names(data, targets),
+        "sorts": is_one_hot(targets),
+        "targets": targets[:count].tolist(),
+    }
+    return shown, inputs[:count]
 
 
 def swatches_of(data: Rgb) -> Made:
@@ -123,6 +117,9 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
         **where_of(data, plane),
         "classes": classes,
         "classNames": class_names(data, classes),
+        "sides": side_names(data),
+        "corner": plane.free_corner(),
+        "part": CORNER_PART[0],
         "sorts": bool(classes) or (count == 1 and len(np.unique(wanted)) == 2),
         "middle": least / 2.0 + most / 2.0,
         "reach": most / 2.0 - least / 2.0 or 1.0,
@@ -159,13 +156,14 @@ def places_data(session: Session) -> dict[str, Any] | None:
 
 def pictures_of(data: Texture) -> Made:
     """Return a picture, and the points at which what is learned of it is shown."""
-    points, _, (rows, columns) = some_pixels(data, PIXELS)
+    points, goals, (rows, columns) = some_pixels(data, PIXELS)
     fine, colors, (high, wide) = some_pixels(data, FINE_PIXELS)
     shown = {
         "kind": "pictures",
         "size": [columns, rows],
         "fine": [wide, high],
         "target": packed(image_bytes(colors.reshape(high, wide, 3))[..., :3]),
+        "goals": packed(image_bytes(goals.reshape(rows, columns, 3))[..., :3]),
         "across": packed(np.asarray(fine[:wide, 0], np.float32)),
         "down": packed(np.asarray(fine[::wide, 1], np.float32)),
     }

@@ -303,10 +303,8 @@ def shown_only(content: str, kinds: Collection[str]) -> str:
 
 
 def kinds_in(exhibit: Mapping[str, Any] | None) -> set[str]:
-    """Return the kinds of exhibits in one, which may have another beside it."""
-    if exhibit is None:
-        return set()
-    return {exhibit["kind"]} | kinds_in(exhibit.get("map"))
+    """Return the kind of an exhibit, if there is one."""
+    return set() if exhibit is None else {exhibit["kind"]}
 
 
 def markup_of_page() -> str:

@@ -313,11 +313,8 @@ def tied_data(place: FloatArray) -> dict[str, Any]:
     return {
         "place": place.tolist(),
         "side": SIDE,
-        "largest": labels.LARGEST_COLOR,
-        "smallest": labels.SMALLEST_COLOR,
+        "largest": labels.COLOR_SIDE,
         "letters": labels.COLOR_LETTERS,
-        "named": labels.NAMED_COLOR,
-        "fitted": labels.FITTED,
         "wide": labels.COLOR_WIRE,
         "head": labels.COLOR_WIRE_HEAD,
     }

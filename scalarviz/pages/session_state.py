@@ -63,6 +63,7 @@ class SessionState:
         self._newest, self._copy = NewestNumbers(session), NetworkCopy(session)
         self._probe = probe_of(session)
         self._sample = HeldSample()
+        self._begun: tuple[Any, FloatArray] = None, np.zeros(0)  # a network, its answers
         self._key: Any = None  # of the moment that was read last
         self._rest: PageState = {}  # what was read of it under the lock
         self._before: SnapshotValues | None = None  # the numbers of the last state
@@ -175,7 +176,17 @@ class SessionState:
             "own": None,
             "edited": {},
             "probe": as_sent(answers),
+            "first": self._first(inputs),
         }
+
+    def _first(self, inputs: FloatArray) -> FloatArray | None:
+        """Return what came out of the probe and of a sample at step 0; None if that is unknown."""
+        network, probe = self._copy.begun(), self._probe
+        if network is None or not len(probe):
+            return None
+        if self._begun[0] is not network:
+            self._begun = network, network(probe)
+        return as_sent(np.concatenate([self._begun[1], network(inputs[np.newaxis])]))
 
     def _at_rest(self, here: Position) -> PageState:
         """Return what is shown at rest, and what the step has computed so far; holds the lock."""
@@ -235,6 +246,7 @@ class SessionState:
         return {
             "own": True,
             "inputs": inputs,
+            "first": self._first(inputs),
             "values": self._answered(self._numbers(), inputs),
             "gradients": {},
             "left_out": {},

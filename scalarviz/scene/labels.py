@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import rounded, short
+from scalarviz.base.texts.decimals import rounded
 from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
@@ -117,7 +117,10 @@ def draw_ends(
     if len(layout.neurons) < 2 or layout.signs:
         return
     size = 13.0 * scale
-    for line, key in ((layout.neurons[0], "in"), (layout.neurons[-1], "out")):
+    ends = [(layout.neurons[0], "in")]
+    if frame_data.exhibit is None or not frame_data.division(see.width, see.height).exhibit.width:
+        ends.append((layout.neurons[-1], "out"))  # else the result has the word
+    for line, key in ends:
         seen = see(line.points)
         good = np.isfinite(seen.xy).all(axis=1)
         if line.tied is not None or not good.any():
@@ -189,7 +192,8 @@ def is_on(box: Box, spheres: FloatArray) -> bool:
 def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles:
     """Return what labels must not cover, as seen, before there are labels of layers."""
     layout = frame_data.layout
-    boxes = [tied.box for tied in tied_colors(see, frame_data, scale)]
+    tied = tied_color(see, frame_data, scale)
+    boxes = [] if tied is None else [tied.box]
     lines = [line for line in layout.neurons if not line.shape]
     spheres, _ = spheres_seen(see, [(line.points, line.radius) for line in lines])
     polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]
@@ -319,115 +323,78 @@ def gradient_of(sign: Sign, frame_data: FrameData) -> float | None:
     return None if found is None or np.isnan(found) else found
 
 
-# Colors beside the neurons that stand for them: the input, and the output at its target.
+# The color that goes in, beside the neurons that stand for it; and the lines on to the result.
 
-LARGEST_COLOR, SMALLEST_COLOR = (
-    72.0,
-    10.0,
-)  # pixels of the side of a color; smaller ones are not drawn
-COLOR_LETTERS, NAMED_COLOR = 13.0, 22.0  # size of the words, and least side for them
-FITTED = 0.92  # of a side that its word may be wide
-THREAD = "a0"  # opacity of a line over a map
-COLOR_WIRE, COLOR_WIRE_HEAD = 1.4, 9.0  # pixels of their wires, and of the arrow heads of those
+COLOR_SIDE, COLOR_LETTERS = 64.0, 12.0  # pixels of the color's side, and of its word
+COLOR_WIRE, COLOR_WIRE_HEAD = 1.4, 9.0  # pixels of wires, and of the arrow heads of those
 
 
 class Tied(NamedTuple):
-    """The color of a line of neurons; behind the outputs it touches the color of the goal.
+    """The color of the inputs.
 
-    box     around both, with their words
-    place   x and y of the middle of the color, its depth, and its side
-    colors  by its word; None where it is not known
+    box    around it, with its word
+    place  x and y of its middle, its depth, and its side
+    color  None where it is not known
     """
 
     line: Neurons
     box: Box
     place: tuple[float, float, float, float]
-    colors: dict[str, FloatArray | None]
+    color: FloatArray | None
 
 
-def tied_colors(see: Projection, frame_data: FrameData, scale: float) -> list[Tied]:
-    """Return where the colors of the sample are seen."""
-    found, buffers = [], frame_data.buffers
-    lines = frame_data.layout.neurons
-    for line in lines:
-        if line.tied is None:
-            continue
-        seen = see(line.tied)
-        (x, y), depth = seen.xy[0].tolist(), float(seen.depth[0])
-        side = min(SIDE * float(seen.unit[0]), LARGEST_COLOR * scale)
-        colors: dict[str, FloatArray | None] = {text("picture.in"): buffers.values.get(line.values)}
-        if line is not lines[0]:
-            colors = {
-                text("picture.out"): buffers.answers,
-                text("exhibits.swatches.target"): buffers.target,
-            }
-            x -= 0.5 * side  # both are in the middle over the outermost neuron
-        if np.isfinite(x + y) and side >= SMALLEST_COLOR:
-            high = side + 3.0 * COLOR_LETTERS * scale
-            box = Box(x - 0.5 * side, y + 0.5 * side - high, side * len(colors), high)
-            found.append(Tied(line, box, (x, y, depth, side), colors))
-    return found
+def tied_color(see: Projection, frame_data: FrameData, scale: float) -> Tied | None:
+    """Return where the color that goes in is seen; None if no color does."""
+    line = next(iter(frame_data.layout.neurons), None)
+    if line is None or line.tied is None:
+        return None
+    seen = see(line.tied)
+    (x, y), depth = seen.xy[0].tolist(), float(seen.depth[0])
+    side = min(SIDE * float(seen.unit[0]), COLOR_SIDE * scale)
+    if not np.isfinite(x + y):
+        return None
+    high = side + 1.6 * COLOR_LETTERS * scale
+    box = Box(x - 0.5 * side, y + 0.5 * side - high, side, high)
+    return Tied(line, box, (x, y, depth, side), frame_data.buffers.values.get(line.values))
 
 
 def draw_tied(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
-    """Draw the colors of the sample with wires to their neurons, and how far the answer is off."""
-    size = COLOR_LETTERS * scale
-    for tied in tied_colors(see, frame_data, scale):
-        x, y, depth, side = tied.place
-        wide = max(canvas.measure(words, size=size, bold=True) for words in tied.colors)
-        named_size = size * min(1.0, FITTED * side / wide)
-        write = partial(canvas.text, size=named_size, anchor="center", outline=theme.ground)
-        top, named = y - 0.5 * side, side >= NAMED_COLOR * scale
-        draw_wires(canvas, see, tied, theme, scale)
-        for i, (words, color) in enumerate(tied.colors.items()):
-            known = color is not None and np.isfinite(color).all()
-            fill = np.clip(color, 0.0, 1.0) if color is not None and known else None
-            left = x + (i - 0.5) * side
-            canvas.box(left, top, side, side, fill, outline=theme.ghost, depth=depth)
-            if named:
-                ink = theme.quiet if i else theme.ink
-                write(left + 0.5 * side, top - 0.5 * size, words, color=ink, bold=i == 0)
-        off = largest_error(tied)
-        if named and off is not None:
-            words = text("outputs.off", error=short(off))
-            has_room = tied.box.y >= see.box.y - size
-            middle, low = x + 0.5 * side, top - 1.9 * size
-            if not has_room:  # below the goal, since wires come to the answer from below
-                most = see.box.right + 0.7 * size - 0.5 * canvas.measure(words, size=named_size)
-                middle, low = min(x + side, most), top + side + 1.3 * size
-            write(middle, low, words, color=theme.ink)
-
-
-def draw_wires(canvas: Canvas2D, see: Projection, tied: Tied, theme: Theme, scale: float) -> None:
-    """Draw wires with arrows from a color to its neurons, or from them to it."""
-    seen, (x, y, _, side) = see(tied.line.points), tied.place
+    """Draw the color that goes in, with wires to its neurons."""
+    tied, size = tied_color(see, frame_data, scale), COLOR_LETTERS * scale
+    if tied is None:
+        return
+    x, y, depth, side = tied.place
+    seen = see(tied.line.points)
     way = seen.xy - (x, y)
     way /= np.maximum(np.hypot(*way.T), 1e-9)[:, np.newaxis]
-    edges = (x, y) + way * (0.5 * side / np.abs(way).max(axis=1))[:, np.newaxis]
-    rims = seen.xy - way * (tied.line.radius * seen.unit)[:, np.newaxis]
-    ends = (edges, rims) if len(tied.colors) == 1 else (rims, edges)
-    start, end = ends
+    start = (x, y) + way * (0.5 * side / np.abs(way).max(axis=1))[:, np.newaxis]
+    end = seen.xy - way * (tied.line.radius * seen.unit)[:, np.newaxis]
     wide, head = COLOR_WIRE * scale, COLOR_WIRE_HEAD * scale
     canvas.arrows(start, end, theme.quiet, width=wide, head=head, depth=seen.depth)
+    known = tied.color is not None and np.isfinite(tied.color).all()
+    fill = np.clip(tied.color, 0.0, 1.0) if tied.color is not None and known else None
+    place = x - 0.5 * side, y - 0.5 * side, side, side
+    canvas.box(*place, fill, radius=0.125 * side, outline=theme.ghost, depth=depth)
+    write = partial(canvas.text, anchor="center", outline=theme.ground)
+    write(x, place[1] - 0.6 * size, text("picture.in"), size=size, color=theme.ink, bold=True)
 
 
-def draw_thread(
-    canvas: Canvas2D, see: Projection, line: Neurons, spot: tuple[float, float], theme: Theme
+def draw_doors(
+    canvas: Canvas2D,
+    see: Projection,
+    line: Neurons,
+    doors: Sequence[tuple[float, float]],
+    theme: Theme,
 ) -> None:
-    """Draw a line from the outputs to the pixel of the exhibit that shows their answer."""
-    start, end = see(line.points).xy.mean(axis=0), np.array(spot)
-    way = end - start
-    start = start + way * line.radius * float(see(line.points).unit.max()) / np.hypot(*way)
+    """Draw lines from the outputs to the result: one each, or from their middle to one door."""
+    seen = see(line.points)
+    start = seen.xy if len(doors) == len(seen.xy) else seen.xy.mean(axis=0)[np.newaxis]
+    way = np.array(doors[: len(start)]) - start
+    far = np.maximum(np.hypot(*way.T), 1e-9)[:, np.newaxis]
+    start = start + way * line.radius * float(seen.unit.max()) / far
     if np.isfinite(start).all():
-        canvas.line([start, end], theme.ink + THREAD, width=COLOR_WIRE * canvas.scale)
-
-
-def largest_error(tied: Tied) -> float | None:
-    """Return how far the answer is off its goal; None where one is not known."""
-    answer, *goals = tied.colors.values()
-    goal = goals[0] if goals else None
-    if answer is None or goal is None or not np.isfinite(answer - goal).all():
-        return None
-    return float(np.abs(answer - goal).max())
+        canvas.segments(
+            start, np.array(doors[: len(start)]), theme.quiet, width=COLOR_WIRE * canvas.scale
+        )

@@ -41,9 +41,9 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.inspector import draw_hover, draw_inspector
 from scalarviz.scene.labels import (
     Obstacles,
+    draw_doors,
     draw_labels,
     draw_signs,
-    draw_thread,
     draw_tied,
     draw_written,
 )
@@ -441,9 +441,13 @@ class Picture:
         if frame_data.exhibit is not None and division.exhibit.width:
             exhibit = frame_data.exhibit
             exhibit.paint(canvas, division.exhibit, self.theme)
-            spot, lines = exhibit.spot(), frame_data.layout.neurons
-            if spot is not None and lines:
-                draw_thread(canvas, see, lines[-1], spot, self.theme)
+            doors, lines = (
+                exhibit.doors(division.exhibit, division.scale),
+                frame_data.layout.neurons,
+            )
+            if lines:
+                with canvas.clip(*division.view.place):
+                    draw_doors(canvas, see, lines[-1], doors, self.theme)
         has_room = frame_data.view is None  # else the network is still on its way out of it
         if frame_data.pinned is not None and division.card.width and has_room:
             draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Any, final
 
 import numpy as np
@@ -20,16 +21,18 @@ from scalarviz.data.batches import Pair
 from scalarviz.data.data_set import TableSet
 from scalarviz.data.plane import PLANE, PlaneSet
 from scalarviz.scene.canvas.canvas2d import image_bytes
+from scalarviz.scene.exhibits.answers import Answers
 from scalarviz.scene.exhibits.classified import Classes, ConfusionMatrix, Sorting
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.images import Pictures, Swatches
-from scalarviz.scene.exhibits.plots import FunctionPlot, Plane, cells
-from scalarviz.training.session.reading import axis_names, class_names, output_names
+from scalarviz.scene.exhibits.plots import CORNER_PART, FunctionPlot, Plane, cells
+from scalarviz.training.session.reading import axis_names, class_names, output_names, side_names
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import check_end
 
 # The plane in which the data of a session lie, its samples, and a grid over it.
 
+FAR = 0.15  # share of a map between words in a corner and samples
 MAP_SIDE = 40  # cells along a map, which needs its square of evaluations per picture
 
 
@@ -86,7 +89,20 @@ class PlanePoints:
             "low": (float(self.low[0]), float(self.low[1])),
             "high": (float(self.high[0]), float(self.high[1])),
             "inputs_of": self.inputs_of,
+            "corner": self.free_corner(),
         }
+
+    def free_corner(self) -> tuple[bool, bool] | None:
+        """Return the corner of the map that is farthest from all samples: right, and up.
+
+        None if they are few, or none is FAR from the words in that corner.
+        """
+        found: dict[tuple[bool, bool], float] = {}
+        for right, up in product((False, True), repeat=2):
+            apart = np.abs(self.placed(self.points) - [right, up]) - CORNER_PART
+            found[right, up] = float(np.hypot(*np.maximum(apart, 0.0).T).min())
+        best = max(found, key=lambda corner: found[corner])
+        return best if found[best] >= FAR and len(self.points) > FEW_WRITTEN else None
 
 
 def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
@@ -183,15 +199,12 @@ def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) 
     np.add.at(counts, (labels, said), 1)
     confusion = ConfusionMatrix(counts)
     of = "training" if data.held_out is None else "held_out"
-    share = text(f"exhibits.sorting.share.{of}", share=100.0 * confusion.accuracy)
     return Sorting(
         pictures,
         labels[shown],
         said[shown],
         confusion,
         of=text(f"exhibits.sorting.of.{of}"),
-        title=text("exhibits.sorting.title", share=share),
-        aside=share,
     )
 
 
@@ -243,7 +256,7 @@ Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
 def exhibit_of(
     session: Session, ask: Ask | None = None, batch: Pair | None = None, *, fine: bool = False
 ) -> Exhibit | None:
-    """Return the exhibit of a session; None if there is no way to show its data.
+    """Return the exhibit of a session; None if its network has more outputs than its data.
 
     session  the session
     ask      maps inputs to outputs: its network (the default), or a copy that is free at any time
@@ -263,7 +276,19 @@ def exhibit_of(
     if where is not None:
         return plane(ask, data, where)
     varying = varying_inputs(samples[0])
-    return graph(ask, data, samples, int(varying[0])) if len(varying) == 1 else None
+    if len(varying) == 1:
+        return graph(ask, data, samples, int(varying[0]))
+    inputs, targets = samples
+    names = answer_names(data, targets)
+    return Answers(np.asarray(ask(inputs)), targets, names, is_one_hot(targets))
+
+
+def answer_names(data: DataSet, targets: FloatArray) -> list[str]:
+    """Return the names of the outputs or, if targets are one-hot, of the classes."""
+    count = targets.shape[1]
+    if is_one_hot(targets):
+        return class_names(data, count)
+    return [*output_names(data)] or [""] * count
 
 
 def with_predictions(ask: Ask, loss: Loss) -> Ask:
@@ -312,13 +337,9 @@ def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
         middle=least / 2.0 + most / 2.0,
         reach=most / 2.0 - least / 2.0 or 1.0,
         targets=wanted,
-        answers=answers(
-            inputs,
-            [numbers(y, ".3f") for y in ask(inputs[:FEW_WRITTEN]).round(3) + 0.0],
-            [numbers(t, "g") for t in targets[:FEW_WRITTEN]],
-        ),
-        title=text(f"exhibits.plane.{'one' if targets.shape[1] == 1 else 'many'}"),
-        outputs=np.asarray(ask(inputs)[:, 0]) if classes else np.zeros(0),
+        outputs=np.asarray(ask(inputs)[:, 0]),
+        sorts=classes,
+        sides=side_names(data) if classes else (),
         test_targets=goals[:, 0],
         **about,
     )
@@ -335,19 +356,13 @@ def class_plane(ask: Ask, data: DataSet, where: PlanePoints, about: Mapping[str,
     inputs, targets = where.samples
     count = targets.shape[1]
     names = class_names(data, count)
-    wanted, found = largest(targets), largest(ask(inputs))
-    called = [
-        [*names, "nan"][int(i)] for i in np.nan_to_num(found[:FEW_WRITTEN], nan=-1.0).tolist()
-    ]
-    lines = answers(inputs, called, [names[int(right)] for right in wanted[:FEW_WRITTEN]])
     return Plane(
         largest(ask(where.grid)).reshape(MAP_SIDE, MAP_SIDE),
         middle=0.0,
         reach=1.0,
-        targets=wanted,
-        answers=lines,
-        title=text("exhibits.plane.classes"),
-        outputs=found,
+        targets=largest(targets),
+        outputs=largest(ask(inputs)),
+        sorts=True,
         classes=names,
         **about,
     )
@@ -358,20 +373,6 @@ def largest(rows: FloatArray) -> FloatArray:
     return np.where(np.isnan(rows).any(axis=1), np.nan, np.argmax(rows, axis=1))
 
 
-def answers(inputs: FloatArray, outputs: Sequence[str], targets: Sequence[str]) -> list[str]:
-    """Return a line per sample, if they are few: inputs, outputs, targets."""
-    if len(inputs) > FEW_WRITTEN:
-        return []
-    return [
-        text("exhibits.answer", x=numbers(x, "g"), output=output, target=target)
-        for x, output, target in zip(inputs, outputs, targets, strict=True)
-    ]
-
-
-def numbers(row: FloatArray, style: str) -> str:
-    return " ".join(f"{value:{style}}" for value in row.tolist())
-
-
 def graph(ask: Ask, data: DataSet, samples: Pair, axis: int) -> FunctionPlot:
     """Return the output along one input."""
     inputs, targets = samples
@@ -379,37 +380,24 @@ def graph(ask: Ask, data: DataSet, samples: Pair, axis: int) -> FunctionPlot:
     places = np.repeat(inputs[:1], MAP_SIDE * 4, axis=0)
     places[:, axis] = np.linspace(low, high, len(places))
     points = np.stack([inputs[:, axis], targets[:, 0]], axis=1)
-    title = text(f"exhibits.graph.{'one' if targets.shape[1] == 1 else 'many'}")
     names = axis_names(data)[axis], (*output_names(data), text("exhibits.axis.output"))[0]
-    return FunctionPlot(ask(places)[:, 0], low, high, points, title, names, axis)
+    return FunctionPlot(ask(places)[:, 0], low, high, points, names, axis)
 
 
 def swatches(ask: Ask, data: Rgb, engine: str) -> Swatches:
     """Return the palette: inputs, outputs and targets as colors."""
     inputs, targets = data.palette
-    return Swatches(inputs, ask(inputs), targets, text("exhibits.swatches"))
+    return Swatches(inputs, ask(inputs), targets)
 
 
 def pictures(ask: Ask, data: Texture, engine: str, side: int = PIXELS) -> Pictures:
-    """Return target and output at pixel centers, at most `side` in a line, and their difference."""
+    """Return output and target at pixel centers, at most `side` in a line."""
     points, target, (rows, columns) = some_pixels(data, side)
     output = in_portions(ask, points)
-    shape = (rows, columns, 3)
-    loss = np.clip((output - target) * 0.5 * 10.0 + 0.5, 0.0, 1.0)
     noise = text("exhibits.pictures.noise", psnr=psnr(output, target))
-    shown = {
-        text("exhibits.target"): target.reshape(shape),
-        text("exhibits.output"): np.asarray(output, np.float64).reshape(shape),
-        text("exhibits.pictures.loss"): loss.reshape(shape),
-    }
-    names = (
-        text("exhibits.target"),
-        text("exhibits.pictures.output", noise=noise),
-        text("exhibits.pictures.error"),
-    )
     said = text("exhibits.pictures.said", noise=noise, count=len(points))
-    title = text("exhibits.pictures.title", said=said)
-    return Pictures(shown, said, title, names)
+    shape = rows, columns, 3
+    return Pictures(np.asarray(output, np.float64).reshape(shape), target.reshape(shape), said)
 
 
 def fine_pictures(ask: Ask, data: Texture, engine: str) -> Pictures:

@@ -73,7 +73,8 @@ class LiveValues:
         self.has_layers = bool(session.network.layers)
         self.way = SamplePass()
         self.learned: Exhibit | None = None
-        self._marked: tuple[Exhibit | None, FloatArray | None, Exhibit | None] = (None,) * 3
+        self._marked: tuple[Exhibit | None, list[FloatArray], Exhibit | None] = None, [], None
+        self._first_exhibit: tuple[Any, Exhibit | None] = None, None
         self.asleep = False
         self.own: FloatArray | None = None
         self.pad: Exhibit | None = None
@@ -287,14 +288,35 @@ class LiveValues:
     def exhibit(self) -> Exhibit | None:
         """Return what is learned, marked at the focus sample."""
         made = (self.pad or self.learned) if self.own is not None else self.learned
+        values, target = self._shown.values, self._shown.target
         inputs = self.shown_inputs
         if made is None or inputs is None:
             return made
+        outputs = self._answers(values)
+        key = [inputs.copy(), *(each for each in (outputs, target) if each is not None)]
         before, marked, shown = self._marked
-        if made is not before or marked is None or not np.array_equal(inputs, marked):
-            shown = made.marked(inputs.astype(np.float64))
-            self._marked = made, inputs.copy(), shown
+        is_same = made is before and len(key) == len(marked)
+        if not (is_same and all(map(np.array_equal, key, marked))):
+            first = made.first and made.first.marked(inputs, self._begun(inputs), target)
+            shown = made.after(first).marked(inputs.astype(np.float64), outputs, target)
+            self._marked = made, key, shown
         return shown
+
+    def _begun(self, inputs: FloatArray) -> FloatArray | None:
+        """Return what came out of a sample at step 0, as the loss reads it; None if unknown."""
+        network = self._copies[0].begun()
+        outputs = None if network is None else network(inputs[np.newaxis])
+        return None if outputs is None else predictions_of(self.session.trainer.loss, outputs)[0]
+
+    def _with_first(self, made: Exhibit | None, samples: Any = None) -> Exhibit | None:
+        """Return an exhibit with that of step 0, which is made once for a training."""
+        session, network = self.session, self._copies[0].begun()
+        key = id(session.data), session.network.activations, session.trainer.loss, self.program
+        if made is None or network is None:
+            return made
+        if self._first_exhibit[0] != key:
+            self._first_exhibit = key, exhibit_of(session, network, samples)
+        return made.after(self._first_exhibit[1])
 
     def _look(self) -> None:
         """Update the exhibit from a copy of the network, at intervals if that takes long.
@@ -336,7 +358,7 @@ class LiveValues:
             self._refining = False
             key, made = self._fine.take()
             if made is not None and key[0] == data:
-                self.learned, self._exhibit_key = made, key
+                self.learned, self._exhibit_key = self._with_first(made), key
 
     def _make_exhibit(self, key: tuple[Any, ...]) -> None:
         """Make the exhibit on this thread; the last part of the key says whether it is fine."""
@@ -346,7 +368,8 @@ class LiveValues:
             samples = self.ask(self._first, batches, lambda: batches.at(0))
             if self._first.pending:
                 return
-        self.learned = self._made(self.copy, samples, key[-1])
+        made = self._made(self.copy, samples, key[-1])
+        self.learned = self._with_first(made, samples)
         self._exhibit_key = key
 
     def _made(self, ask: Any, samples: Any, fine: bool) -> Exhibit | None:

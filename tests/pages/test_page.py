@@ -312,12 +312,11 @@ def test_colours_are_shown_as_swatches() -> None:
 
 
 @pytest.mark.usefixtures("_quick")
-def test_few_samples_are_a_table_without_columns_that_never_change() -> None:
-    shown, probe = learned([3, 1], data.Xor(bias=True), "answers")
-    assert probe.shape == (4 + shown["map"]["side"] ** 2 + 4, 3)
-    np.testing.assert_array_equal(probe[:4], probe[-4:])
-    assert shown["names"] == ["x", "y"] and np.shape(shown["inputs"]) == (4, 2)
-    assert shown["cut"] == 0.5
+def test_inputs_that_never_change_are_no_axes_of_the_map() -> None:
+    shown, probe = learned([3, 1], data.Xor(bias=True), "plane")
+    assert probe.shape == (shown["side"] ** 2 + 4, 3) and (probe[:, 2] == 1.0).all()
+    assert shown["names"] == ["x", "y"] and np.shape(shown["dots"]) == (4, 2)
+    assert shown["sorts"] and shown["sides"] == [] and shown["corner"] is None
 
 
 @pytest.mark.usefixtures("_quick")
@@ -330,6 +329,7 @@ def test_two_inputs_are_a_map_with_its_samples_of_which_those_held_out_come_last
     np.testing.assert_allclose(low + dots * (high - low), probe[side * side :])
     assert (probe[0] < probe[side - 1])[0] and (probe[0] > probe[side * side - 1])[1]  # up is up
     assert shown["title"] == "output over the plane"
+    assert shown["sides"] == ["outside", "inside"]
     assert (shown["held"], len(dots)) == (30, 40) and table.held_out is not None
     np.testing.assert_allclose(probe[-10:], table.held_out[0])
 
@@ -351,13 +351,19 @@ def test_pictures_are_shown_beside_what_is_learned() -> None:
     lines = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
     assert probe.shape == (48, 2)
     np.testing.assert_array_equal(lines, probe.astype("<f4"))
+    assert shown["goals"] == shown["target"]
 
 
 @pytest.mark.usefixtures("_quick")
-def test_what_has_no_exhibit_yet_has_no_probe() -> None:
+def test_other_data_have_answers_beside_their_goals() -> None:
     inputs = np.random.default_rng(0).random((20, 5))
-    session = sv.Session(sv.Network([5, 2]), (inputs, inputs[:, :2]), engine="python")
-    assert exhibit_data(session) is None and probe_of(session).shape == (0, 5)
+    shown, probe = learned([5, 2], (inputs, inputs[:, :2]), "answers")
+    np.testing.assert_allclose(probe, inputs)
+    assert shown["targets"] == inputs[:, :2].tolist() and not shown["sorts"]
+    many = data.Arrays(np.zeros((20, 9000)), np.eye(2)[np.arange(20) % 2], output_names=["a", "b"])
+    shown, probe = learned([9000, 2], many, "answers")
+    assert len(probe) == len(shown["targets"]) == 8 and shown["names"] == ["a", "b"]
+    assert shown["sorts"]
 
 
 # The command line.

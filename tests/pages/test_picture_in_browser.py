@@ -225,6 +225,7 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
             named=seen.pinned and seen.pinned.name,
             scale=division.scale,
             maps=maps_data(seen.maps),
+            result=seen.exhibit is not None and division.exhibit.width > 0,
             box=dict(zip(("x", "y", "width", "height"), box.place, strict=True)),
             **options,
         )
@@ -238,9 +239,9 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
 
 
 @pytest.fixture
-def without_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page draws the thread to the point in use over its picture, see exhibit.js."""
-    monkeypatch.setattr("scalarviz.scene.picture.draw_thread", lambda *_: None)
+def without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page draws the lines to the result over its picture, see exhibit.js."""
+    monkeypatch.setattr("scalarviz.scene.picture.draw_doors", lambda *_: None)
 
 
 @pytest.fixture(scope="module", params=SCENES)
@@ -252,7 +253,7 @@ def opened_picture(request: pytest.FixtureRequest, browser: Any) -> Iterator[Ope
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 @pytest.mark.parametrize(("size", "theme"), [((1280, 800), "dark"), ((800, 500), "light")])
 def test_page_and_window_show_the_same(
     opened_picture: Opened, size: tuple[int, int], theme: str
@@ -273,7 +274,7 @@ FORGET = """() => picture.remembered = new picture.remembered.constructor(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 def test_light_is_where_it_is_in_a_window(opened_picture: Opened) -> None:
     name, show, page = opened_picture
     if name not in ("rgb", "expression"):
@@ -303,7 +304,7 @@ NEURONS = {
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 @pytest.mark.parametrize(("size", "theme"), [((1280, 800), "dark"), ((800, 500), "light")])
 def test_a_neuron_is_shown_as_in_a_window(
     opened_picture: Opened, size: tuple[int, int], theme: str
@@ -319,7 +320,7 @@ def test_a_neuron_is_shown_as_in_a_window(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 def test_a_neuron_comes_as_in_a_window(opened_picture: Opened) -> None:
     name, show, page = opened_picture
     if name != "rgb":
@@ -340,7 +341,7 @@ def test_a_neuron_comes_as_in_a_window(opened_picture: Opened) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 def test_what_is_pointed_at_is_marked_alike(
     opened_picture: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,7 +369,7 @@ def small(browser: Any) -> Iterator[tuple[PicturePage, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 def test_without_webgl_the_picture_says_so(small: tuple[PicturePage, Any]) -> None:
     page, _ = small
     script = """() => {
@@ -381,7 +382,7 @@ def test_without_webgl_the_picture_says_so(small: tuple[PicturePage, Any]) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 def test_a_lost_context_comes_back(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     first, words = page.draw(state, (640, 400))
@@ -403,7 +404,7 @@ def test_a_lost_context_comes_back(small: tuple[PicturePage, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 def test_a_picture_that_stands_still_gets_smooth_edges(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     page.ask("() => {picture.coarse = false}")  # a busy machine may have been too slow before
@@ -424,7 +425,7 @@ def test_a_picture_that_stands_still_gets_smooth_edges(small: tuple[PicturePage,
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 def test_a_theme_and_a_channel_change_colors_alone(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     dark, words = page.draw(state, (640, 400))
@@ -437,7 +438,7 @@ def test_a_theme_and_a_channel_change_colors_alone(small: tuple[PicturePage, Any
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 def test_the_camera_follows_the_hand_and_comes_home(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     first, _ = page.draw(state, (640, 400))
@@ -458,7 +459,7 @@ def test_the_camera_follows_the_hand_and_comes_home(small: tuple[PicturePage, An
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 def test_a_card_takes_of_the_width_without_a_jump(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     pinned = {"row": 2}
@@ -482,7 +483,7 @@ def test_a_card_takes_of_the_width_without_a_jump(small: tuple[PicturePage, Any]
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_thread")
+@pytest.mark.usefixtures("without_lines")
 def test_walls_of_tiny_cubes_look_alike(browser: Any) -> None:
     session = made(500, 400, 10)
     size = 800, 500

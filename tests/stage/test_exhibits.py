@@ -10,6 +10,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.checks import FloatArray
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.exhibits.answers import Answers
 from scalarviz.scene.exhibits.classified import Sorting
 from scalarviz.scene.exhibits.images import Pictures
 from scalarviz.scene.exhibits.plots import FunctionPlot, NeuronMap, Plane, cells
@@ -52,17 +53,12 @@ def test_the_plane_is_asked_at_the_middles_of_its_cells_the_top_first() -> None:
     np.testing.assert_allclose(plane.points * 12 - 6, s.data.training[0][: len(plane.points)])
 
 
-def test_the_corners_are_spelled_out() -> None:
+def test_how_right_the_corners_are_is_said() -> None:
     s = session([2, 1], data.Xnor())
     s.network.bank.value[:] = [0.25, 0.5, 0.0]
     exhibit = exhibit_of(s)
     assert exhibit is not None
-    assert exhibit.words() == [
-        "0 0 -> 0.000, should be 1",
-        "0 1 -> 0.500, should be 0",
-        "1 0 -> 0.250, should be 0",
-        "1 1 -> 0.750, should be 1",
-    ]
+    assert exhibit.words() == [exhibit.verdict()] == ["3 of 4 right"]
 
 
 def test_a_loss_that_takes_logits_shows_outputs_as_its_sigmoid_makes_them() -> None:
@@ -73,7 +69,6 @@ def test_a_loss_that_takes_logits_shows_outputs_as_its_sigmoid_makes_them() -> N
     wanted = 1.0 / (1.0 + np.exp(-np.array([-0.25, 0.75, 0.75, 1.75])))
     np.testing.assert_allclose(plane.outputs, wanted, rtol=1e-6)
     assert plane.wrong.tolist() == [True, True, True, False]
-    assert plane.words()[3] == "1 1 -> 0.852, should be 1"
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -89,7 +84,7 @@ def test_classes_have_a_map_of_the_largest_output(classes: int, loss: str) -> No
     assert plane.targets.tolist() == labels.tolist()
     said = np.argmax(s.network(inputs), axis=1)
     assert plane.outputs.tolist() == said.tolist()
-    assert plane.verdict() == f"{(said == labels).sum()} of 30 are right"
+    assert plane.verdict() == f"{(said == labels).sum()} of 30 right"
     rows, columns = plane.values.shape
     middles = (np.arange(columns) + 0.5) / columns
     across = plane.low[0] + middles * (plane.high[0] - plane.low[0])
@@ -101,18 +96,14 @@ def test_classes_have_a_map_of_the_largest_output(classes: int, loss: str) -> No
     assert isinstance(plane, Plane) and plane.wrong.all() and np.isnan(plane.values).all()
 
 
-def test_few_samples_of_classes_say_their_class_and_classes_have_the_names_of_the_outputs() -> None:
+def test_classes_have_the_names_of_the_outputs() -> None:
     learned = data.Arrays([[0, 0], [0, 1], [1, 0]], np.eye(3))
     learned.output_names = ["ash", "oak", "elm"]
     s = session([2, 3], learned, loss="softmax_cross_entropy")
     s.network.bank.value[:] = [0, 0, 0, 2, 2, 0, 1, 0, 0]
     plane = exhibit_of(s)
     assert isinstance(plane, Plane) and plane.classes == ["ash", "oak", "elm"]
-    assert plane.words() == [
-        "0 0 -> ash, should be ash",
-        "0 1 -> oak, should be oak",
-        "1 0 -> elm, should be elm",
-    ]
+    assert plane.verdict() == "3 of 3 right"
 
 
 def test_one_input_gives_a_curve() -> None:
@@ -123,22 +114,22 @@ def test_one_input_gives_a_curve() -> None:
     assert (graph.low, graph.high) == (1.0, 3.0)
     np.testing.assert_allclose(graph.outputs, np.linspace(2.0, 6.0, len(graph.outputs)), rtol=1e-6)
     assert graph.points.tolist() == [[3.0, 6.0], [1.0, 2.0], [2.0, 4.0]]
+    assert graph.verdict() == "off by .00" and graph.off() == pytest.approx(0.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("transform", ["identity", "zoom", "flip"])
-def test_a_texture_gives_target_output_and_loss(transform: str) -> None:
+def test_a_texture_gives_output_and_target(transform: str) -> None:
     picture = np.random.default_rng(0).random((10, 200, 3))
     s = session([2, 3], data.Texture(picture, transform=transform), batch=4)
     pictures = exhibit_of(s)
     assert isinstance(pictures, Pictures)
-    target, output, loss = pictures.pictures.values()
-    assert target.shape == output.shape == loss.shape == (2, 50, 3)
+    target, output = pictures.target, pictures.output
+    assert target.shape == output.shape == (2, 50, 3)
     points, colors = s.data.pixels()
     row = 2 * 200 + 4 * 7 + 2  # of every four rows and columns the third is taken
     assert target[0, 7].tolist() == colors[row].tolist()
     np.testing.assert_allclose(output[0, 7], s.network(points[row]), rtol=1e-6)
-    wanted = np.clip((output - target) * 0.5 * 10 + 0.5, 0.0, 1.0)
-    np.testing.assert_allclose(loss, wanted, atol=1e-6)
+    assert pictures.off() == pytest.approx(np.abs(output - target).mean())
     assert pictures.words() == ["PSNR " + pictures.said.split("PSNR ")[1]]
 
 
@@ -156,10 +147,10 @@ def test_a_fine_texture_has_every_pixel_evaluated_in_portions() -> None:
     points, colors = s.data.pixels()
     assert asked == [PORTION, 60 * 90 - PORTION]
     assert exhibit_of(s, ask, fine=True) is not None and asked[2:] == [60 * 90]
-    target, output, _ = [each.reshape(-1, 3) for each in pictures.pictures.values()]
-    np.testing.assert_array_equal(target, colors)
-    np.testing.assert_allclose(output, s.network(points), rtol=1e-6)
-    assert len(exhibit_of(s, ask).pictures["target"]) == 30  # type: ignore[union-attr]  # it is there
+    np.testing.assert_array_equal(pictures.target.reshape(-1, 3), colors)
+    np.testing.assert_allclose(pictures.output.reshape(-1, 3), s.network(points), rtol=1e-6)
+    coarse = exhibit_of(s, ask)
+    assert isinstance(coarse, Pictures) and len(coarse.target) == 30
 
 
 def test_only_a_texture_can_be_finer_and_not_with_the_python_engine() -> None:
@@ -183,14 +174,45 @@ def test_a_plane_has_the_names_and_ends_of_its_axes_and_outputs_of_two_classes()
     s.network.bank.value[:] = [0.0, 1.0, 0.0, 0.0]
     plane = exhibit_of(s)
     assert isinstance(plane, Plane)
-    assert plane.names == ("x2", "x3") and plane.axes == (1, 2) and not len(plane.outputs)
+    assert plane.names == ("x2", "x3") and plane.axes == (1, 2) and plane.score() is None
+    assert plane.outputs.tolist() == [7.0, 8.0, 9.0] and plane.verdict() == "off by 7.00"
     marked = plane.marked(np.array([0.0, plane.low[0], plane.high[1]]))
     assert marked.focus is not None and marked.focus.tolist() == [0.0, 1.0]
 
 
-def test_what_has_many_inputs_is_not_drawn() -> None:
-    many = np.random.default_rng(0).random((5, 4)), np.zeros((5, 1))
-    assert exhibit_of(session([4, 1], many)) is None
+@pytest.mark.parametrize("sorts", [False, True])
+def test_what_has_many_inputs_shows_its_answers_beside_their_goals(sorts: bool) -> None:
+    many = np.random.default_rng(0).random((5, 4)), np.eye(2)[[0, 1, 1, 0, 1]] * (1 if sorts else 3)
+    s = session([4, 2], data.Arrays(*many, output_names=["ash", "oak"]))
+    answers = exhibit_of(s)
+    assert isinstance(answers, Answers) and answers.sorts == sorts
+    outputs = s.network(many[0])
+    np.testing.assert_allclose(answers.outputs, outputs)
+    right = int((outputs.argmax(axis=1) == many[1].argmax(axis=1)).sum())
+    off = float(np.abs(outputs - many[1]).mean())
+    assert answers.verdict() == (f"{right} of 5 right" if sorts else f"off by {short(off)}")
+    canvas = Noted("#000000", 1280, 800)
+    shown = answers.marked(many[0][1], np.array([0.25, -1.5]), many[1][1])
+    shown.paint(canvas, Box(0.0, 0.0, 240.0, 400.0), THEMES["dark"])
+    wanted = ["ash", "oak"] if sorts else ["ash .25", "oak -1.50", "ash 0", "oak 3.00"]
+    assert canvas.words == ["OUT", "goal", *wanted, answers.verdict()]
+    unknown = answers.marked(many[0][1], None, np.full(2, np.nan))
+    canvas = Noted("#000000", 1280, 800)
+    unknown.paint(canvas, Box(0.0, 0.0, 240.0, 400.0), THEMES["dark"])
+    assert canvas.words == ["OUT", "goal", answers.verdict()]
+
+
+def test_two_classes_have_the_names_of_the_data_and_a_corner_without_samples_is_found() -> None:
+    circle = exhibit_of(session([2, 1], data.Circle()))
+    moons = exhibit_of(session([2, 1], data.Moons(noise=0.1, share=1.0, samples=100, seed=1337)))
+    assert isinstance(circle, Plane) and isinstance(moons, Plane)
+    assert (circle.sides, moons.sides) == (["outside", "inside"], ["upper", "lower"])
+    assert circle.corner is None and moons.corner is not None
+    right, up = moons.corner
+    near = np.abs(moons.points - [right, up]) - [0.56, 0.1]
+    assert np.hypot(*np.maximum(near, 0.0).T).min() >= 0.15
+    few = exhibit_of(session([2, 1], ([[0.0, 0.0], [0.1, 0.1]], [[0.0], [1.0]])))
+    assert isinstance(few, Plane) and not few.sides and few.corner is None
 
 
 def test_data_that_a_function_makes_is_drawn_too() -> None:
@@ -241,8 +263,8 @@ def test_held_out_digits_are_counted_and_eight_of_each_are_shown(known: data.Dig
     assert shown.confusion.all == shown.confusion.right == ASKED_DIGITS
     assert np.bincount(shown.labels).tolist() == [SHOWN_DIGITS // 10] * 10
     assert (shown.said == shown.labels).all()
-    assert (shown.title, shown.aside) == ("by prediction  held-out 100.0%", "held-out 100.0%")
-    assert shown.of == "held-out digits"
+    assert shown.words() == [f"{ASKED_DIGITS} of {ASKED_DIGITS} held-out digits are right, 100.0%"]
+    assert shown.verdict() == f"{ASKED_DIGITS} of {ASKED_DIGITS} right"
 
 
 def test_what_is_shown_are_the_pictures_of_what_is_said(known: data.Digits) -> None:
@@ -266,7 +288,7 @@ def test_mistakes_are_counted_by_what_it_is_and_what_is_said(known: data.Digits)
 def test_without_held_out_digits_it_is_asked_for_those_it_trains_on() -> None:
     known = digits(held_out=0.0)
     shown = sorting(knowing(known), known, "cpu")
-    assert shown.aside == "training 100.0%" and shown.of == "training digits"
+    assert shown.confusion.accuracy == 1.0 and shown.of == "training digits"
 
 
 def test_a_large_picture_is_reduced_to_averages() -> None:
@@ -295,7 +317,11 @@ def test_a_session_that_learns_digits_shows_them() -> None:
     shown = exhibit_of(session)
     assert isinstance(shown, Sorting) and shown.confusion.all == ASKED_SLOWLY
     assert isinstance(exhibit_of(session, knowing(session.data)), Sorting)  # a copy may be asked
-    assert exhibit_of(session, knowing(session.data)).aside == "held-out 100.0%"
+    assert exhibit_of(session, knowing(session.data)).confusion.accuracy == 1.0
+    sample = np.eye(10)[3], np.eye(10)[8]
+    canvas = Noted("#000000", 1280, 800)
+    shown.marked(np.zeros(64), *sample).paint(canvas, Box(0, 0, 400, 600), THEMES["dark"])
+    assert canvas.words[:4] == ["OUT", "goal", "3", "8"]
 
 
 def test_a_smaller_picture_is_made_of_averages_and_a_larger_one_of_the_nearest() -> None:

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,73 @@ def test_the_output_in_use_is_empty_until_it_is_computed(reading: LiveValues) ->
         assert (reading.buffers(done).answers is None) == (0 < done < last)
         assert isinstance(exhibit, Swatches) and np.isfinite(exhibit.outputs).all()
         assert reading.exhibit() is exhibit
+
+
+def test_out_and_its_goal_are_known_in_every_phase(reading: LiveValues) -> None:
+    session = reading.session
+    for _ in range(2 * len(reading.moments)):
+        session.advance(1, "operation")
+        reading.refresh()
+        exhibit = reading.exhibit()
+        assert isinstance(exhibit, Swatches) and exhibit.focus is not None
+        given, said, goal = exhibit.focus
+        np.testing.assert_allclose(goal, 1.0 - given)
+        np.testing.assert_allclose(said, reading.way.values[reading.program.outputs.name])
+
+
+def learner(sizes: list[Any], learned: object) -> Session:
+    return sv.Session(sv.Network(sizes, seed=0), learned, engine="python")
+
+
+def graph_session() -> Session:
+    a, b = sv.Value(0.25), sv.Value(-0.5)
+    return sv.Session(sv.compile(lambda x, y: a * x + b * y, inputs=2), data.Xor(), engine="python")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: learner([3, 4, 3], data.Rgb(levels=2)),
+        lambda: learner([2, 3, 1], data.Circle(samples=40)),
+        lambda: learner([2, 3], data.Texture(np.random.default_rng(0).random((6, 6, 3)))),
+        lambda: learner([1, 2, 1], (np.arange(6.0)[:, None], np.arange(6.0)[:, None])),
+        lambda: learner([4, 2], (np.arange(24.0).reshape(6, 4) / 24.0, np.ones((6, 2)))),
+        graph_session,
+    ],
+    ids=["colors", "plane", "picture", "function", "table", "graph"],
+)
+def test_what_came_out_at_step_0_is_kept(made: Callable[[], Session]) -> None:
+    reading = LiveValues(made())
+    reading.refresh()
+    begun = reading.exhibit()
+    assert begun is not None and begun.first is not None
+    assert begun.first.verdict() == begun.verdict() != ""
+    reading.session.advance(5)
+    reading.session.learning_rate = 0.001
+    reading.refresh()
+    now = reading.exhibit()
+    assert now is not None and now.first is not None
+    assert now.first.verdict() == begun.verdict()
+    later = LiveValues(reading.session)  # such as in a picture of a session that has trained
+    later.refresh()
+    found = later.exhibit()
+    assert found is not None and found.first is not None
+    assert found.first.verdict() == begun.verdict()
+    if isinstance(now, Swatches) and isinstance(now.first, Swatches):
+        given, said, _ = now.first.shown
+        first = reading.session.branches[0].frames[0].value
+        way = forward(reading.program, first.astype(float), given)
+        np.testing.assert_allclose(said, way.values[reading.program.outputs.name], rtol=1e-5)
+
+
+def test_a_network_with_steps_behind_it_has_none(tmp_path: Path) -> None:
+    trained = advanced(learner([2, 3, 1], data.Circle(samples=40)), 3)
+    trained.network.save(tmp_path / "net.safetensors")
+    again = sv.Session(sv.load(tmp_path / "net.safetensors"), trained.data, engine="python")
+    reading = LiveValues(again)
+    reading.refresh()
+    exhibit = reading.exhibit()
+    assert exhibit is not None and exhibit.first is None
 
 
 def test_while_it_plays_numbers_and_clock_are_of_one_moment(reading: LiveValues) -> None:
@@ -201,14 +269,15 @@ def texture(hidden: int = 1000) -> sv.Session:
     return sv.Session(sv.Network([2, hidden, 3], seed=0), learned, batch=8, engine="cpu")
 
 
-def pictures_of(reading: LiveValues) -> Mapping[str, np.ndarray]:
-    """The pictures that are shown."""
-    assert isinstance(reading.exhibit(), Pictures)
-    return reading.exhibit().pictures
+def output_of(reading: LiveValues) -> np.ndarray:
+    """The picture of the outputs that is shown."""
+    shown = reading.exhibit()
+    assert isinstance(shown, Pictures)
+    return shown.output
 
 
 def rows_of(reading: LiveValues) -> int:
-    return len(pictures_of(reading)["output"])
+    return len(output_of(reading))
 
 
 def test_a_session_at_rest_is_shown_in_full_resolution_when_that_is_there() -> None:
@@ -220,12 +289,12 @@ def test_a_session_at_rest_is_shown_in_full_resolution_when_that_is_there() -> N
         until(lambda: reading.refresh() or not reading.pending)
         points, _ = session.data.pixels()
         assert rows_of(reading) == 90
-        output = pictures_of(reading)["output"].reshape(-1, 3)
+        output = output_of(reading).reshape(-1, 3)
         np.testing.assert_allclose(output, session.network(points), atol=1e-6)
-        before = pictures_of(reading)
+        before = output_of(reading)
         session.advance(1)
         reading.refresh()
-        assert pictures_of(reading) is before  # meanwhile
+        assert output_of(reading) is before  # meanwhile
 
 
 def test_no_picture_waits_for_the_exhibit(monkeypatch: pytest.MonkeyPatch) -> None:

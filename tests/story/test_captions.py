@@ -585,7 +585,7 @@ def test_the_sentence_is_of_the_numbers_that_are_shown(colours: sv.Session) -> N
     reading = LiveValues(colours)
     assert progress_in(reading) == "No step is done yet."
     reading.refresh()
-    assert progress_in(reading) == "Step 0: 0 of 8 colours are nearly right."
+    assert progress_in(reading) == "Step 0: off by .27."
     for step in range(4, 240, 4):
         colours.advance(4)
         reading.refresh()
@@ -606,13 +606,13 @@ def test_losses_from_before_a_change_are_not_compared(colours: sv.Session) -> No
         colours.advance(step - colours.step_index)
         reading.refresh()
         found = progress_in(reading)
-        assert found.endswith(f" since step {since}." if since else "colours are nearly right.")
+        assert found.endswith(f" since step {since}." if since else reading.learned.verdict() + ".")
     colours.seek(300)
     reading.refresh()
     assert progress_in(reading).endswith(" since step 100.")
 
 
-@pytest.mark.parametrize("verdict", ["3 of 4 are right", ""])
+@pytest.mark.parametrize("verdict", ["3 of 4 right", ""])
 def test_it_says_how_the_loss_has_changed_and_a_page_says_the_same(
     verdict: str, colours: sv.Session
 ) -> None:

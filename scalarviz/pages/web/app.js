@@ -3,7 +3,7 @@
 import { Access } from "./access.js";
 import { BranchLines, BranchList, Curve } from "./loss_chart.js";
 import { branchName } from "./changes.js";
-import { Thread, exhibitIn } from "./exhibit.js";
+import { Threads, exhibitIn } from "./exhibit.js";
 import { NeuronMaps } from "./neuron_images.js";
 import { seenOf } from "./by_neuron.js";
 import { ByNeuron, size_at } from "./story/guide.js";
@@ -132,7 +132,7 @@ export class App {
     const survey = (inputs) => this.player.ask("survey", { inputs });
     this.maps = spec.scene.maps.places ? new NeuronMaps(spec.scene, survey) : null;
     this.chip = new Chip(byId("chip"), byId("told"));
-    this.thread = new Thread(byId("stage"));
+    this.threads = new Threads(byId("stage"));
     this.access = new Access(this);
     this.marks = new MarksKey(() => this.run("marks"));
     this.guess = new GuessBox(this);
@@ -263,7 +263,7 @@ export class App {
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
       beside: this.beside, numbers: this.numbers, color: this.channel, size: this.sizes, maps: this.mapsOf(state), wave, guess: this.guess.question,
-      named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
+      result: this.exhibit !== null, named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
     this.caption.show(caption, this.opened);
@@ -272,8 +272,10 @@ export class App {
     const seen = seenOf(state, this.picture.frame);
     const isWhole = seen === state || this.picture.frame.answers; // all outputs are there
     if (state.probe?.length) this.exhibit?.show(isWhole ? seen : { ...seen, values: {} });
-    const outputs = this.picture.placeOf({ neuron: [this.picture.scene.outputs, 0] });
-    this.thread.show(this.picture.canvas, outputs, this.exhibit?.spot?.() ?? null);
+    const doors = this.exhibit?.doors() ?? [];
+    const { outputs } = this.picture.scene;
+    const starts = doors.map((_, i) => this.picture.placeOf({ neuron: [outputs, i] }));
+    this.threads.show(this.picture.canvas, starts, doors);
     const neuron_at = (this.hover ?? this.pinned)?.neuron;
     this.maps?.follow(state, neuron_at, () => this.request());
     this.curve.draw(this.losses, this.state, this.spec.engine.moments.length);

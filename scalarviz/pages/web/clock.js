@@ -37,6 +37,8 @@ export class Clock {
     this.shown = new Shown();
     this.jumps = 0; // grows with each jump, after which scales are chosen anew
     this.opened = engine.value.slice(); // the weights of the page
+    this.openedState = engine.state.slice();
+    this.isNew = !engine.step && !engine.count; // whether these had no steps behind them
     this.begunSeed = undefined; // see `begun`
     this.keep();
   }

@@ -1,13 +1,12 @@
-// The result at the end of the flow: colours, a table of answers, or a map of the plane.
+// The result at the end of the flow: colours, answers of any kind, a map of the plane, or pictures.
 
 import { answersEach, classOf, readAnswers } from "./formulas.js";
 import { colorOf } from "./palette.js";
 import { made, setShown, setWords } from "./dom.js";
-import { withDecimals } from "./numbers.js";
+import { short } from "./story/decimals.js";
+import { Result, offBy, rightOf } from "./result.js";
 import { LARGE_KINDS } from "./exhibit_kinds.js";
 import { text } from "./texts.js";
-
-const NEARLY = 0.1; // distance of each channel from its target below which a colour is nearly right
 
 /**
  * Return an exhibit in an element by the data of `exhibit_data`; null for none.
@@ -36,19 +35,20 @@ function codeOf(color) {
   return `#${Array.from(color, digits).join("")}`;
 }
 
-/** Colours to compare with that in use: in, out and the goal. */
+/** A colour that comes out beside its goal, and others to compare: in, out and the goal. */
 class Swatches {
   constructor(element, data, use) {
     this.data = data;
+    this.result = new Result(element, () => made("i"));
     const names = ["input", "output", "target"].map((name) => text(`exhibits.swatches.${name}`));
     const head = made("div", "names", ...names.map((name) => made("span", "", name)));
     this.rows = data.inputs.map(() => made("div", "", made("i"), made("i"), made("i")));
     element.append(made("div", "swatches", head, ...this.rows));
     data.inputs.forEach((input, i) => {
-      this.paint(i, 0, input);
-      this.paint(i, 2, data.targets[i]);
+      fill(this.rows[i].children[0], input);
+      fill(this.rows[i].children[2], data.targets[i]);
     });
-    this.makePicker(element, use);
+    this.makePicker(this.result.whole, use);
     this.makeTable(element, names);
   }
 
@@ -72,123 +72,118 @@ class Swatches {
   /** Write the colours into the table; often only at rest. */
   tell(state) {
     const { inputs, targets } = this.data;
-    const outputs = this.outputs(state);
+    const outputs = this.outputs(state.probe);
     const now = [state.inputs, answersFor(state, this.data), state.target];
     [now, ...inputs.map((input, i) => [input, outputs[i], targets[i]])].forEach((colors, i) => {
       colors.forEach((color, k) => setWords(this.lines[i].children[k], color ? codeOf(color) : ""));
     });
   }
 
-  paint(row, place, color) {
-    const isKnown = color && !color.some(Number.isNaN);
-    this.rows[row].children[place].style.backgroundColor = isKnown ? codeOf(color) : "";
-  }
-
-  outputs(state) {
-    const found = readAnswers(state.probe, this.data.reads, 3);
-    return this.data.inputs.map((_, i) => found.subarray(3 * i, 3 * i + 3));
+  outputs(probe) {
+    return answersEach(probe, this.data.reads, 3).slice(0, this.rows.length);
   }
 
   show(state) {
-    this.outputs(state).forEach((output, i) => this.paint(i, 1, output));
+    const { result } = this;
+    const first = result.firstOf(state);
+    const answer = answersFor(state, this.data);
+    if (answer) fill(result.faces[0], answer); // else it is the last one
+    fill(result.faces[1], state.target);
+    fill(
+      result.first,
+      first && readAnswers(first.subarray(state.probe.length), this.data.reads, 3),
+    );
+    this.outputs(state.probe).forEach((output, i) => fill(this.rows[i].children[1], output));
+    const isShown = (input) => state.inputs?.every((x, k) => Math.abs(x - input[k]) < 0.5 / 255);
+    this.rows.forEach((row, i) => (row.className = isShown(this.data.inputs[i]) ? "now" : ""));
+    result.say(this.verdict(state), first && this.verdict({ probe: first }));
     if (!state.playing) this.tell(state);
     if (document.activeElement !== this.picker || !state.own)
       this.picker.value = codeOf(state.inputs);
   }
 
-  verdict(state) {
-    const { targets } = this.data;
-    const isNear = (output, i) => output.every((x, k) => Math.abs(x - targets[i][k]) < NEARLY);
-    const right = this.outputs(state).filter(isNear).length;
-    return text("exhibits.nearly_right", { right, count: targets.length });
+  doors() {
+    return this.result.doors(3);
+  }
+
+  /** How far the answers to the samples of the column are off. */
+  verdict({ probe }) {
+    const found = this.outputs(probe).flatMap((output) => [...output]);
+    return offBy(found, this.data.targets.flat());
   }
 }
 
-/** A few samples: inputs, the answer, and the target; and a map, if there are two inputs. */
+/** Give an element a colour; null: none. */
+function fill(element, color) {
+  const isKnown = color?.length && !color.some(Number.isNaN);
+  element.style.backgroundColor = isKnown ? codeOf(color) : "";
+}
+
+/** What comes out of one sample beside its goal: numbers, or a class. */
 class Answers {
-  constructor(element, data, use) {
+  constructor(element, data) {
     this.data = data;
-    this.count = data.inputs.length * data.outputs; // of the probe; the others are of the map
-    const [answer, goal] = ["output", "target"].map((name) => text(`exhibits.swatches.${name}`));
-    const head = [...data.names, answer, goal];
-    this.rows = data.inputs.map((input, i) => {
-      const cells = [...input.map(short), "", data.targets[i].map(short).join(" ")];
-      return made("tr", "", ...cells.map((cell) => made("td", "", cell)));
-    });
-    const titles = made("tr", "", ...head.map((name) => made("th", "", name)));
-    element.append(made("table", "", made("thead", "", titles), made("tbody", "", ...this.rows)));
-    this.says = made("p");
-    element.append(this.says);
-    this.map = data.map && new LARGE_KINDS.plane(element, data.map, use);
+    this.result = new Result(element, () => made("div", "tile"));
   }
 
-  answers(state) {
-    const { reads, targets } = this.data;
-    return answersEach(state.probe.subarray(0, this.count), reads, targets[0].length);
-  }
-
-  right(state) {
-    const { cut, targets } = this.data;
-    return this.answers(state).map((answer, i) =>
-      cut === null
-        ? classOf(answer) === classOf(targets[i])
-        : answer[0] > cut === targets[i][0] > cut,
-    );
+  /** The words of a tile for an answer or a goal. */
+  written(answer) {
+    const { names, sorts } = this.data;
+    if (!answer?.length || answer.some(Number.isNaN)) return "";
+    if (sorts) return names[classOf(answer)];
+    return Array.from(answer, (x, i) => `${names[i]} ${short(x)}`.trim()).join("\n");
   }
 
   show(state) {
-    const place = this.data.inputs[0].length;
-    const right = this.right(state);
-    this.answers(state).forEach((answer, i) => {
-      const cell = this.rows[i].children[place];
-      setWords(cell, Array.from(answer, (x) => withDecimals(x, 2)).join(" "));
-      cell.className = right[i] ? "right" : "";
-      this.rows[i].className = state.row === i ? "now" : "";
-    });
-    setWords(this.says, this.verdict(state));
-    this.map?.show({ ...state, probe: state.probe.subarray(this.count) });
+    const { result } = this;
+    const first = result.firstOf(state);
+    const answer = answersFor(state, this.data);
+    if (answer) setWords(result.faces[0], this.written(answer)); // else it is the last one
+    setWords(result.faces[1], this.written(state.target));
+    const begun = first && readAnswers(first.subarray(state.probe.length), this.data.reads);
+    setWords(result.first, this.written(begun));
+    result.say(this.verdict(state), first && this.verdict({ probe: first }));
   }
 
-  spot() {
-    return this.map?.spot() ?? null;
+  doors() {
+    return this.result.doors();
   }
 
-  /** The map of the answers, if there is one. */
-  get plane() {
-    return this.map;
-  }
-
-  verdict(state) {
-    const right = this.right(state);
-    return text("exhibits.right", { right: right.filter(Boolean).length, count: right.length });
+  verdict({ probe }) {
+    const { reads, outputs, sorts, targets } = this.data;
+    const found = answersEach(probe, reads, outputs).slice(0, targets.length);
+    if (sorts) return rightOf(found.map((each, i) => classOf(each) === classOf(targets[i])));
+    return offBy(found.flatMap((each) => [...each]), targets.flat()); // prettier-ignore
   }
 }
 
-function short(value) {
-  return String(Number(value.toPrecision(3)));
-}
+// The lines from the outputs to what they say, over the picture and the result.
 
-// The line from the outputs to the point in use on a map, over the picture and the result.
-
-export class Thread {
+export class Threads {
   constructor(stage) {
     this.stage = stage;
-    this.line = made("i", "thread");
-    stage.append(this.line);
+    this.lines = [];
   }
 
-  /** Lead it from an element of the picture, at {x, y, half}, to a place of the window; null for none. */
-  show(canvas, start, end) {
-    setShown(this.line, Boolean(start && end));
-    if (!start || !end) return;
+  /** Lead one from each element of the picture, at {x, y, half}, to a place of the window. */
+  show(canvas, starts, ends) {
     const [own, whole] = [canvas, this.stage].map((each) => each.getBoundingClientRect());
-    const [x, y] = [own.left + start.x, own.top + start.y];
-    const [right, down] = [end[0] - x, end[1] - y];
-    const far = Math.hypot(right, down);
-    const part = Math.min(1, start.half / far);
-    this.line.style.width = `${(1 - part) * far}px`;
-    this.line.style.left = `${x + part * right - whole.left}px`;
-    this.line.style.top = `${y + part * down - whole.top}px`;
-    this.line.style.transform = `rotate(${Math.atan2(down, right)}rad)`;
+    while (this.lines.length < ends.length) {
+      this.lines.push(made("i", "thread"));
+      this.stage.append(this.lines.at(-1));
+    }
+    this.lines.forEach((line, i) => {
+      const [start, end] = [starts[i], ends[i]];
+      setShown(line, Boolean(start && end && end[0] >= own.right - 1)); // else it would cross words
+      if (!start || !end) return;
+      const [x, y] = [own.left + start.x, own.top + start.y];
+      const [right, down] = [end[0] - x, end[1] - y];
+      const far = Math.hypot(right, down);
+      const part = Math.min(1, start.half / far);
+      line.style.width = `${(1 - part) * far}px`;
+      line.style.left = `${x + part * right - whole.left}px`;
+      line.style.top = `${y + part * down - whole.top}px`;
+      line.style.transform = `rotate(${Math.atan2(down, right)}rad)`;
+    });
   }
 }

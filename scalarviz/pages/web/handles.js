@@ -210,8 +210,7 @@ function kindOf({ page }) {
 }
 
 function planeOf({ exhibit }) {
-  const map = exhibit?.map ?? exhibit;
-  return map?.kind === "plane" ? map : null;
+  return exhibit?.kind === "plane" ? exhibit : null;
 }
 
 /** Return a function of an input's place and value: the least and the largest that it may have. */

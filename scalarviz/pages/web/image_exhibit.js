@@ -3,6 +3,7 @@
 import { made, putImage, setShown, setWords } from "./dom.js";
 import { followPen, madeButton, takesAlone } from "./events.js";
 import { readAnswers } from "./formulas.js";
+import { Result, offBy } from "./result.js";
 import { sameNumbers } from "./plane_exhibit.js";
 import { shortened, text } from "./texts.js";
 import { unpacked } from "./arrays.js";
@@ -18,31 +19,29 @@ export class Pictures {
     Object.assign(this, { data, use });
     [this.across, this.down] = [unpacked(data.across), unpacked(data.down)];
     this.target = unpacked(data.target);
+    this.goals = unpacked(data.goals); // of the coarse picture
     this.wait = 0;
     this.begun = 0; // counts fine pictures: a former one ends where another begins
-    this.canvases = ["target", "output"].map(() => made("canvas"));
-    this.names = ["target", "output"].map((name) =>
-      made("figcaption", "", text(`exhibits.${name}`)),
-    );
-    this.spots = this.canvases.map(() => made("i", "spot"));
-    this.figures = this.canvases.map((canvas, i) =>
-      made("figure", "", this.names[i], canvas, this.spots[i]),
-    );
+    this.result = new Result(element, () => made("canvas"));
+    const { faces, figures, names } = this.result;
+    this.canvases = faces;
+    this.name = names[1];
+    this.spots = figures.map((figure) => figure.appendChild(made("i", "spot")));
     const [wide, high] = data.fine;
     this.canvases.forEach((canvas, i) => {
-      canvas.setAttribute("role", i ? "application" : "img");
-      if (i) canvas.tabIndex = 0;
+      canvas.setAttribute("role", i ? "img" : "application");
+      if (!i) canvas.tabIndex = 0;
       canvas.style.aspectRatio = `${wide} / ${high}`;
       canvas.style.setProperty("--shape", wide / high);
       followPen(canvas, (place) => this.ask(place));
     });
-    this.canvases[1].addEventListener("keydown", (event) => this.press(event));
+    this.result.first.style.aspectRatio = `${wide} / ${high}`;
+    faces[0].addEventListener("keydown", (event) => this.press(event));
     this.describe(text("exhibits.output"));
-    element.append(made("div", "pictures", ...this.figures));
     this.own = null; // a picture of the user's own, as `target`
     this.makeChooser(element);
     this.putTarget();
-    new ResizeObserver(() => this.state && this.mark(this.state)).observe(this.canvases[1]);
+    new ResizeObserver(() => this.state && this.mark(this.state)).observe(faces[0]);
   }
 
   // A point of the user's own.
@@ -72,14 +71,12 @@ export class Pictures {
     });
   }
 
-  /** Where the point in use is on the first picture, in the window; null if it is not known. */
-  spot() {
-    const { left, top, width, height } = this.spots[0].getBoundingClientRect();
-    return width ? [left + width / 2, top + height / 2] : null;
+  doors() {
+    return this.result.doors(3);
   }
 
   describe(words) {
-    this.canvases[1].ariaLabel = text("own.picture.point", { name: words });
+    this.canvases[0].ariaLabel = text("own.picture.point", { name: words });
   }
 
   // A picture of the user's own.
@@ -118,7 +115,7 @@ export class Pictures {
   setOwn(colors) {
     this.own = colors;
     setWords(this.chooser, text(colors ? "own.picture.back" : "own.picture.choose"));
-    setWords(this.names[0], text(colors ? "own.chip.picture" : "exhibits.target"));
+    setWords(this.name, text(colors ? "own.chip.picture" : "exhibits.swatches.target"));
     this.putTarget();
     this.begun += 1;
     clearTimeout(this.wait);
@@ -126,8 +123,8 @@ export class Pictures {
   }
 
   putTarget() {
-    put(this.canvases[0], this.own ?? this.target, this.data.fine, 255);
-    this.canvases[0].ariaLabel = this.names[0].textContent;
+    put(this.canvases[1], this.own ?? this.target, this.data.fine, 255);
+    this.canvases[1].ariaLabel = this.name.textContent;
   }
 
   // Pictures of what is learned.
@@ -141,8 +138,11 @@ export class Pictures {
     Object.assign(this, { probe, value, playing });
     this.begun += 1;
     clearTimeout(this.wait);
-    put(this.canvases[1], readAnswers(probe, this.data.reads, 3), this.data.size, 1);
-    setWords(this.names[1], text("exhibits.output"));
+    const { data, result } = this;
+    put(result.faces[0], readAnswers(probe, data.reads, 3), data.size, 1);
+    const first = result.firstOf(state)?.subarray(0, probe.length);
+    if (first) put(result.first, readAnswers(first, data.reads, 3), data.size, 1);
+    result.say(this.verdict(state), first ? this.verdict({ probe: first }) : null);
     if (!playing) this.wait = setTimeout(() => this.refine(), STILL);
   }
 
@@ -152,11 +152,16 @@ export class Pictures {
     const isStale = () => begun !== this.begun;
     const found = await this.answers(isStale);
     if (!found) return;
-    put(this.canvases[1], found, this.data.fine, 1);
-    const noise = text("exhibits.pictures.noise", {
-      psnr: noiseOf(found, this.own ?? this.target),
-    });
-    setWords(this.names[1], text("exhibits.pictures.output", { noise }));
+    put(this.canvases[0], found, this.data.fine, 1);
+    const target = this.own ?? this.target;
+    const noise = text("exhibits.pictures.noise", { psnr: noiseOf(found, target) });
+    setWords(
+      this.result.yet,
+      offBy(
+        found,
+        Float64Array.from(target, (each) => each / 255),
+      ),
+    );
     this.describe(text("exhibits.pictures.said", { noise, count: found.length / 3 }));
   }
 
@@ -183,8 +188,11 @@ export class Pictures {
     return found;
   }
 
-  verdict() {
-    return "";
+  /** How far the pixels are off, those of the goal or of a picture of the user's own. */
+  verdict({ probe }) {
+    if (this.own) return ""; // until all its pixels are evaluated
+    const goals = Float64Array.from(this.goals, (each) => each / 255);
+    return offBy(readAnswers(probe, this.data.reads, 3), goals);
   }
 }
 

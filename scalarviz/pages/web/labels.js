@@ -1,7 +1,7 @@
 // Labels: sizes of layers of small cubes, IN and OUT, where they cover nothing; as scene/labels.py.
 
 import { Box } from "./story/camera.js";
-import { rounded, short } from "./story/decimals.js";
+import { rounded } from "./story/decimals.js";
 import { spreadOf } from "./cubes.js";
 import { goodOf } from "./neuron_images.js";
 import { text } from "./texts.js";
@@ -70,9 +70,7 @@ function pointsIn({ x, y, width, height }, across, down) {
 function obstaclesOf(view) {
   const { see, frame, scale } = view;
   const { neurons, plates } = frame.layout;
-  const boxes = tiedColors({ frame, see, scale })
-    .map(({ box }) => box)
-    .filter(Boolean);
+  const boxes = [tiedColor({ frame, see, scale })?.box].filter(Boolean);
   const spheres = [];
   const polygons = plates.map((plate) => outline(see.see(plate.corners(frame.scene.shader.half))));
   for (const line of neurons) {
@@ -168,10 +166,8 @@ function drawEnds({ paper, see, frame, palette, scale }, taken) {
   const { neurons, signs } = frame.layout;
   if (neurons.length < 2 || signs.length) return;
   const size = 13 * scale;
-  for (const [line, key] of [
-    [neurons[0], "in"],
-    [neurons.at(-1), "out"],
-  ]) {
+  const ends = frame.hasResult ? [] : [[neurons.at(-1), "out"]]; // else the result has the word
+  for (const [line, key] of [[neurons[0], "in"], ...ends]) {
     const seen = see.see(line.points);
     const good = goodOf(seen);
     if (line.tied || !good.length) continue; // its color has the word
@@ -198,80 +194,47 @@ function drawEnds({ paper, see, frame, palette, scale }, taken) {
   }
 }
 
-// Colors beside the neurons that stand for them.
+// The color that goes in, beside the neurons that stand for it.
 
-/** Where the colors of the sample are seen: what goes in, and what comes out at its goal. */
-export function tiedColors({ frame, see, scale }) {
-  const lines = frame.layout.neurons;
-  const found = [];
-  for (const line of lines) {
-    if (!line.tied) continue;
-    const { place, side: long, largest, smallest, letters } = line.tied;
-    const { x: middle, y, unit, depth } = see.one(place);
-    const side = Math.min(long * unit, largest * scale);
-    const first = line === lines[0];
-    const colors = first
-      ? { "picture.in": frame.values[line.values] }
-      : { "picture.out": frame.answers, "exhibits.swatches.target": frame.target };
-    const x = first ? middle : middle - side / 2; // both are in the middle over the outermost neuron
-    if (!Number.isFinite(x + y) || side < smallest) continue;
-    const high = side + 3 * letters * scale;
-    const wide = side * Object.keys(colors).length;
-    const box = new Box(x - side / 2, y + side / 2 - high, wide, high);
-    found.push({ line, box, x, y, depth, side, colors, first });
-  }
-  return found;
+/** Where the color of the inputs is seen; null if they are no color. */
+export function tiedColor({ frame, see, scale }) {
+  const [line] = frame.layout.neurons;
+  if (!line?.tied) return null;
+  const { place, side: long, largest, letters } = line.tied;
+  const { x, y, unit, depth } = see.one(place);
+  const side = Math.min(long * unit, largest * scale);
+  if (!Number.isFinite(x + y)) return null;
+  const high = side + 1.6 * letters * scale;
+  const box = new Box(x - side / 2, y + side / 2 - high, side, high);
+  return { line, box, x, y, depth, side, color: frame.values[line.values] };
 }
 
-/** Draw the colors of the sample with wires to their neurons, and how far the answer is off. */
+/** Draw the color that goes in, with wires to its neurons. */
 export function drawTied(view) {
-  const { paper, palette, scale } = view;
-  for (const tied of tiedColors(view)) {
-    const { line, x, y, depth, side, colors } = tied;
-    const size = line.tied.letters * scale;
-    const [top, named] = [y - side / 2, side >= line.tied.named * scale];
-    const bolds = Object.keys(colors).map((key) => paper.measure(text(key), { size, bold: true }));
-    const fitted = size * Math.min(1, (line.tied.fitted * side) / Math.max(...bolds));
-    const look = { size: fitted, anchor: "center", outline: palette.ground };
-    drawWires(view, tied);
-    Object.entries(colors).forEach(([key, color], i) => {
-      const known = color && !color.some(Number.isNaN);
-      const fill = known ? Array.from(color, (each) => Math.min(1, Math.max(0, each))) : null;
-      const left = x + (i - 0.5) * side;
-      paper.box(left, top, side, side, fill, { outline: palette.ghost, depth });
-      const bold = key.startsWith("picture");
-      const ink = bold ? palette.ink : palette.quiet;
-      const place = [left + side / 2, top - size / 2];
-      if (named) paper.text(...place, text(key), { ...look, color: ink, bold });
-    });
-    const { "picture.out": answer, "exhibits.swatches.target": goal } = colors;
-    if (!named || !answer || !goal || [...answer, ...goal].some(Number.isNaN)) continue;
-    const error = short(Math.max(...answer.map((each, i) => Math.abs(each - goal[i]))));
-    const words = text("outputs.off", { error });
-    const hasRoom = tied.box.y >= view.see.box.y - size;
-    // Else below the goal, since wires come to the answer from below.
-    const most = view.see.box.right + 0.7 * size - paper.measure(words, { size: fitted }) / 2;
-    const middle = hasRoom ? x + side / 2 : Math.min(x + side, most);
-    const low = hasRoom ? top - 1.9 * size : top + side + 1.3 * size;
-    paper.text(middle, low, words, { ...look, color: palette.ink });
-  }
-}
-
-/** Draw wires with arrows from a color to its neurons, or from them to it. */
-function drawWires({ paper, palette, see, scale }, { line, x, y, side, first }) {
+  const { paper, palette, see, scale } = view;
+  const tied = tiedColor(view);
+  if (!tied) return;
+  const { line, x, y, depth, side, color } = tied;
+  const { letters, wide, head } = line.tied;
   const seen = see.see(line.points);
   for (let i = 0; i < line.count; i++) {
     const [right, down] = [seen.x[i] - x, seen.y[i] - y];
     const far = Math.max(Math.hypot(right, down), 1e-9);
     const way = [right / far, down / far];
     const reach = side / 2 / Math.max(...way.map(Math.abs));
-    const edge = [x + reach * way[0], y + reach * way[1]];
+    const start = [x + reach * way[0], y + reach * way[1]];
     const radius = line.radius * seen.unit[i];
-    const rim = [seen.x[i] - radius * way[0], seen.y[i] - radius * way[1]];
-    const { wide, head } = line.tied;
+    const end = [seen.x[i] - radius * way[0], seen.y[i] - radius * way[1]];
     const look = { width: wide * scale, head: head * scale, depth: seen.depth[i] };
-    paper.arrow(...(first ? [edge, rim] : [rim, edge]), palette.quiet, look);
+    paper.arrow(start, end, palette.quiet, look);
   }
+  const known = color && !color.some(Number.isNaN);
+  const fill = known ? Array.from(color, (each) => Math.min(1, Math.max(0, each))) : null;
+  const look = { radius: 0.125 * side, outline: palette.ghost, depth };
+  paper.box(x - side / 2, y - side / 2, side, side, fill, look);
+  const size = letters * scale;
+  const bold = { size, bold: true, anchor: "center", color: palette.ink, outline: palette.ground };
+  paper.text(x, y - side / 2 - 0.6 * size, text("picture.in"), bold);
 }
 
 // Signs of a graph: the operation above each node, its name and its gradient below.

@@ -25,8 +25,8 @@ function lackOf(trains) {
 /** Return the data of a page that cannot train here, with its short recording instead. */
 function recordedOnly({ spec, texts, spare }) {
   const { engine, recording, bytes } = spare;
-  const plain = (exhibit) => exhibit && { ...exhibit, shader: undefined, map: plain(exhibit.map) };
-  const page = { ...spec.page, exhibit: plain(spec.page.exhibit), measured: undefined };
+  const exhibit = spec.page.exhibit && { ...spec.page.exhibit, shader: undefined };
+  const page = { ...spec.page, exhibit, measured: undefined };
   return { spec: { ...spec, engine, recording, page }, texts, recording: bytes };
 }
 

@@ -1,14 +1,19 @@
 // A map of the answers over the plane of two inputs, with the samples on it.
 
 import { answersEach, calledFormula, classOf } from "./formulas.js";
-import { isNews, made, putImage, setShown, setSize, setWords, styled } from "./dom.js";
+import { isNews, made, putImage, setShown, setSize, setWords, styled, unitLength } from "./dom.js";
 import { followPen, takesAlone } from "./events.js";
+import { Result, offBy, rightOf } from "./result.js";
 import { said } from "./story/formats.js";
 import { text } from "./texts.js";
 import { wayOf } from "./pointing.js";
 
-const FAINT = 0.55; // strength of the map, as in scene/exhibits/plots.py
+const FAINT = 0.72; // strength of the map, as in scene/exhibits/plots.py
 const STRONG = 0.8; // of the samples
+const LIGHT = 0.76; // share of their color that is not ink
+const SHOWN = 1.45; // radius of the sample in use, relative to others
+const RIM = "#080b10"; // around dots and marks
+const WHITE = "#f0f4fa"; // the one in use
 const POWER = 0.7; // of strengths
 const FINE = 96; // cells along the map at rest
 const REST = 120; // milliseconds without a change until it is drawn finely
@@ -23,7 +28,10 @@ export class PlaneMap {
   constructor(element, data, use) {
     Object.assign(this, { data, use });
     this.title = data.title;
-    this.canvas = made("canvas", "map");
+    this.key = made("div", "keys-of-map");
+    const look = { count: 1, among: [this.key] };
+    this.result = new Result(element, () => made("canvas", "map"), look);
+    this.canvas = this.result.faces[0];
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
     this.cells = made("canvas");
@@ -32,12 +40,7 @@ export class PlaneMap {
     this.point = null; // of the user's own, from 0 to 1
     const atEdge = data.dots.some((dot) => dot.some((x) => Math.abs(x - 0.5) > 0.46));
     this.margin = atEdge ? EDGE : 0; // so that samples at the edge are whole
-    const ends = (k) => [said(data.low[k]), data.names[k], said(data.high[k])];
-    this.names = made("p", "axes", ...ends(0).map((words) => made("span", "", words)));
-    this.key = made("div", "keys-of-map");
-    this.says = made("p");
-    element.append(made("h2", "", `${this.title} (${data.names.join(", ")})`));
-    element.append(this.canvas, this.names, this.key, this.says);
+    element.append(made("p", "squares", text("exhibits.squares")));
     const part = (x) => (x - this.margin) / (1 - 2 * this.margin);
     followPen(this.canvas, ([right, down]) => this.ask([part(right), 1 - part(down)]));
     this.canvas.addEventListener("keydown", (event) => this.press(event));
@@ -74,10 +77,12 @@ export class PlaneMap {
     return zero.map((each, i) => each + Math.abs(part) ** POWER * (end[i] - each));
   }
 
-  /** Return the color of a sample by its target. */
+  /** Return the color of a sample by its target, which stands out from the map. */
   sampleColor(target) {
     const { classes, middle, reach } = this.data;
-    return this.color(classes ? target : middle + (target > middle ? reach : -reach), STRONG);
+    const end = classes ? target : middle + (target > middle ? reach : -reach);
+    const ink = bytesOf(styled("--ink"));
+    return this.color(end, STRONG).map((each, k) => ink[k] + LIGHT * (each - ink[k]));
   }
 
   /** The map of the answers. */
@@ -99,9 +104,9 @@ export class PlaneMap {
 
   /** Return the answers of the map, in rows from the top, and those of the samples. */
   parts(probe) {
-    const { side } = this.data;
-    const answers = this.answersOf(probe);
-    return [answers.slice(0, side * side), answers.slice(side * side)];
+    const { side, dots } = this.data;
+    const [answers, count] = [this.answersOf(probe), side * side];
+    return [answers.slice(0, count), answers.slice(count, count + dots.length)];
   }
 
   show(state) {
@@ -116,7 +121,12 @@ export class PlaneMap {
       this.wait = setTimeout(() => this.refine(state.probe), REST);
     }
     this.draw();
-    setWords(this.says, this.verdict());
+    const first = this.result.firstOf(state);
+    if (first && isNews(this.result.first, [...first.subarray(0, 99), this.ground])) {
+      const [coarse] = this.parts(first);
+      putImage(this.result.first, this.data.side, this.data.side, (i) => this.faded(coarse[i]));
+    }
+    this.result.say(this.verdict(), first && this.verdict({ probe: first }));
     if (!state.playing) this.describe();
   }
 
@@ -145,6 +155,7 @@ export class PlaneMap {
     const inner = Math.round((1 - 2 * this.margin) * size);
     this.drawAnswers(onto, inner, ratio);
     this.drawSamples(onto, inner, ratio);
+    this.writeGuess(onto, inner, ratio);
     this.writeKey();
   }
 
@@ -185,21 +196,32 @@ export class PlaneMap {
 
   drawSamples(onto, size, ratio) {
     const { dots, targets, held, sorts } = this.data;
-    const radius = Math.min(dots.length <= FEW ? 8 : 4, size / ratio / 40) * ratio;
-    const [ground, ink] = [styled("--ground"), styled("--ink")];
-    dots.forEach(([x, y], i) => {
-      const place = [Math.min(1, Math.max(0, x)) * size, (1 - Math.min(1, Math.max(0, y))) * size];
-      const wrong = sorts && this.isWrong(this.answers[i], targets[i]);
-      if (wrong) shapeAt(onto, place, 1.35 * radius, i >= held, ground, ink, 0.28 * radius);
-      shapeAt(onto, place, (wrong ? 0.8 : 1) * radius, i >= held, `rgb(${this.sampleColor(targets[i])})`,
-        wrong ? null : ground, 0.2 * radius); // prettier-ignore
+    const few = dots.length <= FEW;
+    const radius = Math.min(few ? 7 * ratio : 4.5 * ratio, (few ? 0.04 : 0.0136) * size);
+    const at = (part) => part.map((x, k) => Math.abs(k - Math.min(1, Math.max(0, x))) * size);
+    dots.forEach((dot, i) => {
+      const color = `rgb(${this.sampleColor(targets[i])})`;
+      if (sorts && this.isWrong(this.answers[i], targets[i])) crossAt(onto, at(dot), radius, color);
+      else shapeAt(onto, at(dot), radius, i >= held, color);
     });
     const here = this.place();
-    if (!here) return;
-    onto.strokeStyle = ink;
-    onto.lineWidth = 2 * ratio;
-    const half = 1.9 * Math.max(radius, 4 * ratio);
-    onto.strokeRect(here[0] * size - half, (1 - here[1]) * size - half, 2 * half, 2 * half);
+    if (here) shapeAt(onto, at(here), SHOWN * radius, false, WHITE);
+  }
+
+  /** Write in a corner without samples that the network guesses there, if it has room. */
+  writeGuess(onto, size, ratio) {
+    const { corner, part } = this.data;
+    const [words, letters] = [text("exhibits.guesses"), 12 * unitLength() * ratio];
+    onto.font = `${letters}px ${getComputedStyle(document.body).fontFamily}`;
+    if (!corner || onto.measureText(words).width + letters > part * size) return;
+    const [right, up] = corner;
+    onto.textAlign = right ? "right" : "left";
+    const place = [right ? size - letters : letters, up ? 1.8 * letters : size - letters];
+    Object.assign(onto, { lineWidth: 3 * ratio, lineJoin: "round" });
+    onto.strokeStyle = styled("--ground");
+    onto.strokeText(words, ...place);
+    onto.fillStyle = styled("--ink");
+    onto.fillText(words, ...place);
   }
 
   /** Return where the sample in use, or the user's own point, stands on the map; null if nowhere. */
@@ -217,28 +239,22 @@ export class PlaneMap {
     return known.find(has) ?? null;
   }
 
-  /** Where that is in the window; null if nowhere. */
-  spot() {
-    const here = this.state && this.place();
-    const { left, top, width } = this.canvas.getBoundingClientRect();
-    const at = (part) => (this.margin + (1 - 2 * this.margin) * part) * width;
-    return here && width ? [left + at(here[0]), top + at(1 - here[1])] : null;
+  doors() {
+    return this.result.doors();
   }
 
   writeKey() {
-    const { classes, middle, reach, held, dots, sorts, classNames } = this.data;
+    const { classes, middle, reach, held, dots, sorts, classNames, sides } = this.data;
     const kinds = classes
-      ? classNames.map((name, i) => [name, `rgb(${this.color(i)})`])
-      : [-1, 1].map((sign) => {
+      ? classNames.map((name, i) => [name, `rgb(${this.sampleColor(i)})`])
+      : [1, -1].map((sign) => {
           const value = middle + sign * reach;
           const words = text("exhibits.plane.target", { target: Number(value.toPrecision(3)) });
-          return [words, `rgb(${this.sampleColor(value)})`];
+          return [sides[(1 + sign) / 2] ?? words, `rgb(${this.sampleColor(value)})`];
         });
     const others = [];
     if (held < dots.length) others.push(["exhibits.plane.held_out", "held"]);
-    if (sorts && dots.some((_, i) => this.isWrong(this.answers[i], this.data.targets[i]))) {
-      others.push(["exhibits.wrong", "wrong"]);
-    }
+    if (sorts) others.push(["exhibits.wrong", "wrong"]); // always: the map keeps its size
     if (this.place()) others.push([this.state.own ? "own.chip.point" : "exhibits.in_use", "used"]);
     if (!isNews(this.key, [kinds, others])) return;
     this.key.replaceChildren(
@@ -259,11 +275,10 @@ export class PlaneMap {
 
   verdict(state) {
     const { targets, held, sorts } = this.data;
-    if (!sorts) return "";
     const found = state ? this.parts(state.probe)[1] : this.answers;
     const own = targets.slice(0, held);
-    const right = own.filter((target, i) => !this.isWrong(found[i], target)).length;
-    return text("exhibits.right", { right, count: own.length });
+    if (!sorts) return offBy(found.slice(0, held), own);
+    return rightOf(own.map((target, i) => !this.isWrong(found[i], target)));
   }
 }
 
@@ -289,7 +304,8 @@ export function inputsOn(data, side) {
   return Float64Array.from(places.flatMap((place) => inputsAt(data, place)));
 }
 
-function shapeAt(onto, /** @type {number[]} */ [x, y], radius, isHeld, fill, line, width) {
+/** Draw a dot with a dark rim, or a diamond of what is held out. */
+function shapeAt(onto, /** @type {number[]} */ [x, y], radius, isHeld, fill) {
   onto.beginPath();
   if (isHeld) {
     // prettier-ignore
@@ -297,14 +313,26 @@ function shapeAt(onto, /** @type {number[]} */ [x, y], radius, isHeld, fill, lin
     for (const [dx, dy] of ways) onto.lineTo(x + 1.2 * radius * dx, y + 1.2 * radius * dy);
     onto.closePath();
   } else {
-    onto.arc(x, y, radius, 0, 7);
+    onto.arc(x, y, 0.85 * radius, 0, 7);
   }
-  onto.fillStyle = fill;
+  Object.assign(onto, { fillStyle: fill, strokeStyle: RIM, lineWidth: 0.3 * radius });
   onto.fill();
-  if (!line) return;
-  onto.strokeStyle = line;
-  onto.lineWidth = width;
   onto.stroke();
+}
+
+/** Draw a cross with a dark rim. */
+function crossAt(onto, /** @type {number[]} */ [x, y], half, color) {
+  onto.lineCap = "round";
+  // prettier-ignore
+  for (const [strokeStyle, wide] of [[RIM, 0.9], [color, 0.5]]) {
+    Object.assign(onto, { strokeStyle, lineWidth: wide * half });
+    onto.beginPath();
+    for (const up of [-1, 1]) {
+      onto.moveTo(x - half, y - up * half);
+      onto.lineTo(x + half, y + up * half);
+    }
+    onto.stroke();
+  }
 }
 
 /** Return a color such as "#0a0b0c" as three bytes. */

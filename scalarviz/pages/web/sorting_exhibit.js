@@ -4,6 +4,7 @@ import { answersEach, classOf, readAnswers } from "./formulas.js";
 import { fitted, isNews, made, putImage, setWords, styled, unitLength } from "./dom.js";
 import { followPen, takesAlone } from "./events.js";
 import { withDecimals } from "./numbers.js";
+import { Result, rightOf } from "./result.js";
 import { bytesOf } from "./plane_exhibit.js";
 import { text } from "./texts.js";
 import { unpacked } from "./arrays.js";
@@ -27,8 +28,8 @@ export class Sorting {
     this.barBox = bars;
     this.sorted = made("canvas", "sorted");
     this.sorted.setAttribute("role", "img");
-    this.says = made("p");
-    element.append(made("div", "now-digit", this.pad.canvas, bars), this.sorted, this.says);
+    this.result = new Result(element, () => made("div", "tile"));
+    element.append(made("div", "now-digit", this.pad.canvas, bars), this.sorted);
     new ResizeObserver(() => this.state && this.draw()).observe(this.sorted);
   }
 
@@ -46,14 +47,22 @@ export class Sorting {
       const said = this.data.names.map((name, i) => `${name}: ${withDecimals(answers[i], 2)}`);
       this.barBox.ariaLabel = said.join(", ");
     }
+    const [name, first] = [(kind) => this.data.names[kind] ?? "", this.result.firstOf(state)];
+    if (answers) setWords(this.result.faces[0], name(classOf(answers))); // else it is the last one
+    setWords(this.result.faces[1], name(goal));
     this.taken = this.takenFor(state);
     this.draw();
-    setWords(this.says, this.verdict(state));
+    this.result.say(this.verdict(state), first && this.verdict({ probe: first }));
     if (!state.playing) this.sorted.ariaLabel = this.verdict(state);
   }
 
-  takenFor(state) {
-    return answersEach(state.probe, this.data.reads, this.data.outputs).map(classOf);
+  takenFor({ probe }) {
+    const { reads, outputs, labels } = this.data;
+    return answersEach(probe, reads, outputs).slice(0, labels.length).map(classOf);
+  }
+
+  doors() {
+    return this.result.doors();
   }
 
   /** Draw the pictures in the columns of what they are taken for, wrong ones first and framed. */
@@ -107,12 +116,8 @@ export class Sorting {
   }
 
   verdict(state) {
-    const { labels, of } = this.data;
     const taken = this.takenFor(state);
-    const right = labels.filter((label, i) => taken[i] === label).length;
-    const share = (100 * right) / labels.length;
-    const samples = text(`exhibits.sorting.of.${of}`);
-    return text("exhibits.sorting.right", { right, count: labels.length, of: samples, share });
+    return rightOf(this.data.labels.map((label, i) => taken[i] === label));
   }
 }
 

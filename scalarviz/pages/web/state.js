@@ -16,6 +16,9 @@ export class Shown {
     this.at = undefined; // where the sample was taken, or to which whole steps have played
     this.own = null;
     this.probe = new Float32Array(0);
+    this.begun = null; // the weights of step 0
+    this.first = new Float32Array(0); // the answers by these to the probe, and to a sample
+    this.firstKey = ""; // the inputs of that sample
     this.took = 0; // milliseconds for the answers
     this.due = 0;
   }
@@ -54,7 +57,30 @@ export function stateOf(clock, from, { playing = false } = {}) {
     ...sampleOf(clock, playing),
   };
   const own = shown.own && operation === 0 ? ownOf(engine, shown.own) : {};
-  return { ...state, ...own, probe: answersOf(engine, shown, playing).slice() };
+  const found = { ...state, ...own };
+  const first = firstOf(clock, found.inputs); // before the answers of now, which round the bank anew
+  return { ...found, first, probe: answersOf(engine, shown, playing).slice() };
+}
+
+/** The answers of step 0 to the probe, then to a sample; null if it had steps behind it. */
+function firstOf(clock, inputs) {
+  const { engine, shown, begun } = clock;
+  const { probe } = engine.arrays;
+  if (!clock.isNew || !probe.length) return null;
+  const known = shown.begun === begun;
+  const key = String(inputs);
+  if (known && shown.firstKey === key) return shown.first.slice();
+  const size = known ? shown.first.length - engine.spec.sizes.outputs : 0;
+  const now = [engine.value.slice(), engine.state.slice()];
+  engine.value.set(begun);
+  engine.state.set(clock.openedState);
+  const found = [known ? shown.first.subarray(0, size) : engine.evaluate(probe)];
+  found.push(engine.evaluate(engine.value.constructor.from(inputs)));
+  engine.value.set(now[0]);
+  engine.state.set(now[1]);
+  shown.first = Float32Array.from(found.flatMap((each) => [...each]));
+  Object.assign(shown, { begun, firstKey: key });
+  return shown.first.slice();
 }
 
 /** What the network answers to an input of the user's own, which has no target. */

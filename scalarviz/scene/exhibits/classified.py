@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import final
 
@@ -13,7 +13,16 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import ColorMap, Theme, contrast, faded, rgb, to_bytes
-from scalarviz.scene.exhibits.exhibit import Exhibit, letter_size
+from scalarviz.scene.exhibits.answers import paint_tile
+from scalarviz.scene.exhibits.exhibit import (
+    BESIDE,
+    HEAD,
+    LETTERS,
+    RIGHT_YET,
+    Exhibit,
+    Places,
+    letter_size,
+)
 from scalarviz.scene.layout.division import Box
 
 Classes = npt.NDArray[np.int64]
@@ -21,6 +30,7 @@ Bytes = npt.NDArray[np.uint8]
 
 ROWS = 8  # rows of images that stand above a matrix
 LEAST_ROW = 0.85  # least height of a row above a matrix, relative to the width of a column
+TILE = 3.6  # side of answer and goal, relative to the size of text
 BADGE = 2.2  # least width of an image with a class in its corner, relative to the size of text
 
 
@@ -32,6 +42,7 @@ class Sorting(Exhibit):
     pictures   (n, height, width), ink from 0 to 1
     labels     true classes; `said` are the predicted ones
     confusion  the matrix of these images and of more; `of` is the word for them
+    focus      predicted and true class of the sample in use; None: those of the first image
     """
 
     pictures: FloatArray
@@ -39,8 +50,8 @@ class Sorting(Exhibit):
     said: Classes
     confusion: ConfusionMatrix
     of: str
-    title: str = ""
-    aside: str = ""
+    focus: tuple[int | None, int | None] | None = None
+    first: Exhibit | None = None
     wide = 400.0
 
     @cached_property
@@ -70,9 +81,6 @@ class Sorting(Exhibit):
             return [said]
         return [text("exhibits.sorting.worst", right=said, true=true, taken=taken, times=times)]
 
-    def verdict(self) -> str:
-        return self._right()
-
     def score(self) -> tuple[int, int]:
         return self.confusion.right, self.confusion.all
 
@@ -81,15 +89,49 @@ class Sorting(Exhibit):
         counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
         return text("exhibits.sorting.right", of=self.of, **counts)
 
+    def marked(
+        self,
+        inputs: FloatArray,
+        outputs: FloatArray | None = None,
+        target: FloatArray | None = None,
+    ) -> Sorting:
+        """Return the exhibit with the answer and the goal of the sample in use."""
+        said, label = (
+            None if each is None or np.isnan(each).any() else int(each.argmax())
+            for each in (outputs, target)
+        )
+        return replace(self, focus=(said, label))
+
+    def places(self, box: Box, scale: float) -> Places:
+        size = LETTERS * scale
+        side = min(TILE * size, box.height - HEAD * size, 0.25 * box.width)
+        out = Box(box.x, box.y + HEAD * size, max(1.0, side), max(1.0, side))
+        goal = replace(out, x=out.right + BESIDE * size)
+        left = goal.right + size
+        return Places(out, goal, Box(left, out.y, max(1.0, box.right - left), out.height))
+
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the images in columns, and the matrix below them if it leaves them large."""
+        """Draw answer and goal, the images in columns, and the matrix if it leaves them large."""
         size, count = letter_size(canvas), len(self.order)
         across = (box.width - LABELS * size) / count
         if across < 4.0:
             return
-        left, top = box.x + LABELS * size, box.y + 2.0 * size
-        self._paint_share(canvas, Box(box.x, box.y, box.width, top - box.y), theme)
-        heads, gap, table = 1.7 * size, 0.8 * size, (HEAD + count * CELL) * size
+        places = self.places(box, canvas.scale)
+        self.paint_heads(canvas, places, theme)
+        shown = (self.said[0], self.labels[0]) if self.focus is None else self.focus
+        for place, kind in zip(places[:2], shown, strict=True):
+            paint_tile(canvas, place, [] if kind is None else [str(kind)], theme)
+        begun = self.first and text("exhibits.begun", said=self.first.verdict())
+        large, base = RIGHT_YET / LETTERS * size, places.foot.y + 0.5 * places.foot.height
+        for words, high, y, color in (
+            (self.verdict(), large, base - 0.2 * size, theme.ink),
+            (begun or "", size, base + 1.3 * size, theme.quiet),
+        ):
+            bold = high == large
+            words = canvas.fit(words, places.foot.width, size=high, bold=bold)
+            canvas.text(places.foot.x, y, words, size=high, color=color, bold=bold)
+        left, top = box.x + LABELS * size, places.out.bottom + 0.5 * size
+        heads, gap, table = 1.7 * size, 0.8 * size, (HEADS + count * CELL) * size
         cell = min(across, (box.bottom - top - heads - gap - table) / ROWS)
         if cell < LEAST_ROW * across or across < 2.0 * size:
             cell, table = across, -gap
@@ -101,18 +143,6 @@ class Sorting(Exhibit):
         if table > 0.0:
             below = Box(box.x, above.bottom + gap, box.width, box.bottom - above.bottom - gap)
             self.confusion.paint(canvas, below, theme)
-
-    def _paint_share(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw how many are right, in as many words as there is room for."""
-        size = 1.2 * letter_size(canvas)
-        right, shown = self._right(), len(self.said)
-        both = text("exhibits.sorting.shown", right=right, count=shown)
-        some = shown < int(self.confusion.counts.sum())
-        for words in (*[both] * some, right, self.aside):
-            if 0.0 < canvas.measure(words, size=size, bold=True) <= box.width:
-                base = box.y + size
-                canvas.text(box.x, base, words, size=size, color=theme.ink, bold=True)
-                return
 
     def _paint_pictures(self, canvas: Canvas2D, box: Box, rows: int, theme: Theme) -> None:
         """Draw the columns under their classes."""
@@ -196,7 +226,7 @@ Counts = npt.NDArray[np.int64]
 RIGHT, WRONG = -0.62, 0.8  # places on the color map for correct and for wrong cells
 FAINTEST = 0.4  # color strength of a cell with a single case
 # On a canvas, relative to the size of text: left of the cells, above them, and their least height.
-LABELS, HEAD, CELL = 1.2, 1.6, 1.2
+LABELS, HEADS, CELL = 1.2, 1.6, 1.2
 
 
 @final
@@ -234,7 +264,7 @@ class ConfusionMatrix:
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the cells with their counts, the true classes at the left, and the axes above."""
         size, count = letter_size(canvas), len(self.counts)
-        left, top = box.x + LABELS * size, box.y + HEAD * size
+        left, top = box.x + LABELS * size, box.y + HEADS * size
         wide, high = (box.right - left) / count, (box.bottom - top) / count
         colors = self.colors(rgb((theme.tray,))[0], theme.map).reshape(-1, 3)
         row, column = np.divmod(np.arange(count * count), count)

@@ -4,62 +4,121 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar, final
+from math import inf, isfinite
+from typing import ClassVar, NamedTuple, final
+
+import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short as decimal
 from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.layout.division import Box
 
 STAGE = 1280.0, 600.0  # pixels of the stage for which widths of exhibits are stated
-LEAST, MOST = 0.72, 0.34  # smallest part of such a width, and largest share of the stage
-LETTERS, SMALL_LETTERS = 13.0, 12.0  # sizes of text in pixels
-SMALL = 1000.0, 560.0  # width and height in pixels below which a picture is small
+LEAST = 0.72  # smallest part of such a width
+LETTERS, RIGHT_YET = 12.0, 14.0  # sizes of text in pixels
+# Relative to the size of text: a heading, the line that says how right the answers are, what step 0
+# has at least, and the gaps above that and between OUT and goal.
+HEAD, VERDICT, BEGUN, ABOVE, BESIDE = 1.6, 2.2, 2.8, 0.6, 0.67
+DOORS = 16.0 / LETTERS  # from one line that enters an exhibit to the next
+CORNER = 0.1  # of a square, relative to its side
+RIM, WHITE = "#080b10", "#f0f4fa"  # around dots and marks, and the one in use, in every theme
+
+
+class Places(NamedTuple):
+    """Where the parts of an exhibit stand: OUT, goal, and what is said below both."""
+
+    out: Box
+    goal: Box
+    foot: Box
 
 
 class Exhibit(ABC):
-    """What a network has learned: a picture beside the network, and some words for a terminal.
+    """What a network has learned: OUT beside its goal, how right that is, and what step 0 gave.
 
     A subclass implements `paint`; it overrides the other methods for another size, for a summary
     in words, or to mark the sample in use. Where the mouse finds inputs, it keeps the boxes that
     it has painted as `_boxes`, and `_inputs_in` says what a pixel of them stands for.
 
-    title  stands above the words
+    first  the exhibit of step 0, or None
     wide   wanted width in a stage of 1280 x 600 pixels
+    most   largest share of the width of a stage
+    small  side of the answer of step 0, relative to OUT
+    lines  how many lines bring the outputs to OUT
     """
 
-    title: str
+    first: Exhibit | None = None
     wide: ClassVar[float] = 320.0
+    most: ClassVar[float] = 0.34
+    small: ClassVar[float] = 0.22
+    lines: ClassVar[int] = 1
     _boxes: Sequence[Box] = ()
 
     @abstractmethod
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw it into a box of a canvas, on the background of the picture."""
 
+    def places(self, box: Box, scale: float) -> Places:
+        """Return where its parts stand in a box of a picture with letters of this scale."""
+        return self.pair(box, scale)
+
+    def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        """Draw what comes out alone, without its samples; the whole exhibit by default."""
+        self.paint(canvas, box, theme)
+
+    def doors(self, box: Box, scale: float) -> list[tuple[float, float]]:
+        """Return the pixels at which the lines from the outputs end: on the left edge of OUT.
+
+        box    that of the exhibit
+        scale  size of letters, as in `Division`
+        """
+        out = self.places(box, scale).out
+        middle, apart = out.y + 0.5 * out.height, DOORS * LETTERS * scale
+        apart = min(apart, out.height / (self.lines + 1))
+        return [(out.x, middle + (i - 0.5 * (self.lines - 1)) * apart) for i in range(self.lines)]
+
     def words(self) -> list[str]:
-        """Return a summary in plain text."""
-        return []
+        """Return a summary in plain text: the verdict by default."""
+        return [verdict] if (verdict := self.verdict()) else []
+
+    def after(self, first: Exhibit | None) -> Exhibit:
+        """Return the exhibit with that of step 0."""
+        found = copy(self)
+        object.__setattr__(found, "first", first)  # it may be frozen
+        return found
 
     def verdict(self) -> str:
-        """Return how many of the samples are right, in words; "" if that has no meaning."""
-        return ""
+        """Return how right the answers are: "246 of 250 right", "off by .03"; "" if unknown."""
+        score, off = self.score(), self.off()
+        if score is not None:
+            return text("exhibits.right", right=score[0], count=score[1])
+        return "" if off is None or not isfinite(off) else text("outputs.off", error=decimal(off))
 
     def score(self) -> tuple[int, int] | None:
         """Return how many of the samples are right, and of how many; None without a meaning."""
         return None
 
+    def off(self) -> float | None:
+        """Return the mean absolute error of the answers that are shown; None if unknown."""
+        return None
+
     def wanted(self, width: float, height: float) -> float:
         """Return the wanted width in a stage of this size, in logical pixels."""
-        return part_of_stage(self.wide, width, height)
+        scale = min(width / STAGE[0], height / STAGE[1])
+        return min(self.wide * max(scale, LEAST), self.most * width)
 
-    def marked(self, inputs: FloatArray) -> Exhibit:
-        """Return the exhibit with a mark at the sample in use; without one by default."""
+    def marked(
+        self,
+        inputs: FloatArray,
+        outputs: FloatArray | None = None,
+        target: FloatArray | None = None,
+    ) -> Exhibit:
+        """Return the exhibit with the sample in use, its answer and its goal, as far as known."""
         return self
-
-    def spot(self) -> tuple[float, float] | None:
-        """Return the pixel of the sample in use, where it was painted last; None by default."""
-        return None
 
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
         """Return the inputs that a pixel stands for, by their places, where it was painted last.
@@ -73,22 +132,98 @@ class Exhibit(ABC):
         """Return the inputs at a pixel of one of the boxes that were painted last."""
         return {}
 
+    # OUT, goal, and what is said below them.
 
-def part_of_stage(wanted: float, width: float, height: float) -> float:
-    """Return a width for a stage of this size, in proportion to one of 1280 x 600 pixels."""
-    scale = min(width / STAGE[0], height / STAGE[1])
-    return min(wanted * max(scale, LEAST), MOST * width)
+    def pair(
+        self,
+        box: Box,
+        scale: float,
+        *,
+        aspect: float = 1.0,
+        most: float = inf,
+        count: int = 2,
+        more: float = 0.0,
+    ) -> Places:
+        """Return where OUT and goal stand side by side, in the middle of a box.
+
+        aspect  width of each by its height
+        most    largest width
+        count   1: there is no goal beside OUT
+        more    height of what stands between OUT and the verdict
+
+        Where there is little room, step 0 goes first, then `more`, then the verdict.
+        """
+        size = LETTERS * scale
+        head, gap = HEAD * size, BESIDE * size * (count - 1)
+        row = min(most, (box.width - gap) / count)
+        widest = min(row, aspect * (box.height - head))
+        wide, below = widest, 0.0
+        lines = VERDICT * size if self.verdict() else 0.0
+        for rest, part in ((lines + more, bool(self.first)), (lines + more, False), (lines, False)):
+            high = (box.height - head - rest - part * ABOVE * size) / (1.0 + part * self.small)
+            high = min(high, box.height - head - rest - part * (ABOVE + BEGUN) * size)
+            if min(row, aspect * high) >= 0.6 * widest:
+                wide = min(row, aspect * high)
+                begun = ABOVE * size + max(BEGUN * size, self.small * wide / aspect)
+                below = rest + part * begun
+                break
+        wide = max(1.0, wide)
+        high = wide / aspect
+        top = box.y + max(head, min(0.5 * (box.height - high), box.height - below - high))
+        left = box.x + 0.5 * (box.width - count * wide - gap)
+        out, goal = (Box(left + i * (wide + gap), top, wide, high) for i in (0, count - 1))
+        return Places(out, goal, Box(box.x, top + high, box.width, below))
+
+    def paint_heads(self, canvas: Canvas2D, places: Places, theme: Theme) -> None:
+        """Write OUT and goal above what they are."""
+        size = letter_size(canvas)
+        heads = [(places.out, text("picture.out"))]
+        if places.goal != places.out:
+            heads.append((places.goal, text("exhibits.swatches.target")))
+        for place, words in heads:
+            words = canvas.fit(words, place.width, size=size, bold=True)
+            x, y = place.x + 0.5 * place.width, place.y - 0.5 * size
+            canvas.text(x, y, words, size=size, color=theme.ink, bold=True, anchor="center")
+
+    def paint_foot(self, canvas: Canvas2D, places: Places, theme: Theme, more: float = 0.0) -> None:
+        """Write how right the answers are, and below it what came out at step 0.
+
+        more  height that other things take below the verdict
+        """
+        size, foot = letter_size(canvas), places.foot
+        large, words = RIGHT_YET / LETTERS * size, self.verdict()
+        if not words or foot.height < VERDICT * size:
+            return
+        middle = 0.5 * (places.out.x + places.goal.right)
+        room = 2.0 * min(middle - foot.x, foot.right - middle)
+        words = canvas.fit(words, room, size=large, bold=True)
+        y = foot.y + 1.6 * size
+        canvas.text(middle, y, words, size=large, color=theme.ink, bold=True, anchor="center")
+        side = max(1.0, self.small * places.out.width)
+        high = max(side * places.out.height / places.out.width, BEGUN * size)
+        top = foot.y + VERDICT * size + more + ABOVE * size
+        if self.first is None or top + high > foot.bottom + 0.5:
+            return
+        lines = [text("exhibits.step_0"), self.first.verdict()]
+        wide = side + BESIDE * size + max(canvas.measure(each, size=size) for each in lines)
+        x = max(foot.x, middle - 0.5 * wide)
+        small = side * places.out.height / places.out.width
+        self.first.paint_answer(canvas, Box(x, top + 0.5 * (high - small), side, small), theme)
+        for i, line in enumerate(lines):
+            words = canvas.fit(line, foot.right - x - side - BESIDE * size, size=size)
+            y = top + 0.5 * high + (1.4 * i - 0.3) * size
+            canvas.text(x + side + BESIDE * size, y, words, size=size, color=theme.quiet)
 
 
-def stage_scale(width: float, height: float) -> float:
-    """Return how much larger than one of 1280 x 600 pixels a stage is, at least 1."""
-    return max(1.0, min(width / STAGE[0], height / STAGE[1]))
+def mean_error(outputs: FloatArray, targets: FloatArray) -> float:
+    """Return the mean absolute error over all samples and outputs."""
+    with np.errstate(over="ignore", invalid="ignore"):  # targets may be beyond float32
+        return float(np.abs(outputs - targets).mean())
 
 
 def letter_size(canvas: Canvas2D) -> float:
-    """Return the size of text in pixels: smaller in a small picture, larger in a large one."""
-    small = canvas.width < SMALL[0] or canvas.height < SMALL[1]
-    return (SMALL_LETTERS if small else LETTERS) * canvas.scale
+    """Return the size of text in pixels."""
+    return LETTERS * canvas.scale
 
 
 # Axes: names and numbers around a plot, and the key below it.
@@ -96,7 +231,7 @@ def letter_size(canvas: Canvas2D) -> float:
 LINE_PITCH = 1.5  # pitch of lines of text, relative to its size
 MOST_LEFT = 0.2  # largest share of the width for the numbers at the left
 
-Key = tuple[str, Color, str]  # "dot", "ring", "frame" or "line", its color, and its meaning
+Key = tuple[str, Color, str]  # a kind of mark, as in `paint_key`, its color, and its meaning
 
 
 @final
@@ -152,14 +287,21 @@ def short(value: float) -> str:
 
 
 def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) -> None:
-    """Draw what each mark stands for in one line, as many as fit, in the upper part of a box."""
+    """Draw what each mark stands for in one line, as many as fit, in the upper part of a box.
+
+    marks  "dot", "ring", "cross", "line", or "shown", the sample in use
+    """
     size = letter_size(canvas)
-    x, middle = box.x, box.y + 0.6 * size
+    wide = sum(canvas.measure(words, size=size) + 2.3 * size for _, _, words in marks) - 1.2 * size
+    x, middle = box.x + max(0.0, 0.5 * (box.width - wide)), box.y + 0.6 * size
     for kind, color, words in marks:
         if x + 1.1 * size + canvas.measure(words, size=size) > box.right:
             break
-        if kind == "frame":
-            paint_frame(canvas, x + 0.36 * size, middle, 0.36 * size, color)
+        if kind == "cross":
+            place = np.array([[x + 0.36 * size, middle]])
+            paint_crosses(canvas, place, 0.28 * size, color, theme.ground)
+        elif kind == "shown":
+            paint_shown(canvas, x + 0.36 * size, middle, 0.36 * size)
         elif kind == "line":
             canvas.segments([(x, middle)], [(x + 0.7 * size, middle)], color, width=0.16 * size)
         else:
@@ -171,24 +313,15 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
         x += canvas.text(x, box.y + size, words, size=size, color=theme.quiet) + 1.2 * size
 
 
-def key_rows(canvas: Canvas2D, marks: Sequence[Key], width: float) -> list[list[Key]]:
-    """Return the marks in lines of at most this width, of which each mark can be one."""
-    size = letter_size(canvas)
-    rows: list[list[Key]] = []
-    right = width
-    for kind, color, words in marks:
-        fitted = canvas.fit(words, width - 1.2 * size, size=size)
-        wide = 1.1 * size + canvas.measure(fitted, size=size)
-        if right + wide > width:
-            rows.append([])
-            right = 0.0
-        rows[-1].append((kind, color, fitted))
-        right += wide + 1.2 * size
-    return rows
+def paint_crosses(
+    canvas: Canvas2D, xy: FloatArray, half: float, color: Color, rim: Color = RIM
+) -> None:
+    """Draw crosses with a rim around (n, 2) points."""
+    for wide, fill in ((0.9 * half, rim), (0.5 * half, color)):
+        for way in (half * np.array([1.0, 1.0]), half * np.array([1.0, -1.0])):
+            canvas.segments(xy - way, xy + way, fill, width=wide)
 
 
-def paint_frame(canvas: Canvas2D, x: float, y: float, half: float, color: Color) -> None:
-    """Draw the frame of the sample in use, a square around a point."""
-    side, line = 2.0 * half, max(1.5, 0.2 * half)
-    corner = 0.3 * half
-    canvas.box(x - half, y - half, side, side, None, radius=corner, outline=color, line=line)
+def paint_shown(canvas: Canvas2D, x: float, y: float, radius: float) -> None:
+    """Draw the dot of the sample in use."""
+    canvas.discs((x, y), radius, WHITE, outline=RIM, line=0.25 * radius)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,74 +14,79 @@ from scalarviz.base.texts import text
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
 from scalarviz.scene.canvas.palette import Theme, contrast, rgb, to_bytes
 from scalarviz.scene.exhibits.exhibit import (
+    CORNER,
+    HEAD,
     LETTERS,
-    LINE_PITCH,
+    RIM,
+    WHITE,
     Exhibit,
+    Places,
     letter_size,
-    paint_frame,
-    part_of_stage,
-    stage_scale,
+    mean_error,
 )
 from scalarviz.scene.layout.division import Box
 
-CANVAS_GAP = 0.8  # between two images on a canvas, relative to the size of text
 SHARP = 4.0  # device pixels a pixel of an image, from which on it has hard edges
+RING = 5.0 / 12.0  # radius of the ring at the point in use, relative to the size of text
 
 
 @final
 @dataclass(frozen=True)
 class Pictures(Exhibit):
-    """Images of one size, (height, width, 3) with numbers from 0 to 1, by name.
+    """Two images of one size, (height, width, 3) with numbers from 0 to 1: output and target.
 
-    names  of the images on a canvas, if they differ
     focus  the point in use, which is marked: 0 to 1 to the right, and down
     """
 
-    pictures: Mapping[str, FloatArray]
+    output: FloatArray
+    target: FloatArray
     said: str = ""
-    title: str = ""
-    names: Sequence[str] = ()
     focus: tuple[float, float] | None = None
+    first: Exhibit | None = None
+    wide = 528.0
+    most = 0.42
+    small = 48.0 / 260.0
+    lines = 3
     _made: list[npt.NDArray[np.uint8]] = field(default_factory=list, repr=False, compare=False)
     _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
-    def wanted(self, width: float, height: float) -> float:
-        wide, size = part_of_stage(400.0, width, height), LETTERS * stage_scale(width, height)
-        box = Box(0.0, 0.0, wide, height - 2.5 * size)
-        boxes = arranged(self.aspect, len(self.pictures), box, LINE_PITCH * size, CANVAS_GAP * size)
-        return max(each.right for each in boxes) - min(each.x for each in boxes)
-
-    def marked(self, inputs: FloatArray) -> Pictures:
+    def marked(
+        self,
+        inputs: FloatArray,
+        outputs: FloatArray | None = None,
+        target: FloatArray | None = None,
+    ) -> Pictures:
         """Return the images with a mark at the point in use."""
         return replace(self, focus=(float(inputs[0]), float(inputs[1])))
 
-    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the images in the arrangement that makes them largest, under their names."""
-        size = letter_size(canvas)
-        title = LINE_PITCH * size
-        boxes = arranged(self.aspect, len(self.pictures), box, title, CANVAS_GAP * size)
-        self._boxes[:] = boxes
-        names = self.names or list(self.pictures)
-        for name, place, picture in zip(names, boxes, self.images, strict=True):
-            words = name if canvas.measure(name, size=size) <= place.width else name.split()[0]
-            words = canvas.fit(words, place.width, size=size)
-            canvas.text(place.x, place.y - 0.4 * size, words, size=size, color=theme.quiet)
-            smooth = place.width * canvas.ratio < SHARP * picture.shape[1]
-            canvas.image(place.x, place.y, place.width, place.height, picture, smooth=smooth)
-            if self.focus is not None:
-                near = 0.45 * size
-                u, v = self.focus
-                x = place.x + min(max(u * place.width, near), place.width - near)
-                y = place.y + min(max(v * place.height, near), place.height - near)
-                for half, color in ((near, theme.ground), (0.8 * near, theme.ink)):
-                    paint_frame(canvas, x, y, half, color)
+    def off(self) -> float:
+        """Return the mean absolute error of all pixels that are shown, over three channels."""
+        return mean_error(self.output, self.target)
 
-    def spot(self) -> tuple[float, float] | None:
-        """Return the pixel of the point in use on the first image."""
-        if self.focus is None or not self._boxes:
-            return None
-        (right, down), place = np.clip(self.focus, 0.0, 1.0).tolist(), self._boxes[0]
-        return place.x + right * place.width, place.y + down * place.height
+    def places(self, box: Box, scale: float) -> Places:
+        return self.pair(box, scale, aspect=self.output.shape[1] / self.output.shape[0])
+
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        """Draw output and target side by side, with a ring at the point in use."""
+        places = self.places(box, canvas.scale)
+        self._boxes[:] = places[:2]
+        self.paint_heads(canvas, places, theme)
+        for place, picture in zip(self._boxes, self.images, strict=True):
+            paint_image(canvas, place, picture)
+            if self.focus is not None:
+                near = 1.2 * RING * letter_size(canvas)
+                x, y = (
+                    corner + min(max(part * side, near), side - near)
+                    for part, corner, side in zip(
+                        self.focus, place.place[:2], place.place[2:], strict=True
+                    )
+                )
+                canvas.discs((x, y), near, None, outline=RIM, line=0.62 * near)
+                canvas.discs((x, y), near / 1.2, None, outline=WHITE, line=0.33 * near)
+        self.paint_foot(canvas, places, theme)
+
+    def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        paint_image(canvas, box, self.images[0])
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
         return {0: (x - box.x) / box.width, 1: (y - box.y) / box.height}
@@ -90,72 +95,30 @@ class Pictures(Exhibit):
     def images(self) -> list[npt.NDArray[np.uint8]]:
         """The images for a canvas, converted once."""
         if not self._made:
-            self.convert()
+            self.convert(image_bytes(self.target))
         return self._made
 
-    def convert(self, first: npt.NDArray[np.uint8] | None = None) -> None:
-        """Convert the images for a canvas; `first` is the first one, if it is known."""
-        parts = list(self.pictures.values())
-        self._made[:] = map(image_bytes, parts if first is None else [first, *parts[1:]])
-
-    @property
-    def aspect(self) -> float:
-        rows, columns, _ = next(iter(self.pictures.values())).shape
-        return float(columns / rows)
+    def convert(self, target: npt.NDArray[np.uint8]) -> None:
+        """Convert the images for a canvas; `target` is the second one."""
+        self._made[:] = image_bytes(self.output), target
 
     def words(self) -> list[str]:
         return [self.said] if self.said else []
 
 
-def arranged(aspect: float, count: int, box: Box, title: float, gap: float) -> list[Box]:
-    """Return the boxes of images, each below a line of text: the way that covers the largest area.
-
-    They stand in a column, in a row or, if there are three, the second one above the others.
-
-    aspect  width of an image relative to its height
-    title   height of a line of text, `gap` between two images
-    """
-    across = gap * (count - 1)
-    wide = min(box.width, aspect * ((box.height - across) / count - title))
-    ways = [[(wide, 0.0, i * (wide / aspect + title + gap)) for i in range(count)]]
-    wide = min((box.width - across) / count, aspect * (box.height - title))
-    ways.append([(wide, i * (wide + gap), 0.0) for i in range(count)])
-    if count == 3:
-        high = box.height - 2.0 * title - gap + 0.5 * gap / aspect
-        wide = min(box.width, aspect * high / 1.5)
-        half, below = 0.5 * (wide - gap), wide / aspect + title + gap
-        ways.append([(half, 0.0, below), (wide, 0.0, 0.0), (half, half + gap, below)])
-    best = max(ways, key=lambda way: sum(max(0.0, wide) ** 2 for wide, _, _ in way))
-    least = [(max(1.0, wide), x, y) for wide, x, y in best]
-    used = max(x + wide for wide, x, _ in least), max(y + w / aspect for w, _, y in least) + title
-    left, top = box.x + 0.5 * (box.width - used[0]), box.y + 0.5 * (box.height - used[1])
-    return [Box(left + x, top + title + y, wide, wide / aspect) for wide, x, y in least]
+def paint_image(canvas: Canvas2D, box: Box, picture: npt.NDArray[np.uint8]) -> None:
+    """Draw an image; its pixels have hard edges where they are large."""
+    canvas.image(*box.place, picture, smooth=box.width * canvas.ratio < SHARP * picture.shape[1])
 
 
 # Swatches: inputs, outputs and targets of a network that maps colors to colors.
 
-# On a canvas, relative to a square: gap between rows, gap between inputs and outputs, room for the
-# frame of a row at both sides.
-SWATCH_GAP, SWATCH_ROWS_GAP, SWATCH_FRAME = 14.0 / 44.0, 0.24, 0.14
-SWATCH_ROW = 3.0 + SWATCH_ROWS_GAP + 2.0 * SWATCH_FRAME
-NEARLY = 0.1  # distance of each channel from its target below which a color is nearly right
+# On a canvas, in pixels where the exhibit is 250 wide: sides of OUT and goal; of the samples width,
+# height and pitch of a row, side of an input, left edges of input, output and target from the left
+# edge of the frame, and size of the frame; the gap beside the samples.
+SIDE, WIDE_SWATCH, HIGH_SWATCH, PITCH, SMALL_SWATCH = 74.0, 24.0, 28.0, 58.0, 20.0
+COLUMNS, FRAME, GAP = (6.0, 34.0, 61.0), (91.0, 44.0), 3.0
 PALE = 1.5  # contrast to the ground below which swatches have an outline
-WIDEST_SWATCH = 1.35  # width of a swatch relative to its height, at most
-SHORT_SWATCH = 9.0  # pixels of a swatch below which there are no names above the rows
-# In a box so much wider than high samples are columns; the names left of them take SWATCH_HEAD of
-# its width.
-SWATCH_ACROSS, SWATCH_HEAD = 1.2, 0.25
-
-
-class SwatchPlaces(NamedTuple):
-    """Where the colors of inputs, outputs and targets stand.
-
-    corners  (3, samples, 2) upper left corners in pixels
-    size     width and height of each
-    """
-
-    corners: FloatArray
-    size: FloatArray
 
 
 @final
@@ -163,112 +126,118 @@ class SwatchPlaces(NamedTuple):
 class Swatches(Exhibit):
     """Colors from 0 to 1, one row per sample: inputs, outputs and targets.
 
+    focus  input, output and target of the sample in use, one row each; None: the first sample
+
     Outputs of NaN are not computed yet, and are drawn empty.
     """
 
     inputs: FloatArray
     outputs: FloatArray
     targets: FloatArray
-    title: str = ""
-    wide = 170.0
+    focus: FloatArray | None = None
+    first: Exhibit | None = None
+    wide = 250.0
+    small = 36.0 / SIDE
+    lines = 3
     _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)  # of the inputs
 
-    def verdict(self) -> str:
-        right, count = self.score()
-        return text("exhibits.nearly_right", right=right, count=count)
+    def off(self) -> float:
+        """Return the mean absolute error of the samples of the column, over three channels."""
+        return mean_error(self.outputs, self.targets)
 
-    def score(self) -> tuple[int, int]:
-        off = np.abs(self.outputs - self.targets).max(axis=1)
-        return int(np.count_nonzero(off < NEARLY)), len(off)
+    def marked(
+        self,
+        inputs: FloatArray,
+        outputs: FloatArray | None = None,
+        target: FloatArray | None = None,
+    ) -> Swatches:
+        """Return the colors with those of the sample in use; unknown ones are empty."""
+        unknown = np.full(3, np.nan)
+        known = [unknown if each is None else each for each in (outputs, target)]
+        return replace(self, focus=np.stack([inputs, *known]))
+
+    @property
+    def shown(self) -> FloatArray:
+        """Input, output and target of the sample in use."""
+        if self.focus is not None:
+            return self.focus
+        return np.stack([self.inputs[0], self.outputs[0], self.targets[0]])
+
+    def places(self, box: Box, scale: float) -> Places:
+        unit, column = self._column(box, scale)
+        room = Box(box.x, box.y, max(1.0, column.x - GAP * unit - box.x), box.height)
+        return self.pair(room, scale, most=SIDE * max(unit, scale))
+
+    def _column(self, box: Box, scale: float) -> tuple[float, Box]:
+        """Return the pixels of a unit, and the box of the samples with the words above them."""
+        head, count = HEAD * LETTERS * scale, len(self.inputs)
+        high = PITCH * (count - 1) + FRAME[1]
+        unit = min(box.width / self.wide, (box.height - head) / high)
+        wide, tall = FRAME[0] * unit, high * unit + head
+        return unit, Box(box.right - wide, box.y + 0.5 * (box.height - tall), wide, tall)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw its input for each sample, and its output touching its target.
+        """Draw the answer beside its goal, and a column of samples at the right."""
+        places = self.places(box, canvas.scale)
+        self.paint_heads(canvas, places, theme)
+        for place, color in zip(places[:2], self.shown[1:], strict=True):
+            self._paint_square(canvas, place, color, theme)
+        self.paint_foot(canvas, places, theme)
+        self._paint_samples(canvas, *self._column(box, canvas.scale), theme)
 
-        Samples are rows; in a wide box, columns.
-        """
-        across = box.width > SWATCH_ACROSS * box.height
-        places = self._columns(canvas, box, theme) if across else self._rows(canvas, box, theme)
-        if places is None:
-            return
-        wide, tall = places.size
-        corners = places.corners
-        self._boxes[:] = [Box(x, y, wide, tall) for x, y in corners[0].tolist()]
-        for at, colors in zip(corners, (self.inputs, self.outputs, self.targets), strict=True):
-            known = ~np.isnan(colors).all(axis=1)
-            canvas.boxes(at[known], (wide, tall), clear(colors[known]))
-            canvas.boxes(at[~known], (wide, tall), None, outline=theme.ghost)
-        ground = rgb((theme.ground,))
-        for at, parts in ((corners[0], [self.inputs]), (corners[1], [self.outputs, self.targets])):
-            pale = np.min([contrast(clear(colors), ground) for colors in parts], axis=0) < PALE
-            whole = (wide, len(parts) * tall) if across else (len(parts) * wide, tall)
-            canvas.boxes(at[pale], whole, None, outline=theme.ghost)
+    def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        self._paint_square(canvas, box, self.shown[1], theme)
 
-    def _rows(self, canvas: Canvas2D, box: Box, theme: Theme) -> SwatchPlaces | None:
-        """Return where the colors stand if samples are rows, and write the names above them."""
-        size, count = letter_size(canvas), len(self.inputs)
-        head = 1.7 * size
-        tall = min((box.height - head) / (count + SWATCH_GAP * (count + 1)), box.width / SWATCH_ROW)
-        wide = min(box.width / SWATCH_ROW, WIDEST_SWATCH * tall)
-        if tall < SHORT_SWATCH:  # no room for names
-            head = 0.0
-            tall = min(box.height / (count + SWATCH_GAP * (count + 1)), box.width / SWATCH_ROW)
-            wide = min(box.width / SWATCH_ROW, WIDEST_SWATCH * tall)
-        if tall < 3.0:
-            return None
-        wide, tall = float(int(wide)), float(int(tall))  # whole pixels have sharp edges
-        gap, pitch = SWATCH_GAP * tall, (1.0 + SWATCH_GAP) * tall
-        left = box.x + 0.5 * (box.width - SWATCH_ROW * wide) + SWATCH_FRAME * wide
-        top = box.y + 0.5 * (box.height + head + gap - count * pitch)
-        places = np.round(
-            left + wide * np.array([0.0, 1.0 + SWATCH_ROWS_GAP, 2.0 + SWATCH_ROWS_GAP])
-        )
+    def _paint_square(self, canvas: Canvas2D, box: Box, color: FloatArray, theme: Theme) -> None:
+        corner, size = [(box.x, box.y)], (box.width, box.height)
+        paint_swatches(canvas, np.array(corner), size, color[np.newaxis], theme)
+
+    def _paint_samples(self, canvas: Canvas2D, unit: float, column: Box, theme: Theme) -> None:
+        size = letter_size(canvas)
+        sides = SMALL_SWATCH, WIDE_SWATCH, WIDE_SWATCH
+        lefts = [column.x + left * unit for left in COLUMNS]
+        middles = [left + 0.5 * side * unit for left, side in zip(lefts, sides, strict=True)]
         names = names_of_parts()
-        measured = [canvas.measure(name, size=size) for name in names]
-        if head and max(0.5 * (measured[1] + measured[2]) + 4.0, *measured[:1]) <= wide:
-            for name, x in zip(names, places.tolist(), strict=True):
-                x, y = x + 0.5 * wide, top - gap
+        wide = [canvas.measure(name, size=size) for name in names]
+        free = middles[2] - middles[1] - 0.5 * (wide[1] + wide[2])
+        if min(free, middles[1] - middles[0] - 0.5 * (wide[0] + wide[1])) >= 2.0:
+            for name, x in zip(names, middles, strict=True):
+                y = column.y + size
                 canvas.text(x, y, name, size=size, color=theme.quiet, anchor="center")
-        rows = np.round(top + pitch * np.arange(count))
-        corners = np.stack([np.stack([np.full(count, x), rows], axis=1) for x in places])
-        return SwatchPlaces(corners, np.array([wide, tall]))
-
-    def _columns(self, canvas: Canvas2D, box: Box, theme: Theme) -> SwatchPlaces | None:
-        """Return where the colors stand if samples are columns, and write the names left."""
-        size, count = letter_size(canvas), len(self.inputs)
-        names = names_of_parts()
-        tall = box.height / SWATCH_ROW
-        measured = max(canvas.measure(name, size=size) for name in names) + size
-        head = measured if tall >= size and measured < SWATCH_HEAD * box.width else 0.0
-        places = count + SWATCH_GAP * (count + 1)
-        wide = min((box.width - head) / places, WIDEST_SWATCH * tall)
-        tall = min(tall, WIDEST_SWATCH * wide)
-        if min(wide, tall) < 3.0:
-            return None
-        wide, tall = float(int(wide)), float(int(tall))
-        gap, pitch = SWATCH_GAP * wide, (1.0 + SWATCH_GAP) * wide
-        left = box.x + head + 0.5 * (box.width - head - places * wide) + gap
-        top = box.y + 0.5 * (box.height - SWATCH_ROW * tall) + SWATCH_FRAME * tall
-        rows = np.round(top + tall * np.array([0.0, 1.0 + SWATCH_ROWS_GAP, 2.0 + SWATCH_ROWS_GAP]))
-        if head:
-            for name, y in zip(names, rows.tolist(), strict=True):
-                x, y = left - gap - 0.5 * size, y + 0.5 * tall + 0.36 * size
-                canvas.text(x, y, name, size=size, color=theme.quiet, anchor="right")
-        columns = np.round(left + pitch * np.arange(count))
-        corners = np.stack([np.stack([columns, np.full(count, y)], axis=1) for y in rows])
-        return SwatchPlaces(corners, np.array([wide, tall]))
+        top = column.bottom - (PITCH * (len(self.inputs) - 1) + 0.5 * FRAME[1]) * unit
+        rows = top + PITCH * unit * np.arange(len(self.inputs))
+        colors = self.inputs, self.outputs, self.targets
+        for left, across, high, own in zip(
+            lefts, sides, (SMALL_SWATCH, HIGH_SWATCH, HIGH_SWATCH), colors, strict=True
+        ):
+            corners = np.stack([np.full(len(rows), left), rows - 0.5 * high * unit], axis=1)
+            paint_swatches(canvas, corners, (across * unit, high * unit), own, theme)
+            if left == lefts[0]:
+                side = across * unit
+                self._boxes[:] = [Box(x, y, side, side) for x, y in corners.tolist()]
+        used = np.flatnonzero(np.abs(self.inputs - self.shown[0]).max(axis=1) < 0.5 / 255.0)
+        for y in rows[used[:1]].tolist():
+            half = 0.5 * FRAME[1] * unit
+            place = column.x, y - half, column.width, 2.0 * half
+            canvas.box(*place, None, radius=9.0 * unit, outline=theme.ink, line=1.5 * canvas.scale)
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
         return dict(enumerate(self.inputs[self._boxes.index(box)].tolist()))
 
-    def words(self) -> list[str]:
-        return [
-            " ".join([f"{name:8}", *(f"#{code.tobytes().hex()}" for code in to_bytes(colors))])
-            for name, colors in (
-                (text("exhibits.inputs"), self.inputs),
-                (text("exhibits.outputs"), self.outputs),
-                (text("exhibits.targets"), self.targets),
-            )
-        ]
+
+def paint_swatches(
+    canvas: Canvas2D,
+    corners: FloatArray,
+    size: tuple[float, float],
+    colors: FloatArray,
+    theme: Theme,
+) -> None:
+    """Draw colors as rounded squares; unknown ones are empty, and pale ones have an outline."""
+    known, radius = ~np.isnan(colors).any(axis=1), CORNER * size[0]
+    seen = clear(np.nan_to_num(colors))
+    canvas.boxes(corners[known], size, seen[known], radius=radius)
+    pale = ~known | (contrast(seen, rgb((theme.ground,))) < PALE)
+    canvas.boxes(corners[pale], size, None, radius=radius, outline=theme.ghost)
 
 
 def names_of_parts() -> list[str]:
@@ -294,7 +263,6 @@ class Pad(Exhibit):
     image: FloatArray
     low: float = 0.0
     high: float = 1.0
-    title: str = ""
     wide = 360.0
     _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 

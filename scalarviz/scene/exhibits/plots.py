@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,22 +16,33 @@ from scalarviz.scene.canvas.palette import ColorMap, Theme, class_colors, faded,
 from scalarviz.scene.exhibits.exhibit import (
     LETTERS,
     LINE_PITCH,
+    RIM,
+    VERDICT,
+    WHITE,
     Axes,
     Exhibit,
     Key,
-    key_rows,
+    Places,
     letter_size,
-    paint_frame,
+    mean_error,
+    paint_crosses,
     paint_key,
+    paint_shown,
     short,
 )
 from scalarviz.scene.layout.division import Box
 
-FAINT = 0.55  # color strength of the map; samples have full strength
-STRONG = 0.8  # color strength of samples, on a canvas
+Mark = tuple[int | str, str]  # of the key: a side, a class or a kind of mark, and its name
+
+FAINT = 0.72  # color strength of the map
+STRONG, LIGHT = 0.8, 0.76  # color strength of samples, and share of that which is not ink
 FEW_SAMPLES = 8  # samples that are drawn large
-LARGE, SMALL = 8.0, 4.0  # radius of a sample in pixels, next to text of 13 pixels
+LARGE, SMALL = 7.0, 4.5  # radius of a sample in pixels, next to text of 12 pixels
+SHOWN = 1.45  # radius of the sample in use, relative to others
 MOST_ROWS = 4  # lines of the key
+WIDEST_LETTER, KEY_GAP = 0.62, 2.3  # of the key, relative to its letters: one, and a mark with gaps
+CORNER_PART = 0.56, 0.1  # of the sides of a map, which words in its corner take at most
+INSIDE = 1.0  # from words in a corner of the map to its edge, relative to their size
 
 
 @final
@@ -45,17 +56,20 @@ class Plane(Exhibit):
     reach    distance from the middle to the strongest colors
     points   samples, one per row; (0, 0) is the lower left corner, (1, 1) the upper right
     targets  targets of the samples
-    answers  one line of text per sample, if they are few
     names    of the two axes
     axes     the two inputs that they are; empty if the inputs are features, see `inputs_of`
     low      the lower left corner, `high` the upper right one
-    outputs  outputs of the samples, if these are two classes; else empty
+    outputs  outputs of the samples
+    sorts    whether the samples are of classes, so that they are right or wrong
+    sides    names of the two classes below and above the middle; empty: their targets are named
     focus    the sample in use, which is marked, as in `points`
     classes  names of the classes; empty if the outputs are not classes
     inputs_of  returns the inputs of points of the plane, in the numbers of the axes, or None
     tests    held-out samples, as in `points`; `test_targets` are their targets
     show_tests  whether these are drawn, hollow, too
     discrete  whether the map has the two strongest colors only
+    squares   whether the picture has such maps of all neurons
+    corner    a corner of the map without samples, right or left and up or down; or None
     """
 
     values: FloatArray
@@ -63,13 +77,13 @@ class Plane(Exhibit):
     reach: float
     points: FloatArray
     targets: FloatArray
-    answers: Sequence[str] = ()
-    title: str = ""
     names: tuple[str, str] = ("x", "y")
     axes: tuple[int, ...] = (0, 1)
     low: tuple[float, float] = (0.0, 0.0)
     high: tuple[float, float] = (1.0, 1.0)
     outputs: FloatArray = field(default_factory=lambda: np.zeros(0))
+    sorts: bool = False
+    sides: Sequence[str] = ()
     focus: FloatArray | None = None
     classes: Sequence[str] = ()
     inputs_of: Callable[[FloatArray], FloatArray] | None = None
@@ -77,7 +91,10 @@ class Plane(Exhibit):
     test_targets: FloatArray = field(default_factory=lambda: np.zeros(0))
     show_tests: bool = False
     discrete: bool = False
-    wide = 330.0
+    squares: bool = False
+    corner: tuple[bool, bool] | None = None
+    first: Exhibit | None = None
+    wide = 332.0
     _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     def _fills(self, values: FloatArray, colors: ColorMap) -> FloatArray:
@@ -100,12 +117,16 @@ class Plane(Exhibit):
             return class_colors(targets, colors.background)
         return colors(np.where(targets > self.middle, STRONG, -STRONG))
 
+    def _dots(self, targets: FloatArray, theme: Theme) -> FloatArray:
+        """Return the colors of samples on a map that has the same colors."""
+        return faded(self._strong(targets, theme.map), LIGHT, rgb((theme.ink,)))
+
     # On a canvas.
 
     @property
     def wrong(self) -> npt.NDArray[np.bool_]:
         """Which samples have NaN, another class, or an output beyond the middle from theirs."""
-        if not len(self.outputs):
+        if not self.sorts:
             return np.zeros(len(self.targets), np.bool_)
         if self.classes:
             return np.asarray(self.outputs != self.targets)
@@ -114,7 +135,12 @@ class Plane(Exhibit):
         beyond: npt.NDArray[np.bool_] = positive != (self.targets > self.middle)
         return beyond | np.isnan(self.outputs)
 
-    def marked(self, inputs: FloatArray) -> Plane:
+    def marked(
+        self,
+        inputs: FloatArray,
+        outputs: FloatArray | None = None,
+        target: FloatArray | None = None,
+    ) -> Plane:
         """Return the map with a mark at the sample in use.
 
         Of features, it is the sample or the cell of the map whose features are the nearest.
@@ -126,53 +152,58 @@ class Plane(Exhibit):
         apart = self.inputs_of(low + places * (high - low)) - inputs
         return replace(self, focus=places[np.argmin((apart**2).sum(axis=1))])
 
+    def places(self, box: Box, scale: float) -> Places:
+        size = LETTERS * scale
+        room = replace(box, height=max(1.0, box.height - 2.0 * size * self.squares))
+        return self.pair(room, scale, count=1, more=len(self._rows(box.width, size)) * 2.0 * size)
+
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the map, the samples in the colors of their targets, and how many are right."""
         size = letter_size(canvas)
-        line, radius = LINE_PITCH * size, self.radius(box, size)
+        places, rows = self.places(box, canvas.scale), self._rows(box.width, size)
+        radius = self.radius(places.out, size)
         at_edge = bool((np.abs(self.points - 0.5) > 0.46).any())
-        margin = 2.0 * radius if at_edge else 0.0
-        axes = Axes(self.names, self.low, self.high, margin)
-        left = axes.plot(canvas, box).x - box.x - margin
-        rows = self._key_rows(canvas, box.width - left, theme)
-        below = line * (2.7 if len(self.outputs) else 1.5) + line * max(0, len(rows) - 1)
-        below = below if box.height - below > 5.0 * line else 0.0
-        plot = axes.plot(canvas, Box(box.x, box.y, box.width, box.height - below))
-        spare = max(0.0, plot.height - plot.width)
-        answers = line * (len(self.answers) + 0.5) if self.answers else 0.0
-        answers = answers if below and answers <= spare else 0.0
-        left = plot.x - box.x - margin
-        least = min(plot.width, plot.height)
-        side = least + 2.0 * margin
-        whole = Box(
-            box.x + 0.5 * (box.width - side - left),
-            box.y + 0.5 * (spare - answers),
-            side + left,
-            side + line,
-        )
-        plot = Box(whole.x + left + margin, whole.y + margin, least, least)
+        plot = places.out.inside(2.0 * radius if at_edge else 0.0)
         self._boxes[:] = [plot]
-        self._paint_map(canvas, plot, theme)
-        axes.paint(canvas, whole, plot, theme)
+        self.paint_heads(canvas, places, theme)
+        self.paint_answer(canvas, plot, theme)
         self.paint_samples(canvas, plot, radius, theme)
-        if below:
-            x, y = plot.x - margin, whole.bottom + 0.5 * line
-            x = min(x, box.x + left) if len(rows) > 1 else x
-            foot = Box(x, y, box.right - x, below + answers - 0.5 * line)
-            self._paint_foot(canvas, foot, theme, rows, answers=answers > 0.0)
+        self._paint_guess(canvas, plot, theme)
+        foot, high = places.foot, 2.0 * size * len(rows)
+        if foot.height < VERDICT * size + high - 0.5:
+            rows, high = [], 0.0
+        self.paint_foot(canvas, places, theme, high)
+        y = foot.y + (VERDICT if self.verdict() else 0.0) * size + 0.3 * size
+        for marks in rows:
+            room = Box(box.x, y, box.width, 2.0 * size)
+            paint_key(canvas, room, [self._mark(mark, theme) for mark in marks], theme)
+            y += 2.0 * size
+        words, y = text("exhibits.squares"), foot.bottom + 1.5 * size
+        fits = canvas.measure(words, size=size) <= box.width and y + 0.3 * size <= box.bottom
+        if self.squares and fits:
+            x = min(places.out.x, box.right - canvas.measure(words, size=size))
+            canvas.text(x, y, words, size=size, color=theme.quiet)
+
+    def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        self._paint_map(canvas, box, theme)
+        canvas.box(*box.place, None, outline=theme.faint)
+
+    def _paint_guess(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
+        """Write in a corner far from all samples that the network guesses there, if it has room."""
+        size, words = letter_size(canvas), text("exhibits.guesses")
+        wide, edge = canvas.measure(words, size=size), INSIDE * size
+        if self.corner is None or wide + edge > CORNER_PART[0] * plot.width:
+            return
+        right, up = self.corner
+        x = plot.right - edge - wide if right else plot.x + edge
+        y = plot.y + edge + 0.8 * size if up else plot.bottom - edge
+        canvas.text(x, y, words, size=size, color=theme.ink, outline=theme.ground)
 
     def _paint_map(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
         ground = rgb((theme.ground,))[0]
         values = enlarged(self.values) if self.discrete and not self.classes else self.values
         colors = faded(self._fills(values, theme.map), FAINT, ground)
         canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
-
-    def spot(self) -> tuple[float, float] | None:
-        """Return the pixel of the sample in use."""
-        if self.focus is None or not self._boxes:
-            return None
-        (right, up), plot = np.clip(self.focus, 0.0, 1.0).tolist(), self._boxes[0]
-        return plot.x + right * plot.width, plot.bottom - up * plot.height
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
         part = np.array([(x - box.x) / box.width, (box.bottom - y) / box.height])
@@ -183,8 +214,8 @@ class Plane(Exhibit):
 
     def radius(self, box: Box, size: float) -> float:
         """Return the radius of a sample in pixels."""
-        wanted = LARGE if len(self.points) <= FEW_SAMPLES else SMALL
-        return min(wanted * size / LETTERS, 0.04 * box.width)
+        wanted, part = (LARGE, 0.04) if len(self.points) <= FEW_SAMPLES else (SMALL, 0.0136)
+        return min(wanted * size / LETTERS, part * box.width)
 
     def paint_samples(self, canvas: Canvas2D, plot: Box, radius: float, theme: Theme) -> None:
         """Draw the samples on a map that fills `plot`, and a frame around the one in use."""
@@ -193,96 +224,60 @@ class Plane(Exhibit):
             inside = np.clip(np.stack([points[:, 0], 1.0 - points[:, 1]], axis=1), 0.0, 1.0)
             return np.asarray(np.array([plot.x, plot.y]) + inside * [plot.width, plot.height])
 
-        spots = place(self.points)
-        strong = self._strong(self.targets, theme.map)
+        spots, colors, wrong = place(self.points), self._dots(self.targets, theme), self.wrong
         if self.show_tests:
-            holes, hollow = place(self.tests), self._strong(self.test_targets, theme.map)
-            canvas.discs(holes, 1.2 * radius, theme.ground)
+            holes, hollow = place(self.tests), self._dots(self.test_targets, theme)
+            canvas.discs(holes, 1.2 * radius, RIM)
             canvas.discs(holes, radius, theme.ground, outline=hollow, line=0.4 * radius)
-        canvas.discs(spots, radius, strong, outline=theme.ground, line=0.2 * radius)
-        wrong = self.wrong
-        ring = 1.35 * radius
-        canvas.discs(spots[wrong], ring, theme.ground, outline=theme.ink, line=0.28 * radius)
-        canvas.discs(spots[wrong], 0.8 * radius, strong[wrong])
+        canvas.discs(spots[~wrong], radius, colors[~wrong], outline=RIM, line=0.3 * radius)
+        for spot, color in zip(spots[wrong], colors[wrong], strict=True):
+            paint_crosses(canvas, spot[np.newaxis], radius, color)
         if self.focus is not None:
             x, y = place(self.focus[np.newaxis])[0].tolist()
-            paint_frame(canvas, x, y, 1.9 * radius, theme.ink)
-
-    def verdict(self) -> str:
-        score = self.score()
-        return text("exhibits.right", right=score[0], count=score[1]) if score else ""
+            paint_shown(canvas, x, y, SHOWN * radius)
 
     def score(self) -> tuple[int, int] | None:
         count = len(self.outputs)
-        return (count - int(self.wrong.sum()), count) if count else None
+        return (count - int(self.wrong.sum()), count) if self.sorts else None
 
-    def _paint_foot(
-        self,
-        canvas: Canvas2D,
-        box: Box,
-        theme: Theme,
-        rows: Sequence[Sequence[Key]],
-        *,
-        answers: bool,
-    ) -> None:
-        """Draw the key, how many samples are right, and the answers."""
-        size = letter_size(canvas)
-        line = LINE_PITCH * size
-        y = box.y
-        for marks in rows or [self._key(theme)]:
-            paint_key(canvas, Box(box.x, y, box.width, line), marks, theme)
-            y += line
-        if len(self.outputs):
-            y += 1.2 * line
-            words, high = self._verdict_in(canvas, box.width, size)
-            base = y - 0.2 * line
-            canvas.text(box.x, base, words, size=high, color=theme.ink, bold=True)
-        for i, answer in enumerate(self.answers if answers else ()):
-            words = canvas.fit(answer, box.width, size=size)
-            canvas.text(box.x, y + line * (i + 1), words, size=size, color=theme.quiet)
+    def off(self) -> float | None:
+        """Return the mean absolute error of the samples on the map."""
+        return mean_error(self.outputs, self.targets) if len(self.outputs) else None
 
-    def _key_rows(self, canvas: Canvas2D, width: float, theme: Theme) -> list[list[Key]]:
-        """Return the key in lines: of classes, or of what one line has no room for.
+    def _rows(self, width: float, size: float) -> list[list[Mark]]:
+        """Return what the marks on the map stand for, in lines of at most this width.
 
-        That what is wrong has a mark is said in these lines even if nothing is: the map keeps its
-        size.
+        That what is wrong has a mark is said even if nothing is: the map keeps its size.
         """
-        marks = self._key(theme)
-        if self.classes:
-            return key_rows(canvas, marks, width)[:MOST_ROWS]
-        wrong: list[Key] = [("ring", theme.ink, text("exhibits.wrong"))] if self.score() else []
-        rows = key_rows(canvas, [*marks[:2], *wrong], width)
-        return rows if len(rows) > 1 else []
-
-    def _verdict_in(self, canvas: Canvas2D, width: float, size: float) -> tuple[str, float]:
-        """Return the verdict and its size: smaller or shorter where there is little room."""
-        right, count = self.score() or (0, 0)
-        said = text("exhibits.right.short", right=right, count=count)
-        for words, high in ((self.verdict(), 1.2 * size), (self.verdict(), size)):
-            if canvas.measure(words, size=high, bold=True) <= width:
-                return words, high
-        return canvas.fit(said, width, size=size, bold=True), size
-
-    def _key(self, theme: Theme) -> list[Key]:
-        """Return what the colors of the samples stand for."""
         low, high = self.middle - self.reach, self.middle + self.reach
-        marks: list[Key] = [
-            ("dot", theme.map([sign])[0], text("exhibits.plane.target", target=short(value)))
-            for sign, value in ((-STRONG, low), (STRONG, high))
-        ]
+        names = self.sides or [text("exhibits.plane.target", target=short(x)) for x in (low, high)]
+        marks: list[Mark] = [*zip((1, 0), reversed(names), strict=True)]
         if self.classes:
-            colors = class_colors(np.arange(len(self.classes)), theme.ground)
-            marks = [("dot", *each) for each in zip(colors, self.classes, strict=True)]
+            marks = list(enumerate(self.classes))
         if self.show_tests and len(self.tests):
-            marks.append(("ring", theme.quiet, text("exhibits.plane.held_out")))
-        if self.wrong.any():
-            marks.append(("ring", theme.ink, text("exhibits.wrong")))
+            marks.append(("ring", text("exhibits.plane.held_out")))
+        if self.sorts:
+            marks.append(("cross", text("exhibits.wrong")))
         if self.focus is not None:
-            marks.append(("frame", theme.ink, text("exhibits.in_use")))
-        return marks
+            marks.append(("shown", text("exhibits.in_use")))
+        rows: list[list[Mark]] = []
+        right = width
+        for kind, name in marks:
+            wide = (WIDEST_LETTER * len(name) + KEY_GAP) * size
+            if right + wide - size > width:
+                rows.append([])
+                right = 0.0
+            rows[-1].append((kind, name))
+            right += wide
+        return rows[:MOST_ROWS]
 
-    def words(self) -> list[str]:
-        return list(self.answers)
+    def _mark(self, mark: Mark, theme: Theme) -> Key:
+        """Return a mark of the key in its color."""
+        kind, name = mark
+        if isinstance(kind, str):
+            return kind, theme.quiet, name
+        target = float(kind) if self.classes else self.middle + (kind - 0.5) * self.reach
+        return "dot", self._dots(np.array([target]), theme)[0], name
 
 
 def cells(side: int) -> FloatArray:
@@ -324,7 +319,6 @@ class NeuronMap(Exhibit):
     values: FloatArray
     parts: FloatArray
     plane: Plane
-    title: str = ""
 
     def words(self) -> list[str]:
         known = self.values[np.isfinite(self.values)]
@@ -333,7 +327,7 @@ class NeuronMap(Exhibit):
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the map with its axes and the samples, and its least and largest number below."""
-        size, plane = letter_size(canvas), replace(self.plane, outputs=np.zeros(0))
+        size, plane = letter_size(canvas), replace(self.plane, sorts=False)
         line = LINE_PITCH * size
         axes = Axes(plane.names, plane.low, plane.high)
         high = box.height - line
@@ -376,10 +370,10 @@ class FunctionPlot(Exhibit):
     low: float
     high: float
     points: FloatArray
-    title: str = ""
     names: tuple[str, str] = ("x", "y")
     axis: int = 0
     focus: tuple[float, float] | None = None
+    first: Exhibit | None = None
     _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     def range(self) -> tuple[float, float]:
@@ -389,50 +383,72 @@ class FunctionPlot(Exhibit):
         room = 0.15 * (high - low) or 1.0
         return low - room, high + room
 
-    def marked(self, inputs: FloatArray) -> FunctionPlot:
+    def marked(
+        self,
+        inputs: FloatArray,
+        outputs: FloatArray | None = None,
+        target: FloatArray | None = None,
+    ) -> FunctionPlot:
         """Return the plot with a mark at the sample in use."""
-        x, known = float(inputs[self.axis]), np.linspace(self.low, self.high, len(self.outputs))
-        return replace(self, focus=(x, float(np.interp(x, known, self.outputs))))
+        x = float(inputs[self.axis])
+        return replace(self, focus=(x, float(self.at(x))))
+
+    def at(self, x: Any) -> Any:
+        """Return the outputs at some inputs."""
+        return np.interp(x, np.linspace(self.low, self.high, len(self.outputs)), self.outputs)
+
+    def off(self) -> float:
+        """Return the mean absolute error of the samples, between the known outputs."""
+        return mean_error(self.at(self.points[:, 0]), self.points[:, 1])
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
         part = (x - box.x) / box.width
         return {self.axis: self.low + part * (self.high - self.low)}
 
+    def places(self, box: Box, scale: float) -> Places:
+        return self.pair(box, scale, count=1, more=(LINE_PITCH + 2.0) * LETTERS * scale)
+
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         """Draw the curve over the samples, the axes, and a key below them."""
         size = letter_size(canvas)
+        places = self.places(box, canvas.scale)
         bottom, top = self.range()
         axes = Axes(self.names, (self.low, bottom), (self.high, top))
-        below = 2.0 * LINE_PITCH * size
-        below = below if below < 0.3 * box.height else 0.0
-        high = min(box.height - below, 1.1 * box.width)
-        whole = Box(box.x, box.y + 0.5 * (box.height - high - below), box.width, high)
+        below = LINE_PITCH * size if places.foot.height > (VERDICT + LINE_PITCH) * size else 0.0
+        whole = replace(places.out, height=places.out.height + below)
         plot = axes.plot(canvas, whole)
         self._boxes[:] = [plot]
+        places = places._replace(out=plot, goal=plot)
+        self.paint_heads(canvas, places, theme)
+        axes.paint(canvas, whole, plot, theme)
+        self.paint_answer(canvas, plot, theme)
+        if not below:
+            return
+        foot = replace(places.foot, y=whole.bottom, height=places.foot.height - below)
+        self.paint_foot(canvas, places._replace(foot=foot), theme, 2.0 * size)
+        marks = [
+            ("line", theme.accent, text("picture.out")),
+            ("dot", theme.quiet, text("exhibits.swatches.target")),
+        ]
+        if self.focus is not None:
+            marks.append(("shown", WHITE, text("exhibits.in_use")))
+        y = foot.y + (VERDICT + 0.3) * size
+        paint_key(canvas, Box(plot.x, y, plot.width, 2.0 * size), marks, theme)
+
+    def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        unit, (bottom, top) = letter_size(canvas) / LETTERS, self.range()
 
         def place(x: FloatArray, y: FloatArray) -> FloatArray:
-            across = plot.x + (x - self.low) / (self.high - self.low) * plot.width
-            up = plot.bottom - (y - bottom) / (top - bottom) * plot.height
+            across = box.x + (x - self.low) / (self.high - self.low) * box.width
+            up = box.bottom - (y - bottom) / (top - bottom) * box.height
             return np.stack([across, up], axis=1)
 
-        axes.paint(canvas, whole, plot, theme)
-        unit = size / LETTERS
-        with canvas.clip(plot.x, plot.y, plot.width, plot.height):
+        with canvas.clip(*box.place):
             good = np.isfinite(self.points).all(axis=1)
-            canvas.discs(place(*self.points[good].T), 3.0 * unit, theme.quiet)
+            radius = min(3.0 * unit, 0.02 * box.width)
+            canvas.discs(place(*self.points[good].T), radius, theme.quiet)
             at = np.linspace(self.low, self.high, len(self.outputs))
-            canvas.line(place(at, self.outputs), theme.accent, width=2.5 * unit)
+            canvas.line(place(at, self.outputs), theme.accent, width=0.8 * radius)
             if self.focus is not None:
                 x, y = place(*np.array([self.focus]).T)[0].tolist()
-                paint_frame(canvas, x, y, 7.0 * unit, theme.ink)
-        if below:
-            foot = Box(
-                plot.x, whole.bottom + 0.5 * LINE_PITCH * size, plot.width, LINE_PITCH * size
-            )
-            marks = [
-                ("line", theme.accent, text("exhibits.output")),
-                ("dot", theme.quiet, text("exhibits.samples")),
-            ]
-            if self.focus is not None:
-                marks.append(("frame", theme.ink, text("exhibits.in_use")))
-            paint_key(canvas, foot, marks, theme)
+                paint_shown(canvas, x, y, 2.0 * radius)

@@ -132,6 +132,11 @@ def class_names(data: DataSet, count: int) -> list[str]:
     return [text("exhibits.plane.class", number=i) for i in range(count)]
 
 
+def side_names(data: DataSet) -> list[str]:
+    """Return the names of the two classes that one output separates, the lower first; or none."""
+    return [text(f"exhibits.side.{name}") for name in data.side_names]
+
+
 def axis_names(data: DataSet) -> list[str]:
     """Return the names of all inputs: x1, x2 and so on, or x alone, for those without a name."""
     names = input_names(data)
@@ -710,6 +715,18 @@ class NetworkCopy:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._made: Any = None, None
+        self._begun: Any = None, None
+
+    def begun(self) -> Any:
+        """Return another copy with the numbers of step 0; None if steps were before that."""
+        network, first = self.session.network, self.session.timeline.branches[0].frames[0]
+        if self.session.timeline.steps_before or len(first.value) != len(network.bank):
+            return None
+        if self._begun[0] != (first, network.activations):
+            self._begun = (first, network.activations), free_copy(network)
+            bank = self._begun[1].bank
+            bank.value[:], bank.state[:] = first.value, first.numbers["state"]
+        return self._begun[1]
 
     def with_numbers(self, numbers: SnapshotValues) -> Any:
         """Return the copy with these numbers."""
@@ -718,13 +735,19 @@ class NetworkCopy:
             return network
         key = network.activations, network.engine
         if self._made[0] != key:
-            self._made = key, network.copy()
-            if network.engine == "cuda":
-                self._made[1].to("cpu")
-            self._made[1].bank.name_of = "row {}".format  # avoids a reference cycle
+            self._made = key, free_copy(network)
         bank = self._made[1].bank
         bank.value[:], bank.state[:] = numbers.value, numbers.state
         return self._made[1]
+
+
+def free_copy(network: Any) -> Any:
+    """Return a copy of a network for a thread of its own."""
+    copied = network.copy()
+    if network.engine == "cuda":
+        copied.to("cpu")
+    copied.bank.name_of = "row {}".format  # avoids a reference cycle
+    return copied
 
 
 def key_of(here: Position) -> tuple[int, ...]:

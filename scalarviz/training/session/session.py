@@ -215,6 +215,7 @@ class Session:
         memory, every = size(memory, "memory"), size(every, "every")
         measured = metrics_of(metrics, every, settings.data)
         with network.bank.guard:  # another session may be training it
+            before = network.bank.step_count
             trainer = Trainer(network, settings, seed)
             if batch is not None and batch > trainer.batches.size:
                 caution(
@@ -222,7 +223,7 @@ class Session:
                     f"its {trainer.batches.size:,}: pass batch=None for all of them"
                 )
             timeline = Timeline(trainer, memory)
-            timeline.visits.metrics = measured
+            timeline.visits.metrics, timeline.steps_before = measured, before
             self._begin(timeline)
 
     def _begin(self, timeline: Timeline) -> None:

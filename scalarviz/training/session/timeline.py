@@ -64,6 +64,7 @@ class Timeline:
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
         self.between: Callable[[], None] = lambda: None  # called between two portions
         self.origin: Origin | None = None  # the session that this one was made from
+        self.steps_before = 0  # that its network had taken when it was made
         self.kept: SavedFile | None = None  # the file that has it
         self.was_loaded = False  # whether it came from a file
         self.title = ""  # under which it was shown last

@@ -1,0 +1,108 @@
+"""Answers: numbers or a class that a network gives, beside their goals, for inputs of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts.decimals import short as decimal
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.exhibits.exhibit import (
+    CORNER,
+    LETTERS,
+    Exhibit,
+    Places,
+    letter_size,
+    mean_error,
+)
+from scalarviz.scene.layout.division import Box
+
+TILE, LARGE = 104.0, 16.0  # side of a tile, and size of a word alone on it
+ROW = 1.5  # pitch of lines on it, relative to their size
+
+
+@final
+@dataclass(frozen=True)
+class Answers(Exhibit):
+    """What comes out of one sample beside its goal, and how right the answers of many are.
+
+    outputs  of the samples, shape (samples, outputs); `targets` are their goals
+    names    of the outputs, or of the classes if `sorts`
+    sorts    whether the targets are classes: then the largest output is the answer
+    focus    output and target of the sample in use, one row each; None: the first sample
+    """
+
+    outputs: FloatArray
+    targets: FloatArray
+    names: Sequence[str]
+    sorts: bool = False
+    focus: FloatArray | None = None
+    first: Exhibit | None = None
+    wide = 240.0
+    small = 0.4
+
+    def marked(
+        self,
+        inputs: FloatArray,
+        outputs: FloatArray | None = None,
+        target: FloatArray | None = None,
+    ) -> Answers:
+        """Return the exhibit with the answer and the goal of the sample in use."""
+        unknown = np.full(self.outputs.shape[1], np.nan)
+        known = [unknown if each is None else each for each in (outputs, target)]
+        return replace(self, focus=np.stack(known))
+
+    def score(self) -> tuple[int, int] | None:
+        if not self.sorts:
+            return None
+        right = self.outputs.argmax(axis=1) == self.targets.argmax(axis=1)
+        return int((right & ~np.isnan(self.outputs).any(axis=1)).sum()), len(right)
+
+    def off(self) -> float:
+        """Return the mean absolute error of the samples, over all outputs."""
+        return mean_error(self.outputs, self.targets)
+
+    def places(self, box: Box, scale: float) -> Places:
+        return self.pair(box, scale, most=TILE * max(scale, box.width / self.wide))
+
+    def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        """Draw the answer beside its goal, each on a tile."""
+        places = self.places(box, canvas.scale)
+        self.paint_heads(canvas, places, theme)
+        self.paint_answer(canvas, places.out, theme)
+        paint_tile(canvas, places.goal, self._lines(1), theme)
+        self.paint_foot(canvas, places, theme)
+
+    def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
+        paint_tile(canvas, box, self._lines(0), theme)
+
+    def _lines(self, row: int) -> list[str]:
+        """Return what the sample in use has: 0: as its answer, 1: as its goal."""
+        shown = (self.outputs[0], self.targets[0]) if self.focus is None else self.focus
+        if np.isnan(shown[row]).any():
+            return []
+        if self.sorts:
+            return [self.names[int(np.argmax(shown[row]))]]
+        numbers = [decimal(float(each)) for each in shown[row]]
+        if len(numbers) == 1:
+            return numbers
+        return [" ".join(pair).strip() for pair in zip(self.names, numbers, strict=True)]
+
+
+def paint_tile(canvas: Canvas2D, box: Box, lines: Sequence[str], theme: Theme) -> None:
+    """Draw a tile with words in its middle, as many lines as it has room for."""
+    size = letter_size(canvas)
+    canvas.box(*box.place, theme.tray, radius=CORNER * box.width, outline=theme.faint)
+    shown = lines[: int(box.height / (ROW * size))]
+    large = len(lines) == 1 and box.width > 3.0 * size
+    high = LARGE / LETTERS * size if large else size
+    x, y = box.x + 0.5 * box.width, box.y + 0.5 * box.height + 0.36 * high
+    for i, line in enumerate(shown):
+        words = canvas.fit(line, box.width - 0.5 * size, size=high, bold=large)
+        base = y + ROW * size * (i - 0.5 * (len(shown) - 1))
+        canvas.text(x, base, words, size=high, color=theme.ink, bold=large, anchor="center")
