@@ -9,6 +9,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts.decimals import short
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.exhibits.answers import Answers
 from scalarviz.scene.exhibits.classified import Sorting
