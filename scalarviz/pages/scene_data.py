@@ -315,8 +315,6 @@ def tied_data(place: FloatArray) -> dict[str, Any]:
         "side": SIDE,
         "largest": labels.COLOR_SIDE,
         "letters": labels.COLOR_LETTERS,
-        "wide": labels.COLOR_WIRE,
-        "head": labels.COLOR_WIRE_HEAD,
     }
 
 

@@ -19,6 +19,8 @@ from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import ENDS, HALF, SIDE, Label, Layout, Neurons, Sign
+from scalarviz.scene.layout.ways import Point, Stroke, curve
+from scalarviz.scene.lines import BEHIND, CHANNEL, LinePaint
 from scalarviz.scene.neurons import spheres_seen
 from scalarviz.scene.visuals.mip_levels import spread_of
 
@@ -327,7 +329,7 @@ def gradient_of(sign: Sign, frame_data: FrameData) -> float | None:
 # The color that goes in, beside the neurons that stand for it; and the lines on to the result.
 
 COLOR_SIDE, COLOR_LETTERS = 64.0, 12.0  # pixels of the color's side, and of its word
-COLOR_WIRE, COLOR_WIRE_HEAD = 1.4, 9.0  # pixels of wires, and of the arrow heads of those
+COLOR_WIRE = 1.4  # pixels of a line to a result without colors
 
 
 class Tied(NamedTuple):
@@ -362,18 +364,17 @@ def tied_color(see: Projection, frame_data: FrameData, scale: float) -> Tied | N
 def draw_tied(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
-    """Draw the color that goes in, with wires to its neurons."""
+    """Draw the color that goes in, with a tube to each of its neurons."""
     tied, size = tied_color(see, frame_data, scale), COLOR_LETTERS * scale
     if tied is None:
         return
     x, y, depth, side = tied.place
-    seen = see(tied.line.points)
-    way = seen.xy - (x, y)
-    way /= np.maximum(np.hypot(*way.T), 1e-9)[:, np.newaxis]
-    start = (x, y) + way * (0.5 * side / np.abs(way).max(axis=1))[:, np.newaxis]
-    end = seen.xy - way * (tied.line.radius * seen.unit)[:, np.newaxis]
-    wide, head = COLOR_WIRE * scale, COLOR_WIRE_HEAD * scale
-    canvas.arrows(start, end, theme.quiet, width=wide, head=head, depth=seen.depth)
+    seen, count = see(tied.line.points), len(tied.line.points)
+    ends = (seen.xy - np.outer(tied.line.radius * seen.unit, (1.0, 0.0))).tolist()
+    spread = side * ((np.arange(count) + 0.5) / count - 0.5)
+    starts = [(x + 0.5 * side, y + 0.8 * each) for each in spread.tolist()]
+    amounts = np.zeros(count) if tied.color is None else np.nan_to_num(tied.color)
+    draw_tubes(canvas, starts, ends, amounts.tolist(), theme)
     known = tied.color is not None and np.isfinite(tied.color).all()
     fill = np.clip(tied.color, 0.0, 1.0) if tied.color is not None and known else None
     place = x - 0.5 * side, y - 0.5 * side, side, side
@@ -385,17 +386,36 @@ def draw_tied(
 def draw_doors(
     canvas: Canvas2D,
     see: Projection,
-    line: Neurons,
-    doors: Sequence[tuple[float, float]],
+    frame_data: FrameData,
+    doors: Sequence[Point],
     theme: Theme,
 ) -> None:
     """Draw lines from the outputs to the result: one each, or from their middle to one door."""
+    line, buffers = frame_data.layout.neurons[-1], frame_data.buffers
     seen = see(line.points)
-    start = seen.xy if len(doors) == len(seen.xy) else seen.xy.mean(axis=0)[np.newaxis]
-    way = np.array(doors[: len(start)]) - start
-    far = np.maximum(np.hypot(*way.T), 1e-9)[:, np.newaxis]
-    start = start + way * line.radius * float(seen.unit.max()) / far
-    if np.isfinite(start).all():
-        canvas.segments(
-            start, np.array(doors[: len(start)]), theme.quiet, width=COLOR_WIRE * canvas.scale
-        )
+    reach = line.radius * float(seen.unit.max())
+    rims = seen.xy + np.array([reach, 0.0])
+    values = buffers.values.get(line.values, np.zeros(0))
+    starts = rims if len(doors) == len(rims) else rims.mean(axis=0)[np.newaxis]
+    if np.isfinite(starts).all() and line.is_color and len(values) == len(starts):
+        draw_tubes(canvas, starts.tolist(), doors, values.tolist(), theme)
+    elif np.isfinite(starts).all():
+        for (x, y), door in zip(starts.tolist(), doors, strict=False):
+            canvas.line(curve((x, y), door), theme.quiet, width=COLOR_WIRE * canvas.scale)
+
+
+def draw_tubes(
+    canvas: Canvas2D,
+    starts: Sequence[Sequence[float]],
+    ends: Sequence[Sequence[float]],
+    amounts: Sequence[float],
+    theme: Theme,
+) -> None:
+    """Draw what the channels of a color carry, from start to end, as wide as the amounts."""
+    paint, scale = LinePaint(canvas, theme), canvas.scale
+    for i, (start, end, amount) in enumerate(zip(starts, ends, amounts, strict=False)):
+        path = curve((start[0], start[1]), (end[0], end[1]))
+        width = scale * (2.8 + 5.0 * min(1.0, max(0.0, amount)))
+        tube = Stroke("in", path, 0, i, amount, width, 1.5 * scale, 1.0)
+        paint.add(tube, CHANNEL + i % 3, BEHIND, hollow=True)
+    paint.draw()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -35,7 +35,7 @@ PICKED = 12  # of a layer whose cubes stand nowhere
 LIT = 1.6  # how much wider lines are that are pointed at or spoken of
 TUBE = 3.4  # least width of a tube
 CLEAR = 16  # lines of a caption that are drawn at full width
-CHANNELS = "#ff5c5c", "#58dc6e", "#605cff"
+CHANNEL = 3  # number of the color of the first channel, see `LinePaint`
 NEARER = 1e-4  # so much nearer than squares are the lines above them
 BEHIND = 0.9999, 0.9999  # the depth of lines before cubes: behind all cubes
 # By kind of operation: whether the lines before and behind the cubes carry numbers back.
@@ -70,17 +70,15 @@ class KnownFans:
 
     def of(self, see: Projection, frame_data: FrameData, scale: float) -> Sequence[KnownFan | None]:
         """Return the trays of a frame as they are seen; None for those without lines."""
-        layout, tints = frame_data.layout, frame_data.buffers.tints
-        key = id(layout), see, scale, tuple(tints)
+        layout = frame_data.layout
+        key = id(layout), see, scale
         if self.key != key:
             self.key = key
-            self.fans = [known_fan(each, layout, see, scale, tints) for each in layout.fans]
+            self.fans = [known_fan(each, layout, see, scale) for each in layout.fans]
         return self.fans
 
 
-def known_fan(
-    fan: Fan, layout: Layout, see: Projection, scale: float, tints: Container[str]
-) -> KnownFan | None:
+def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownFan | None:
     """Return the trays of a layer as they are seen."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     most = MOST_DIRECT if fan.is_direct else MOST
@@ -101,7 +99,7 @@ def known_fan(
         (up[0], up[1]),
         scale,
         after.square,
-        any(name in tints for name in before.buffers) and not before.shape,
+        before.is_color,
     )
     middles = see((fan.rows[:, np.newaxis] + fan.columns).reshape(-1, 3)).depth
     far = float(see(fan.ends[:1]).depth[0])
@@ -201,7 +199,7 @@ def draw_lines(
             part = 1.0 if focus is None or row in focus else outside
             hue = 0 if stroke.value == 0.0 else 1 if stroke.value > 0.0 else 2
             if seen.tubes and not is_product and column >= 0:
-                hue = 3 + column % 3
+                hue = CHANNEL + column % 3
             if row in pointed:
                 stroke.width, stroke.strength = LIT * stroke.width, 0.95
             else:
@@ -360,4 +358,6 @@ class LinePaint:
 def colors_of(theme: Theme) -> tuple[FloatArray, FloatArray]:
     """Return the colors of lines, see `LinePaint`, and that of the ground."""
     signs = theme.wire, theme.map.positive, theme.map.negative
-    return rgb((*signs, *CHANNELS, theme.lit, theme.accent, theme.light)), rgb((theme.ground,))[0]
+    return rgb((*signs, *theme.channels, theme.lit, theme.accent, theme.light)), rgb(
+        (theme.ground,)
+    )[0]

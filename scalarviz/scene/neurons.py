@@ -157,8 +157,8 @@ def write_names(
 ) -> None:
     """Write the names of neurons: below squares and side by side, beside balls in a column.
 
-    Those in a column are left of it, if they fit there, not further left than `edge`: cubes stand
-    at its right.
+    Channels of a color have theirs above them. Those in a column are left of it, if they fit there,
+    not further left than `edge`: cubes stand at its right.
 
     Long names are in two lines, in a column only if there is room for two. Names that would meet
     side by side are shortened; without room for a letter there are none. `silent` ones have none.
@@ -196,12 +196,14 @@ def write_names(
             x, y = x + side * (far + 6.0 * scale), y + (0.36 - up) * size
         else:
             y, anchor = y + far + 1.15 * size, "center"
+        if line.is_color:
+            x, y, anchor = xy[i, 0], xy[i, 1] - far - 0.55 * size, "center"
         canvas.text(
             x,
             y,
             name,
             size=size,
-            color=theme.ink,
+            color=theme.channels[i] if line.is_color else theme.ink,
             bold=True,
             anchor=anchor,
             outline=theme.ground,

@@ -447,7 +447,7 @@ class Picture:
             )
             if lines:
                 with canvas.clip(*division.view.place):
-                    draw_doors(canvas, see, lines[-1], doors, self.theme)
+                    draw_doors(canvas, see, frame_data, doors, self.theme)
         has_room = frame_data.view is None  # else the network is still on its way out of it
         if frame_data.pinned is not None and division.card.width and has_room:
             draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)

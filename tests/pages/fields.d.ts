@@ -21,7 +21,7 @@ declare module "../../scalarviz/pages/web/image_exhibit.js" {
 }
 declare module "../../scalarviz/pages/web/layout.js" {
   interface Fan extends Fields<"weights biases inputs stride columns rows starts ends"> {}
-  interface Line extends Fields<"points values sums also shape side place"> {}
+  interface Line extends Fields<"points values sums also shape side place names"> {}
   interface Plate extends Fields<"origin along across toward rows columns first stride tiles"> {}
   interface Plate extends Fields<"place high wide pitch strides seat half least unit"> {}
 }
@@ -30,6 +30,7 @@ declare module "../../scalarviz/pages/web/neuron_images.js" {
 }
 declare module "../../scalarviz/pages/web/palette.js" {
   interface Palette extends Fields<"negative zero positive colors places power unknown heat"> {}
+  interface Palette extends Fields<"pool shelf glass shadow"> {}
 }
 declare module "../../scalarviz/pages/web/paper.js" {
   interface Ink extends Fields<"gl glyphs version room sent images vertices order"> {}

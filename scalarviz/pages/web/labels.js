@@ -2,6 +2,8 @@
 
 import { Box } from "./story/camera.js";
 import { rounded } from "./story/decimals.js";
+import { LinePaint } from "./lines.js";
+import { curve } from "./story/ways.js";
 import { spreadOf } from "./cubes.js";
 import { goodOf } from "./neuron_images.js";
 import { text } from "./texts.js";
@@ -209,24 +211,19 @@ export function tiedColor({ frame, see, scale }) {
   return { line, box, x, y, depth, side, color: frame.values[line.values] };
 }
 
-/** Draw the color that goes in, with wires to its neurons. */
+/** Draw the color that goes in, with a tube to each of its neurons. */
 export function drawTied(view) {
   const { paper, palette, see, scale } = view;
   const tied = tiedColor(view);
   if (!tied) return;
   const { line, x, y, depth, side, color } = tied;
-  const { letters, wide, head } = line.tied;
+  const { letters } = line.tied;
   const seen = see.see(line.points);
+  const paint = new LinePaint(paper, palette);
   for (let i = 0; i < line.count; i++) {
-    const [right, down] = [seen.x[i] - x, seen.y[i] - y];
-    const far = Math.max(Math.hypot(right, down), 1e-9);
-    const way = [right / far, down / far];
-    const reach = side / 2 / Math.max(...way.map(Math.abs));
-    const start = [x + reach * way[0], y + reach * way[1]];
-    const radius = line.radius * seen.unit[i];
-    const end = [seen.x[i] - radius * way[0], seen.y[i] - radius * way[1]];
-    const look = { width: wide * scale, head: head * scale, depth: seen.depth[i] };
-    paper.arrow(start, end, palette.quiet, look);
+    const start = [x + side / 2, y + 0.8 * side * ((i + 0.5) / line.count - 0.5)];
+    const end = [seen.x[i] - line.radius * seen.unit[i], seen.y[i]];
+    paint.tube(curve(start, end), i, color?.[i] ?? 0);
   }
   const known = color && !color.some(Number.isNaN);
   const fill = known ? Array.from(color, (each) => Math.min(1, Math.max(0, each))) : null;

@@ -21,7 +21,6 @@ const LINES = {
   lit: 1.6, // how much wider lines are that are pointed at or spoken of
   tube: 3.4, // least width of a tube
   clear: 16, // lines of a caption that are drawn at full width
-  channels: ["#ff5c5c", "#58dc6e", "#605cff"],
 };
 export const BEHIND = [0.9999, 0.9999]; // the depths of lines before cubes: behind all cubes
 // By kind of operation: whether the lines before and behind the cubes carry numbers back.
@@ -41,18 +40,18 @@ export class KnownFans {
 
   /** The trays of a frame as they are seen; null for those without lines. */
   of({ frame, see, scale }) {
-    const { layout, scene } = frame;
+    const { layout } = frame;
     const key = `${see.matrix} ${see.width} ${see.height} ${scale}`;
     if (this.key !== key || this.layout !== layout) {
       Object.assign(this, { key, layout });
-      this.fans = layout.fans.map((fan) => seenFan(fan, layout, see, scale, scene.tints));
+      this.fans = layout.fans.map((fan) => seenFan(fan, layout, see, scale));
     }
     return this.fans;
   }
 }
 
 /** The trays of a layer as they are seen. */
-function seenFan(fan, layout, see, scale, tints) {
+function seenFan(fan, layout, see, scale) {
   const most = fan.direct ? LINES.mostDirect : LINES.most;
   if (fan.top || fan.units * fan.all > most) return null;
   const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
@@ -75,9 +74,8 @@ function seenFan(fan, layout, see, scale, tints) {
     const [a, b] = seen(along3(origin, 1, way));
     return [a - x, b - y];
   });
-  const tubes = !before.isImages && before.buffers.some((name) => name in tints);
   const ends = [rings(fan.starts, before, see), rings(fan.ends, after, see)];
-  return new SeenFan(...ends, edges, right, up, scale, after.square, tubes);
+  return new SeenFan(...ends, edges, right, up, scale, after.square, before.isColor);
 }
 
 /** Middle and radius of neurons or images as they are seen. */
@@ -170,7 +168,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
 
 /** The color of a line: of a channel, of the sign of what it carries, or quiet. */
 function hueOf({ kind, column, value }, fan, palette) {
-  if (fan.tubes && kind !== "product" && column >= 0) return colorOf(LINES.channels[column % 3]);
+  if (fan.tubes && kind !== "product" && column >= 0) return palette.channelColors[column % 3];
   if (!value) return colorOf(palette.wire);
   return value > 0 ? palette.positive : palette.negative;
 }
@@ -241,7 +239,8 @@ export class LinePaint {
   }
 
   /** Draw a head on a short way, if there is one; `part` is how bright it is. */
-  head(way, color, part, [begin, end]) {
+  head(way, color, part, depths) {
+    const [begin, end] = depths;
     if (!way.length) return;
     const ground = this.palette.groundColor;
     const bright = mixedColor(ground, mixedColor(color, [1, 1, 1], 0.6), part);
@@ -269,6 +268,14 @@ export class LinePaint {
     if (hollow) this.path(points, this.mixed(color, 0.2), 0.88 * wide - 2 * scale, depth);
   }
 
+  /** Draw what a channel of a color carries, as wide as its amount. */
+  tube(points, channel, amount) {
+    const { scale } = this.paper;
+    const width = scale * (2.8 + 5 * Math.min(1, Math.max(0, amount || 0)));
+    const color = this.palette.channelColors[channel % 3];
+    this.add({ points, width, casing: 1.5 * scale, strength: 1 }, color, BEHIND, true);
+  }
+
   /** Draw light on a part of a line. */
   light(points, color, width, depth) {
     this.path(points, this.mixed(color, 0.9), width, depth);
@@ -278,7 +285,8 @@ export class LinePaint {
     return mixedColor(this.palette.groundColor, color, part);
   }
 
-  path(points, color, width, [begin, end]) {
+  path(points, color, width, ends) {
+    const [begin, end] = ends;
     const last = Math.max(1, points.length - 1);
     const depths = points.map((_, i) => begin + (i / last) * (end - begin));
     this.paper.path(points, depths, color, width);

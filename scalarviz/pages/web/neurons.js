@@ -131,7 +131,12 @@ export function writeNames({ paper, palette, scale, see, frame, lit }, line, see
     const y = seen.y[i] + (below ? radius[i] + 1.15 * size : (0.36 - up) * size);
     const anchor = below ? "center" : isLeft ? "right" : "left";
     const color = { color: palette.ink, outline: palette.ground, depth: seen.depth[i] };
-    paper.text(x, y, fitted(name).join("\n"), { ...look, ...color, anchor });
+    if (!line.isColor) {
+      paper.text(x, y, fitted(name).join("\n"), { ...look, ...color, anchor });
+      return;
+    }
+    const own_ = { ...look, ...color, color: palette.channelColors[i], anchor: "center" };
+    paper.text(seen.x[i], seen.y[i] - radius[i] - 0.55 * size, name, own_);
   });
 }
 

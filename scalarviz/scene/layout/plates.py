@@ -23,6 +23,7 @@ from scalarviz.scene.layout.camera import Camera, Reach
 RIGHT, UP, NEAR = np.eye(3)
 DOWN = -UP
 SIDE = 1.5  # of a color that neurons are tied to, in cells
+RGB = "R", "G", "B"  # names of the channels of a color
 ENDS = np.array([[-1.0], [1.0]])
 HALF = 0.42  # half the side of the largest cube, in space
 LEAST, LEAST_ON_WALL = 0.2, 0.58  # side of the smallest cube relative to the largest, see `seat`
@@ -221,6 +222,11 @@ class Neurons:
     radius: float = 0.36
     tied: FloatArray | None = None
     square: bool = False
+
+    @property
+    def is_color(self) -> bool:
+        """Whether its neurons are the channels of a color."""
+        return (*self.names,) == RGB
 
     @property
     def buffers(self) -> tuple[str, ...]:
