@@ -39,8 +39,17 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
 from tests.pages.states import SEE, box_data
-from tests.scene.measures import NOTHING, Words, look, projection, stage_of, trained
+from tests.scene.measures import (
+    NOTHING,
+    Words,
+    look,
+    projection,
+    stage_of,
+    trained,
+    words_at_rest,
+)
 from tests.sessions import advanced
+from tests.studio import Studio
 
 DARK = THEMES["dark"]
 NONE: dict[str, Any] = {}
@@ -86,6 +95,18 @@ def test_the_name_of_an_input_lies_over_no_cube(name: str, size: tuple[int, int]
     found = [each for each in canvas.found if each[0] in names]
     assert len(found) >= len(names)
     assert [words for words, place in found if covered(stage, place)] == []
+
+
+MOST_WORDS = 45  # at rest
+SCENES = ["rgb", "circle", "xor", "xnor", "micrograd", "texture", "expression", "normalized"]
+
+
+# Digits have their table of mistakes.
+@pytest.mark.some(3)
+@pytest.mark.parametrize("name", SCENES)
+def test_few_words_are_written_at_rest(studio: Studio, name: str) -> None:
+    words = words_at_rest(studio, name)
+    assert 20 <= len(words) <= MOST_WORDS, words
 
 
 TIED_SIZES = [(1280, 800), (1366, 700), (800, 500), (1920, 1080)]
