@@ -25,7 +25,7 @@ from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.pages.bundle import as_json, packed
 from scalarviz.pages.exhibit_data import measured_data
 from scalarviz.stage.sample_pass import SampleContext, forward
-from scalarviz.training.session.reading import HeldSample, in_focus, row_in_focus
+from scalarviz.training.session.reading import in_focus, row_in_focus
 from scalarviz.training.session.session import Session
 
 PIECE = 2**18  # bytes that are compressed at once
@@ -253,15 +253,14 @@ def take_rest(taken: Taken, session: Session, probe: FloatArray, first: int) -> 
     first  the step whose sample it is, the same for all, as while it plays
     """
     program, step = session.network.program, session.step_index
-    sample, batch = HeldSample(), session.trainer.batches.at(first)
-    focus, inputs, target, size = sample.of(session, batch, first)
+    focus, inputs, target, size = in_focus(session, session.trainer.batches.at(first), first)
     with session.doing():
         numbers = HostSnapshot(session.network.bank).read()
     way = forward(program, numbers.value, inputs, SampleContext(numbers.state, step, focus))
     taken.steps.append(step)
     taken.batches.append(size)
     taken.rates.append(session.learning_rate)
-    taken.rows.append(row_in_focus(session, sample.step))
+    taken.rows.append(row_in_focus(session, first, rests=True))
     values = (way.values.get(each.name, np.zeros(each.size)) for each in program.buffers)
     taken.arrays += [("value", numbers.value), (ROUGH, numbers.grad)]
     taken.arrays += [(OWN, each) for each in (target, *values)]

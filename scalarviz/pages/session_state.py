@@ -24,12 +24,12 @@ from scalarviz.stage.sample_pass import SampleContext, forward
 from scalarviz.story.facts import State
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.reading import (
-    HeldSample,
     NetworkCopy,
     NewestNumbers,
     arrays,
     begun,
     edits,
+    in_focus,
     row_in_focus,
     state_of,
 )
@@ -62,7 +62,6 @@ class SessionState:
         self.program = session.network.program
         self._newest, self._copy = NewestNumbers(session), NetworkCopy(session)
         self._probe = probe_of(session)
-        self._sample = HeldSample()
         self._begun: tuple[Any, FloatArray] = None, np.zeros(0)  # a network, its answers
         self._key: Any = None  # of the moment that was read last
         self._rest: PageState = {}  # what was read of it under the lock
@@ -138,17 +137,15 @@ class SessionState:
             "jumps": self.jumps,
         }  # fmt: skip
 
-    def _between(
-        self, numbers: SnapshotValues, here: Position, *, walks: bool = False
-    ) -> PageState:
+    def _between(self, numbers: SnapshotValues, here: Position, *, rests: bool = True) -> PageState:
         """Return what is shown between two steps, while they are taken and at rest.
 
-        walks  whether the operations of a step are shown
+        rests  whether no operation of a step is shown
         """
         session, probe = self.session, self._probe
         before, self._before = self._before, numbers
         batch = session.trainer.batches.at(here.seen)
-        focus, inputs, target, size = self._sample.of(session, batch, here.seen, walks=walks)
+        focus, inputs, target, size = in_focus(session, batch, here.seen if rests else None)
         few = len(numbers.slots) * len(numbers.value) <= MOST_SLOTS
         answers = self._copy.with_numbers(numbers)(probe) if len(probe) else ()
         return {
@@ -168,7 +165,7 @@ class SessionState:
             "left_out": {},
             "inputs": inputs,
             "target": target,
-            "row": row_in_focus(session, self._sample.step),
+            "row": row_in_focus(session, here.seen, rests=rests),
             "batch": size,
             "focus": focus,
             "all": None,
@@ -194,7 +191,7 @@ class SessionState:
         walked = timeline.walked == (here.leaps, here.clock)
         moment = operation - 1 if operation else len(here.moments) - 1 if walked else -1
         numbers = HostSnapshot(session.network.bank).read()
-        found = self._between(numbers, here, walks=moment >= 0)
+        found = self._between(numbers, here, rests=moment < 0)
         edited = edits(session)
         if edited:
             found["edited"] = {

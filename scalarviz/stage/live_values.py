@@ -31,10 +31,10 @@ from scalarviz.story.facts import Facts, State
 from scalarviz.training.session.explanation import OperationNumbers, done_in
 from scalarviz.training.session.reading import (
     LARGE,
-    HeldSample,
     NetworkCopy,
     NewestNumbers,
     facts_of,
+    in_focus,
     key_of,
 )
 from scalarviz.training.session.session import Session
@@ -83,7 +83,6 @@ class LiveValues:
         self.last, self.since = self.numbers, self.here.clock.step
         self.key = key_of(self.here)
         self._copies = NetworkCopy(session), NetworkCopy(session)  # the second in the background
-        self._sample = HeldSample()
         self._asking, self._following = Throttle(), Throttle()
         self.curves = Curves(session)
         self._exhibit_key: Any = None
@@ -179,8 +178,8 @@ class LiveValues:
         batch = self.ask(self._batch, (batches, step), lambda: batches.at(step))
         if self._batch.pending or batch is None:
             return
-        walks = self.last_operation is not None
-        focus, inputs, target, count = self._sample.of(session, batch, step, walks=walks)
+        rests = step if self.last_operation is None else None
+        focus, inputs, target, count = in_focus(session, batch, rests)
         done: dict[str, OperationNumbers] = {}
         if any(each.operation for each in done_in(self.here)):  # since then, it is of two networks
             done = self.ask(self._done, self.key, partial(numbers_of_step, session))

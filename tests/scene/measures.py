@@ -6,6 +6,7 @@ Silhouettes by depth, terms.
 from __future__ import annotations
 
 import importlib
+import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -231,3 +232,20 @@ def drawn_terms(
     notes = Notes(*size)
     box = draw_callout(notes, see, replace(frame_data, part=part), taken, DARK, 1.0)
     return notes, box, taken
+
+
+def words_at_rest(studio: Any, name: str) -> list[str]:
+    """All texts on the picture of a scene at rest, 1280 x 800."""
+    stage = stage_of(trained(name), (1280, 800))
+    studio.stage(stage, 0.0, (1280, 800))
+    words: list[str] = stage.picture().words
+    stage.leave()
+    return words
+
+
+if __name__ == "__main__":  # a table of the scenes that are named
+    from tests.studio import Studio
+
+    room = Studio()
+    for scene in sys.argv[1:]:
+        print(f"{scene:12} {len(words_at_rest(room, scene)):4} texts at rest")

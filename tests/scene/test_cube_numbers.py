@@ -137,6 +137,7 @@ def test_a_hovered_or_pinned_cube_has_its_number_and_the_cubes_of_a_neuron(
 
 def test_the_hovered_cube_has_its_number_where_cubes_are_too_small_for_any() -> None:
     stage = stage_of(trained("12-64-3"), (800, 500))
+    stage.every_weight = stage.numbers = True
     assert 100 not in numbers(stage)
     stage.hover = 100
     assert 100 in numbers(stage)

@@ -39,8 +39,17 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
 from tests.pages.states import SEE, box_data
-from tests.scene.measures import NOTHING, Words, look, projection, stage_of, trained
+from tests.scene.measures import (
+    NOTHING,
+    Words,
+    look,
+    projection,
+    stage_of,
+    trained,
+    words_at_rest,
+)
 from tests.sessions import advanced
+from tests.studio import Studio
 
 DARK = THEMES["dark"]
 NONE: dict[str, Any] = {}
@@ -86,6 +95,18 @@ def test_the_name_of_an_input_lies_over_no_cube(name: str, size: tuple[int, int]
     found = [each for each in canvas.found if each[0] in names]
     assert len(found) >= len(names)
     assert [words for words, place in found if covered(stage, place)] == []
+
+
+MOST_WORDS = 45  # at rest
+SCENES = ["rgb", "circle", "xor", "xnor", "micrograd", "texture", "expression", "normalized"]
+
+
+# Digits have their table of mistakes.
+@pytest.mark.some(3)
+@pytest.mark.parametrize("name", SCENES)
+def test_few_words_are_written_at_rest(studio: Studio, name: str) -> None:
+    words = words_at_rest(studio, name)
+    assert 20 <= len(words) <= MOST_WORDS, words
 
 
 TIED_SIZES = [(1280, 800), (1366, 700), (800, 500), (1920, 1080)]
@@ -294,7 +315,7 @@ def legend_of(
 @pytest.mark.parametrize("size", [(1280, 800), (3840, 2160)])
 def test_the_legend_has_the_marks_that_are_there(size: tuple[int, int]) -> None:
     rule, neuron, bias = (text(f"legend.sign.{each}") for each in ("rule", "neuron", "bias"))
-    found = legend_of("rgb", size)
+    found = legend_of("rgb", size, more={"common": 1.0})
     assert {rule, neuron, bias, "-1 minus", "+1 plus", "0", "b"} == {*found}
     assert {rule, neuron, "b"} & {*legend_of("expression", size)} == set()
     assert set(legend_of("expression", size)) > {"0"}

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.base.scales import GROWTH_SECONDS, stop_above
-from scalarviz.scene.visuals.picking import half_sides
 from scalarviz.stage.channels import ChannelSource, Scales
 from scalarviz.stage.curves import SMOOTHED_PART, measured_of, smoothed_of
 from scalarviz.stage.stage import Stage
@@ -147,7 +146,8 @@ def test_raising_a_weight_by_hand_makes_its_cube_no_smaller(scales: Scales) -> N
     for tenth in range(60):
         source = numbers(0.1 * tenth)
         scales.follow([(source, PLATES)], float(tenth))
-        halves.append(half_sides(source.numbers.value[:1], scales.stops.of(("value", -1)))[0])
+        top = scales.stops.of(("value", -1))
+        halves.append(PLATES[0].halves(source.numbers.value[:1], top)[0])
     assert halves == sorted(halves) and halves[0] < halves[-1]
 
 

@@ -26,7 +26,7 @@ export class Shown {
 
 /** Return the state of a clock, with the losses from a step on.
  *
- * playing   whether whole steps are taken one after the other
+ * playing   whether whole steps are taken one after the other: the sample stays the same
  */
 export function stateOf(clock, from, { playing = false } = {}) {
   const { engine, operation, moment, before, losses, shown } = clock;
@@ -91,18 +91,17 @@ function ownOf(engine, inputs) {
   return { own: true, inputs: own, values, ...none };
 }
 
-/** The sample in focus, and what has been computed of it in the step shown.
- *
- * It stays the same until another one is chosen, or a step is walked by operations.
- */
+/** The sample in focus, and what has been computed of it in the step shown. */
 function sampleOf(clock, playing) {
   const { engine, shown, operation, moment } = clock;
   const { spec } = engine;
   const rests = operation === 0;
   if (rests && moment < 0) engine.draw(Math.max(clock.first, clock.step - 1));
   const focus = Math.min(clock.focus, engine.batch - 1);
-  const holds = playing || (rests && moment < 0) || isSamePlace(shown.at, clock);
-  if (!holds || shown.sample === null) shown.sample = engine.sample(focus);
+  const holds = playing || isSamePlace(shown.at, clock);
+  const isFirst = rests && moment < 0 && clock.step <= 1 && focus === 0;
+  if (!holds || shown.sample === null)
+    shown.sample = (isFirst && firstShown(spec)) || engine.sample(focus);
   shown.at = clock.place();
   const { row, inputs, targets } = shown.sample;
   const done = spec.moments.slice(0, moment + 1);
@@ -115,6 +114,13 @@ function sampleOf(clock, playing) {
   const leftOut = rests ? {} : leftOutOf(spec, values);
   const own = { inputs: inputs.slice(), target: targets.slice(), row };
   return { values, gradients, left_out: leftOut, ...own, batch: engine.batch, focus };
+}
+
+/** The sample that is shown at first, if that is in no batch. */
+function firstShown({ shown }) {
+  if (!shown) return null;
+  const [inputs, targets] = shown.map((each) => Float64Array.from(each));
+  return { row: -1, inputs, targets };
 }
 
 /** What captions and cards of a step that is walked take from the whole batch, if that is little:

@@ -130,10 +130,6 @@ export class Server {
     const engine = await Engine.open(module, image, spec);
     const metrics = spec.metrics ? new Metrics(engine, spec.metrics, held) : null;
     this.clock = new Clock(engine, { memory, metrics });
-    if (spec.shown) {
-      const [inputs, targets] = spec.shown.map((each) => Float64Array.from(each));
-      this.clock.shown.sample = { row: -1, inputs, targets };
-    }
     this.past = new PastMoments(this.clock, () => Engine.open(module, image, spec));
     this.known = this.clock.first;
     if (resume) {

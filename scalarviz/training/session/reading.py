@@ -755,46 +755,27 @@ def key_of(here: Position) -> tuple[int, ...]:
     return (*here.clock, here.branch.number, here.leaps)
 
 
-def in_focus(session: Session, batch: Pair) -> tuple[int, FloatArray, FloatArray, int]:
-    """Return the place of the focus sample in a batch, its inputs and targets, and the size."""
+def in_focus(
+    session: Session, batch: Pair, rests: int | None = None
+) -> tuple[int, FloatArray, FloatArray, int]:
+    """Return the place of the focus sample in a batch, its inputs and targets, and the size.
+
+    rests  the step of the batch if none of its operations is shown: in place of the first sample of
+           the first batch it may be another one, see `DataSet.first_shown`
+    """
     inputs, targets = batch
-    place = min(session.focus, len(inputs) - 1)
+    place, first = min(session.focus, len(inputs) - 1), session.data.first_shown
+    if rests == 0 and place == 0 and first is not None:
+        return 0, *first, len(inputs)
     return place, np.asarray(inputs[place]), np.asarray(targets[place], np.float64), len(inputs)
 
 
-@final
-class HeldSample:
-    """The sample that is shown: it stays the same until another one is chosen, or a step walked."""
-
-    def __init__(self) -> None:
-        self._key: tuple[int, int] | None = None
-        self._found: tuple[FloatArray, FloatArray] | None = None
-        self.step = NONE  # whose batch has it, if any
-
-    def of(
-        self, session: Session, batch: Pair, step: int, *, walks: bool = False
-    ) -> tuple[int, FloatArray, FloatArray, int]:
-        """Return what `in_focus` does, of the sample that is shown.
-
-        step   the one of the batch
-        walks  whether its operations are shown, which have the samples of their own batch
-        """
-        focus, inputs, target, count = in_focus(session, batch)
-        key, before = (session.focus, id(session.data)), self._key
-        if walks or key != before:
-            self._key, self._found, self.step = key, (inputs, target), step
-            if before is None and not walks and session.data.first_shown is not None:
-                self._found, self.step = session.data.first_shown, NONE
-        assert self._found is not None
-        return focus, *self._found, count
-
-
-def row_in_focus(session: Session, step: int) -> int:
+def row_in_focus(session: Session, step: int, *, rests: bool = False) -> int:
     """Return the row in the table of the focus sample of a step; -1 of samples made anew.
 
-    step  NONE: it is in no batch
+    rests  whether none of its operations is shown
     """
-    if step == NONE:
+    if rests and step == session.focus == 0 and session.data.first_shown is not None:
         return -1
     with suppress(InputError):
         rows = rows_of_batch(session.trainer.batches, step)
