@@ -44,7 +44,7 @@ SCENES = {
         "Colours",
         "A colour runs in at the left; 59 cubes multiply it, and swatches at the right take on the"
         " opposite colours.",
-        "Two walls of orange and blue cubes between spheres, and rows of swatches",
+        "Rows of orange and blue cubes before spheres, and rows of swatches",
         400,
     ),
     "xor": Scene(
@@ -56,19 +56,19 @@ SCENES = {
     "circle": Scene(
         "Points of two classes",
         "The map of the plane bends around the inner points; a click on it asks the network.",
-        "Walls of cubes, and a map of the plane with points inside and outside of a ring",
+        "Rows of cubes before squares, and a map of the plane with points inside and outside of a ring",
         600,
     ),
     "texture": Scene(
         "A picture",
-        "13,507 weights stand as walls, and a picture of a sunset grows out of green mist.",
-        "Large walls of small cubes, a picture of a sunset and the network's version of it",
+        "Each of 256 neurons is a square, and a picture of a sunset grows out of green mist.",
+        "Blocks of squares, a picture of a sunset and the network's version of it",
         400,
     ),
     "digits": Scene(
         "Handwritten digits",
         "A digit runs through kernels and feature maps, and digits never seen before are sorted.",
-        "Feature maps of a digit, walls of cubes, and columns of handwritten digits",
+        "Feature maps of a digit, kernels of cubes, and columns of handwritten digits",
         60,
     ),
 }

@@ -60,7 +60,7 @@ def scene(
     )
     return Show(
         session,
-        about="Each cube is one Value, and each row of a wall a neuron; its bias is the last.",
+        about="Each cube is one Value, and each row of cubes a neuron; its bias is the last.",
         title=f"An MLP of {count} Values learns two moons",
         hint="scalarviz watch micrograd --hidden 4",
         speed=10,

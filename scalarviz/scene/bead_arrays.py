@@ -47,7 +47,7 @@ def beads_of(
 ) -> Beads:
     """Return the spheres and wires of a picture; `scale` is the size of its letters.
 
-    Where weights are on the wires and the camera is known, wires are behind everything, so that
+    Where weights stand on trays and the camera is known, wires are behind everything, so that
     they pass over no cube, and go through their own.
     """
     layout = frame_data.layout

@@ -23,7 +23,7 @@ from scalarviz.scene.marks import cube_boxes
 from scalarviz.scene.pace import ARRIVES, travelled
 from scalarviz.story.caption import Summand, ends_of_bars, words_beside
 
-# Terms of a sum of products: their numbers travel along the wires and stack up to the sum.
+# Terms of a sum of products: their numbers travel along the lines and stack up to the sum.
 
 STACK_LONG, BAR_HIGH, BAR_PITCH = (
     130.0,

@@ -79,7 +79,7 @@ def lights(
     focus      what stays bright; None: all that takes part
     attention  how far all else has fallen back, 0 to 1
     wave       without an operation, how much of a whole step is done; None: nothing is lit
-    walks      whether one goes by neurons: only wires of the caption have light
+    walks      whether one goes by neurons: only lines of the caption have light
     """
     if moment is None and wave is not None and program is not None:
         shown = of_wave(layout, program, wave)
@@ -138,7 +138,7 @@ def of_wave(layout: Layout, program: Program, part: float) -> Lights:
 
 
 def forward(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
-    """Light along the wires to the cubes, and on to the sums."""
+    """Light along the lines to the cubes, and on to the sums."""
     operation = program.operations[moment.operation]
     light_neurons(layout, shown, operation.target.name)
     if operation.kind != "activation":
@@ -188,7 +188,7 @@ def weight_gradient(
 def input_gradient(
     layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
 ) -> None:
-    """Light back along the wires, through the cubes, to what came in."""
+    """Light back along the lines, through the cubes, to what came in."""
     operation = program.operations[moment.operation]
     for name in gradient_path(program, operation):
         light_neurons(layout, shown, name)

@@ -30,7 +30,7 @@ declare module "../../scalarviz/pages/web/neuron_images.js" {
 }
 declare module "../../scalarviz/pages/web/palette.js" {
   interface Palette extends Fields<"negative zero positive colors places power unknown heat"> {}
-  interface Palette extends Fields<"pool shelf glass shadow"> {}
+  interface Palette extends Fields<"glass pool shadow shelf"> {}
 }
 declare module "../../scalarviz/pages/web/paper.js" {
   interface Ink extends Fields<"gl glyphs version room sent images vertices order"> {}

@@ -205,7 +205,7 @@ function spokenIn({ layout, moment, caption, named, pinnedRow, pinnedNeuron }) {
   return { told: `${said?.title ?? ""} ${named}`.toLowerCase(), places };
 }
 
-// Terms of a sum of products: their numbers travel along the wires and stack up to the sum.
+// Terms of a sum of products: their numbers travel along the lines and stack up to the sum.
 
 /** Draw the bars of a sum as far as they have come, and the numbers that travel to them. */
 function drawTerms(view, { largest }, [x, y, wide], ends) {

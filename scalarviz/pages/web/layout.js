@@ -1,4 +1,4 @@
-// What stands where: plates of cubes, lines of neurons, fans of wires; as scene/layout/plates.py.
+// What stands where: plates of cubes, lines of neurons, fans of lines; as scene/layout/plates.py.
 
 import { Camera } from "./story/camera.js";
 import { along3, dot3, length3, row3 } from "./projection.js";
@@ -161,7 +161,7 @@ export class Line {
   }
 }
 
-/** Where the wires of the sums of a wall begin, pass it, and end. */
+/** Where the lines of the sums of a layer begin, and where they end. */
 export class Fan {
   constructor(given) {
     Object.assign(this, given);
@@ -170,7 +170,7 @@ export class Fan {
     this.count = this.all - (this.biases >= 0 ? 1 : 0); // units before it
   }
 
-  /** The unit whose sum a bank index belongs to; -1 if it is not in this wall. */
+  /** The unit whose sum a bank index belongs to; -1 if it is not of this layer. */
   unitOf(index) {
     if (index >= this.weights && index < this.weights + this.units * this.stride) {
       return Math.floor((index - this.weights) / this.stride);
@@ -281,12 +281,12 @@ export class Layout {
     return this.neurons.find(has) ?? null;
   }
 
-  /** The fan of wires that end at a neuron, and its unit there. */
+  /** The fan of lines that end at a neuron, and its unit there. */
   fanInto(neuron) {
     return this.fanAt(neuron, "ends");
   }
 
-  /** The fan of wires that begin at a neuron, and its column there. */
+  /** The fan of lines that begin at a neuron, and its column there. */
   fanFrom(neuron) {
     return this.fanAt(neuron, "starts");
   }

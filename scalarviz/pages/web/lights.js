@@ -17,7 +17,7 @@ export const ARRIVES = 0.8;
  * focus      what stays bright, see lights.js; null: all that takes part
  * attention  how far all else has fallen back, 0 to 1
  * wave       without a moment, how much of a whole step is done; null: nothing is lit
- * walks      whether one goes by neurons: only wires of the caption have light
+ * walks      whether one goes by neurons: only lines of the caption have light
  */
 export function lightsOf(
   layout,

@@ -137,7 +137,6 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
     if (!seen) return;
     const numbers = carried(fan, frame);
     const far = see.one(row3(fan.ends, 0)).depth;
-    /** @returns {[number, number]} */
     const depthOf = (unit, column) => [see.one(fan.cube(column, unit)).depth, far];
     const { values, terms, halves, summed } = numbers;
     const strokes = fan.direct
@@ -240,7 +239,6 @@ export class LinePaint {
 
   /** Draw a head on a short way, if there is one; `part` is how bright it is. */
   head(way, color, part, depths) {
-    const [begin, end] = depths;
     if (!way.length) return;
     const ground = this.palette.groundColor;
     const bright = mixedColor(ground, mixedColor(color, [1, 1, 1], 0.6), part);
@@ -248,7 +246,7 @@ export class LinePaint {
     const size = TIP * this.paper.scale;
     const far = Math.max(Math.hypot(last[0] - x, last[1] - y), 1e-9);
     const along = [(last[0] - x) / far, (last[1] - y) / far];
-    const depth = (begin + end) / 2;
+    const depth = (depths[0] + depths[1]) / 2;
     for (const [grown, color_] of [
       [2, ground],
       [0, bright],

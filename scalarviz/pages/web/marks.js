@@ -119,7 +119,7 @@ function holdCube({ paper, see, frame, palette }, row) {
  *
  * half  half the side of the box, in a cell of at least 1; null: that of the cube and a margin
  */
-export function cornersOfCube(frame, row, half, margin = 0) {
+function cornersOfCube(frame, row, half, margin = 0) {
   const found = frame.layout.plateOf(row);
   if (!found) return null;
   const { plate } = found;

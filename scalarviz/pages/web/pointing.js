@@ -11,7 +11,7 @@ import { text } from "./texts.js";
 export function targetAt(frame, see, x, y) {
   const { start, way } = see.ray(x, y);
   const cube = cubeOnRay(frame, start, way);
-  const found = neuronOnRay(frame.layout, start, way);
+  const found = neuronOnRay(frame.layout, see, [x, y], start, way);
   if (found && found.at < cube.at) return { neuron: found.neuron };
   return cube.row < 0 ? null : { row: cube.row };
 }
@@ -74,11 +74,12 @@ function walkPlate(frame, plate, start, way) {
   return none;
 }
 
-/** The first sphere or pixel of an image on a ray, and its distance; null without. */
-function neuronOnRay(layout, start, way) {
+/** The first sphere, square or pixel of an image on a ray, and its distance; null without. */
+function neuronOnRay(layout, see, place, start, way) {
   let best = null;
   for (const line of layout.neurons) {
-    const found = line.isImages ? pixelOnRay(line, start, way) : sphereOnRay(line, start, way);
+    let found = line.isImages ? pixelOnRay(line, start, way) : sphereOnRay(line, start, way);
+    if (line.square) found ??= squareAt(line, see, place, start, way); // beside the circle in it
     if (found && (!best || found.at < best.at))
       best = { neuron: [line.values || line.sums, found.place], at: found.at };
   }
@@ -96,6 +97,14 @@ function sphereOnRay(line, start, way) {
     if (at > 0 && (!best || at < best.at)) best = { place, at };
   }
   return best;
+}
+
+function squareAt(line, see, [across, down], start, way) {
+  const { x, y, unit } = see.see(line.points);
+  const far = (_, i) => Math.max(Math.abs(x[i] - across), Math.abs(y[i] - down));
+  const place = Array.from(x, far).findIndex((each, i) => each <= line.radius * unit[i]);
+  if (place < 0) return null;
+  return { place, at: dot3(minus3(line.point(place), start), way) / dot3(way, way) };
 }
 
 function pixelOnRay(line, start, way) {

@@ -3,8 +3,7 @@
 A plate is a grid of cubes, one for each number of the bank, `columns` to a row, each in the middle
 of a cell. A plate may be divided into tiles of one size with empty cells between
 them: for a convolution, one for each kernel and input channel. Between plates are rows of neurons
-and wires: the cube of a weight sits where the wires of its input and output cross. `layout` places
-all of these.
+and fans: what comes into the cubes of a layer, and what runs on to the neurons behind them.
 """
 
 from __future__ import annotations
@@ -206,7 +205,7 @@ class Neurons:
     also    more buffers that hold the same numbers as `values`
     way     (n, 3), the line of a skip connection that is added here; or None
     radius  of the neurons
-    tied    middle of the color that these neurons stand for, which wires join to them; or None
+    tied    middle of the color that these neurons stand for, which lines join to them; or None
     square  whether they are squares with what each computes over all places, `radius` half the side
     """
 
@@ -247,7 +246,7 @@ class Neurons:
 
 @dataclass(frozen=True, slots=True)
 class Wires:
-    """Straight wires from `start` to `end`, (n, 3) each, between a row of neurons and a plate.
+    """Straight wires from `start` to `end`, (n, 3) each, from line to line without trays.
 
     operation  index in the program
     neurons    index of the row of neurons in the layout
@@ -266,7 +265,7 @@ class Wires:
 
 @dataclass(frozen=True)
 class Fan:
-    """Where the wires of the sums of a wall, or of one of its groups, begin, pass it, and end.
+    """Where the lines of the sums of a layer, or of one of its groups, begin, and where they end.
 
     weights, inputs  first bank index of the weights, and their number for each unit behind
     biases           first bank index of the biases; NONE without
@@ -345,7 +344,7 @@ class Fan:
         return self.weights + unit * self.stride + column * (self.inputs // max(1, count))
 
     def unit_of(self, index: int) -> int | None:
-        """Return the unit whose sum a bank index belongs to; None if it is not in this wall."""
+        """Return the unit whose sum a bank index belongs to; None if it is not of this layer."""
         count = len(self.ends)
         if self.weights <= index < self.weights + count * self.stride:
             return (index - self.weights) // self.stride
@@ -431,7 +430,7 @@ class Layout:
     """Everything placed in the scene.
 
     views  presets of the camera that are made for it, by name
-    fans   the sums of each wall, in a layout whose weights are on the wires
+    fans   the sums of each layer
     written  the words between cubes
     signs    what stands around the nodes of a graph
     thread   fan, unit and column of each weight of the way that carries most, the last layer first
@@ -488,13 +487,13 @@ class Layout:
         return None
 
     def fan_into(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
-        """Return the fan of wires that end at a neuron (buffer, place), and its unit there."""
+        """Return the fan of lines that end at a neuron (buffer, place), and its unit there."""
         found = self.line_of(neuron)
         at = None if found is None else found[0].points[found[1]]
         return first_at([(fan, fan.ends) for fan in self.fans], at)
 
     def fan_from(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
-        """Return the fan of wires that begin at a neuron (buffer, place), and its column there."""
+        """Return the fan of lines that begin at a neuron (buffer, place), and its column there."""
         found = self.line_of(neuron)
         at = None if found is None else found[0].points[found[1]]
         return first_at([(fan, fan.starts) for fan in self.fans], at)

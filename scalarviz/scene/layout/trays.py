@@ -318,7 +318,7 @@ def lift_of(far: float) -> float:
     return float(LEVEL * seen + DROP * SEAT)
 
 
-# Plates: the trays of a layer, its biases, and gains and shifts on wires.
+# Plates: the trays of a layer, its biases, and gains and shifts.
 
 
 def plates_of(program: Layered, station: Station) -> list[Plate]:
@@ -391,7 +391,7 @@ def kernels(
 
 
 def scale(program: Layered, station: Station) -> list[Plate]:
-    """Return the plates of gains and shifts: a cube for each unit on its wire."""
+    """Return the plates of gains and shifts: a cube for each unit on its line."""
     units, operation, found = station.units, program.operations[station.place], []
     parts = [("gain", operation.weights), ("shift", operation.biases)]
     parts = [(role, first) for role, first in parts if first != NONE]

@@ -31,7 +31,6 @@ FAINT, SMALL = 0.05, 0.10  # of the largest that comes in, and product, of what 
 FOOT = 0.45  # of half a cube, from its tray up to where a line enters it
 HEAD = 0.82, 0.88  # where on a product its head stands
 UPRIGHT, TIP = 34.0, 12.0  # pixels of an upright piece with room for a head, and of a head
-SIDE = 0.4  # cells from the foot of the last cube to the line of a sum, to the right and up
 SPREAD = 1.1  # how far around the rim of a ball its products arrive, in radians
 
 
@@ -286,7 +285,7 @@ def strokes_of(
     if many:
         below = [*bands(fan, values, came), *below]
     if busy and summed:
-        below += sums(fan, terms)
+        below += sums(fan, terms, halves)
     return [*below, *weak, *strong, *products, *largest]
 
 
@@ -324,15 +323,14 @@ def thread_strokes(
     return found
 
 
-def sums(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
+def sums(fan: SeenFan, terms: list[list[float]], halves: list[list[float]]) -> list[Stroke]:
     """Return one line a row for its sum, where only the strongest products have lines."""
     totals = [sum(row) for row in terms]
     top = max([abs(total) for total in totals] + [1e-12])
     found: list[Stroke] = []
     for unit in range(len(totals)):
-        x, y = fan.edges[unit][-1]
+        start = way_out(fan, unit, len(terms[unit]) - 1, halves[unit][-1])[0]
         end, below, radius = fan.ends[unit]
-        start = x + SIDE * (fan.right[0] + fan.up[0]), y + SIDE * (fan.right[1] + fan.up[1])
         width = fan.scale * (1.0 + 2.4 * abs(totals[unit]) / top)
         path = curve(start, (end - radius, below))
         found.append(Stroke("sum", path, unit, -1, totals[unit], width, 1.5 * fan.scale, 0.6))
