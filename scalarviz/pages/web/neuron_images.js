@@ -59,7 +59,7 @@ function paintedMaps(name, line, frame, palette) {
   });
   const faint = MAPS.faint * Math.max(...tops);
   return Array.from(values, (value, i) =>
-    palette.map(value, Math.max(tops[Math.floor(i / each)], faint) || 1),
+    palette.heatAt((value || 0) / (Math.max(tops[Math.floor(i / each)], faint) || 1)),
   );
 }
 
