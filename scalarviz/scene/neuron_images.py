@@ -58,7 +58,8 @@ def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme
     if buffer in frame_data.buffers.tints:
         return painted(buffer, values, frame_data, theme)
     maps = values.reshape(line.shape[0], -1)
-    return theme.map((maps / tops_of(maps)[:, np.newaxis]).ravel(), 1.0)
+    parts = np.nan_to_num(maps / tops_of(maps)[:, np.newaxis]).ravel()
+    return shaded(parts, heat_of(theme.name))[:, :3] / 255.0
 
 
 def tops_of(maps: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.exhibits.plots import cells
 from scalarviz.scene.frame_data import NeuronMaps
 from scalarviz.scene.neuron_images import heat_of, painted_parts
 from scalarviz.scene.neurons import draw_neurons
@@ -23,6 +24,7 @@ from tests.studio import Noted, Studio, at
 
 SIZE = (1280, 800)
 SIDE = SIDES[0]
+TABLE = np.random.default_rng(0).uniform(-2.0, 3.0, (40, 3))
 
 
 def maps_of(stage: Stage) -> NeuronMaps:
@@ -75,7 +77,24 @@ def test_places_of_a_picture_are_those_of_its_pixels_behind_the_encoding_too() -
     for name, values in wanted.items():
         np.testing.assert_allclose(maps.values[name][:, 28, 3], values, atol=1e-5)
     u, v = wanted_sample(stage)
-    np.testing.assert_allclose(maps.dot, [u, 1.0 - v])
+    assert maps.dot is not None and maps.dot.tolist() == pytest.approx([u, 1.0 - v])
+
+
+def test_neurons_of_single_values_have_maps() -> None:
+    show = load(find("micrograd"))(engine="cpu")
+    stage = Stage(show)
+    maps = maps_of(stage)
+    places = cells(SIDE) * 3.6 - 1.8
+    *hidden, last = (wall.of(show.session.network.bank.value) for wall in walls_of(show))
+    for (name, own), weights in zip([*maps.values.items()][1:], [*hidden, last], strict=True):
+        sums = places @ weights[:, :-1].T + weights[:, -1]
+        places = sums if weights is last else np.maximum(sums, 0.0)
+        np.testing.assert_allclose(own.reshape(len(own), -1).T, places, atol=1e-9, err_msg=name)
+
+
+def walls_of(show: Any) -> Any:
+    """The walls of the weights of a compiled function."""
+    return show.session.network.all_walls.values()
 
 
 def wanted_sample(stage: Stage) -> np.ndarray:
@@ -87,28 +106,28 @@ def wanted_sample(stage: Stage) -> np.ndarray:
 
 def table(**options: Any) -> sv.Session:
     """A session of three inputs, all of which vary."""
-    inputs = np.random.default_rng(0).uniform(-2.0, 3.0, (40, 3))
-    return learned(data.Arrays(inputs, inputs[:, :1]), (3, 4, 1), **options)
+    return learned(data.Arrays(TABLE, TABLE[:, :1]), (3, 4, 1), **options)
 
 
 def test_a_table_has_curves_over_one_input_for_the_sample_that_is_shown() -> None:
     session = table()
     stage = Stage(session)
     maps = maps_of(stage)
-    sample, inputs = wanted_sample(stage), session.data.training[0]
+    sample, inputs = wanted_sample(stage), TABLE
     along = maps.values["inputs"][0, 0]
     assert along[[0, -1]].tolist() == [inputs[:, 0].min(), inputs[:, 0].max()]
     for place in (0, 17, -1):
         for name, values in numbers_at(session, [along[place], *sample[1:]]).items():
             np.testing.assert_allclose(maps.values[name][:, 0, place], values, atol=1e-12)
-    np.testing.assert_allclose(maps.dot, np.interp(sample[:1], along[[0, -1]], [0.0, 1.0]))
+    wanted = np.interp(sample[0], along[[0, -1]], [0.0, 1.0])
+    assert maps.dot is not None and maps.dot.tolist() == pytest.approx([wanted])
 
 
 def test_the_input_of_curves_is_the_one_that_was_pointed_at_last() -> None:
     session = table()
     stage = Stage(session)
     stage.hover_neuron = "inputs", 2
-    sample, inputs = wanted_sample(stage), session.data.training[0]
+    sample, inputs = wanted_sample(stage), TABLE
     for hovered in (("inputs", 2), ("tanh 0", 1), None):
         stage.hover_neuron = hovered
         values = maps_of(stage).values["inputs"][:, 0]
@@ -248,6 +267,29 @@ def test_a_square_shows_its_map_a_rim_of_its_hue_and_where_the_sample_lies(
     np.testing.assert_allclose(
         at(pixels, (x + 0.99 * half, y + 0.99 * half)), at(pixels, (x, y + 1.3 * half)), atol=6
     )
+
+
+def test_many_squares_of_a_line_have_no_dots() -> None:
+    for hidden, dots in ((32, 34), (33, 2)):
+        stage = Stage(learned(circle(), (2, hidden, 1)))
+        shown = stage.frame_data()
+        see = stage.picture().see(shown, stage.eyes.camera, 2560, 1600)
+        canvas = Noted("#000000", 2560, 1600)
+        for line in shown.layout.neurons:
+            draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"], 1.0)
+        assert sum(len(xy) for xy, *_ in canvas.discs_drawn) == dots
+
+
+def test_names_of_squares_stand_below_them() -> None:
+    stage = Stage(learned(circle()))
+    shown = stage.frame_data()
+    see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
+    line, canvas = shown.layout.neurons[0], Noted("#000000", *SIZE)
+    draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"], 1.0)
+    seen = see(line.points)
+    for text, (x, y), unit in zip(canvas.texts, seen.xy, seen.unit, strict=True):
+        assert text.box.x + 0.5 * text.box.width == pytest.approx(x, abs=2.0)
+        assert 0.0 < text.box.y - y - line.radius * unit < 12.0
 
 
 def test_a_square_is_pointed_at_up_to_its_corners(studio: Studio) -> None:

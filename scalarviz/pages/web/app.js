@@ -276,8 +276,8 @@ export class App {
     const { outputs } = this.picture.scene;
     const starts = doors.map((_, i) => this.picture.placeOf({ neuron: [outputs, i] }));
     this.threads.show(this.picture.canvas, starts, doors);
-    const neuron_at = (this.hover ?? this.pinned)?.neuron;
-    this.maps?.follow(state, neuron_at, () => this.request());
+    const pointedNeuron = (this.hover ?? this.pinned)?.neuron;
+    this.maps?.follow(state, pointedNeuron, () => this.request());
     this.curve.draw(this.losses, this.state, this.spec.engine.moments.length);
     this.past.draw(this.state, this.picture.palette);
     this.controls.show(this.state, {

@@ -59,7 +59,7 @@ function paintedMaps(name, line, frame, palette) {
   });
   const faint = MAPS.faint * Math.max(...tops);
   return Array.from(values, (value, i) =>
-    palette.map(value, Math.max(tops[Math.floor(i / each)], faint) || 1),
+    palette.heatAt((value || 0) / (Math.max(tops[Math.floor(i / each)], faint) || 1)),
   );
 }
 
@@ -315,8 +315,9 @@ export function drawSquares(view, line, seen, good) {
   const { paper, palette, frame, lit, scale } = view;
   const { maps, scene, values } = frame;
   const [known, name] = [scene.maps, mapOf(line, frame)];
-  const [fills, held] = [paintedLine(line, frame, palette), heldBy(line, frame)];
-  const count = name ? values[name].length : 0;
+  const [held, count] = [heldBy(line, frame), name ? values[name].length : 0];
+  const fills = count < line.count ? paintedLine(line, frame, palette) : [];
+  const hues = [-0.85, 0.85].map((part) => palette.heatAt(part));
   const curves = name && !maps.isPlane ? partsOf(maps, name, known) : null;
   const image = name && maps.isPlane ? imageOf(maps, name, palette, known) : null;
   for (const i of good) {
@@ -324,7 +325,7 @@ export function drawSquares(view, line, seen, good) {
     const square = [x - half, y - half, 2 * half, 2 * half];
     const [bright, radius] = [lit.brightOf(line, i), Math.max(3, known.round * half)];
     const fill = i < count ? palette.heatAt(0) : (fills[i] ?? palette.trayColor);
-    paper.box(...square, fill, { radius, depth });
+    if (curves || i >= count) paper.box(...square, fill, { radius, depth });
     let dot = maps?.dot && [x + half * (2 * maps.dot[0] - 1), y - half * (2 * maps.dot[1] - 1)];
     if (curves && i < count) {
       dot = drawCurve(view, curves[i], [x, y, known.plot * half, depth], maps.dot);
@@ -332,7 +333,7 @@ export function drawSquares(view, line, seen, good) {
       const corners = [x - half, y - half, x + half, y - half, x - half, y + half];
       paper.image(corners, image, partIn(image, i, known.side), [depth, depth], radius);
     }
-    const hue = i < held.length ? palette.heatAt(held[i] < 0 ? -0.85 : 0.85) : palette.groundColor;
+    const hue = i < held.length ? hues[held[i] < 0 ? 0 : 1] : palette.groundColor;
     const rim = [...palette.faded(hue, bright), known.rim];
     const veil = [...palette.groundColor, 1 - bright];
     paper.box(...square, veil, { radius, depth, outline: rim, line: scale });

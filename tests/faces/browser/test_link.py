@@ -18,6 +18,7 @@ from scalarviz.faces.browser.link import OTHERS
 from scalarviz.faces.browser.wire import LEAST
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scene_options import OptionInfo
+from scalarviz.nn import MLP
 from scalarviz.scene.visuals.mip_levels import spread_of
 from scalarviz.stage import narration
 from scalarviz.stage.channels import largest
@@ -648,6 +649,22 @@ def test_a_page_tells_what_is_pinned_where_python_has_more_of_it() -> None:
     wide = sv.Network([300, 300, 3], seed=0)
     many = sv.Session(wide, (np.ones((4, 300)), np.ones((4, 3))), engine="cpu")
     assert "light" in opened(many).state
+
+
+def test_neurons_of_single_values_have_maps() -> None:
+    model = MLP(2, [3, 1])
+    layers = [[each.parameters() for each in layer.neurons] for layer in model.layers]
+    named = {f"layer {i}": own for i, own in enumerate(layers)}
+    f = sv.compile(lambda x, y: model([x, y]), inputs=2, engine="python", parameters=named)
+    page = opened(sv.Session(f, ([[2.0, 1.0]], [[0.0]]), engine="python"))
+    maps = page.link.described["spec"]["scene"]["maps"]
+    assert maps["buffers"] == [("inputs", 2), ("layer 0", 3), ("outputs", 1)]
+    inputs = np.array([[0.5, -1.0], [0.25, 0.75]])
+    found = np.reshape(page.ask("survey", {"inputs": inputs.ravel().tolist()})["answers"], (6, 2))
+    np.testing.assert_allclose(found[:2], inputs.T, atol=1e-6)
+    np.testing.assert_allclose(found[5], f(inputs)[:, 0], atol=1e-6)
+    hidden = [[float(each.data) for each in model.layers[0](row)] for row in inputs.tolist()]
+    np.testing.assert_allclose(found[2:5].T, hidden, atol=1e-6)
 
 
 def test_a_graph_has_no_maps_and_its_steps_have_their_samples() -> None:
