@@ -61,7 +61,7 @@ export function cubeBox({ see, frame }, row, half) {
 }
 
 /** The box around a sphere, or around the image of a pixel. */
-function neuronBox({ see, frame }, neuron) {
+export function neuronBox({ see, frame }, neuron) {
   const line = neuron && frame.layout.lineOf(neuron);
   if (!line) return null;
   const [, place] = neuron;
