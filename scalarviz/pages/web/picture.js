@@ -300,7 +300,11 @@ export class Picture {
     const callout = frame.guess ? null : drawCallout(view, taken);
     if (callout) taken.boxes.push(callout);
     drawSpoken(view, taken);
-    this.pairs = drawTray(view, (...size) => this.boxAt(this.cornerFor(...size), ...size));
+    this.pairs = drawTray(view, (...size) => {
+      const box = this.boxAt(this.cornerFor(...size), ...size);
+      taken.boxes.push(box);
+      return box;
+    });
     this.held = drawGuess(view, frame.guess && this.placeOf(frame.guess));
   }
 

@@ -4,7 +4,7 @@
 import { Box } from "./story/camera.js";
 import { said } from "./story/formats.js";
 import { imageOf, mapOf, paintedLine, partIn } from "./neuron_images.js";
-import { neuronBox } from "./marks.js";
+import { drawBracket, neuronBox } from "./marks.js";
 import { text } from "./texts.js";
 
 const TRAY = {
@@ -18,7 +18,6 @@ const TRAY = {
   title: 44,
   foot: 40,
   letters: 12,
-  chosen: "#fff0c8",
   largest: 0.8, // most of a picture that the card takes
   deep: [0.26, 0.2], // how far the rear of a cube stands out, in its sides
   faces: [0.94, 1.13, 0.62], // light on front, top and side
@@ -41,7 +40,7 @@ export function drawTray(view, corner) {
   const box = corner(...whole.map((each) => scale * each));
   const line = frame.layout.neurons[fan.after];
   const target = neuronBox(view, [line.values, unit]);
-  if (target) paper.segment(...target.shortest(box), TRAY.chosen, { width: 1.3 * scale });
+  if (target) paper.segment(...target.shortest(box), palette.lit, { width: 1.3 * scale });
   const look = { radius: 10 * scale, outline: palette.rim };
   paper.box(box.x, box.y, box.width, box.height, palette.panel.slice(0, 7), look);
   const size = TRAY.letters * Math.max(1, scale);
@@ -57,8 +56,7 @@ export function drawTray(view, corner) {
     drawInput(view, fan, column, own);
     drawCube(view, x + 47 * scale, top + 30 * scale, TRAY.cube * scale, part);
     const isChosen = [frame.hoverRow, frame.pinnedRow].includes(row);
-    const rim = [x - 2, top - 2, own.width + 4, own.height + 4];
-    if (isChosen) paper.box(...rim, "#00000000", { radius: 5, outline: TRAY.chosen, line: 2 });
+    if (isChosen) drawBracket(view, own);
     const ink = { size, bold: true, anchor: "center", color: palette.map(part) };
     if (i < TRAY.written || isChosen)
       paper.text(x + 47 * scale, top + 43 * scale, said(weight(column)), ink);
