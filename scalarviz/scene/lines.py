@@ -246,7 +246,7 @@ def explain(
 ) -> None:
     """Draw light on the lines through the cubes that the caption of an operation is about."""
     moment, (whole, known, numbers) = frame_data.moment, fan
-    if moment is None or not told:
+    if moment is None or not told or whole.is_direct:
         return
     seen, spans = known.seen, lit_spans(moment.kind, frame_data.part)
     hues = [7 if back else 6 for back in WAYS[moment.kind]]

@@ -12,7 +12,7 @@ from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Fan
-from scalarviz.scene.marks import box_of_neuron
+from scalarviz.scene.marks import box_of_neuron, bracket
 from scalarviz.scene.neuron_images import image_of, map_of
 from scalarviz.scene.overlay import Cube, draw_cubes
 from scalarviz.story.formats import said
@@ -21,7 +21,7 @@ PAIRS, COLUMNS, WRITTEN = 16, 4, 4  # pairs on the card, in a row of it, and wit
 PAIR, SQUARE, CUBE = (68.0, 46.0), 32.0, 26.0  # pixels of a pair, of its square and its cube
 PAD, TITLE, FOOT, LETTERS = 18.0, 44.0, 40.0, 12.0  # margins, rows of words, and letters
 MARGIN = 8.0  # pixels from the card to the edge of the stage
-CHOSEN, LARGEST = "#fff0c8", 0.8  # rim of the chosen; most of a stage that the card takes
+LARGEST = 0.8  # most of a stage that the card takes
 
 
 def tray_box(frame_data: FrameData, division: Division) -> Box | None:
@@ -61,7 +61,7 @@ def draw_tray(
     target = box_of_neuron(see, frame_data.layout, (line.values, unit))
     if target is not None:
         ends = target.shortest(box)
-        canvas.segments(ends[:1], ends[1:], CHOSEN, width=1.3 * scale)
+        canvas.segments(ends[:1], ends[1:], theme.lit, width=1.3 * scale)
     canvas.box(*box.place, theme.panel[:7], radius=10.0 * scale, outline=theme.rim)
     left, base = x + PAD * scale, y + 26.0 * scale
     title = canvas.fit(text("tray.title", count=len(rows)), box.right - left, size=size, bold=True)
@@ -81,7 +81,7 @@ def draw_tray(
         own = Box(u, v, 0.95 * PAIR[0] * scale, SQUARE * scale)
         places.append((own, row))
         if row in chosen:
-            canvas.box(*own.inside(-2.0).place, None, radius=5.0, outline=CHOSEN, line=2.0)
+            bracket(canvas, own, theme.lit)
         if number < WRITTEN or row in chosen:
             words = said(float(weights[column]))
             ink, low = theme.map(np.array(share)), v + 43.0 * scale

@@ -764,6 +764,17 @@ def test_a_stage_of_each_shape_has_the_layout_of_a_window() -> None:
             np.testing.assert_allclose(arrays(other["points"])[0], line.points, rtol=1e-6)
     assert sorted({number for _, number in data["shapes"]}) == [*range(len(data["layouts"]))]
     assert len({json.dumps(each) for each in data["layouts"]}) == len(data["layouts"]) > 1
+    assert not data["walls"]
+
+
+def test_a_large_network_has_walls_as_well() -> None:
+    shown = session(2, 30, 24, 1)
+    data = scene_data(shown, (1.0, 2.0))
+    assert [shape for shape, _ in data["walls"]] == [1.0, 2.0]
+    for shape, number in data["walls"]:
+        layout, found = layout_of(shown, shape=shape, every=True), data["layouts"][number]
+        assert [plate["first"] for plate in found["plates"]] == [p.first for p in layout.plates]
+        assert all(len(fan["top"]) == 3 for fan in found["fans"])
 
 
 def test_it_is_json_without_what_json_has_not() -> None:

@@ -196,7 +196,7 @@ export function toldRows(frame) {
 
 /** Draw light on the lines through the cubes that the caption of an operation is about. */
 function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part }) {
-  if (!moment || !told.size) return;
+  if (!moment || !told.size || fan.direct) return;
   const { palette, paper } = paint;
   const spans = litSpans(moment.kind, part);
   const colors = LINE_WAYS[moment.kind].map((back) => colorOf(back ? palette.accent : palette.lit));

@@ -33,7 +33,7 @@ export function drawMarks(view) {
 }
 
 /** Draw a bracket at each corner of a box, outside of it. */
-function drawBracket({ paper, palette, scale }, box) {
+export function drawBracket({ paper, palette, scale }, box) {
   const [least, most] = MARKS.arms;
   const arm = scale * Math.min(most, Math.max(least, (MARKS.arm * box.width) / scale));
   const away = MARKS.away * scale;
@@ -61,7 +61,7 @@ export function cubeBox({ see, frame }, row, half) {
 }
 
 /** The box around a sphere, or around the image of a pixel. */
-function neuronBox({ see, frame }, neuron) {
+export function neuronBox({ see, frame }, neuron) {
   const line = neuron && frame.layout.lineOf(neuron);
   if (!line) return null;
   const [, place] = neuron;

@@ -269,7 +269,7 @@ function partsOf({ values, isPlane }, name, known) {
 }
 
 /** The maps of a buffer as one image, beside and below each other. */
-function imageOf(maps, name, { heat, ground }, known) {
+export function imageOf(maps, name, { heat, ground }, known) {
   const key = `${name} ${ground}`;
   maps.images ??= new Map();
   if (maps.images.has(key)) return maps.images.get(key);
@@ -304,7 +304,7 @@ function paintOf(part) {
 }
 
 /** The buffer whose maps stand in the squares of a line; "" without. */
-function mapOf(line, { maps, values }) {
+export function mapOf(line, { maps, values }) {
   const isWhole = values[line.values]?.length === line.count || !(line.sums in values);
   const name = isWhole ? line.values : line.sums;
   return maps && name in maps.values && name in values ? name : "";
@@ -349,7 +349,7 @@ export function drawSquares(view, line, seen, good) {
   return count > 0;
 }
 
-function partIn({ width, height, across }, i, side) {
+export function partIn({ width, height, across }, i, side) {
   const [x, y] = [(i % across) * side, Math.floor(i / across) * side];
   const last = side - 0.5;
   return [(x + 0.5) / width, (y + 0.5) / height, (x + last) / width, (y + last) / height];

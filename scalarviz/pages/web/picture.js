@@ -13,6 +13,7 @@ import { Remembered, frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
 import { KnownFans, drawLines } from "./lines.js";
+import { drawTray } from "./tray_card.js";
 import { drawWalls } from "./wall_lines.js";
 import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
 import { columnNames, drawErrors, drawNeurons } from "./neurons.js";
@@ -299,23 +300,35 @@ export class Picture {
     const callout = frame.guess ? null : drawCallout(view, taken);
     if (callout) taken.boxes.push(callout);
     drawSpoken(view, taken);
+    this.pairs = drawTray(view, (...size) => {
+      const box = this.boxAt(this.cornerFor(...size), ...size);
+      taken.boxes.push(box);
+      return box;
+    });
     this.held = drawGuess(view, frame.guess && this.placeOf(frame.guess));
+  }
+
+  /** The box of a size in a corner. */
+  boxAt(name, wide, high) {
+    const { x, y, right, bottom } = this.boxOf(null, 1);
+    const [left, top] = [
+      name.includes("left") ? x : right - wide,
+      name.includes("top") ? y : bottom - high,
+    ];
+    return new Box(left, top, wide, high);
   }
 
   /** The corner in which a card of a size covers least: "" for the lower right one. */
   cornerFor(wide, high) {
-    const { x, y, right, bottom } = this.boxOf(null, 1);
-    const covered = (name) => {
-      const left = name.includes("left") ? x : right - wide;
-      const top = name.includes("top") ? y : bottom - high;
-      return this.taken.covered(new Box(left, top, wide, high));
-    };
+    const covered = (name) => this.taken.covered(this.boxAt(name, wide, high));
     const costs = CORNERS.map(covered);
     return CORNERS[costs.indexOf(Math.min(...costs))];
   }
 
   /** What is seen at a logical pixel: {row}, {neuron: [buffer, place]}, or null. */
   at(x, y) {
+    const pair = this.pairs?.find(({ box }) => box.has(x, y));
+    if (pair) return { row: pair.row };
     return this.frame ? targetAt(this.frame, this.see, x, y) : null;
   }
 

@@ -36,7 +36,7 @@ TICKS = [each for each in ALONE if each.row.kind == "tick"]
 @pytest.fixture
 def controller(opened: Open) -> Any:
     """Of a network over a plane, which has all there is to see, with two branches and a pin."""
-    net = sv.Network([2, 4, 1], "tanh", "sigmoid", seed=0)
+    net = sv.Network([2, 22, 1], "tanh", "sigmoid", seed=0)
     session = sv.Session(net, data.Circle(), "mse", sv.SGD(0.5), batch=8, engine="python")
     session.advance(4)
     session.seek(2)
