@@ -163,7 +163,7 @@ def test_options_are_chosen_explained_and_undone(options_tab: Tab, show: Show) -
     assert (options_tab.state["rate"], options_tab.ask("app.state.size")) == (0.001, 2)
     options_tab.page.select_option("#channel", label="change since start")
     options_tab.settle()
-    assert "change since start" in options_tab.ask("JSON.stringify(app.picture.words)")
+    assert "change since start" in options_tab.page.inner_text("#legend")
     options_tab.page.click("#more")
     options_tab.press(".", 12)
     assert "sqrt(v / correction2)" in options_tab.shown("caption")
