@@ -581,7 +581,7 @@ def loss_of(stage: Stage) -> str:
 
 
 def accuracy_of(stage: Stage) -> str:
-    """Return the last measured share of the samples that are right, else how many are."""
+    """Return the last measured share of the samples that are right, else how many are, or off."""
     session, step = stage.session, stage.reading.place[0]
     metrics = session.metrics
     for name in reversed(metrics):
@@ -590,10 +590,11 @@ def accuracy_of(stage: Stage) -> str:
         if known and is_share(name, metrics):
             return f"{100.0 * values[known - 1]:.3g}%"
     learned = stage.reading.learned
-    score = None if learned is None else learned.score()
-    return (
-        NO_NUMBER if score is None else text("exhibits.right.short", right=score[0], count=score[1])
-    )
+    if learned is None:
+        return NO_NUMBER
+    if score := learned.score():
+        return text("exhibits.right.short", right=score[0], count=score[1])
+    return learned.verdict() or NO_NUMBER
 
 
 def time_of(stage: Stage) -> str:

@@ -50,6 +50,35 @@ def test_going_back_and_on_leads_to_the_same_bits(page: InPage) -> None:
     """) == [87, [400, 5], 700, True]
 
 
+def test_what_came_out_at_step_0_is_kept_for_the_probe_and_the_sample(page: InPage) -> None:
+    session = rgb()
+    palette = session.data.palette[0]
+    found = page.run(f"""{BOTH}
+        const of = ({{first, inputs, probe}}) => [[...first], [...inputs], [...probe]];
+        const begun = of(clock.state());
+        clock.advance(40);
+        clock.advance(3, "operation");
+        const now = of(clock.state());
+        const kept = same(engine.value, clock.engine.value);
+        other.advance(40);
+        other.advance(3, "operation");
+        const untouched = same(engine.save(), other.engine.save());
+        clock.begin(7);
+        const anew = of(clock.state());
+        clock.isNew = false;
+        return [begun, now, anew, kept && untouched, clock.state().first];
+    """)
+    begun, now, anew, untouched, later = found
+    for first, inputs, _ in (begun, now):
+        wanted = session.network(np.vstack([palette, inputs]))
+        np.testing.assert_allclose(np.reshape(first, wanted.shape), wanted, atol=1e-5)
+    np.testing.assert_allclose(begun[0][: len(begun[2])], begun[2], atol=1e-6)
+    assert np.abs(np.array(now[2]) - begun[2]).max() > 0.01
+    np.testing.assert_allclose(anew[0][: len(anew[2])], anew[2], atol=1e-6)
+    assert np.abs(np.array(anew[0][:24]) - begun[0][:24]).max() > 0.01
+    assert untouched and later is None
+
+
 def test_units_are_those_of_a_session(page: InPage) -> None:
     session = rgb()
     moves = [(1, "operation"), (3, "operation"), (1, "phase"), (2, "phase"), (4, "step")]

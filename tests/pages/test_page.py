@@ -10,6 +10,7 @@ import random
 import re
 import runpy
 from base64 import b64decode, b64encode
+from dataclasses import replace
 from functools import cache, partial
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -42,11 +43,12 @@ from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
 from scalarviz.pages.plain_pages import Entry, Still, index_of
 from scalarviz.pages.scene_data import flat_parts, plain, programs, scene_data
+from scalarviz.scene.exhibits.answers import Answers
 from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.show import Show
 from tests.machine import ROOT
-from tests.pages.node import data_in, run_script, script_in, unpacked
+from tests.pages.node import data_in, in_web, run_script, script_in, unpacked
 from tests.sessions import advanced
 from tests.wording import refused
 
@@ -364,6 +366,22 @@ def test_other_data_have_answers_beside_their_goals() -> None:
     shown, probe = learned([9000, 2], many, "answers")
     assert len(probe) == len(shown["targets"]) == 8 and shown["names"] == ["a", "b"]
     assert shown["sorts"]
+
+
+@pytest.mark.usefixtures("_quick")
+def test_a_page_says_how_right_answers_are_as_pictures_do() -> None:
+    outputs = np.random.default_rng(0).normal(size=(30, 2))
+    targets = np.eye(2)[np.arange(30) % 2]
+    body = """
+        setTexts(data.texts);
+        const flat = data.outputs.flat();
+        return [offBy(flat, data.targets.flat()), rightOf(data.right), offBy([NaN], [0])];
+    """
+    right = outputs.argmax(axis=1) == targets.argmax(axis=1)
+    given = {"outputs": outputs, "targets": targets, "right": right, "texts": dict(texts())}
+    found = in_web("result texts", body, **given)
+    answers = Answers(outputs, targets, ["", ""])
+    assert found == [answers.verdict(), replace(answers, sorts=True).verdict(), ""]
 
 
 # The command line.

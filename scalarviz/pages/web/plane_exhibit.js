@@ -32,6 +32,7 @@ export class PlaneMap {
     const look = { count: 1, among: [this.key] };
     this.result = new Result(element, () => made("canvas", "map"), look);
     this.canvas = this.result.faces[0];
+    this.result.first.className = "";
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
     this.cells = made("canvas");
