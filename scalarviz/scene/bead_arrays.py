@@ -71,12 +71,12 @@ def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
     """Return centers and half sides of the pool of light, the trays, and the shadows of cubes."""
     layout, cubes = frame_data.layout, frame_data.cubes
     parts = [(np.zeros((1, 3)), np.full((1, 3), -1.0))]
-    for fan in [each for each in layout.fans if not each.is_direct]:
-        plate = layout.plates[layout.plate_number(fan.weights)]
-        if plate.seat:
-            ends = fan.columns[[0, -1]]
-            half = 0.5 * (ends[1] - ends[0]) + fan.begin + 1.1 * plate.seat * RIGHT
-            places = fan.rows + ends.mean(axis=0) + plate.seat * DOWN
+    for fan in layout.fans:
+        found = layout.plate_of(fan.weights)
+        if found is not None and found[0].seat:
+            ends, seat = fan.columns[[0, -1]], found[0].seat
+            half = 0.5 * (ends[1] - ends[0]) + fan.begin + 1.1 * seat * RIGHT
+            places = fan.rows + ends.mean(axis=0) + seat * DOWN
             parts.append((places, np.tile(half, (len(places), 1))))
     for plate, top in zip(layout.plates, cubes.size_scales.tolist(), strict=True):
         if plate.seat and plate.size <= MOST_SHADOWS:

@@ -15,7 +15,7 @@ const WIRES = {
 export function groundRows({ layout, scene, sizes, sizeScaleAt }) {
   const found = [0, 0, 0, -1, -1, -1];
   for (const fan of layout.fans) {
-    const seat = fan.direct ? 0 : layout.plateOf(fan.weights).plate.seat;
+    const seat = layout.plateOf(fan.weights)?.plate.seat;
     if (!seat) continue;
     const [first, last] = [row3(fan.columns, 0), row3(fan.columns, fan.all - 1)];
     const half = [1.1 * seat, 0, 0].map(
