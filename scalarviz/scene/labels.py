@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -35,8 +36,14 @@ def draw_labels(
 
     Return what other words must not cover, these words included.
     """
-    taken = obstacles(see, frame_data, scale)
-    draw_ends(canvas, see, frame_data, taken, theme, scale)
+
+    def draw(part: Canvas2D) -> Obstacles:
+        found = obstacles(see, frame_data, scale)
+        draw_ends(part, see, frame_data, found, theme, scale)
+        return found
+
+    known = canvas.kept("ends", (see, theme, scale, len(frame_data.buffers.values)), draw)
+    taken = replace(known, boxes=[*known.boxes])
     draw_layers(canvas, see, frame_data, taken, theme, scale)
     return taken
 
@@ -53,8 +60,9 @@ def draw_layers(
 
     Where they are smallest, the spread of the layer's numbers is written, too.
     """
-    for label in frame_data.layout.labels:
-        found = place_label(canvas, see, frame_data, label, taken, scale)
+    units = see.once("labels", frame_data.layout.labels, lambda labels: units_of(see, labels))
+    for label, unit in zip(frame_data.layout.labels, units, strict=True):
+        found = place_label(canvas, see, frame_data, label, unit, taken, scale)
         if found is not None:
             box, words = found
             size, halo = SIZE * scale, theme.ground
@@ -64,16 +72,24 @@ def draw_layers(
             taken.boxes.append(box)
 
 
+def units_of(see: Projection, labels: Sequence[Label]) -> list[float]:
+    """Return the pixels of a cell at the middle of each label."""
+    middles = [0.5 * (each.start + each.end) for each in labels]
+    units: list[float] = see(np.array(middles).reshape(-1, 3)).unit.tolist()
+    return units
+
+
 def place_label(
     canvas: Canvas2D,
     see: Projection,
     frame_data: FrameData,
     label: Label,
+    unit: float,
     taken: Obstacles,
     scale: float,
 ) -> tuple[Box, str] | None:
     """Return the box and the words of a label; None if it would cover something."""
-    size, (unit, *_) = SIZE * scale, see(0.5 * (label.start + label.end)).unit.tolist()
+    size = SIZE * scale
     if not unit < FAR_CELL * scale or label.rows.stop == label.rows.start or label.around is None:
         return None
     words = label.about.partition(",")[0]
@@ -156,6 +172,7 @@ class Obstacles:
     boxes: list[Box]
     spheres: FloatArray
     polygons: FloatArray
+    _shares: dict[object, float] = field(default_factory=dict)  # what was covered
 
     def meets(self, box: Box) -> bool:
         """Return whether a box would cover something."""
@@ -165,6 +182,12 @@ class Obstacles:
 
     def covered(self, box: Box) -> float:
         """Return the share of a box with something of the network or its labels under it."""
+        key = (box, *self.boxes)
+        if key not in self._shares:
+            self._shares[key] = self._covered(box)
+        return self._shares[key]
+
+    def _covered(self, box: Box) -> float:
         points = points_in(box, 25, 7)
         x, y, radius = self.spheres.T
         apart = np.hypot(points[:, :1] - x, points[:, 1:] - y)
@@ -249,6 +272,17 @@ def draw_written(
     canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
 ) -> None:
     """Write them as large as their parts of a line are seen."""
+    if layout.written:
+        canvas.kept(
+            "written",
+            (see, theme, scale),
+            lambda part: write_words(part, see, layout, theme, scale),
+        )
+
+
+def write_words(
+    canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
+) -> None:
     write = partial(canvas.text, anchor="center", color=theme.ink, outline=theme.ground)
     for each in layout.written:
         xy = see(each.middle + ENDS * each.half).xy
@@ -348,7 +382,7 @@ def tied_color(see: Projection, frame_data: FrameData, scale: float) -> Tied | N
     line = next(iter(frame_data.layout.neurons), None)
     if line is None or line.tied is None:
         return None
-    seen = see(line.tied)
+    seen = see.of(line.tied)
     (x, y), depth = seen.xy[0].tolist(), float(seen.depth[0])
     side = min(SIDE * float(seen.unit[0]), COLOR_SIDE * scale)
     if not np.isfinite(x + y):
@@ -366,7 +400,7 @@ def draw_tied(
     if tied is None:
         return
     x, y, depth, side = tied.place
-    seen = see(tied.line.points)
+    seen = see.of(tied.line.points)
     way = seen.xy - (x, y)
     way /= np.maximum(np.hypot(*way.T), 1e-9)[:, np.newaxis]
     start = (x, y) + way * (0.5 * side / np.abs(way).max(axis=1))[:, np.newaxis]
@@ -389,7 +423,7 @@ def draw_doors(
     theme: Theme,
 ) -> None:
     """Draw lines from the outputs to the result: one each, or from their middle to one door."""
-    seen = see(line.points)
+    seen = see.of(line.points)
     start = seen.xy if len(doors) == len(seen.xy) else seen.xy.mean(axis=0)[np.newaxis]
     way = np.array(doors[: len(start)]) - start
     far = np.maximum(np.hypot(*way.T), 1e-9)[:, np.newaxis]

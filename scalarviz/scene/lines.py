@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -61,23 +61,6 @@ class KnownFan:
     depths: list[list[Depths]]
 
 
-@dataclass
-class KnownFans:
-    """The trays of a layout as they were seen last; they change with the camera and the size."""
-
-    key: object = None
-    fans: Sequence[KnownFan | None] = ()
-
-    def of(self, see: Projection, frame_data: FrameData, scale: float) -> Sequence[KnownFan | None]:
-        """Return the trays of a frame as they are seen; None for those without lines."""
-        layout, tints = frame_data.layout, frame_data.buffers.tints
-        key = id(layout), see, scale, tuple(tints)
-        if self.key != key:
-            self.key = key
-            self.fans = [known_fan(each, layout, see, scale, tints) for each in layout.fans]
-        return self.fans
-
-
 def known_fan(
     fan: Fan, layout: Layout, see: Projection, scale: float, tints: Container[str]
 ) -> KnownFan | None:
@@ -106,9 +89,7 @@ def known_fan(
     middles = see((fan.rows[:, np.newaxis] + fan.columns).reshape(-1, 3)).depth
     far = float(see(fan.ends[:1]).depth[0])
     depths = [[(x, far) for x in row] for row in middles.reshape(shape[0], -1).tolist()]
-    units, columns_of = range(len(fan.ends)), range(len(fan.columns))
-    rows = [[fan.row_of(unit, column) for column in columns_of] for unit in units]
-    return KnownFan(trays, rows, depths)
+    return KnownFan(trays, fan.first_rows.tolist(), depths)
 
 
 def rings(points: FloatArray, line: Neurons, see: Projection) -> list[tuple[float, float, float]]:
@@ -148,8 +129,8 @@ def carried(fan: Fan, frame_data: FrameData) -> Carried:
     if fan.is_direct:
         return Carried(values.tolist(), terms[:, :count].tolist(), [], summed=True)
     number = layout.plate_number(int(rows[0, 0]))
-    halves = layout.plates[number].halves(cubes.sizes[rows], float(cubes.size_scales[number]))
-    halves = np.column_stack([halves[:, : fan.inputs : pixels], halves[:, fan.inputs :]])
+    sizes, top = cubes.sizes[fan.first_rows], float(cubes.size_scales[number])
+    halves = layout.plates[number].halves(sizes, top)
     values = read.reshape(count, -1).mean(axis=1)
     summed = any(name in known for name in (after.sums, after.values) if name)
     return Carried(values.tolist(), np.nan_to_num(terms).tolist(), halves.tolist(), summed)
@@ -168,10 +149,15 @@ def draw_lines(
     see: Projection,
     frame_data: FrameData,
     lit: Lights,
-    fans: Sequence[KnownFan | None],
     theme: Theme,
 ) -> LinePaint:
     """Draw the lines of all trays; return those that are to be drawn above squares."""
+    tints, scale = tuple(frame_data.buffers.tints), canvas.scale
+    fans = see.once(
+        ("fans", scale, *tints),
+        frame_data.layout,
+        lambda layout: [known_fan(each, layout, see, scale, tints) for each in layout.fans],
+    )
     paint, above = LinePaint(canvas, theme), LinePaint(canvas, theme)
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
     thread = frame_data.layout.thread

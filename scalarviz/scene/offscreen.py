@@ -94,8 +94,16 @@ def toolkit(name: str) -> Any:
     """
     if name not in _toolkits:
         _toolkits[name] = import_module("vispy.app").Application(name)
-        import_module("vispy.gloo").gl.use_gl("gl+")
+        use_direct_calls(import_module("vispy.gloo.gl"))
     return _toolkits[name]
+
+
+def use_direct_calls(gl: Any) -> None:
+    """Let vispy call OpenGL by ctypes where it can, else by PyOpenGL, whose wrappers are slow."""
+    gl.use_gl("gl+")
+    direct = import_module("vispy.gloo.gl.gl2")
+    if direct._lib is not None:
+        gl._copy_gl_functions(direct, vars(gl))
 
 
 def use_offscreen() -> Any:

@@ -51,7 +51,7 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
 from scalarviz.scene.lights import BACK, Lights, lights
-from scalarviz.scene.lines import KnownFans, draw_lines
+from scalarviz.scene.lines import draw_lines
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors, draw_neurons
 from scalarviz.scene.offscreen import drawing
@@ -235,12 +235,16 @@ def draw_heads(
 
     While numbers go back, the heads are where they arrive then.
     """
-    moment = frame_data.moment
+    moment, layout = frame_data.moment, frame_data.layout
     back = moment is not None and moment.kind in BACK
-    for bundle in frame_data.layout.wires:
-        if bundle.head is not None:
-            line = frame_data.layout.neurons[bundle.neurons] if back else None
-            head_wires(canvas, see, bundle, line, theme, scale)
+
+    def draw(part: Canvas2D) -> None:
+        for bundle in layout.wires:
+            if bundle.head is not None:
+                line = layout.neurons[bundle.neurons] if back else None
+                head_wires(part, see, bundle, line, theme, scale)
+
+    canvas.kept("heads", (see, theme, scale, back), draw)
 
 
 def head_wires(
@@ -293,7 +297,8 @@ class Picture:
         self._cubes: Any = None
         self._layout: Layout | None = None
         self._shown: Any = None
-        self._fans = KnownFans()
+        self._seen: tuple[Layout, object, Projection] | None = None
+        self._parts: dict[str, Any] = {}  # of the flat canvas, see `Canvas2D.kept`
 
     def set_theme(self, name: str) -> None:
         """Change the colors."""
@@ -312,12 +317,13 @@ class Picture:
 
     def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
         """Return the projection of the scene in a picture of this size in logical pixels."""
-        box = frame_data.view or frame_data.division(width, height).inner
-        points = frame_data.layout.extent
-        reach = (
-            float(np.linalg.norm(points - np.array(camera.target), axis=1).max(initial=0.0)) + 2.0
-        )
-        return Projection(camera, box, width, height, reach)
+        layout, box = frame_data.layout, frame_data.view or frame_data.division(width, height).inner
+        key = camera, box, width, height
+        if self._seen is None or self._seen[0] is not layout or self._seen[1] != key:
+            far = np.linalg.norm(layout.extent - np.array(camera.target), axis=1)
+            reach = float(far.max(initial=0.0)) + 2.0
+            self._seen = layout, key, Projection(camera, box, width, height, reach)
+        return self._seen[2]
 
     def draw(
         self,
@@ -369,11 +375,10 @@ class Picture:
         """Return all shapes and text of a frame, and what of them the mouse can find."""
         wide, high = see.width, see.height
         division = frame_data.division(wide, high)
-        canvas = Canvas2D(wide, high, ratio, division.scale)
+        canvas = Canvas2D(wide, high, ratio, division.scale, self._parts)
         with canvas.clip(*division.view.place):
             draw_walls(canvas, see, frame_data, self.theme)
-            fans = self._fans.of(see, frame_data, division.scale)
-            above = draw_lines(canvas, see, frame_data, lit, fans, self.theme)
+            above = draw_lines(canvas, see, frame_data, lit, self.theme)
             arrows = draw_pushes(canvas, see, frame_data, self.theme, division.scale)
             taken = draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
             above.draw()

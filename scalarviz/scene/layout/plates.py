@@ -326,6 +326,13 @@ class Fan:
             return rows
         return np.column_stack([rows, [self.bias_of(i) for i in range(len(rows))]])
 
+    @cached_property
+    def first_rows(self) -> Places:
+        """Bank indices of its cubes by unit behind and column, of kernels the first ones."""
+        pixels = max(1, self.inputs // max(1, self.inputs_count))
+        rows = self.all_rows
+        return np.column_stack([rows[:, : self.inputs : pixels], rows[:, self.inputs :]])
+
     def ends_of(self, index: int, unit: int) -> list[FloatArray]:
         """Return the places of the units that a bank index joins; of a bias, that of its sum."""
         column = self.unit_before(index)
@@ -420,7 +427,7 @@ def reach_of(points: FloatArray) -> Reach:
     return lambda way: float((points @ way).max(initial=-np.inf))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """Everything placed in the scene.
 
