@@ -150,8 +150,9 @@ def write_in(
     size: float,
 ) -> None:
     """Write a text into each of some spheres, (n, 2)."""
+    lower = np.array([0.0, 0.36 * size])
     canvas.texts(
-        np.asarray(xy) + [0.0, 0.36 * size],
+        xy + lower,
         words,
         size=size,
         bold=True,

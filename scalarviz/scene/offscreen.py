@@ -9,7 +9,8 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from ctypes import c_uint
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -104,6 +105,9 @@ def use_direct_calls(gl: Any) -> None:
     direct = import_module("vispy.gloo.gl.gl2")
     if direct._lib is not None:
         gl._copy_gl_functions(direct, vars(gl))
+        with suppress(RuntimeError):  # Windows has it in a context only
+            divisor = direct._get_gl_func("glVertexAttribDivisor", None, (c_uint, c_uint))
+            gl.glVertexAttribDivisor = divisor
 
 
 def use_offscreen() -> Any:

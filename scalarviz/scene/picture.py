@@ -59,7 +59,7 @@ from scalarviz.scene.overlay import OnTop, draw_chips
 from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
-from scalarviz.scene.visuals.opengl import largest_texture, viewport_of
+from scalarviz.scene.visuals.opengl import Eye, largest_texture, set_state, viewport_of
 from scalarviz.scene.visuals.spheres import GroundsNode, SpheresNode, WiresNode
 from scalarviz.scene.wall_lines import draw_walls
 
@@ -114,7 +114,12 @@ class PictureScene:
         self.spheres: Any = SpheresNode(parent=self.view.scene)
         self.wires = WiresNode(parent=self.view.scene)
         self.grounds.order, self.spheres.order, self.wires.order = GROUNDS, SPHERES, WIRES
-        self._matrix = MatrixTransform()
+        self._matrix, self.eye = MatrixTransform(), Eye()
+        self._see: Projection | None = None
+        self._size: object = None
+        self.eye.change()
+        for node in (self.grounds, self.spheres, self.wires):
+            node.eye = self.eye
         self.view.camera.transform = self._matrix
         self.view.camera.view_changed()
 
@@ -130,13 +135,19 @@ class PictureScene:
             if self.root.canvas is not canvas:
                 self.root._set_canvas(canvas)
             fit_canvas(canvas.transforms, width, height, ratio)
-            self.view.size = width / ratio, height / ratio
+            if self._size != (width, height, ratio):
+                self._size = width, height, ratio
+                self.view.size = width / ratio, height / ratio
+                self.eye.change()
             yield
         finally:
             canvas._drawing = before
 
     def look(self, see: Projection) -> None:
         """Point the camera."""
+        if self._see is see:
+            return
+        self._see = see
         # From clip coordinates to logical pixels of the view.
         half = 0.5 * see.width, 0.5 * see.height
         fit = np.diag([half[0], -half[1], 1.0, 1.0])
@@ -144,6 +155,7 @@ class PictureScene:
         matrix = (fit @ see.matrix).T
         if not np.array_equal(matrix, self._matrix.matrix):
             self._matrix.matrix = matrix
+            self.eye.change()
 
     def paint(self, theme: Theme) -> None:
         """Set the colors."""
@@ -162,12 +174,12 @@ class PictureScene:
         corner  the lower left corner of the picture in the framebuffer, in device pixels
         """
         left, low = round(box.x * ratio), round((high - box.bottom) * ratio)
-        gloo.set_state(scissor_test=True)
+        set_state(scissor_test=True)
         gloo.set_scissor(
             corner[0] + left, corner[1] + low, round(box.width * ratio), round(box.height * ratio)
         )
         draw_node(self.view)
-        gloo.set_state(scissor_test=False)
+        set_state(scissor_test=False)
         self.flat.corner = corner
         draw_node(self.flat)
 
@@ -354,10 +366,10 @@ class Picture:
             walks=frame_data.walked is not None,
         )
         gloo.set_viewport(*corner, width, height)
-        gloo.set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
+        set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
         gloo.set_scissor(*corner, width, height)
         gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
-        gloo.set_state(scissor_test=False)
+        set_state(scissor_test=False)
         scale = frame_data.division(wide, high).scale
         beads = beads_of(frame_data, lit, self.theme, camera, scale)
         with self.scene.changing(width, height, ratio):
@@ -476,7 +488,7 @@ class Picture:
             count = len(frame_data.cubes.colors)
             parent = self.scene.view.scene
             self._cubes = CubesNode(frame_data.layout.plates, count, parent=parent)
-            self._cubes.order = CUBES
+            self._cubes.order, self._cubes.eye = CUBES, self.scene.eye
             self._cubes.set_map(self.theme.map, self.theme.ground)
             self._layout, self._shown = frame_data.layout, None
         return self._cubes
