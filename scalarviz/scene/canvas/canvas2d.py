@@ -106,9 +106,8 @@ class Quads:
 
     def put_many(self, rows: Floats) -> None:
         """Append one for each row; skip those whose place is not finite."""
-        there = np.isfinite(rows[:, :6]).all(axis=1)
-        if not there.all():
-            rows = rows[there]
+        if not isfinite(np.add.reduce(rows[:, :6], None)):
+            rows = rows[np.isfinite(rows[:, :6]).all(axis=1)]
         if len(rows):
             self._groups.append((self.count, rows))
             self.count += len(rows)
@@ -123,8 +122,8 @@ class Quads:
 
     def put_texts(self, rows: Floats, words: list[TextLayout]) -> None:
         """Append one for each letter of texts, whose anchors are the centres in the rows."""
-        there = np.isfinite(rows[:, MIDDLE]).all(axis=1) if len(rows) else ()
-        if not np.all(there):
+        if not isfinite(np.add.reduce(rows[:, MIDDLE], None)):
+            there = np.isfinite(rows[:, MIDDLE]).all(axis=1)
             rows = rows[there]
             words = [each for each, is_there in zip(words, there, strict=True) if is_there]
         counts = [len(each.glyphs) for each in words]
@@ -262,7 +261,9 @@ packed_name = lru_cache(maxsize=4096)(packed_now)
 
 def packed_many(value: Color) -> Packed | Floats:
     """Return `packed` of one colour, or of an array (n, 3) or (n, 4), as an array (n, 2)."""
-    if value is None or isinstance(value, str) or np.ndim(value) == 1:
+    if value is None or isinstance(value, str):
+        return packed_name(value)
+    if np.ndim(value) == 1:
         return packed(value)
     parts = color_bytes(value).astype(np.float32)
     return 256.0 * parts[..., ::2] + parts[..., 1::2]
@@ -273,8 +274,8 @@ def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
     values = np.asarray(colors, np.float64)
     if values.ndim < 2 or values.shape[-1] not in (3, 4):
         raise InputError(f"an array of colours is (..., 3 or 4), not {values.shape}")
-    parts = np.full((*values.shape[:-1], 4), 255, np.uint8)
-    parts[..., :3] = to_bytes(values[..., :3])
+    parts = np.empty((*values.shape[:-1], 4), np.uint8)
+    parts[..., :3], parts[..., 3] = to_bytes(values[..., :3]), 255
     if values.shape[-1] == 4:
         parts[..., 3] = np.round(255.0 * np.clip(values[..., 3], 0.0, 1.0))
     return parts
@@ -483,7 +484,7 @@ class Canvas2D:
         rows, length = self._rows_between(start, end, color, depth)
         heads = np.minimum(np.asarray(head, np.float64), length)
         half = np.asarray(width, np.float64) / 2.0
-        rows[:, HALF] = np.stack([length / 2.0, np.maximum(HEAD * heads, half)], axis=1)
+        rows[:, HALF.start], rows[:, HALF.start + 1] = length / 2.0, np.maximum(HEAD * heads, half)
         rows[:, EXTRA.start] = heads
         rows[:, EXTRA.start + 1] = half
         rows[:, KIND] = ARROW
@@ -672,7 +673,7 @@ class Canvas2D:
     ) -> None:
         rows, length = self._rows_between(start, end, color, depth)
         radius = np.asarray(width, np.float64) / 2
-        rows[:, HALF] = np.stack([length / 2 + radius, length * 0.0 + radius], axis=1)
+        rows[:, HALF.start], rows[:, HALF.start + 1] = length / 2 + radius, radius
         rows[:, EXTRA] = cuts
         rows[:, KIND] = CAPSULE
         self._quads.put_many(rows)
@@ -681,12 +682,13 @@ class Canvas2D:
         self, start: Numbers, end: Numbers, color: Color, depth: Numbers
     ) -> tuple[Floats, npt.NDArray[np.float64]]:
         """Return rows for shapes along lines, (n, 2) to (n, 2), and the lengths of the lines."""
-        first, last = (np.asarray(each, np.float64).reshape(-1, 2) for each in (start, end))
+        first, last = np.array(start, np.float64, ndmin=2), np.array(end, np.float64, ndmin=2)
         with np.errstate(invalid="ignore"):  # infinity minus infinity gives NaN, which is not drawn
             along, middle = last - first, (first + last) / 2
         length = np.hypot(along[:, 0], along[:, 1])
-        along[length == 0.0] = (1.0, 0.0)
         rows = rows_at(middle, self._clip, color, None, 0.0)
-        rows[:, AXIS] = along / np.where(length == 0.0, 1.0, length)[:, None]
+        is_point = length == 0.0
+        along[is_point] = (1.0, 0.0)
+        rows[:, AXIS] = along / np.where(is_point, 1.0, length)[:, None]
         rows[:, DEPTH] = column(depth)
         return rows, length

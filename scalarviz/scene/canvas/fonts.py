@@ -173,7 +173,9 @@ def layout(words: str, pixels: int, bold: bool, anchor: str, halo: int) -> TextL
         pen = -width if anchor == "right" else -width / 2 if anchor == "center" else 0.0
         baseline = round(row * LINE_HEIGHT * pixels)
         pens = np.rint(np.array([*accumulate(advances, initial=pen)]) * steps)
-        for letter, x, step in zip(line, (pens // steps).tolist(), (pens % steps).tolist()):
+        for letter, x, step in zip(
+            line, (pens // steps).tolist(), (pens % steps).tolist(), strict=False
+        ):
             key = letter, step, halo
             glyph = known[key] if key in known else used.glyph(*key)
             if glyph is not None:
