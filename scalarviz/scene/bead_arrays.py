@@ -13,7 +13,7 @@ from scalarviz.scene.canvas.canvas2d import color
 from scalarviz.scene.canvas.palette import Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.camera import Camera
-from scalarviz.scene.layout.plates import DOWN, RIGHT, Neurons, Wires
+from scalarviz.scene.layout.plates import DOWN, RIGHT, Layout, Neurons, Wires
 from scalarviz.scene.lights import Glow, Lights
 from scalarviz.scene.neuron_images import painted_line
 from scalarviz.scene.visuals.shaders import HOLLOW
@@ -70,6 +70,20 @@ def beads_of(
 def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
     """Return centers and half sides of the pool of light, the trays, and the shadows of cubes."""
     layout, cubes = frame_data.layout, frame_data.cubes
+    parts = [*layout.once("trays", trays_of)]
+    for plate, top in zip(layout.plates, cubes.size_scales.tolist(), strict=True):
+        if plate.seat and plate.size <= MOST_SHADOWS:
+            places, indices = plate.shadows
+            half = plate.halves(cubes.sizes[indices], top)
+            solid = half > HOLLOW * plate.half
+            half = half[solid, np.newaxis]
+            lower = plate.across / plate.cell[1] + plate.toward
+            parts.append((places[solid] + (plate.seat - half) * lower, half + np.zeros(3)))
+    return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+
+
+def trays_of(layout: Layout) -> list[tuple[FloatArray, FloatArray]]:
+    """Return centers and half sides of the pool of light, and of the trays."""
     parts = [(np.zeros((1, 3)), np.full((1, 3), -1.0))]
     for fan in layout.fans:
         found = layout.plate_of(fan.weights)
@@ -78,14 +92,7 @@ def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
             half = 0.5 * (ends[1] - ends[0]) + fan.begin + 1.1 * seat * RIGHT
             places = fan.rows + ends.mean(axis=0) + seat * DOWN
             parts.append((places, np.tile(half, (len(places), 1))))
-    for plate, top in zip(layout.plates, cubes.size_scales.tolist(), strict=True):
-        if plate.seat and plate.size <= MOST_SHADOWS:
-            row, column, indices = plate.cells()
-            half = plate.halves(cubes.sizes[indices], top)
-            solid = half > HOLLOW * plate.half
-            places = plate.middle(row, column, half)[solid]
-            parts.append((places, np.repeat(half[solid, np.newaxis], 3, axis=1)))
-    return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+    return parts
 
 
 def behind(camera: Camera, points: FloatArray) -> FloatArray:

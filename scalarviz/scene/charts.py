@@ -270,6 +270,23 @@ def write_scale(
     canvas: Canvas2D, scales: ChartScales, curve: Curve, theme: Theme, scale: float
 ) -> None:
     """Write the ends of the scale and of the steps, and what the curve or the mouse is on."""
+    about, is_last = tuple(about_curve(curve, theme)), scales.last == curve.at
+    key = scales, theme, scale, about, is_last
+    canvas.kept(f"scale {curve.large}", key, lambda part: write_ends(part, *key))
+
+
+def write_ends(
+    canvas: Canvas2D,
+    scales: ChartScales,
+    theme: Theme,
+    scale: float,
+    about: Sequence[tuple[str, str]],
+    is_last: bool,
+) -> None:
+    """Write the ends of the scale and of the steps, and words with their colors.
+
+    is_last  whether the clock stands at the last step, which is named beside the curve
+    """
     plot, size, losses = scales.plot, LETTERS * scale, scales.losses
     look: dict[str, Any] = {"size": size, "color": theme.quiet}
     for value, y in ((losses.high, plot.y + 0.7 * size), (losses.low, plot.bottom)):
@@ -277,12 +294,12 @@ def write_scale(
     low, pad, gap = plot.bottom - 6.0 * scale, 8.0 * scale, 12.0 * scale
     if not losses.is_linear and plot.width > 20.0 * size:
         canvas.text(plot.x + pad, low, text("chart.log"), **look)
-    if scales.last != curve.at:
+    if not is_last:
         canvas.text(plot.right - pad, low, f"{scales.last:,.0f}", anchor="right", **look)
     is_small, right = plot.width < SMALL * scale, plot.right
     left = plot.x + (0.0 if is_small else OF_PARTS * plot.width)
     base = plot.y + size if is_small else plot.y - 16.0 * scale
-    for words, color in about_curve(curve, theme):
+    for words, color in about:
         words = canvas.fit(words, right - left, size=size)
         if words.strip(". "):
             look |= {"color": color, "outline": theme.ground}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -38,8 +38,14 @@ def draw_labels(
 
     Return what other words must not cover, these words included.
     """
-    taken = obstacles(see, frame_data, scale)
-    draw_ends(canvas, see, frame_data, taken, theme, scale)
+
+    def draw(part: Canvas2D) -> Obstacles:
+        found = obstacles(see, frame_data, scale)
+        draw_ends(part, see, frame_data, found, theme, scale)
+        return found
+
+    known = canvas.kept("ends", (see, theme, scale, len(frame_data.buffers.values)), draw)
+    taken = replace(known, boxes=[*known.boxes])
     draw_layers(canvas, see, frame_data, taken, theme, scale)
     return taken
 
@@ -56,8 +62,9 @@ def draw_layers(
 
     Where they are smallest, the spread of the layer's numbers is written, too.
     """
-    for label in frame_data.layout.labels:
-        found = place_label(canvas, see, frame_data, label, taken, scale)
+    units = see.once("labels", frame_data.layout.labels, lambda labels: units_of(see, labels))
+    for label, unit in zip(frame_data.layout.labels, units, strict=True):
+        found = place_label(canvas, see, frame_data, label, unit, taken, scale)
         if found is not None:
             box, words = found
             size, halo = SIZE * scale, theme.ground
@@ -67,16 +74,24 @@ def draw_layers(
             taken.boxes.append(box)
 
 
+def units_of(see: Projection, labels: Sequence[Label]) -> list[float]:
+    """Return the pixels of a cell at the middle of each label."""
+    middles = [0.5 * (each.start + each.end) for each in labels]
+    units: list[float] = see(np.array(middles).reshape(-1, 3)).unit.tolist()
+    return units
+
+
 def place_label(
     canvas: Canvas2D,
     see: Projection,
     frame_data: FrameData,
     label: Label,
+    unit: float,
     taken: Obstacles,
     scale: float,
 ) -> tuple[Box, str] | None:
     """Return the box and the words of a label; None if it would cover something."""
-    size, (unit, *_) = SIZE * scale, see(0.5 * (label.start + label.end)).unit.tolist()
+    size = SIZE * scale
     if not unit < FAR_CELL * scale or label.rows.stop == label.rows.start or label.around is None:
         return None
     words = label.about.partition(",")[0]
@@ -159,6 +174,7 @@ class Obstacles:
     boxes: list[Box]
     spheres: FloatArray
     polygons: FloatArray
+    _shares: dict[object, float] = field(default_factory=dict)  # what was covered
 
     def meets(self, box: Box) -> bool:
         """Return whether a box would cover something."""
@@ -168,6 +184,12 @@ class Obstacles:
 
     def covered(self, box: Box) -> float:
         """Return the share of a box with something of the network or its labels under it."""
+        key = (box, *self.boxes)
+        if key not in self._shares:
+            self._shares[key] = self._covered(box)
+        return self._shares[key]
+
+    def _covered(self, box: Box) -> float:
         points = points_in(box, 25, 7)
         x, y, radius = self.spheres.T
         apart = np.hypot(points[:, :1] - x, points[:, 1:] - y)
@@ -252,6 +274,17 @@ def draw_written(
     canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
 ) -> None:
     """Write them as large as their parts of a line are seen."""
+    if layout.written:
+        canvas.kept(
+            "written",
+            (see, theme, scale),
+            lambda part: write_words(part, see, layout, theme, scale),
+        )
+
+
+def write_words(
+    canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
+) -> None:
     write = partial(canvas.text, anchor="center", color=theme.ink, outline=theme.ground)
     for each in layout.written:
         xy = see(each.middle + ENDS * each.half).xy
@@ -351,7 +384,7 @@ def tied_color(see: Projection, frame_data: FrameData, scale: float) -> Tied | N
     line = next(iter(frame_data.layout.neurons), None)
     if line is None or line.tied is None:
         return None
-    seen = see(line.tied)
+    seen = see.of(line.tied)
     (x, y), depth = seen.xy[0].tolist(), float(seen.depth[0])
     side = min(SIDE * float(seen.unit[0]), COLOR_SIDE * scale)
     if not np.isfinite(x + y):
@@ -369,7 +402,7 @@ def draw_tied(
     if tied is None:
         return
     x, y, depth, side = tied.place
-    seen, count = see(tied.line.points), len(tied.line.points)
+    seen, count = see.of(tied.line.points), len(tied.line.points)
     ends = (seen.xy - np.outer(tied.line.radius * seen.unit, (1.0, 0.0))).tolist()
     spread = side * ((np.arange(count) + 0.5) / count - 0.5)
     starts = [(x + 0.5 * side, y + 0.8 * each) for each in spread.tolist()]
@@ -392,7 +425,7 @@ def draw_doors(
 ) -> None:
     """Draw lines from the outputs to the result: one each, or from their middle to one door."""
     line, buffers = frame_data.layout.neurons[-1], frame_data.buffers
-    seen = see(line.points)
+    seen = see.of(line.points)
     reach = line.radius * float(seen.unit.max())
     rims = seen.xy + np.array([reach, 0.0])
     values = buffers.values.get(line.values, np.zeros(0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -61,23 +60,6 @@ class KnownFan:
     depths: list[list[Depths]]
 
 
-@dataclass
-class KnownFans:
-    """The trays of a layout as they were seen last; they change with the camera and the size."""
-
-    key: object = None
-    fans: Sequence[KnownFan | None] = ()
-
-    def of(self, see: Projection, frame_data: FrameData, scale: float) -> Sequence[KnownFan | None]:
-        """Return the trays of a frame as they are seen; None for those without lines."""
-        layout = frame_data.layout
-        key = id(layout), see, scale
-        if self.key != key:
-            self.key = key
-            self.fans = [known_fan(each, layout, see, scale) for each in layout.fans]
-        return self.fans
-
-
 def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownFan | None:
     """Return the trays of a layer as they are seen."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
@@ -104,9 +86,7 @@ def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownF
     middles = see((fan.rows[:, np.newaxis] + fan.columns).reshape(-1, 3)).depth
     far = float(see(fan.ends[:1]).depth[0])
     depths = [[(x, far) for x in row] for row in middles.reshape(shape[0], -1).tolist()]
-    units, columns_of = range(len(fan.ends)), range(len(fan.columns))
-    rows = [[fan.row_of(unit, column) for column in columns_of] for unit in units]
-    return KnownFan(trays, rows, depths)
+    return KnownFan(trays, fan.first_rows.tolist(), depths)
 
 
 def rings(points: FloatArray, line: Neurons, see: Projection) -> list[tuple[float, float, float]]:
@@ -146,8 +126,8 @@ def carried(fan: Fan, frame_data: FrameData) -> Carried:
     if fan.is_direct:
         return Carried(values.tolist(), terms[:, :count].tolist(), [], summed=True)
     number = layout.plate_number(int(rows[0, 0]))
-    halves = layout.plates[number].halves(cubes.sizes[rows], float(cubes.size_scales[number]))
-    halves = np.column_stack([halves[:, : fan.inputs : pixels], halves[:, fan.inputs :]])
+    sizes, top = cubes.sizes[fan.first_rows], float(cubes.size_scales[number])
+    halves = layout.plates[number].halves(sizes, top)
     values = read.reshape(count, -1).mean(axis=1)
     summed = any(name in known for name in (after.sums, after.values) if name)
     return Carried(values.tolist(), np.nan_to_num(terms).tolist(), halves.tolist(), summed)
@@ -166,10 +146,15 @@ def draw_lines(
     see: Projection,
     frame_data: FrameData,
     lit: Lights,
-    fans: Sequence[KnownFan | None],
     theme: Theme,
 ) -> LinePaint:
     """Draw the lines of all trays; return those that are to be drawn above squares."""
+    scale = canvas.scale
+    fans = see.once(
+        ("fans", scale),
+        frame_data.layout,
+        lambda layout: [known_fan(each, layout, see, scale) for each in layout.fans],
+    )
     paint, above = LinePaint(canvas, theme), LinePaint(canvas, theme)
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
     thread = frame_data.layout.thread

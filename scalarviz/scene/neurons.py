@@ -57,44 +57,60 @@ def draw_neurons(
     if line.shape:
         draw_pictures(canvas, see, line, brightest, frame_data, theme)
         return
-    seen = see(line.points)
-    good = np.asarray(np.isfinite(seen.xy).all(axis=1))
-    if not good.any():
+    good, xy, radius, depth, front = see.once(
+        ("neurons", id(line)), line, lambda line: seen_neurons(see, line)
+    )
+    if not len(xy):
         return
-    xy, radius, depth = seen.xy[good], line.radius * seen.unit[good], seen.depth[good]
-    front = front_of(see, line.points, line.radius)[good]
     values = frame_data.buffers.values
     numbers = held(line, frame_data)
     own = np.broadcast_to(bright, (len(good), 1))
+    seen = see.of(line.points)
     has_map = line.square and draw_squares(canvas, seen, line, own, frame_data, theme)
-    crosses(canvas, xy, 0.8 * radius, front, left_out(line, frame_data)[good], theme)
+    if frame_data.buffers.left_out:
+        crosses(canvas, xy, 0.8 * radius, front, left_out(line, frame_data)[good], theme)
     if len(numbers) and not has_map:  # hovering a map shows its number
-        ground = rgb((theme.ground,))[0]
-        fills = faded(painted_line(line, frame_data, theme), bright, ground)
-        hatched = np.zeros(len(xy), np.bool_)
-        if line.values in values and line.values in frame_data.buffers.saturated:
-            flat = frame_data.buffers.saturated[line.values]
-            hatch = np.append(flat, np.zeros(len(good) - len(flat)))[good]
-            hatched = hatch > 0.0
-            flat = np.flatnonzero(hatched)
-            look = {"depth": front[flat], "hatch": 0.75 * hatch[flat]}
-            canvas.discs(xy[flat], 0.92 * radius[flat], fills[good][flat], **look)
+        saturated = frame_data.buffers.saturated.get(line.values, NONE_FLAT)
+        hatched = np.zeros(0, np.intp)
+        if line.values in values and saturated.any():
+            fills = faded(painted_line(line, frame_data, theme), bright, rgb((theme.ground,))[0])
+            hatch = np.append(saturated, np.zeros(len(good) - len(saturated)))[good]
+            hatched = np.flatnonzero(hatch > 0.0)
+            look = {"depth": front[hatched], "hatch": 0.75 * hatch[hatched]}
+            canvas.discs(xy[hatched], 0.92 * radius[hatched], fills[good][hatched], **look)
         places = np.flatnonzero(good[: len(numbers)])
         words, size = numbers_in(canvas, numbers[places], float(radius.min()), scale)
-        for i, number in enumerate(words):
-            if own[i, 0] < SPOKEN:
-                continue
-            if hatched[i]:  # its number stands on plain ground
-                wide, (x, y) = canvas.measure(number, size=size, bold=True) + 6.0, xy[i].tolist()
-                place = x - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
-                color, front_of_it = fills[places[i]], float(front[i])
-                canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
-            write_in(canvas, xy[i], float(front[i]), number, size)
+        said = [i for i in range(len(words)) if own[i, 0] >= SPOKEN]
+        for i in [i for i in hatched.tolist() if i in said]:  # numbers stand on plain ground
+            wide, (x, y) = canvas.measure(words[i], size=size, bold=True) + 6.0, xy[i].tolist()
+            place = x - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
+            color, front_of_it = fills[places[i]], float(front[i])
+            canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
+        if said:
+            write_in(canvas, xy[said], front[said], [words[i] for i in said], size)
     edge = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
-    silent = own[:, 0] < SPOKEN
-    write_names(canvas, xy, radius, depth, good, line, theme, scale, edge, silent)
+    silent = (own[:, 0] < SPOKEN).tolist()
+    if line.names:
+        canvas.kept(
+            f"names {line.values or line.sums}",
+            (see, id(line), theme, scale, silent),
+            lambda part: write_names(
+                *(part, xy, radius, depth, good, line, theme, scale, edge, silent)
+            ),
+        )
     if not frame_data.layout.signs:  # where it is written
         draw_flows(canvas, xy, radius, good, line, frame_data, theme)
+
+
+NONE_FLAT = np.zeros(0)
+
+
+def seen_neurons(see: Projection, line: Neurons) -> tuple[FloatArray, ...]:
+    """Return which neurons are seen; place, radius and depth of each, and that of its number."""
+    seen = see.of(line.points)
+    good = np.asarray(np.isfinite(seen.xy).all(axis=1))
+    front = front_of(see, line.points, line.radius)[good]
+    return good, seen.xy[good], line.radius * seen.unit[good], seen.depth[good], front
 
 
 def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
@@ -127,19 +143,23 @@ def numbers_in(
 
 
 def write_in(
-    canvas: Canvas2D, xy: FloatArray, depth: float, words: str, size: float, ink: str = NUMBER
+    canvas: Canvas2D,
+    xy: FloatArray,
+    depth: FloatArray | float,
+    words: Sequence[str],
+    size: float,
 ) -> None:
-    """Write into a sphere."""
-    canvas.text(
-        float(xy[0]),
-        float(xy[1]) + 0.36 * size,
+    """Write a text into each of some spheres, (n, 2)."""
+    lower = np.array([0.0, 0.36 * size])
+    canvas.texts(
+        xy + lower,
         words,
         size=size,
         bold=True,
-        color=ink,
+        color=NUMBER,
         anchor="center",
         depth=depth,
-        outline=HALO if ink == NUMBER else None,
+        outline=HALO,
     )
 
 

@@ -9,7 +9,8 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from ctypes import c_uint
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -94,8 +95,19 @@ def toolkit(name: str) -> Any:
     """
     if name not in _toolkits:
         _toolkits[name] = import_module("vispy.app").Application(name)
-        import_module("vispy.gloo").gl.use_gl("gl+")
+        use_direct_calls(import_module("vispy.gloo.gl"))
     return _toolkits[name]
+
+
+def use_direct_calls(gl: Any) -> None:
+    """Let vispy call OpenGL by ctypes where it can, else by PyOpenGL, whose wrappers are slow."""
+    gl.use_gl("gl+")
+    direct = import_module("vispy.gloo.gl.gl2")
+    if direct._lib is not None:
+        gl._copy_gl_functions(direct, vars(gl))
+        with suppress(RuntimeError):  # Windows has it in a context only
+            divisor = direct._get_gl_func("glVertexAttribDivisor", None, (c_uint, c_uint))
+            gl.glVertexAttribDivisor = divisor
 
 
 def use_offscreen() -> Any:

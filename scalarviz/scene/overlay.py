@@ -20,7 +20,7 @@ from scalarviz.scene.charts import AXIS, Chart, draw_loss
 from scalarviz.scene.frame_data import Compared, FrameData, Pane
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.layout.plates import LEAST
+from scalarviz.scene.layout.plates import LEAST, Layout
 from scalarviz.scene.legend import ends_of, mark_rows, news_of
 from scalarviz.scene.past_charts import (
     draw_past,
@@ -51,12 +51,20 @@ def draw_head(
     box, scale = division.head, division.scale
     if not box.height:
         return None
-    canvas.box(*box.place, theme.ground)  # nothing of the stage shows through
-    margin, size = TITLE_LEFT * scale, HEAD * scale
-    base = 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
-    title = canvas.fit(frame_data.words.title, box.width - 3.0 * margin, size=size, bold=True)
-    end = margin + canvas.text(margin, base, title, size=size, color=theme.ink, bold=True)
-    return draw_legend(canvas, division, frame_data, theme, end + 0.6 * margin, news)
+    title, ends = frame_data.words.title, tuple(ends_of(frame_data.cubes))
+    news = news or news_of(frame_data.cubes)
+
+    def draw(part: Canvas2D) -> Box | None:
+        part.box(*box.place, theme.ground)  # nothing of the stage shows through
+        margin, size = TITLE_LEFT * scale, HEAD * scale
+        base = 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
+        words = part.fit(title, box.width - 3.0 * margin, size=size, bold=True)
+        end = margin + part.text(margin, base, words, size=size, color=theme.ink, bold=True)
+        look = frame_data.layout, theme, end + 0.6 * margin
+        return draw_legend(part, division, ends, *look, news)
+
+    key = division, frame_data.layout, theme, title, ends, news
+    return canvas.kept("head", key, draw)
 
 
 # The legend: the rule of lines as a drawing, the marks that are there, cubes on their scale.
@@ -75,25 +83,26 @@ Cube = tuple[float, float, float, float]  # middle, foot and side in pixels, and
 def draw_legend(
     canvas: Canvas2D,
     division: Division,
-    frame_data: FrameData,
+    ends: tuple[str, ...],
+    layout: Layout,
     theme: Theme,
     left: float,
     news: str,
 ) -> Box | None:
-    """Draw as much of the legend as has room right of x = `left`, else "?"; return its box."""
+    """Draw as much of the legend as has room right of x = `left`, else "?"; return its box.
+
+    ends  what the largest negative and the largest positive cube stand for
+    """
     head, scale = division.head, division.scale
     size, gap, icon = LETTERS * scale, BESIDE * scale, ICON * scale
     right, middle = head.right - TITLE_LEFT * scale, 0.5 * min(head.height, TALL_HEAD * scale)
-    ends = ends_of(frame_data.cubes)
     first, last = (canvas.measure(each, size=size) for each in ends)
     end = gap + LARGEST * scale  # from the middle of the outer cubes to the words beside them
     x = right - last - end - BAR * scale
-    fans = frame_data.layout.fans
+    fans = layout.fans
     marks = ["rule"] * bool(fans) + ["neuron"] * bool(fans)
     marks += ["bias"] * any(fan.biases != NONE for fan in fans)
-    words = {"news": news or news_of(frame_data.cubes)} | {
-        each: text(f"legend.sign.{each}") for each in marks
-    }
+    words = {"news": news} | {each: text(f"legend.sign.{each}") for each in marks}
     wide = {
         name: canvas.measure(each, size=size) + gap + icon * (3.0 if name == "rule" else 1.0) + gap
         for name, each in words.items()
@@ -130,7 +139,7 @@ def draw_legend(
         elif name == "bias":
             cubes.append((at + 0.5 * icon, foot - 2.0 * scale, 0.8 * icon, 0.8))
         elif name == "neuron":
-            draw_neuron(canvas, (at + 0.5 * icon, middle), 0.4 * icon, frame_data, theme)
+            draw_neuron(canvas, (at + 0.5 * icon, middle), 0.4 * icon, layout, theme)
         at += (icon + gap) * (name != "news")
         at += canvas.text(at, base, words[name], **look) + gap + (icon + gap) * (name == "news")
     draw_cubes(canvas, cubes, theme)
@@ -152,12 +161,12 @@ def draw_neuron(
     canvas: Canvas2D,
     middle: tuple[float, float],
     radius: float,
-    frame_data: FrameData,
+    layout: Layout,
     theme: Theme,
 ) -> None:
     """Draw a ball, or a square where neurons are squares."""
     (x, y), colors = middle, bar_of(theme)[0]
-    if any(line.square for line in frame_data.layout.neurons[1:-1]):
+    if any(line.square for line in layout.neurons[1:-1]):
         place = x - radius, y - radius, 2.0 * radius, 2.0 * radius
         canvas.image(*place, colors, smooth=True, outline=theme.faint)
     else:

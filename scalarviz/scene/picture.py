@@ -51,7 +51,7 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
 from scalarviz.scene.lights import BACK, Lights, lights
-from scalarviz.scene.lines import KnownFans, draw_lines
+from scalarviz.scene.lines import draw_lines
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors, draw_neurons
 from scalarviz.scene.offscreen import drawing
@@ -59,7 +59,7 @@ from scalarviz.scene.overlay import OnTop, draw_chips
 from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
-from scalarviz.scene.visuals.opengl import largest_texture, viewport_of
+from scalarviz.scene.visuals.opengl import Eye, largest_texture, set_state, viewport_of
 from scalarviz.scene.visuals.spheres import GroundsNode, SpheresNode, WiresNode
 from scalarviz.scene.wall_lines import draw_walls
 
@@ -114,7 +114,12 @@ class PictureScene:
         self.spheres: Any = SpheresNode(parent=self.view.scene)
         self.wires = WiresNode(parent=self.view.scene)
         self.grounds.order, self.spheres.order, self.wires.order = GROUNDS, SPHERES, WIRES
-        self._matrix = MatrixTransform()
+        self._matrix, self.eye = MatrixTransform(), Eye()
+        self._see: Projection | None = None
+        self._size: object = None
+        self.eye.change()
+        for node in (self.grounds, self.spheres, self.wires):
+            node.eye = self.eye
         self.view.camera.transform = self._matrix
         self.view.camera.view_changed()
 
@@ -130,13 +135,19 @@ class PictureScene:
             if self.root.canvas is not canvas:
                 self.root._set_canvas(canvas)
             fit_canvas(canvas.transforms, width, height, ratio)
-            self.view.size = width / ratio, height / ratio
+            if self._size != (width, height, ratio):
+                self._size = width, height, ratio
+                self.view.size = width / ratio, height / ratio
+                self.eye.change()
             yield
         finally:
             canvas._drawing = before
 
     def look(self, see: Projection) -> None:
         """Point the camera."""
+        if self._see is see:
+            return
+        self._see = see
         # From clip coordinates to logical pixels of the view.
         half = 0.5 * see.width, 0.5 * see.height
         fit = np.diag([half[0], -half[1], 1.0, 1.0])
@@ -144,6 +155,7 @@ class PictureScene:
         matrix = (fit @ see.matrix).T
         if not np.array_equal(matrix, self._matrix.matrix):
             self._matrix.matrix = matrix
+            self.eye.change()
 
     def paint(self, theme: Theme) -> None:
         """Set the colors."""
@@ -162,12 +174,12 @@ class PictureScene:
         corner  the lower left corner of the picture in the framebuffer, in device pixels
         """
         left, low = round(box.x * ratio), round((high - box.bottom) * ratio)
-        gloo.set_state(scissor_test=True)
+        set_state(scissor_test=True)
         gloo.set_scissor(
             corner[0] + left, corner[1] + low, round(box.width * ratio), round(box.height * ratio)
         )
         draw_node(self.view)
-        gloo.set_state(scissor_test=False)
+        set_state(scissor_test=False)
         self.flat.corner = corner
         draw_node(self.flat)
 
@@ -235,12 +247,16 @@ def draw_heads(
 
     While numbers go back, the heads are where they arrive then.
     """
-    moment = frame_data.moment
+    moment, layout = frame_data.moment, frame_data.layout
     back = moment is not None and moment.kind in BACK
-    for bundle in frame_data.layout.wires:
-        if bundle.head is not None:
-            line = frame_data.layout.neurons[bundle.neurons] if back else None
-            head_wires(canvas, see, bundle, line, theme, scale)
+
+    def draw(part: Canvas2D) -> None:
+        for bundle in layout.wires:
+            if bundle.head is not None:
+                line = layout.neurons[bundle.neurons] if back else None
+                head_wires(part, see, bundle, line, theme, scale)
+
+    canvas.kept("heads", (see, theme, scale, back), draw)
 
 
 def head_wires(
@@ -293,7 +309,8 @@ class Picture:
         self._cubes: Any = None
         self._layout: Layout | None = None
         self._shown: Any = None
-        self._fans = KnownFans()
+        self._seen: tuple[Layout, object, Projection] | None = None
+        self._parts: dict[str, Any] = {}  # of the flat canvas, see `Canvas2D.kept`
 
     def set_theme(self, name: str) -> None:
         """Change the colors."""
@@ -312,12 +329,13 @@ class Picture:
 
     def see(self, frame_data: FrameData, camera: Camera, width: float, height: float) -> Projection:
         """Return the projection of the scene in a picture of this size in logical pixels."""
-        box = frame_data.view or frame_data.division(width, height).inner
-        points = frame_data.layout.extent
-        reach = (
-            float(np.linalg.norm(points - np.array(camera.target), axis=1).max(initial=0.0)) + 2.0
-        )
-        return Projection(camera, box, width, height, reach)
+        layout, box = frame_data.layout, frame_data.view or frame_data.division(width, height).inner
+        key = camera, box, width, height
+        if self._seen is None or self._seen[0] is not layout or self._seen[1] != key:
+            far = np.linalg.norm(layout.extent - np.array(camera.target), axis=1)
+            reach = float(far.max(initial=0.0)) + 2.0
+            self._seen = layout, key, Projection(camera, box, width, height, reach)
+        return self._seen[2]
 
     def draw(
         self,
@@ -348,10 +366,10 @@ class Picture:
             walks=frame_data.walked is not None,
         )
         gloo.set_viewport(*corner, width, height)
-        gloo.set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
+        set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
         gloo.set_scissor(*corner, width, height)
         gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
-        gloo.set_state(scissor_test=False)
+        set_state(scissor_test=False)
         scale = frame_data.division(wide, high).scale
         beads = beads_of(frame_data, lit, self.theme, camera, scale)
         with self.scene.changing(width, height, ratio):
@@ -369,11 +387,10 @@ class Picture:
         """Return all shapes and text of a frame, and what of them the mouse can find."""
         wide, high = see.width, see.height
         division = frame_data.division(wide, high)
-        canvas = Canvas2D(wide, high, ratio, division.scale)
+        canvas = Canvas2D(wide, high, ratio, division.scale, self._parts)
         with canvas.clip(*division.view.place):
             draw_walls(canvas, see, frame_data, self.theme)
-            fans = self._fans.of(see, frame_data, division.scale)
-            above = draw_lines(canvas, see, frame_data, lit, fans, self.theme)
+            above = draw_lines(canvas, see, frame_data, lit, self.theme)
             arrows = draw_pushes(canvas, see, frame_data, self.theme, division.scale)
             taken = draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
             above.draw()
@@ -471,7 +488,7 @@ class Picture:
             count = len(frame_data.cubes.colors)
             parent = self.scene.view.scene
             self._cubes = CubesNode(frame_data.layout.plates, count, parent=parent)
-            self._cubes.order = CUBES
+            self._cubes.order, self._cubes.eye = CUBES, self.scene.eye
             self._cubes.set_map(self.theme.map, self.theme.ground)
             self._layout, self._shown = frame_data.layout, None
         return self._cubes

@@ -12,7 +12,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.story.caption import BACKWARD, call_of, label
+from scalarviz.story.caption import BACKWARD, Cell, call_of, label
 
 Place = tuple[Box, int]  # the box of an operation, and how many operations are done after it
 SIZE, PAD, GAP = 12.0, 14.0, 6.0  # letters, beside those of a part, and between two parts
@@ -25,12 +25,20 @@ def draw_strip(
 
     The operations of a part are side by side in its box.
     """
-    box, scale, current = division.strip, division.scale, frame_data.current
+    key = division, theme, frame_data.current, frame_data.strip
+    return canvas.kept("strip", key, lambda part: draw_parts(part, *key))
+
+
+def draw_parts(
+    canvas: Canvas2D, division: Division, theme: Theme, current: int, strip: Sequence[Cell]
+) -> list[Place]:
+    """Draw the parts of a step as `draw_strip` does; `current` operations of it are done."""
+    box, scale = division.strip, division.scale
     canvas.box(*box.place, theme.ground)
     if not box.height:
         return []
     size, pad, places = SIZE * scale, PAD * scale, list[Place]()
-    parts = {part: [*group] for part, group in groupby(frame_data.strip, lambda cell: cell.part)}
+    parts = {part: [*group] for part, group in groupby(strip, lambda cell: cell.part)}
     widths = [canvas.measure(heading(part), size=size, bold=True) + 2.0 * pad for part in parts]
     room = box.right - division.curve_left - GAP * scale * (len(parts) + 1)
     share = min(1.0, room / max(1.0, sum(widths)))
@@ -52,8 +60,8 @@ def draw_strip(
             places.append((Box(x + i * each, box.y, each, box.height), cell.done))
         x += wide + GAP * scale
     end = box.x + 0.57 * box.width  # there are words on the curve beside it
-    if 0 < current <= len(frame_data.strip):
-        cell, x = frame_data.strip[current - 1], x + GAP * scale
+    if 0 < current <= len(strip):
+        cell, x = strip[current - 1], x + GAP * scale
         for words, bold in ((label(cell), True), (call_of(cell), False)):
             if x + canvas.measure(words, size=size, bold=bold) < end:
                 color = theme.ink if bold else theme.quiet

@@ -190,16 +190,22 @@ class LiveValues:
         place = SampleContext(state, taken, focus)
         way = forward(self.program, self.numbers.value, inputs, place)
         self.way = way = replace(way, target=target)
-        try:
-            backward(self.program, self.numbers.value, way, target, trainer.loss, count, place)
-        except (ScalarvizError, ArithmeticError):  # e.g. a loss that is undefined for these outputs
-            way.flows.clear()
-            way.grown.clear()
+        known = self.program, self.numbers.value
+
+        def back(way: SamplePass) -> None:
+            try:
+                backward(*known, way, target, trainer.loss, count, place)
+            except (ScalarvizError, ArithmeticError):  # e.g. a loss that is undefined for these
+                way.flows.clear()
+                way.grown.clear()
+
+        way.later.append(back)
         for name, found in done.items():  # with the weights of before the change
+            flows = way.flows
             if found.outputs is not None:
                 way.values[name] = found.outputs[focus].astype(np.float64)
             if found.upstream is not None:
-                way.flows[name] = found.upstream[focus].astype(np.float64)
+                flows[name] = found.upstream[focus].astype(np.float64)
 
     def buffers(self, done: int) -> Buffers:
         """Return the sample after `done` moments of the step; 0: after all of them."""
@@ -226,7 +232,9 @@ class LiveValues:
             way.saturated,
             tints_of(self.session, values),
             max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
-            self._grown(done) or {x: flow for x, flow in way.flows.items() if x in flows},
+            (self._grown(done) or {x: way.flows[x] for x in way.flows if x in flows})
+            if done
+            else {},
             way.target if self.program.outputs.name in known and row is not VALUE else None,
             way.left_out,
             answers,

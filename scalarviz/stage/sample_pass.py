@@ -5,7 +5,9 @@ It does not touch the session, so it can run while training continues.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import final
 
 import numpy as np
 
@@ -34,17 +36,29 @@ class SamplePass:
     saturated  1 where the slope of an activation is nearly 0, else 0
     left_out   1 where dropout drops a number, else 0
     nodes      the numbers of a compiled function; None of a network
-    grown      its flows as they are after the loss and after each node on the way back, of what
-               these add to
+    later      what sends its gradient back once somebody asks for it, if there is anything
     """
 
     values: dict[str, FloatArray] = field(default_factory=dict)
-    flows: dict[str, FloatArray] = field(default_factory=dict)
-    saturated: dict[str, FloatArray] = field(default_factory=dict)
+    saturated: Mapping[str, FloatArray] = field(default_factory=dict)
     left_out: dict[str, FloatArray] = field(default_factory=dict)
     nodes: Nodes | None = None
-    grown: list[dict[str, FloatArray]] = field(default_factory=list)
     target: FloatArray | None = None
+    later: list[Callable[[SamplePass], None]] = field(default_factory=list)
+    _flows: dict[str, FloatArray] = field(default_factory=dict)
+    _grown: list[dict[str, FloatArray]] = field(default_factory=list)
+
+    @property
+    def flows(self) -> dict[str, FloatArray]:
+        """The gradients of the loss, by the name of the buffer."""
+        while self.later:
+            self.later.pop()(self)
+        return self._flows
+
+    @property
+    def grown(self) -> list[dict[str, FloatArray]]:
+        """Flows of a compiled function after the loss and each node, of what these add to."""
+        return self._grown if self.flows else []
 
 
 @dataclass(frozen=True)
@@ -94,14 +108,15 @@ def forward(
     """
     if isinstance(program, TraceProgram):
         return forward_of_graph(program, value, sample)
-    way = SamplePass({program.inputs.name: np.asarray(sample, np.float64)})
+    flat = Flatness()
+    way = SamplePass({program.inputs.name: np.asarray(sample, np.float64)}, flat)
     with np.errstate(all="ignore"):
         for operation in program.operations:
             numbers = numbers_for(operation, value, way, place)
             y = operation_forward(operation, numbers)[0]
             way.values[operation.target.name] = y
             if operation.kind == "activation":
-                way.saturated[operation.target.name] = flatness(operation, numbers.x[0], y)
+                flat.given[operation.target.name] = operation, numbers.x[0], y
             elif operation.kind == "dropout":
                 dropped = factors(operation, numbers)[0] == 0.0
                 way.left_out[operation.target.name] = dropped.astype(np.float64)
@@ -135,6 +150,26 @@ def gradients_now(nodes: Nodes, moment: Moment) -> dict[str, FloatArray]:
         elif buffer == program.outputs:
             found[buffer.name] = nodes.of(now, buffer)[0]
     return found
+
+
+@final
+class Flatness(Mapping[str, FloatArray]):
+    """Where the slope of activations is nearly 0, by name of the buffer; worked out when asked."""
+
+    def __init__(self) -> None:
+        self.given: dict[str, tuple[Operation, FloatArray, FloatArray]] = {}  # inputs and outputs
+        self._known: dict[str, FloatArray] = {}
+
+    def __getitem__(self, name: str) -> FloatArray:
+        if name not in self._known:
+            self._known[name] = flatness(*self.given[name])
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.given)
+
+    def __len__(self) -> int:
+        return len(self.given)
 
 
 def flatness(operation: Operation, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -174,17 +209,17 @@ def backward(
             if moment.kind == "operand gradient":
                 way.nodes.backward(moment.operation)
             if moment.gradients:
-                way.grown.append(gradients_now(way.nodes, moment))
-        way.flows.update(numbers_of_nodes(way.nodes, way.nodes.gradients))
+                way._grown.append(gradients_now(way.nodes, moment))
+        way._flows.update(numbers_of_nodes(way.nodes, way.nodes.gradients))
         return way
-    way.flows[program.outputs.name] = flow[0]
+    way._flows[program.outputs.name] = flow[0]
     with np.errstate(all="ignore"):
         for operation in reversed(program.operations):
             numbers = numbers_for(operation, value, way, place, back=True)
             gradients = operation_backward(operation, numbers)
             names = [source.name for source in operation.sources]
             own = [each[0] for each in gradients]
-            add_gradients(way.flows, zip(names, own, strict=True))
+            add_gradients(way._flows, zip(names, own, strict=True))
     return way
 
 

@@ -78,7 +78,7 @@ from scalarviz.stage.pointing import (
 )
 from scalarviz.stage.show import Show
 from scalarviz.stage.wave import Attention, Wave
-from scalarviz.story.caption import Caption, Card
+from scalarviz.story.caption import Caption, Card, Cell
 from scalarviz.story.facts import Neuron
 from scalarviz.story.guide import tour_caption
 from scalarviz.training.session.reading import cells_of
@@ -194,6 +194,7 @@ class Stage(Messages):
         self._sum: Answer[BatchSum | None] = Answer(None)
         self.reading.answers.append(self._sum)
         self.part_of_tour, self.adding, self._wave = "", 0.0, Wave()
+        self._cells: tuple[object, Sequence[Cell]] = None, ()
         self._is_read = False  # whether the session was read for the next picture
         self.rescale()
 
@@ -435,7 +436,7 @@ class Stage(Messages):
             self.work,
             self.offered,
             self.keys if self.help and self.pane is None else (),
-            cells_of(reading.program, reading.moments),
+            self._strip(),
             self.motion.current,
             self.over.cell,
             present=self.present,
@@ -461,6 +462,12 @@ class Stage(Messages):
         self._seen = replace(self._seen, focus=self._focus, attention=level)
         self._fit(self._seen)
         return self._seen
+
+    def _strip(self) -> Sequence[Cell]:
+        """Return the parts of a step; a step of many operations takes long to be looked up."""
+        if self._cells[0] is not self.reading.moments:
+            self._cells = self.reading.moments, cells_of(self.reading.program, self.reading.moments)
+        return self._cells[1]
 
     def _follow_thread(self) -> None:
         """Let squares have the cubes of the way that carries most; while it plays it stays."""

@@ -11,23 +11,25 @@ images are drawn by one program from one array.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import accumulate
 from math import cos, isfinite, isnan, sin
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from scalarviz.errors import InputError
-from scalarviz.scene.canvas.fonts import TextLayout, layout, shortened
+from scalarviz.scene.canvas.fonts import TextLayout, layout, shortened, width_of
 from scalarviz.scene.canvas.palette import NOT_A_NUMBER, to_bytes
 
 Floats = npt.NDArray[np.float32]
 Color = str | Sequence[float] | npt.NDArray[np.floating] | None
 Packed = tuple[float, float]
+T = TypeVar("T")
 Numbers = float | Sequence[float] | Sequence[Sequence[float]] | npt.NDArray[np.floating]
 
 # One corner of a quadrilateral, in logical pixels. vispy supports only float32 attributes.
@@ -104,9 +106,8 @@ class Quads:
 
     def put_many(self, rows: Floats) -> None:
         """Append one for each row; skip those whose place is not finite."""
-        there = np.isfinite(rows[:, :6]).all(axis=1)
-        if not there.all():
-            rows = rows[there]
+        if not isfinite(np.add.reduce(rows[:, :6], None)):
+            rows = rows[np.isfinite(rows[:, :6]).all(axis=1)]
         if len(rows):
             self._groups.append((self.count, rows))
             self.count += len(rows)
@@ -118,6 +119,24 @@ class Quads:
             self._text_at.append(self.count)
             self._layouts.append(words)
             self.count += len(words.glyphs)
+
+    def put_texts(self, rows: Floats, words: list[TextLayout]) -> None:
+        """Append one for each letter of texts, whose anchors are the centres in the rows."""
+        if not isfinite(np.add.reduce(rows[:, MIDDLE], None)):
+            there = np.isfinite(rows[:, MIDDLE]).all(axis=1)
+            rows = rows[there]
+            words = [each for each, is_there in zip(words, there, strict=True) if is_there]
+        counts = [len(each.glyphs) for each in words]
+        self._texts.append(rows.tobytes())
+        self._text_at += [*accumulate(counts[:-1], initial=self.count)][: len(words)]
+        self._layouts += words
+        self.count += sum(counts)
+
+    def put_part(self, rows: Floats, images: list[tuple[int, CanvasImage]]) -> None:
+        """Append the rows and images of other quadrilaterals."""
+        self.images += [(self.count + at, image) for at, image in images]
+        self._groups.append((self.count, rows))
+        self.count += len(rows)
 
     def rows(self, ratio: float) -> Floats:
         """Return all, shape (count, 24); `ratio` is the number of device pixels a logical pixel."""
@@ -242,7 +261,9 @@ packed_name = lru_cache(maxsize=4096)(packed_now)
 
 def packed_many(value: Color) -> Packed | Floats:
     """Return `packed` of one colour, or of an array (n, 3) or (n, 4), as an array (n, 2)."""
-    if value is None or isinstance(value, str) or np.ndim(value) == 1:
+    if value is None or isinstance(value, str):
+        return packed_name(value)
+    if np.ndim(value) == 1:
         return packed(value)
     parts = color_bytes(value).astype(np.float32)
     return 256.0 * parts[..., ::2] + parts[..., 1::2]
@@ -253,8 +274,8 @@ def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
     values = np.asarray(colors, np.float64)
     if values.ndim < 2 or values.shape[-1] not in (3, 4):
         raise InputError(f"an array of colours is (..., 3 or 4), not {values.shape}")
-    parts = np.full((*values.shape[:-1], 4), 255, np.uint8)
-    parts[..., :3] = to_bytes(values[..., :3])
+    parts = np.empty((*values.shape[:-1], 4), np.uint8)
+    parts[..., :3], parts[..., 3] = to_bytes(values[..., :3]), 255
     if values.shape[-1] == 4:
         parts[..., 3] = np.round(255.0 * np.clip(values[..., 3], 0.0, 1.0))
     return parts
@@ -319,10 +340,19 @@ HEAD = 0.42  # half of the width of an arrow head, by its length
 class Canvas2D:
     """A canvas of width x height logical pixels; `ratio` is the device pixels a logical pixel.
 
-    `scale` is the size of its text relative to that in a picture of 1280 x 800.
+    `scale` is the size of its text relative to that in a picture of 1280 x 800; `parts` has what is
+    kept from the pictures before.
     """
 
-    def __init__(self, width: float, height: float, ratio: float = 1.0, scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        width: float,
+        height: float,
+        ratio: float = 1.0,
+        scale: float = 1.0,
+        parts: dict[str, Any] | None = None,
+    ) -> None:
+        self.parts = {} if parts is None else parts
         self.width = width
         self.height = height
         self.ratio = ratio
@@ -454,7 +484,7 @@ class Canvas2D:
         rows, length = self._rows_between(start, end, color, depth)
         heads = np.minimum(np.asarray(head, np.float64), length)
         half = np.asarray(width, np.float64) / 2.0
-        rows[:, HALF] = np.stack([length / 2.0, np.maximum(HEAD * heads, half)], axis=1)
+        rows[:, HALF.start], rows[:, HALF.start + 1] = length / 2.0, np.maximum(HEAD * heads, half)
         rows[:, EXTRA.start] = heads
         rows[:, EXTRA.start + 1] = half
         rows[:, KIND] = ARROW
@@ -518,10 +548,55 @@ class Canvas2D:
             self._quads.put_text(self._row(place, style, color, None, depth), letters)
         return letters.width / ratio
 
+    def texts(
+        self,
+        xy: Numbers,
+        words: Sequence[str],
+        *,
+        size: float,
+        color: Color,
+        bold: bool = False,
+        anchor: str = "left",
+        depth: Numbers = -1.0,
+        outline: Color = None,
+    ) -> None:
+        """Draw a text on each of (n, 2) baselines, as `text` does; depth may have n rows."""
+        self.words += words
+        ratio, pixels = self.ratio, round(size * self.ratio) or 1
+        looks = [(color, 0)] if outline is None else [(outline, round(HALO * ratio)), (color, 0)]
+        many, places = len(looks), np.asarray(xy, np.float64).reshape(-1, 2)
+        rows = rows_at(np.rint(places * ratio) / ratio, self._clip, None, None, 0.0)
+        rows[:, DEPTH] = column(depth)
+        rows[:, KIND] = LETTER
+        rows = np.repeat(rows, many, axis=0)
+        for number, (ink, _) in enumerate(looks):
+            rows[number::many, FILL] = packed(ink)
+        halos = [halo for _, halo in looks]
+        letters = [layout(each, pixels, bold, anchor, halo) for each in words for halo in halos]
+        self._quads.put_texts(rows, letters)
+
+    def kept(self, name: str, key: object, draw: Callable[[Canvas2D], T]) -> T:
+        """Draw what depends on a key and the size alone; while the key is equal, as before.
+
+        name  of the part; each is drawn once in a picture
+        draw  draws on the canvas that it is given; return what it returns
+        """
+        key = key, self._clip, self.width, self.height, self.ratio
+        found = self.parts.get(name)
+        if found is None or found[0] != key:
+            part = Canvas2D(self.width, self.height, self.ratio, self.scale)
+            part._clip = self._clip
+            result = draw(part)
+            found = key, part.words, part._quads.rows(self.ratio), part._quads.images, result
+            self.parts[name] = found
+        self.words += found[1]
+        self._quads.put_part(found[2], found[3])
+        result = found[4]
+        return result
+
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
         """Return the width of text: that of its widest line."""
-        pixels = round(size * self.ratio) or 1
-        return layout(words, pixels, bold, "left", 0).width / self.ratio
+        return width_of(words, round(size * self.ratio) or 1, bold) / self.ratio
 
     def fit(
         self,
@@ -598,7 +673,7 @@ class Canvas2D:
     ) -> None:
         rows, length = self._rows_between(start, end, color, depth)
         radius = np.asarray(width, np.float64) / 2
-        rows[:, HALF] = np.stack([length / 2 + radius, length * 0.0 + radius], axis=1)
+        rows[:, HALF.start], rows[:, HALF.start + 1] = length / 2 + radius, radius
         rows[:, EXTRA] = cuts
         rows[:, KIND] = CAPSULE
         self._quads.put_many(rows)
@@ -607,12 +682,13 @@ class Canvas2D:
         self, start: Numbers, end: Numbers, color: Color, depth: Numbers
     ) -> tuple[Floats, npt.NDArray[np.float64]]:
         """Return rows for shapes along lines, (n, 2) to (n, 2), and the lengths of the lines."""
-        first, last = (np.asarray(each, np.float64).reshape(-1, 2) for each in (start, end))
+        first, last = np.array(start, np.float64, ndmin=2), np.array(end, np.float64, ndmin=2)
         with np.errstate(invalid="ignore"):  # infinity minus infinity gives NaN, which is not drawn
             along, middle = last - first, (first + last) / 2
         length = np.hypot(along[:, 0], along[:, 1])
-        along[length == 0.0] = (1.0, 0.0)
         rows = rows_at(middle, self._clip, color, None, 0.0)
-        rows[:, AXIS] = along / np.where(length == 0.0, 1.0, length)[:, None]
+        is_point = length == 0.0
+        along[is_point] = (1.0, 0.0)
+        rows[:, AXIS] = along / np.where(is_point, 1.0, length)[:, None]
         rows[:, DEPTH] = column(depth)
         return rows, length

@@ -14,6 +14,7 @@ from array import array
 from contextlib import suppress
 from ctypes import byref
 from functools import cache, lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +84,7 @@ class Font:
         self._faces: dict[str, StyledFace] = {}  # letters that other faces draw
         self._spellings = dict(SPELLINGS)
         self._advances: dict[str, float] = {}
-        self._glyphs: dict[tuple[str, int, int], Glyph | None] = {}
+        self.glyphs: dict[tuple[str, float, int], Glyph | None] = {}
 
     def spell(self, words: str) -> str:
         """Return text with a box in place of each letter that no font has."""
@@ -112,13 +113,10 @@ class Font:
                 known[letter] += self.pixels / 24.0 if embolden else 0.0
         return [known[letter] for letter in letters]
 
-    def glyph(self, letter: str, step: int, halo: int) -> Glyph | None:
-        """Return a glyph shifted right by `step` steps, or its halo; None for a blank."""
-        try:
-            return self._glyphs[letter, step, halo]
-        except KeyError:
-            glyph = self._glyphs[letter, step, halo] = self._draw(letter, step, halo)
-            return glyph
+    def glyph(self, letter: str, step: float, halo: int) -> Glyph | None:
+        """Draw a glyph shifted right by `step` steps, or its halo; None for a blank."""
+        glyph = self.glyphs[letter, step, halo] = self._draw(letter, int(step), halo)
+        return glyph
 
     def _draw(self, letter: str, step: int, halo: int) -> Glyph | None:
         import freetype  # not where a page is made in a browser
@@ -167,21 +165,30 @@ def layout(words: str, pixels: int, bold: bool, anchor: str, halo: int) -> TextL
     used = font(pixels, bold)
     steps = used.steps
     numbers: list[float] = []
-    widest = 0.0
+    widest, known = 0.0, used.glyphs
     for row, line in enumerate(used.spell(typeset(words)).split("\n")):
         advances = used.advances(line)
         width = sum(advances)
         widest = max(widest, width)
         pen = -width if anchor == "right" else -width / 2 if anchor == "center" else 0.0
         baseline = round(row * LINE_HEIGHT * pixels)
-        for letter, advance in zip(line, advances, strict=True):
-            x, step = divmod(round(pen * steps), steps)
-            pen += advance
-            glyph = used.glyph(letter, step, halo)
+        pens = np.rint(np.array([*accumulate(advances, initial=pen)]) * steps)
+        for letter, x, step in zip(
+            line, (pens // steps).tolist(), (pens % steps).tolist(), strict=False
+        ):
+            key = letter, step, halo
+            glyph = known[key] if key in known else used.glyph(*key)
             if glyph is not None:
                 right, down, *place = glyph
                 numbers += (x + right, baseline + down, *place)
     return TextLayout(np.frombuffer(array("f", numbers), np.float32).reshape(-1, 8), widest)
+
+
+@lru_cache(maxsize=16384)
+def width_of(words: str, pixels: int, bold: bool) -> float:
+    """Return the width of the widest line of a text, without drawing its letters."""
+    used = font(pixels, bold)
+    return max([sum(used.advances(line)) for line in used.spell(typeset(words)).split("\n")])
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ every kind of colour blindness.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +43,10 @@ class ColorMap:
         x = np.asarray(values, dtype=np.float64) / scale
         strength = np.sign(x) * np.minimum(np.abs(x), 1.0) ** self.power
         places, names = self.table
-        channels = [np.interp(strength, places, channel) for channel in rgb(names).T]
-        return number_or_not(np.stack(channels, axis=-1))
+        found = np.empty((*strength.shape, 3))
+        for number, channel in enumerate(rgb(names).T):
+            found[..., number] = np.interp(strength, places, channel)
+        return number_or_not(found)
 
     @cached_property
     def table(self) -> tuple[tuple[float, ...], tuple[str, ...]]:
@@ -83,14 +85,18 @@ def spread(values: object, percentile: float = PERCENTILE) -> float:
     return float(np.percentile(sizes, percentile)) or float(sizes.max())
 
 
+@lru_cache(maxsize=1024)
 def rgb(colors: tuple[str, ...]) -> FloatArray:
-    """Return colours such as "#facc7e" as rows of red, green, blue from 0 to 1."""
-    return np.array([list(bytes.fromhex(color[1:])) for color in colors]) / 255.0
+    """Return colours such as "#facc7e" as rows of red, green, blue from 0 to 1, read-only."""
+    found: FloatArray = np.array([list(bytes.fromhex(color[1:])) for color in colors]) / 255.0
+    found.flags.writeable = False
+    return found
 
 
 def to_bytes(colors: FloatArray) -> npt.NDArray[np.uint8]:
     """Return colours, clipped to 0 to 1, as integers from 0 to 255."""
-    return np.round(np.clip(number_or_not(colors), 0.0, 1.0) * 255.0).astype(np.uint8)
+    found = np.minimum(np.maximum(number_or_not(colors), 0.0), 1.0)
+    return np.rint(found * 255.0).astype(np.uint8)
 
 
 def number_or_not(colors: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.scene.canvas.canvas2d import VERTEX, Canvas2D
 from scalarviz.scene.canvas.fonts import ATLAS
 from scalarviz.scene.canvas.palette import rgb
+from scalarviz.scene.visuals.opengl import set_state
 
 
 class Renderer:
@@ -45,14 +46,14 @@ class Renderer:
         self._program["u_size"] = (width_px / canvas.ratio, height_px / canvas.ratio)
         self._program["u_ratio"] = canvas.ratio
         self._update_atlas()
-        gloo.set_state(
+        set_state(
             blend=True,
             blend_func=("one", "one_minus_src_alpha"),
             depth_test=True,
             depth_func="lequal",
             cull_face=False,
+            depth_mask=False,
         )
-        gloo.set_depth_mask(False)
         for number, batch in enumerate(batches):
             if number == len(self._indices):
                 self._indices.append(gloo.IndexBuffer())
@@ -67,8 +68,7 @@ class Renderer:
             self._program["u_image"] = self._images[number]
             self._indices[number].set_data(indices[6 * batch.start : 6 * batch.stop])
             self._program.draw("triangles", self._indices[number])
-        gloo.set_depth_mask(True)
-        gloo.set_state(blend=False)
+        set_state(depth_mask=True, blend=False)
 
     def _update_atlas(self) -> None:
         if self._version != ATLAS.version:

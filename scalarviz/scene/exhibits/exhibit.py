@@ -15,7 +15,8 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short as decimal
 from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
-from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.canvas.canvas2d import color as parts_of
+from scalarviz.scene.canvas.palette import Theme, rgb
 from scalarviz.scene.layout.division import Box
 
 STAGE = 1280.0, 600.0  # pixels of the stage for which widths of exhibits are stated
@@ -299,7 +300,8 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
             break
         if kind == "cross":
             place = np.array([[x + 0.36 * size, middle]])
-            paint_crosses(canvas, place, 0.28 * size, color, theme.ground)
+            ink = np.array([parts_of(color)[:3]])
+            paint_crosses(canvas, place, 0.28 * size, ink, theme.ground)
         elif kind == "shown":
             paint_shown(canvas, x + 0.36 * size, middle, 0.36 * size)
         elif kind == "line":
@@ -314,12 +316,14 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
 
 
 def paint_crosses(
-    canvas: Canvas2D, xy: FloatArray, half: float, color: Color, rim: Color = RIM
+    canvas: Canvas2D, xy: FloatArray, half: float, colors: FloatArray, rim: str = RIM
 ) -> None:
-    """Draw crosses with a rim around (n, 2) points."""
-    for wide, fill in ((0.9 * half, rim), (0.5 * half, color)):
-        for way in (half * np.array([1.0, 1.0]), half * np.array([1.0, -1.0])):
-            canvas.segments(xy - way, xy + way, fill, width=wide)
+    """Draw crosses with a rim around (n, 2) points, each over the one before; colors are (n, 3)."""
+    ways = half * np.array([(1.0, 1.0), (1.0, -1.0)] * 2)
+    start, end = (np.repeat(xy, 4, axis=0) + side * np.tile(ways, (len(xy), 1)) for side in (-1, 1))
+    paints = np.stack([np.tile(rgb((rim,)), (len(xy), 1)), colors], axis=1)
+    wide = np.tile(half * np.array([0.9, 0.9, 0.5, 0.5]), len(xy))
+    canvas.segments(start, end, np.repeat(paints.reshape(-1, 3), 2, axis=0), width=wide)
 
 
 def paint_shown(canvas: Canvas2D, x: float, y: float, radius: float) -> None:

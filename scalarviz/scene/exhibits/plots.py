@@ -230,8 +230,7 @@ class Plane(Exhibit):
             canvas.discs(holes, 1.2 * radius, RIM)
             canvas.discs(holes, radius, theme.ground, outline=hollow, line=0.4 * radius)
         canvas.discs(spots[~wrong], radius, colors[~wrong], outline=RIM, line=0.3 * radius)
-        for spot, color in zip(spots[wrong], colors[wrong], strict=True):
-            paint_crosses(canvas, spot[np.newaxis], radius, color)
+        paint_crosses(canvas, spots[wrong], radius, colors[wrong])
         if self.focus is not None:
             x, y = place(self.focus[np.newaxis])[0].tolist()
             paint_shown(canvas, x, y, SHOWN * radius)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +32,7 @@ PANE_SHARE = 0.25
 PANE_LEAST = 64.0  # width in pixels below which a pane has no exhibit; height, if it is below
 UPRIGHT = 1.25  # width by height, of scene or pane, below which the exhibit is below the network
 PANE_CARD = 560.0  # width in pixels below which a pane has no card
+T, Found = TypeVar("T"), TypeVar("Found")
 NOWHERE = Box(0.0, 0.0, 0.0, 0.0)
 
 
@@ -74,6 +77,7 @@ class Division:
         return (CURVE_LEFT if self.whole.width >= SMALL else LOW_CURVE_LEFT) * self.scale
 
     @staticmethod
+    @lru_cache(maxsize=64)
     def of(
         width: float,
         height: float,
@@ -134,6 +138,7 @@ class Division:
         )
 
     @staticmethod
+    @lru_cache(maxsize=64)
     def of_pane(
         width: float, height: float, scale: float, *, exhibit: float = 0.0, card: float = 0.0
     ) -> Division:
@@ -192,9 +197,13 @@ class ProjectedPoints:
     unit: FloatArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Projection:
-    """A camera whose view fills a box of a picture; the surroundings of the box are seen, too."""
+    """A camera whose view fills a box of a picture; the surroundings of the box are seen, too.
+
+    A picture has the same one while layout, camera and size are the same: it keeps what depends on
+    these alone.
+    """
 
     camera: Camera
     box: Box
@@ -215,11 +224,30 @@ class Projection:
     def __call__(self, points: FloatArray) -> ProjectedPoints:
         """Project (n, 3) points; those behind the eye become NaN."""
         points = np.atleast_2d(np.asarray(points, np.float64))
-        clip = np.c_[points, np.ones(len(points))] @ self.matrix.T
+        clip = np.ones((len(points), 4))
+        clip[:, :3] = points
+        clip = clip @ self.matrix.T
         w = clip[:, 3]
         w = np.where(w > 1e-3, w, np.nan)
         xy = (clip[:, :2] / w[:, np.newaxis] * [0.5, -0.5] + 0.5) * [self.width, self.height]
         return ProjectedPoints(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
+
+    @cached_property
+    def _known(self) -> dict[Hashable, tuple[object, Any]]:
+        return {}
+
+    def of(self, points: FloatArray) -> ProjectedPoints:
+        """Return `self(points)`, worked out once, of points that never change."""
+        found: ProjectedPoints = self.once(id(points), points, self)
+        return found
+
+    def once(self, key: Hashable, given: T, make: Callable[[T], Found]) -> Found:
+        """Return `make(given)`, worked out once for a key; what is given never changes."""
+        known = self._known
+        if key not in known:
+            known[key] = given, make(given)
+        found: Found = known[key][1]
+        return found
 
     def across(self, x: float, y: float) -> tuple[float, float]:
         """Return a pixel position as -1 .. 1 to the right and up."""

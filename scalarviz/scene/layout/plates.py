@@ -8,10 +8,10 @@ and fans: what comes into the cubes of a layer, and what runs on to the neurons 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from scalarviz.scene.layout.camera import Camera, Reach
 
 RIGHT, UP, NEAR = np.eye(3)
 DOWN = -UP
+T = TypeVar("T")
 SIDE = 1.5  # of a color that neurons are tied to, in cells
 RGB = "R", "G", "B"  # names of the channels of a color
 ENDS = np.array([[-1.0], [1.0]])
@@ -43,7 +44,7 @@ class Tiles:
     stride: tuple[int, int] = (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plate:
     """A grid of cubes.
 
@@ -75,7 +76,7 @@ class Plate:
     tiles: Tiles | None = None
     seat: float = 0.0
 
-    @property
+    @cached_property
     def cell(self) -> tuple[float, float]:
         """Width and height of a cell in space."""
         return float(np.linalg.norm(self.along)), float(np.linalg.norm(self.across))
@@ -87,7 +88,7 @@ class Plate:
             return min(self.seat / FLUSH, 0.5 * FULL * min(self.cell)) / HALF
         return min(1.0, *self.cell)
 
-    @property
+    @cached_property
     def half(self) -> float:
         """Half the side of its largest cube, in space."""
         return HALF * self.unit
@@ -103,28 +104,28 @@ class Plate:
         top  the number of the largest cube
         """
         parts = np.sqrt(np.abs(np.asarray(sizes, np.float64)) / top)
-        parts = np.where(np.isnan(parts), 1.0, np.clip(parts, self.least, 1.0))
-        return np.asarray(self.half * parts)
+        parts = np.minimum(np.maximum(parts, self.least), 1.0)
+        return np.asarray(self.half * np.where(np.isnan(parts), 1.0, parts))
 
-    @property
+    @cached_property
     def grid(self) -> Tiles:
         """Its tiles; a plate in one piece is one tile."""
         whole = self.rows, self.columns
         return self.tiles or Tiles(whole, whole)
 
-    @property
+    @cached_property
     def count(self) -> tuple[int, int]:
         """Number of tiles, downwards and to the right."""
         (rows, columns), (down, right) = self.grid.size, self.grid.pitch
         return (self.rows - rows) // down + 1, (self.columns - columns) // right + 1
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of cubes."""
         (rows, columns), (down, right) = self.grid.size, self.count
         return rows * columns * down * right
 
-    @property
+    @cached_property
     def indices(self) -> slice:
         """Bank indices from its first to its last cube."""
         return slice(self.first, self.index_of(self.rows - 1, self.columns - 1) + 1)
@@ -138,6 +139,12 @@ class Plate:
             i * grid.pitch[0] + j, k * grid.pitch[1] + m, shown
         )
         return row.ravel(), column.ravel(), shown.ravel()
+
+    @cached_property
+    def shadows(self) -> tuple[FloatArray, Places]:
+        """Middles of the cells in space, and the bank index of the cube in each."""
+        row, column, indices = self.cells()
+        return self.point(column + 0.5, row + 0.5), indices
 
     def point(self, column: Any, row: Any, height: Any = 0.0) -> FloatArray:
         """Return points in space for places on the plate; (.5, .5) is the first cube's middle."""
@@ -331,6 +338,13 @@ class Fan:
             return rows
         return np.column_stack([rows, [self.bias_of(i) for i in range(len(rows))]])
 
+    @cached_property
+    def first_rows(self) -> Places:
+        """Bank indices of its cubes by unit behind and column, of kernels the first ones."""
+        pixels = max(1, self.inputs // max(1, self.inputs_count))
+        rows = self.all_rows
+        return np.column_stack([rows[:, : self.inputs : pixels], rows[:, self.inputs :]])
+
     def ends_of(self, index: int, unit: int) -> list[FloatArray]:
         """Return the places of the units that a bank index joins; of a bias, that of its sum."""
         column = self.unit_before(index)
@@ -425,7 +439,7 @@ def reach_of(points: FloatArray) -> Reach:
     return lambda way: float((points @ way).max(initial=-np.inf))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """Everything placed in the scene.
 
@@ -498,8 +512,22 @@ class Layout:
         at = None if found is None else found[0].points[found[1]]
         return first_at([(fan, fan.starts) for fan in self.fans], at)
 
+    @cached_property
+    def _known(self) -> dict[object, Any]:
+        return {}
+
+    def once(self, key: object, make: Callable[[Layout], T]) -> T:
+        """Return what depends on the layout and a key alone; it is worked out once."""
+        if key not in self._known:
+            self._known[key] = make(self)
+        found: T = self._known[key]
+        return found
+
     def plate_number(self, index: int) -> int:
         """Return the number of the plate of a bank index."""
+        return self.once(("number", index), lambda layout: layout._number_of(index))
+
+    def _number_of(self, index: int) -> int:
         return next(i for i, each in enumerate(self.plates) if each.place_of(index) is not None)
 
     def plate_of(self, index: int) -> tuple[Plate, int, int] | None:

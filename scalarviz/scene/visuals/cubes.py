@@ -27,13 +27,12 @@ from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.visuals import mip_levels
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of
 from scalarviz.scene.visuals.opengl import (
+    Eye,
+    draw_triangles,
     has_float_textures,
-    is_flat,
     largest_texture,
-    matrix_of,
     packed,
     texture_of,
-    viewport_of,
 )
 from scalarviz.scene.visuals.shaders import (
     BYTES,
@@ -96,6 +95,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._height, self._staging = 1, np.zeros((2, SPLIT), np.float32)
         self._levels, self._means = np.zeros(0, np.float32), np.zeros((1, 1, 4), np.uint8)
         self._near: list[Near] = []
+        self._found: list[Near] = []
+        self.eye, self._version, self._moved = Eye(), 0, True
         self._without_means = False
         self._table = np.zeros((len(self.plates), len(TABLE), 4), np.float32)
         nothing = np.zeros(self.count, np.float32)
@@ -307,11 +308,12 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             return False
         if not self._made:
             self._allocate()
-        matrix = matrix_of(view.get_transform())
-        if is_flat(matrix):
+        if not self.eye.look(view):
             return False
-        self._to_clip.matrix = matrix
-        self.update_gl_state(cull_face="front" if np.linalg.det(matrix) < 0.0 else "back")
+        if self._version != self.eye.version:
+            self._to_clip.matrix, self._version, self._moved = *self.eye.seen, True
+            self.update_gl_state(cull_face="front" if self.eye.mirrors else "back")
+            self._found = nearness(self.plates, self._to_clip, self.eye.viewport)
         if self._without_means != mip_levels.held:
             self._without_means = mip_levels.held
             self._table[:, 2, 2] = 0.0 if mip_levels.held else self._levels
@@ -320,14 +322,19 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             self._lines.set_data(self._rows())
             self._changed = False
         large = np.flatnonzero(self._table[:, 2, 2]).tolist()
-        size = viewport_of(view.transforms)
-        found = nearness(self.plates, self._to_clip, size)
-        self._choose_shader(far=any(each.most > FLAT_FROM for each in found))
+        found = self._found
+        self._choose_shader(far=max([each.most for each in found]) > FLAT_FROM)
         near = [each if i in large else ANYHOW for i, each in enumerate(found)]
         if not self._fresh or near != self._near:
             self._upload(near)
             self._near, self._fresh = near, True
         return True
+
+    def draw(self) -> None:
+        """Draw the cubes."""
+        if self.visible and self._prepare_draw(self):
+            draw_triangles(self, changed=self._moved)
+            self._moved = False
 
     def _choose_shader(self, *, far: bool) -> None:
         """Use the shader that also draws small cubes, or the faster one that does not."""

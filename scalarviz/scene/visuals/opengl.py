@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
@@ -88,6 +89,89 @@ def largest_texture() -> int:
 # in float32. Our visuals take one matrix, which is multiplied in float64, so that a camera far
 # away is as exact as a near one.
 
+
+class Eye:
+    """How a node of vispy is seen; nodes of one view share it, and it is worked out once.
+
+    matrix    (4, 4), to clip coordinates; points are rows
+    viewport  width and height in device pixels, `ratio` of them a logical pixel
+    version   of the matrix; 0 before the first
+    is_flat   whether the matrix maps space to a plane
+    """
+
+    def __init__(self) -> None:
+        self.matrix, self.inverse = np.eye(4), np.eye(4)
+        self.viewport, self.ratio, self.is_flat = (0.0, 0.0), 1.0, True
+        self.mirrors, self.version, self.is_shared, self._is_known = False, 0, False, False
+
+    def change(self) -> None:
+        """Look again at the next draw."""
+        self._is_known, self.is_shared = False, True
+
+    @property
+    def seen(self) -> tuple[FloatArray, int]:
+        """Matrix and version."""
+        return self.matrix, self.version
+
+    def look(self, view: Any) -> bool:
+        """Look at a visual; return whether it is seen."""
+        if not (self._is_known and self.is_shared):
+            matrix = matrix_of(view.get_transform())
+            size, ratio = viewport_of(view.transforms), ratio_of(view.transforms)
+            if not np.array_equal(matrix, self.matrix) or size != self.viewport or self.is_flat:
+                self.version += 1
+                volume = np.linalg.det(matrix)
+                self.is_flat = bool(not np.isfinite(volume) or volume == 0.0)
+                self.mirrors = bool(volume < 0.0)
+            self.matrix, self.viewport, self.ratio = matrix, size, ratio
+            self._is_known = True
+        return not self.is_flat
+
+
+FUNCTIONS = {"depth_func": "glDepthFunc", "depth_mask": "glDepthMask"}
+
+
+@lru_cache(maxsize=64)
+def calls_of(state: tuple[tuple[str, Any], ...]) -> list[tuple[object, ...]]:
+    """Return the calls of OpenGL that set a state, such as (("blend", True),)."""
+    calls: list[tuple[object, ...]] = []
+    for name, value in state:
+        if name in FUNCTIONS:
+            calls.append((FUNCTIONS[name], value))
+        elif name == "blend_func":
+            calls.append(("glBlendFuncSeparate", *value, *value))
+        else:
+            calls.append(("glEnable" if value else "glDisable", name))
+            calls += [("glCullFace", value)] * isinstance(value, str)
+    return calls
+
+
+def set_state(preset: str | None = None, **state: Any) -> None:
+    """Set the state of OpenGL as `gloo.set_state` does, with fewer calls of Python."""
+    if preset is not None:
+        gloo.set_state(preset, **state)
+        return
+    queue = gloo.get_current_canvas().context.glir
+    for call in calls_of(tuple(state.items())):
+        queue.command("FUNC", *call)
+
+
+def draw_triangles(visual: Any, *, changed: bool) -> None:
+    """Draw a visual of ours; what vispy looks through before it draws is left out if it can be.
+
+    changed  whether a variable of a transform is new
+    """
+    set_state(**visual._vshare.gl_state)
+    program, index, canvas = visual._program, visual._index_buffer, gloo.get_current_canvas()
+    is_new = program._need_build or program._pending_variables or not visual.eye.is_shared
+    if changed or is_new or canvas.context.glir._shared is not program.glir._shared:
+        program.draw("triangles", index)
+        return
+    selection = index.id, "UNSIGNED_INT", index.size
+    canvas.context.glir.command("DRAW", program._id, "triangles", selection, 1)
+    canvas.context.flush_commands()
+
+
 BASIS = np.vstack([np.eye(4), [0.375, -0.75, 0.5, 1.0]])
 
 
@@ -106,12 +190,6 @@ def matrix_of(transform: Any) -> FloatArray:
             "and this one bends lines"
         )
     return matrix
-
-
-def is_flat(matrix: FloatArray) -> bool:
-    """Return whether a matrix maps space to a plane, as that of a view without extent."""
-    volume = np.linalg.det(matrix)
-    return not np.isfinite(volume) or volume == 0.0
 
 
 def viewport_of(system: Any) -> tuple[float, float]:
@@ -164,7 +242,7 @@ class Smooth:
         with self._buffer:
             draw(DRAWN_SIDE * width, DRAWN_SIDE * height, DRAWN_SIDE * ratio)
         gloo.set_viewport(0, 0, width, height)
-        gloo.set_state(depth_test=False, blend=False, cull_face=False, scissor_test=False)
+        set_state(depth_test=False, blend=False, cull_face=False, scissor_test=False)
         self._program.draw("triangle_strip")
 
     def _make(self, width: int, height: int) -> None:

@@ -18,7 +18,7 @@ from vispy.visuals.transforms import MatrixTransform
 from scalarviz.base.checks import FloatArray
 from scalarviz.scene.canvas.canvas2d import TRIANGLES
 from scalarviz.scene.canvas.palette import rgb
-from scalarviz.scene.visuals.opengl import is_flat, matrix_of, ratio_of, viewport_of
+from scalarviz.scene.visuals.opengl import Eye, draw_triangles, set_state
 from scalarviz.scene.visuals.shaders import GROUND, SPHERE, WIRE
 
 
@@ -99,6 +99,7 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._draw_mode = "triangles"
         self._quads = QuadBuffers(self.shared_program, corners)
         self._points = np.zeros((0, 3))
+        self.eye, self._version, self._moved = Eye(), 0, True
 
     def paint(self, **colors: str) -> None:
         """Set colors of the shader by name, with or without alpha."""
@@ -128,15 +129,21 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def _prepare_draw(self, view: Any) -> bool:
         if not self._quads.count:
             return False
-        matrix = matrix_of(view.get_transform())
-        if is_flat(matrix):
+        if not self.eye.look(view):
             return False
-        self._to_clip.matrix = matrix
+        if self._version != self.eye.version:
+            self._to_clip.matrix, self._version, self._moved = *self.eye.seen, True
+            view.view_program["u_viewport"] = self.eye.viewport
+            view.view_program["u_ratio"] = self.eye.ratio
         self._quads.upload()
         self._index_buffer = self._quads.index
-        view.view_program["u_viewport"] = viewport_of(view.transforms)
-        view.view_program["u_ratio"] = ratio_of(view.transforms)
         return True
+
+    def draw(self) -> None:
+        """Draw them."""
+        if self.visible and self._prepare_draw(self):
+            draw_triangles(self, changed=self._moved)
+            self._moved = False
 
 
 class GroundsVisual(QuadsVisual):
@@ -148,8 +155,8 @@ class GroundsVisual(QuadsVisual):
 
     def draw(self) -> None:
         """Draw them, beyond the view of a picture, too."""
-        Visual.draw(self)
-        gloo.set_state(scissor_test=True)
+        QuadsVisual.draw(self)
+        set_state(scissor_test=True)
 
     def set_data(self, centers: FloatArray, sizes: FloatArray) -> None:
         """Set what lies on the ground, in this order.
@@ -200,8 +207,9 @@ class WiresVisual(QuadsVisual):
 
     def draw(self) -> None:
         """Draw the wires; they leave the depth as it was, so that they mix where they cross."""
-        Visual.draw(self)
-        gloo.set_depth_mask(True)
+        if self._quads.count:
+            QuadsVisual.draw(self)
+            set_state(depth_mask=True)
 
 
 GroundsNode = create_visual_node(GroundsVisual)
