@@ -23,6 +23,7 @@ NOTHING = np.zeros(0)
 PERCENTILE = 0.94  # share of the numbers of a map that are below its strong colors
 BEYOND = 1.1  # how far beyond these the strongest color is
 FAINT = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
+BESIDE_WALLS = 0.28  # most of the width of a picture that an exhibit takes beside walls
 CARD = 0.235  # width of a card, as a share of that of the picture
 
 
@@ -432,6 +433,8 @@ class FrameData:
         stage = self._divide(width, height)
         if self.exhibit is not None:
             exhibit = self.exhibit.wanted(stage.scene.width, stage.scene.height)
+        if any(fan.top is not None for fan in self.layout.fans):
+            exhibit = min(exhibit, BESIDE_WALLS * width)
         return self._divide(width, height, exhibit, card)
 
     def _divide(

@@ -555,22 +555,31 @@ class Stage(Messages):
 
     def _fit(self, seen: FrameData) -> None:
         """Fit the network to the free stage: its layout without card and panel, its camera with."""
-        shape = shape_of(replace(seen, pinned=None, panel=0.0).division(*self._extent).inner)
+        shape = self._shape_for(seen)
         walks = self.unfolded or self.motion.walking or self.reading.here.clock.operation > 0
         every = self.every_weight and self.has_walls
         opens = self._every != every and self.eyes.fold()
         if opens or (shape, walks) != (self._shape, self._walks):
             self._shape, self._walks, self._every = shape, walks, self._every != opens
             self._lay_out()
-            if opens:
-                self.eyes.unfold()
+            if opens and self._shape_for(replace(seen, layout=self.plan)) != shape:
+                self._shape = self._shape_for(replace(seen, layout=self.plan))
+                self._lay_out()
             cubes = self.scales.laid_out(seen.cubes, self.plan.plates)
             self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
+        if opens:
+            self._view_box = ViewBox(cuts=self.reduced_motion)
         division = seen.division(*self._extent)
         box = self._view_box.at(division.inner, self._extent, self._now)
         self.eyes.frame(self._extent, box)
+        if opens:
+            self.eyes.unfold()
         if box != division.inner:
             self._seen = replace(seen, view=box)
+
+    def _shape_for(self, seen: FrameData) -> float:
+        """Return the shape of the free stage without card and panel."""
+        return shape_of(replace(seen, pinned=None, panel=0.0).division(*self._extent).inner)
 
     def captioned(self) -> Caption:
         """Return the caption of the last operation."""
