@@ -10,36 +10,53 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
-from scalarviz.scene.layout.plates import RIGHT, Fan
+from scalarviz.scene.layout.plates import RIGHT, Fan, Layout
 from scalarviz.scene.layout.wall_ways import MOST_LIT, SeenWall, hairlines, lit_way
 from scalarviz.scene.lines import BEHIND, LinePaint, pointed_rows, rings, told_rows
 
 
+def walls_seen(layout: Layout, see: Projection, scale: float) -> list[tuple[Fan, SeenWall]]:
+    """Return the sums of each wall, and how it is seen, unless a part is behind the eye."""
+    fans = [fan for fan in layout.fans if fan.top is not None]
+    seen = [(fan, seen_wall(fan, layout, see, scale)) for fan in fans]
+    return [(fan, wall) for fan, wall in seen if wall is not None]
+
+
+def seen_wall(fan: Fan, layout: Layout, see: Projection, scale: float) -> SeenWall | None:
+    """Return a wall as it is seen; None if a part is behind the eye."""
+    xy = see(fan.columns + fan.rows[0] + fan.top).xy
+    starts = rings(fan.starts, layout.neurons[fan.before], see)
+    if not np.isfinite(xy).all() or not np.isfinite(starts).all():
+        return None
+    return SeenWall(starts, [(x, y) for x, y in xy[: len(starts)].tolist()], scale)
+
+
 def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """Draw the lines of all walls: ways of what is pointed at are lit, else the strongest."""
-    layout, paint = frame_data.layout, LinePaint(canvas, theme)
-    walls = [fan for fan in layout.fans if fan.top is not None]
-    lit = pointed_rows(frame_data) | told_rows(frame_data) if walls else ()
-    rows = [row for row in lit if any(fan.unit_of(row) is not None for fan in walls)]
-    rows = rows or strongest_way(frame_data, walls)
-    for fan in walls:
-        values, count = said_to(fan, frame_data), fan.inputs_count
-        before = np.asarray(fan.top) * RIGHT
-        gates = fan.columns + fan.rows[0] + fan.top
-        xy, starts = see(gates).xy, rings(fan.starts, layout.neurons[fan.before], see)
-        if not np.isfinite(xy).all() or not np.isfinite(starts).all():
-            continue
-        wall = SeenWall(starts, [(x, y) for x, y in xy[:count].tolist()], canvas.scale)
+    key = "walls", id(frame_data.layout), canvas.scale
+    walls = see.once(key, frame_data.layout, lambda layout: walls_seen(layout, see, canvas.scale))
+    if not walls:
+        return
+    paint, lit = LinePaint(canvas, theme), pointed_rows(frame_data) | told_rows(frame_data)
+    rows = [row for row in lit if any(fan.unit_of(row) is not None for fan, _ in walls)]
+    rows = rows or strongest_way(frame_data, [fan for fan, _ in walls])
+    for fan, wall in walls:
+        values, count, before = (
+            said_to(fan, frame_data),
+            fan.inputs_count,
+            np.asarray(fan.top) * RIGHT,
+        )
         strokes = [(each, BEHIND) for each in hairlines(wall, values.tolist())]
         for row in [each for each in rows if fan.unit_of(each) is not None][:MOST_LIT]:
             unit, column = fan.unit_of(row) or 0, fan.unit_before(row)
             spot = fan.rows[unit] + fan.columns[column] + before
-            seen = see(np.stack([gates[column], spot, fan.ends[unit]]))
+            gate = fan.columns[column] + fan.rows[0] + fan.top
+            seen = see(np.stack([gate, spot, fan.ends[unit]]))
             value = float(values[column]) if column < count else 1.0
-            (_, cube, end), (gate, deep, far) = seen.xy.tolist(), seen.depth.tolist()
+            (_, cube, end), (high, deep, far) = seen.xy.tolist(), seen.depth.tolist()
             weight = float(frame_data.cubes.colors[row])
             way = lit_way(wall, column, value, weight, tuple(cube), tuple(end))
-            depths = [BEHIND, (gate, deep), (deep, far)][-len(way) :]
+            depths = [BEHIND, (high, deep), (deep, far)][-len(way) :]
             strokes += zip(way, depths, strict=True)
         for stroke, depth in strokes:
             paint.add(stroke, 1 if stroke.value >= 0.0 else 2, depth, hollow=False)

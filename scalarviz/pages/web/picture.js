@@ -14,7 +14,7 @@ import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
 import { KnownFans, drawLines } from "./lines.js";
 import { drawTray } from "./tray_card.js";
-import { drawWalls } from "./wall_lines.js";
+import { KnownWalls, drawWalls } from "./wall_lines.js";
 import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
 import { columnNames, drawErrors, drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
@@ -91,6 +91,7 @@ export class Picture {
     this.ink = new Ink(gl, this.scene, this.glyphs);
     this.placed = this.painted = null;
     this.fans = new KnownFans();
+    this.walls = new KnownWalls();
     this.slow = SOFTWARE.test(rendererOf(gl));
     this.gl = gl;
   }
@@ -290,7 +291,7 @@ export class Picture {
   write(view) {
     const { frame, paper } = view;
     paper.clip = [0, 0, this.right, this.size[1]];
-    drawWalls(view);
+    drawWalls(view, this.walls.of(view));
     drawLines(view, this.fans.of(view));
     this.arrows = drawPushes(view); // below the numbers
     const taken = (this.taken = drawScenery(view));

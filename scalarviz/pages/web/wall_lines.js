@@ -4,23 +4,54 @@ import { BEHIND, LinePaint, pointedRows, rings, toldRows } from "./lines.js";
 import { along3, row3 } from "./projection.js";
 import { MOST_LIT, SeenWall, hairlines, lit_way } from "./story/wall_ways.js";
 
+/** The walls of a layout as they were seen last; they change with the camera and the size. */
+export class KnownWalls {
+  constructor() {
+    Object.assign(this, { key: "", layout: null, walls: [] });
+  }
+
+  /** The walls of a frame as they are seen, each with its sums. */
+  of({ frame, see, scale }) {
+    const { layout } = frame;
+    const key = `${see.matrix} ${see.width} ${see.height} ${scale}`;
+    if (this.key !== key || this.layout !== layout) {
+      const fans = layout.fans.filter((fan) => fan.top);
+      const seen = fans.map((fan) => [fan, seenWall(fan, layout, see, scale)]);
+      Object.assign(this, { key, layout, walls: seen.filter(([, wall]) => wall) });
+    }
+    return this.walls;
+  }
+}
+
+/** Above a column of a wall. */
+const gateOf = (fan, column, see) => see.one(along3(fan.cube(column, 0), 1, fan.top));
+
+/** A wall as it is seen; null if a part is behind the eye. */
+function seenWall(fan, layout, see, scale) {
+  const gates = Array.from({ length: fan.count }, (_, column) => {
+    const { x, y } = gateOf(fan, column, see);
+    return [x, y];
+  });
+  const starts = rings(fan.starts, layout.neurons[fan.before], see);
+  if (![...gates, ...starts].flat().every(Number.isFinite)) return null;
+  return new SeenWall(starts, gates, scale);
+}
+
 /** Draw the lines of all walls: ways of what is pointed at are lit, else the strongest. */
-export function drawWalls({ paper, see, frame, palette }) {
-  const { layout } = frame;
-  const paint = new LinePaint(paper, palette);
-  const walls = layout.fans.filter((fan) => fan.top);
+export function drawWalls({ paper, see, frame, palette }, walls) {
   if (!walls.length) return;
-  const inWalls = (row) => walls.some((fan) => fan.unitOf(row) >= 0);
+  const paint = new LinePaint(paper, palette);
+  const inWalls = (row) => walls.some(([fan]) => fan.unitOf(row) >= 0);
   const lit = [...pointedRows(frame), ...toldRows(frame)].filter(inWalls);
-  const rows = lit.length ? lit : strongestWay(frame, walls);
-  for (const fan of walls) {
+  const rows = lit.length
+    ? lit
+    : strongestWay(
+        frame,
+        walls.map(([fan]) => fan),
+      );
+  for (const [fan, wall] of walls) {
     const values = saidTo(fan, frame);
     const before = [fan.top[0], 0, 0];
-    const gate = (column) => see.one(along3(fan.cube(column, 0), 1, fan.top));
-    const gates = values.map((_, column) => [gate(column).x, gate(column).y]);
-    const starts = rings(fan.starts, layout.neurons[fan.before], see);
-    if (![...gates, ...starts].flat().every(Number.isFinite)) continue;
-    const wall = new SeenWall(starts, gates, paper.scale);
     const draw = (stroke, depth) =>
       paint.add(stroke, stroke.value >= 0 ? palette.positive : palette.negative, depth, false);
     for (const stroke of hairlines(wall, values)) draw(stroke, BEHIND);
@@ -30,7 +61,8 @@ export function drawWalls({ paper, see, frame, palette }) {
       const end = see.one(row3(fan.ends, unit));
       const ends = [cube, end].map(({ x, y }) => [x, y]);
       const way = lit_way(wall, column, values[column] ?? 1, frame.colors[row], ...ends);
-      const depths = [BEHIND, [gate(column).depth, cube.depth], [cube.depth, end.depth]];
+      const gate = gateOf(fan, column, see);
+      const depths = [BEHIND, [gate.depth, cube.depth], [cube.depth, end.depth]];
       way.forEach((stroke, i) => draw(stroke, depths[depths.length - way.length + i]));
     }
   }

@@ -9,7 +9,7 @@ Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scalarviz.scene.layout.ways import Point, Ring, Stroke, rounded
 
@@ -26,11 +26,20 @@ class SeenWall:
     starts  middle and radius of the units before it
     gates   above each of their columns
     scale   size of letters and lines
+    lines   those over it that are known, by column
     """
 
     starts: list[Ring]
     gates: list[Point]
     scale: float
+    lines: dict[int, list[Point]] = field(default_factory=dict)
+
+
+def known_over(wall: SeenWall, column: int) -> list[Point]:
+    """Return the line of a unit, which is worked out once for each view."""
+    if column not in wall.lines:
+        wall.lines[column] = over(wall, column)
+    return wall.lines[column]
 
 
 def over(wall: SeenWall, column: int) -> list[Point]:
@@ -57,7 +66,7 @@ def hairlines(wall: SeenWall, values: list[float]) -> list[Stroke]:
         part = abs(values[column]) / top
         if abs(values[column]) >= least:
             width = (0.7 + 0.4 * part) * wall.scale
-            path = over(wall, column)
+            path = known_over(wall, column)
             found.append(
                 Stroke("hair", path, -1, column, values[column], width, 0.0, 0.3 + 0.3 * part)
             )
@@ -74,7 +83,7 @@ def lit_way(
     width, casing = LIT * wall.scale, CASING * wall.scale
     paths = [[cube, end]]
     if column < len(wall.starts):
-        paths = [over(wall, column), [wall.gates[column], cube], [cube, end]]
+        paths = [known_over(wall, column), [wall.gates[column], cube], [cube, end]]
     numbers = [value] * (len(paths) - 1) + [weight * value if len(paths) > 1 else weight]
     return [
         Stroke("lit", path, -1, column, number, width, casing, 0.95, strong=True)
