@@ -7,7 +7,9 @@ import { MOST_LIT, SeenWall, hairlines, lit_way } from "./story/wall_ways.js";
 /** The walls of a layout as they were seen last; they change with the camera and the size. */
 export class KnownWalls {
   constructor() {
-    Object.assign(this, { key: "", layout: null, walls: [] });
+    this.key = "";
+    this.layout = null;
+    this.walls = [];
   }
 
   /** The walls of a frame as they are seen, each with its sums. */
