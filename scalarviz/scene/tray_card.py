@@ -6,6 +6,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.core.program import NONE, Places
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
@@ -15,7 +16,6 @@ from scalarviz.scene.layout.plates import Fan
 from scalarviz.scene.marks import box_of_neuron, bracket
 from scalarviz.scene.neuron_images import image_of, map_of
 from scalarviz.scene.overlay import Cube, draw_cubes
-from scalarviz.story.formats import said
 
 PAIRS, COLUMNS, WRITTEN = 16, 4, 4  # pairs on the card, in a row of it, and with numbers
 PAIR, SQUARE, CUBE = (68.0, 46.0), 32.0, 26.0  # pixels of a pair, of its square and its cube
@@ -83,7 +83,7 @@ def draw_tray(
         if row in chosen:
             bracket(canvas, own, theme.lit)
         if number < WRITTEN or row in chosen:
-            words = said(float(weights[column]))
+            words = typeset(short(float(weights[column])))
             ink, low = theme.map(np.array(share)), v + 43.0 * scale
             canvas.text(middle, low, words, size=size, bold=True, anchor="center", color=ink)
     draw_inputs(canvas, fan, order, np.array(corners), frame_data, theme)

@@ -2,7 +2,7 @@
 // scene/tray_card.py.
 
 import { Box } from "./story/camera.js";
-import { said } from "./story/formats.js";
+import { short, typeset } from "./story/decimals.js";
 import { imageOf, mapOf, paintedLine, partIn } from "./neuron_images.js";
 import { drawBracket, neuronBox } from "./marks.js";
 import { text } from "./texts.js";
@@ -59,7 +59,7 @@ export function drawTray(view, corner) {
     if (isChosen) drawBracket(view, own);
     const ink = { size, bold: true, anchor: "center", color: palette.map(part) };
     if (i < TRAY.written || isChosen)
-      paper.text(x + 47 * scale, top + 43 * scale, said(weight(column)), ink);
+      paper.text(x + 47 * scale, top + 43 * scale, typeset(short(weight(column))), ink);
     return { box: own, row };
   });
   const rest = count - shown.length;
