@@ -34,7 +34,9 @@ def seen_wall(fan: Fan, layout: Layout, see: Projection, scale: float) -> SeenWa
 def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """Draw the lines of all walls: ways of what is pointed at are lit, else the strongest."""
     layout, scale = frame_data.layout, canvas.scale
-    walls = see.once(("walls", scale), layout, lambda found: walls_seen(found, see, scale))
+    walls: list[tuple[Fan, SeenWall]] = see.once(
+        ("walls", scale), layout, lambda found: walls_seen(found, see, scale)
+    )
     if not walls:
         return
     paint, lit = LinePaint(canvas, theme), pointed_rows(frame_data) | told_rows(frame_data)
