@@ -181,7 +181,8 @@ def write_names(
     not further left than `edge`: cubes stand at its right.
 
     Long names are in two lines, in a column only if there is room for two. Names that would meet
-    side by side are shortened; without room for a letter they are left out, as those of `silent` neurons are.
+    side by side are shortened; without room for a letter they are left out. `silent` neurons have
+    no words.
     """
     size = 13.0 * scale
     if not line.names or not len(xy):
