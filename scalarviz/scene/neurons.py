@@ -29,7 +29,7 @@ from scalarviz.scene.neuron_images import (
 SMALLEST = 7.5  # least radius of a sphere in pixels for a number
 BIG, LITTLE = 14.0, 12.0  # sizes of the letters of numbers
 SPOKEN = 0.7  # brightness from which on a neuron has words
-WIDE = 3.2  # radii of a sphere that its number may be wide
+WIDE = 3.6  # radii of a sphere that its number may be wide
 MOST = 128  # numbers in a line
 EDGE = 12.0  # pixels by which names may leave the box of the network at its left
 LETTERS = 14  # of a line of a name
