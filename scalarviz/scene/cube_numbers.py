@@ -1,10 +1,10 @@
 """Numbers on cubes: each stands on the face of its cube that is largest on the screen.
 
-What is hovered, pinned or spoken of has its numbers, covered by nothing, on cubes of any
-size. If all cubes have theirs, others have none where it would be wider than its cell, meet
-another number, or be covered by something nearer. Cubes of the caption have its arithmetic if there
-is room on all of them; while weights move, cubes have the numbers before and after the step. What
-is out of focus has none.
+What is hovered, pinned or spoken of has its numbers, covered by nothing, on cubes of any size. If
+all cubes are to have theirs, a number is left out that would be wider than its cell, meet another
+number, or be covered by something nearer. Cubes of the caption have its arithmetic if there is room
+on all of them; while weights move, cubes have the numbers before and after the step. Out of focus
+there are no numbers.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from scalarviz.scene.neuron_images import (
 SMALLEST = 7.5  # least radius of a sphere in pixels for a number
 BIG, LITTLE = 14.0, 12.0  # sizes of the letters of numbers
 SPOKEN = 0.7  # brightness from which on a neuron has words
-WIDE = 3.2  # radii of a sphere that its number may be wide
+WIDE = 3.6  # radii of a sphere that its number may be wide
 MOST = 128  # numbers in a line
 EDGE = 12.0  # pixels by which names may leave the box of the network at its left
 LETTERS = 14  # of a line of a name
@@ -181,7 +181,8 @@ def write_names(
     not further left than `edge`: cubes stand at its right.
 
     Long names are in two lines, in a column only if there is room for two. Names that would meet
-    side by side are shortened; without room for a letter there are none. `silent` ones have none.
+    side by side are shortened; without room for a letter they are left out. `silent` neurons have
+    no words.
     """
     size = 13.0 * scale
     if not line.names or not len(xy):

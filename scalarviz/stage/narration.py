@@ -228,7 +228,13 @@ class Cards:
         if card is not None:
             return Card(NONE, card.name, card.facts)
         known = numbers_of(*moment_of(self.reading, layout, done), hovered.neuron)
-        return None if known is None else Card(NONE, known.title, neuron_facts(known))
+        if known is None:
+            return None
+        into = layout.fan_into(hovered.neuron)
+        first = NONE if into is None else into[0].weights
+        layers = [each for each in layout.labels if each.rows.start <= first < each.rows.stop]
+        about = [(each.name, each.about) for each in layers]
+        return Card(NONE, known.title, [*neuron_facts(known), *about])
 
     def pinned(
         self,

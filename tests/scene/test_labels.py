@@ -402,3 +402,12 @@ def test_the_key_stands_below_the_legend_and_says_all(size: Any) -> None:
         assert name in said and meaning.split()[-1] in said
     for _, each in canvas.found:
         assert box.x <= each.x and each.right <= box.right and each.bottom <= box.bottom
+
+
+def test_what_a_layer_is_stands_on_the_card_of_a_neuron_under_the_mouse() -> None:
+    stage = stage_of(trained("rgb"), (1280, 800))
+    for neuron, layer in (("tanh 0", ["8 neurons, tanh"]), ("inputs", [])):
+        stage.hover_neuron = neuron, 1
+        card = stage.frame_data().hover
+        assert card is not None
+        assert [about for name, about in card.facts if name == "layer 0"] == layer

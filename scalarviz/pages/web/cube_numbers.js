@@ -1,8 +1,8 @@
 // Numbers on cubes, each on the face that is largest on the screen; as scene/cube_numbers.py.
 //
 // What is hovered, pinned or spoken of has its numbers, covered by nothing and at any size. If all
-// cubes have theirs, another one has none where it would be wider than its cell, meet another
-// number, or be covered by something nearer. What is out of focus has none.
+// cubes are to have theirs, a number is left out that would be wider than its cell, meet another
+// one, or be covered by something nearer. Out of focus there are no numbers.
 
 import { changed, old_and_new, short } from "./story/decimals.js";
 import { MOVED, rowsInFocus } from "./lights.js";

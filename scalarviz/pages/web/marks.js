@@ -54,7 +54,7 @@ function boxAround(x, y) {
   return new Box(left, top, Math.max(...x) - left, Math.max(...y) - top);
 }
 
-/** The box around a cube of half a side; `half` null: of its own. */
+/** The box around a cube of half a side; `half` null: as it is seen. */
 export function cubeBox({ see, frame }, row, half) {
   const { x, y } = see.see(cornersOfCube(frame, row, half) ?? []);
   return boxAround(x, y);

@@ -17,7 +17,7 @@ import { text } from "./texts.js";
 
 const NEURONS = {
   smallest: 7.5, // least radius of a sphere in pixels for a number
-  wide: 3.2, // radii of a sphere that its number may be wide
+  wide: 3.6, // radii of a sphere that its number may be wide
   big: 14, // sizes of the letters of numbers
   little: 12,
   spoken: 0.7, // brightness from which on a neuron has words
