@@ -56,7 +56,7 @@ SCENES = {
     "circle": Scene(
         "Points of two classes",
         "The map of the plane bends around the inner points; a click on it asks the network.",
-        "Rows of cubes before squares, and a map of the plane with points inside and outside of a ring",
+        "Rows of cubes before squares, and a map of points inside and outside of a ring",
         600,
     ),
     "texture": Scene(

@@ -24,6 +24,7 @@ from scalarviz.scene.cube_numbers import NUMBERS
 from scalarviz.scene.frame_data import BEYOND, FAINT, PERCENTILE
 from scalarviz.scene.labels import SIGNS
 from scalarviz.scene.layout.plates import (
+    ENDS,
     HALF,
     LEAST,
     SIDE,
@@ -34,6 +35,7 @@ from scalarviz.scene.layout.plates import (
     Plate,
     Sign,
     Wires,
+    WrittenWords,
 )
 from scalarviz.scene.lights import gradient_path
 from scalarviz.scene.marks import LEAST_GHOST
@@ -274,6 +276,7 @@ def layout_data(layout: Layout) -> dict[str, Any]:
         "labels": [label_data(label) for label in layout.labels],
         "fans": [fan_data(fan) for fan in layout.fans],
         "signs": [sign_data(sign) for sign in layout.signs],
+        "written": [written_data(each) for each in layout.written],
         "views": {name: astuple(camera) for name, camera in layout.views.items()},
     }
 
@@ -332,6 +335,11 @@ def label_data(label: Label) -> dict[str, Any]:
         "rows": [label.rows.start, label.rows.stop],
         "around": points(label.around),
     }
+
+
+def written_data(each: WrittenWords) -> dict[str, Any]:
+    ends = each.middle + ENDS * each.half
+    return {"words": each.words, "ends": ends.ravel().tolist(), "least": each.least}
 
 
 def sign_data(sign: Sign) -> dict[str, Any]:

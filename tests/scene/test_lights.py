@@ -19,7 +19,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Layout, Plate
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.lights import BACK, DIM, Lights, focus_of, lights
-from scalarviz.scene.lines import BEHIND, KnownFans, draw_lines
+from scalarviz.scene.lines import BEHIND, draw_lines, known_fan
 from scalarviz.stage.pointing import NOTHING
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
@@ -236,7 +236,7 @@ def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() 
         """By whether lines are before cubes: where light is, and whether it goes back."""
         shown = lights(layout, program, moments[name], part)
         (glows,) = (each for each in shown.fans if any(each))
-        return {i == 0: (*glow.span, glow.back) for i, glow in enumerate(glows)}
+        return {i == 0: (*glow.span, glow.back) for i, glow in enumerate(glows) if glow}
 
     early, late = heads("affine 0", 0.2), heads("affine 0", 0.75)
     assert early[True][0] < early[True][1] < 1.0 and early[False][:2] == (0.0, 0.0)
@@ -361,17 +361,17 @@ def test_lines_of_what_comes_in_are_behind_all_cubes_and_products_begin_in_their
     found: list[np.ndarray] = []
 
     class Noted(Canvas2D):
-        def segments(self, start, end, colors, *, width, depth) -> None:
-            found.append(depth)
+        def segments(self, *ends: Any, **look: Any) -> None:
+            found.append(look["depth"])
 
-    fans = KnownFans().of(see, frame_data, 1.0)
     lit = lights(frame_data.layout, None, None, 1.0)
-    draw_lines(Noted(1280, 800), see, frame_data, lit, fans, THEMES["dark"])
+    draw_lines(Noted(1280, 800), see, frame_data, lit, THEMES["dark"])
     depths, plates = np.concatenate(found), frame_data.layout.plates
     corners = np.concatenate([see(plate.corners()).depth for plate in plates])
     assert (depths[depths.min(axis=1) > corners.max()] == BEHIND[0]).all()
     assert (depths == BEHIND[0]).any() and depths.min() >= corners.min()
-    for fan, known in zip(frame_data.layout.fans, fans, strict=True):
+    for fan in frame_data.layout.fans:
+        known = known_fan(fan, frame_data.layout, see, 1.0)
         cubes = see((fan.rows[:, np.newaxis] + fan.columns).reshape(-1, 3)).depth
         np.testing.assert_allclose(np.reshape(known.depths, (-1, 2))[:, 0], cubes)
 

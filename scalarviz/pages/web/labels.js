@@ -236,6 +236,18 @@ export function drawTied(view) {
 
 // Signs of a graph: the operation above each node, its name and its gradient below.
 
+/** Write words in space, as large as their parts of a line are seen. */
+export function drawWritten({ paper, see, frame, palette, scale }) {
+  const look = { anchor: "center", color: palette.ink, outline: palette.ground };
+  for (const { words, ends, least } of frame.layout.written) {
+    const { x, y } = see.see(ends);
+    if (![...x, ...y].every(Number.isFinite)) continue;
+    const wide = Math.hypot(x[1] - x[0], y[1] - y[0]) / paper.measure(words, { size: 20 });
+    const size = Math.max(20 * wide, least * scale);
+    paper.text((x[0] + x[1]) / 2, (y[0] + y[1]) / 2 + 0.36 * size, words, { ...look, size });
+  }
+}
+
 /** Write what stands around the nodes of a graph; smaller than readable, nothing. */
 export function drawSigns({ paper, see, frame, palette, scale }) {
   const { signs } = frame.layout;

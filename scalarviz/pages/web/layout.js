@@ -233,6 +233,7 @@ export class Layout {
     this.wires = given.wires;
     this.labels = given.labels;
     this.signs = given.signs;
+    this.written = given.written;
     const viewsOf = ([name, each]) => [name, new Camera(...each)];
     this.views = Object.fromEntries(Object.entries(given.views).map(viewsOf));
     this.size = this.plates.reduce((sum, plate) => sum + plate.size, 0);
@@ -263,6 +264,7 @@ export class Layout {
     }
     for (const label of this.labels) add(label.start);
     for (const sign of this.signs) add(sign.room);
+    for (const { ends } of this.written) add(ends);
     return Float64Array.from(found);
   }
 

@@ -20,7 +20,7 @@ import { columnNames, drawErrors, drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
 import { Scales } from "./scales.js";
-import { drawLabels, drawSigns, drawTied } from "./labels.js";
+import { drawLabels, drawSigns, drawTied, drawWritten } from "./labels.js";
 import { drawNumbers } from "./cube_numbers.js";
 import { Attention } from "./story/wave.js";
 
@@ -375,6 +375,7 @@ function drawScenery(view) {
   drawHeads(view);
   drawTied(view);
   drawNumbers(view);
+  drawWritten(view);
   drawSigns(view);
   return drawLabels(view);
 }

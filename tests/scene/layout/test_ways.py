@@ -22,7 +22,7 @@ from scalarviz.scene.layout.ways import (
     strokes_of,
 )
 from scalarviz.scene.lights import lights
-from scalarviz.scene.lines import Carried, KnownFan, KnownFans, LinePaint, carried, draw_lines
+from scalarviz.scene.lines import Carried, KnownFan, LinePaint, carried, draw_lines, known_fan
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
 from tests.scene.measures import projection, stage_of, trained
@@ -43,9 +43,10 @@ def stage_at(name: str, size: tuple[int, int], turned: tuple[float, float] = (0.
 
 def layers(stage: Stage) -> list[tuple[Fan, KnownFan, Carried]]:
     """The layers with trays."""
-    data = stage.frame_data()
-    fans = zip(data.layout.fans, KnownFans().of(projection(stage), data, 1.0), strict=True)
-    return [(fan, seen, carried(fan, data)) for fan, seen in fans if seen and not fan.is_direct]
+    data, see = stage.frame_data(), projection(stage)
+    seen = [known_fan(fan, data.layout, see, 1.0) for fan in data.layout.fans]
+    pairs = zip(data.layout.fans, seen, strict=True)
+    return [(fan, each, carried(fan, data)) for fan, each in pairs if each and not fan.is_direct]
 
 
 def lines_of(known: KnownFan, numbers: Carried) -> list[Stroke]:
@@ -138,9 +139,8 @@ def test_before_a_cube_is_the_sign_of_what_comes_in_and_after_it_that_of_the_pro
         LinePaint, "add", lambda self, each, hue, *_, **__: hues.append((each, hue))
     )
     data, see = stage.frame_data(), projection(stage)
-    fans = KnownFans().of(see, data, 1.0)
     lit = lights(data.layout, None, None, 1.0)
-    draw_lines(Canvas2D(1280, 800), see, data, lit, fans, THEMES["dark"])
+    draw_lines(Canvas2D(1280, 800), see, data, lit, THEMES["dark"])
     drawn = iter(hues)
     values, bank = data.buffers.values, stage.session.network.bank.value
     for fan, known, numbers in layers(stage):
