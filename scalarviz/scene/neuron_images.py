@@ -229,6 +229,13 @@ def heat_of(theme: str) -> npt.NDArray[np.uint8]:
     return color_bytes(np.where(parts[:, np.newaxis] < 0.0, minus, plus))
 
 
+@lru_cache(maxsize=4)
+def hues_of(theme: str) -> FloatArray:
+    """Return the colors of 0, plus and minus, (3, 3)."""
+    hue = SQUARES["hue"]
+    return shaded(np.array([0.0, hue, -hue]), heat_of(theme))[:, :3] / 255.0
+
+
 def shaded(parts: FloatArray, table: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the colors of parts from -1 to 1 in a table for evenly spaced ones."""
     places = 0.5 * (len(table) - 1) * (1.0 + parts) + 0.5
@@ -286,19 +293,19 @@ def draw_squares(
     xy, depth, half = seen.xy, seen.depth, line.radius * seen.unit[:, np.newaxis]
     maps, name, numbers = frame_data.maps, map_of(line, frame_data), held(line, frame_data)
     count = len(frame_data.buffers.values[name]) if name else 0
-    heat, ground, scale = heat_of(theme.name) / 255.0, rgb((theme.ground,))[0], canvas.scale
+    hues, ground, scale = hues_of(theme.name), rgb((theme.ground,))[0], canvas.scale
     look = {"radius": bend_of(half), "depth": depth}
     if count < len(xy) or (maps and maps.is_curve):
         fills = painted_line(line, frame_data, theme)
-        fills[:count] = heat[SHADES // 2, :3]
+        fills[:count] = hues[0]
         canvas.boxes(xy - half, 2.0 * half, fills, **look)
     own, dots = (xy[:count], half[:count], depth[:count]), None
     if maps is not None and count:
         dots = (draw_curves if maps.is_curve else paste_maps)(canvas, *own, name, maps, theme)
-    hues = shaded(SQUARES["hue"] * np.where(numbers < 0.0, -1.0, 1.0), heat)[:, :3]
-    rims = np.tile([*ground, SQUARES["rim"]], (len(xy), 1))
-    rims[: len(numbers), :3] = faded(hues, bright[: len(numbers)], ground)
-    veil = np.column_stack([np.tile(ground, (len(xy), 1)), 1.0 - bright])
+    rims, veil = np.empty((2, len(xy), 4))
+    rims[:], veil[:, :3], veil[:, 3:] = (*ground, SQUARES["rim"]), ground, 1.0 - bright
+    rims[: len(numbers), :3] = hues[np.where(numbers < 0.0, -1, 1)]
+    rims[:, :3] = faded(rims[:, :3], bright, ground)
     fill = None if bright.min() == 1.0 else veil
     canvas.boxes(xy - half, 2.0 * half, fill, outline=rims, line=scale, **look)
     has_room = len(xy) <= SQUARES["dots"] and half.min() > SQUARES["least"] * scale

@@ -71,8 +71,9 @@ class SessionMaps:
         found = surveyed(reading.copy, inputs)
         shape = (-1, side, side) if is_plane else (-1, 1, 2 * side)
         maps = {name: numbers.reshape(shape) for name, numbers in found.items()}
-        value, last = reading.numbers.value, painting(session)
-        return NeuronMaps(maps, paints={each.source.name: weights_of(each, value) for each in last})
+        value = reading.numbers.value
+        paints = {each.source.name: weights_of(each, value) for each in painting(session)}
+        return NeuronMaps(maps, not is_plane, paints=paints)
 
 
 def side_of(network: Model) -> int:
