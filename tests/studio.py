@@ -340,7 +340,7 @@ class Noted(Canvas2D):
 
     def __init__(self, ground: str, width: float, height: float, scale: float = 1.0) -> None:
         super().__init__(width, height, 1.0, scale)
-        self.texts: list[Written] = []
+        self.written: list[Written] = []
         self.filled: list[tuple[Box, np.ndarray]] = [(Box(-1e4, -1e4, 1e5, 1e5), rgb_of(ground))]
         self.images_drawn: list[tuple[Box, np.ndarray]] = []
         self.frames: list[Box] = []
@@ -386,8 +386,16 @@ class Noted(Canvas2D):
             at = box.x + box.width / 2.0, box.y + box.height / 2.0
             behind = [color for place, color in self.filled if place.has(*at)][-1]
             ratio = float(contrast(rgb_of(more["color"]), behind))
-            self.texts.append(Written(words, box, size, ratio))
+            self.written.append(Written(words, box, size, ratio))
         return super().text(x, y, words, **more)
+
+    def texts(self, xy: Any, words: Sequence[str], *, depth: Any = -1.0, **more: Any) -> None:
+        deep = np.broadcast_to(depth, len(words)).tolist()
+        for (x, y), each, own in zip(np.reshape(xy, (-1, 2)).tolist(), words, deep, strict=True):
+            self.text(x, y, each, depth=own, **more)
+
+    def kept(self, name: str, key: object, draw: Callable[[Any], Any]) -> Any:
+        return draw(self)
 
     def extent(self) -> Box:
         """The smallest box around all that is drawn."""

@@ -62,7 +62,6 @@ from scalarviz.training.session.session import Session
 SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
 OF_LARGE = 4  # graphs and walls have layouts for one in so many of them
 Placed = list[tuple[float, int]]
-MAP_LOOK = "ROUND", "RIM", "DOT", "LEAST_DOT", "LEAST", "DOTS", "SHOWN", "DARK", "CURVE", "PLOT"
 REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
 
 
@@ -152,10 +151,9 @@ def maps_data(session: Session) -> dict[str, Any]:
     buffers  names and sizes of what a survey returns
     paints   the buffer before outputs that are colors, its size and its first weight, or None
     """
-    last = painting(session)
-    paints = last and {"first": last.weights, **parts(last.source, "name size")}
+    paints = [{"first": x.weights, **parts(x.source, "name size")} for x in painting(session)]
     return {
-        **{name.lower(): getattr(neuron_images, name) for name in MAP_LOOK},
+        **neuron_images.SQUARES,
         "percentile": PERCENTILE,
         "beyond": BEYOND,
         "faint": FAINT,
@@ -165,7 +163,7 @@ def maps_data(session: Session) -> dict[str, Any]:
         "side": side_of(session.network),
         "buffers": [*buffers_of(session.network).items()],
         "places": places_data(session) if sees_places(session) else None,
-        "paints": paints,
+        "paints": paints[0] if paints else None,
     }
 
 

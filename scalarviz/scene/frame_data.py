@@ -234,23 +234,19 @@ class History:
 class NeuronMaps:
     """What each neuron computes over all places of the inputs: a plane, or a line along one input.
 
-    values    by name of the buffer, (neurons, rows, columns); the first row is the top, and there
-              is one row along one input
+    values    by name of the buffer, (neurons, rows, columns); the first row is the top
+    is_curve  whether there is one row, along one input
     dot       where the shown sample lies, from 0 to 1 to the right, and up in a plane; or None
     paints    by name of a buffer, what its neurons add to red, green and blue, (neurons, 3)
     discrete  whether maps have two colors only
     """
 
     values: Mapping[str, FloatArray]
+    is_curve: bool = False
     dot: FloatArray | None = None
     paints: Mapping[str, FloatArray] = field(default_factory=dict)
     discrete: bool = False
     images: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def is_curve(self) -> bool:
-        """Whether neurons are drawn along one input."""
-        return any(each.shape[1] == 1 for each in self.values.values())
 
     def parts(self, buffer: str) -> FloatArray:
         """Return the maps of a buffer as shares of the strongest colors, from about -1 to 1.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -189,8 +190,7 @@ def draw_gradients(
 
 # Squares: what each neuron computes over all places of the inputs.
 
-ROUND = 0.16  # radius of a corner, relative to half the side; 3 pixels at least
-STOPS = (0.0, 0.45, 0.85, 1.0)  # of the colors of maps: 0, minus and plus, by theme
+# Minus and plus by theme, at these shares of the strongest number.
 HEAT = {
     "dark": (
         ("#14161e", "#164a96", "#349eff", "#b0dcff"),
@@ -201,14 +201,21 @@ HEAT = {
         ("#f1f2f5", "#f8c08c", "#e0741a", "#8a3a00"),
     ),
 }
-SHADES, HUES = 511, (38, 472)  # of these colors, with 0 in the middle, and the hue of each sign
-RIM = 0.6  # how opaque the rim is
-CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])  # as images take them
-DOT, LEAST_DOT = 0.12, 3.0  # radius of the shown sample: relative to half the side, in pixels
-LEAST, DOTS = 6.0, 32  # half a side in pixels that has room for it, and most squares of a line
-SHOWN, DARK = "#f0f4fa", "#080b10"
-CURVE = 1.8  # width of a curve in logical pixels
-PLOT = 0.9  # of half the side, for a curve
+STOPS = (0.0, 0.45, 0.85, 1.0)
+SHADES = 511  # with that of 0 in the middle
+SQUARES: dict[str, Any] = {
+    "hue": 0.85,  # share of the strongest number whose colors stand for the signs
+    "round": 0.16,  # radius of a corner, relative to half the side; 3 pixels at least
+    "rim": 0.6,  # how opaque it is
+    "dot": 0.12,  # radius of the shown sample, relative to half the side; `small` pixels at least
+    "small": 3.0,
+    "least": 6.0,  # half a side in pixels that has room for it
+    "dots": 32,  # squares of a line that have it
+    "shown": "#f0f4fa",
+    "dark": "#080b10",
+    "curve": 1.8,  # width of a curve in logical pixels
+    "plot": 0.9,  # of half the side, for a curve
+}
 
 
 @lru_cache(maxsize=4)
@@ -222,7 +229,14 @@ def heat_of(theme: str) -> npt.NDArray[np.uint8]:
     return color_bytes(np.where(parts[:, np.newaxis] < 0.0, minus, plus))
 
 
-def shaded(parts: FloatArray, table: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+@lru_cache(maxsize=4)
+def hues_of(theme: str) -> FloatArray:
+    """Return the colors of 0, plus and minus, (3, 3)."""
+    hue = SQUARES["hue"]
+    return shaded(np.array([0.0, hue, -hue]), heat_of(theme))[:, :3] / 255.0
+
+
+def shaded(parts: FloatArray, table: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the colors of parts from -1 to 1 in a table for evenly spaced ones."""
     places = 0.5 * (len(table) - 1) * (1.0 + parts) + 0.5
     return table[places.clip(0, len(table) - 1).astype(np.int16)]
@@ -277,30 +291,35 @@ def draw_squares(
     The rim has the hue of its number, and a dot is where the shown sample lies.
     """
     xy, depth, half = seen.xy, seen.depth, line.radius * seen.unit[:, np.newaxis]
-    look = {"radius": np.fmax(3.0, ROUND * half[:, 0]), "depth": depth}
     maps, name, numbers = frame_data.maps, map_of(line, frame_data), held(line, frame_data)
     count = len(frame_data.buffers.values[name]) if name else 0
-    heat, ground, dots = heat_of(theme.name) / 255.0, rgb((theme.ground,))[0], None
-    own = xy[:count], half[:count], depth[:count]
+    hues, ground, scale = hues_of(theme.name), rgb((theme.ground,))[0], canvas.scale
+    look = {"radius": bend_of(half), "depth": depth}
     if count < len(xy) or (maps and maps.is_curve):
         fills = painted_line(line, frame_data, theme)
-        fills[:count] = heat[SHADES // 2, :3]
+        fills[:count] = hues[0]
         canvas.boxes(xy - half, 2.0 * half, fills, **look)
-    if maps is not None and name:
+    own, dots = (xy[:count], half[:count], depth[:count]), None
+    if maps is not None and count:
         dots = (draw_curves if maps.is_curve else paste_maps)(canvas, *own, name, maps, theme)
-    rims = np.full((len(xy), 4), RIM)
-    rims[:, :3] = ground
-    rims[: len(numbers), :3] = heat[np.where(numbers < 0.0, *HUES), :3]
+    rims, veil = np.empty((2, len(xy), 4))
+    rims[:], veil[:, :3], veil[:, 3:] = (*ground, SQUARES["rim"]), ground, 1.0 - bright
+    rims[: len(numbers), :3] = hues[np.where(numbers < 0.0, -1, 1)]
     rims[:, :3] = faded(rims[:, :3], bright, ground)
-    veil = np.column_stack([np.tile(ground, (len(xy), 1)), 1.0 - bright])
     fill = None if bright.min() == 1.0 else veil
-    canvas.boxes(xy - half, 2.0 * half, fill, outline=rims, line=canvas.scale, **look)
-    if dots is not None and len(xy) <= DOTS and own[1].min() > LEAST * canvas.scale:
-        size = np.maximum(LEAST_DOT * canvas.scale, DOT * own[1])
+    canvas.boxes(xy - half, 2.0 * half, fill, outline=rims, line=scale, **look)
+    has_room = len(xy) <= SQUARES["dots"] and half.min() > SQUARES["least"] * scale
+    if dots is not None and has_room:
+        size = np.maximum(SQUARES["small"] * scale, SQUARES["dot"] * own[1])
         dots = np.clip(dots, own[0] - own[1] + size, own[0] + own[1] - size)
-        lit, wide = faded(rgb((SHOWN,)), bright[:count], ground), size[:, 0]
-        canvas.discs(dots, wide, lit, outline=DARK, line=0.4 * wide, depth=own[2])
+        lit, wide = faded(rgb((SQUARES["shown"],)), bright[:count], ground), size[:, 0]
+        canvas.discs(dots, wide, lit, outline=SQUARES["dark"], line=0.4 * wide, depth=own[2])
     return count > 0
+
+
+def bend_of(half: FloatArray) -> FloatArray:
+    """Return the radius of the corners of squares with half these sides, (n, 1)."""
+    return np.asarray(np.fmax(3.0, SQUARES["round"] * half[:, 0]))
 
 
 def paste_maps(
@@ -314,9 +333,10 @@ def paste_maps(
 ) -> FloatArray | None:
     """Draw the map of each neuron into its square; return where the shown sample lies on it."""
     image, places = image_of(name, maps, theme)
-    corners = xy[:, np.newaxis] + half[:, np.newaxis] * CORNERS
-    bend = np.fmax(3.0, ROUND * half[:, 0])
-    canvas.images(corners, image, places[: len(xy)], smooth=True, radius=bend, depth=depth)
+    corners = xy[:, np.newaxis] + half[:, np.newaxis] * [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]
+    canvas.images(
+        *(corners, image, places[: len(xy)]), radius=bend_of(half), depth=depth, smooth=True
+    )
     return None if maps.dot is None else xy + half * (2.0 * maps.dot - 1.0) * [1.0, -1.0]
 
 
@@ -330,7 +350,7 @@ def draw_curves(
     theme: Theme,
 ) -> FloatArray | None:
     """Draw the curve of each neuron into its square; return where the shown sample lies on it."""
-    parts, reach = maps.parts(name)[: len(xy), 0], PLOT * half
+    parts, reach = maps.parts(name)[: len(xy), 0], SQUARES["plot"] * half
     along = np.linspace(-1.0, 1.0, parts.shape[1])
     canvas.segments(xy - reach * [1.0, 0.0], xy + reach * [1.0, 0.0], theme.faint, depth=depth)
     points = xy[:, np.newaxis] + reach[..., np.newaxis] * np.stack(
@@ -339,7 +359,7 @@ def draw_curves(
     starts, stops = points[:, :-1].reshape(-1, 2), points[:, 1:].reshape(-1, 2)
     hue = theme.map(np.sign(parts[:, :-1] + parts[:, 1:]).ravel())
     deep = np.repeat(depth, parts.shape[1] - 1)
-    canvas.segments(starts, stops, hue, width=CURVE * canvas.scale, depth=deep)
+    canvas.segments(starts, stops, hue, width=SQUARES["curve"] * canvas.scale, depth=deep)
     if maps.dot is None:
         return None
     place = 2.0 * float(maps.dot[0]) - 1.0

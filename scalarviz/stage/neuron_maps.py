@@ -71,7 +71,9 @@ class SessionMaps:
         found = surveyed(reading.copy, inputs)
         shape = (-1, side, side) if is_plane else (-1, 1, 2 * side)
         maps = {name: numbers.reshape(shape) for name, numbers in found.items()}
-        return NeuronMaps(maps, paints=paints_of(session, reading.numbers.value))
+        value = reading.numbers.value
+        paints = {each.source.name: weights_of(each, value) for each in painting(session)}
+        return NeuronMaps(maps, not is_plane, paints=paints)
 
 
 def side_of(network: Model) -> int:
@@ -103,20 +105,14 @@ def surveyed(network: Model, inputs: FloatArray) -> dict[str, FloatArray]:
     return {name: found[name].T for name in buffers_of(network)}
 
 
-def painting(session: Session) -> Operation | None:
-    """Return the operation that mixes outputs that are colors; None without."""
-    weighted = [each for each in session.network.program.operations if each.weights != NONE]
-    is_mixing = session.data.output_tint == "rgb" and weighted and weighted[-1].kind == "affine"
-    return weighted[-1] if is_mixing else None
+def painting(session: Session) -> list[Operation]:
+    """Return the operation that mixes outputs that are colors; none of others."""
+    weighted = [each for each in session.network.program.operations if each.weights != NONE][-1:]
+    is_color = session.data.output_tint == "rgb"
+    return [each for each in weighted if is_color and each.kind == "affine"]
 
 
-def paints_of(session: Session, value: FloatArray) -> dict[str, FloatArray]:
-    """Return what each neuron behind outputs that are colors adds to them, by its buffer.
-
-    value  the parameters, in bank order
-    """
-    last = painting(session)
-    if last is None:
-        return {}
-    weights = value[last.weights :][: last.target.size * last.source.size]
-    return {last.source.name: weights.reshape(last.target.size, last.source.size).T}
+def weights_of(operation: Operation, value: FloatArray) -> FloatArray:
+    """Return the weights of an operation by its sources, among the numbers of a bank."""
+    shape = operation.target.size, operation.source.size
+    return value[operation.weights :][: shape[0] * shape[1]].reshape(shape).T

@@ -198,10 +198,9 @@ def maps_data(maps: NeuronMaps | None) -> dict[str, Any] | None:
     if maps is None:
         return None
     flat = {name: own.reshape(len(own), -1).tolist() for name, own in maps.values.items()}
-    is_plane = next(iter(maps.values.values())).shape[1] > 1
     dot = None if maps.dot is None else maps.dot.tolist()
     paints = {name: weights.tolist() for name, weights in maps.paints.items()}
-    return {"values": flat, "isPlane": is_plane, "dot": dot, "paints": paints}
+    return {"values": flat, "isPlane": not maps.is_curve, "dot": dot, "paints": paints}
 
 
 def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: Any) -> None:

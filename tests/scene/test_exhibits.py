@@ -104,7 +104,7 @@ def check_order(canvas: Noted, box: Box) -> None:
     extent, box = canvas.extent(), box.inside(-1.5)  # letters stand on whole pixels
     assert extent.x >= box.x and extent.y >= box.y
     assert extent.right <= box.right and extent.bottom <= box.bottom
-    for one, other in combinations(canvas.texts, 2):
+    for one, other in combinations(canvas.written, 2):
         assert not one.box.meets(other.box), (one, other)
 
 
@@ -155,7 +155,7 @@ def test_a_box_of_any_shape_is_enough(exhibit: Exhibit, picture: tuple[int, int]
 @every_theme
 def test_every_text_can_be_read(exhibit: Exhibit, size: tuple[int, int], theme: Theme) -> None:
     canvas, _ = drawn(exhibit, size, theme)
-    for written in canvas.texts:
+    for written in canvas.written:
         assert written.size >= 12.0 * canvas.scale, written
         assert written.contrast >= 4.5, written
 
@@ -250,11 +250,11 @@ def test_out_and_goal_stand_side_by_side_and_are_equal_in_size(
     out, goal, _ = exhibit.places(box, canvas.scale)
     assert (out.width, out.height, out.y) == (goal.width, goal.height, goal.y)
     assert box.x <= out.x < out.right < goal.x < goal.right <= box.right
-    heads = {each.words: each.box for each in canvas.texts if each.words in ("OUT", "goal")}
+    heads = {each.words: each.box for each in canvas.written if each.words in ("OUT", "goal")}
     for words, place in (("OUT", out), ("goal", goal)):
         assert [
             each.box
-            for each in canvas.texts
+            for each in canvas.written
             if each.words == words
             and each.box.bottom <= place.y + 1.0
             and abs(each.box.x + each.box.width / 2.0 - place.x - place.width / 2.0) < 1.5
@@ -268,7 +268,7 @@ def test_below_it_stands_how_right_it_is_and_beside_that_what_step_0_gave(
 ) -> None:
     exhibit = EXHIBITS[name]
     canvas, _ = drawn(exhibit, size)
-    written = next(each for each in canvas.texts if each.words == exhibit.verdict())
+    written = next(each for each in canvas.written if each.words == exhibit.verdict())
     assert written.size == pytest.approx(14.0 * canvas.scale)
     assert exhibit.first is not None
     said = [words for words in canvas.words if words.startswith("step 0")]
@@ -297,7 +297,7 @@ def test_what_the_network_guesses_is_said_in_the_free_corner_if_it_has_room() ->
     words = "no dots here: it guesses"
     canvas, _ = drawn(REGRESSION, (1280, 800))
     ((plot, _), *_) = canvas.images_drawn
-    (box,) = [each.box for each in canvas.texts if each.words == words]
+    (box,) = [each.box for each in canvas.written if each.words == words]
     assert plot.x + 0.4 * plot.width < box.x < box.right < plot.right
     assert plot.y + 0.9 * plot.height < box.y < box.bottom < plot.bottom
     assert words not in drawn(replace(REGRESSION, corner=None), (1280, 800))[0].words

@@ -23,7 +23,7 @@ def texts_of(studio: Studio, stage: Stage, size: tuple[int, int]) -> list[Writte
     """Draw a picture; return all its texts."""
     drawn: list[Noted] = []
 
-    def noted(width: float, height: float, ratio: float, scale: float) -> Noted:
+    def noted(width: float, height: float, ratio: float, scale: float, *parts: object) -> Noted:
         drawn.append(Noted(THEMES["dark"].ground, width, height, scale))
         return drawn[-1]
 
@@ -31,7 +31,7 @@ def texts_of(studio: Studio, stage: Stage, size: tuple[int, int]) -> list[Writte
         patch.setattr(picture, "Canvas2D", noted)
         stage.refresh()
         studio.stage(stage, 0.0, size)
-    return drawn[-1].texts
+    return drawn[-1].written
 
 
 def check_words(studio: Studio, stage: Stage, size: tuple[int, int], at: str) -> None:

@@ -287,7 +287,7 @@ def test_names_of_squares_stand_below_them() -> None:
     line, canvas = shown.layout.neurons[0], Noted("#000000", *SIZE)
     draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"], 1.0)
     seen = see(line.points)
-    for text, (x, y), unit in zip(canvas.texts, seen.xy, seen.unit, strict=True):
+    for text, (x, y), unit in zip(canvas.written, seen.xy, seen.unit, strict=True):
         assert text.box.x + 0.5 * text.box.width == pytest.approx(x, abs=2.0)
         assert 0.0 < text.box.y - y - line.radius * unit < 12.0
 

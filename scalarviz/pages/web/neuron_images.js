@@ -317,7 +317,7 @@ export function drawSquares(view, line, seen, good) {
   const [known, name] = [scene.maps, mapOf(line, frame)];
   const [held, count] = [heldBy(line, frame), name ? values[name].length : 0];
   const fills = count < line.count ? paintedLine(line, frame, palette) : [];
-  const hues = [-0.85, 0.85].map((part) => palette.heatAt(part));
+  const hues = [-known.hue, known.hue].map((part) => palette.heatAt(part));
   const curves = name && !maps.isPlane ? partsOf(maps, name, known) : null;
   const image = name && maps.isPlane ? imageOf(maps, name, palette, known) : null;
   for (const i of good) {
@@ -339,7 +339,7 @@ export function drawSquares(view, line, seen, good) {
     paper.box(...square, veil, { radius, depth, outline: rim, line: scale });
     const isFew = line.count <= known.dots && half > known.least * scale;
     if (!dot || i >= count || !isFew) continue;
-    const size = Math.max(known.least_dot * scale, known.dot * half);
+    const size = Math.max(known.small * scale, known.dot * half);
     const inside = (at, middle) =>
       middle + Math.max(size - half, Math.min(half - size, at - middle));
     const look = { outline: known.dark, line: 0.4 * size, depth };
