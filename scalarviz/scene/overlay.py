@@ -51,7 +51,6 @@ def draw_head(
     box, scale = division.head, division.scale
     if not box.height:
         return None
-    canvas.box(*box.place, theme.ground)  # nothing of the stage shows through
     margin, size = TITLE_LEFT * scale, HEAD * scale
     base = 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
     title = canvas.fit(frame_data.words.title, box.width - 3.0 * margin, size=size, bold=True)
@@ -86,7 +85,7 @@ def draw_legend(
     right, middle = head.right - TITLE_LEFT * scale, 0.5 * min(head.height, TALL_HEAD * scale)
     ends = ends_of(frame_data.cubes)
     first, last = (canvas.measure(each, size=size) for each in ends)
-    end = gap + LARGEST * scale  # from the middle of the outer cubes to the words beside them
+    end = gap + 0.7 * LARGEST * scale  # from the middle of the outer cubes to the words beside them
     x = right - last - end - BAR * scale
     fans = frame_data.layout.fans
     marks = ["rule"] * bool(fans) + ["neuron"] * bool(fans)
@@ -216,7 +215,6 @@ def draw_band(
     if frame_data.curve.large:
         return draw_large_loss(canvas, division, frame_data, theme)
     band, strip = division.band, division.strip
-    canvas.box(*band.place, theme.ground)
     box = replace(band, y=strip.y, height=strip.height + band.height)
     look = frame_data.curve, theme, division.scale
     return draw_loss(canvas, box, division.curve_left, *look) if band.height else None

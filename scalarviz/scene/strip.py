@@ -26,7 +26,6 @@ def draw_strip(
     The operations of a part are side by side in its box.
     """
     box, scale, current = division.strip, division.scale, frame_data.current
-    canvas.box(*box.place, theme.ground)
     if not box.height:
         return []
     size, pad, places = SIZE * scale, PAD * scale, list[Place]()
