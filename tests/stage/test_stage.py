@@ -18,6 +18,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.train import train
@@ -201,7 +202,7 @@ def test_a_scale_that_has_grown_is_said_in_the_legend(studio: Studio, stage: Sta
         return stage.picture().words
 
     before = float(stage.frame_data().cubes.color_scales[0])
-    assert f"+{before:g} plus" in said(0.0)
+    assert typeset(f"+{before:g} plus") in said(0.0)
     stage.session.edit([3], [1.9])
     words = f"scale {before:g} → 2"
     assert {words, "−2 minus", "0", "+2 plus"} <= set(said(1.0))
