@@ -14,7 +14,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.past_numbers import KINDS, ORDERS
 from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
-from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.canvas.palette import NUMBER, Theme
 from scalarviz.scene.caption_band import PieceBox, clearest, corners
 from scalarviz.scene.charts import AXIS, Chart, draw_loss
 from scalarviz.scene.frame_data import Compared, FrameData, Pane
@@ -115,7 +115,6 @@ def draw_legend(
     look: dict[str, Any] = {"size": size, "color": theme.quiet}
     canvas.text(x - end + 0.5 * gap, base + 4.0 * scale, ends[0], anchor="right", **look)
     canvas.text(right - last, base + 4.0 * scale, ends[1], **look)
-    canvas.text(x + 0.5 * BAR * scale, middle + 24.0 * scale, "0", anchor="center", **look)
     at = start = x - first - end - 2.0 * gap - sum(wide[name] + gap for name in shown)
     for name in sorted(shown, key=["rule", "neuron", "bias", "news"].index):
         foot = middle + 0.5 * icon
@@ -133,9 +132,12 @@ def draw_legend(
         at += (icon + gap) * (name != "news")
         at += canvas.text(at, base, words[name], **look) + gap + (icon + gap) * (name == "news")
     draw_cubes(canvas, cubes, theme)
-    if "bias" in shown:
+    if "bias" in shown:  # the letter b, as a mark
         x, foot, side, _ = cubes[-1]
-        canvas.text(x, foot - 0.2 * side, "b", size=0.8 * side, bold=True, anchor="center")
+        line, radius = 0.14 * side, 0.2 * side
+        canvas.box(x - radius, foot - 0.8 * side, line, 0.65 * side, NUMBER)
+        bowl = x + 0.5 * line, foot - 0.15 * side - radius
+        canvas.discs(bowl, radius, None, outline=NUMBER, line=line)
     return Box(start, 0.0, right - start, head.height)
 
 
