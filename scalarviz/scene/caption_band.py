@@ -27,7 +27,6 @@ Line = tuple[Piece, ...]
 Group = list[Piece]  # pieces that stay in one row
 WIDE, HIGH = 460.0, 0.3  # largest width of the card, and share of the stage that it may be high
 CARD_PAD, BUTTONS = 12.0, 42.0  # pixels around its words, and height of a row of buttons
-LEAST_COVERED = 0.02  # share of it from which on it has one line below its title
 TITLE, SIZE = 16.0, 14.0  # letters of the caption
 SMALLER = 13.0, 12.0  # of a title of one line
 LEAST = 1.25  # distance of rows, in letters
@@ -71,7 +70,7 @@ def draw_caption(
         wide = max([*widths, *(width_of(canvas, each, size) for each in rows), room * offers])
         high = top + row * len(rows) + BUTTONS * scale * offers + 1.5 * pad
         card = clearest(corners(division, wide + 2.0 * pad, high), taken)
-        if card and (taken is None or taken.covered(card) < LEAST_COVERED):
+        if card and (taken is None or not taken.covered(card)):
             break
     if card is None:
         return nothing, []

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import row_text, text
+from scalarviz.base.texts.decimals import typeset
 
 if TYPE_CHECKING:
     from scalarviz.scene.frame_data import CubeValues
@@ -20,7 +21,8 @@ def ends_of(cubes: CubeValues) -> list[str]:
     most: float = cubes.common or (scales[0] if scales else 1.0)
     if cubes.per_layer and len({*scales}) > 1:
         return [text("legend.least"), text("legend.most")]
-    return [text("legend.minus", number=f"{-most:g}"), text("legend.plus", number=f"{most:+g}")]
+    low, high = typeset(f"{-most:g}"), typeset(f"{most:+g}")
+    return [text("legend.minus", number=low), text("legend.plus", number=high)]
 
 
 def grown_words(cubes: CubeValues) -> str:

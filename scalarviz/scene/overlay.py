@@ -14,7 +14,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.past_numbers import KINDS, ORDERS
 from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
-from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.canvas.palette import NUMBER, Theme
 from scalarviz.scene.caption_band import PieceBox, clearest, corners
 from scalarviz.scene.charts import AXIS, Chart, draw_loss
 from scalarviz.scene.frame_data import Compared, FrameData, Pane
@@ -55,7 +55,6 @@ def draw_head(
     news = news or news_of(frame_data.cubes)
 
     def draw(part: Canvas2D) -> Box | None:
-        part.box(*box.place, theme.ground)  # nothing of the stage shows through
         margin, size = TITLE_LEFT * scale, HEAD * scale
         base = 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
         words = part.fit(title, box.width - 3.0 * margin, size=size, bold=True)
@@ -97,7 +96,7 @@ def draw_legend(
     size, gap, icon = LETTERS * scale, BESIDE * scale, ICON * scale
     right, middle = head.right - TITLE_LEFT * scale, 0.5 * min(head.height, TALL_HEAD * scale)
     first, last = (canvas.measure(each, size=size) for each in ends)
-    end = gap + LARGEST * scale  # from the middle of the outer cubes to the words beside them
+    end = gap + 0.7 * LARGEST * scale  # from the middle of the outer cubes to the words beside them
     x = right - last - end - BAR * scale
     fans = layout.fans
     marks = ["rule"] * bool(fans) + ["neuron"] * bool(fans)
@@ -125,7 +124,6 @@ def draw_legend(
     look: dict[str, Any] = {"size": size, "color": theme.quiet}
     canvas.text(x - end + 0.5 * gap, base + 4.0 * scale, ends[0], anchor="right", **look)
     canvas.text(right - last, base + 4.0 * scale, ends[1], **look)
-    canvas.text(x + 0.5 * BAR * scale, middle + 24.0 * scale, "0", anchor="center", **look)
     at = start = x - first - end - 2.0 * gap - sum(wide[name] + gap for name in shown)
     for name in sorted(shown, key=["rule", "neuron", "bias", "news"].index):
         foot = middle + 0.5 * icon
@@ -143,9 +141,12 @@ def draw_legend(
         at += (icon + gap) * (name != "news")
         at += canvas.text(at, base, words[name], **look) + gap + (icon + gap) * (name == "news")
     draw_cubes(canvas, cubes, theme)
-    if "bias" in shown:
+    if "bias" in shown:  # the letter b, as a mark
         x, foot, side, _ = cubes[-1]
-        canvas.text(x, foot - 0.2 * side, "b", size=0.8 * side, bold=True, anchor="center")
+        line, radius = 0.14 * side, 0.2 * side
+        canvas.box(x - radius, foot - 0.8 * side, line, 0.65 * side, NUMBER)
+        bowl = x + 0.5 * line, foot - 0.15 * side - radius
+        canvas.discs(bowl, radius, None, outline=NUMBER, line=line)
     return Box(start, 0.0, right - start, head.height)
 
 
@@ -225,7 +226,6 @@ def draw_band(
     if frame_data.curve.large:
         return draw_large_loss(canvas, division, frame_data, theme)
     band, strip = division.band, division.strip
-    canvas.box(*band.place, theme.ground)
     box = replace(band, y=strip.y, height=strip.height + band.height)
     look = frame_data.curve, theme, division.scale
     return draw_loss(canvas, box, division.curve_left, *look) if band.height else None

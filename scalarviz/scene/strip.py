@@ -34,7 +34,6 @@ def draw_parts(
 ) -> list[Place]:
     """Draw the parts of a step as `draw_strip` does; `current` operations of it are done."""
     box, scale = division.strip, division.scale
-    canvas.box(*box.place, theme.ground)
     if not box.height:
         return []
     size, pad, places = SIZE * scale, PAD * scale, list[Place]()
@@ -49,7 +48,7 @@ def draw_parts(
         color = theme.push if part == BACKWARD else theme.lit
         words = canvas.fit(heading(part), wide, size=size, bold=True)
         place = x, box.y + 0.5 * (box.height - high), wide, high
-        canvas.box(*place, theme.panel[:7], radius=0.5 * high, outline=color if runs else None)
+        canvas.box(*place, theme.rim, radius=0.5 * high, outline=color if runs else None)
         with canvas.clip(x, box.y, wide * done / len(cells), box.height):
             fill = color + "50" if runs else theme.faint
             canvas.box(*place, fill, radius=0.5 * high)

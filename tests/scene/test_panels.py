@@ -180,7 +180,7 @@ def test_losses_below_zero_have_a_curve_and_numbers(canvas: Canvas2D) -> None:
     chart = draw_loss(canvas, BOX, LEFT, falling, DARK)
     assert chart is not None and np.isfinite(chart.own).all()
     assert (
-        {"-3", "1"} <= set(canvas.words)
+        {"−3", "1"} <= set(canvas.words)
         and "log" not in canvas.words
         and "no step yet" not in canvas.words
     )

@@ -15,14 +15,15 @@ import scalarviz as sv
 from scalarviz.scene import overlay
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, rgb
-from scalarviz.scene.caption_band import clearest, corners
+from scalarviz.scene.caption_band import clearest, corners, draw_caption
 from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData, PictureWords
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import HALF, Layout, reach_of
-from scalarviz.scene.overlay import OnTop, draw_chips
+from scalarviz.scene.overlay import OnTop, draw_band, draw_chips, draw_head
 from scalarviz.scene.picture import Picture
+from scalarviz.scene.strip import draw_strip
 from scalarviz.story.caption import Caption, Card, CardLine, plain_lines
 from tests.scene.measures import look, stage_of, trained
 from tests.studio import Studio, above_number, assert_dimmed, at, facing, lit, shade
@@ -355,3 +356,14 @@ def test_zooming_draws_nothing_over_what_is_around_the_stage(studio: Studio, fac
     assert outside.sum() > 50_000
     np.testing.assert_array_equal(after[outside], before[outside])
     assert (after != before).any()
+
+
+@pytest.mark.parametrize("name", ["rgb", "xor", "circle", "expression"])
+def test_at_rest_title_legend_and_timeline_have_few_texts(name: str) -> None:
+    frame_data = stage_of(trained(name), (1280, 800)).frame_data()
+    canvas, division = Canvas2D(1280, 800), frame_data.division(1280, 800)
+    draw_head(canvas, division, frame_data, DARK)
+    draw_strip(canvas, division, frame_data, DARK)
+    draw_band(canvas, division, frame_data, DARK)
+    draw_caption(canvas, division, frame_data, DARK)
+    assert 10 <= len(canvas.words) <= 20 and any(each.startswith("loss") for each in canvas.words)

@@ -18,6 +18,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.train import train
@@ -69,7 +70,7 @@ def assert_right_colors(
 def test_the_legend_has_the_numbers_of_the_scales(studio: Studio, stage: Stage) -> None:
     said, frame_data = words(studio, stage, (1280, 800)), stage.frame_data()
     scale = float(frame_data.cubes.color_scales[0])
-    assert {f"-{scale:.3g} minus", "0", f"+{scale:.3g} plus"} <= set(said)
+    assert {f"−{scale:.3g} minus".replace("0.", ".")} <= set(said)
     stage.color, stage.size, stage.per_layer = "gradient", "value", True
     said = words(studio, stage, (1280, 800))
     assert {"color: gradient, size: |value|", "+max of its layer"} <= set(said)
@@ -201,10 +202,10 @@ def test_a_scale_that_has_grown_is_said_in_the_legend(studio: Studio, stage: Sta
         return stage.picture().words
 
     before = float(stage.frame_data().cubes.color_scales[0])
-    assert f"+{before:g} plus" in said(0.0)
+    assert typeset(f"+{before:g} plus") in said(0.0)
     stage.session.edit([3], [1.9])
     words = f"scale {before:g} → 2"
-    assert {words, "-2 minus", "0", "+2 plus"} <= set(said(1.0))
+    assert {words, "−2 minus", "+2 plus"} <= set(said(1.0))
     assert stage.frame_data().cubes.grown == (before, 2.0)
     stage.session.edit([3], [4.5])
     assert words in said(2.9) and words not in said(3.1)

@@ -14,8 +14,9 @@ from scalarviz.scene.canvas.canvas2d import BOX, COLUMNS, FILL, MIDDLE, Canvas2D
 from scalarviz.scene.canvas.fonts import ATLAS, Atlas, Font, fallback, layout, packaged, styled
 from scalarviz.scene.canvas.fonts import BOX as BOX_LETTER
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.frame_data import PictureWords
+from scalarviz.scene.frame_data import CubeValues, FrameData, PictureWords
 from scalarviz.scene.layout.division import Division
+from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.overlay import draw_head
 from tests.machine import output_of
 from tests.wording import refused
@@ -323,7 +324,10 @@ def test_a_title_is_written_with_letters_that_only_the_system_has(folder: Path) 
     title = "셒갊"  # in no other test: fonts remember which letters they have
     write_font(folder / "korean.ttf", title, 512)
     canvas = Canvas2D(1280.0, 800.0)
-    draw_head(canvas, Division.of(1280.0, 800.0), PictureWords(title), THEMES["dark"])
+    none = np.zeros(0)
+    cubes = CubeValues(none, none, "value", "value", none, none)
+    words = FrameData(Layout([], [], [], []), cubes, words=PictureWords(title))
+    draw_head(canvas, Division.of(1280.0, 800.0), words, THEMES["dark"])
     assert canvas.words[0] == title
     wide = canvas.measure(title, size=16.0, bold=True)
     assert wide == pytest.approx(2 * (8.0 + 16.0 / 24.0), abs=1.0)
