@@ -458,11 +458,9 @@ class Picture:
         if frame_data.exhibit is not None and division.exhibit.width:
             exhibit = frame_data.exhibit
             exhibit.paint(canvas, division.exhibit, self.theme)
-            doors, lines = (
-                exhibit.doors(division.exhibit, division.scale),
-                frame_data.layout.neurons,
-            )
-            if lines:
+            doors = exhibit.doors(division.exhibit, division.scale)
+            lines = frame_data.layout.neurons
+            if lines and division.exhibit.x >= division.inner.right:  # it is not below
                 with canvas.clip(*division.view.place):
                     draw_doors(canvas, see, frame_data, doors, self.theme)
         has_room = frame_data.view is None  # else the network is still on its way out of it

@@ -121,15 +121,16 @@ class Sorting(Exhibit):
         shown = (self.said[0], self.labels[0]) if self.focus is None else self.focus
         for place, kind in zip(places[:2], shown, strict=True):
             paint_tile(canvas, place, [] if kind is None else [str(kind)], theme)
-        begun = self.first and text("exhibits.begun", said=self.first.verdict())
-        large, base = RIGHT_YET / LETTERS * size, places.foot.y + 0.5 * places.foot.height
-        for words, high, y, color in (
-            (self.verdict(), large, base - 0.2 * size, theme.ink),
-            (begun or "", size, base + 1.3 * size, theme.quiet),
-        ):
-            bold = high == large
-            words = canvas.fit(words, places.foot.width, size=high, bold=bold)
-            canvas.text(places.foot.x, y, words, size=high, color=color, bold=bold)
+        foot, base = places.foot, places.foot.y + 0.5 * places.foot.height
+        large, said = RIGHT_YET / LETTERS * size, self.verdict()
+        if canvas.measure(said, size=large, bold=True) > foot.width:
+            said = text("exhibits.right.short", right=self.score()[0], count=self.score()[1])
+        words = canvas.fit(said, foot.width, size=large, bold=True)
+        canvas.text(foot.x, base - 0.2 * size, words, size=large, color=theme.ink, bold=True)
+        if self.first is not None:
+            words = text("exhibits.begun", said=self.first.verdict())
+            words = canvas.fit(words, foot.width, size=size)
+            canvas.text(foot.x, base + 1.3 * size, words, size=size, color=theme.quiet)
         left, top = box.x + LABELS * size, places.out.bottom + 0.5 * size
         heads, gap, table = 1.7 * size, 0.8 * size, (HEADS + count * CELL) * size
         cell = min(across, (box.bottom - top - heads - gap - table) / ROWS)
@@ -205,6 +206,7 @@ class Sorting(Exhibit):
         A small image has a filled corner without text.
         """
         size, warning = letter_size(canvas), theme.map([WRONG])[0]
+        ink = readable_on(warning[np.newaxis])[0]
         edge = max(1.0, 0.06 * float(side[0]))
         canvas.boxes(
             corner - edge, side + 2.0 * edge, None, radius=edge, outline=warning, line=edge
@@ -215,8 +217,7 @@ class Sorting(Exhibit):
         canvas.boxes(place, badge, warning, radius=edge)
         for (x, y), label in zip(place.tolist() if large else (), labels.tolist(), strict=large):
             x, y = x + 0.475 * size, y + 0.92 * size
-            color = theme.ground
-            canvas.text(x, y, str(label), size=size, color=color, bold=True, anchor="center")
+            canvas.text(x, y, str(label), size=size, color=ink, bold=True, anchor="center")
 
 
 # The confusion matrix, drawn on a canvas or in a terminal.

@@ -163,7 +163,7 @@ class Exhibit(ABC):
         for rest, part in ((lines + more, bool(self.first)), (lines + more, False), (lines, False)):
             high = (box.height - head - rest - part * ABOVE * size) / (1.0 + part * self.small)
             high = min(high, box.height - head - rest - part * (ABOVE + BEGUN) * size)
-            if min(row, aspect * high) >= 0.6 * widest:
+            if min(row, aspect * high) >= 0.5 * widest:
                 wide = min(row, aspect * high)
                 begun = ABOVE * size + max(BEGUN * size, self.small * wide / aspect)
                 below = rest + part * begun
