@@ -68,7 +68,7 @@ def beads_of(
 
 
 def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
-    """Return centers and half sides of the pool of light, the trays, and the shadows of cubes."""
+    """Return centers and half sides of the trays and the shadows of cubes."""
     layout, cubes = frame_data.layout, frame_data.cubes
     parts = [*layout.once("trays", trays_of)]
     for plate, top in zip(layout.plates, cubes.size_scales.tolist(), strict=True):
@@ -83,8 +83,8 @@ def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
 
 
 def trays_of(layout: Layout) -> list[tuple[FloatArray, FloatArray]]:
-    """Return centers and half sides of the pool of light, and of the trays."""
-    parts = [(np.zeros((1, 3)), np.full((1, 3), -1.0))]
+    """Return centers and half sides of the trays."""
+    parts = [(np.zeros((0, 3)), np.zeros((0, 3)))]
     for fan in layout.fans:
         found = layout.plate_of(fan.weights)
         if found is not None and found[0].seat:

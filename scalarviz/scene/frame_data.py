@@ -69,7 +69,7 @@ class Buffers:
     saturated  share of saturation of each activation, 0 to 1
     left_out   1 where dropout drops a number, else 0
     tints      true colors of neurons that stand for red, green and blue
-    scale      number with the strongest color
+    scale      number with the strongest color, as of cubes that show values
     flows      gradients of the loss, by name of the buffer
     target     targets of the outputs
     answers    outputs as the loss reads them: of logits, their softmax or sigmoid; or None

@@ -60,11 +60,12 @@ from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.opengl import Eye, largest_texture, set_state, viewport_of
+from scalarviz.scene.visuals.shaders import POOL
 from scalarviz.scene.visuals.spheres import GroundsNode, SpheresNode, WiresNode
 from scalarviz.scene.wall_lines import draw_walls
 
 # Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.
-GROUNDS, CUBES, SPHERES, WIRES = -4, -3, -2, -1
+CUBES, SPHERES, WIRES = -3, -2, -1
 
 
 class FlatVisual(BaseVisual):  # type: ignore[misc]  # vispy has no types
@@ -101,7 +102,8 @@ class PictureScene:
     """The nodes of a picture.
 
     view            the ViewBox; a node with `parent=view.scene` is drawn beside the cubes
-    grounds, spheres, wires  the nodes of what lies below, of neurons and of wires between them
+    pool, grounds   the nodes of the ground, and of what lies on it
+    spheres, wires  the nodes of neurons and of the wires between them
     flat            the node of the flat shapes
     """
 
@@ -110,15 +112,18 @@ class PictureScene:
         self.view = ViewBox(camera=BaseCamera(), parent=self.root)
         self.view.scene.clip_children = False  # the picture ends where the view ends
         self.flat = FlatNode(parent=self.root)
+        self.pool: Any = GroundsNode(POOL, parent=self.view.scene)
+        self.pool.set_data(np.zeros((1, 3)), np.full((1, 3), -1.0))
         self.grounds: Any = GroundsNode(parent=self.view.scene)
+        self.pool.visible = self.grounds.visible = False
         self.spheres: Any = SpheresNode(parent=self.view.scene)
         self.wires = WiresNode(parent=self.view.scene)
-        self.grounds.order, self.spheres.order, self.wires.order = GROUNDS, SPHERES, WIRES
+        self.spheres.order, self.wires.order = SPHERES, WIRES
         self._matrix, self.eye = MatrixTransform(), Eye()
         self._see: Projection | None = None
         self._size: object = None
         self.eye.change()
-        for node in (self.grounds, self.spheres, self.wires):
+        for node in (self.pool, self.grounds, self.spheres, self.wires):
             node.eye = self.eye
         self.view.camera.transform = self._matrix
         self.view.camera.view_changed()
@@ -160,7 +165,8 @@ class PictureScene:
     def paint(self, theme: Theme) -> None:
         """Set the colors."""
         self.spheres.paint(glass=theme.glass, shadow=theme.shadow)
-        self.grounds.paint(pool=theme.pool, tray=theme.shelf, shadow=theme.shadow)
+        self.pool.paint(ground=theme.ground, pool=theme.pool)
+        self.grounds.paint(tray=theme.shelf, shadow=theme.shadow)
 
     def set_beads(self, beads: Beads) -> None:
         """Set spheres and wires."""
@@ -173,6 +179,8 @@ class PictureScene:
         box     in logical pixels, `ratio` device pixels each, of a picture `high` logical pixels
         corner  the lower left corner of the picture in the framebuffer, in device pixels
         """
+        for node in (self.pool, self.grounds):  # beyond the view, too
+            node.draw_always()
         left, low = round(box.x * ratio), round((high - box.bottom) * ratio)
         set_state(scissor_test=True)
         gloo.set_scissor(
@@ -185,6 +193,7 @@ class PictureScene:
 
     def release(self) -> None:
         """Free the memory of all that is not a cube, and take all nodes off their canvas."""
+        self.pool.release()
         self.grounds.release()
         self.spheres.release()
         self.wires.release()

@@ -12,7 +12,6 @@ from typing import Any, TypeVar, cast, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import round_up
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Moment
 from scalarviz.core.trace_program import chain_of
@@ -223,15 +222,13 @@ class LiveValues:
             chain = chain_of(way.nodes.program, self.session.network.all_walls)
             values |= {} if chain is None else chain.numbers(way.nodes.values[0])
         raw = self.program.raw
-        finite = [np.abs(v[np.isfinite(v)]) for name, v in values.items() if name not in raw]
-        scale = max((float(v.max()) for v in finite if v.size), default=1.0)
         answers = self._answers(values)
         row = self.session.trainer.loss.row
         found = Buffers(
             values,
             way.saturated,
             tints_of(self.session, values),
-            max(1.0, round_up(scale)) if scale > 0.0 else 1.0,
+            1.0,
             (self._grown(done) or {x: way.flows[x] for x in way.flows if x in flows})
             if done
             else {},

@@ -418,7 +418,7 @@ class Stage(Messages):
                 top,
                 None if scales.per_layer else scales.stops.of((scales.color, -1)),
             ),
-            reading.buffers(self.motion.done),
+            replace(reading.buffers(self.motion.done), scale=scales.stops.of(("value", -1))),
             reading.curves.pointed(
                 *(self.over, self.curve_view, reading.here),
                 None if self.pane is not None else reading.numbers,

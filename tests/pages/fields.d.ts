@@ -29,7 +29,7 @@ declare module "../../scalarviz/pages/web/neuron_images.js" {
   interface NeuronMaps extends Fields<"survey known inputs"> {}
 }
 declare module "../../scalarviz/pages/web/palette.js" {
-  interface Palette extends Fields<"negative zero positive colors places power unknown heat"> {}
+  interface Palette extends Fields<"negative zero positive colors places power unknown heat pool shelf glass shadow"> {}
   interface Palette extends Fields<"glass pool shadow shelf"> {}
 }
 declare module "../../scalarviz/pages/web/paper.js" {

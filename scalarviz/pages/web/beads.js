@@ -11,19 +11,19 @@ const WIRES = {
   thin: 1, // width in logical pixels
   shadows: 1500, // cubes of a plate that have shadows
 };
-/** The rows of what lies on the ground: the pool of light, trays, and shadows of cubes. */
+export const POOL_ROWS = Float32Array.of(0, 0, 0, -1, -1, -1); // of the ground
+
+/** The rows of what lies on the ground: trays and shadows of cubes. */
 export function groundRows({ layout, scene, sizes, sizeScaleAt }) {
-  const found = [0, 0, 0, -1, -1, -1];
+  const found = [];
   for (const fan of layout.fans) {
     const seat = layout.plateOf(fan.weights)?.plate.seat;
     if (!seat) continue;
     const [first, last] = [row3(fan.columns, 0), row3(fan.columns, fan.all - 1)];
-    const half = [1.1 * seat, 0, 0].map(
-      (each, k) => each + 0.5 * (last[k] - first[k]) + fan.begin[k],
-    );
-    const middle = [0, -seat, 0].map((each, k) => each + 0.5 * (first[k] + last[k]));
+    const wide = along3(along3(fan.begin, 0.5, minus3(last, first)), 1.1 * seat, [1, 0, 0]);
+    const middle = along3(along3(first, 0.5, minus3(last, first)), seat, [0, -1, 0]);
     for (let i = 0; i < fan.units; i++)
-      found.push(...along3(middle, 1, row3(fan.rows, i)), ...half);
+      found.push(...along3(middle, 1, row3(fan.rows, i)), ...wide);
   }
   for (const plate of layout.plates) {
     if (!plate.seat || plate.size > WIRES.shadows) continue;
@@ -109,11 +109,14 @@ class Strokes {
 
 const QUAD_ORDER = [0, 1, 2, 2, 1, 3];
 // prettier-ignore
+const GROUNDS = {
+  corners: [-1, -1, 1, -1, -1, 1, 1, 1],
+  fields: [["a_center", 3], ["a_size", 3]],
+};
+// prettier-ignore
 const BEADS = {
-  grounds: {
-    corners: [-1, -1, 1, -1, -1, 1, 1, 1],
-    fields: [["a_center", 3], ["a_size", 3]],
-  },
+  pool: GROUNDS,
+  grounds: GROUNDS,
   spheres: {
     corners: [-1, -1, 1, -1, -1, 1, 1, 1],
     fields: [["a_center", 3], ["a_radius", 1], ["a_fill", 3], ["a_ring", 4]],
@@ -140,7 +143,7 @@ export class BeadQuads {
     if (!rows.length || !see.inverse) return;
     this.copies.set(rows);
     this.program.use({ ...see.uniforms, u_viewport: [width, height], u_ratio: ratio, ...colors });
-    if (this.name === "grounds") gl.disable(gl.DEPTH_TEST);
+    if (BEADS[this.name] === GROUNDS) gl.disable(gl.DEPTH_TEST);
     else gl.enable(gl.DEPTH_TEST);
     gl.depthFunc(gl.LESS);
     gl.depthMask(this.name === "spheres"); // wires mix where they cross

@@ -6,7 +6,6 @@ import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";
 import { numberAt } from "./arrays.js";
 import { ARRIVES, MOVED } from "./lights.js";
 import { movedPart } from "./motion.js";
-import { round_up } from "./story/scales.js";
 
 /** @type {any} */
 const WHOLE = { walked: null }; // all neurons of a moment
@@ -83,6 +82,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     color,
     size,
     scale: scales.of(color),
+    activationScale: scales.of("value"),
     scaleAt: (row) => scales.of(color, row),
     sizeScaleAt: (row) => scales.of(size, row),
     grown: scales.grown(now),
@@ -147,11 +147,6 @@ function buffersOf(scene, state, moment, part, walked) {
   const whole = without(state.values, moment?.values ?? []);
   if (state.inputs && !(scene.inputs in whole)) whole[scene.inputs] = state.inputs;
   const { gradients_before: before } = state; // in a graph they add up
-  let largest = 0;
-  for (const [name, each] of Object.entries(whole)) {
-    for (const value of scene.raw[name] ? [] : each)
-      if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
-  }
   const come = walked ? walked[1] + (isEarly ? 0 : 1) : 0; // neurons
   const cut = (all, names) => (walked ? cutOff(all, names, come) : all);
   const values = cut(whole, moment?.values ?? []);
@@ -163,7 +158,6 @@ function buffersOf(scene, state, moment, part, walked) {
     values,
     whole,
     flows: !done ? {} : cut(flows, moment.gradients),
-    activationScale: largest > 0 ? Math.max(1, round_up(largest)) : 1,
     target: outputs ? (state.target ?? null) : null,
     answers,
     saturated: saturatedOf(scene, values),

@@ -1,7 +1,7 @@
 // The picture of the page: draws a state of the training by WebGL 2, without which it draws
 // nothing.
 
-import { BeadQuads, groundRows, sphereRows, wireRows } from "./beads.js";
+import { BeadQuads, POOL_ROWS, groundRows, sphereRows, wireRows } from "./beads.js";
 import { Box } from "./story/camera.js";
 import { Projection, along3, row3 } from "./projection.js";
 import { drawCallout, drawSpoken } from "./callout.js";
@@ -85,6 +85,7 @@ export class Picture {
     if (!gl) return;
     this.glyphs = new Glyphs(getComputedStyle(this.canvas).fontFamily || "sans-serif");
     this.cubes = new Cubes(gl, this.scene);
+    this.pool = new BeadQuads(gl, this.scene, "pool");
     this.grounds = new BeadQuads(gl, this.scene, "grounds");
     this.spheres = new BeadQuads(gl, this.scene, "spheres");
     this.wires = new BeadQuads(gl, this.scene, "wires");
@@ -274,8 +275,9 @@ export class Picture {
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     const shadow = colorOf(palette.shadow);
     const pixels = [canvas.width, canvas.height, ratio];
+    const light = { u_ground: palette.groundColor, u_pool: colorOf(palette.pool) };
+    this.pool.draw(POOL_ROWS, see, ...pixels, light);
     this.grounds.draw(groundRows(frame), see, ...pixels, {
-      u_pool: colorOf(palette.pool),
       u_tray: colorOf(palette.shelf),
       u_shadow: shadow,
     });

@@ -306,7 +306,7 @@ void main() {
             vec3 color = is_number(value) ? color_of(value * scales.z, cell) : vec3(1.0, 0.0, 1.0);
             result = color * bright + shine;
 #if SEATED
-            if (!has_sides(half_side)) result = mix(color, 1.0 - u_ground, 0.3);
+            if (!has_sides(half_side)) result = mix(color, 1.0 - u_ground, 0.4);
             float ink = clamp(0.5 - letter(on_cube, normal) * pixels, 0.0, large);
             result = mix(result, 0.3 * color + 0.67, ink);
             vec2 notch = abs(vec2(on_cube.z, dot(v_up.xyz, on_cube) - 0.7));

@@ -79,6 +79,7 @@ def fragment(texels: str, *, far: bool = True, seated: bool = True) -> str:
 
 SPHERE = text_beside(__file__, "sphere.vert") + TRANSFORMS, text_beside(__file__, "sphere.frag")
 GROUND = text_beside(__file__, "ground.vert") + TRANSFORMS, text_beside(__file__, "ground.frag")
+POOL = GROUND[0], text_beside(__file__, "pool.frag")
 WIRE = text_beside(__file__, "wire.vert") + TRANSFORMS, text_beside(__file__, "wire.frag")
 
 
@@ -95,6 +96,7 @@ PROGRAMS = {
     "near cubes": (VERTEX, fragment(FLOATS, far=False)),
     "cubes without seats": (VERTEX, fragment(FLOATS, seated=False)),
     "cubes by bytes": (VERTEX, fragment(BYTES)),
+    "pool": POOL,
     "grounds": GROUND,
     "spheres": SPHERE,
     "wires": WIRE,

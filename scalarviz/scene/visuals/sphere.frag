@@ -38,6 +38,7 @@ void main() {
     vec3 color = amount < 0.0 ? v_fill : mix(u_glass, 0.86 * v_ring.rgb, level);
     float rim = 1.0 - normal.z;
     float shine = 0.35 * pow(max(dot(normal, GLEAM), 0.0), 40.0) + 0.18 * rim * rim * rim;
+    shine *= smoothstep(3.0, 9.0, v_size.y);  // a small ball would be white
     float least = 0.3 + 0.32 * u_glass.g;  // on light ground balls have less shade
     color = min(color * (least + (1.12 - least) * max(dot(normal, KEY), 0.0)) + shine, vec3(1.0));
     color = mix(mix(u_shadow.rgb, v_ring.rgb, ring), color, ball);

@@ -140,29 +140,32 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         return True
 
     def draw(self) -> None:
-        """Draw them."""
-        if self.visible and self._prepare_draw(self):
+        """Draw them, if they are visible."""
+        if self.visible:
+            self.draw_always()
+
+    def draw_always(self) -> None:
+        """Draw them, whether or not they are visible."""
+        if self._prepare_draw(self):
             draw_triangles(self, changed=self._moved)
             self._moved = False
 
 
 class GroundsVisual(QuadsVisual):
-    """Visual that draws the pool of light on the ground, trays, and shadows of cubes, below all."""
+    """Visual of what lies below all: trays and shadows of cubes, or the ground with its light.
 
-    def __init__(self) -> None:
-        QuadsVisual.__init__(self, GROUND, SQUARE, depth_mask=False)
-        self.update_gl_state(depth_test=False, scissor_test=False)
+    shaders  GROUND, the default, or POOL
+    """
 
-    def draw(self) -> None:
-        """Draw them, beyond the view of a picture, too."""
-        QuadsVisual.draw(self)
-        set_state(scissor_test=True)
+    def __init__(self, shaders: tuple[str, str] = GROUND) -> None:
+        QuadsVisual.__init__(self, shaders, SQUARE, depth_mask=False)
+        self.update_gl_state(depth_test=False, blend=shaders is GROUND)
 
     def set_data(self, centers: FloatArray, sizes: FloatArray) -> None:
-        """Set what lies on the ground, in this order.
+        """Set what is drawn, in this order.
 
         centers  (n, 3), in space
-        sizes    (n, 3), half the sides of a cube; without height of a tray; of the pool below 0
+        sizes    (n, 3), half the sides of a cube; without height of a tray; below 0 of the ground
         """
         self._set(centers, a_center=centers, a_size=sizes)
 

@@ -15,7 +15,8 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Plate
 from scalarviz.scene.visuals.picking import pick
-from scalarviz.scene.visuals.spheres import SpheresVisual, WiresVisual
+from scalarviz.scene.visuals.shaders import POOL
+from scalarviz.scene.visuals.spheres import GroundsVisual, SpheresVisual, WiresVisual
 from tests.studio import WHITE, Studio, framed, plate, project
 
 WIDTH, HEIGHT = 320, 240
@@ -145,6 +146,50 @@ def test_nothing_is_drawn_of_a_sphere_around_or_behind_the_eye(studio: Studio) -
     see = seen_from(30.0)
     eye = see.camera.distance * NEAR
     assert not studio.look(spheres([eye, eye + 3.0 * NEAR], [2.0, 1.0]), see).any()
+
+
+# The ground.
+
+
+def on_ground(studio: Studio, see: Projection, size: list[float]) -> np.ndarray:
+    ground = GroundsVisual()
+    ground.paint(tray="#ffffff80", shadow="#ffffffff")
+    ground.set_data(np.zeros((1, 3)), np.array([size]))
+    return studio.look(ground, see)[:, :, 0].astype(float)
+
+
+def test_a_shadow_is_soft_and_lies_right_below_the_outline_of_its_cube(studio: Studio) -> None:
+    see = seen_from(0.0, -42.0, 6.0)
+    seen = on_ground(studio, see, [1.0, 1.0, 1.0])
+    box = see(np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])).xy
+    low, high = box.min(axis=0), box.max(axis=0)
+    rows, columns = np.nonzero(seen > 128)
+    moved = np.array([columns.mean(), rows.mean()]) - 0.5 * (low + high)
+    np.testing.assert_allclose(moved, np.array([0.05, 0.1]) * max(high - low), atol=2.0)
+    np.testing.assert_allclose(np.ptp(columns), high[0] - low[0], atol=4.0)
+    assert ((seen > 10) & (seen < 245)).sum() > 400 and seen.max() == 255
+
+
+def test_a_tray_is_flat_and_its_front_edge_a_line(studio: Studio) -> None:
+    see = seen_from(0.0, -42.0, 30.0)
+    seen = on_ground(studio, see, [1.0, 0.0, 3.0])
+    front, middle, back = (
+        seen[int(y), int(x)] for x, y in see(np.array([-0.99 * RIGHT, 0.0 * UP, 0.9 * RIGHT])).xy
+    )
+    assert middle == back == pytest.approx(128, abs=2) and front > 180
+    for beyond in (-1.2 * RIGHT, 1.2 * RIGHT, 3.2 * NEAR, UP):
+        x, y = see(beyond).xy[0].astype(int)
+        assert seen[y, x] == 0
+
+
+def test_the_ground_is_lighter_in_a_pool_left_of_the_middle(studio: Studio) -> None:
+    ground = GroundsVisual(POOL)
+    ground.paint(ground="#101010", pool="#202020")
+    ground.set_data(np.zeros((1, 3)), np.full((1, 3), -1.0))
+    seen = studio.look(ground, seen_from(0.0))[:, :, 0].astype(float)
+    assert abs(seen[:4, -4:].mean() - 16.0) < 1.5
+    assert np.argmax(seen.mean(axis=0)) == pytest.approx(0.4375 * WIDTH, abs=20)
+    assert seen[HEIGHT // 2 - 5 : HEIGHT // 2 + 5].max() == pytest.approx(48.0, abs=1.0)
 
 
 # Wires.
