@@ -19,7 +19,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Layout, Plate
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.lights import BACK, DIM, Lights, focus_of, lights
-from scalarviz.scene.lines import BEHIND, KnownFans, draw_lines
+from scalarviz.scene.lines import BEHIND, draw_lines
 from scalarviz.stage.pointing import NOTHING
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
@@ -364,9 +364,8 @@ def test_lines_of_what_comes_in_are_behind_all_cubes_and_products_begin_in_their
         def segments(self, start, end, colors, *, width, depth) -> None:
             found.append(depth)
 
-    fans = KnownFans().of(see, frame_data, 1.0)
     lit = lights(frame_data.layout, None, None, 1.0)
-    draw_lines(Noted(1280, 800), see, frame_data, lit, fans, THEMES["dark"])
+    draw_lines(Noted(1280, 800), see, frame_data, lit, THEMES["dark"])
     depths, plates = np.concatenate(found), frame_data.layout.plates
     corners = np.concatenate([see(plate.corners()).depth for plate in plates])
     assert (depths[depths.min(axis=1) > corners.max()] == BEHIND[0]).all()

@@ -8,7 +8,7 @@ import pytest
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.lights import lights
-from scalarviz.scene.lines import KnownFans, draw_lines
+from scalarviz.scene.lines import draw_lines
 from scalarviz.scene.neurons import EDGE, write_names
 from scalarviz.scene.picture import draw_heads
 from scalarviz.scene.visuals.cubes import nearness
@@ -171,8 +171,7 @@ def test_no_arrow_head_lies_on_a_cube(name: str, size: tuple[int, int], stage: S
 
     see, data, theme, canvas = projection(stage), stage.frame_data(), THEMES["dark"], Heads(*size)
     draw_heads(canvas, see, data, theme, 1.0)
-    fans = KnownFans().of(see, data, 1.0)
-    draw_lines(canvas, see, data, lights(data.layout, None, None, 1.0), fans, theme)
+    draw_lines(canvas, see, data, lights(data.layout, None, None, 1.0), theme)
     seen, middles = look(stage), []
     for plate in data.layout.plates:
         row, column, _ = plate.cells()

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.errors import InputError
-from scalarviz.scene.canvas.fonts import TextLayout, layout, shortened, width_of
+from scalarviz.scene.canvas.fonts import TextLayout, layout, shortened, width_of, words_within
 from scalarviz.scene.canvas.palette import NOT_A_NUMBER, to_bytes
 
 Floats = npt.NDArray[np.float32]
@@ -123,9 +123,8 @@ class Quads:
     def put_texts(self, rows: Floats, words: list[TextLayout]) -> None:
         """Append one for each letter of texts, whose anchors are the centres in the rows."""
         if not isfinite(np.add.reduce(rows[:, MIDDLE], None)):
-            there = np.isfinite(rows[:, MIDDLE]).all(axis=1)
-            rows = rows[there]
-            words = [each for each, is_there in zip(words, there, strict=True) if is_there]
+            there = np.flatnonzero(np.isfinite(rows[:, MIDDLE]).all(axis=1)).tolist()
+            rows, words = rows[there], [words[i] for i in there]
         counts = [len(each.glyphs) for each in words]
         self._texts.append(rows.tobytes())
         self._text_at += [*accumulate(counts[:-1], initial=self.count)][: len(words)]
@@ -146,8 +145,8 @@ class Quads:
         for start, group in self._groups:
             rows[start : start + len(group)] = group
         if self._texts:
-            counts = np.array([len(words.glyphs) for words in self._layouts])
-            glyphs = np.concatenate([words.glyphs for words in self._layouts])
+            letters_of = [words.glyphs for words in self._layouts]
+            counts, glyphs = np.array([*map(len, letters_of)]), np.concatenate(letters_of)
             letters = np.repeat(unpacked(self._texts), counts, axis=0)
             letters[:, MIDDLE] += glyphs[:, :2] / np.float32(ratio)
             letters[:, HALF] = glyphs[:, 2:4] / np.float32(ratio)
@@ -597,6 +596,12 @@ class Canvas2D:
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
         """Return the width of text: that of its widest line."""
         return width_of(words, round(size * self.ratio) or 1, bold) / self.ratio
+
+    def count_words(
+        self, words: str, width: float, *, size: float = 13.0, bold: bool = False
+    ) -> int:
+        """Return how many words of a text fit into a line of this width."""
+        return words_within(words, width * self.ratio, round(size * self.ratio) or 1, bold)
 
     def fit(
         self,
