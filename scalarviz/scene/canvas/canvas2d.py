@@ -94,8 +94,8 @@ class Quads:
     def put(self, row: tuple[float, ...]) -> None:
         """Append one, given as its 24 numbers; skip it if its centre is not finite."""
         if isfinite(row[0] + row[1]):
-            self._singles.append(PACK(*row))
-            self._single_at.append(self.count)
+            self._singles += [PACK(*row)]
+            self._single_at += [self.count]
             self.count += 1
 
     def put_images(self, rows: Floats, image: CanvasImage) -> None:
@@ -109,16 +109,17 @@ class Quads:
         if not isfinite(np.add.reduce(rows[:, :6], None)):
             rows = rows[np.isfinite(rows[:, :6]).all(axis=1)]
         if len(rows):
-            self._groups.append((self.count, rows))
+            self._groups += [(self.count, rows)]
             self.count += len(rows)
 
     def put_text(self, row: tuple[float, ...], words: TextLayout) -> None:
         """Append one for each letter; the centre in the row is the anchor of the text."""
-        if len(words.glyphs) and isfinite(row[0] + row[1]):
-            self._texts.append(PACK(*row))
-            self._text_at.append(self.count)
-            self._layouts.append(words)
-            self.count += len(words.glyphs)
+        count = len(words.glyphs)
+        if count and isfinite(row[0] + row[1]):
+            self._texts += [PACK(*row)]
+            self._text_at += [self.count]
+            self._layouts += [words]
+            self.count += count
 
     def put_texts(self, rows: Floats, words: list[TextLayout]) -> None:
         """Append one for each letter of texts, whose anchors are the centres in the rows."""
@@ -243,7 +244,9 @@ def color(value: Color) -> tuple[float, float, float, float]:
 
 def packed(value: Color) -> Packed:
     """Return a colour as two numbers, 256 * red + green and 256 * blue + alpha, each 0 to 255."""
-    return packed_name(value) if value is None or isinstance(value, str) else packed_now(value)
+    if isinstance(value, np.ndarray):
+        return packed_name(tuple(value.tolist()))
+    return packed_name(value if value is None or isinstance(value, str) else tuple(value))
 
 
 def packed_now(value: Color) -> Packed:
@@ -533,7 +536,7 @@ class Canvas2D:
         `anchor` is "left", "center" or "right" and says where x is; "\\n" starts a new line;
         `outline` is the colour of a soft halo.
         """
-        self.words.append(words)
+        self.words += [words]
         ratio = self.ratio
         pixels = round(size * ratio) or 1
         letters = layout(words, pixels, bold, anchor, 0)
