@@ -154,12 +154,12 @@ class Trace:
     labels: Sequence[str] = ()
     names: Sequence[str] = ()
 
-    @property
+    @cached_property
     def first_parameter(self) -> int:
         """Number of the first parameter."""
         return self.inputs + len(self.constants)
 
-    @property
+    @cached_property
     def first_made(self) -> int:
         """Number of the result of the first operation."""
         return self.first_parameter + len(self.parameters)

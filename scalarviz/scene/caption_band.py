@@ -151,10 +151,10 @@ def heading(
     for size in (TITLE * scale, SIZE * scale, *(letters * scale for letters in SMALLER * one)):
         if canvas.measure(title, size=size, bold=True) <= width:
             return [(title, size)]
-    words, first = title.split(), ""
-    while words and canvas.measure(f"{first} {words[0]}", size=size, bold=True) <= width:
-        first = f"{first} {words.pop(0)}".strip()
-    rest = canvas.fit(" ".join(words), width, size=size, bold=True)
+    words = title.split()
+    count = canvas.count_words(" ".join(words), width, size=size, bold=True)
+    first = " ".join(words[:count])
+    rest = canvas.fit(" ".join(words[count:]), width, size=size, bold=True)
     return [(line, size) for line in (first, rest) if line][: 1 if one else 2]
 
 

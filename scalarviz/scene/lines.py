@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -270,32 +271,30 @@ class LinePaint:
 
     def __init__(self, canvas: Canvas2D, theme: Theme) -> None:
         self.canvas = canvas
-        self._points: list[Point] = []
-        self._rows: list[tuple[float, ...]] = []  # points, color, strength, width, depths
+        self._paths: list[list[Point]] = []
+        self._rows: list[tuple[float, ...]] = []  # color, strength, width, depths
         self._heads: list[tuple[float, ...]] = []  # ends, color, strength and depth
         self._colors, self._ground = colors_of(theme)
 
     def add(self, stroke: Stroke, hue: int, depth: Depths, *, hollow: bool) -> None:
         """Add a line; `hollow`: it is a tube."""
         points, width, scale = stroke.points, stroke.width, self.canvas.scale
-        count = len(points)
         if hollow and width < TUBE * scale:
             width = TUBE * scale
-        self._points += points
-        self._points += points
+        self._paths += [points, points]
         self._rows += [
-            (count, hue, 0.0, width + 2.0 * stroke.casing, *depth),
-            (count, hue, stroke.strength, width, *depth),
+            (hue, 0.0, width + 2.0 * stroke.casing, *depth),
+            (hue, stroke.strength, width, *depth),
         ]
         if hollow:
-            self._points += points
-            self._rows += [(count, hue, 0.2, 0.88 * width - 2.0 * scale, *depth)]
+            self._paths += [points]
+            self._rows += [(hue, 0.2, 0.88 * width - 2.0 * scale, *depth)]
 
     def light(self, path: list[Point], hue: int, width: float, depth: Depths) -> None:
         """Add light on a part of a line."""
         if len(path) > 1:
-            self._points += path
-            self._rows += [(len(path), hue, 0.9, width, *depth)]
+            self._paths += [path]
+            self._rows += [(hue, 0.9, width, *depth)]
 
     def head(self, way: list[Point], hue: int, part: float, depth: Depths) -> None:
         """Add a head on a short way, if there is one; `part` is how bright it is."""
@@ -306,23 +305,23 @@ class LinePaint:
         """Draw all that was added."""
         if not self._rows:
             return
-        points, rows = np.array(self._points), np.array(self._rows)
-        counts = rows[:, 0].astype(np.intp)
+        points, rows = np.array([*chain(*self._paths)]), np.array(self._rows)
+        counts = np.array([*map(len, self._paths)])
         own = np.repeat(np.arange(len(rows)), counts)[:-1]
         inner = own == np.repeat(np.arange(len(rows)), counts)[1:]  # not from line to line
         own = own[inner]
         first = np.cumsum(counts) - counts
-        begin, end = rows[own, 4], rows[own, 5]
+        begin, end = rows[own, 3], rows[own, 4]
         part = (np.arange(len(points) - 1)[inner] - first[own]) / (counts[own] - 1)
         step = (end - begin) / (counts[own] - 1)
         depth = begin + part * (end - begin)
-        hues = rows[:, 1].astype(np.intp)
-        colors = self._ground + rows[:, [2]] * (self._colors[hues] - self._ground)
+        hues = rows[:, 0].astype(np.intp)
+        colors = self._ground + rows[:, [1]] * (self._colors[hues] - self._ground)
         self.canvas.segments(
             points[:-1][inner],
             points[1:][inner],
             colors[own],
-            width=rows[own, 3],
+            width=rows[own, 2],
             depth=np.stack([depth, depth + step], axis=1),
         )
         if self._heads:

@@ -34,23 +34,35 @@ def draw_pictures(
     theme: Theme,
 ) -> None:
     """Draw an image per channel: the outputs, or the weighted sums while there are no outputs."""
-    corners = line.corners()
-    seen = see(corners.reshape(-1, 3))
-    xy = seen.xy.reshape(-1, 3, 2)
-    good = np.asarray(np.isfinite(xy).all(axis=(1, 2)))
-    if not good.any():
+    seen, xy, good, depth = see.once(
+        ("pictures", id(line)), line, lambda line: seen_pictures(see, line)
+    )
+    if not len(depth):
         return
     ground, values = rgb((theme.ground,))[0], frame_data.buffers.values
     name = next((name for name in (line.values, line.sums) if name in values), "")
-    depth = depths(seen)[good]
     if name:
         colors = faded(painted_maps(name, line, frame_data, theme), bright, ground)
         colors[left_out(line, frame_data)] = ground
         paste(canvas, xy[good], colors, line.shape, good, depth)
-    frame(canvas, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
-    numbers_of_channels(canvas, xy, seen, line, theme)
+
+    def draw(part: Canvas2D) -> None:
+        frame(part, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
+        numbers_of_channels(part, xy, seen, line, theme)
+
+    canvas.kept(f"frames {line.values or line.sums}", (see, id(line), bright, theme), draw)
     write_on_pictures(canvas, see, line, name, frame_data, theme)
     draw_gradients(canvas, xy[good], line, frame_data, good, depth, theme)
+
+
+def seen_pictures(
+    see: Projection, line: Neurons
+) -> tuple[ProjectedPoints, FloatArray, FloatArray, FloatArray]:
+    """Return the corners of images as seen, their places, which are seen, and depths of these."""
+    seen = see(line.corners().reshape(-1, 3))
+    xy = seen.xy.reshape(-1, 3, 2)
+    good = np.asarray(np.isfinite(xy).all(axis=(1, 2)))
+    return seen, xy, good, depths(seen)[good]
 
 
 def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
@@ -137,10 +149,14 @@ def write_on_pictures(
 ) -> None:
     """Cross out dropped neurons, and write the numbers if a pixel is large enough."""
     chosen = left_out(line, frame_data)
-    seen = see(line.points) if name or chosen.any() else None
+    seen = see.of(line.points) if name or chosen.any() else None
     if seen is None or not np.isfinite(seen.unit).any():
         return
-    pixel = float(np.nanmedian(seen.unit)) * line.side
+    pixel = see.once(
+        ("pixel", id(line)), line, lambda line: float(np.nanmedian(seen.unit)) * line.side
+    )
+    if pixel < WRITTEN and not chosen.any():
+        return
     if pixel >= CROSSED:
         crosses(canvas, seen.xy, np.full(len(seen.xy), 0.4 * pixel), seen.depth, chosen, theme)
     inside = np.isfinite(seen.xy).all(axis=1) & (seen.xy > 0.0).all(axis=1)

@@ -137,7 +137,8 @@ def numbers_of_nodes(nodes: Nodes, numbers: Rows) -> dict[str, FloatArray]:
     program = nodes.program
     results = {each.target.name: nodes.of(numbers, each.target)[0] for each in program.operations}
     known = {buffer.name: nodes.of(numbers, buffer)[0] for buffer in program.given}
-    known |= {name: found.mean(keepdims=True) for name, found in results.items()}
+    means = {name: found.mean(keepdims=True) for name, found in results.items() if len(found) > 1}
+    known |= results | means
     return {**known, program.outputs.name: nodes.of(numbers, program.outputs)[0]}
 
 

@@ -36,9 +36,10 @@ def max_pool(
         top = place // wide % high * stride - padding
         left = place % wide * stride - padding
         first = place // (wide * high) * height
-        best = x[(first + max(top, 0)) * width + max(left, 0)]
-        for line in range(max(top, 0), min(top + kernel, height)):
-            for column in range(max(left, 0), min(left + kernel, width)):
+        above, begin, end = max(top, 0), max(left, 0), min(left + kernel, width)
+        best = x[(first + above) * width + begin]
+        for line in range(above, min(top + kernel, height)):
+            for column in range(begin, end):
                 value = x[(first + line) * width + column]
                 # NaN wins
                 best = value if value > best or value != value else best

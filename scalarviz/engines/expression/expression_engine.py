@@ -230,7 +230,11 @@ class Nodes:
         for row in self.values:
             row[self.trace.first_parameter : first] = parameters.tolist()
             for i in members:
-                row[first + i] = formulas[i].value(*[row[place] for place in operands[i]])
+                taken = operands[i]  # two in most: without a list of them
+                if len(taken) == 2:
+                    row[first + i] = formulas[i].value(row[taken[0]], row[taken[1]])
+                else:
+                    row[first + i] = formulas[i].value(*[row[place] for place in taken])
 
     def outputs(self) -> FloatArray:
         """Return the results of the function, shape (samples, outputs)."""

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.errors import InputError
-from scalarviz.scene.canvas.fonts import TextLayout, layout, shortened, width_of
+from scalarviz.scene.canvas.fonts import TextLayout, layout, shortened, width_of, words_within
 from scalarviz.scene.canvas.palette import NOT_A_NUMBER, to_bytes
 
 Floats = npt.NDArray[np.float32]
@@ -94,8 +94,8 @@ class Quads:
     def put(self, row: tuple[float, ...]) -> None:
         """Append one, given as its 24 numbers; skip it if its centre is not finite."""
         if isfinite(row[0] + row[1]):
-            self._singles.append(PACK(*row))
-            self._single_at.append(self.count)
+            self._singles += [PACK(*row)]
+            self._single_at += [self.count]
             self.count += 1
 
     def put_images(self, rows: Floats, image: CanvasImage) -> None:
@@ -109,23 +109,23 @@ class Quads:
         if not isfinite(np.add.reduce(rows[:, :6], None)):
             rows = rows[np.isfinite(rows[:, :6]).all(axis=1)]
         if len(rows):
-            self._groups.append((self.count, rows))
+            self._groups += [(self.count, rows)]
             self.count += len(rows)
 
     def put_text(self, row: tuple[float, ...], words: TextLayout) -> None:
         """Append one for each letter; the centre in the row is the anchor of the text."""
-        if len(words.glyphs) and isfinite(row[0] + row[1]):
-            self._texts.append(PACK(*row))
-            self._text_at.append(self.count)
-            self._layouts.append(words)
-            self.count += len(words.glyphs)
+        count = len(words.glyphs)
+        if count and isfinite(row[0] + row[1]):
+            self._texts += [PACK(*row)]
+            self._text_at += [self.count]
+            self._layouts += [words]
+            self.count += count
 
     def put_texts(self, rows: Floats, words: list[TextLayout]) -> None:
         """Append one for each letter of texts, whose anchors are the centres in the rows."""
         if not isfinite(np.add.reduce(rows[:, MIDDLE], None)):
-            there = np.isfinite(rows[:, MIDDLE]).all(axis=1)
-            rows = rows[there]
-            words = [each for each, is_there in zip(words, there, strict=True) if is_there]
+            there = np.flatnonzero(np.isfinite(rows[:, MIDDLE]).all(axis=1)).tolist()
+            rows, words = rows[there], [words[i] for i in there]
         counts = [len(each.glyphs) for each in words]
         self._texts.append(rows.tobytes())
         self._text_at += [*accumulate(counts[:-1], initial=self.count)][: len(words)]
@@ -146,8 +146,8 @@ class Quads:
         for start, group in self._groups:
             rows[start : start + len(group)] = group
         if self._texts:
-            counts = np.array([len(words.glyphs) for words in self._layouts])
-            glyphs = np.concatenate([words.glyphs for words in self._layouts])
+            letters_of = [words.glyphs for words in self._layouts]
+            counts, glyphs = np.array([*map(len, letters_of)]), np.concatenate(letters_of)
             letters = np.repeat(unpacked(self._texts), counts, axis=0)
             letters[:, MIDDLE] += glyphs[:, :2] / np.float32(ratio)
             letters[:, HALF] = glyphs[:, 2:4] / np.float32(ratio)
@@ -244,7 +244,9 @@ def color(value: Color) -> tuple[float, float, float, float]:
 
 def packed(value: Color) -> Packed:
     """Return a colour as two numbers, 256 * red + green and 256 * blue + alpha, each 0 to 255."""
-    return packed_name(value) if value is None or isinstance(value, str) else packed_now(value)
+    if isinstance(value, np.ndarray):
+        return packed_name(tuple(value.tolist()))
+    return packed_name(value if value is None or isinstance(value, str) else tuple(value))
 
 
 def packed_now(value: Color) -> Packed:
@@ -534,7 +536,7 @@ class Canvas2D:
         `anchor` is "left", "center" or "right" and says where x is; "\\n" starts a new line;
         `outline` is the colour of a soft halo.
         """
-        self.words.append(words)
+        self.words += [words]
         ratio = self.ratio
         pixels = round(size * ratio) or 1
         letters = layout(words, pixels, bold, anchor, 0)
@@ -597,6 +599,12 @@ class Canvas2D:
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
         """Return the width of text: that of its widest line."""
         return width_of(words, round(size * self.ratio) or 1, bold) / self.ratio
+
+    def count_words(
+        self, words: str, width: float, *, size: float = 13.0, bold: bool = False
+    ) -> int:
+        """Return how many words of a text fit into a line of this width."""
+        return words_within(words, width * self.ratio, round(size * self.ratio) or 1, bold)
 
     def fit(
         self,

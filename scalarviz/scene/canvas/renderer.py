@@ -8,10 +8,10 @@ import numpy as np
 from vispy import gloo
 
 from scalarviz.base.package_files import text_beside
-from scalarviz.scene.canvas.canvas2d import VERTEX, Canvas2D
+from scalarviz.scene.canvas.canvas2d import VERTEX, Canvas2D, CanvasImage
 from scalarviz.scene.canvas.fonts import ATLAS
 from scalarviz.scene.canvas.palette import rgb
-from scalarviz.scene.visuals.opengl import set_state
+from scalarviz.scene.visuals.opengl import Drawing, set_state
 
 
 class Renderer:
@@ -24,12 +24,14 @@ class Renderer:
         self._vertices = gloo.VertexBuffer(np.zeros(4, VERTEX))
         self._program.bind(self._vertices)
         self._atlas = gloo.Texture2D(ATLAS.pixels, format="luminance", interpolation="nearest")
-        self._version = ATLAS.version
+        self._version = -1
         self._program["u_atlas"] = self._atlas
-        # One for each batch.
+        # One for each batch, with what is in them: a range, and an image.
         self._indices: list[Any] = []
+        self._ranges: list[Any] = []
         self._images: list[Any] = []
-        self._sent: list[Any] = []  # the pixels in these
+        self._sent: list[Any] = []
+        self._looks: object = None
 
     def draw(
         self, canvas: Canvas2D, width_px: int, height_px: int, corner: tuple[int, int] = (0, 0)
@@ -43,8 +45,10 @@ class Renderer:
         if not batches:
             return
         self._vertices.set_data(vertices)
-        self._program["u_size"] = (width_px / canvas.ratio, height_px / canvas.ratio)
-        self._program["u_ratio"] = canvas.ratio
+        looks = width_px, height_px, canvas.ratio
+        if self._looks != looks:
+            self._program["u_size"] = (width_px / canvas.ratio, height_px / canvas.ratio)
+            self._program["u_ratio"], self._looks = canvas.ratio, looks
         self._update_atlas()
         set_state(
             blend=True,
@@ -54,28 +58,36 @@ class Renderer:
             cull_face=False,
             depth_mask=False,
         )
-        for number, batch in enumerate(batches):
+        draw = Drawing(self._program)
+        for number, (start, stop, image) in enumerate(batches):
             if number == len(self._indices):
                 self._indices.append(gloo.IndexBuffer())
                 self._images.append(blank_image())
-                self._sent.append(None)
-            if batch.image is not None:
-                if self._sent[number] is not batch.image.pixels:
-                    self._images[number].set_data(batch.image.pixels)
-                    self._sent[number] = batch.image.pixels
-                smooth = "linear" if batch.image.smooth else "nearest"
-                self._images[number].interpolation = smooth
-            self._program["u_image"] = self._images[number]
-            self._indices[number].set_data(indices[6 * batch.start : 6 * batch.stop])
-            self._program.draw("triangles", self._indices[number])
+                self._sent.append(BLANK)
+                self._ranges.append(None)
+            before = self._sent[number]
+            if image is not None and image is not before:
+                if before.pixels is not image.pixels:
+                    self._images[number].set_data(image.pixels)
+                if before.smooth != image.smooth:
+                    smooth = "linear" if image.smooth else "nearest"
+                    self._images[number].interpolation = smooth
+                self._sent[number] = image
+            if image is not None or not number:
+                self._program["u_image"] = self._images[number]
+            if self._ranges[number] != (start, stop):
+                self._indices[number].set_data(indices[6 * start : 6 * stop])
+                self._ranges[number] = start, stop
+            draw(self._indices[number])
+        draw.end()
         set_state(depth_mask=True, blend=False)
 
     def _update_atlas(self) -> None:
         if self._version != ATLAS.version:
             self._atlas.set_data(ATLAS.pixels)
             self._version = ATLAS.version
-        height, width = ATLAS.pixels.shape
-        self._program["u_atlas_size"] = (width, height)
+            height, width = ATLAS.pixels.shape
+            self._program["u_atlas_size"] = (width, height)
 
 
 def clear(ground: str, width: int, height: int) -> None:
@@ -84,7 +96,11 @@ def clear(ground: str, width: int, height: int) -> None:
     gloo.clear(color=(*rgb((ground,))[0].tolist(), 1.0), depth=True)
 
 
+BLANK = CanvasImage(np.zeros((1, 1, 4), np.uint8), smooth=False)
+
+
 def blank_image() -> Any:
     """Return a texture for images of any size."""
-    nothing = np.zeros((1, 1, 4), np.uint8)
-    return gloo.Texture2D(nothing, format="rgba", wrapping="clamp_to_edge")
+    return gloo.Texture2D(
+        BLANK.pixels, format="rgba", wrapping="clamp_to_edge", interpolation="nearest"
+    )

@@ -32,7 +32,8 @@ PANE_SHARE = 0.25
 PANE_LEAST = 64.0  # width in pixels below which a pane has no exhibit; height, if it is below
 UPRIGHT = 1.25  # width by height, of scene or pane, below which the exhibit is below the network
 PANE_CARD = 560.0  # width in pixels below which a pane has no card
-T, Found = TypeVar("T"), TypeVar("Found")
+T = TypeVar("T")
+Found = TypeVar("Found")
 NOWHERE = Box(0.0, 0.0, 0.0, 0.0)
 
 

@@ -141,6 +141,12 @@ class Plate:
         return row.ravel(), column.ravel(), shown.ravel()
 
     @cached_property
+    def face(self) -> FloatArray:
+        """Corners of the middle plane of its cubes, in order, (4, 3)."""
+        columns, rows = self.columns, self.rows
+        return self.point(np.array([0, columns, columns, 0]), np.array([0, 0, rows, rows]))
+
+    @cached_property
     def shadows(self) -> tuple[FloatArray, Places]:
         """Middles of the cells in space, and the bank index of the cube in each."""
         row, column, indices = self.cells()
@@ -193,7 +199,17 @@ class Plate:
         return np.asarray(self.middle(row, column, half) + (half + margin) * signs @ ways)
 
     def corners(self, height: float = 0.5) -> FloatArray:
-        """Return the eight corners of the box around its cubes, (8, 3)."""
+        """Return the eight corners of the box around its cubes, (8, 3), read-only."""
+        if height not in self._corners:
+            self._corners[height] = self._corners_at(height)
+            self._corners[height].flags.writeable = False
+        return self._corners[height]
+
+    @cached_property
+    def _corners(self) -> dict[float, FloatArray]:
+        return {}
+
+    def _corners_at(self, height: float) -> FloatArray:
         c, r, h = np.array(np.meshgrid([0, self.columns], [0, self.rows], [-height, height]))
         return self.point(c.ravel(), r.ravel(), h.ravel() + self.lowered(self.half))
 

@@ -123,8 +123,8 @@ def rounded(points: list[Point], radius: float) -> list[Point]:
         for n in range(CORNER + 1):
             part = n / CORNER
             begin, end = (1.0 - part) * (1.0 - part), part * part
-            found.append((x + begin * ax + end * bx, y + begin * ay + end * by))
-    found.append(points[-1])
+            found += [(x + begin * ax + end * bx, y + begin * ay + end * by)]
+    found += [points[-1]]
     return found
 
 
@@ -137,22 +137,26 @@ def curve(start: Point, end: Point) -> list[Point]:
 
 def part_of(points: list[Point], first: float, last: float) -> list[Point]:
     """Return a part of a path, from 0 to 1 of its length."""
-    ends = [0.0]
-    for i in range(1, len(points)):
+    count = len(points)
+    ends, far = [0.0], 0.0
+    for i in range(1, count):
         x, y = points[i - 1]
         right, below = points[i]
-        ends.append(ends[-1] + math.sqrt((right - x) ** 2 + (below - y) ** 2))
-    low, high = first * ends[-1], last * ends[-1]
+        far += math.sqrt((right - x) ** 2 + (below - y) ** 2)
+        ends += [far]
+    low, high = first * far, last * far
     found: list[Point] = []
-    for i in range(1, len(points)):
+    for i in range(1, count):
         long = ends[i] - ends[i - 1]
         if long <= 0.0 or ends[i] < low or ends[i - 1] > high:
             continue
         x, y = points[i - 1]
         right, below = points[i]
-        for at in (max(low, ends[i - 1]), min(high, ends[i])):
+        begin = low if low > ends[i - 1] else ends[i - 1]
+        end = high if high < ends[i] else ends[i]
+        for at in (begin, end):
             part = (at - ends[i - 1]) / long
-            found.append((x + (right - x) * part, y + (below - y) * part))
+            found += [(x + (right - x) * part, y + (below - y) * part)]
     return found
 
 
@@ -181,10 +185,10 @@ def rims_of(fan: SeenFan, unit: int) -> list[Point]:
     for column in range(count + 1):
         swing = (column - 0.5 * count) / max(1, count)
         if fan.square:
-            found.append((x - radius, y + 1.2 * swing * radius))
+            found += [(x - radius, y + 1.2 * swing * radius)]
         else:
             angle = SPREAD * swing
-            found.append((x - radius * math.cos(angle), y + radius * math.sin(angle)))
+            found += [(x - radius * math.cos(angle), y + radius * math.sin(angle))]
     return found
 
 
@@ -243,7 +247,7 @@ def strokes_of(
             least = sorted(row[:count])[-ALONE]
             least = bar if busy and bar > least else least
             alone = [column for column in alone if row[column] >= least][:ALONE]
-            below.append(ribbon(fan, unit, alone))
+            below += [ribbon(fan, unit, alone)]
         track = 0
         for column in range(count):
             share, half = said[column] / came, halves[unit][column]
@@ -256,9 +260,9 @@ def strokes_of(
                     bright, width = max(bright, 0.72), scale * (2.8 + 2.6 * share)
                 line = Stroke("in", path, unit, column, value, width, 1.3 * scale, bright, lit)
                 if lit:
-                    strong.append(line)
+                    strong += [line]
                 else:
-                    weak.append(line)
+                    weak += [line]
             elif share > FAINT:
                 x, y = fan.edges[unit][column + 1]
                 rise = FOOT * half
@@ -268,7 +272,7 @@ def strokes_of(
                 ]
                 width = scale * (1.2 if busy else 2.2)
                 tick = Stroke("tick", path, unit, column, value, width, 0.8 * scale, 0.75)
-                below.append(tick)
+                below += [tick]
             track += 1 if on else 0
         for column in range(len(row) if summed else 0):
             share, lit = row[column] / top, row[column] >= bar
@@ -279,9 +283,9 @@ def strokes_of(
                 value = terms[unit][column]
                 line = Stroke("product", path, unit, column, value, width, casing, bright, lit)
                 if lit:
-                    largest.append(line)
+                    largest += [line]
                 else:
-                    products.append(line)
+                    products += [line]
     if many:
         below = [*bands(fan, values, came), *below]
     if busy and summed:
@@ -301,7 +305,7 @@ def direct_strokes(fan: SeenFan, picked: list[tuple[int, int, float]]) -> list[S
         share = abs(product) / max(1e-12, abs(picked[-1][2]))
         width = fan.scale * (0.8 + 1.2 * share)
         path = curve((x + radius, y), (end - reach, below))
-        found.append(Stroke("product", path, unit, column, product, width, fan.scale, 0.42))
+        found += [Stroke("product", path, unit, column, product, width, fan.scale, 0.42)]
     return found
 
 
@@ -319,7 +323,7 @@ def thread_strokes(
     found: list[Stroke] = []
     for kind, number, first, last in (("in", value, 0.0, part), ("product", product, part, 1.0)):
         own = part_of(path, first, last)
-        found.append(Stroke(kind, own, unit, column, number, 3.4 * scale, 2.3 * scale, 0.95))
+        found += [Stroke(kind, own, unit, column, number, 3.4 * scale, 2.3 * scale, 0.95)]
     return found
 
 
@@ -333,7 +337,7 @@ def sums(fan: SeenFan, terms: list[list[float]], halves: list[list[float]]) -> l
         end, below, radius = fan.ends[unit]
         width = fan.scale * (1.0 + 2.4 * abs(totals[unit]) / top)
         path = curve(start, (end - radius, below))
-        found.append(Stroke("sum", path, unit, -1, totals[unit], width, 1.5 * fan.scale, 0.6))
+        found += [Stroke("sum", path, unit, -1, totals[unit], width, 1.5 * fan.scale, 0.6)]
     return found
 
 
@@ -376,5 +380,5 @@ def bands(fan: SeenFan, values: list[float], came: float) -> list[Stroke]:
         value = values[column]
         if abs(value) > FAINT * came:
             path = [(left + radius, y), (x, y)]
-            found.append(Stroke("stub", path, -1, column, value, 1.6 * scale, 0.8 * scale, 0.6))
+            found += [Stroke("stub", path, -1, column, value, 1.6 * scale, 0.8 * scale, 0.6)]
     return found

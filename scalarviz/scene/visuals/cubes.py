@@ -422,18 +422,12 @@ def nearness(plates: Sequence[Plate], transform: Any, size: tuple[float, float])
     if not plates:
         return []
     half = 0.5 * np.array(size, np.float64)
-    points = np.concatenate([np.concatenate([each.corners(), face(each)]) for each in plates])
+    points = np.concatenate([np.concatenate([each.corners(), each.face]) for each in plates])
     seen = np.asarray(transform.map(np.c_[points, np.ones(len(points))]), np.float64)
     found = seen[:, [0, 1, 3]].reshape(len(plates), -1, 3)
     return [
         near(plate, each[:8], each[8:], half) for plate, each in zip(plates, found, strict=True)
     ]
-
-
-def face(plate: Plate) -> FloatArray:
-    """Return the corners, in order, of the middle plane of a plate's cubes."""
-    columns, rows = plate.columns, plate.rows
-    return plate.point(np.array([0, columns, columns, 0]), np.array([0, 0, rows, rows]))
 
 
 def near(plate: Plate, box: FloatArray, plane: FloatArray, half: FloatArray) -> Near:

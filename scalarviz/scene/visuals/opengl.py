@@ -156,20 +156,38 @@ def set_state(preset: str | None = None, **state: Any) -> None:
         queue.command("FUNC", *call)
 
 
-def draw_triangles(visual: Any, *, changed: bool) -> None:
-    """Draw a visual of ours; what vispy looks through before it draws is left out if it can be.
+class Drawing:
+    """Draws triangles with a program, without what vispy looks through each time.
 
-    changed  whether a variable of a transform is new
+    program  of gloo, none of whose variables wait to be set
     """
+
+    def __init__(self, program: Any) -> None:
+        self._program, self._context = program, gloo.get_current_canvas().context
+        self._context.glir.associate(program.glir)
+
+    def __call__(self, index: Any) -> None:
+        """Draw the triangles of an index buffer."""
+        queue, selection = self._context.glir, (index.id, "UNSIGNED_INT", index.size)
+        if index.glir._shared is not queue._shared:
+            queue.associate(index.glir)
+        queue.command("DRAW", self._program._id, "triangles", selection, 1)
+
+    def end(self) -> None:
+        """Send everything to OpenGL."""
+        self._context.flush_commands()
+
+
+def draw_triangles(visual: Any, *, changed: bool) -> None:
+    """Draw a visual of ours; `changed`: a variable of its transform is new."""
     set_state(**visual._vshare.gl_state)
-    program, index, canvas = visual._program, visual._index_buffer, gloo.get_current_canvas()
-    is_new = program._need_build or program._pending_variables or not visual.eye.is_shared
-    if changed or is_new or canvas.context.glir._shared is not program.glir._shared:
+    program, index = visual._program, visual._index_buffer
+    if changed or program._need_build or program._pending_variables or not visual.eye.is_shared:
         program.draw("triangles", index)
         return
-    selection = index.id, "UNSIGNED_INT", index.size
-    canvas.context.glir.command("DRAW", program._id, "triangles", selection, 1)
-    canvas.context.flush_commands()
+    draw = Drawing(program)
+    draw(index)
+    draw.end()
 
 
 BASIS = np.vstack([np.eye(4), [0.375, -0.75, 0.5, 1.0]])
