@@ -80,7 +80,7 @@ def draw_neurons(
             canvas.discs(xy[hatched], 0.92 * radius[hatched], fills[good][hatched], **look)
         places = np.flatnonzero(good[: len(numbers)])
         words, size = numbers_in(canvas, numbers[places], float(radius.min()), scale)
-        said = [i for i in range(len(words)) if own[i, 0] >= SPOKEN]
+        said = [i for i in range(len(words)) if own[places[i], 0] >= SPOKEN]
         for i in [i for i in hatched.tolist() if i in said]:  # numbers stand on plain ground
             wide, (x, y) = canvas.measure(words[i], size=size, bold=True) + 6.0, xy[i].tolist()
             place = x - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
@@ -89,7 +89,7 @@ def draw_neurons(
         if said:
             write_in(canvas, xy[said], front[said], [words[i] for i in said], size)
     edge = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
-    silent = (own[:, 0] < SPOKEN).tolist()
+    silent = (own[good, 0] < SPOKEN).tolist()
     if line.names:
         canvas.kept(
             f"names {line.values or line.sums}",

@@ -13,6 +13,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.scales import apart, round_down, round_up
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
@@ -315,7 +316,7 @@ def test_points_of_numbers_stand_below_each_other_in_a_column_of_a_card() -> Non
     draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
     for column in zip(*rows, table.total, strict=True):
         points = [
-            box.x + canvas.measure(words.partition(".")[0], bold=words in table.total)
+            box.x + canvas.measure(typeset(words).partition(".")[0], bold=words in table.total)
             for words, box in canvas.found
             if words in column[1:] and any(map(str.isdigit, words)) and words[0] != "n"
         ]
