@@ -470,7 +470,8 @@ class Picture:
             doors = exhibit.doors(division.exhibit, division.scale)
             lines = frame_data.layout.neurons
             if lines and division.exhibit.x >= division.inner.right:  # it is not below
-                with canvas.clip(*division.view.place):
+                view = division.view
+                with canvas.clip(view.x, view.y, doors[0][0] - view.x, view.height):
                     draw_doors(canvas, see, frame_data, doors, self.theme)
         has_room = frame_data.view is None  # else the network is still on its way out of it
         if frame_data.pinned is not None and division.card.width and has_room:
