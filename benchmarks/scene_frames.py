@@ -26,11 +26,15 @@ SPEED = 20  # steps a second while it plays
 MORE = "light", "value", "landscape", "operation"
 
 
-def measured(name: str, unit: str) -> tuple[float, int]:
-    """Return milliseconds and calls, the medians of some pictures of a scene."""
+def measured(name: str, unit: str, steps: int = 50, shown_before: int = 0) -> tuple[float, int]:
+    """Return milliseconds and calls, the medians of some pictures of a scene.
+
+    steps  of the training before the first picture
+    shown_before  pictures before those whose calls are counted; 0, the default: as above
+    """
     show, took, calls = load(find(name))(engine="cpu"), [], []
     session = show.session
-    session.advance(50)
+    session.advance(steps)
     look = RenderOptions(size=(1280, 800), samples=1)
     with look.canvas() as canvas, look.on(shown(show)) as stage:
         stage.lead.reduced_motion = unit != "light"  # which there is in a window
@@ -39,7 +43,7 @@ def measured(name: str, unit: str) -> tuple[float, int]:
             stage.curve_view.choose(unit)
         if unit not in ("operation", "camera"):
             session.play(SPEED)
-        count = WALKED if unit == "operation" else PLAYED
+        count = shown_before or (WALKED if unit == "operation" else PLAYED)
         for number in range(count + COUNTED):
             if unit == "operation":
                 session.advance(1, unit)

@@ -259,7 +259,8 @@ def draw_loss(
     split = np.split(points, ends[:-1])
     others = [(line.number, part[:-1]) for line, part in zip(curve.others, split, strict=False)]
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
-        draw_thin(canvas, points, theme.ghost, scale)
+        if others:
+            draw_thin(canvas, points, theme.ghost, scale)
         draw_lines(canvas, scales, curve, own, others, theme, scale)
         draw_places(canvas, scales, curve, theme, scale)
     marks = marks_on(scales, [step for step, _ in curve.marks])

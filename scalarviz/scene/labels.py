@@ -226,7 +226,11 @@ def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles
         if line.shape:
             first, right, down = np.moveaxis(line.corners(), 1, 0)
             corners = np.stack([first, right, right + down - first, down], axis=1)
-            polygons += [hull(each) for each in see(corners.reshape(-1, 3)).xy.reshape(-1, 4, 2)]
+            quads = see(corners.reshape(-1, 3)).xy.reshape(-1, 4, 2)
+            (right, down), (left, low) = ((quads[:, place] - quads[:, 0]).T for place in (1, 3))
+            mirrored = right * low < down * left
+            quads[mirrored] = quads[mirrored, ::-1]
+            polygons += [*quads]
     known = [each for each in polygons if np.isfinite(each).all()]
     most = max(map(len, known), default=1)
     ends = [np.concatenate([each, np.repeat(each[-1:], most - len(each), 0)]) for each in known]
@@ -450,5 +454,5 @@ def draw_tubes(
         path = curve((start[0], start[1]), (end[0], end[1]))
         width = scale * (2.8 + 5.0 * min(1.0, max(0.0, amount)))
         tube = Stroke("in", path, 0, i, amount, width, 1.5 * scale, 1.0)
-        paint.add(tube, CHANNEL + i % 3, BEHIND, hollow=True)
+        paint.add([(tube, CHANNEL + i % 3, BEHIND, True)])
     paint.draw()

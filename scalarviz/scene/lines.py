@@ -46,6 +46,7 @@ WAYS = {
 }
 Span = tuple[float, float]
 Depths = tuple[float, float]
+Added = tuple[Stroke, int, Depths, bool]  # with its color and depths, and whether it is a tube
 
 
 @dataclass
@@ -171,12 +172,13 @@ def draw_lines(
                 level = known.depths[unit][column][1] - NEARER
                 for stroke in thread_strokes(seen, unit, column, *two):
                     hue = 1 if stroke.value > 0.0 else 2
-                    above.add(stroke, hue, (level, level), hollow=False)
+                    above.add([(stroke, hue, (level, level), False)])
         else:
             strokes = strokes_of(
                 seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
             )
         focus, outside = (None, 1.0) if lit.focus is None else (lit.focus.rows, lit.level)
+        added: list[Added] = []
         for stroke in strokes:
             unit, column, kind = stroke.unit, stroke.column, stroke.kind
             row = rows[unit][column] if unit >= 0 and column >= 0 else NONE
@@ -190,13 +192,16 @@ def draw_lines(
                 stroke.width, stroke.strength = LIT * stroke.width, 0.95
             else:
                 stroke.strength *= part
-            paint.add(stroke, hue, depth, hollow=is_in and seen.tubes)
+            added += [(stroke, hue, depth, is_in and seen.tubes)]
             if stroke.strong and (is_product or is_in):
                 paint.head(head_of(seen, stroke), hue, part, depth)
             glow = glows[is_product]
             if glow is not None and glow.span[0] < glow.span[1] and row != NONE:
+                paint.add(added)
+                added = []
                 path = part_of(stroke.points, *glow.span)
                 paint.light(path, 7 if glow.back else 8, 2.0 * canvas.scale, depth)
+        paint.add(added)
         explain(paint, (fan, known, numbers), told, frame_data)
     paint.draw()
     return above
@@ -276,19 +281,21 @@ class LinePaint:
         self._heads: list[tuple[float, ...]] = []  # ends, color, strength and depth
         self._colors, self._ground = colors_of(theme)
 
-    def add(self, stroke: Stroke, hue: int, depth: Depths, *, hollow: bool) -> None:
-        """Add a line; `hollow`: it is a tube."""
-        points, width, scale = stroke.points, stroke.width, self.canvas.scale
-        if hollow and width < TUBE * scale:
-            width = TUBE * scale
-        self._paths += [points, points]
-        self._rows += [
-            (hue, 0.0, width + 2.0 * stroke.casing, *depth),
-            (hue, stroke.strength, width, *depth),
-        ]
-        if hollow:
-            self._paths += [points]
-            self._rows += [(hue, 0.2, 0.88 * width - 2.0 * scale, *depth)]
+    def add(self, strokes: list[Added]) -> None:
+        """Add lines."""
+        scale = self.canvas.scale
+        for stroke, hue, depth, hollow in strokes:
+            points, width = stroke.points, stroke.width
+            if hollow and width < TUBE * scale:
+                width = TUBE * scale
+            self._paths += [points, points]
+            self._rows += [
+                (hue, 0.0, width + 2.0 * stroke.casing, *depth),
+                (hue, stroke.strength, width, *depth),
+            ]
+            if hollow:
+                self._paths += [points]
+                self._rows += [(hue, 0.2, 0.88 * width - 2.0 * scale, *depth)]
 
     def light(self, path: list[Point], hue: int, width: float, depth: Depths) -> None:
         """Add light on a part of a line."""

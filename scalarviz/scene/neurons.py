@@ -137,7 +137,7 @@ def numbers_in(
     if radius < SMALLEST * scale or len(values) > MOST:
         return [], 0.0
     words = [short(float(value)) for value in values]
-    widest = max(canvas.measure(each, size=10.0, bold=True) for each in words) / 10.0
+    widest = canvas.widest(words, size=10.0, bold=True) / 10.0
     size = float(int(min(BIG * scale, WIDE * radius / widest)))
     return (words, size) if size >= LITTLE * scale else ([], 0.0)
 

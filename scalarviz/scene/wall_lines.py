@@ -60,8 +60,7 @@ def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
             way = lit_way(wall, column, value, weight, tuple(cube), tuple(end))
             depths = [BEHIND, (high, deep), (deep, far)][-len(way) :]
             strokes += zip(way, depths, strict=True)
-        for stroke, depth in strokes:
-            paint.add(stroke, 1 if stroke.value >= 0.0 else 2, depth, hollow=False)
+        paint.add([(each, 1 if each.value >= 0.0 else 2, depth, False) for each, depth in strokes])
     paint.draw()
 
 

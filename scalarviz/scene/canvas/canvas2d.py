@@ -600,6 +600,11 @@ class Canvas2D:
         """Return the width of text: that of its widest line."""
         return width_of(words, round(size * self.ratio) or 1, bold) / self.ratio
 
+    def widest(self, texts: Sequence[str], *, size: float = 13.0, bold: bool = False) -> float:
+        """Return the width of the widest of some texts."""
+        pixels = round(size * self.ratio) or 1
+        return max([width_of(each, pixels, bold) for each in texts]) / self.ratio
+
     def count_words(
         self, words: str, width: float, *, size: float = 13.0, bold: bool = False
     ) -> int:

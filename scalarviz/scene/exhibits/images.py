@@ -234,10 +234,11 @@ def paint_swatches(
 ) -> None:
     """Draw colors as rounded squares; unknown ones are empty, and pale ones have an outline."""
     known, radius = ~np.isnan(colors).any(axis=1), CORNER * size[0]
-    seen = clear(np.nan_to_num(colors))
+    seen = clear(np.where(np.isnan(colors), 0.0, colors))
     canvas.boxes(corners[known], size, seen[known], radius=radius)
     pale = ~known | (contrast(seen, rgb((theme.ground,))) < PALE)
-    canvas.boxes(corners[pale], size, None, radius=radius, outline=theme.ghost)
+    if pale.any():
+        canvas.boxes(corners[pale], size, None, radius=radius, outline=theme.ghost)
 
 
 def names_of_parts() -> list[str]:

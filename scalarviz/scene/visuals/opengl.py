@@ -182,12 +182,12 @@ def draw_triangles(visual: Any, *, changed: bool) -> None:
     """Draw a visual of ours; `changed`: a variable of its transform is new."""
     set_state(**visual._vshare.gl_state)
     program, index = visual._program, visual._index_buffer
-    if changed or program._need_build or program._pending_variables or not visual.eye.is_shared:
+    if program._need_build or program._pending_variables or not visual.eye.is_shared:
         program.draw("triangles", index)
         return
-    draw = Drawing(program)
-    draw(index)
-    draw.end()
+    if changed:
+        program.update_variables()
+    Drawing(program)(index)
 
 
 BASIS = np.vstack([np.eye(4), [0.375, -0.75, 0.5, 1.0]])
