@@ -427,12 +427,12 @@ def test_a_pen_that_leaves_the_pad_selects_no_words_beside_it(tab: Tab) -> None:
 @ONLY_CHROMIUM
 @pytest.mark.page("texture", has_touch=True)
 def test_a_point_of_a_picture_is_asked_for_by_click_finger_and_keys(tab: Tab) -> None:
-    canvas = tab.page.locator(".pictures canvas").nth(1)
+    canvas = tab.page.locator(".pair canvas").nth(0)
     box = canvas.bounding_box()
     at = box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"]
     tab.page.mouse.click(*at)
     assert own(tab) == pytest.approx([0.25, 0.5], abs=0.02)
-    spot = tab.page.locator(".spot").nth(1).bounding_box()
+    spot = tab.page.locator(".spot").nth(0).bounding_box()
     place = spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2
     assert place == pytest.approx(at, abs=2)
     canvas.focus()
