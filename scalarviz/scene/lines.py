@@ -34,6 +34,7 @@ MOST, MOST_DIRECT = 4096, 2**17  # weights of a layer whose lines are drawn
 PICKED = 12  # of a layer whose cubes stand nowhere
 LIT = 1.6  # how much wider lines are that are pointed at or spoken of
 TUBE = 3.4  # least width of a tube
+LANE = 0.6  # of a lane, that light fills at most
 CLEAR = 16  # lines of a caption that are drawn at full width
 CHANNEL = 3  # number of the color of the first channel, see `LinePaint`
 NEARER = 1e-4  # so much nearer than squares are the lines above them
@@ -252,9 +253,10 @@ def explain(
         if column < seen.count:
             paths[0] = known_in(seen, unit, column, 0, half)
         depths = BEHIND, known.depths[unit][column]
-        for path, hue, span, depth in zip(paths, hues, spans, depths, strict=True):
+        widths = min(width, LANE * seen.apart), width
+        for i, (path, span) in enumerate(zip(paths, spans, strict=True)):
             if path and span[0] < span[1]:
-                paint.light(part_of(path, *span), hue, width, depth)
+                paint.light(part_of(path, *span), hues[i], widths[i], depths[i])
 
 
 def lit_spans(kind: str, part: float) -> tuple[Span, Span]:

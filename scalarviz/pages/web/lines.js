@@ -20,6 +20,7 @@ const LINES = {
   picked: 12, // of a layer whose cubes stand nowhere
   lit: 1.6, // how much wider lines are that are pointed at or spoken of
   tube: 3.4, // least width of a tube
+  lane: 0.6, // of a lane, that light fills at most
   clear: 16, // lines of a caption that are drawn at full width
 };
 export const BEHIND = [0.9999, 0.9999]; // the depths of lines before cubes: behind all cubes
@@ -211,9 +212,10 @@ function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part }) 
       way_out(seen, unit, column, half),
     ];
     const depths = [BEHIND, depthOf(unit, column)];
+    const widths = [Math.min(width, LINES.lane * seen.apart), width];
     paths.forEach((path, k) => {
       if (path && spans[k][0] < spans[k][1])
-        paint.light(part_of(path, ...spans[k]), colors[k], width, depths[k]);
+        paint.light(part_of(path, ...spans[k]), colors[k], widths[k], depths[k]);
     });
   }
 }
