@@ -26,6 +26,7 @@ from scalarviz.scene.layout.plates import (
     HALF,
     NEAR,
     RIGHT,
+    SIDE,
     UP,
     Fan,
     Label,
@@ -253,12 +254,15 @@ def tile_of(operation: Operation, images: Shape) -> Shape:
 # Where it stands.
 
 
-def place_all(stations: list[Station], aspect: float) -> None:
+def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> None:
     """Place stations so that they fill a stage of this shape, width by height.
 
     What is too wide gets more room upright, what is too high more room along the flow.
+
+    before  cells as seen that are taken before the inputs; by default none
     """
     wide, high = placed(stations, 1.0, 1.0)
+    wide += before
     if wide > aspect * high:
         placed(stations, 1.0, min(HIGHER, wide / (aspect * high)))
     else:
@@ -534,7 +538,7 @@ def laid_out(
 ) -> Layout:
     """Return the layout of a program for a stage of this shape."""
     stations = stations_of(program, names, squares)
-    place_all(stations, aspect)
+    place_all(stations, aspect, TIED + 0.5 * SIDE if tied else 0.0)
     return layout_at(program, about, stations, CAMERA, tied=tied)
 
 
