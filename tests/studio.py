@@ -335,7 +335,19 @@ class Written:
     contrast: float
 
 
-class Noted(Canvas2D):
+class OneByOne(Canvas2D):
+    """A canvas that writes and measures texts one by one, for canvases that note these."""
+
+    def texts(self, xy: Any, words: Any, *, depth: Any = -1.0, **look: Any) -> None:
+        places, depths = np.reshape(xy, (-1, 2)).tolist(), np.broadcast_to(depth, len(words))
+        for (x, y), each, deep in zip(places, words, depths.tolist(), strict=True):
+            self.text(x, y, each, depth=deep, **look)
+
+    def widest(self, texts: Any, **look: Any) -> float:
+        return max(self.measure(each, **look) for each in texts)
+
+
+class Noted(OneByOne):
     """What is drawn: texts, filled boxes, frames, images and discs, each in order."""
 
     def __init__(self, ground: str, width: float, height: float, scale: float = 1.0) -> None:

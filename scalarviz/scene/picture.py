@@ -34,7 +34,7 @@ from scalarviz.scene.bead_arrays import Beads, beads_of, grounds_of
 from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
-from scalarviz.scene.canvas.renderer import Renderer
+from scalarviz.scene.canvas.renderer import Renderer, set_state
 from scalarviz.scene.caption_band import CARD_PAD, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.cube_numbers import draw_numbers
 from scalarviz.scene.frame_data import FrameData
@@ -59,7 +59,7 @@ from scalarviz.scene.overlay import OnTop, draw_chips
 from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
-from scalarviz.scene.visuals.opengl import Eye, largest_texture, set_state, viewport_of
+from scalarviz.scene.visuals.opengl import Eye, largest_texture, viewport_of
 from scalarviz.scene.visuals.shaders import POOL
 from scalarviz.scene.visuals.spheres import GroundsNode, SpheresNode, WiresNode
 from scalarviz.scene.wall_lines import draw_walls

@@ -15,13 +15,13 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz.scene.callout import draw_callout
-from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles, draw_labels, hull, inside
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
+from tests.studio import OneByOne, Studio
 
 NOTHING = -1
 
@@ -183,7 +183,7 @@ def trained(name: str) -> Any:
     return show
 
 
-class Words(Canvas2D):
+class Words(OneByOne):
     """A canvas that remembers the boxes of its texts."""
 
     def __init__(self, width: float, height: float) -> None:
@@ -203,7 +203,7 @@ class Words(Canvas2D):
 DARK = THEMES["dark"]
 
 
-class Notes(Canvas2D):
+class Notes(OneByOne):
     """A canvas that notes boxes and words; all letters have one width."""
 
     def __init__(self, width: float, height: float) -> None:
@@ -247,8 +247,6 @@ def words_at_rest(studio: Any, name: str) -> list[str]:
 
 
 if __name__ == "__main__":  # a table of the scenes that are named
-    from tests.studio import Studio
-
     room = Studio()
     for scene in sys.argv[1:]:
         print(f"{scene:12} {len(words_at_rest(room, scene)):4} texts at rest")

@@ -7,17 +7,17 @@ import pytest
 from benchmarks.scene_frames import SCENES, measured
 
 UNITS = "playing", "camera"
-# By scene, while it plays and while the camera moves.
+# By scene, while it plays and while the camera moves; 3,000 and 10,000 is what is aimed at.
 MOST = {
-    "rgb": (9_500, 12_500),
-    "circle": (12_500, 13_500),
-    "xor": (10_500, 12_000),
-    "xnor": (12_000, 14_000),
-    "digits": (16_500, 23_000),
-    "texture": (14_000, 16_000),
-    "micrograd": (15_500, 17_500),
+    "rgb": (10_000, 12_500),
+    "circle": (13_000, 14_000),
+    "xor": (12_000, 12_500),
+    "xnor": (13_500, 14_500),
+    "digits": (17_500, 24_000),
+    "texture": (14_500, 16_500),
+    "micrograd": (15_500, 18_000),
     "expression": (7_500, 9_500),
-    "normalized": (16_500, 19_000),
+    "normalized": (17_000, 19_000),
 }
 
 

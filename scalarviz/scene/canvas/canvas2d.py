@@ -245,8 +245,8 @@ def color(value: Color) -> tuple[float, float, float, float]:
 def packed(value: Color) -> Packed:
     """Return a colour as two numbers, 256 * red + green and 256 * blue + alpha, each 0 to 255."""
     if isinstance(value, np.ndarray):
-        return packed_name(tuple(value.tolist()))
-    return packed_name(value if value is None or isinstance(value, str) else tuple(value))
+        value = tuple(value.tolist())
+    return packed_now(value) if isinstance(value, list) else packed_name(value)
 
 
 def packed_now(value: Color) -> Packed:
@@ -343,7 +343,7 @@ class Canvas2D:
     """A canvas of width x height logical pixels; `ratio` is the device pixels a logical pixel.
 
     `scale` is the size of its text relative to that in a picture of 1280 x 800; `parts` has what is
-    kept from the pictures before.
+    kept from the pictures before; None, the default: nothing is.
     """
 
     def __init__(
@@ -354,7 +354,7 @@ class Canvas2D:
         scale: float = 1.0,
         parts: dict[str, Any] | None = None,
     ) -> None:
-        self.parts = {} if parts is None else parts
+        self.parts = parts
         self.width = width
         self.height = height
         self.ratio = ratio
@@ -583,6 +583,8 @@ class Canvas2D:
         name  of the part; each is drawn once in a picture
         draw  draws on the canvas that it is given; return what it returns
         """
+        if self.parts is None:
+            return draw(self)
         key = key, self._clip, self.width, self.height, self.ratio
         found = self.parts.get(name)
         if found is None or found[0] != key:

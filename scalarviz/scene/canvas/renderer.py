@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.scene.canvas.canvas2d import VERTEX, Canvas2D, CanvasImage
 from scalarviz.scene.canvas.fonts import ATLAS
 from scalarviz.scene.canvas.palette import rgb
-from scalarviz.scene.visuals.opengl import Drawing, set_state
 
 
 class Renderer:
@@ -104,3 +104,55 @@ def blank_image() -> Any:
     return gloo.Texture2D(
         BLANK.pixels, format="rgba", wrapping="clamp_to_edge", interpolation="nearest"
     )
+
+
+# What vispy does at each draw, with fewer calls of Python.
+
+FUNCTIONS = {"depth_func": "glDepthFunc", "depth_mask": "glDepthMask"}
+
+
+@lru_cache(maxsize=64)
+def calls_of(state: tuple[tuple[str, Any], ...]) -> list[tuple[object, ...]]:
+    """Return the calls of OpenGL that set a state, such as (("blend", True),)."""
+    calls: list[tuple[object, ...]] = []
+    for name, value in state:
+        if name in FUNCTIONS:
+            calls.append((FUNCTIONS[name], value))
+        elif name == "blend_func":
+            calls.append(("glBlendFuncSeparate", *value, *value))
+        else:
+            calls.append(("glEnable" if value else "glDisable", name))
+            calls += [("glCullFace", value)] * isinstance(value, str)
+    return calls
+
+
+def set_state(preset: str | None = None, **state: Any) -> None:
+    """Set the state of OpenGL as `gloo.set_state` does, with fewer calls of Python."""
+    if preset is not None:
+        gloo.set_state(preset, **state)
+        return
+    queue = gloo.get_current_canvas().context.glir
+    for call in calls_of(tuple(state.items())):
+        queue.command("FUNC", *call)
+
+
+class Drawing:
+    """Draws triangles with a program, without what vispy looks through each time.
+
+    program  of gloo, none of whose variables wait to be set
+    """
+
+    def __init__(self, program: Any) -> None:
+        self._program, self._context = program, gloo.get_current_canvas().context
+        self._context.glir.associate(program.glir)
+
+    def __call__(self, index: Any) -> None:
+        """Draw the triangles of an index buffer."""
+        queue, selection = self._context.glir, (index.id, "UNSIGNED_INT", index.size)
+        if index.glir._shared is not queue._shared:
+            queue.associate(index.glir)
+        queue.command("DRAW", self._program._id, "triangles", selection, 1)
+
+    def end(self) -> None:
+        """Send everything to OpenGL."""
+        self._context.flush_commands()

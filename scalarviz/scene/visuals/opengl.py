@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
@@ -15,6 +14,7 @@ from vispy.gloo import gl
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.package_files import text_beside
 from scalarviz.errors import DisplayError
+from scalarviz.scene.canvas.renderer import Drawing, set_state
 
 # Float textures, and their replacement by byte textures where the driver has none.
 
@@ -126,56 +126,6 @@ class Eye:
             self.matrix, self.viewport, self.ratio = matrix, size, ratio
             self._is_known = True
         return not self.is_flat
-
-
-FUNCTIONS = {"depth_func": "glDepthFunc", "depth_mask": "glDepthMask"}
-
-
-@lru_cache(maxsize=64)
-def calls_of(state: tuple[tuple[str, Any], ...]) -> list[tuple[object, ...]]:
-    """Return the calls of OpenGL that set a state, such as (("blend", True),)."""
-    calls: list[tuple[object, ...]] = []
-    for name, value in state:
-        if name in FUNCTIONS:
-            calls.append((FUNCTIONS[name], value))
-        elif name == "blend_func":
-            calls.append(("glBlendFuncSeparate", *value, *value))
-        else:
-            calls.append(("glEnable" if value else "glDisable", name))
-            calls += [("glCullFace", value)] * isinstance(value, str)
-    return calls
-
-
-def set_state(preset: str | None = None, **state: Any) -> None:
-    """Set the state of OpenGL as `gloo.set_state` does, with fewer calls of Python."""
-    if preset is not None:
-        gloo.set_state(preset, **state)
-        return
-    queue = gloo.get_current_canvas().context.glir
-    for call in calls_of(tuple(state.items())):
-        queue.command("FUNC", *call)
-
-
-class Drawing:
-    """Draws triangles with a program, without what vispy looks through each time.
-
-    program  of gloo, none of whose variables wait to be set
-    """
-
-    def __init__(self, program: Any) -> None:
-        self._program, self._context = program, gloo.get_current_canvas().context
-        self._context.glir.associate(program.glir)
-
-    def __call__(self, index: Any) -> None:
-        """Draw the triangles of an index buffer."""
-        queue, selection = self._context.glir, (index.id, "UNSIGNED_INT", index.size)
-        if index.glir._shared is not queue._shared:
-            queue.associate(index.glir)
-        queue.command("DRAW", self._program._id, "triangles", selection, 1)
-
-    def end(self) -> None:
-        """Send everything to OpenGL."""
-        self._context.flush_commands()
 
 
 def draw_triangles(visual: Any, *, changed: bool) -> None:

@@ -18,7 +18,8 @@ from vispy.visuals.transforms import MatrixTransform
 from scalarviz.base.checks import FloatArray
 from scalarviz.scene.canvas.canvas2d import TRIANGLES
 from scalarviz.scene.canvas.palette import rgb
-from scalarviz.scene.visuals.opengl import Eye, draw_triangles, set_state
+from scalarviz.scene.canvas.renderer import set_state
+from scalarviz.scene.visuals.opengl import Eye, draw_triangles
 from scalarviz.scene.visuals.shaders import GROUND, SPHERE, WIRE
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.errors import InputError
-from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.compared_picture import ComparedPicture
 from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues, Curve, Pane
@@ -25,7 +24,7 @@ from scalarviz.stage.show import Several
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import stages_of
 from tests.scene.measures import look, projection, stage_of, trained
-from tests.studio import plate
+from tests.studio import OneByOne, plate
 from tests.wording import refused
 
 ANGLES = st.floats(-STEEPEST, STEEPEST)
@@ -356,7 +355,7 @@ def compared(count: int, name: str = "784-128-10, branch", **more: Any) -> Compa
     return Compared([*zip(HEADS, RANKS, strict=True)], rows, LEGEND, view, **more)
 
 
-class Texts(Canvas2D):
+class Texts(OneByOne):
     """A canvas that knows the box and the size of each text, and where it was clipped."""
 
     def __init__(self, *given: Any) -> None:
