@@ -19,7 +19,7 @@ Point = tuple[float, float]
 Ring = tuple[float, float, float]  # middle and radius
 
 FEW, ALONE = 4, 3  # inputs of a row whose lines all run alone; else so many do
-BUSY = 130  # weights of a layer of which only the strongest have lines
+BUSY = 100  # weights of a layer of which only the strongest have lines
 MOST_STRONG = 8  # of a layer
 CORNER, ROUND = 4, 8.0  # parts of a round corner, and its radius in pixels
 CURVE = 14  # parts of the curve of a product
