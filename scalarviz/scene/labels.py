@@ -434,6 +434,8 @@ def draw_doors(
     rims = seen.xy + np.array([reach, 0.0])
     values = buffers.values.get(line.values, np.zeros(0))
     starts = rims if len(doors) == len(rims) else rims.mean(axis=0)[np.newaxis]
+    if buffers.answers is not None and len(buffers.answers) == len(rims) > len(doors):
+        starts = rims[[int(np.nan_to_num(buffers.answers).argmax())]]  # from the answer
     if np.isfinite(starts).all() and line.is_color and len(values) == len(starts):
         draw_tubes(canvas, starts.tolist(), doors, values.tolist(), theme)
     elif np.isfinite(starts).all():

@@ -217,6 +217,8 @@ def write_names(
             x, y = x + side * (far + 6.0 * scale), y + (0.36 - up) * size
         else:
             y, anchor = y + far + 1.15 * size, "center"
+        if line.is_color and apart < 2.0 * far + size:
+            continue  # the rings have the colors
         if line.is_color:
             x, y, anchor = xy[i, 0], xy[i, 1] - far - 0.55 * size, "center"
         canvas.text(

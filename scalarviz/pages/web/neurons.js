@@ -135,6 +135,7 @@ export function writeNames({ paper, palette, scale, see, frame, lit }, line, see
       paper.text(x, y, fitted(name).join("\n"), { ...look, ...color, anchor });
       return;
     }
+    if (apart < 2 * radius[i] + size) return; // the rings have the colors
     const own_ = { ...look, ...color, color: palette.channelColors[i], anchor: "center" };
     paper.text(seen.x[i], seen.y[i] - radius[i] - 0.55 * size, name, own_);
   });

@@ -11,7 +11,8 @@ import { wayOf } from "./pointing.js";
 const FAINT = 0.72; // strength of the map, as in scene/exhibits/plots.py
 const STRONG = 0.8; // of the samples
 const LIGHT = 0.76; // share of their color that is not ink
-const SHOWN = 1.45; // radius of the sample in use, relative to others
+const SHOWN = 1.6; // radius of the sample in use, relative to others
+const INNER = 0.8; // and that of its mark
 const RIM = "#080b10"; // around dots and marks
 const WHITE = "#f0f4fa"; // the one in use
 const POWER = 0.7; // of strengths
@@ -200,13 +201,18 @@ export class PlaneMap {
     const few = dots.length <= FEW;
     const radius = Math.min(few ? 7 * ratio : 4.5 * ratio, (few ? 0.04 : 0.0136) * size);
     const at = (part) => part.map((x, k) => Math.abs(k - Math.min(1, Math.max(0, x))) * size);
-    dots.forEach((dot, i) => {
+    const draw = (i, half) => {
       const color = `rgb(${this.sampleColor(targets[i])})`;
-      if (sorts && this.isWrong(this.answers[i], targets[i])) crossAt(onto, at(dot), radius, color);
-      else shapeAt(onto, at(dot), radius, i >= held, color);
-    });
+      const isWrong = sorts && this.isWrong(this.answers[i], targets[i]);
+      if (isWrong) crossAt(onto, at(dots[i]), half, color);
+      else shapeAt(onto, at(dots[i]), half, i >= held, color);
+    };
+    dots.forEach((_, i) => draw(i, radius));
     const here = this.place();
-    if (here) shapeAt(onto, at(here), SHOWN * radius, false, WHITE);
+    if (!here) return;
+    shapeAt(onto, at(here), SHOWN * radius, false, WHITE);
+    const own = dots.findIndex((dot) => dot.every((x, k) => Math.abs(x - here[k]) < 1e-6));
+    if (own >= 0) draw(own, INNER * radius);
   }
 
   /** Write in a corner without samples that the network guesses there, if it has room. */

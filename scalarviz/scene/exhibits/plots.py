@@ -38,7 +38,7 @@ FAINT = 0.72  # color strength of the map
 STRONG, LIGHT = 0.8, 0.76  # color strength of samples, and share of that which is not ink
 FEW_SAMPLES = 8  # samples that are drawn large
 LARGE, SMALL = 7.0, 4.5  # radius of a sample in pixels, next to text of 12 pixels
-SHOWN = 1.45  # radius of the sample in use, relative to others
+SHOWN, INNER = 1.6, 0.8  # radius of the sample in use and of its mark, relative to others
 MOST_ROWS = 4  # lines of the key
 WIDEST_LETTER, KEY_GAP = 0.62, 2.3  # of the key, relative to its letters: one, and a mark with gaps
 CORNER_PART = 0.56, 0.1  # of the sides of a map, which words in its corner take at most
@@ -234,6 +234,9 @@ class Plane(Exhibit):
         if self.focus is not None:
             x, y = place(self.focus[np.newaxis])[0].tolist()
             paint_shown(canvas, x, y, SHOWN * radius)
+            own = np.flatnonzero(np.abs(self.points - self.focus).max(axis=1) < 1e-9)[:1]
+            paint_crosses(canvas, spots[own][wrong[own]], INNER * radius, colors[own][wrong[own]])
+            canvas.discs(spots[own][~wrong[own]], INNER * radius, colors[own][~wrong[own]])
 
     def score(self) -> tuple[int, int] | None:
         count = len(self.outputs)

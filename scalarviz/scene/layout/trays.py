@@ -45,6 +45,7 @@ SPREAD = 2.1  # the most from one row to the next
 BIAS = 1.5  # steps from the last weight of a row to the bias
 SEAT = 1.05 * HALF  # from the middle of a cell to the front edge of its tray
 BALL, SQUARE = 0.29, 0.5  # radius of a ball, and half the side of the largest square
+ANSWER, FEW = 0.04, 3  # radius of the balls of answers by the height of all lines, if they are few
 GRAIN, APART = 0.62, 0.5  # cell of a kernel, and room between two images
 LEAST_IMAGE, MOST_IMAGE = 2.2, 8.0  # cells of the side of an image
 BEFORE, LANE, LANES, AFTER = 0.35, 0.14, 4, 0.8  # room for lines before a row, and behind it
@@ -99,6 +100,7 @@ class Station:
     step: float = 1.0
     x: float = 0.0
     lift: float = 0.0
+    ball: float = BALL
     aside: float = 0.0
 
     @property
@@ -106,7 +108,7 @@ class Station:
         """Half of what a unit of a line takes."""
         if self.shape:
             return 0.5 * (self.pitch - APART)
-        return min(SQUARE, 0.46 * self.pitch) if self.neurons.square else BALL
+        return min(SQUARE, 0.46 * self.pitch) if self.neurons.square else self.ball
 
     @property
     def wide(self) -> float:
@@ -287,6 +289,8 @@ def placed(stations: list[Station], wider: float, higher: float) -> tuple[float,
     for line in lines:
         most = MOST_IMAGE + APART if line.shape else SPREAD
         line.pitch = max(line.pitch, min(high / line.units.count, most))
+    end = lines[-1]  # an answer in a high network is large
+    end.ball = max(BALL, min(ANSWER * high, 0.4 * end.pitch)) if end.units.count <= FEW else BALL
     x, last = 0.0, stations[0]
     for station in stations[1:]:
         if station.kind == "trays":

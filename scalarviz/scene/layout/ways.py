@@ -21,13 +21,14 @@ Ring = tuple[float, float, float]  # middle and radius
 FEW, ALONE = 4, 3  # inputs of a row whose lines all run alone; else so many do
 BUSY = 100  # weights of a layer of which only the strongest have lines
 MOST_STRONG = 8  # of a layer
+QUIET = 0.9  # strength of a line that carries nothing
 CORNER, ROUND = 4, 8.0  # parts of a round corner, and its radius in pixels
 CURVE = 14  # parts of the curve of a product
 PARTS = [part / CURVE for part in range(CURVE + 1)]
 EASE = [(part, part * part * (3.0 - 2.0 * part)) for part in PARTS]  # along it, and down
 NEAR, ASIDE, LANES = 8.0, 9.0, (8.0, 5.0)  # pixels: cube to lanes, rim to lanes, lane to lane
 UNDER, RIBBON, TRACKS = 3.2, 5.0, (6.2, 3.6, 0.8)  # pixels below the edge; from track to track
-FAINT, SMALL = 0.05, 0.10  # of the largest that comes in, and product, of what has no line
+FAINT, SMALL = 0.05, 0.10  # of the largest that comes in, and product, of what has no hue or line
 FOOT = 0.45  # of half a cube, from its tray up to where a line enters it
 HEAD = 0.82, 0.88  # where on a product its head stands
 UPRIGHT, TIP = 34.0, 12.0  # pixels of an upright piece with room for a head, and of a head
@@ -253,9 +254,12 @@ def strokes_of(
             share, half = said[column] / came, halves[unit][column]
             value, lit = values[column], row[column] >= bar
             on = column in alone
-            if share > FAINT and on:
+            if on and (share > FAINT or not busy):
+                value = value if share > FAINT else 0.0  # nothing comes in: a quiet line
                 path = known_in(fan, unit, column, track, half)
                 bright, width = 0.95 if lit else 0.5, 0.7 * scale + wide * share
+                if not value:
+                    bright, width = QUIET, 1.4 * scale
                 if fan.tubes:
                     bright, width = max(bright, 0.72), scale * (2.8 + 2.6 * share)
                 line = Stroke("in", path, unit, column, value, width, 1.3 * scale, bright, lit)
