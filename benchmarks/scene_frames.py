@@ -5,7 +5,7 @@
     python -m benchmarks.scene_frames rgb walk     operation by operation, and with charts, too
 
 Pictures of 1280x800 without a window, one sample for each pixel: medians in milliseconds, and
-medians of the calls of functions of Python, counted by cProfile in pictures of their own. To
+medians of the calls of functions of Python, counted by cProfile in separate pictures. To
 compare two commits, run it in both by turns.
 """
 

@@ -72,6 +72,7 @@ PACKAGES = """
     files.shaders
     files.onnx
     sweeps
+    scene.visuals.opengl
     scene.canvas
     scene.layout
     scene.visuals

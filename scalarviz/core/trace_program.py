@@ -139,7 +139,7 @@ class Chain:
     """The layers of a compiled function that is a network of neurons made of single Values.
 
     operations  a sum of each layer and, where it has one, an activation
-    places      the numbers of the neurons of a layer in the trace, by the name of its buffer
+    places      the numbers of the neurons of a layer in the trace, for each buffer
     """
 
     inputs: Buffer

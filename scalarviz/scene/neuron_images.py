@@ -347,7 +347,7 @@ def paste_maps(
     maps: NeuronMaps,
     theme: Theme,
 ) -> FloatArray | None:
-    """Draw the map of each neuron into its square; return where the shown sample lies on it."""
+    """Draw the map of each neuron into its square; return the place of the shown sample on it."""
     image, places = image_of(name, maps, theme)
     corners = xy[:, np.newaxis] + half[:, np.newaxis] * [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]
     canvas.images(
@@ -365,7 +365,7 @@ def draw_curves(
     maps: NeuronMaps,
     theme: Theme,
 ) -> FloatArray | None:
-    """Draw the curve of each neuron into its square; return where the shown sample lies on it."""
+    """Draw the curve of each neuron into its square; return the place of the shown sample on it."""
     parts, reach = maps.parts(name)[: len(xy), 0], SQUARES["plot"] * half
     along = np.linspace(-1.0, 1.0, parts.shape[1])
     canvas.segments(xy - reach * [1.0, 0.0], xy + reach * [1.0, 0.0], theme.faint, depth=depth)

@@ -50,7 +50,7 @@ class SamplePass:
 
     @property
     def flows(self) -> dict[str, FloatArray]:
-        """The gradients of the loss, by the name of the buffer."""
+        """The gradients of the loss, for each buffer."""
         while self.later:
             self.later.pop()(self)
         return self._flows

@@ -276,7 +276,7 @@ def custom_answer(facts: Facts, inputs: Numbers, outputs: Numbers, what: str = "
     """Return the sentence about the answer to a custom input.
 
     outputs  of the network
-    what     the name of the input; "": it has none
+    what     the name of the input; "" without one
     """
     answers = read_answers(outputs, facts.loss.logits)
     answer = listed(facts, facts.outputs, answers)

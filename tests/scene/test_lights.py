@@ -105,7 +105,7 @@ def seen_on_tray(studio: Studio, sizes: list[float], width: int = 640) -> tuple[
 
 def test_a_cube_has_the_shadow_of_the_one_before_it(studio: Studio) -> None:
     found = []
-    for before in (0.3, 0.03):  # one that is hollow has none
+    for before in (0.3, 0.03):  # nothing in a hollow one
         pixels, see = seen_on_tray(studio, [1.0, before])
         corners = on_tray(2).corners_of(0, 0, 0.43)
         front, back = corners[5], corners[4]  # of the upper edge of the face near the viewer

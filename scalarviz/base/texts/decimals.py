@@ -49,7 +49,7 @@ def typeset(words: str) -> str:
 
 
 def old_and_new(old: float, new: float) -> str:
-    """Return two numbers in lines of their own, with four digits."""
+    """Return two numbers in two lines, with four digits."""
     return f"{short(old, CHANGE)}\n→ {short(new, CHANGE)}"
 
 

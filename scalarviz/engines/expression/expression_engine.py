@@ -47,7 +47,7 @@ class ExpressionEngine(StackEngine[Kept], Generic[Kept]):
 
     @final
     def survey(self, batch: FloatArray) -> dict[str, FloatArray]:
-        """Return all values of the trace for a batch, (samples, values), by the name "values"."""
+        """Return {"values": all values of the trace for a batch, shape (samples, values)}."""
         trace = self.trace
         found = np.full((len(batch), self.program.workspace), np.nan)
         found[:, : trace.inputs] = batch

@@ -143,7 +143,7 @@ function mayScroll() {
 
 const TIMES = 10; // by an arrow with Shift
 
-/** Return the command of a key, with what it is called with, of the `keys` and `ctrl` of a page; null if it has none. */
+/** Return the command of a key, with what it is called with, of the `keys` and `ctrl` of a page; null without one. */
 export function commandOf(event, { keys, ctrl }) {
   const name = (event.ctrlKey || event.metaKey ? ctrl : keys)[event.key];
   if (event.altKey || !name) return null;

@@ -1,4 +1,4 @@
-// The legend in the line of the title, and the key to the marks, worded by story/legend.js.
+// The legend in the line of the title, and the key to the marks, worded by `scene/legend.py`.
 
 import { ends_of, mark_rows, name_of, news_of } from "./story/legend.js";
 import { said } from "./story/formats.js";

@@ -355,7 +355,7 @@ export function partIn({ width, height, across }, i, side) {
   return [(x + 0.5) / width, (y + 0.5) / height, (x + last) / width, (y + last) / height];
 }
 
-/** Draw the curve of a neuron; return where the shown sample lies on it. */
+/** Draw the curve of a neuron; return the place of the shown sample on it. */
 function drawCurve({ paper, palette, frame, scale }, parts, [x, y, reach, depth], dot) {
   const depths = [depth, depth];
   paper.segment([x - reach, y], [x + reach, y], palette.faint, { depths });

@@ -244,9 +244,8 @@ def color(value: Color) -> tuple[float, float, float, float]:
 
 def packed(value: Color) -> Packed:
     """Return a colour as two numbers, 256 * red + green and 256 * blue + alpha, each 0 to 255."""
-    if isinstance(value, np.ndarray):
-        value = tuple(value.tolist())
-    return packed_now(value) if isinstance(value, list) else packed_name(value)
+    parts = value.tolist() if isinstance(value, np.ndarray) else value
+    return packed_name(tuple(parts) if isinstance(parts, list) else parts)
 
 
 def packed_now(value: Color) -> Packed:

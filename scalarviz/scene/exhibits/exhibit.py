@@ -31,7 +31,7 @@ RIM, WHITE = "#080b10", "#f0f4fa"  # around dots and marks, and the one in use, 
 
 
 class Places(NamedTuple):
-    """Where the parts of an exhibit stand: OUT, goal, and what is said below both."""
+    """Where the parts of an exhibit stand: OUT, goal, and the lines below both."""
 
     out: Box
     goal: Box
@@ -133,7 +133,7 @@ class Exhibit(ABC):
         """Return the inputs at a pixel of one of the boxes that were painted last."""
         return {}
 
-    # OUT, goal, and what is said below them.
+    # OUT, goal, and the lines below them.
 
     def pair(
         self,

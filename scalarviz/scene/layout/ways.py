@@ -68,7 +68,7 @@ class SeenFan:
 
     @cached_property
     def is_busy(self) -> bool:
-        """Whether only the strongest have lines of their own."""
+        """Whether only the strongest have separate lines."""
         return self.count * len(self.ends) > BUSY
 
     @cached_property
@@ -361,7 +361,7 @@ def head_of(fan: SeenFan, stroke: Stroke) -> list[Point]:
 
 
 def ribbon(fan: SeenFan, unit: int, alone: list[int]) -> Stroke:
-    """Return the ribbon of a tray, up to the last cube without a line of its own."""
+    """Return the ribbon of a tray, up to the last cube without a separate line."""
     edge, under = fan.edges[unit], RIBBON * fan.scale
     last = max([column for column in range(fan.count) if column not in alone] + [0])
     x, y = edge[0]

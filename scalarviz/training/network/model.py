@@ -175,7 +175,7 @@ class Model(Part):
         inputs  shape (samples, inputs)
 
         Returns arrays of shape (samples, neurons) by the names of the buffers of its program; of an
-        expression all values of its trace, by the name "values".
+        expression all values of its trace, as "values".
         """
         return self._engine.survey(inputs)
 

@@ -136,7 +136,7 @@ def test_before_a_cube_is_the_sign_of_what_comes_in_and_after_it_that_of_the_pro
     stage = stage_at(name, (1280, 800))
     hues: list[tuple[Stroke, int]] = []
     monkeypatch.setattr(
-        LinePaint, "add", lambda self, strokes: hues.extend(each[:2] for each in strokes)
+        LinePaint, "add", lambda self, added: hues.extend(each[:2] for each in added)
     )
     data, see = stage.frame_data(), projection(stage)
     lit = lights(data.layout, None, None, 1.0)
