@@ -69,7 +69,7 @@ def test_arrays_and_numbers_that_are_not_finite_are_decoded() -> None:
     assert linked(body) == ["Float32Array", [0.5, -2], [0, 1], [0.1], more]
 
 
-CODES = "top: 2, parts: [[1.5, [[2, 1], [5, 0]]]], spreads: [[0, 6, 0.75]]"  # of all weights
+CODES = "top: 2, parts: [[1.5, [[1.5, 1], [2, 0]]]], spreads: [[0, 6, 0.75]]"  # of all weights
 
 
 def test_codes_become_numbers_of_all_weights_with_what_is_so_of_the_exact_ones() -> None:
@@ -84,7 +84,7 @@ def test_codes_become_numbers_of_all_weights_with_what_is_so_of_the_exact_ones()
         scales.beyond("value", value), spreadOf(value, 0, 6)];
     """
     numbers = [2, -2, 0, "NaN", 0, 0, 2]
-    assert linked(body, modules="scales cubes") == [numbers, numbers, None, 2, 1, 0.75]
+    assert linked(body, modules="scales cubes") == [numbers, numbers, None, 1.5, 1, 0.75]
 
 
 def test_a_tile_of_a_plate_gives_its_mean_to_its_cubes_and_no_plate_zero() -> None:
