@@ -179,7 +179,8 @@ def notebook_parts(cells: Any, sources: list[str], spoken: Translation) -> Itera
             code = "" if source.startswith("sv.watch(") else listing(source)
             yield Text(code + "".join(map(printed, outputs)))
             images = [data["image/png"] for data in map(data_of, outputs) if "image/png" in data]
-            yield LessonPicture(cell=number, image="".join(images[-1:]))
+            moment = {each.arg: "yes" for each in call.keywords if each.arg == "numbers"}
+            yield LessonPicture(cell=number, moment=moment, image="".join(images[-1:]))
         elif called == "sv.predictions":
             yield END
         else:

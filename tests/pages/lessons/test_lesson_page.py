@@ -331,6 +331,15 @@ def test_its_pictures_train_from_where_the_notebook_shows_them(number: str) -> N
     assert any(each.network.layers for each in sessions)
 
 
+def test_the_cubes_of_a_picture_have_their_numbers_if_its_lesson_says_so() -> None:
+    found = {number: lesson_of(lessons()[number]).parts for number in ("01", "04")}
+    moments = {
+        number: [each.moment for each in parts if isinstance(each, LessonPicture)]
+        for number, parts in found.items()
+    }
+    assert moments == {"01": [{"numbers": "yes"}] * 2, "04": [{}] * 2}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", list(lessons()))
 def test_a_moment_that_a_question_shows_is_one_of_its_picture(number: str) -> None:
