@@ -37,11 +37,7 @@ export class Paper {
 
   put(x, y, half, axis, depths, extra, style, colors) {
     if (!Number.isFinite(x + y + half[0] + half[1] + axis[0])) return false;
-    if ((this.count + 1) * PAPER.numbers > this.rows.length) {
-      const longer = new Float32Array(2 * this.rows.length);
-      longer.set(this.rows);
-      this.rows = longer;
-    }
+    this.grow(1);
     const at = this.count * PAPER.numbers;
     const { rows } = this;
     [rows[at], rows[at + 1], rows[at + 2], rows[at + 3]] = [x, y, half[0], half[1]];
@@ -95,9 +91,37 @@ export class Paper {
 
   /** Draw a path through points, each [x, y] with a depth. */
   path(points, depths, color, width) {
+    const [first, second] = packedColor(color);
+    const half = width / 2;
+    this.grow(points.length);
     for (let i = 0; i + 1 < points.length; i++) {
-      this.segment(points[i], points[i + 1], color, { width, depths: [depths[i], depths[i + 1]] });
+      const [x, y] = points[i];
+      const [endX, endY] = points[i + 1];
+      const length = Math.hypot(endX - x, endY - y);
+      if (!Number.isFinite(length)) continue;
+      const [right, down] = length > 0 ? [(endX - x) / length, (endY - y) / length] : [1, 0];
+      const { rows, clip } = this;
+      let at = this.count++ * PAPER.numbers;
+      // prettier-ignore
+      const own = [(x + endX) / 2, (y + endY) / 2, length / 2 + half, half, right, down, depths[i], depths[i + 1]];
+      for (let k = 0; k < 8; k++) rows[at++] = own[k];
+      rows.fill(0, at, at + 8);
+      rows[at + 6] = SHAPES.capsule;
+      for (let k = 0; k < 4; k++) rows[at + 8 + k] = clip[k];
+      rows[at + 12] = first;
+      rows[at + 13] = second;
+      rows[at + 14] = rows[at + 15] = 0;
     }
+  }
+
+  /** Make room for more shapes. */
+  grow(more) {
+    let { length } = this.rows;
+    while ((this.count + more) * PAPER.numbers > length) length *= 2;
+    if (length === this.rows.length) return;
+    const longer = new Float32Array(length);
+    longer.set(this.rows);
+    this.rows = longer;
   }
 
   /** Draw a part of an image: corners are upper left, upper right and lower left, x and y each; `radius` rounds it. */
