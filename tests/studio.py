@@ -194,6 +194,12 @@ def at(pixels: np.ndarray, xy: Any) -> np.ndarray:
     return pixels[int(xy[1]), int(xy[0])]
 
 
+def between(pixels: np.ndarray, xy: Any) -> np.ndarray:
+    """The color at a place, of the pixels above and below it: a cube is darker below."""
+    x, (y, part) = int(xy[0]), divmod(xy[1] - 0.5, 1.0)
+    return (1.0 - part) * pixels[int(y), x] + part * pixels[int(y) + 1, x]
+
+
 def shade(theme: str, value: Any, scale: float = 1.0) -> np.ndarray:
     """The color of a number, 0 to 255."""
     return THEMES[theme].map(value, scale) * 255.0
@@ -228,17 +234,11 @@ def ground_of(theme: str) -> np.ndarray:
     return rgb((THEMES[theme].ground,))[0] * 255.0
 
 
-def places(
-    stage: Any, size: tuple[int, int], aside: tuple[float, float] = (0.0, 0.0)
-) -> dict[int, np.ndarray]:
-    """Where the middle of each cube's front is, by its row of the bank.
-
-    aside  so many cells right of and below the middle
-    """
+def places(stage: Any, size: tuple[int, int]) -> dict[int, np.ndarray]:
+    """Where the middle of each cube's front is, by its row of the bank."""
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
-    right, down = 0.5 + aside[0], 0.5 + aside[1]
     return {
-        each.index_of(row, column): see(each.point(column + right, row + down, HALF)).xy[0]
+        each.index_of(row, column): see(each.point(column + 0.5, row + 0.5, HALF)).xy[0]
         for each in stage.plan.plates
         for row, column in np.ndindex(each.rows, each.columns)
     }

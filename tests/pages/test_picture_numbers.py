@@ -203,7 +203,7 @@ def test_tiny_cubes_have_the_same_means(tiles: Tiles | None) -> None:
     colors = np.random.default_rng(7).normal(size=count).astype(np.float32)
     high, wide = mip_levels.room_of(plate)
     table = np.zeros((high, 2 * wide, 4), np.uint8)
-    values = np.linspace(-1.0, 1.0, 513)
+    values = np.linspace(-1.0, 1.0, 1025)
     palette = np.concatenate([theme.map(values), theme.map([np.nan])]).astype(np.float32)
     mip_levels.fill(table, plate, colors, colors, (0.6, 0.6), palette, 2)
     body = """

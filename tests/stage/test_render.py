@@ -445,8 +445,7 @@ def test_a_picture_may_show_the_past_below_the_network(session: sv.Session, past
     frame = sv.picture(session, **look, past=past)
     assert state(session) == before
     assert np.array_equal(frame, sv.picture(session, **look, past=past))  # it waits for all of it
-    band = slice(330, 400)  # caption and controls below are the same but for the loss curve
-    assert np.array_equal(frame[band, :300], plain[band, :300])
+    assert np.array_equal(frame[:36], plain[:36])  # the head
     assert (frame[170:300, 60:400] != plain[170:300, 60:400]).any(axis=2).mean() > 0.3
     assert len({frame.tobytes(), plain.tobytes()}) == 2
     refused(UnknownNameError, "unknown past 'landscap'").by(

@@ -24,7 +24,7 @@ from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.train import train
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import picture
-from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.labels import draw_ends, margin_of, obstacles
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.stage.channels import CHANNELS
@@ -36,17 +36,14 @@ from scalarviz.training.session.reading import names_of
 from tests.scene.measures import Words, projection, stage_of
 from tests.sessions import advanced
 from tests.stage.conftest import SIZE, words
-from tests.studio import Studio, at, ground_of, places, shade
+from tests.studio import Studio, at, between, ground_of, places, shade
 from tests.wording import refused
-
-BESIDE = (-0.15, -0.15)  # the number that is written on a cube, in cells
 
 
 def assert_right_colors(
     studio: Studio,
     stage: Stage,
     size: tuple[int, int] = SIZE,
-    aside: tuple[float, float] = (0.0, 0.0),
 ) -> None:
     """Each cube has the color of its number, on the scale that the legend gives."""
     with pytest.MonkeyPatch.context() as patch:
@@ -57,11 +54,11 @@ def assert_right_colors(
         for each, scale in zip(stage.plan.plates, frame_data.cubes.color_scales, strict=True)
         for row, column in np.ndindex(each.rows, each.columns)
     }
-    found = places(stage, size, aside)
+    found = places(stage, size)
     assert sorted(found) == list(range(len(frame_data.cubes.colors)))
     for index, place in found.items():
         expected = shade(stage.theme, frame_data.cubes.colors[index], scales[index])
-        np.testing.assert_allclose(at(pixels, place), expected, atol=2)
+        np.testing.assert_allclose(between(pixels, place), expected, atol=2)
 
 
 # What is written.
@@ -253,7 +250,8 @@ def test_no_number_is_magenta_and_nothing_breaks(
     bank.grad[:] = np.nan
     stage.rescale()
     pixels = studio.stage(stage, 1.0, SIZE)
-    assert all(at(pixels, xy).tolist() == [255, 0, 255] for xy in places(stage, SIZE).values())
+    seen = [between(pixels, xy) for xy in places(stage, SIZE).values()]
+    np.testing.assert_allclose(seen, [[255, 0, 255]] * len(seen), atol=2)
     monkeypatch.undo()
     for by in range(len(stage.reading.moments) - 1):
         stage.session.advance(1, "operation")
@@ -281,8 +279,9 @@ def test_a_theme_can_be_exchanged(studio: Studio, stage: Stage) -> None:
     dark = studio.stage(stage, 0.0, SIZE)
     stage.theme = "light"
     light = studio.stage(stage, 0.0, SIZE)
-    assert dark[300, 5].tolist() == ground_of("dark").tolist()
-    assert light[300, 5].tolist() == ground_of("light").tolist()
+    for theme, pixels in (("dark", dark), ("light", light)):
+        lit = ground_of(theme) + 0.277 * 255.0 * rgb((THEMES[theme].pool,))[0]  # by the pool
+        np.testing.assert_allclose(pixels[300, 5], lit, atol=1)
     assert_right_colors(studio, stage)
 
 
@@ -295,12 +294,12 @@ def test_the_parameters_of_an_expression_are_cubes_too(studio: Studio, engine: s
     said = words(studio, stage)
     assert {"height", "damping", "speed", "phase"} <= set(said)
     assert stage.channels == ["value", "gradient", "last change", "change since start", "m", "v"]
-    assert_right_colors(studio, stage, aside=BESIDE)
+    assert_right_colors(studio, stage)
     for step in range(4):
         show.session.advance(1, "operation")
         studio.stage(stage, 3.0 + step, SIZE)
         stage.tick(3.9 + step)
-        assert_right_colors(studio, stage, aside=BESIDE) if not stage.motion.walking else None
+        assert_right_colors(studio, stage) if not stage.motion.walking else None
     x, y = places(stage, SIZE)[1]
     stage.click(x, y)
     assert stage.pinned == 1 and "damping" in " ".join(words(studio, stage))
@@ -441,16 +440,18 @@ def test_names_of_neurons_show_their_control_characters() -> None:
 def test_a_network_without_walls_says_which_line_is_the_input_and_which_the_output() -> None:
     session = sv.Session(sv.Network([sv.LayerNorm(4), sv.Softmax(4)]), (np.eye(4), np.eye(4)))
     stage = stage_of(session, (1280, 800))
-    see, canvas = projection(stage), Words(1280, 800)
-    data = stage.frame_data()
-    draw_ends(canvas, see, data, obstacles(see, data, 1.0), THEMES["dark"], 1.0)
-    assert [words for words, _ in canvas.found] == ["IN", "OUT"]
+    see, frame_data = projection(stage), stage.frame_data()
+    for seen in (frame_data, replace(frame_data, exhibit=None)):  # the result says OUT
+        canvas = Words(1280, 800)
+        draw_ends(canvas, see, seen, obstacles(see, seen, 1.0), THEMES["dark"], 1.0)
+        ends = ["IN"] if seen.exhibit else ["IN", "OUT"]
+        assert [words for words, _ in canvas.found] == ends
 
 
 def test_in_and_out_are_not_cut_where_spheres_are_near_the_edge() -> None:
     samples = np.zeros((4, 3)), np.zeros((4, 3))
     stage = stage_of(sv.Session(sv.Network([3, 8, 3]), samples), (800, 500))
-    middle, data = projection(stage), stage.frame_data()
+    middle, data = projection(stage), replace(stage.frame_data(), exhibit=None)
     outputs = data.layout.neurons[-1]
     for up in np.linspace(0.0, 0.4, 401):
         see = replace(middle, camera=middle.camera.moved(0.0, -up))

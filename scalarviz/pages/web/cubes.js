@@ -308,7 +308,7 @@ const SHADES = new WeakMap();
 /** The bytes of colors of the numbers from -1 to 1, and last that of NaN. */
 function shadesOf(palette) {
   if (!SHADES.has(palette)) {
-    const count = 513; // odd, so that 0 has an entry
+    const count = 1025; // odd, so that 0 has an entry
     const all = Array.from({ length: count }, (_, i) => palette.map(-1 + (2 * i) / (count - 1)));
     const bytes = Uint8Array.from(
       [...all, palette.map(NaN)].flat().map((each) => Math.floor(255 * each + 0.5)),

@@ -34,7 +34,7 @@ BYTES = text_beside(__file__, "texels_bytes.glsl")
 SPLIT = 4096  # columns of the texture of numbers; a power of two
 TABLE = "grid", "scales", "looks", "means", "tile", "strides", "focus"
 STEPS = 512  # cells that a ray passes at most
-COLORS = 513  # entries of the color table: odd, so that the middle one is the color of 0
+COLORS = 1025  # entries of the color table: odd, so that the middle one is the color of 0
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.
 FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.5, 0.65, 0.75, 1.05
 OBLIQUE = 4.0  # so much longer than across the ray a pixel counts at most where a plate is oblique
