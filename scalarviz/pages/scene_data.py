@@ -37,6 +37,7 @@ from scalarviz.scene.layout.plates import (
     Wires,
     WrittenWords,
 )
+from scalarviz.scene.layout.threads import turned_cube
 from scalarviz.scene.lights import gradient_path
 from scalarviz.scene.marks import LEAST_GHOST
 from scalarviz.scene.pace import pace_data
@@ -99,6 +100,7 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         "ghost": LEAST_GHOST,
         "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},
         "layouts": layouts,
+        "cube": plate_data(turned_cube(NONE, NONE, np.zeros(3))),
         "shapes": placed,
         "walls": walls,
         "operations": [operation_data(program, i) for i in range(len(program.operations))],

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
-from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import RIGHT, Fan, Layout
+from scalarviz.scene.layout.threads import said_to, thread_of
 from scalarviz.scene.layout.wall_ways import MOST_LIT, SeenWall, hairlines, lit_way
 from scalarviz.scene.lines import BEHIND, LinePaint, pointed_rows, rings, told_rows
 
@@ -41,13 +40,13 @@ def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
         return
     paint, lit = LinePaint(canvas, theme), pointed_rows(frame_data) | told_rows(frame_data)
     rows = [row for row in lit if any(fan.unit_of(row) is not None for fan, _ in walls)]
-    rows = rows or strongest_way(frame_data, [fan for fan, _ in walls])
+    known = frame_data.buffers.values
+    if not rows:
+        thread = thread_of(layout, frame_data.weights, known)
+        rows = [layout.fans[number].row_of(*step) for number, *step in thread]
     for fan, wall in walls:
-        values, count, before = (
-            said_to(fan, frame_data),
-            fan.inputs_count,
-            np.asarray(fan.top) * RIGHT,
-        )
+        values, count = said_to(fan, layout, known), fan.inputs_count
+        before = np.asarray(fan.top) * RIGHT
         strokes = [(each, BEHIND) for each in hairlines(wall, values.tolist())]
         for row in [each for each in rows if fan.unit_of(each) is not None][:MOST_LIT]:
             unit, column = fan.unit_of(row) or 0, fan.unit_before(row)
@@ -62,28 +61,3 @@ def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
             strokes += zip(way, depths, strict=True)
         paint.add([(each, 1 if each.value >= 0.0 else 2, depth, False) for each, depth in strokes])
     paint.draw()
-
-
-def said_to(fan: Fan, frame_data: FrameData) -> FloatArray:
-    """Return what each unit before a wall says, of an image the mean; zeros if it is not known."""
-    line, known = frame_data.layout.neurons[fan.before], frame_data.buffers.values
-    values = known.get(line.values, known.get(line.sums, np.zeros(len(line.points))))
-    means = values[fan.reads].reshape(fan.inputs_count, -1).mean(axis=1)
-    found: FloatArray = np.nan_to_num(means)
-    return found
-
-
-def strongest_way(frame_data: FrameData, walls: list[Fan]) -> list[int]:
-    """Return the bank index of one cube of each wall: the way that carries most to the last."""
-    found: list[int] = []
-    unit, last = 0, NONE
-    for fan in walls[::-1]:
-        if fan.operation == last:
-            continue
-        count, last = fan.inputs_count, fan.operation
-        first = fan.row_of(min(unit, len(fan.ends) - 1), 0)
-        own = np.abs(frame_data.weights[first : first + fan.inputs]).reshape(count, -1).max(axis=1)
-        column = int(np.nanargmax(own * np.abs(said_to(fan, frame_data))))
-        found.append(fan.row_of(min(unit, len(fan.ends) - 1), column))
-        unit = column + fan.reads.start // max(1, fan.reads.stop - fan.reads.start)
-    return found

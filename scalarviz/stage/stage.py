@@ -33,7 +33,8 @@ from scalarviz.scene.frame_data import (
 )
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Division, Projection
-from scalarviz.scene.layout.squares import thread_of, with_thread
+from scalarviz.scene.layout.plates import Step
+from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.lights import focus_of
 from scalarviz.scene.marks import corners_of
 from scalarviz.scene.overlay import OnTop
@@ -375,10 +376,10 @@ class Stage(Messages):
         if self.pane is None and not self._is_read:
             self.read()
         self._is_read = False
-        self._follow_thread()
         self.over.again(self.on_top)
         self.motion.given = self.given
         self.motion.follow(self._now)
+        self._follow_thread()
         neurons = self.motion.neurons
         source = self._source()
         moment, part = self.motion.shown() if self.own is None else (None, 1.0)
@@ -470,13 +471,17 @@ class Stage(Messages):
         return self._cells[1]
 
     def _follow_thread(self) -> None:
-        """Let squares have the cubes of the way that carries most; while it plays it stays."""
+        """Let squares have the cubes of the way that carries most.
+
+        It stays while the session plays, and while the sample is not computed yet.
+        """
         plan, reading = self.plan, self.reading
         plays = self.session.playing and plan.thread
         if not (plan.fans and plan.fans[0].is_direct) or plays:
             return
-        thread = thread_of(plan, reading.numbers.value, reading.way.values)
-        if tuple(thread) != plan.thread:
+        known = reading.buffers(self.motion.done).values
+        thread = thread_of(plan, reading.numbers.value, known)
+        if thread and thread != plan.thread:
             self.plan = with_thread(plan, thread)
 
     def _waved(self) -> float | None:
@@ -561,10 +566,10 @@ class Stage(Messages):
         opens = self._every != every and self.eyes.fold()
         if opens or (shape, walks) != (self._shape, self._walks):
             self._shape, self._walks, self._every = shape, walks, self._every != opens
-            self._lay_out()
+            self._lay_out(thread=seen.layout.thread)
             if opens and self._shape_for(replace(seen, layout=self.plan)) != shape:
                 self._shape = self._shape_for(replace(seen, layout=self.plan))
-                self._lay_out()
+                self._lay_out(thread=self.plan.thread)
             cubes = self.scales.laid_out(seen.cubes, self.plan.plates)
             self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
         if opens:
@@ -599,9 +604,11 @@ class Stage(Messages):
         self.unfolded = self._walks = True
         self._lay_out()
 
-    def _lay_out(self) -> None:
-        """Lay out the network's new operations; camera and scales stay."""
+    def _lay_out(self, thread: Sequence[Step] = ()) -> None:
+        """Lay out the network's new operations, or the same; camera, scales and thread stay."""
         made = layout_of(self.session, self._shape, walks=self._walks, every=self._every)
+        if thread and made.fans[0].is_direct:
+            made = with_thread(made, thread)
         before, self.plan = self.plan, made
         self._follow_thread()
         self.pinned_neuron = same_in(self.plan, before, self.pinned_neuron)

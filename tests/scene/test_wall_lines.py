@@ -13,8 +13,9 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
+from scalarviz.scene.layout.threads import thread_of
 from scalarviz.scene.layout.wall_ways import HAIRS, SeenWall, hairlines, lit_way, over
-from scalarviz.scene.wall_lines import draw_walls, strongest_way
+from scalarviz.scene.wall_lines import draw_walls
 from scalarviz.stage.stage import Stage
 
 WALL = SeenWall([(10.0, 100.0 + 5 * i, 2.0) for i in range(40)],
@@ -91,15 +92,38 @@ def test_from_row_to_row_of_walls_lines_cross_nothing() -> None:
     assert np.array(over(behind, 0))[:, 0].tolist() == [80.0, 80.0]
 
 
-def test_the_way_at_rest_leads_through_one_cube_of_each_layer_to_the_first_output() -> None:
+def test_the_way_at_rest_is_the_one_that_carries_most() -> None:
     stage = stage_of(24, 30, 26, 2)
     data = stage.frame_data()
-    rows = strongest_way(data, list(data.layout.fans))
-    units = [data.layout.fan_of(row) for row in rows]
-    assert len(rows) == 3
-    (last, first), (middle, one), (begin, other) = [each for each in units if each is not None]
-    assert (first, last.unit_before(rows[0]), middle.unit_before(rows[1])) == (0, one, other)
-    assert begin is data.layout.fans[0]
+    layout, known = data.layout, data.buffers.values
+    thread = thread_of(layout, data.weights, known)
+    assert [number for number, *_ in thread] == [2, 1, 0]
+    assert [unit for _, unit, _ in thread[1:]] == [column for *_, column in thread[:-1]]
+    reads = [known[layout.neurons[fan.before].values] for fan in layout.fans]
+    terms = [
+        np.abs(data.weights[fan.all_rows[:, : fan.inputs]] * read)
+        for fan, read in zip(layout.fans, reads, strict=True)
+    ]
+    assert terms[2][thread[0][1:]] == terms[2].max()
+    for number, unit, column in thread[1:]:
+        assert terms[number][unit, column] == terms[number][unit].max()
+    assert thread_of(layout, data.weights, {"inputs": reads[0]}) == ()
+
+
+def test_the_way_leads_through_the_group_of_its_channel() -> None:
+    layers = [sv.Conv2d((4, 6, 6), 4, 3, groups=2), sv.Conv2d((4, 4, 4), 4, 3, groups=2)]
+    network = sv.Network([*layers, sv.Dense(16, 2)], seed=0)
+    inputs = np.random.default_rng(0).uniform(0.1, 1.0, (4, 144))
+    stage = Stage(sv.Session(network, (inputs, np.zeros((4, 2))), engine="python"))
+    stage.every_weight = True
+    data = stage.frame_data()
+    layout = data.layout
+    for column in range(4):  # from each channel
+        data.weights[layout.fans[-1].all_rows[0]] = 0.0
+        data.weights[layout.fans[-1].all_rows[0, 4 * column]] = 9.0
+        thread = thread_of(layout, data.weights, data.buffers.values)
+        assert [step[0] for step in thread] == [4, 2 + column // 2, column // 2]
+        assert [step[1] for step in thread][:2] == [0, column % 2]
 
 
 def test_what_is_pinned_is_lit_from_neuron_to_neuron(

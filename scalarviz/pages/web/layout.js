@@ -234,6 +234,7 @@ export class Layout {
     this.labels = given.labels;
     this.signs = given.signs;
     this.written = given.written;
+    this.thread = given.thread ?? []; // of squares, see threads.js
     const viewsOf = ([name, each]) => [name, new Camera(...each)];
     this.views = Object.fromEntries(Object.entries(given.views).map(viewsOf));
     this.size = this.plates.reduce((sum, plate) => sum + plate.size, 0);

@@ -11,6 +11,7 @@ import {
   known_in,
   part_of,
   strokes_of,
+  thread_strokes,
   way_out,
 } from "./story/ways.js";
 
@@ -22,6 +23,7 @@ const LINES = {
   tube: 3.4, // least width of a tube
   lane: 0.6, // of a lane, that light fills at most
   clear: 16, // lines of a caption that are drawn at full width
+  nearer: 1e-4, // so much nearer than squares are the lines above them
 };
 export const BEHIND = [0.9999, 0.9999]; // the depths of lines before cubes: behind all cubes
 // By kind of operation: whether the lines before and behind the cubes carry numbers back.
@@ -129,8 +131,9 @@ function strongest(terms) {
   return all.sort((a, b) => Math.abs(a[2]) - Math.abs(b[2])).slice(-LINES.picked);
 }
 
-/** Draw the lines of all trays. */
+/** Draw the lines of all trays; return what draws those above squares. */
 export function drawLines({ paper, see, frame, lit, palette }, fans) {
+  const above = [];
   const paint = new LinePaint(paper, palette);
   const [told, pointed] = [toldRows(frame), pointedRows(frame)];
   frame.layout.fans.forEach((fan, number) => {
@@ -143,6 +146,12 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
     const strokes = fan.direct
       ? direct_strokes(seen, strongest(terms))
       : strokes_of(seen, values, terms, halves, summed);
+    for (const { unit, column } of frame.layout.thread.filter((step) => step.number === number)) {
+      const two = [values[column], terms[unit][column]];
+      const level = far - LINES.nearer;
+      for (const stroke of thread_strokes(seen, unit, column, ...two))
+        above.push([stroke, hueOf(stroke, seen, palette), [level, level], false]);
+    }
     for (const stroke of strokes) {
       const { kind, points, unit, column } = stroke;
       const row = unit < 0 || column < 0 ? -1 : fan.rowOf(unit, column);
@@ -164,6 +173,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
     }
     explain(paint, { fan, seen, halves, depthOf }, told, frame);
   });
+  return () => above.forEach((each) => paint.add(...each));
 }
 
 /** The color of a line: of a channel, of the sign of what it carries, or quiet. */

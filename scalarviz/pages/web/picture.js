@@ -13,6 +13,7 @@ import { Remembered, frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
 import { KnownFans, drawLines } from "./lines.js";
+import { threadOf, withThread } from "./threads.js";
 import { drawTray } from "./tray_card.js";
 import { KnownWalls, drawWalls } from "./wall_lines.js";
 import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
@@ -51,6 +52,7 @@ export class Picture {
     this.words = []; // all text on the last picture
     this.coarse = false; // whether fine pictures take too long here
     this.calm = false; // whether the camera jumps instead of moving by itself
+    this.thread = []; // of squares, see threads.js
     this.eyes = null;
     this.seen = null; // the eyes of a picture before this one
     this.frame = null;
@@ -90,7 +92,7 @@ export class Picture {
     this.spheres = new BeadQuads(gl, this.scene, "spheres");
     this.wires = new BeadQuads(gl, this.scene, "wires");
     this.ink = new Ink(gl, this.scene, this.glyphs);
-    this.placed = this.painted = null;
+    this.laid = this.placed = this.painted = null;
     this.fans = new KnownFans();
     this.walls = new KnownWalls();
     this.slow = SOFTWARE.test(rendererOf(gl));
@@ -152,6 +154,7 @@ export class Picture {
     this.eyes.frame([0, height], box); // a card may take of the width
     const moving = this.eyes.tick(now);
     this.frame = frameOf(this.scene, this.placed, state, options, this.remembered, now);
+    this.followThread(state);
     this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
     this.attend(now);
     const changes = moving || this.frame.grown !== null || this.attention.moves;
@@ -223,15 +226,35 @@ export class Picture {
     );
     const layout = this.layouts[number];
     if (!this.chosen || !pinned || opens) this.chosen = layout;
-    if (this.chosen === this.placed) return;
-    this.placed = this.chosen;
-    this.cubes.setLayout(this.placed);
+    if (this.chosen === this.laid) return;
+    this.laid = this.chosen;
+    this.layThread();
     if (this.eyes) this.eyes.follow(this.placed);
     else this.eyes = new CameraController(this.placed, this.seen?.name);
     const { camera, framed } = this.seen ?? {};
     if (isMoved(this.seen)) Object.assign(this.eyes, { camera, framed });
     this.seen = null;
     if (opens) this.eyes.unfold();
+  }
+
+  /** Let squares have the cubes of the way that carries most, but not while it plays. */
+  followThread(state) {
+    const { fans, thread } = this.placed;
+    if (!fans[0]?.direct || (state.playing && thread.length)) return;
+    const found = threadOf(this.frame);
+    if (!found.length || JSON.stringify(found) === JSON.stringify(thread)) return;
+    this.thread = found;
+    this.layThread();
+    this.frame.layout = this.placed;
+  }
+
+  /** Place the chosen layout, squares with the cubes of their thread. */
+  layThread() {
+    const { layouts, cube } = this.scene;
+    const given = layouts[this.layouts.indexOf(this.laid)];
+    const isPlain = !this.laid.fans[0]?.direct || !this.thread.length;
+    this.placed = isPlain ? this.laid : new Layout(withThread(given, this.laid, this.thread, cube));
+    this.cubes.setLayout(this.placed);
   }
 
   /** The largest distance of anything from the target of the camera. */
@@ -294,9 +317,10 @@ export class Picture {
     const { frame, paper } = view;
     paper.clip = [0, 0, this.right, this.size[1]];
     drawWalls(view, this.walls.of(view));
-    drawLines(view, this.fans.of(view));
+    const drawAbove = drawLines(view, this.fans.of(view));
     this.arrows = drawPushes(view); // below the numbers
     const taken = (this.taken = drawScenery(view));
+    drawAbove();
     drawGhosts(view);
     if (frame.moment?.kind === "loss") drawErrors(view);
     drawMarks(view);

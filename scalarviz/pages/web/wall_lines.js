@@ -2,6 +2,7 @@
 
 import { BEHIND, LinePaint, pointedRows, rings, toldRows } from "./lines.js";
 import { along3, row3 } from "./projection.js";
+import { saidTo, threadOf } from "./threads.js";
 import { MOST_LIT, SeenWall, hairlines, lit_way } from "./story/wall_ways.js";
 
 /** The walls of a layout as they were seen last; they change with the camera and the size. */
@@ -45,12 +46,8 @@ export function drawWalls({ paper, see, frame, palette }, walls) {
   const paint = new LinePaint(paper, palette);
   const inWalls = (row) => walls.some(([fan]) => fan.unitOf(row) >= 0);
   const lit = [...pointedRows(frame), ...toldRows(frame)].filter(inWalls);
-  const rows = lit.length
-    ? lit
-    : strongestWay(
-        frame,
-        walls.map(([fan]) => fan),
-      );
+  const rowOf = ({ number, unit, column }) => frame.layout.fans[number].rowOf(unit, column);
+  const rows = lit.length ? lit : threadOf(frame).map(rowOf);
   for (const [fan, wall] of walls) {
     const values = saidTo(fan, frame);
     const before = [fan.top[0], 0, 0];
@@ -68,37 +65,4 @@ export function drawWalls({ paper, see, frame, palette }, walls) {
       way.forEach((stroke, i) => draw(stroke, depths[depths.length - way.length + i]));
     }
   }
-}
-
-/** What each unit before a wall says, of an image the mean; zeros if it is not known. */
-function saidTo(fan, { layout, values }) {
-  const line = layout.neurons[fan.before];
-  const known = values[line.values] ?? values[line.sums] ?? [];
-  const [start, stop] = fan.reads;
-  const each = (stop - start) / Math.max(1, fan.count);
-  const numbers = (column) =>
-    Array.from({ length: each }, (_, i) => known[start + column * each + i] || 0);
-  const sum = (column) => numbers(column).reduce((a, b) => a + b, 0);
-  return Array.from({ length: fan.count }, (_, column) => sum(column) / each);
-}
-
-/** The bank index of one cube of each wall: the way that carries most to the last. */
-function strongestWay(frame, walls) {
-  const found = [];
-  let [unit, last] = [0, -1];
-  for (const fan of walls.toReversed()) {
-    if (fan.operation === last) continue;
-    last = fan.operation;
-    const own = Math.min(unit, fan.units - 1);
-    const each = Math.floor(fan.inputs / Math.max(1, fan.count));
-    const sizes = saidTo(fan, frame).map((value, column) => {
-      const first = fan.rowOf(own, column);
-      const weights = Array.from(frame.weights.slice(first, first + each), Math.abs);
-      return Math.max(...weights) * Math.abs(value);
-    });
-    const column = sizes.indexOf(Math.max(...sizes));
-    found.push(fan.rowOf(own, column));
-    unit = column + Math.floor(fan.reads[0] / Math.max(1, fan.reads[1] - fan.reads[0]));
-  }
-  return found;
 }

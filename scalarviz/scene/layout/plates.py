@@ -22,6 +22,7 @@ from scalarviz.scene.layout.camera import Camera, Reach
 RIGHT, UP, NEAR = np.eye(3)
 DOWN = -UP
 T = TypeVar("T")
+Step = tuple[int, int, int]  # of a thread: fan, unit behind it, and column
 SIDE = 1.5  # of a color that neurons are tied to, in cells
 RGB = "R", "G", "B"  # names of the channels of a color
 ENDS = np.array([[-1.0], [1.0]])
@@ -463,7 +464,7 @@ class Layout:
     fans   the sums of each layer
     written  the words between cubes
     signs    what stands around the nodes of a graph
-    thread   fan, unit and column of each weight of the way that carries most, the last layer first
+    thread   of squares, the way that carries most, the last layer first
     """
 
     plates: Sequence[Plate]
@@ -474,7 +475,7 @@ class Layout:
     fans: Sequence[Fan] = ()
     written: Sequence[WrittenWords] = ()
     signs: Sequence[Sign] = ()
-    thread: tuple[tuple[int, int, int], ...] = ()
+    thread: tuple[Step, ...] = ()
 
     @cached_property
     def extent(self) -> FloatArray:

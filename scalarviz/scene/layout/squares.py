@@ -6,7 +6,7 @@ Walls are the other layout of the same networks, in which every weight is a cube
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 
@@ -18,13 +18,11 @@ from scalarviz.core.program import NONE, Program
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.plates import (
     DOWN,
-    NEAR,
     RIGHT,
     UP,
     Fan,
     Layout,
     Neurons,
-    Plate,
     Wires,
     WrittenWords,
 )
@@ -36,7 +34,6 @@ GAP, GAPS = 1.1, 3.0  # cells between two blocks, and their most where the stage
 HALF, SMALL = 0.465, 0.7  # half the side of a square, and of inputs relative to that
 LABEL, WORDS = 0.75, 0.9  # cells from a block up to its label, and half of its width
 CAMERA = Camera(azimuth=0.0, elevation=0.0, fov=0.0)
-TURNED = Camera(azimuth=-40.0, elevation=13.0)  # how cubes stand before the viewer
 
 
 def squares_layout(
@@ -75,46 +72,6 @@ def squares_layout(
             wires.append(joined(neurons, lines.index(station), station.place))
     views = dict.fromkeys(("perspective", "orthographic", "flat"), CAMERA)
     return Layout((), neurons, wires, (), views, fans, written)
-
-
-Step = tuple[int, int, int]  # fan, unit behind it, and column
-
-
-def thread_of(layout: Layout, weights: FloatArray, values: Mapping[str, FloatArray]) -> list[Step]:
-    """Return the way that carries most, from the last layer back to the first.
-
-    weights  all numbers of the bank; `values`, those of the neurons by buffer, for one sample
-    """
-    found: list[Step] = []
-    for number, fan in reversed([*enumerate(layout.fans)]):
-        read = values.get(layout.neurons[fan.before].values, np.zeros(0))
-        if len(read) != fan.inputs:
-            return []
-        terms = np.abs(weights[fan.all_rows[:, : fan.inputs]] * read)
-        unit = found[-1][2] if found else int(np.nan_to_num(terms).max(axis=1).argmax())
-        found.append((number, unit, int(np.nan_to_num(terms[unit]).argmax())))
-    return found
-
-
-def with_thread(layout: Layout, thread: Sequence[Step]) -> Layout:
-    """Return the layout with a cube for each weight of a way, between the blocks."""
-    plates = [cube_at(layout, *step) for step in thread]
-    return replace(layout, plates=plates, thread=tuple(thread))
-
-
-def cube_at(layout: Layout, number: int, unit: int, column: int) -> Plate:
-    """Return the cube of a weight, half way between its blocks on its line."""
-    fan = layout.fans[number]
-    before, behind = layout.neurons[fan.before], layout.neurons[fan.after]
-    start, end = fan.starts[column], fan.ends[unit]
-    x = 0.5 * (before.points[:, 0].max() + behind.points[:, 0].min())
-    first, last = start[0] + before.radius, end[0] - behind.radius
-    part = (x - first) / (last - first)
-    y = start[1] + (end[1] - start[1]) * part * part * (3.0 - 2.0 * part)
-    along, across, toward = (np.array(TURNED.seen(*each)) for each in (RIGHT, DOWN, NEAR))
-    origin = np.array([x, y, 0.0]) - 0.5 * (along + across)
-    row = fan.row_of(unit, column)
-    return Plate(row, 1, 1, 1, origin, along, across, toward, "weight", fan.operation)
 
 
 def size_of(line: Station) -> tuple[int, int]:

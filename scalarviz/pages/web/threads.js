@@ -1,0 +1,73 @@
+// Threads: the way that carries most through large layers, for one sample; as
+// scene/layout/threads.py.
+
+import { along3, row3 } from "./projection.js";
+
+/** What each unit before a layer says, of an image the mean; zeros if it is not known. */
+export function saidTo(fan, { layout, values }) {
+  const line = layout.neurons[fan.before];
+  const known = values[line.values] ?? values[line.sums] ?? [];
+  const [start, stop] = fan.reads;
+  if (known.length < stop) return Array(fan.count).fill(0);
+  const each = (stop - start) / Math.max(1, fan.count);
+  const numbers = (column) =>
+    Array.from({ length: each }, (_, i) => known[start + column * each + i] || 0);
+  const sum = (column) => numbers(column).reduce((a, b) => a + b, 0);
+  return Array.from({ length: fan.count }, (_, column) => sum(column) / each);
+}
+
+/** The way that carries most, from the last layer back, as {number, unit, column}: of a fan, of a
+ * unit behind it and one before it; empty if it is not known.
+ */
+export function threadOf(frame) {
+  const { fans } = frame.layout;
+  const found = [];
+  let [last, operation] = [-1, -1];
+  for (const [number, fan] of [...fans.entries()].toReversed()) {
+    const groups = fans.slice(0, number).filter((each) => each.operation === fan.operation);
+    const first = groups.reduce((sum, each) => sum + each.units, 0);
+    const isOther = last >= 0 && (last < first || last >= first + fan.units);
+    if (fan.operation === operation || isOther) continue; // another group of the operation
+    const said = saidTo(fan, frame);
+    if (!said.some((each) => each !== 0)) return [];
+    const units = last < 0 ? [...Array(fan.units).keys()] : [last - first];
+    const { unit, column } = strongestOf(fan, units, said, frame.weights);
+    found.push({ number, unit, column });
+    const pixels = Math.floor((fan.reads[1] - fan.reads[0]) / said.length);
+    [last, operation] = [column + Math.floor(fan.reads[0] / pixels), fan.operation];
+  }
+  return found;
+}
+
+/** The unit, of some, and the column between which most is carried; of a kernel by its largest. */
+function strongestOf(fan, units, said, weights) {
+  const each = Math.floor(fan.inputs / said.length);
+  let found = { unit: units[0], column: 0, size: -1 };
+  for (const unit of units) {
+    said.forEach((value, column) => {
+      const first = fan.rowOf(unit, column);
+      let own = 0;
+      for (let i = first; i < first + each; i++) own = Math.max(own, Math.abs(weights[i]) || 0);
+      const size = own * Math.abs(value);
+      if (size > found.size) found = { unit, column, size };
+    });
+  }
+  return found;
+}
+
+/** What a layout of squares is made of, with a cube for each weight of a way between the blocks. */
+export function withThread(given, layout, thread, cube) {
+  const plates = thread.map(({ number, unit, column }) => {
+    const fan = layout.fans[number];
+    const [before, behind] = [layout.neurons[fan.before], layout.neurons[fan.after]];
+    const [start, end] = [row3(fan.starts, column), row3(fan.ends, unit)];
+    const xs = (line) => Array.from({ length: line.count }, (_, i) => line.point(i)[0]);
+    const x = 0.5 * (Math.max(...xs(before)) + Math.min(...xs(behind)));
+    const [first, last] = [start[0] + before.radius, end[0] - behind.radius];
+    const part = (x - first) / (last - first);
+    const y = start[1] + (end[1] - start[1]) * part * part * (3 - 2 * part);
+    const origin = along3([x, y, 0], 1, cube.origin);
+    return { ...cube, first: fan.rowOf(unit, column), operation: fan.operation, origin };
+  });
+  return { ...given, plates, thread };
+}

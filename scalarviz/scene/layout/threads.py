@@ -1,0 +1,85 @@
+"""Threads: the way that carries most through large layers, for one sample.
+
+Squares have a cube for each of its weights, between their blocks; on walls it is lit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.core.program import NONE
+from scalarviz.scene.layout.camera import Camera
+from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Fan, Layout, Plate, Step
+
+TURNED = Camera(azimuth=-40.0, elevation=13.0)  # how cubes between squares stand before the viewer
+
+
+def said_to(fan: Fan, layout: Layout, known: Mapping[str, FloatArray]) -> FloatArray:
+    """Return what each unit before a layer says, of an image the mean; zeros if it is not known.
+
+    known  numbers of the neurons by buffer, for one sample
+    """
+    line = layout.neurons[fan.before]
+    values = known.get(line.values, known.get(line.sums, np.zeros(0)))
+    if len(values) < fan.reads.stop:
+        return np.zeros(fan.inputs_count)
+    means = values[fan.reads].reshape(fan.inputs_count, -1).mean(axis=1)
+    found: FloatArray = np.nan_to_num(means)
+    return found
+
+
+def thread_of(
+    layout: Layout, weights: FloatArray, known: Mapping[str, FloatArray]
+) -> tuple[Step, ...]:
+    """Return the way that carries most, from the last layer back; () if that is not known.
+
+    weights  all numbers of the bank; `known` as in `said_to`
+    """
+    found: list[Step] = []
+    unit, operation = NONE, NONE
+    for number, fan in reversed([*enumerate(layout.fans)]):
+        count, groups = len(fan.ends), layout.fans[:number]
+        first = sum(len(each.ends) for each in groups if each.operation == fan.operation)
+        if fan.operation == operation or (unit != NONE and not first <= unit < first + count):
+            continue  # another group of the operation
+        said = said_to(fan, layout, known)
+        if not said.any():
+            return ()
+        units = np.arange(count) if unit == NONE else np.array([unit - first])
+        rows = fan.weights + fan.stride * units[:, np.newaxis] + np.arange(fan.inputs)
+        own = np.abs(weights[rows]).reshape(len(units), len(said), -1).max(axis=2)
+        most = int(np.nan_to_num(own * np.abs(said)).argmax())
+        behind, column = divmod(most, len(said))
+        found.append((number, int(units[behind]), column))
+        pixels = (fan.reads.stop - fan.reads.start) // len(said)
+        unit, operation = column + fan.reads.start // pixels, fan.operation
+    return tuple(found)
+
+
+def with_thread(layout: Layout, thread: Sequence[Step]) -> Layout:
+    """Return a layout of squares with a cube for each weight of a way, between the blocks."""
+    plates = [cube_at(layout, *step) for step in thread]
+    return replace(layout, plates=plates, thread=tuple(thread))
+
+
+def cube_at(layout: Layout, number: int, unit: int, column: int) -> Plate:
+    """Return the cube of a weight, half way between its blocks on its line."""
+    fan = layout.fans[number]
+    before, behind = layout.neurons[fan.before], layout.neurons[fan.after]
+    start, end = fan.starts[column], fan.ends[unit]
+    x = 0.5 * (before.points[:, 0].max() + behind.points[:, 0].min())
+    first, last = start[0] + before.radius, end[0] - behind.radius
+    part = (x - first) / (last - first)
+    y = start[1] + (end[1] - start[1]) * part * part * (3.0 - 2.0 * part)
+    return turned_cube(fan.row_of(unit, column), fan.operation, np.array([x, y, 0.0]))
+
+
+def turned_cube(row: int, operation: int, middle: FloatArray) -> Plate:
+    """Return a cube by itself that shows three of its sides."""
+    along, across, toward = (np.array(TURNED.seen(*each)) for each in (RIGHT, DOWN, NEAR))
+    origin = middle - 0.5 * (along + across)
+    return Plate(row, 1, 1, 1, origin, along, across, toward, "weight", operation)
