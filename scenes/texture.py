@@ -56,7 +56,8 @@ def scene(
     )
     return Show(
         session,
-        about="Each cube is one weight. This network learns the colour of each point of a picture.",
+        about="Each square shows one neuron, each cube one weight. This network learns the colour "
+        "of each point of a picture.",
         title=f"A network of {len(network.bank):,} weights learns a picture",
         hint="scalarviz watch texture --transform zoom",
         steps=5_000,
