@@ -273,7 +273,7 @@ def write_scale(
     """Write the ends of the scale and of the steps, and what the curve or the mouse is on."""
     about, is_last = tuple(about_curve(curve, theme)), scales.last == curve.at
     key = scales, theme, scale, about, is_last
-    canvas.kept(f"scale {curve.large}", key, lambda part: write_ends(part, *key))
+    canvas.kept(f"scale:{curve.large}", key, lambda part: write_ends(part, *key))
 
 
 def write_ends(

@@ -50,7 +50,7 @@ def draw_pictures(
         frame(part, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
         numbers_of_channels(part, xy, seen, line, theme)
 
-    canvas.kept(f"frames {line.values or line.sums}", (see, id(line), bright, theme), draw)
+    canvas.kept(f"frames:{line.values or line.sums}", (see, id(line), bright, theme), draw)
     write_on_pictures(canvas, see, line, name, frame_data, theme)
     draw_gradients(canvas, xy[good], line, frame_data, good, depth, theme)
 

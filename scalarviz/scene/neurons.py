@@ -92,7 +92,7 @@ def draw_neurons(
     silent = (own[good, 0] < SPOKEN).tolist()
     if line.names:
         canvas.kept(
-            f"names {line.values or line.sums}",
+            f"names:{line.values or line.sums}",
             (see, id(line), theme, scale, silent),
             lambda part: write_names(
                 *(part, xy, radius, depth, good, line, theme, scale, edge, silent)

@@ -139,7 +139,7 @@ def places_of(
     Return None for data that are the same in all samples, or not known.
     """
     data, here = session.data, (sample[np.newaxis], np.zeros((1, 0)))
-    if isinstance(data, Texture):  # the picture, whose first row is the top
+    if data.picture_setting:  # inputs are places in a picture, whose first row is the top
         corners = np.array([0.0, 1.0]), np.array([1.0, 0.0])
         return PlanePoints(here, np.zeros((0, 2)), *corners, ("u", "v"), (0, 1))
     if batch is None and needs_batch(data):

@@ -138,7 +138,7 @@ def rows() -> dict[str, tuple[Command, Control]]:
         ),
         (
             Command(
-                "one on", "button", "One step on", label="Run", text="On", menu="Extras", key="w"
+                "one on", "button", "One step on", label="Run", text="On", menu="Extras", key="l"
             ),
             Control("one on", lambda controller, times: controller.time.step(+1, times)),
         ),
@@ -190,13 +190,13 @@ def test_its_key_does_the_same_and_is_in_the_help(controller: Controller) -> Non
     for key in "jkk":
         assert controller.face.press(key)
     assert (stage.theme, stage.per_layer) == ("light", False)
-    assert controller.face.press("w", shift=True)
+    assert controller.face.press("l", shift=True)
     assert controller.session.step_index == 12
     assert stage.keys == help_rows(controller.face.state)
     assert {
         ("j", f"paint as {PAINTED}"),
         ("k", "colours of each layer by themselves"),
-        ("w", "one step on"),
+        ("l", "one step on"),
     } <= set(stage.keys)
 
 
