@@ -72,7 +72,6 @@ PACKAGES = """
     files.shaders
     files.onnx
     sweeps
-    scene.visuals.opengl
     scene.canvas
     scene.layout
     scene.visuals
