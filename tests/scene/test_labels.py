@@ -201,7 +201,8 @@ def test_lines_lead_from_the_outputs_to_the_doors_of_the_result(name: str) -> No
     draw_doors(canvas, see, frame_data, doors, THEMES["dark"])
     rows, seen = canvas._quads.rows(1.0), see(line.points)
     rims = seen.xy + np.array([line.radius * seen.unit.max(), 0.0])
-    starts = rims if name == "rgb" else rims.mean(axis=0)[np.newaxis]
+    answers = frame_data.buffers.answers
+    starts = rims if name != "digits" else rims[[int(answers.argmax())]]  # from the answer
     for end in (*doors, *starts.tolist()):
         apart = np.abs(rows[:, canvas2d.MIDDLE] - end) - rows[:, canvas2d.HALF]
         assert np.hypot(*np.maximum(apart, 0.0).T).min() <= 2.0

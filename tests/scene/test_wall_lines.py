@@ -119,7 +119,7 @@ def test_the_way_leads_through_the_group_of_its_channel() -> None:
     data = stage.frame_data()
     layout = data.layout
     for column in range(4):  # from each channel
-        data.weights[layout.fans[-1].all_rows[0]] = 0.0
+        data.weights[layout.fans[-1].all_rows] = 0.0
         data.weights[layout.fans[-1].all_rows[0, 4 * column]] = 9.0
         thread = thread_of(layout, data.weights, data.buffers.values)
         assert [step[0] for step in thread] == [4, 2 + column // 2, column // 2]

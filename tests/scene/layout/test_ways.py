@@ -14,6 +14,7 @@ from scalarviz.scene.labels import hull
 from scalarviz.scene.layout.plates import Fan
 from scalarviz.scene.layout.ways import (
     ALONE,
+    FAINT,
     FEW,
     MOST_STRONG,
     RIBBON,
@@ -152,10 +153,13 @@ def test_before_a_cube_is_the_sign_of_what_comes_in_and_after_it_that_of_the_pro
                 continue
             weight = bank[known.rows[stroke.unit][stroke.column]]
             said = 1.0 if stroke.column == known.seen.count else came[stroke.column]
-            number = said if stroke.kind == "in" else said * weight
-            is_channel = known.seen.tubes and stroke.kind == "in"
+            is_in = stroke.kind == "in"
+            number = said if is_in else said * weight
+            if is_in and abs(number) <= FAINT * np.abs(numbers.values).max():
+                number = 0.0
             assert stroke.value == pytest.approx(number, rel=1e-5)
-            assert hue == (3 + stroke.column % 3 if is_channel else 1 if number > 0.0 else 2)
+            is_channel = known.seen.tubes and is_in
+            assert hue == (3 + stroke.column % 3 if is_channel else (0, 1, 2)[int(np.sign(number))])
 
 
 @every_scene
@@ -182,16 +186,20 @@ def test_of_a_long_row_the_three_strongest_run_alone_and_of_a_large_layer_the_st
 
 
 @every_scene
-def test_what_is_0_has_no_line(name: str) -> None:
+def test_what_carries_nothing_is_quiet_or_not_there(name: str) -> None:
     for _, known, numbers in layers(stage_at(name, (1280, 800))):
         values, terms = list(numbers.values), np.array(numbers.terms)
         values[0], terms[:, 0] = 0.0, 0.0
-        strokes = strokes_of(known.seen, values, terms.tolist(), numbers.halves, summed=True)
-        assert not [each for each in strokes if each.column == 0]
+        lines = strokes_of(known.seen, values, terms.tolist(), numbers.halves, summed=True)
         nothing = strokes_of(
             known.seen, [0.0] * len(values), numbers.terms, numbers.halves, summed=False
         )
-        assert {each.kind for each in nothing} <= {"ribbon", "band"}
+        assert {each.kind for each in nothing} <= {"ribbon", "band", "in"}
+        quiet = [*(each for each in lines if each.column == 0), *of_kind("in", nothing)]
+        for each in quiet:
+            assert each.kind == "in" and each.value == 0.0 and not known.seen.is_busy
+            assert known.seen.tubes or each.width == 1.4
+        assert bool(of_kind("in", nothing)) != known.seen.is_busy
 
 
 @pytest.mark.parametrize(
