@@ -26,6 +26,7 @@ from scalarviz.scene.canvas import fonts
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData, NeuronMaps
+from scalarviz.scene.layout.division import Box
 from scalarviz.scene.lights import lights
 from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors
@@ -238,9 +239,10 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
 
 
 @pytest.fixture
-def without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page draws the lines to the result over its picture, see exhibit.js."""
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages have the caption and the lines to the result above their picture, as elements."""
     monkeypatch.setattr("scalarviz.scene.picture.draw_doors", lambda *_: None)
+    monkeypatch.setattr("scalarviz.scene.picture.draw_caption", lambda *_: (Box(0, 0, 0, 0), []))
 
 
 @pytest.fixture(scope="module", params=SCENES)
@@ -252,7 +254,7 @@ def opened_picture(request: pytest.FixtureRequest, browser: Any) -> Iterator[Ope
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(("size", "theme"), [((1280, 800), "dark"), ((800, 500), "light")])
 def test_page_and_window_show_the_same(
     opened_picture: Opened, size: tuple[int, int], theme: str
@@ -273,7 +275,7 @@ FORGET = """() => picture.remembered = new picture.remembered.constructor(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 def test_light_is_where_it_is_in_a_window(opened_picture: Opened) -> None:
     name, show, page = opened_picture
     if name not in ("rgb", "expression"):
@@ -303,7 +305,7 @@ NEURONS = {
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(("size", "theme"), [((1280, 800), "dark"), ((800, 500), "light")])
 def test_a_neuron_is_shown_as_in_a_window(
     opened_picture: Opened, size: tuple[int, int], theme: str
@@ -319,7 +321,7 @@ def test_a_neuron_is_shown_as_in_a_window(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 def test_a_neuron_comes_as_in_a_window(opened_picture: Opened) -> None:
     name, show, page = opened_picture
     if name != "rgb":
@@ -340,7 +342,7 @@ def test_a_neuron_comes_as_in_a_window(opened_picture: Opened) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 def test_what_is_pointed_at_is_marked_alike(
     opened_picture: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,7 +370,7 @@ def small(browser: Any) -> Iterator[tuple[PicturePage, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 def test_without_webgl_the_picture_says_so(small: tuple[PicturePage, Any]) -> None:
     page, _ = small
     script = """() => {
@@ -381,7 +383,7 @@ def test_without_webgl_the_picture_says_so(small: tuple[PicturePage, Any]) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 def test_a_lost_context_comes_back(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     first, words = page.draw(state, (640, 400))
@@ -403,7 +405,7 @@ def test_a_lost_context_comes_back(small: tuple[PicturePage, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 def test_a_picture_that_stands_still_gets_smooth_edges(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     page.ask("() => {picture.coarse = false}")  # a busy machine may have been too slow before
@@ -424,7 +426,7 @@ def test_a_picture_that_stands_still_gets_smooth_edges(small: tuple[PicturePage,
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 def test_a_theme_and_a_channel_change_colors_alone(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     dark, words = page.draw(state, (640, 400))
@@ -437,7 +439,7 @@ def test_a_theme_and_a_channel_change_colors_alone(small: tuple[PicturePage, Any
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 def test_the_camera_follows_the_hand_and_comes_home(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     first, _ = page.draw(state, (640, 400))
@@ -458,7 +460,7 @@ def test_the_camera_follows_the_hand_and_comes_home(small: tuple[PicturePage, An
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 def test_a_card_takes_of_the_width_without_a_jump(small: tuple[PicturePage, Any]) -> None:
     page, state = small
     pinned = {"row": 2}
@@ -482,7 +484,7 @@ def test_a_card_takes_of_the_width_without_a_jump(small: tuple[PicturePage, Any]
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("without_lines")
+@pytest.mark.usefixtures("bare")
 def test_walls_of_tiny_cubes_look_alike(browser: Any) -> None:
     session = made(500, 400, 10)
     size = 800, 500

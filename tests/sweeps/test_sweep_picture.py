@@ -1,5 +1,7 @@
 """Pictures of sweeps: what stands on them, and how they are played and drawn in a notebook."""
 
+import math
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -188,8 +190,17 @@ def test_each_setting_is_compared_with_the_best_or_a_chosen_one(runs: Sweep) -> 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_cubes_have_the_colors_and_the_light_of_cubes(theme: str) -> None:
-    assert shaders.SIDE == sweep_panels.SIDE
-    assert f"TOP = {sweep_panels.TOP - shaders.SIDE:.2f};" in shaders.KEY_LIGHT
+    vertex, fragment = shaders.PROGRAMS["cubes"]
+    light = re.search(r"return ([\d.]+) \+ ([\d.]+) \* max\(dot\(v_key.xyz", fragment)
+    key = re.search(r"vec3\(0.0, ([\d.]+), 0.0\) \+ ([\d.]+) \* back - ([\d.]+) \*", vertex)
+    assert light is not None and key is not None
+    (least, more), (up, back, left) = (map(float, each.groups()) for each in (light, key))
+    angle = math.radians(42.0)  # from which networks are seen
+    front = back * math.cos(angle) + left * math.sin(angle)
+    side = back * math.sin(angle) - left * math.cos(angle)
+    assert [least + more * each for each in (front, up, side)] == pytest.approx(
+        [1.0, sweep_panels.TOP, sweep_panels.SIDE], abs=0.005
+    )
     sprites = cubes_of(20, theme)
     shades = THEMES[theme].map(np.linspace(-1.0, 1.0, len(sprites) - 1))
     for i in (0, 16, 48, 64):

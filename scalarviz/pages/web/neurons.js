@@ -141,10 +141,10 @@ export function writeNames({ paper, palette, scale, see, frame, lit }, line, see
   });
 }
 
-/** The names of a line of spheres in a column, which stand beside them; of any other line none. */
-export function columnNames({ names, points }) {
+/** The names of a line of spheres in a column that stand beside them; those of colors do not. */
+export function columnNames({ names, points, isColor }) {
   const [across, down] = [0, 1].map((k) => Math.abs(points.at(k - 3) - points[k]));
-  return down > across ? names : [];
+  return down > across && !isColor ? names : [];
 }
 
 /** A name of more letters than a line has, or wider than the room, in two lines. */
