@@ -456,11 +456,11 @@ class Stage(Messages):
             numbers=self.numbers,
             weights=reading.numbers.value,
         )
+        self._fit(self._seen)
         found = focus_of(self._seen)
         level = self._attention.follow(found is not None, self._now, self.reduced_motion)
         self._focus = found or (self._focus if level else None)
         self._seen = replace(self._seen, focus=self._focus, attention=level)
-        self._fit(self._seen)
         return self._seen
 
     def _strip(self) -> Sequence[Cell]:
@@ -602,7 +602,7 @@ class Stage(Messages):
     def _lay_out(self) -> None:
         """Lay out the network's new operations; camera and scales stay."""
         made = layout_of(self.session, self._shape, walks=self._walks, every=self._every)
-        before, self.plan = self.plan, made
+        before, self.plan, self._focus = self.plan, made, None
         self._follow_thread()
         self.pinned_neuron = same_in(self.plan, before, self.pinned_neuron)
         self.hover_neuron = same_in(self.plan, before, self.hover_neuron)
