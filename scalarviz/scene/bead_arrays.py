@@ -56,7 +56,7 @@ def beads_of(
         for i, line in enumerate(layout.neurons)
         if not line.shape and not line.square
     ]
-    bundles = list(zip(layout.wires, lit.wires, strict=True))
+    bundles = [(each, lit.glow_of(each.operation, not each.outgoing)) for each in layout.wires]
     nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], OF_WIRES)
     nets[2][:, 3] *= lit.level
     lights = [light_on(bundle, glow, theme, scale) for bundle, glow in bundles if glow is not None]

@@ -13,7 +13,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Moment, Operation, Program
 from scalarviz.scene.frame_data import Focus, FrameData, Mask
-from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Plate, Wires
+from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Plate
 from scalarviz.scene.visuals.shaders import DIM as DIM
 
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
@@ -24,7 +24,7 @@ Span = tuple[float, float]  # start and end of the lit part of a wire
 
 @dataclass(frozen=True)
 class Glow:
-    """The light on a bundle of wires: where it runs, and whether it is that of the way back."""
+    """The light on lines: where it runs, and whether it is that of the way back."""
 
     span: Span
     back: bool = False
@@ -36,14 +36,12 @@ class Lights:
 
     plates   brightness in focus, and `outside`
     neurons  brightness of each line, in the order of the layout
-    wires    the light on each bundle that takes part, else None
-    fans     the light on the lines before and behind the cubes of each layer
+    glows    the light on the lines before and behind the cubes of operations that take part
     """
 
     plates: FloatArray
     neurons: FloatArray
-    wires: list[Glow | None]
-    fans: list[list[Glow | None]]
+    glows: dict[int, tuple[Glow, Glow]] = field(default_factory=dict)
     outside: FloatArray = field(default_factory=lambda: np.ones(0))
     focus: Focus | None = None
     level: float = 1.0
@@ -53,6 +51,10 @@ class Lights:
         if self.focus is None or row in self.focus.rows:
             return bool(self.plates[plate] < 1.0)
         return True
+
+    def glow_of(self, operation: int, behind: bool) -> Glow | None:
+        """Return the light on the lines before the cubes of an operation, or behind them."""
+        return self.glows[operation][behind] if operation in self.glows else None
 
     def neurons_of(self, number: int, count: int) -> FloatArray:
         """Return the brightness of each neuron of a line, (count, 1)."""
@@ -86,8 +88,7 @@ def lights(
     else:
         shown = of_moment(layout, program, moment, part)
     if walks:
-        shown.wires = [None] * len(shown.wires)
-        shown.fans = [[None, None] for _ in layout.fans]
+        shown.glows.clear()
     shown.outside = shown.plates
     if focus is not None:
         shown.focus, shown.level = focus, 1.0 - attention * (1.0 - DIM)
@@ -100,13 +101,7 @@ def of_moment(
     layout: Layout, program: Program | None, moment: Moment | None, part: float
 ) -> Lights:
     """Return the lights of an operation without a focus."""
-    count = len(layout.plates)
-    shown = Lights(
-        np.ones(count),
-        np.ones(len(layout.neurons)),
-        [None] * len(layout.wires),
-        [[None, None] for _ in layout.fans],
-    )
+    shown = Lights(np.ones(len(layout.plates)), np.ones(len(layout.neurons)))
     if moment is None or program is None or moment.kind not in KINDS:
         return shown
     many = sum(plate.size for plate in layout.plates) > SMALL
@@ -132,7 +127,7 @@ def of_wave(layout: Layout, program: Program, part: float) -> Lights:
     ]
     at = part * len(ways)
     for moment in ways[int(at) : int(at) + 1]:
-        lit = Lights(shown.plates.copy(), shown.neurons.copy(), shown.wires, shown.fans)
+        lit = Lights(shown.plates.copy(), shown.neurons.copy(), shown.glows)
         KINDS[moment.kind](layout, program, moment, at - int(at), lit)
     return shown
 
@@ -145,9 +140,8 @@ def forward(layout: Layout, program: Program, moment: Moment, part: float, shown
         for source in operation.sources:
             light_neurons(layout, shown, source.name)
     light_cubes(layout, program, moment, shown)
-    for j, bundle in own_wires(layout, moment):
-        shown.wires[j] = Glow(pulse(part, 0.0, 0.45) if bundle.outgoing else pulse(part, 0.5, 0.95))
-    light_fans(layout, moment, shown, Glow(pulse(part, 0.0, 0.45)), Glow(pulse(part, 0.5, 0.95)))
+    ways = Glow(pulse(part, 0.0, 0.45)), Glow(pulse(part, 0.5, 0.95))
+    shown.glows[moment.operation] = ways
 
 
 def light_cubes(layout: Layout, program: Program, moment: Moment, shown: Lights) -> None:
@@ -176,13 +170,8 @@ def weight_gradient(
     light_neurons(layout, shown, operation.target.name)
     light_neurons(layout, shown, operation.source.name)
     light_cubes(layout, program, moment, shown)
-    for j, bundle in own_wires(layout, moment):
-        if bundle.outgoing:
-            shown.wires[j] = Glow(pulse(part, 0.0, 0.45))
-        else:
-            shown.wires[j] = Glow(pulse(part, 0.0, 0.45, reverse=True), back=True)
     back = Glow(pulse(part, 0.0, 0.45, reverse=True), back=True)
-    light_fans(layout, moment, shown, Glow(pulse(part, 0.0, 0.45)), back)
+    shown.glows[moment.operation] = Glow(pulse(part, 0.0, 0.45)), back
 
 
 def input_gradient(
@@ -193,18 +182,8 @@ def input_gradient(
     for name in gradient_path(program, operation):
         light_neurons(layout, shown, name)
     light_cubes(layout, program, moment, shown)
-    for j, bundle in own_wires(layout, moment):
-        first, last = (0.5, 0.95) if bundle.outgoing else (0.0, 0.45)
-        shown.wires[j] = Glow(pulse(part, first, last, reverse=True), back=True)
-    glows = [Glow(pulse(part, *each, reverse=True), True) for each in ((0.5, 0.95), (0.0, 0.45))]
-    light_fans(layout, moment, shown, *glows)
-
-
-def light_fans(layout: Layout, moment: Moment, shown: Lights, before: Glow, behind: Glow) -> None:
-    """Light the lines of the layer of an operation, before its cubes and behind them."""
-    for j, fan in enumerate(layout.fans):
-        if fan.operation == moment.operation:
-            shown.fans[j] = [before, behind]
+    ways = pulse(part, 0.5, 0.95, reverse=True), pulse(part, 0.0, 0.45, reverse=True)
+    shown.glows[moment.operation] = Glow(ways[0], back=True), Glow(ways[1], back=True)
 
 
 def gradient_path(program: Program, operation: Operation) -> list[str]:
@@ -246,10 +225,6 @@ def own_plates(layout: Layout, program: Program, moment: Moment) -> list[tuple[i
         rows = program.rows_read(moment.operation)
         return [(i, plate) for i, plate in plates if plate.first in rows]
     return [(i, plate) for i, plate in plates if plate.operation == moment.operation != NONE]
-
-
-def own_wires(layout: Layout, moment: Moment) -> list[tuple[int, Wires]]:
-    return [(j, each) for j, each in enumerate(layout.wires) if each.operation == moment.operation]
 
 
 def light_neurons(layout: Layout, shown: Lights, buffer: str) -> None:

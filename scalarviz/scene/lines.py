@@ -162,7 +162,6 @@ def draw_lines(
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
     thread = frame_data.layout.thread
     for number, (fan, known) in enumerate(zip(frame_data.layout.fans, fans, strict=True)):
-        glows = lit.fans[number]
         if known is None:
             continue
         seen, rows, numbers = known.seen, known.rows, carried(fan, frame_data)
@@ -196,7 +195,7 @@ def draw_lines(
             added += [(stroke, hue, depth, is_in and seen.tubes)]
             if stroke.strong and (is_product or is_in):
                 paint.head(head_of(seen, stroke), hue, part, depth)
-            glow = glows[is_product]
+            glow = lit.glow_of(fan.operation, is_product)
             if glow is not None and glow.span[0] < glow.span[1] and row != NONE:
                 paint.add(added)
                 added = []

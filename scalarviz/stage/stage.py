@@ -457,11 +457,11 @@ class Stage(Messages):
             numbers=self.numbers,
             weights=reading.numbers.value,
         )
+        self._fit(self._seen)
         found = focus_of(self._seen)
         level = self._attention.follow(found is not None, self._now, self.reduced_motion)
         self._focus = found or (self._focus if level else None)
         self._seen = replace(self._seen, focus=self._focus, attention=level)
-        self._fit(self._seen)
         return self._seen
 
     def _strip(self) -> Sequence[Cell]:
@@ -609,7 +609,7 @@ class Stage(Messages):
         made = layout_of(self.session, self._shape, walks=self._walks, every=self._every)
         if thread and made.fans[0].is_direct:
             made = with_thread(made, thread)
-        before, self.plan = self.plan, made
+        before, self.plan, self._focus = self.plan, made, None
         self._follow_thread()
         self.pinned_neuron = same_in(self.plan, before, self.pinned_neuron)
         self.hover_neuron = same_in(self.plan, before, self.hover_neuron)

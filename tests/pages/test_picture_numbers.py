@@ -1,6 +1,7 @@
 """The numbers of the page's picture, in Node: colors, scales, lights, pushes, means, an Affine."""
 
 from dataclasses import astuple
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -121,8 +122,10 @@ def test_every_moment_is_lit_alike(make: Any) -> None:
     body = """
     const scene = unpackedAll(data.scene);
     const layout = new Layout(unpackedAll(data.layout));
-    const lit = (moment) => data.parts.map((part) => lightsOf(layout, scene, moment, part));
-    const waves = data.parts.map((part) => lightsOf(layout, scene, null, 1, null, 1, part));
+    const told = (lit) => ({ ...lit, glows: [...lit.glows] });
+    const at = (...about) => told(lightsOf(layout, scene, ...about));
+    const lit = (moment) => data.parts.map((part) => at(moment, part));
+    const waves = data.parts.map((part) => at(null, 1, null, 1, part));
     return [...[null, ...scene.moments].map(lit), waves];"""
     found = in_web(
         "arrays layout lights",
@@ -138,11 +141,11 @@ def test_every_moment_is_lit_alike(make: Any) -> None:
             expected = lights(plan, program, *about, wave=wave)
             for name in ("plates", "neurons"):
                 np.testing.assert_allclose(lit[name], getattr(expected, name), atol=1e-12)
-            glows = [each and (tuple(each["span"]), each["back"]) for each in lit["wires"]]
-            wanted = [each and (each.span, each.back) for each in expected.wires]
-            assert [each and each[1] for each in glows] == [each and each[1] for each in wanted]
-            for ours, theirs in zip(glows, wanted, strict=True):
-                np.testing.assert_allclose(ours[0] if ours else 0, theirs[0] if theirs else 0)
+            assert [place for place, _ in lit["glows"]] == [*expected.glows]
+            ours = [glow for _, glows in lit["glows"] for glow in glows]
+            for own, glow in zip(ours, chain(*expected.glows.values()), strict=True):
+                assert own["back"] == glow.back
+                np.testing.assert_allclose(own["span"], glow.span)
 
 
 def test_gradients_are_pushed_when_they_are_known() -> None:

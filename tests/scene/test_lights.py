@@ -190,7 +190,6 @@ def test_every_operation_of_every_network_has_its_light(made: object) -> None:
             shown = lights(layout, program, moment, part)
             assert len(shown.plates) == len(layout.plates)
             assert len(shown.neurons) == len(layout.neurons)
-            assert len(shown.wires) == len(layout.wires)
             assert set(np.unique([*shown.plates, *shown.neurons])) <= {DIM, 1.0}
             if moment.kind in ("zero_grad", "step"):
                 resting = DIM if moment.kind == "step" else 1.0
@@ -200,9 +199,8 @@ def test_every_operation_of_every_network_has_its_light(made: object) -> None:
             assert bright <= touched  # what takes no part is dim
             if moment.kind in ("forward", "weight gradient"):
                 assert bright == touched
-            lit = zip([*layout.wires, *layout.fans], [*zip(shown.wires), *shown.fans], strict=True)
-            for bundle, glow in ((each, glow) for each, glows in lit for glow in glows if glow):
-                assert bundle.operation == moment.operation
+            assert {*shown.glows} <= {moment.operation}
+            for glow in chain(*shown.glows.values()):
                 assert 0.0 <= glow.span[0] <= glow.span[1] <= 1.0
                 assert not glow.back or moment.kind in BACK
             assert (shown.neurons == 1.0).any()
@@ -220,11 +218,10 @@ def test_light_goes_on_without_a_leap() -> None:
     for name in ("affine 0", "affine 1", "input gradient 1", "weight gradient 0"):
         for before, after in pairwise(course(name)):
             assert (after.plates == before.plates).all()
-            for first, last in zip(chain(*before.fans), chain(*after.fans), strict=True):
-                assert (first is None) == (last is None)
-                if first is not None and last is not None:
-                    ways = zip(first.span, last.span, strict=True)
-                    assert max(abs(a - b) for a, b in ways) < 0.08
+            glows = (chain(*shown.glows.values()) for shown in (before, after))
+            for first, last in zip(*glows, strict=True):
+                ways = zip(first.span, last.span, strict=True)
+                assert max(abs(a - b) for a, b in ways) < 0.08
 
 
 def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() -> None:
@@ -235,8 +232,8 @@ def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() 
     def heads(name: str, part: float) -> dict[bool, tuple[float, float, bool]]:
         """By whether lines are before cubes: where light is, and whether it goes back."""
         shown = lights(layout, program, moments[name], part)
-        (glows,) = (each for each in shown.fans if any(each))
-        return {i == 0: (*glow.span, glow.back) for i, glow in enumerate(glows) if glow}
+        (glows,) = shown.glows.values()
+        return {i == 0: (*glow.span, glow.back) for i, glow in enumerate(glows)}
 
     early, late = heads("affine 0", 0.2), heads("affine 0", 0.75)
     assert early[True][0] < early[True][1] < 1.0 and early[False][:2] == (0.0, 0.0)

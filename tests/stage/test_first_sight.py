@@ -74,6 +74,13 @@ def test_no_two_texts_overlap(
         session.advance(1, "operation")
 
 
+def test_what_is_in_focus_is_of_the_layout_that_is_shown() -> None:
+    show = shown("micrograd")
+    show.session.advance(2, "operation")  # from then on it is a graph
+    seen = Stage(show).frame_data()
+    assert seen.layout.signs and seen.focus is None  # it has no sums
+
+
 def test_what_is_measured_has_room_beside_and_below_the_loss(studio: Studio) -> None:
     stage = Stage(shown("circle"))
     stage.session.advance(1000)  # held-out loss and accuracy

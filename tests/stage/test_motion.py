@@ -362,13 +362,12 @@ def test_light_runs_forward_and_then_back() -> None:
     for part in np.linspace(0.02, 0.98, 49).tolist():
         lit = lights(layout, program, None, 1.0, None, 1.0, part)
         assert (lit.plates == 1.0).all() and (lit.neurons == 1.0).all()
-        glows = zip(layout.fans, lit.fans, strict=True)
-        found = [(fan.operation, behind.back) for fan, (_, behind) in glows if behind]
+        found = [(operation, behind.back) for operation, (_, behind) in lit.glows.items()]
         assert len(found) <= 1
         seen += found
     first, last = (i for i, each in enumerate(program.operations) if each.kind == "affine")
     assert [*dict.fromkeys(seen)] == [(first, False), (last, False), (last, True), (first, True)]
-    assert not any(map(any, lights(layout, program, None, 1.0).fans))
+    assert not lights(layout, program, None, 1.0).glows
 
 
 def test_a_stage_shows_it_while_whole_steps_play_and_says_how_many() -> None:

@@ -63,13 +63,13 @@ export function wireRows(frame, lit, palette, eyes, scale) {
   const camera = frame.layout.fans.length ? eyes : null;
   const nets = new Strokes(camera, lit.level);
   const shining = new Strokes(camera, 1);
-  frame.layout.wires.forEach((bundle, j) => {
-    const light = lit.wires[j];
+  for (const bundle of frame.layout.wires) {
+    const light = lit.glowOf(bundle.operation, !bundle.outgoing);
     const paint = light && (light.back ? palette.accent : palette.light);
     nets.addAll(bundle.start, bundle.end, light ? `${paint}58` : palette.wire, WIRES.thin * scale);
     if (light)
       shining.addAll(bundle.start, bundle.end, `${paint}e0`, 2 * WIRES.thin * scale, light.span);
-  });
+  }
   return Float32Array.from([...nets.rows, ...shining.rows]);
 }
 

@@ -33,10 +33,7 @@ export function lightsOf(
   const shown = isWave
     ? lightsOfWave(layout, scene, wave)
     : lightsOfMoment(layout, scene, moment, part);
-  if (walks) {
-    shown.wires.fill(null);
-    shown.fans.forEach((each) => each.fill(null));
-  }
+  if (walks) shown.glows.clear();
   const level = focus ? 1 - attention * (1 - scene.shader.dim) : 1;
   const outside = shown.plates.map((each) => Math.min(each, level));
   const plates = focus ? shown.plates.map(() => 1) : shown.plates;
@@ -46,15 +43,15 @@ export function lightsOf(
     return focus.neurons[line.place][place] ? 1 : Math.min(bright, level);
   };
   const isDim = (row, plate) => ((focus?.rows.has(row) ?? true) ? plates[plate] < 1 : true);
-  return { ...shown, plates, outside, level, focus, brightOf, isDim };
+  const glowOf = (operation, behind) => shown.glows.get(operation)?.[behind ? 1 : 0] ?? null;
+  return { ...shown, plates, outside, level, focus, brightOf, isDim, glowOf };
 }
 
 function lightsOfMoment(layout, scene, moment, part) {
   const shown = {
     plates: layout.plates.map(() => 1),
     neurons: layout.neurons.map(() => 1),
-    wires: layout.wires.map(() => null),
-    fans: layout.fans.map(() => [null, null]), // before and behind the cubes of each layer
+    glows: new Map(), // before and behind the cubes of operations that take part
   };
   if (!moment || !(moment.kind in LIGHT_KINDS)) return shown;
   shown.plates.fill(layout.size > LIGHTS.small ? LIGHTS.dimSmall : scene.shader.dim);
@@ -91,10 +88,8 @@ const LIGHT_KINDS = {
       for (const source of operation.sources) lightNeurons(about, source);
     }
     lightCubes(about);
-    for (const [j, bundle] of ownWires(about)) {
-      shown.wires[j] = bundle.outgoing ? glow(pulse(part, 0, 0.45)) : glow(pulse(part, 0.5, 0.95));
-    }
-    lightFans(about, glow(pulse(part, 0, 0.45)), glow(pulse(part, 0.5, 0.95)));
+    const ways = [glow(pulse(part, 0, 0.45)), glow(pulse(part, 0.5, 0.95))];
+    shown.glows.set(about.moment.operation, ways);
   },
   loss(about) {
     lightNeurons(about, about.scene.outputs);
@@ -108,24 +103,17 @@ const LIGHT_KINDS = {
     lightNeurons(about, operation.target);
     lightNeurons(about, operation.source);
     lightCubes(about);
-    for (const [j, bundle] of ownWires(about)) {
-      const span = pulse(part, 0, 0.45, !bundle.outgoing);
-      shown.wires[j] = glow(span, !bundle.outgoing);
-    }
-    lightFans(about, glow(pulse(part, 0, 0.45)), glow(pulse(part, 0, 0.45, true), true));
+    const ways = [glow(pulse(part, 0, 0.45)), glow(pulse(part, 0, 0.45, true), true)];
+    shown.glows.set(about.moment.operation, ways);
   },
   "input gradient"(about) {
     const { operation, part, shown } = about;
     for (const buffer of operation.back) lightNeurons(about, buffer);
     lightCubes(about);
-    for (const [j, bundle] of ownWires(about)) {
-      const [first, last] = bundle.outgoing ? [0.5, 0.95] : [0, 0.45];
-      shown.wires[j] = glow(pulse(part, first, last, true), true);
-    }
-    lightFans(
-      about,
-      glow(pulse(part, 0.5, 0.95, true), true),
-      glow(pulse(part, 0, 0.45, true), true),
+    const ways = [pulse(part, 0.5, 0.95, true), pulse(part, 0, 0.45, true)];
+    shown.glows.set(
+      about.moment.operation,
+      ways.map((each) => glow(each, true)),
     );
   },
   step({ shown }) {
@@ -133,13 +121,6 @@ const LIGHT_KINDS = {
   },
 };
 LIGHT_KINDS["operand gradient"] = LIGHT_KINDS["input gradient"]; // of a node of a graph
-
-/** Light the lines of the layer of an operation, before its cubes and behind them. */
-function lightFans({ layout, moment, shown }, before, behind) {
-  layout.fans.forEach((fan, j) => {
-    if (fan.operation === moment.operation) shown.fans[j] = [before, behind];
-  });
-}
 
 /** Let the cubes of an operation stay bright; numbers go back through no bias. */
 function lightCubes(about) {
@@ -168,10 +149,6 @@ function ownPlates({ layout, moment, operation }) {
   return moment.operation < 0
     ? []
     : layout.plates.filter((each) => each.operation === moment.operation);
-}
-
-function ownWires({ layout, moment }) {
-  return [...layout.wires.entries()].filter(([, each]) => each.operation === moment.operation);
 }
 
 function lightNeurons({ layout, shown }, buffer) {

@@ -165,7 +165,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
       paint.add(stroke, color, depth, isIn && seen.tubes);
       if (stroke.strong && (isProduct || isIn))
         paint.head(head_of(seen, stroke), color, part, depth);
-      const glow = lit.fans[number][isProduct ? 1 : 0];
+      const glow = lit.glowOf(fan.operation, isProduct);
       if (glow && glow.span[0] < glow.span[1] && row >= 0) {
         const light = colorOf(glow.back ? palette.accent : palette.light);
         paint.light(part_of(points, glow.span[0], glow.span[1]), light, 2 * paper.scale, depth);
