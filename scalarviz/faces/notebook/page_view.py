@@ -141,6 +141,8 @@ class PageView(CellOutput):
             color=stage.color,
             cubes=stage.size,
             pin=pins if self.face.several else pins[0],
+            every_weight=stage.every_weight,
+            numbers=stage.numbers,
         )
         several = Several(tuple(shows), tuple(self.face.names)) if self.face.several else None
         try:
