@@ -46,7 +46,7 @@ BY = Argument("by", "whole", -MOST, default=1)  # places further on
 # under "More". A page that trains by itself has no neurons to add, and shows its optimizer, its
 # batch and new weights in their place.
 FIRST_CONTROLS = {
-    "Look": ("color", "theme", "every weight", "neuron maps"),
+    "Look": ("color", "theme", "neuron maps"),
     "Change": (
         *("add neuron", "remove neuron", "add layer", "remove layer", "own input"),
         *("undo", "redo", "optimizer", "batch", "new weights"),

@@ -35,7 +35,7 @@ def at(stage: Stage, now: float) -> Layout:
 
 def test_it_has_a_key_in_window_and_page() -> None:
     row = COMMANDS["every weight"]
-    assert (row.kind, row.key, row.page, row.group) == ("tick", "w", "key", "Look")
+    assert (row.kind, row.key, row.page, row.group) == ("tick", "w", "key", "")
 
 
 def test_the_former_layout_turns_edge_on_then_walls_turn_to_their_side() -> None:
