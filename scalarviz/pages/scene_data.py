@@ -328,10 +328,8 @@ def wires_data(bundle: Wires) -> dict[str, Any]:
 
 def label_data(label: Label) -> dict[str, Any]:
     return {
-        "name": label.name,
         "about": label.about,
-        "start": label.start.tolist(),
-        "end": label.end.tolist(),
+        "place": label.place.tolist(),
         "rows": [label.rows.start, label.rows.stop],
         "around": points(label.around),
     }

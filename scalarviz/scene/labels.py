@@ -62,8 +62,8 @@ def draw_layers(
 
     Where they are smallest, the spread of the layer's numbers is written, too.
     """
-    units = see.once("labels", frame_data.layout.labels, lambda labels: units_of(see, labels))
-    for label, unit in zip(frame_data.layout.labels, units, strict=True):
+    labels = frame_data.layout.labels
+    for label, unit in zip(labels, see.once("labels", labels, partial(units_of, see)), strict=True):
         found = place_label(canvas, see, frame_data, label, unit, taken, scale)
         if found is not None:
             box, words = found
@@ -75,9 +75,9 @@ def draw_layers(
 
 
 def units_of(see: Projection, labels: Sequence[Label]) -> list[float]:
-    """Return the pixels of a cell at the middle of each label."""
-    middles = [0.5 * (each.start + each.end) for each in labels]
-    units: list[float] = see(np.array(middles).reshape(-1, 3)).unit.tolist()
+    """Return the pixels of a cell at each label."""
+    places = np.array([each.place for each in labels]).reshape(-1, 3)
+    units: list[float] = see(places).unit.tolist()
     return units
 
 
@@ -92,7 +92,7 @@ def place_label(
 ) -> tuple[Box, str] | None:
     """Return the box and the words of a label; None if it would cover something."""
     size = SIZE * scale
-    if not unit < FAR_CELL * scale or label.rows.stop == label.rows.start or label.around is None:
+    if not unit < FAR_CELL * scale:
         return None
     words = label.about.partition(",")[0]
     if unit < FARTHEST_CELL * scale:

@@ -34,7 +34,6 @@ MOST = 128  # numbers in a line
 EDGE = 12.0  # pixels by which names may leave the box of the network at its left
 LETTERS = 14  # of a line of a name
 FEW = 3.0  # least room for two lines, in sizes of letters
-LETTER = 2.0  # least room for a letter of a name that is cut, in sizes of letters
 
 
 def draw_neurons(
@@ -175,37 +174,26 @@ def write_names(
     edge: float,
     silent: Sequence[bool] | npt.NDArray[np.bool_],
 ) -> None:
-    """Write the names of neurons: below squares and side by side, beside balls in a column.
+    """Write the names of neurons: below squares and one that is alone, beside others.
 
-    Channels of a color have theirs above them. Those in a column are left of it, if they fit there,
-    not further left than `edge`: cubes stand at its right.
+    Channels of a color have theirs above them. Those beside are left, if they fit there, not
+    further left than `edge`: cubes stand at the right.
 
-    Long names are in two lines, in a column only if there is room for two. Names that would meet
-    side by side are shortened; without room for a letter they are left out. `silent` neurons have
-    no words.
+    Long names are in two lines if there is room for two. `silent` neurons have no words.
     """
     size = 13.0 * scale
     if not line.names or not len(xy):
         return
-    way = xy[-1] - xy[0]
-    column = abs(way[1]) > abs(way[0])
-    spaces = max(1, len(xy) - 1)
-    apart = float(np.linalg.norm(way)) / spaces if len(xy) > 1 else math.inf
-    room = math.inf if column or len(xy) == 1 else abs(float(way[0])) / spaces - 0.3 * size
-    own = [place for place in np.flatnonzero(good).tolist() if place < len(line.names)]
-    one_line = column and apart < FEW * size
-    names = [
-        line.names[place] if one_line else name_lines(canvas, line.names[place], room, size)
-        for place in own
-    ]
-    meet = any(canvas.measure(name, size=size, bold=True) > room for name in names)
-    if apart < (LETTER if meet else 1.0) * size:
+    spaces = len(xy) - 1
+    apart = float(np.linalg.norm(xy[-1] - xy[0])) / spaces if spaces else math.inf
+    if apart < size:
         return
-    if meet:
-        names = [canvas.fit(name, room, size=size, bold=True) for name in names]
+    own = [place for place in np.flatnonzero(good).tolist() if place < len(line.names)]
+    names = [line.names[place] for place in own]
+    names = names if apart < FEW * size else [*map(name_lines, names)]
     wide = max((canvas.measure(name, size=size, bold=True) for name in names), default=0.0)
     least = float(radius.min())
-    below = not column or (line.square and apart > 2.0 * least + 1.3 * size and wide < 4.0 * least)
+    below = not spaces or (line.square and apart > 2.0 * least + 1.3 * size and wide < 4.0 * least)
     left = float((xy[:, 0] - radius).min()) - 6.0 * scale - wide >= edge
     side, anchor = (-1.0, "right") if left else (1.0, "left")
     for i, name in enumerate(names):
@@ -234,15 +222,11 @@ def write_names(
         )
 
 
-def name_lines(canvas: Canvas2D, name: str, room: float, size: float) -> str:
-    """Return a name of more than LETTERS letters, or wider than the room, in two lines.
-
-    There is one line where the room is that of some letters only.
-    """
-    blanks = [place for place, letter in enumerate(name) if letter == " "]
-    is_wide = len(name) > LETTERS or canvas.measure(name, size=size, bold=True) > room
-    if not is_wide or room < FEW * size or not (blanks or len(name) > LETTERS):
+def name_lines(name: str) -> str:
+    """Return a name of more than LETTERS letters in two lines."""
+    if len(name) <= LETTERS:
         return name
+    blanks = [place for place, letter in enumerate(name) if letter == " "]
     place = min(blanks, key=lambda place: abs(2 * place - len(name)), default=LETTERS)
     return f"{name[:place]}\n{name[place:].strip()}"
 
@@ -291,7 +275,7 @@ def draw_errors(
 ) -> None:
     """Draw how far each output, as the loss reads it, is off its target: a bar and a number.
 
-    They stand right of outputs below each other, and else below them, and below `labels` there.
+    They stand right of outputs, or below a single one and the `labels` there.
     """
     target, answers = frame_data.buffers.target, frame_data.buffers.answers
     lines = frame_data.layout.neurons
@@ -305,9 +289,6 @@ def draw_errors(
     errors = answers - target
     top = max(float(np.abs(errors).max()), 1e-12)
     colors = theme.map(np.sign(errors) * 0.8)
-    apart = seen.xy[-1] - seen.xy[0]
-    in_a_row = abs(apart[0]) >= abs(apart[1])
-    room = abs(float(apart[0])) / max(1, len(errors) - 1) if in_a_row and len(errors) > 1 else 1e9
     scale = canvas.scale
     for i, error in enumerate(errors.tolist()):
         x, y = seen.xy[i].tolist()
@@ -318,9 +299,7 @@ def draw_errors(
         number = short(error)
         number = "+" * (error > 0.0 and number != "0") + number
         words = text("outputs.off", error=number)
-        if canvas.measure(words, size=size) > 0.95 * room:
-            words = number
-        if in_a_row:
+        if len(errors) == 1:
             low += 15.0 * scale * bool(line.names)
             canvas.box(x - wide / 2, y + low, wide, reach, colors[i], radius=2.0)
             below, anchor = y + low + reach + size + 2.0, "center"

@@ -282,7 +282,7 @@ def head_wires(
     """
     begin, finish, half = bundle.start, bundle.end, bundle.head or 0.0
     if back is not None:
-        begin, finish, half = finish, begin, half_of(back) if bundle.outgoing else 0.0
+        begin, finish, half = finish, begin, half_of(back)
     start, end = see(begin), see(finish)
     wide = np.abs(see(finish + half * NEAR).xy[:, 0] - end.xy[:, 0])
     way = end.xy - start.xy

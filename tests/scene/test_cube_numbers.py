@@ -21,7 +21,7 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.lights import lights
-from scalarviz.scene.neurons import draw_neurons, write_names
+from scalarviz.scene.neurons import draw_neurons
 from scalarviz.scene.picture import draw_scenery
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -288,36 +288,3 @@ def test_a_dropped_neuron_is_crossed_out() -> None:
     plain = shapes(Buffers(values))
     crossed = shapes(Buffers(values, left_out={"values": np.array([0.0, 1.0, 0.0])}))
     assert len(crossed) > len(plain)
-
-
-@pytest.mark.parametrize(
-    ("apart", "shown"),
-    [
-        (120.0, ["petal length", "petal width"]),
-        (75.0, ["petal\nlength", "petal\nwidth"]),
-        (30.0, ["p...", "p..."]),
-        (20.0, []),
-    ],
-)
-def test_names_that_would_meet_are_in_two_lines(apart: float, shown: list[str]) -> None:
-    canvas = Canvas2D(200, 100)
-    xy = np.array([[20.0, 30.0], [20.0 + apart, 30.0]])
-    line = replace(LINE, names=("petal length", "petal width"))
-    radius, depth, good = np.full(2, 9.0), np.zeros(2), np.ones(2, bool)
-    write_names(canvas, xy, radius, depth, good, line, THEMES["dark"], 1.0, 0.0, ~good)
-    assert canvas.words == shown
-
-
-@pytest.mark.parametrize("apart", [60.0, 100.0])
-def test_names_side_by_side_do_not_meet(apart: float) -> None:
-    canvas = Words(400, 200)
-    xy = np.array([[20.0 + apart * i, 30.0] for i in range(4)])
-    names = "sepal length", "a", "petal length or so", "petal width"
-    line = replace(LINE, names=names, points=np.zeros((4, 3)))
-    look = np.full(4, 9.0), np.zeros(4), np.ones(4, bool)
-    write_names(canvas, xy, *look, line, THEMES["dark"], 1.0, 0.0, np.zeros(4, bool))
-    boxes = [
-        replace(box, height=box.height + 18.0 * words.count("\n")) for words, box in canvas.found
-    ]
-    assert len(boxes) == 4 and all("\n" in each or len(each) <= 14 for each in canvas.words)
-    assert not any(a.meets(b) for a, b in itertools.combinations(boxes, 2))

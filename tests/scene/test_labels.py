@@ -75,9 +75,7 @@ def test_only_layers_of_small_cubes_have_words_which_lie_over_no_cube_and_no_sph
     data, see = stage.frame_data(), projection(stage)
     draw_labels(canvas, see, data, DARK, 1.0)
     found = [each for each in canvas.found if "neuron" in each[0]]
-    units = see(
-        np.array([0.5 * (each.start + each.end) for each in data.layout.labels]).reshape(-1, 3)
-    ).unit
+    units = see(np.array([each.place for each in data.layout.labels]).reshape(-1, 3)).unit
     small = [each for each, unit in zip(data.layout.labels, units, strict=True) if unit < FAR_CELL]
     assert {words for words, _ in found} <= {each.about.partition(",")[0] for each in small}
     assert bool(found) == bool(small)

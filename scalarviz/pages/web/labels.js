@@ -132,9 +132,9 @@ function drawLayers(view, taken) {
 /** The box and the words of a label; null if it would cover something. */
 function placeLabel({ paper, see, frame, scale }, label, taken) {
   const size = LABELS.size * scale;
-  const { unit } = see.one(label.start.map((each, k) => 0.5 * (each + label.end[k])));
+  const { unit } = see.one(label.place);
   const [first, stop] = label.rows;
-  if (!(unit < LABELS.far * scale) || stop === first || !label.around) return null;
+  if (!(unit < LABELS.far * scale)) return null;
   let [words] = label.about.split(",");
   if (unit < LABELS.farthest * scale) {
     const spread = rounded(spreadOf(frame.colors, first, stop));

@@ -25,7 +25,6 @@ const NEURONS = {
   edge: 12, // pixels by which names may leave the box of the network at its left
   letters: 14, // of a line of a name
   few: 3, // least room for two lines, in sizes of letters
-  letter: 2, // least room for a letter of a name that is cut, in sizes of letters
   errors: 22, // least pixels of a cell for the errors of outputs
 };
 
@@ -96,30 +95,23 @@ function writeInside(paper, x, y, depth, words, size, color, outline = null) {
   paper.text(x, y + 0.36 * size, words, look);
 }
 
-/** Write names: below neurons that stand side by side, shortened where they would meet, beside those in a column. */
+/** Write names: below squares and one that is alone, beside others. */
 export function writeNames({ paper, palette, scale, see, frame, lit }, line, seen, radius, good) {
   const size = 13 * scale;
   if (!line.names.length) return;
   const [first, last] = [good[0], good.at(-1)];
-  const [across, down] = [seen.x[last] - seen.x[first], seen.y[last] - seen.y[first]];
-  const column = Math.abs(down) > Math.abs(across);
-  const spaces = good.length - 1;
-  const apart = spaces ? Math.hypot(across, down) / spaces : Infinity;
-  const room = column || !spaces ? Infinity : Math.abs(across) / spaces - 0.3 * size;
+  const far = Math.hypot(seen.x[last] - seen.x[first], seen.y[last] - seen.y[first]);
+  const apart = good.length > 1 ? far / (good.length - 1) : Infinity;
+  if (apart < size) return;
   const look = { size, bold: true };
   const own = good.filter((i) => i < line.names.length);
-  const isOneLine = column && apart < NEURONS.few * size;
-  const names = own.map((i) =>
-    isOneLine ? line.names[i] : nameLines(paper, line.names[i], room, look),
-  );
-  const meet = names.some((name) => paper.measure(name, look) > room);
-  if (apart < (meet ? NEURONS.letter : 1) * size) return;
-  const fitted = (name) => name.split("\n").map((each) => paper.fit(each, room, look));
+  const isOneLine = apart < NEURONS.few * size;
+  const names = own.map((i) => (isOneLine ? line.names[i] : nameLines(line.names[i])));
   const wide = Math.max(0, ...names.map((name) => paper.measure(name, look)));
   const start = Math.min(...own.map((i) => seen.x[i] - radius[i])) - 6 * scale - wide;
   const least = Math.min(...own.map((i) => radius[i]));
   const hasRoom = apart > 2 * least + 1.3 * size && wide < 4 * least;
-  const below = !column || (line.square && hasRoom);
+  const below = good.length === 1 || (line.square && hasRoom);
   const isFirst = line === frame.layout.neurons[0]; // at its right are cubes
   const isLeft = isFirst && start >= see.box.x - NEURONS.edge * scale;
   const side = isLeft ? -1 : 1;
@@ -132,7 +124,7 @@ export function writeNames({ paper, palette, scale, see, frame, lit }, line, see
     const anchor = below ? "center" : isLeft ? "right" : "left";
     const color = { color: palette.ink, outline: palette.ground, depth: seen.depth[i] };
     if (!line.isColor) {
-      paper.text(x, y, fitted(name).join("\n"), { ...look, ...color, anchor });
+      paper.text(x, y, name, { ...look, ...color, anchor });
       return;
     }
     if (apart < 2 * radius[i] + size) return; // the rings have the colors
@@ -141,18 +133,10 @@ export function writeNames({ paper, palette, scale, see, frame, lit }, line, see
   });
 }
 
-/** The names of a line of spheres in a column that stand beside them; those of colors do not. */
-export function columnNames({ names, points, isColor }) {
-  const [across, down] = [0, 1].map((k) => Math.abs(points.at(k - 3) - points[k]));
-  return down > across && !isColor ? names : [];
-}
-
-/** A name of more letters than a line has, or wider than the room, in two lines. */
-export function nameLines(paper, name, room, look) {
+/** A name of more letters than a line has, in two lines. */
+export function nameLines(name) {
+  if (name.length <= NEURONS.letters) return name;
   const blanks = [...name].flatMap((letter, place) => (letter === " " ? [place] : []));
-  const isLong = name.length > NEURONS.letters;
-  if (room < NEURONS.few * look.size) return name;
-  if (!isLong && (paper.measure(name, look) <= room || !blanks.length)) return name;
   const far = (place) => Math.abs(2 * place - name.length);
   const place = blanks.reduce((a, b) => (far(b) < far(a) ? b : a), blanks[0] ?? NEURONS.letters);
   return `${name.slice(0, place)}\n${name.slice(place).trim()}`;
@@ -196,10 +180,6 @@ export function drawErrors({ paper, see, palette, frame, scale }) {
   if (!close || answers.length !== target.length || answers.length !== line.count) return;
   const errors = answers.map((each, i) => each - target[i]);
   const top = Math.max(...errors.map(Math.abs), 1e-12);
-  const last = line.count - 1;
-  const [across, down] = [seen.x[last] - seen.x[0], seen.y[last] - seen.y[0]];
-  const inRow = Math.abs(across) >= Math.abs(down);
-  const room = inRow && last ? Math.abs(across) / last : 1e9;
   errors.forEach((error, i) => {
     const [x, y, unit] = [seen.x[i], seen.y[i], seen.unit[i]];
     const reach = (0.8 * unit * Math.abs(error)) / top + 2;
@@ -208,11 +188,10 @@ export function drawErrors({ paper, see, palette, frame, scale }) {
     const size = Math.round(Math.min(13 * scale, Math.max(11 * scale, 0.26 * unit)));
     const written = short(error);
     const number = (error > 0 && written !== "0" ? "+" : "") + written;
-    let words = text("outputs.off", { error: number });
-    if (paper.measure(words, { size }) > 0.95 * room) words = number;
+    const words = text("outputs.off", { error: number });
     const color = palette.map(Math.sign(error) * 0.8);
     const look = { size, color: palette.ink, outline: palette.ground };
-    if (inRow) {
+    if (line.count === 1) {
       low += line.names.length ? 15 * scale : 0;
       paper.box(x - wide / 2, y + low, wide, reach, color, { radius: 2 });
       paper.text(x, y + low + reach + size + 2, words, { ...look, anchor: "center" });

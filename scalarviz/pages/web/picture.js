@@ -17,7 +17,7 @@ import { threadOf, withThread } from "./threads.js";
 import { drawTray } from "./tray_card.js";
 import { KnownWalls, drawWalls } from "./wall_lines.js";
 import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
-import { columnNames, drawErrors, drawNeurons } from "./neurons.js";
+import { drawErrors, drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
 import { Scales } from "./scales.js";
@@ -208,7 +208,8 @@ export class Picture {
   besideNames(box, scale) {
     const look = { size: 13 * scale, bold: true };
     const paper = new Paper(this.glyphs, ...this.size, this.ratio, scale);
-    const names = columnNames(this.placed.neurons.at(-1));
+    const last = this.placed.neurons.at(-1);
+    const names = last.count > 1 && !last.isColor ? last.names : []; // beside them
     const wide = Math.max(0, ...names.map((name) => paper.measure(name, look) + 6 * scale));
     const lack = Math.max(0, box.right + wide - this.right);
     return new Box(box.x, box.y, Math.max(1, box.width - lack), box.height);
@@ -420,7 +421,7 @@ function headWires({ see, palette, paper, scale }, bundle, back) {
   let [begin, finish, half] = [bundle.start, bundle.end, bundle.head];
   if (back) {
     [begin, finish] = [finish, begin];
-    half = bundle.outgoing ? halfOfLine(back) : 0;
+    half = halfOfLine(back);
   }
   const size = HEADS.image * scale;
   const color = back ? palette.accent : palette.quiet;

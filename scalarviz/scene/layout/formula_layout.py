@@ -133,8 +133,8 @@ def of_walls(walls: Mapping[str, Wall], aspect: float) -> Layout:
         rows, columns = map(int, size)
         corner = np.array([x, -y, 0.0])
         plate = Plate(wall.first, rows, columns, columns, corner, RIGHT, DOWN, NEAR, "value")
-        end, about = corner + columns * RIGHT, f"{rows}×{columns}"
-        labels.append(Label(visible(name), about, corner, end, plate.indices, plate.corners()))
+        about = f"{rows}×{columns}"
+        labels.append(Label(visible(name), about, corner, plate.indices, plate.corners()))
         plates.append(plate)
     return Layout(plates, (), (), labels)
 

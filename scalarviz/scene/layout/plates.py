@@ -400,17 +400,16 @@ class Fan:
 class Label:
     """A label beside a plate: the name of its layer, and a description.
 
-    start, end  the edge of the plate where it stands, from left to right
-    rows        bank indices of the layer's parameters
-    around      corners of what it names, (n, 3), if it may stand above or below that
+    place   where it stands
+    rows    bank indices of the layer's parameters
+    around  corners of what it names, (n, 3): it may stand above or below that
     """
 
     name: str
     about: str
-    start: FloatArray
-    end: FloatArray
-    rows: slice = field(default_factory=lambda: slice(0, 0))
-    around: FloatArray | None = None
+    place: FloatArray
+    rows: slice
+    around: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,7 +495,7 @@ class Layout:
                     for way in (RIGHT, UP, NEAR)
                 ),
                 *(line.way for line in self.neurons if line.way is not None),
-                *(label.start[np.newaxis] for label in self.labels),
+                *(label.place[np.newaxis] for label in self.labels),
                 *(each.middle + side * each.half for each in self.written for side in ENDS),
                 *(each.room() for each in self.signs),
             ]

@@ -558,9 +558,6 @@ def layout_at(
     for number, station in enumerate(stations):
         if station.kind == "line":
             neurons.append(line_at(stations, number))
-            if is_pool(program, station):
-                words = about(program.operations[station.place].label)
-                labels.append(label_of_images(words, neurons[-1]))
             if station.place != NONE and number:
                 wires += straight(stations, number, len(neurons) - 1)
             continue
@@ -596,15 +593,6 @@ def line_at(stations: list[Station], number: int) -> Neurons:
     return replace(station.neurons, points=points, side=pixel, way=way, radius=radius)
 
 
-def is_pool(program: Layered, station: Station) -> bool:
-    """Return whether a line shows images that a layer without parameters has written."""
-    if station.place == NONE or not station.shape:
-        return False
-    operation = program.operations[station.place]
-    has_cubes = any(o.parameters for o in program.operations if o.label == operation.label)
-    return not has_cubes and operation.kind != "activation"
-
-
 def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:
     """Return the label of a layer, above the middle of its plates, or where else there is room."""
     corners = np.concatenate([plate.corners(0.0) for plate in plates])
@@ -613,13 +601,4 @@ def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:
     first = min(plate.indices.start for plate in plates)
     rows = slice(first, max(plate.indices.stop for plate in plates))
     around = np.concatenate([plate.corners(HALF) for plate in plates])
-    return Label(*words, place, place, rows=rows, around=around)
-
-
-def label_of_images(words: tuple[str, str], line: Neurons) -> Label:
-    """Return the label of a layer without parameters that writes images."""
-    ends = line.corners()
-    corners = np.concatenate([*ends, ends[:, 1] + ends[:, 2] - ends[:, 0]])
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    place = np.array([low[0], low[1], high[2]])
-    return Label(*words, place, place, around=corners)
+    return Label(*words, place, rows, around)

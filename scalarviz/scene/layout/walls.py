@@ -61,9 +61,7 @@ def walls(
     fans = [replace(each, top=top) for each, top in zip(made.fans, tops, strict=True)]
     rise = RISE * max(each.rows * each.cell[1] for each in plates) * UP
     labels = [
-        replace(each, start=each.start + rise, end=each.end + rise, around=each.around + rise)
-        for each in made.labels
-        if each.around is not None
+        replace(each, place=each.place + rise, around=each.around + rise) for each in made.labels
     ]
     return replace(made, plates=plates, neurons=neurons, fans=fans, labels=labels)
 

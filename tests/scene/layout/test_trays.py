@@ -300,18 +300,12 @@ def test_the_name_of_a_layer_is_above_the_middle_of_its_wall(
     for label, (place, operation) in zip(layout.labels, walls(program), strict=True):
         own = [plate for plate in layout.plates if plate.operation == place]
         low, high = np.array([box_of(plate) for plate in own]).swapaxes(0, 1)
-        _, y, z = label.start
+        x, y, z = label.place
         assert y >= high[:, 1].max() and z == pytest.approx(
             low[:, 2].min() / 2.0 + high[:, 2].max() / 2.0
         )
-        assert low[:, 0].min() <= label.start[0] <= high[:, 0].max()
+        assert low[:, 0].min() <= x <= high[:, 0].max()
         assert range(*label.rows.indices(10**6)) == operation.parameters
-
-
-def test_the_name_of_a_layer_without_cubes_is_at_a_lower_corner_of_its_images() -> None:
-    (label,) = (each for each in of(MAPS).labels if each.name == "layer 1")
-    low, high = label.around.min(axis=0), label.around.max(axis=0)
-    assert label.start.tolist() == [low[0], low[1], high[2]] and low[0] != low[1]
 
 
 # Along the flow.
