@@ -56,8 +56,8 @@ def scene(
     )
     return Show(
         session,
-        about="Each square shows one neuron, each cube one weight. This network learns the colour "
-        "of each point of a picture.",
+        about="Each square shows one neuron, each cube one weight. This network learns a picture, "
+        "point by point.",
         title=f"A network of {len(network.bank):,} weights learns a picture",
         hint="scalarviz watch texture --transform zoom",
         steps=5_000,
