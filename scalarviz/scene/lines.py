@@ -114,8 +114,9 @@ def carried(fan: Fan, frame_data: FrameData) -> Carried:
     layout, cubes, known = frame_data.layout, frame_data.cubes, frame_data.buffers.values
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     count, units = fan.inputs_count, len(fan.ends)
-    values = known.get(before.values, known.get(before.sums, np.zeros(0)))
-    values = values if len(values) else np.zeros(len(before.points))
+    values, come = np.zeros(len(before.points)), known.get(before.values)
+    come = known.get(before.sums, ()) if come is None else come
+    values[: len(come)] = come  # some may be still to come
     rows, pixels = fan.all_rows, fan.inputs // max(1, count)
     weights = frame_data.weights if len(frame_data.weights) else np.zeros(len(cubes.colors))
     own = weights[rows[:, : fan.inputs]].reshape(units, count, pixels)

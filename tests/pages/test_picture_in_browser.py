@@ -27,7 +27,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData, NeuronMaps
 from scalarviz.scene.layout.division import Box
-from scalarviz.scene.lights import lights
+from scalarviz.scene.lights import focus_of, lights
 from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors
 from scalarviz.scene.picture import draw_scenery
@@ -204,6 +204,12 @@ def maps_data(maps: NeuronMaps | None) -> dict[str, Any] | None:
     return {"values": flat, "isPlane": not maps.is_curve, "dot": dot, "paints": paints}
 
 
+def fall_back(stage: Stage) -> None:
+    """Let what is out of focus have fallen back."""
+    focused = focus_of(stage.frame_data()) is not None
+    stage._attention.follow(focused, stage._now, calm=True)
+
+
 def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: Any) -> None:
     """Draw the present moment in a window and in the page, and compare words and colors."""
     look = RenderOptions(size=size, theme=stage.theme, samples=1)
@@ -291,7 +297,7 @@ def test_light_is_where_it_is_in_a_window(opened_picture: Opened) -> None:
             stage.frame_data()
             session.advance(1, "operation")
             stage.frame_data()
-            stage._focused = stage._focused and -np.inf  # what is out of focus has fallen back
+            fall_back(stage)
             for part in (0.3, 0.65, 0.9):
                 stage.motion._part = part
                 compare(page, stage, size)
@@ -334,7 +340,7 @@ def test_a_neuron_comes_as_in_a_window(opened_picture: Opened) -> None:
             go_by_neurons(stage, 1)
             stage.tick(1000.0 * done)
             stage.frame_data()
-            stage._focused = stage._focused and -np.inf
+            fall_back(stage)
             for part in (0.4, 0.65, 0.9) if done % 6 == 3 else ():
                 stage.motion._part = part
                 stage.motion._hold()

@@ -173,6 +173,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
     }
     explain(paint, { fan, seen, halves, depthOf }, told, frame);
   });
+  paint.drawHeads();
   return () => above.forEach((each) => paint.add(...each));
 }
 
@@ -247,25 +248,30 @@ export class LinePaint {
   constructor(paper, palette) {
     this.paper = paper;
     this.palette = palette;
+    this.heads = [];
   }
 
-  /** Draw a head on a short way, if there is one; `part` is how bright it is. */
+  /** Add a head on a short way, if there is one; `part` is how bright it is. */
   head(way, color, part, depths) {
     if (!way.length) return;
-    const ground = this.palette.groundColor;
-    const bright = mixedColor(ground, mixedColor(color, [1, 1, 1], 0.6), part);
     const [[x, y], last] = [way[0], way.at(-1)];
-    const size = TIP * this.paper.scale;
     const far = Math.max(Math.hypot(last[0] - x, last[1] - y), 1e-9);
     const along = [(last[0] - x) / far, (last[1] - y) / far];
-    const depth = (depths[0] + depths[1]) / 2;
-    for (const [grown, color_] of [
-      [2, ground],
-      [0, bright],
-    ]) {
-      const from = [x - (grown / 2) * along[0], y - (grown / 2) * along[1]];
-      const tip = [x + (size + grown) * along[0], y + (size + grown) * along[1]];
-      this.paper.arrow(from, tip, color_, { head: size + 1.5 * grown, depth });
+    this.heads.push({ x, y, along, color, part, depth: (depths[0] + depths[1]) / 2 });
+  }
+
+  /** Draw all heads, above all lines. */
+  drawHeads() {
+    const size = TIP * this.paper.scale;
+    const ground = this.palette.groundColor;
+    for (const grown of [2, 0]) {
+      for (const { x, y, along, color, part, depth } of this.heads) {
+        const bright = mixedColor(ground, mixedColor(color, [1, 1, 1], 0.6), part);
+        const from = [x - (grown / 2) * along[0], y - (grown / 2) * along[1]];
+        const tip = [x + (size + grown) * along[0], y + (size + grown) * along[1]];
+        const look = { head: size + 1.5 * grown, depth };
+        this.paper.arrow(from, tip, grown ? ground : bright, look);
+      }
     }
   }
 

@@ -194,24 +194,26 @@ function drawArrows({ paper, see, frame, palette, scale }, plate, chosen, number
   });
   const sums = ways.map((_, k) => places.reduce((sum, each) => sum + (each.edges[k].x || 0), 0));
   const right = sums.indexOf(Math.max(...sums));
-  places.forEach(({ beside, front, edges, near }, i) => {
-    const x = edges[right].x + (beside ? 3 * scale : 0);
-    const { y } = edges[right];
-    if (!Number.isFinite(x + y)) return;
+  const arrows = places.map(({ beside, front, edges, near }, i) => {
     const { push } = chosen[i];
     const size = front.unit * plate.unit;
     const longer = (MOVES.longest - MOVES.shortest) * Math.sqrt(Math.abs(push));
     const length = (MOVES.shortest + longer) * size * Math.sign(push);
-    const depth = Math.max(near - 1e-4, -1);
+    const x = edges[right].x + (beside ? 3 * scale : 0);
     const width = Math.max(1.6 * scale, 0.055 * size);
     const head = Math.min(Math.max(5 * scale, 0.2 * size), Math.abs(length));
-    const rim = 1.2 * scale;
-    const more = rim * Math.sign(length);
-    const [start, end] = [y + 0.5 * length, y - 0.5 * length];
-    const around = { width: width + 2 * rim, head: head + 2.6 * rim, depth };
-    paper.arrow([x, start + more], [x, end - 1.6 * more], palette.ground, around);
-    paper.arrow([x, start], [x, end], palette.push, { width, head, depth });
+    return { x, y: edges[right].y, length, width, head, depth: Math.max(near - 1e-4, -1) };
   });
+  const good = arrows.filter(({ x, y }) => Number.isFinite(x + y));
+  const rim = 1.2 * scale;
+  for (const { x, y, length, width, head, depth } of good) {
+    const more = rim * Math.sign(length);
+    const [start, end] = [y + 0.5 * length + more, y - 0.5 * length - 1.6 * more];
+    const around = { width: width + 2 * rim, head: head + 2.6 * rim, depth };
+    paper.arrow([x, start], [x, end], palette.ground, around);
+  }
+  for (const { x, y, length, ...look } of good)
+    paper.arrow([x, y + 0.5 * length], [x, y - 0.5 * length], palette.push, look);
 }
 
 /** Draw the outline of each cube as it was before the step, where the difference is seen. */
