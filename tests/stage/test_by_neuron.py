@@ -10,6 +10,8 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
+from scalarviz.scene.bead_arrays import spheres_of
+from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.lights import focus_of, lights, rows_of_sum
 from scalarviz.stage.by_parts import check_neurons, has_neurons, sizes_of
@@ -147,8 +149,14 @@ def test_of_the_lines_those_of_the_neuron_have_light(walked: Stage) -> None:
     program = walked.reading.program
     of_all = lights(seen.layout, program, seen.moment, 0.4)
     of_one = lights(seen.layout, program, seen.moment, 0.4, walks=True)
-    assert any(map(any, of_all.fans))
-    assert not any(map(any, of_one.fans))
+    assert of_all.glows and not of_one.glows
+
+
+def test_the_glass_of_a_neuron_that_is_still_to_come_is_empty(walked: Stage) -> None:
+    seen = to(walked, "sigmoid 1", 2)
+    *_, rings = spheres_of(seen.layout.neurons[-1], np.ones(3), seen, THEMES["dark"])
+    assert (rings[:2, 3] > 0.0).all() and rings[2, 3] == 0.0
+    np.testing.assert_array_equal(rings[:, :3], rgb(THEMES["dark"].channels))
 
 
 @pytest.mark.slow
