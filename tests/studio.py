@@ -264,8 +264,6 @@ def facing(
     wires: list[Wires] = []
     labels: list[Label] = []
     lines = [line_of(program.inputs, 0.5 * RIGHT + GAP * UP, RIGHT, NONE, names)]
-    last = max((i for i, each in enumerate(program.operations) if each.parameters), default=NONE)
-    deepest = max(buffer.size for buffer in program.buffers) + 2.0 * GAP
     for place, operation in enumerate(program.operations):
         target, layer = operation.target, operation.layer
         if operation.kind == "activation" and not lines[-1].sums and len(lines) > 1:
@@ -277,11 +275,8 @@ def facing(
         if own:
             at = float(own[-1].corners()[:, 0].max())
         at += GAP
-        if own and place == last:
-            lines.append(line_of(target, own[0].point(0.5, deepest), RIGHT, layer, names))
-        else:
-            lines.append(line_of(target, at * RIGHT + 0.5 * DOWN, DOWN, layer, names))
-            at += GAP
+        lines.append(line_of(target, at * RIGHT + 0.5 * DOWN, DOWN, layer, names))
+        at += GAP
         if own:
             edge = own[0].point(0.0, np.arange(own[0].rows) + 0.5)
             ends = edge + (own[-1].corners()[:, 0].max() + GAP - start) * RIGHT
