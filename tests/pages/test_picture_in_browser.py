@@ -159,7 +159,8 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     scale = seen.division(*size).scale
     canvas = Canvas2D(*size, 1.0, scale)
     shown = seen.layout, stage.reading.program, seen.moment, seen.part
-    lit = lights(*shown, walks=seen.walked is not None)
+    focused = seen.focus, seen.attention, seen.wave
+    lit = lights(*shown, *focused, walks=seen.walked is not None)
     taken = draw_scenery(canvas, see, seen, lit, look, scale)
     draw_pushes(canvas, see, seen, look, scale)
     draw_ghosts(canvas, see, seen, look)
@@ -438,8 +439,8 @@ def test_a_theme_and_a_channel_change_colors_alone(small: tuple[PicturePage, Any
     dark, words = page.draw(state, (640, 400))
     light, same = page.draw(state, (640, 400), theme="light")
     assert same == words and light.mean() > 200.0 > 60.0 > dark.mean()
-    _, shown = page.draw(state, (640, 400), color="gradient", size="gradient")
-    assert any("gradient" in each for each in shown)
+    pushed, _ = page.draw(state, (640, 400), color="gradient", size="gradient")
+    assert np.abs(blocks(pushed) - blocks(dark)).max() > 2.0 * CLOSE
     back, _ = page.draw(state, (640, 400))
     np.testing.assert_array_equal(back, dark)
 
