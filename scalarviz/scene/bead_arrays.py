@@ -119,9 +119,9 @@ def spheres_of(
     fills, rings = painted_line(line, frame_data, theme), np.full((count, 4), -1.0)
     for name in line.buffers:
         if name in tints:  # glass, filled as high as the amount of its color
-            colors = theme.channels if len(tints[name]) == len(theme.channels) else (theme.quiet,)
+            colors = theme.channels if count == len(theme.channels) else (theme.quiet,)
             rings[:, :3] = faded(rgb(colors), bright, ground)
-            rings[:, 3] = tints[name].max(axis=1)
+            rings[: len(tints[name]), 3] = tints[name].max(axis=1)  # of those that are there
     return line.points, np.full(count, line.radius), faded(fills, bright, ground), rings
 
 
