@@ -31,6 +31,7 @@ from scalarviz.scene.lights import focus_of, lights
 from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors
 from scalarviz.scene.picture import draw_scenery
+from scalarviz.scene.tray_card import draw_tray, tray_box
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -171,6 +172,9 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     if callout is not None:
         taken.boxes.append(callout)
     draw_spoken(canvas, see, seen, taken, look, scale)
+    tray = tray_box(seen, seen.division(*size))
+    if tray is not None:
+        draw_tray(canvas, see, seen, tray, look)
     return canvas.words
 
 
@@ -356,7 +360,8 @@ def test_what_is_pointed_at_is_marked_alike(
     _, show, page = opened_picture
     monkeypatch.setattr("scalarviz.scene.picture.draw_hover", lambda *_: None)  # a page has its own
     size, program = (1280, 800), show.session.network.program
-    neuron = program.operations[0].target.name, 1
+    target = program.operations[0].target
+    neuron = target.name, min(1, target.size - 1)
     show.session.seek(4)
     with window(show, size, "dark", reduced_motion=True) as stage:
         compare(page, stage, size)
