@@ -31,6 +31,7 @@ from scalarviz.scene.lights import focus_of, lights
 from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors
 from scalarviz.scene.picture import draw_scenery
+from scalarviz.scene.tray_card import draw_tray, tray_box
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -159,7 +160,8 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     scale = seen.division(*size).scale
     canvas = Canvas2D(*size, 1.0, scale)
     shown = seen.layout, stage.reading.program, seen.moment, seen.part
-    lit = lights(*shown, walks=seen.walked is not None)
+    focused = seen.focus, seen.attention, seen.wave
+    lit = lights(*shown, *focused, walks=seen.walked is not None)
     taken = draw_scenery(canvas, see, seen, lit, look, scale)
     draw_pushes(canvas, see, seen, look, scale)
     draw_ghosts(canvas, see, seen, look)
@@ -170,6 +172,9 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     if callout is not None:
         taken.boxes.append(callout)
     draw_spoken(canvas, see, seen, taken, look, scale)
+    tray = tray_box(seen, seen.division(*size))
+    if tray is not None:
+        draw_tray(canvas, see, seen, tray, look)
     return canvas.words
 
 
@@ -355,7 +360,8 @@ def test_what_is_pointed_at_is_marked_alike(
     _, show, page = opened_picture
     monkeypatch.setattr("scalarviz.scene.picture.draw_hover", lambda *_: None)  # a page has its own
     size, program = (1280, 800), show.session.network.program
-    neuron = program.operations[0].target.name, 1
+    target = program.operations[0].target
+    neuron = target.name, min(1, target.size - 1)
     show.session.seek(4)
     with window(show, size, "dark", reduced_motion=True) as stage:
         compare(page, stage, size)
@@ -438,8 +444,8 @@ def test_a_theme_and_a_channel_change_colors_alone(small: tuple[PicturePage, Any
     dark, words = page.draw(state, (640, 400))
     light, same = page.draw(state, (640, 400), theme="light")
     assert same == words and light.mean() > 200.0 > 60.0 > dark.mean()
-    _, shown = page.draw(state, (640, 400), color="gradient", size="gradient")
-    assert any("gradient" in each for each in shown)
+    pushed, _ = page.draw(state, (640, 400), color="gradient", size="gradient")
+    assert np.abs(blocks(pushed) - blocks(dark)).max() > 2.0 * CLOSE
     back, _ = page.draw(state, (640, 400))
     np.testing.assert_array_equal(back, dark)
 

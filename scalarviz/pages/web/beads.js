@@ -41,17 +41,16 @@ export function groundRows({ layout, scene, sizes, sizeScaleAt }) {
 export function sphereRows(frame, lit, palette) {
   const found = [];
   const quiet = colorOf(palette.quiet);
-  const values = frame.whole ?? frame.values;
   for (const line of frame.layout.neurons) {
     if (line.isImages || line.square) continue;
     const fills = paintedLine(line, frame, palette);
-    const tint = line.buffers.map((name) => frame.scene.tints[name]).find(Boolean);
-    const amounts = tint ? (values[line.values] ?? values[line.sums] ?? []) : [];
+    const name = line.buffers.find((each) => frame.scene.tints[each] && frame.values[each]);
+    const [tint, amounts] = name ? [frame.scene.tints[name], frame.values[name]] : ["", []];
     for (let i = 0; i < line.count; i++) {
       const bright = lit.brightOf(line, i);
       const ring = palette.faded(tint === "rgb" ? palette.channelColors[i] : quiet, bright);
       const fill = palette.faded(fills[i] ?? palette.trayColor, bright);
-      const amount = amounts.length ? Math.min(1, Math.max(0, amounts[i] || 0)) : -1;
+      const amount = i < amounts.length ? Math.min(1, Math.max(0, amounts[i] || 0)) : -1;
       found.push(...row3(line.points, i), line.radius, ...fill, ...ring, amount);
     }
   }
