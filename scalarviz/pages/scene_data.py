@@ -29,7 +29,6 @@ from scalarviz.scene.layout.plates import (
     LEAST,
     SIDE,
     Fan,
-    Label,
     Layout,
     Neurons,
     Plate,
@@ -273,7 +272,7 @@ def layout_data(layout: Layout) -> dict[str, Any]:
         "plates": [plate_data(plate) for plate in layout.plates],
         "neurons": [neurons_data(line) for line in layout.neurons],
         "wires": [wires_data(bundle) for bundle in layout.wires],
-        "labels": [label_data(label) for label in layout.labels],
+        "labels": [label.place.tolist() for label in layout.labels],
         "fans": [fan_data(fan) for fan in layout.fans],
         "signs": [sign_data(sign) for sign in layout.signs],
         "written": [written_data(each) for each in layout.written],
@@ -324,15 +323,6 @@ def tied_data(place: FloatArray) -> dict[str, Any]:
 def wires_data(bundle: Wires) -> dict[str, Any]:
     ends = {"start": points(bundle.start), "end": points(bundle.end)}
     return {**parts(bundle, "operation neurons outgoing head"), **ends}
-
-
-def label_data(label: Label) -> dict[str, Any]:
-    return {
-        "about": label.about,
-        "place": label.place.tolist(),
-        "rows": [label.rows.start, label.rows.stop],
-        "around": points(label.around),
-    }
 
 
 def written_data(each: WrittenWords) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.cube_numbers import marks_of
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.labels import SIZE, Obstacles
+from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.lights import BACK, are_at
@@ -261,6 +261,8 @@ def name_boxes(see: Projection, frame_data: FrameData, scale: float) -> list[Box
 
 
 # Names of the neurons that a sentence or a card names, beside their spheres.
+
+SIZE = 12.0  # logical pixels of their letters
 
 
 def draw_spoken(

@@ -75,7 +75,7 @@ def shown(losses: FloatArray) -> FloatArray:
     return found if (found < 0.0).any() else found[found > 0.0]
 
 
-AXIS, TOP, BELOW = 46.0, 22.0, 15.0  # pixels beside, above and below the curves of several
+AXIS, TOP, BELOW = 46.0, 22.0, 19.0  # pixels beside, above and below the curves of several
 BESIDE, EDGE = (162.0, 104.0), 8.0  # right of a curve, in small pictures; above and below it
 PARTS, OF_PARTS = 34.0, 0.55  # height of the parts of a step above it, and their share of it
 LETTERS, ROW = 12.0, 17.0  # letters, and height of a row right of a curve
@@ -351,40 +351,6 @@ def draw_numbers_beside(
     return title
 
 
-def plot_of(box: Box, right: float, scale: float, spare: float = 0.0) -> Box | None:
-    """Return the box of the curves of several networks in a chart; None if there is no room.
-
-    right  pixels beside it at the right; `spare`, below the axis of steps
-    """
-    axis, high = AXIS * scale, box.height - TOP * scale - BELOW * scale - spare
-    plot = Box(box.x + axis, box.y + TOP * scale, box.width - axis - right, high)
-    return None if plot.height < 8.0 or plot.width < 40.0 else plot
-
-
-def chart_of(box: Box, plot: Box, end: float, curve: Curve) -> Chart:
-    """Return a chart whose title ends at x = `end`, with the places for the mouse."""
-    grip = Box(plot.x - 6.0, plot.y - 4.0, plot.width + 12.0, box.bottom - plot.y + 4.0)
-    title = Box(plot.x - 6.0, box.y, end - plot.x + 12.0, grip.y - box.y)
-    return Chart(box, title, grip, plot, *curve.span, curve.whole)
-
-
-def draw_scale(
-    canvas: Canvas2D,
-    scales: ChartScales,
-    losses: Sequence[FloatArray],
-    theme: Theme,
-    scale: float,
-) -> ChartScales | None:
-    """Draw the ticks of some losses, and return their scale; None, and words, without losses."""
-    found = shown(np.concatenate(losses))
-    if not len(found):
-        write_empty(canvas, scales.plot, theme, scale)
-        return None
-    scales = replace(scales, losses=LossScale.of(found))
-    draw_ticks(canvas, scales, theme, scale)
-    return scales
-
-
 def marks_on(scales: ChartScales, steps: Iterable[int]) -> list[tuple[float, int]]:
     """Return the pixels of the steps that are shown, and the steps."""
     return [(scales.x(step), step) for step in steps if scales.first <= step <= scales.last]
@@ -522,11 +488,6 @@ def color_of(metric: Measured, theme: Theme) -> str:
     return theme.metric if metric.share else theme.ink
 
 
-def step_words(curve: Curve) -> str:
-    """Return what stands at the right end of the axis of steps."""
-    return text("chart.step", step=curve.span[1])
-
-
 def draw_axes(canvas: Canvas2D, plot: Box, curve: Curve, theme: Theme, scale: float) -> None:
     """Draw the axes, with the first and the last step shown, or that under the mouse."""
     size, under = 12.0 * scale, plot.bottom + 12.5 * scale
@@ -546,16 +507,11 @@ def draw_axes(canvas: Canvas2D, plot: Box, curve: Curve, theme: Theme, scale: fl
         middle = plot.x + plot.width / 2
         canvas.text(middle, under, words, size=size, color=theme.accent, anchor="center")
     else:
-        step, others = step_words(curve), len(curve.others)
+        step = text("chart.step", step=last)
         zero = ChartScales(plot, first, last).x(0.0)
         if zero < plot.right - canvas.measure(step, size=size) - 16.0 * scale:
             canvas.text(zero, under, "0", size=size, color=theme.quiet)
         canvas.text(plot.right, under, step, size=size, color=theme.quiet, anchor="right")
-        ghost = plural("chart.ghost", others)
-        if others and plot.width > canvas.measure(ghost + step, size=size) + 40.0:
-            free = plot.width - canvas.measure(step, size=size) + canvas.measure("0", size=size)
-            middle = plot.x + free / 2.0  # between both ends
-            canvas.text(middle, under, ghost, size=size, color=theme.ghost, anchor="center")
 
 
 def distance(points: FloatArray, x: float, y: float) -> float:

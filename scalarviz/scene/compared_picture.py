@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 from typing import final
 
+import numpy as np
 from vispy import gloo
 
 from scalarviz.base.texts import text
@@ -17,15 +18,19 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.canvas.renderer import Renderer
 from scalarviz.scene.charts import (
+    AXIS,
+    BELOW,
+    TOP,
     Chart,
     ChartScales,
-    chart_of,
+    LossScale,
     draw_axes,
     draw_curve,
-    draw_scale,
     draw_step,
+    draw_ticks,
     marks_on,
-    plot_of,
+    shown,
+    write_empty,
 )
 from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues
 from scalarviz.scene.layout.division import Box, Panes
@@ -217,16 +222,22 @@ def draw_chart(
 
     Returns None if there is no room.
     """
-    plot, view = plot_of(box, 16.0 * scale, scale, 4.0 * scale), compared.view
-    if plot is None:
+    axis, high, view = AXIS * scale, box.height - (TOP + BELOW) * scale, compared.view
+    plot = Box(box.x + axis, box.y + TOP * scale, box.width - axis - 16.0 * scale, high)
+    if plot.height < 8.0 or plot.width < 40.0:
         return None
     end = draw_title(canvas, plot, box.y + 16.0 * scale, compared, theme, scale)
     draw_axes(canvas, plot, view, theme, scale)
-    chart, steps = chart_of(box, plot, end, view), ChartScales(plot, *view.span)
-    losses = [steps.losses_of(row.curve) for row in compared.rows]
-    scales = draw_scale(canvas, steps, losses, theme, scale)
-    if scales is None:
+    grip = Box(plot.x - 6.0, plot.y - 4.0, plot.width + 12.0, box.bottom - plot.y + 4.0)
+    title = Box(plot.x - 6.0, box.y, end - plot.x + 12.0, grip.y - box.y)
+    chart = Chart(box, title, grip, plot, *view.span, view.whole)
+    scales = ChartScales(plot, *view.span)
+    losses = shown(np.concatenate([scales.losses_of(row.curve) for row in compared.rows]))
+    if not len(losses):
+        write_empty(canvas, plot, theme, scale)
         return chart
+    scales = replace(scales, losses=LossScale.of(losses))
+    draw_ticks(canvas, scales, theme, scale)
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         for at in {row.curve.at for row in compared.rows}:
             draw_step(canvas, scales, at, theme.ink + "60")

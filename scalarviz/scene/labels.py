@@ -1,4 +1,4 @@
-"""Labels: sizes of layers, IN and OUT, words of formulas and graphs, and colors beside neurons."""
+"""Labels: IN and OUT, words of formulas and graphs, and colors beside neurons."""
 
 from __future__ import annotations
 
@@ -18,23 +18,18 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import ENDS, HALF, SIDE, Label, Layout, Neurons, Sign
+from scalarviz.scene.layout.plates import ENDS, HALF, SIDE, Layout, Neurons, Sign
 from scalarviz.scene.layout.ways import Point, Stroke, curve
 from scalarviz.scene.lines import BEHIND, CHANNEL, LinePaint
 from scalarviz.scene.neurons import spheres_seen
-from scalarviz.scene.visuals.mip_levels import spread_of
 
-# Sizes of layers, IN and OUT, where they cover nothing.
-
-# Pixels of a cell below which it is written how many neurons a layer has, and its spread, too.
-FAR_CELL, FARTHEST_CELL = 4.0, 1.0
-SIZE = 12.0  # logical pixels of the letters of layers
+# IN and OUT, where they cover nothing.
 
 
 def draw_labels(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> Obstacles:
-    """Write the sizes of layers, and which line is the input and which the output.
+    """Write which line is the input and which the output.
 
     Return what other words must not cover, these words included.
     """
@@ -45,81 +40,13 @@ def draw_labels(
         return found
 
     known = canvas.kept("ends", (see, theme, scale, len(frame_data.buffers.values)), draw)
-    taken = replace(known, boxes=[*known.boxes])
-    draw_layers(canvas, see, frame_data, taken, theme, scale)
-    return taken
-
-
-def draw_layers(
-    canvas: Canvas2D,
-    see: Projection,
-    frame_data: FrameData,
-    taken: Obstacles,
-    theme: Theme,
-    scale: float,
-) -> None:
-    """Write how many neurons a layer has above its plates where cubes are small.
-
-    Where they are smallest, the spread of the layer's numbers is written, too.
-    """
-    labels = frame_data.layout.labels
-    for label, unit in zip(labels, see.once("labels", labels, partial(units_of, see)), strict=True):
-        found = place_label(canvas, see, frame_data, label, unit, taken, scale)
-        if found is not None:
-            box, words = found
-            size, halo = SIZE * scale, theme.ground
-            canvas.text(
-                box.x + 2.0, box.y + size, words, size=size, color=theme.quiet, outline=halo
-            )
-            taken.boxes.append(box)
-
-
-def units_of(see: Projection, labels: Sequence[Label]) -> list[float]:
-    """Return the pixels of a cell at each label."""
-    places = np.array([each.place for each in labels]).reshape(-1, 3)
-    units: list[float] = see(places).unit.tolist()
-    return units
-
-
-def place_label(
-    canvas: Canvas2D,
-    see: Projection,
-    frame_data: FrameData,
-    label: Label,
-    unit: float,
-    taken: Obstacles,
-    scale: float,
-) -> tuple[Box, str] | None:
-    """Return the box and the words of a label; None if it would cover something."""
-    size = SIZE * scale
-    if not unit < FAR_CELL * scale:
-        return None
-    words = label.about.partition(",")[0]
-    if unit < FARTHEST_CELL * scale:
-        spread = rounded(spread_of(frame_data.cubes.colors[label.rows]))
-        words = text("plates.spread", about=words, spread=spread)
-    margin, wide = margin_of(frame_data, see), canvas.measure(words, size=size)
-    for x, y in places_of(see(label.around).xy, scale):
-        left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
-        box = Box(left - 2.0, y - size, wide + 4.0, 1.2 * size)
-        is_inside = see.box.y - margin <= box.y and box.bottom <= see.box.bottom + margin
-        if wide <= see.box.width and is_inside and not taken.meets(box):
-            return box, words
-    return None
+    return replace(known, boxes=[*known.boxes])
 
 
 def margin_of(frame_data: FrameData, see: Projection) -> float:
     """Return the pixels around the network's box in which words may stand."""
     division = frame_data.division(see.width, see.height)
     return division.inner.x - division.scene.x
-
-
-def places_of(xy: FloatArray, scale: float) -> list[tuple[float, float]]:
-    """Return where a label may stand: above the points that it names, else below."""
-    (left, top), (right, bottom) = xy.min(axis=0).tolist(), xy.max(axis=0).tolist()
-    middles = [left + part * (right - left) for part in (0.5, 0.25, 0.75, 0.0, 1.0)]
-    levels = *(top - far * scale for far in (4.0, 22.0, 40.0)), bottom + 16.0 * scale
-    return [(x, y) for y in levels for x in middles]
 
 
 def draw_ends(
@@ -176,12 +103,6 @@ class Obstacles:
     polygons: FloatArray
     _shares: dict[object, float] = field(default_factory=dict)  # what was covered
 
-    def meets(self, box: Box) -> bool:
-        """Return whether a box would cover something."""
-        if any(map(box.meets, self.boxes)) or is_on(box, self.spheres):
-            return True
-        return bool(inside(points_in(box, 7, 3), self.polygons).any())
-
     def covered(self, box: Box) -> float:
         """Return the share of a box with something of the network or its labels under it."""
         key = (box, *self.boxes)
@@ -215,7 +136,7 @@ def is_on(box: Box, spheres: FloatArray) -> bool:
 
 
 def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles:
-    """Return what labels must not cover, as seen, before there are labels of layers."""
+    """Return what labels must not cover, as seen."""
     layout = frame_data.layout
     tied = tied_color(see, frame_data, scale)
     boxes = [] if tied is None else [tied.box]

@@ -131,11 +131,8 @@ def numbers_of_channels(
     if len(xy) < 2 or not np.isfinite(xy[:2]).all():
         return
     first, right, down = xy[0]
-    wide, high = np.ptp([first, right, down, right + down - first], axis=0)
-    aside, below = (xy[1:, 0] - xy[0, 0]).T
-    under = (np.abs(aside) < wide) & (below > 0.0)
-    apart = float(np.hypot(aside[0], below[0])) - max(wide, high)
-    if min(apart, below[under].min(initial=np.inf) - high) < NUMBERED:
+    side = np.ptp([first, right, down, right + down - first], axis=0).max()
+    if xy[1, 0, 1] - first[1] - side < NUMBERED:
         return
     for channel, (left, _, down) in enumerate(xy.tolist()):
         if np.isfinite(left + down).all():

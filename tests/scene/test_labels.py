@@ -22,7 +22,6 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import CubeValues, FrameData
 from scalarviz.scene.labels import (
-    FAR_CELL,
     Tied,
     draw_doors,
     draw_labels,
@@ -53,8 +52,6 @@ from tests.studio import Studio
 
 DARK = THEMES["dark"]
 NONE: dict[str, Any] = {}
-FAST = ["rgb", "xor", "xnor", "circle", "normalized", "expression"]
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("digits", "retrain", "texture")]
 every_size = pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
 
 
@@ -63,23 +60,6 @@ def covered(stage: Stage, place: Box) -> int:
     picture, part = look(stage).picture, np.round([place.x, place.right, place.y, place.bottom])
     left, right, top, bottom = np.maximum(part.astype(int), 0)
     return int((picture[top:bottom, left:right] != NOTHING).sum())
-
-
-@pytest.mark.some(3)
-@every_size
-@pytest.mark.parametrize("name", [*FAST, *SLOW, "12-64-3"])
-def test_only_layers_of_small_cubes_have_words_which_lie_over_no_cube_and_no_sphere(
-    name: str, size: tuple[int, int]
-) -> None:
-    stage, canvas = stage_of(trained(name), size), Words(*size)
-    data, see = stage.frame_data(), projection(stage)
-    draw_labels(canvas, see, data, DARK, 1.0)
-    found = [each for each in canvas.found if "neuron" in each[0]]
-    units = see(np.array([each.place for each in data.layout.labels]).reshape(-1, 3)).unit
-    small = [each for each, unit in zip(data.layout.labels, units, strict=True) if unit < FAR_CELL]
-    assert {words for words, _ in found} <= {each.about.partition(",")[0] for each in small}
-    assert bool(found) == bool(small)
-    assert [words for words, place in found if covered(stage, place)] == []
 
 
 @pytest.mark.some(1)

@@ -1,26 +1,21 @@
-// Labels: sizes of layers of small cubes, IN and OUT, where they cover nothing; as scene/labels.py.
+// Labels: IN and OUT where they cover nothing, and colors beside neurons; as scene/labels.py.
 
 import { Box } from "./story/camera.js";
 import { rounded } from "./story/decimals.js";
 import { LinePaint } from "./lines.js";
 import { curve } from "./story/ways.js";
-import { spreadOf } from "./cubes.js";
 import { goodOf } from "./neuron_images.js";
 import { text } from "./texts.js";
 
 export const LABELS = {
-  far: 4, // pixels of a cell below which it is written how many neurons a layer has
-  farthest: 1, // and below which the spread is, too
   margin: 16, // pixels by which a label may leave the box of the network
   size: 12, // pixels of letters
-  edge: 3, // pixels between a label and the lower edge of the picture
 };
 
-/** Write the sizes of layers, which line is the input and which the output; return what is taken. */
+/** Write which line is the input and which the output; return what is taken. */
 export function drawLabels(view) {
   const taken = obstaclesOf(view);
   drawEnds(view, taken);
-  drawLayers(view, taken);
   return taken;
 }
 
@@ -30,13 +25,6 @@ class Obstacles {
     this.boxes = boxes;
     this.spheres = spheres;
     this.polygons = polygons;
-  }
-
-  /** Whether a box would cover something. */
-  meets(box) {
-    if (this.boxes.some((each) => box.meets(each)) || this.onSphere(box)) return true;
-    const points = pointsIn(box, 7, 3);
-    return this.polygons.some((polygon) => points.some((point) => isInside(point, polygon)));
   }
 
   /** The share of a box with something of the network or its labels under it. */
@@ -115,52 +103,6 @@ function isInside(point, polygon) {
   return polygon.every(
     (corner, i) => turnOf(corner, polygon[(i + 1) % polygon.length], point) >= 0,
   );
-}
-
-/** Write how many neurons a layer has above its plates where cubes are small. */
-function drawLayers(view, taken) {
-  const { quiet, ground } = view.palette;
-  const size = LABELS.size * view.scale;
-  for (const label of view.frame.layout.labels) {
-    const [box, words] = placeLabel(view, label, taken) ?? [];
-    if (!box) continue;
-    view.paper.text(box.x + 2, box.y + size, words, { size, color: quiet, outline: ground });
-    taken.boxes.push(box);
-  }
-}
-
-/** The box and the words of a label; null if it would cover something. */
-function placeLabel({ paper, see, frame, scale }, label, taken) {
-  const size = LABELS.size * scale;
-  const { unit } = see.one(label.place);
-  const [first, stop] = label.rows;
-  if (!(unit < LABELS.far * scale)) return null;
-  let [words] = label.about.split(",");
-  if (unit < LABELS.farthest * scale) {
-    const spread = rounded(spreadOf(frame.colors, first, stop));
-    words = text("plates.spread", { about: words, spread });
-  }
-  const { box: view } = see;
-  const wide = paper.measure(words, { size });
-  for (const [x, wanted] of placesOfLabel(see.see(label.around), scale)) {
-    const y = Math.min(wanted, see.height - LABELS.edge - 0.2 * size);
-    const left = Math.min(Math.max(x - wide / 2, view.x), Math.max(view.right - wide, view.x));
-    const box = new Box(left - 2, y - size, wide + 4, 1.2 * size);
-    const margin = LABELS.margin * scale;
-    const top = Math.max(view.y - margin, 0);
-    const isSeen = box.y >= top && wanted + 0.2 * size <= view.bottom + margin;
-    if (wide <= view.width && isSeen && !taken.meets(box)) return [box, words];
-  }
-  return null;
-}
-
-/** Where a label may stand: above the points that it names, else below. */
-function placesOfLabel({ x, y }, scale) {
-  const [left, right] = [Math.min(...x), Math.max(...x)];
-  const middles = [0.5, 0.25, 0.75, 0, 1].map((part) => left + part * (right - left));
-  const above = [4, 22, 40].map((far) => Math.min(...y) - far * scale);
-  const levels = [...above, Math.max(...y) + 16 * scale];
-  return levels.flatMap((level) => middles.map((across) => [across, level]));
 }
 
 /** Write which line is the input and which the output. */

@@ -263,7 +263,7 @@ export class Layout {
       }
       if (line.way) add(line.way);
     }
-    for (const label of this.labels) add(label.place);
+    for (const place of this.labels) add(place);
     for (const sign of this.signs) add(sign.room);
     for (const { ends } of this.written) add(ends);
     return Float64Array.from(found);

@@ -110,22 +110,13 @@ function frameMap(paper, corners, color, /** @type {number[]} */ [left, end]) {
 /** Write the number of each channel below its image, if there is room. */
 function numberMaps({ paper, palette }, seen, channels) {
   if (channels < 2) return;
-  const at = (i) => [seen.x[i], seen.y[i]];
-  const [first, right, down] = [at(0), at(1), at(2)];
-  const spread = (k) => {
-    const all = [first[k], right[k], down[k], right[k] + down[k] - first[k]];
-    return Math.max(...all) - Math.min(...all);
-  };
-  const [wide, high] = [spread(0), spread(1)];
-  let lowest = Infinity;
-  for (let i = 1; i < channels; i++) {
-    const [aside, below] = [seen.x[3 * i] - first[0], seen.y[3 * i] - first[1]];
-    if (Math.abs(aside) < wide && below > 0) lowest = Math.min(lowest, below);
-  }
-  const apart = Math.hypot(seen.x[3] - first[0], seen.y[3] - first[1]) - Math.max(wide, high);
-  if (!(Math.min(apart, lowest - high) >= MAPS.numbered)) return;
+  const sides = [seen.x, seen.y].map(([first, right, down]) => {
+    const ends = [first, right, down, right + down - first];
+    return Math.max(...ends) - Math.min(...ends);
+  });
+  if (!(seen.y[3] - seen.y[0] - Math.max(...sides) >= MAPS.numbered)) return;
   for (let i = 0; i < channels; i++) {
-    const [x, y] = at(3 * i + 2);
+    const [x, y] = [seen.x[3 * i + 2], seen.y[3 * i + 2]];
     paper.text(x, y + 9, String(i), { size: 9, color: palette.quiet, depth: seen.depth[3 * i] });
   }
 }

@@ -134,7 +134,7 @@ def of_walls(walls: Mapping[str, Wall], aspect: float) -> Layout:
         corner = np.array([x, -y, 0.0])
         plate = Plate(wall.first, rows, columns, columns, corner, RIGHT, DOWN, NEAR, "value")
         about = f"{rows}×{columns}"
-        labels.append(Label(visible(name), about, corner, plate.indices, plate.corners()))
+        labels.append(Label(visible(name), about, corner, plate.indices))
         plates.append(plate)
     return Layout(plates, (), (), labels)
 

@@ -400,16 +400,14 @@ class Fan:
 class Label:
     """A label beside a plate: the name of its layer, and a description.
 
-    place   where it stands
-    rows    bank indices of the layer's parameters
-    around  corners of what it names, (n, 3): it may stand above or below that
+    place  above what it names
+    rows   bank indices of the layer's parameters
     """
 
     name: str
     about: str
     place: FloatArray
     rows: slice
-    around: FloatArray
 
 
 @dataclass(frozen=True, slots=True)

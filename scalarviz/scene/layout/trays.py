@@ -600,5 +600,4 @@ def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:
     place = np.array([corners[:, 0].mean(), high[1], (low[2] + high[2]) / 2.0])
     first = min(plate.indices.start for plate in plates)
     rows = slice(first, max(plate.indices.stop for plate in plates))
-    around = np.concatenate([plate.corners(HALF) for plate in plates])
-    return Label(*words, place, rows, around)
+    return Label(*words, place, rows)

@@ -60,9 +60,7 @@ def walls(
     tops = [(0.5 * pitches[each.operation] + 0.3) * UP - BEFORE * RIGHT for each in made.fans]
     fans = [replace(each, top=top) for each, top in zip(made.fans, tops, strict=True)]
     rise = RISE * max(each.rows * each.cell[1] for each in plates) * UP
-    labels = [
-        replace(each, place=each.place + rise, around=each.around + rise) for each in made.labels
-    ]
+    labels = [replace(each, place=each.place + rise) for each in made.labels]
     return replace(made, plates=plates, neurons=neurons, fans=fans, labels=labels)
 
 

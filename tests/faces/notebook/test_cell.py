@@ -184,18 +184,23 @@ async def test_while_kernels_are_compiled_the_objects_do_the_work(
     assert session.engine == "cpu"
 
 
-@pytest.mark.usefixtures("studio", "patient")
-async def test_an_output_that_is_gone_lets_the_training_rest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(page_view, "ALONE", 0.05)
-
+async def playing() -> tuple[sv.Session, Any, Views]:
+    """A session that plays in a view."""
     session = inverting()
     view = watch(session)
     views = Views(view)
     views.ask(0, "open")
     views.ask(0, "play", rate=100.0)
     await until(lambda: session.playing)
+    return session, view, views
+
+
+@pytest.mark.usefixtures("studio", "patient")
+async def test_an_output_that_is_gone_lets_the_training_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(page_view, "ALONE", 0.05)
+    session, view, views = await playing()
     await asyncio.sleep(0.2)
     assert session.playing
     views.say(0, None, gone=True)
@@ -208,12 +213,7 @@ async def test_an_output_that_is_gone_lets_the_training_rest(
 async def test_what_the_notebook_has_closed_lets_the_training_rest() -> None:
     """As marimo does with a widget whose cell runs again, and without a word of its view."""
 
-    session = inverting()
-    view = watch(session)
-    views = Views(view)
-    views.ask(0, "open")
-    views.ask(0, "play", rate=100.0)
-    await until(lambda: session.playing)
+    session, view, _ = await playing()
     view.widget.comm.close()
     await until(lambda: view.closed and not session.playing)
 
