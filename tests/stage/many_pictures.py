@@ -71,8 +71,7 @@ def view(count: int) -> None:
     """Pictures of the pages of a notebook, each in place of the one before."""
     import asyncio
 
-    from scalarviz.faces.controller.group import WatchOptions
-
+    from scalarviz.faces.controller.face import WatchOptions
     from scalarviz.faces.notebook.page_view import PageView
     from scalarviz.stage.show import Show
 
@@ -80,8 +79,8 @@ def view(count: int) -> None:
         session = made()
         for i in range(count):
             options = WatchOptions()
-            group = options.group(Show(session, title="colours"), "light")
-            live = PageView(group, SIZES[i % 2], options)
+            face = options.face(Show(session, title="colours"), "light")
+            live = PageView(face, SIZES[i % 2], options)
             live.snapshot()
             live.close()
             await asyncio.sleep(0)

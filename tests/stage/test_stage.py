@@ -345,7 +345,7 @@ def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:
         stage.eyes.orbit(0.0, 0.0)
         studio.stage(stage, now + 0.4, (200, 150))
         see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 200, 150)
-        behind += not np.isfinite(see(stage.plan.wires[0].start).unit).any()
+        behind += not np.isfinite(see(stage.plan.fans[0].starts).unit).any()
     assert behind > 2
 
 
