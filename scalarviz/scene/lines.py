@@ -114,8 +114,8 @@ def carried(fan: Fan, frame_data: FrameData) -> Carried:
     layout, cubes, known = frame_data.layout, frame_data.cubes, frame_data.buffers.values
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     count, units = fan.inputs_count, len(fan.ends)
-    values, come = np.zeros(len(before.points)), known.get(before.values)
-    come = known.get(before.sums, ()) if come is None else come
+    values = np.zeros(len(before.points))
+    come = known.get(before.values, known.get(before.sums, values))
     values[: len(come)] = come  # some may be still to come
     rows, pixels = fan.all_rows, fan.inputs // max(1, count)
     weights = frame_data.weights if len(frame_data.weights) else np.zeros(len(cubes.colors))

@@ -14,8 +14,8 @@ from scalarviz.scene.bead_arrays import spheres_of
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.lights import focus_of, lights, rows_of_sum
+from scalarviz.scene.picture import Canvas
 from scalarviz.stage.by_parts import check_neurons, has_neurons, sizes_of
-from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.stage import Stage
 from scalarviz.story.guide import ByNeuron
 from scalarviz.training.session.reading import caption
@@ -250,10 +250,9 @@ def test_a_session_goes_by_operations() -> None:
 
 
 def test_every_neuron_of_a_step_is_drawn(walked: Stage) -> None:
-    look = RenderOptions(size=(240, 160), samples=1)
-    with look.canvas() as canvas:
+    with Canvas(240, 160) as canvas:
         for _ in range(sum(SIZES.values())):
             go_by_neurons(walked, 1)
-            pixels = drawn(canvas, walked, look)
+            pixels = canvas.frame(walked.draw)
             assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50
         walked.release()
