@@ -63,8 +63,9 @@ def test_squares_open_their_row_and_then_become_walls(
     tab.until("app.picture.pairs.length === 16")
     weights = tab.ask("app.picture.pairs.map(({ row }) => Math.abs(app.state.value[row]))")
     assert weights == sorted(weights, reverse=True)
-    x, y = tab.ask("(({ x, y, width }) => [x + width / 2, y + 9])(app.picture.pairs[3].box)")
-    assert tab.ask(f"app.picture.at({x}, {y}).row") == tab.ask("app.picture.pairs[3].row")
+    at = "app.picture.at(box.x + box.width / 2, box.y + 9)"
+    found, row = tab.ask(f"(({{ box, row }}) => [{at}, row])(app.picture.pairs[3])")
+    assert found == {"row": row}
     tab.page.keyboard.press("w")
     tab.until(f"{NOW} && !app.picture.pairs.length")
     assert tab.ask(CUBES) == tab.ask("app.state.value.length")
