@@ -281,8 +281,8 @@ def facing(
             edge = own[0].point(0.0, np.arange(own[0].rows) + 0.5)
             ends = edge + (own[-1].corners()[:, 0].max() + GAP - start) * RIGHT
             wires.append(Wires(edge + BEHIND, ends + BEHIND, place, len(lines) - 1, False))
-            low, corners = own[0].point(0.0, own[0].rows), own[0].corners()
-            labels.append(Label(*about(operation.label), low, slice(0, 0), corners))
+            low = own[0].point(0.0, own[0].rows)
+            labels.append(Label(*about(operation.label), low, slice(0, 0)))
         plates += own
     return Layout(plates, lines, wires, labels)
 
