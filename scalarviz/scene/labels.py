@@ -211,6 +211,7 @@ def write_words(
     canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
 ) -> None:
     write = partial(canvas.text, anchor="center", color=theme.ink, outline=theme.ground)
+    edge, line = -np.inf, 0.0  # where the last words end; what would lie on them is left out
     for each in layout.written:
         xy = see(each.middle + ENDS * each.half).xy
         if np.isfinite(xy).all():
@@ -218,7 +219,10 @@ def write_words(
             size = MEASURED_LETTERS * wide / canvas.measure(each.words, size=MEASURED_LETTERS)
             size = max(size, each.least * scale)
             x, y = xy.mean(axis=0).tolist()
-            write(x, y + 0.36 * size, each.words, size=size)
+            half = 0.5 * canvas.measure(each.words, size=size)
+            if x - half >= edge or abs(y - line) >= size:
+                write(x, y + 0.36 * size, each.words, size=size)
+                edge, line = x + half, y
 
 
 # Signs of a graph: the operation above each node, its name and its gradient below.

@@ -36,7 +36,9 @@ def max_pool(
         top = place // wide % high * stride - padding
         left = place % wide * stride - padding
         first = place // (wide * high) * height
-        above, begin, end = max(top, 0), max(left, 0), min(left + kernel, width)
+        above = max(top, 0)
+        begin = max(left, 0)
+        end = min(left + kernel, width)
         best = x[(first + above) * width + begin]
         for line in range(above, min(top + kernel, height)):
             for column in range(begin, end):

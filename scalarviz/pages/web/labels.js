@@ -181,12 +181,17 @@ export function drawTied(view) {
 /** Write words in space, as large as their parts of a line are seen. */
 export function drawWritten({ paper, see, frame, palette, scale }) {
   const look = { anchor: "center", color: palette.ink, outline: palette.ground };
+  let [edge, line] = [-Infinity, 0]; // where the last words end; what would lie on them is left out
   for (const { words, ends, least } of frame.layout.written) {
     const { x, y } = see.see(ends);
     if (![...x, ...y].every(Number.isFinite)) continue;
     const wide = Math.hypot(x[1] - x[0], y[1] - y[0]) / paper.measure(words, { size: 20 });
     const size = Math.max(20 * wide, least * scale);
-    paper.text((x[0] + x[1]) / 2, (y[0] + y[1]) / 2 + 0.36 * size, words, { ...look, size });
+    const [middle, high] = [(x[0] + x[1]) / 2, (y[0] + y[1]) / 2];
+    const half = 0.5 * paper.measure(words, { size });
+    if (middle - half < edge && Math.abs(high - line) < size) continue;
+    paper.text(middle, high + 0.36 * size, words, { ...look, size });
+    [edge, line] = [middle + half, high];
   }
 }
 
