@@ -211,7 +211,7 @@ def write_words(
     canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
 ) -> None:
     write = partial(canvas.text, anchor="center", color=theme.ink, outline=theme.ground)
-    edge, line = -np.inf, 0.0  # where the last words end; what would lie on them is left out
+    edge, line = -np.inf, 0.0  # where the last words end; what meets them is left out
     for each in layout.written:
         xy = see(each.middle + ENDS * each.half).xy
         if np.isfinite(xy).all():

@@ -181,7 +181,7 @@ export function drawTied(view) {
 /** Write words in space, as large as their parts of a line are seen. */
 export function drawWritten({ paper, see, frame, palette, scale }) {
   const look = { anchor: "center", color: palette.ink, outline: palette.ground };
-  let [edge, line] = [-Infinity, 0]; // where the last words end; what would lie on them is left out
+  let [edge, line] = [-Infinity, 0]; // where the last words end; what meets them is left out
   for (const { words, ends, least } of frame.layout.written) {
     const { x, y } = see.see(ends);
     if (![...x, ...y].every(Number.isFinite)) continue;
