@@ -60,7 +60,7 @@ from scalarviz.training.session.session import Session
 
 # Shapes of the free stage, width by height, for which there is a layout: phones to wide screens.
 SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
-OF_LARGE = 4  # graphs and walls have layouts for one in so many of them
+OF_LARGE = 4  # graphs and walls have a layout for one shape in this number
 Placed = list[tuple[float, int]]
 REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
 

@@ -89,7 +89,7 @@ def corners(division: Division, wide: float, high: float, others: Sequence[Box] 
     """
     inner, scene, gap = division.inner, division.scene, 8.0 * division.scale
     right = max(inner.right - wide, inner.x)
-    bottom = min(scene.bottom - gap, inner.bottom)  # what is learned may stand below the network
+    bottom = min(scene.bottom - gap, inner.bottom)  # the result may stand below the network
     top, low = scene.y + gap, bottom - high
     places = []
     for x, y, way in (

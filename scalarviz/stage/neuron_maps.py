@@ -21,7 +21,7 @@ from scalarviz.training.session.session import Session
 
 SIDES = 32, 16, 8  # cells along a map: the first of these at which all take some milliseconds
 MOST = 1e8  # products of all maps together; a neuron takes as long as KEPT of them
-KEPT, SLOWER = 50, 20  # and the engine python so many times as long as kernels
+KEPT, SLOWER = 50, 20  # and how many times as long python takes as kernels
 APART = 0.2  # least seconds from maps to maps while it plays
 
 

@@ -494,7 +494,7 @@ class Stage(Messages):
         return self._wave.at(self.reading.here.clock.step, self._now)
 
     def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
-        """Return what is learned, and what the neurons compute if that is shown."""
+        """Return the result, and what the neurons compute if that is shown."""
         exhibit, maps = self.reading.exhibit(), None
         if isinstance(exhibit, Plane):
             exhibit = replace(exhibit, show_tests=self.test_points, discrete=self.discrete)

@@ -9,7 +9,7 @@ const AGAIN = 3; // times that a worker is begun again before it has answered
 
 /** A training in a worker.
  *
- * `makeWorker` returns a new worker. If one fails, another goes on from the last state.
+ * `makeWorker` returns a new worker. If one fails, another continues from the last state.
  */
 export class Client extends TrainingClient {
   constructor(makeWorker, { module, image, held, spec, memory = undefined }) {

@@ -319,7 +319,7 @@ def placed(stations: list[Station], wider: float, higher: float) -> tuple[float,
 def lift_of(far: float) -> float:
     """Return how far a tray is lifted so that the ball so far behind it is on the axis of its row.
 
-    A row goes on to the x of its ball, as seen: so far nearer.
+    A row continues to the x of its ball, as seen: it comes that much nearer.
     """
     (right, up), (near, down) = CAMERA.seen(*RIGHT)[:2], CAMERA.seen(*NEAR)[:2]
     seen = far * (right / near * -down + up)

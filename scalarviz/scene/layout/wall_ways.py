@@ -1,7 +1,7 @@
 """Ways over walls: the lines of large layers, as they run in the picture.
 
 The neurons that say most leave the ends of their rows as hairlines, go up in a lane before the next
-wall, over its top, and come down into their columns. A way that is lit goes on down its column to
+wall, over its top, and come down into their columns. A way that is lit continues down its column to
 its cube, and from there along the row to its neuron.
 
 Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.

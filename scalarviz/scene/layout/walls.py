@@ -84,7 +84,7 @@ def placed(stations: Sequence[Station], aspect: float) -> Camera:
     between, wide = BETWEEN * high, sum(wides)
 
     def tried(rows: int) -> tuple[float, float, int]:
-        """Return how large so many rows are seen, from which angle, and their number."""
+        """Return how large this number of rows is seen, from which angle, and the number."""
         free = aspect * rows * below - len(groups) / rows * between
         off = degrees(acos(min(max(free * rows / wide, 0.0), 1.0)))
         off = min(max(off, ANGLES[0]), ANGLES[1])

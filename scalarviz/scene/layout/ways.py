@@ -18,7 +18,7 @@ from functools import cached_property
 Point = tuple[float, float]
 Ring = tuple[float, float, float]  # middle and radius
 
-FEW, ALONE = 4, 3  # inputs of a row whose lines all run alone; else so many do
+FEW, ALONE = 4, 3  # inputs of a row whose lines all run alone; else this number does
 BUSY = 100  # weights of a layer of which only the strongest have lines
 MOST_STRONG = 8  # of a layer
 QUIET = 0.9  # strength of a line that carries nothing
