@@ -23,6 +23,7 @@ from scalarviz.stage.render_options import PASTS, RenderOptions, drawn, shown
 SCENES = "rgb circle xor xnor digits texture micrograd expression normalized".split()
 PLAYED, WALKED, FIRST, COUNTED = 40, 25, 5, 5  # pictures; the first ones do not count
 SPEED = 20  # steps a second while it plays
+PICTURES = 50  # a second, by the clock of the pictures
 MORE = "light", "value", "landscape", "operation"
 
 
@@ -37,9 +38,10 @@ def measured(name: str, unit: str, steps: int = 50, shown_before: int = 0) -> tu
     session.advance(steps)
     look = RenderOptions(size=(1280, 800), samples=1)
     with look.canvas() as canvas, look.on(shown(show)) as stage:
+        stage.lead.patience = AT_ONCE  # as in a window
         stage.lead.reduced_motion = unit != "light"  # which there is in a window
         if unit in PASTS:
-            stage.curve_view.large, stage.lead.patience = True, AT_ONCE
+            stage.curve_view.large = True
             stage.curve_view.choose(unit)
         if unit not in ("operation", "camera"):
             session.play(SPEED)
@@ -50,8 +52,7 @@ def measured(name: str, unit: str, steps: int = 50, shown_before: int = 0) -> tu
             if unit == "camera":
                 stage.lead.eyes.orbit(0.3, 0.0)
             begin = perf_counter()
-            if unit == "light":
-                stage.tick(begin)
+            stage.tick(number / PICTURES)
             if number < count:
                 drawn(canvas, stage, look)
                 took.append(perf_counter() - begin)

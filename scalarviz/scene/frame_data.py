@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -357,6 +358,12 @@ class Focus:
     neurons: list[Mask]
 
 
+CHOSEN = attrgetter(
+    *("moment", "part", "current", "hovered", "view", "hover_neuron", "pinned_neuron", "pointed"),
+    *("opened", "numbers", "help", "marks", "chips", "beside", "guess", "curve.pointed"),
+)
+
+
 @dataclass(frozen=True)
 class FrameData:
     """Everything that one picture shows.
@@ -388,6 +395,8 @@ class FrameData:
     guess          what is guessed, or None
     menus, panel   pixels that these take, see `Division.of`
     weights        all numbers of the bank, which lines are drawn by; empty: not known
+    now            seconds at which texts and charts take turns to be drawn, as they do while cubes
+                   change all the time, or None
     """
 
     layout: Layout
@@ -426,9 +435,26 @@ class FrameData:
     walked: Neuron | None = None
     guess: Guess | None = None
     weights: FloatArray = field(default_factory=lambda: NOTHING)
+    now: float | None = None
+
+    @cached_property
+    def touched(self) -> tuple[object, ...]:
+        """Changes with what hand and clock choose: then all is drawn anew at once."""
+        cards = [each and (each.row, each.name) for each in (self.hover, self.pinned)]
+        return (*CHOSEN(self), *cards)
+
+    @cached_property
+    def _divisions(self) -> dict[tuple[float, float], Division]:
+        return {}
 
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""
+        known = self._divisions
+        if (width, height) not in known:
+            known[width, height] = self._division(width, height)
+        return known[width, height]
+
+    def _division(self, width: float, height: float) -> Division:
         card, exhibit = CARD * width if self.pinned is not None else 0.0, 0.0
         stage = self._divide(width, height)
         if self.exhibit is not None:

@@ -11,7 +11,7 @@ each of a size of its own, so this file draws the nodes, not `SceneCanvas.on_dra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self, final
@@ -36,6 +36,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
 from scalarviz.scene.canvas.renderer import Renderer, set_state
 from scalarviz.scene.caption_band import CARD_PAD, PieceBox, draw_caption, draw_opened
+from scalarviz.scene.charts import Chart
 from scalarviz.scene.cube_numbers import draw_numbers
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.inspector import draw_hover, draw_inspector
@@ -50,13 +51,14 @@ from scalarviz.scene.labels import (
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
+from scalarviz.scene.layout.ways import Point
 from scalarviz.scene.lights import BACK, Lights, lights
 from scalarviz.scene.lines import draw_lines
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors, draw_neurons
 from scalarviz.scene.offscreen import drawing
-from scalarviz.scene.overlay import OnTop, draw_chips
-from scalarviz.scene.strip import draw_hovered, draw_strip
+from scalarviz.scene.overlay import Button, OnTop, draw_chips
+from scalarviz.scene.strip import Place, draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.opengl import Eye, largest_texture, viewport_of
@@ -394,27 +396,35 @@ class Picture:
         self, frame_data: FrameData, see: Projection, lit: Lights, ratio: float
     ) -> tuple[Canvas2D, OnTop]:
         """Return all shapes and text of a frame, and what of them the mouse can find."""
-        wide, high = see.width, see.height
-        division = frame_data.division(wide, high)
-        canvas = Canvas2D(wide, high, ratio, division.scale, self._parts)
-        with canvas.clip(*division.view.place):
-            draw_walls(canvas, see, frame_data, self.theme)
-            above = draw_lines(canvas, see, frame_data, lit, self.theme)
-            arrows = draw_pushes(canvas, see, frame_data, self.theme, division.scale)
-            taken = draw_scenery(canvas, see, frame_data, lit, self.theme, division.scale)
-            above.draw()
-            draw_ghosts(canvas, see, frame_data, self.theme)
+        theme, division = self.theme, frame_data.division(see.width, see.height)
+        scale, key = division.scale, (theme.name, division, frame_data.touched)
+        canvas = Canvas2D(see.width, see.height, ratio, scale, self._parts, frame_data.now)
+
+        def scenery(part: Canvas2D) -> tuple[Obstacles, bool]:
+            arrows = draw_pushes(part, see, frame_data, theme, scale)
+            return draw_scenery(part, see, frame_data, lit, theme, scale), arrows
+
+        def marks(part: Canvas2D) -> list[Box]:
+            draw_ghosts(part, see, frame_data, theme)
             if frame_data.moment is not None and frame_data.moment.kind == "loss":
-                draw_errors(canvas, see, frame_data, self.theme, taken.boxes)
-            draw_marks(canvas, see, frame_data, self.theme)
+                draw_errors(part, see, frame_data, theme, taken.boxes)
+            draw_marks(part, see, frame_data, theme)
             callout = None
             if frame_data.guess is None:
-                callout = draw_callout(canvas, see, frame_data, taken, self.theme, division.scale)
-            if callout is not None:
-                taken.boxes.append(callout)
-            draw_spoken(canvas, see, frame_data, taken, self.theme, division.scale)
-            draw_guess(canvas, see, frame_data, self.theme, division.scale)
-        on_top = self._write(canvas, division, frame_data, see, taken, arrows)
+                callout = draw_callout(part, see, frame_data, taken, theme, scale)
+            taken.boxes += [callout] * (callout is not None)
+            draw_spoken(part, see, frame_data, taken, theme, scale)
+            draw_guess(part, see, frame_data, theme, scale)
+            return taken.boxes
+
+        with canvas.clip(*division.view.place):
+            draw_walls(canvas, see, frame_data, theme)
+            above = draw_lines(canvas, see, frame_data, lit, theme)
+            found, arrows = canvas.by_turns("scenery", (see, key), scenery)
+            taken = replace(found, boxes=[*found.boxes])
+            above.draw()
+            taken.boxes = [*canvas.by_turns("marks", (see, key), marks)]
+        on_top = self._write(canvas, division, frame_data, see, taken, key, arrows=arrows)
         self.words = canvas.words
         return canvas, on_top
 
@@ -425,34 +435,46 @@ class Picture:
         frame_data: FrameData,
         see: Projection,
         taken: Obstacles,
+        key: object,
+        *,
         arrows: bool,
     ) -> OnTop:
-        theme = self.theme
+        theme, scale = self.theme, division.scale
         tray, card = tray_box(frame_data, division), division.card
         if tray is not None:
             taken.boxes.append(tray)
         if tray is not None and card.width:
             top = tray.bottom + MARGIN - card.y
             card = Box(card.x, card.y + top, card.width, max(0.0, card.height - top))
-        self._draw_panels(canvas, replace(division, card=card), frame_data, see)
-        legend, chart, boxes = None, None, list[Box]()
-        buttons: list[overlay.Button] = []
-        told: list[PieceBox] = []
-        if frame_data.pane is not None:
-            overlay.draw_pane_head(canvas, division, frame_data.pane, theme)
-        else:
-            news = text("legend.pushes") if arrows else ""
-            legend = overlay.draw_head(canvas, division, frame_data, theme, news)
-        cells = draw_strip(canvas, division, frame_data, theme)
+
+        def head(part: Canvas2D) -> tuple[Box | None, list[Place]]:
+            legend = None
+            if frame_data.pane is not None:
+                overlay.draw_pane_head(part, division, frame_data.pane, theme)
+            else:
+                news = text("legend.pushes") if arrows else ""
+                legend = overlay.draw_head(part, division, frame_data, theme, news)
+            return legend, draw_strip(part, division, frame_data, theme)
+
+        def band(part: Canvas2D) -> tuple[Chart | None, list[PieceBox], list[Button], list[Box]]:
+            chart = overlay.draw_band(part, division, frame_data, theme)
+            caption, told = draw_caption(part, division, frame_data, theme, taken)
+            inner = caption.inside(CARD_PAD * scale)
+            buttons = overlay.draw_offers(part, inner, frame_data.offers, theme, scale)
+            made, boxes = draw_chips(part, division, frame_data, theme, taken, [caption])
+            return chart, told, [*buttons, *made], [caption, *boxes]
+
+        shown = replace(division, card=card)
+        doors = canvas.by_turns("panels", key, lambda part: self._panels(part, shown, frame_data))
+        if frame_data.layout.neurons and doors and doors[0][0] >= division.inner.right:  # not below
+            view = division.view
+            with canvas.clip(view.x, view.y, doors[0][0] - view.x, view.height):
+                draw_doors(canvas, see, frame_data, doors, theme)
+        legend, cells = canvas.by_turns("head", key, head)
+        chart, told, buttons, boxes = None, [], [], []
         if frame_data.pane is None:
-            chart = overlay.draw_band(canvas, division, frame_data, theme)
-            card, told = draw_caption(canvas, division, frame_data, theme, taken)
-            inner = card.inside(CARD_PAD * division.scale)
-            offers = frame_data.offers
-            buttons = overlay.draw_offers(canvas, inner, offers, theme, division.scale)
-            made, boxes = draw_chips(canvas, division, frame_data, theme, taken, [card])
-            buttons, boxes = [*buttons, *made], [card, *boxes]
-        draw_hovered(canvas, cells, frame_data, theme, division.scale)
+            chart, told, buttons, boxes = canvas.by_turns("band", key, band)
+        draw_hovered(canvas, cells, frame_data, theme, scale)
         pairs = [] if tray is None else draw_tray(canvas, see, frame_data, tray, theme)
         draw_hover(canvas, see, frame_data, theme, division, boxes)
         told = [*draw_opened(canvas, division, frame_data, theme), *told]
@@ -460,22 +482,18 @@ class Picture:
         overlay.draw_help(canvas, division, frame_data.help, theme)
         return OnTop(buttons, chart, cells, told, legend, pairs)
 
-    def _draw_panels(
-        self, canvas: Canvas2D, division: Division, frame_data: FrameData, see: Projection
-    ) -> None:
-        """Draw the exhibit and the pinned weight at the right end of the stage."""
+    def _panels(
+        self, canvas: Canvas2D, division: Division, frame_data: FrameData
+    ) -> Sequence[Point]:
+        """Draw the exhibit and the pinned weight at the right end; return where outputs end."""
+        doors: Sequence[Point] = ()
         if frame_data.exhibit is not None and division.exhibit.width:
-            exhibit = frame_data.exhibit
-            exhibit.paint(canvas, division.exhibit, self.theme)
-            doors = exhibit.doors(division.exhibit, division.scale)
-            lines = frame_data.layout.neurons
-            if lines and division.exhibit.x >= division.inner.right:  # it is not below
-                view = division.view
-                with canvas.clip(view.x, view.y, doors[0][0] - view.x, view.height):
-                    draw_doors(canvas, see, frame_data, doors, self.theme)
+            frame_data.exhibit.paint(canvas, division.exhibit, self.theme)
+            doors = frame_data.exhibit.doors(division.exhibit, division.scale)
         has_room = frame_data.view is None  # else the network is still on its way out of it
         if frame_data.pinned is not None and division.card.width and has_room:
             draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)
+        return doors
 
     def _set_cubes(self, frame_data: FrameData, lit: Lights) -> None:
         cubes = self._node(frame_data)

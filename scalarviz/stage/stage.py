@@ -31,7 +31,7 @@ from scalarviz.scene.frame_data import (
     Pane,
     PictureWords,
 )
-from scalarviz.scene.layout.camera import CAMERAS
+from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Division, Projection
 from scalarviz.scene.layout.plates import Step
 from scalarviz.scene.layout.threads import thread_of, with_thread
@@ -176,6 +176,7 @@ class Stage(Messages):
         self._picture: Any = None
         self._seen: FrameData | None = None  # of the last picture
         self._now = 0.0
+        self._camera: Camera | None = None
         self._focus: Focus | None = None  # on the last picture
         self._attention = Attention()
         self._extent = (1280.0, 800.0)
@@ -456,6 +457,7 @@ class Stage(Messages):
             guess=self.guess,
             numbers=self.numbers,
             weights=reading.numbers.value,
+            now=self._now if self._hurries() else None,
         )
         self._fit(self._seen)
         found = focus_of(self._seen)
@@ -469,6 +471,12 @@ class Stage(Messages):
         if self._cells[0] is not self.reading.moments:
             self._cells = self.reading.moments, cells_of(self.reading.program, self.reading.moments)
         return self._cells[1]
+
+    def _hurries(self) -> bool:
+        """Return whether pictures of a window follow each other so fast that texts take turns."""
+        before, self._camera = self._camera, self.eyes.camera
+        moves = self.session.playing or self._camera != before
+        return moves and self.patience < math.inf
 
     def _follow_thread(self) -> None:
         """Let squares have the cubes of the way that carries most.

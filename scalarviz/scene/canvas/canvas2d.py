@@ -335,6 +335,8 @@ Cuts = npt.NDArray[np.float64] | float
 
 EVERYWHERE = (-1e9, -1e9, 1e9, 1e9)
 HALO = 2.5  # logical pixels around a letter
+TURN = 0.1  # seconds; a number that changes more often cannot be read
+SPREAD = 0.618  # of a turn, from the turn of a part to that of the next
 HEAD = 0.42  # half of the width of an arrow head, by its length
 
 
@@ -342,7 +344,8 @@ class Canvas2D:
     """A canvas of width x height logical pixels; `ratio` is the device pixels a logical pixel.
 
     `scale` is the size of its text relative to that in a picture of 1280 x 800; `parts` has what is
-    kept from the pictures before; None, the default: nothing is.
+    kept from the pictures before; None, the default: nothing is. `now` are the seconds at which
+    parts take turns, or None.
     """
 
     def __init__(
@@ -352,8 +355,9 @@ class Canvas2D:
         ratio: float = 1.0,
         scale: float = 1.0,
         parts: dict[str, Any] | None = None,
+        now: float | None = None,
     ) -> None:
-        self.parts = parts
+        self.parts, self.now, self._turns = parts, now, 0.0
         self.width = width
         self.height = height
         self.ratio = ratio
@@ -587,7 +591,7 @@ class Canvas2D:
         key = key, self._clip, self.width, self.height, self.ratio
         found = self.parts.get(name)
         if found is None or found[0] != key:
-            part = Canvas2D(self.width, self.height, self.ratio, self.scale)
+            part = Canvas2D(self.width, self.height, self.ratio, self.scale, self.parts)
             part._clip = self._clip
             result = draw(part)
             found = key, part.words, part._quads.rows(self.ratio), part._quads.images, result
@@ -596,6 +600,15 @@ class Canvas2D:
         self._quads.put_part(found[2], found[3])
         result = found[4]
         return result
+
+    def by_turns(self, name: str, key: object, draw: Callable[[Canvas2D], T]) -> T:
+        """Draw as `kept` does, but what shows numbers that change all the time, too.
+
+        Parts take turns: each is drawn anew once in `TURN`; in every picture if `now` is None.
+        """
+        self._turns += SPREAD
+        turn = object() if self.now is None else int(self.now / TURN + self._turns)
+        return self.kept(name, (key, turn), draw)
 
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
         """Return the width of text: that of its widest line."""
