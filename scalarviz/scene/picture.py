@@ -34,7 +34,7 @@ from scalarviz.scene.bead_arrays import Beads, beads_of, grounds_of
 from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
-from scalarviz.scene.canvas.renderer import Renderer, set_state
+from scalarviz.scene.canvas.renderer import Renderer, forget_state, set_state
 from scalarviz.scene.caption_band import CARD_PAD, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.cube_numbers import draw_numbers
@@ -202,12 +202,17 @@ class PictureScene:
         self.root._set_canvas(None)
 
 
+OURS = CubesNode, SpheresNode, WiresNode, FlatNode, ViewBox
+
+
 def draw_node(node: Any) -> None:
     """Draw a node and its children, by their order, unless it is invisible."""
     if not node.visible:
         return
     if hasattr(node, "draw"):
         node.draw()
+        if not isinstance(node, OURS):  # it is a user's
+            forget_state()
     for child in sorted(node.children, key=lambda child: child.order):
         draw_node(child)
 
@@ -377,6 +382,7 @@ class Picture:
             walks=frame_data.walked is not None,
         )
         gloo.set_viewport(*corner, width, height)
+        forget_state()
         set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
         gloo.set_scissor(*corner, width, height)
         gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
@@ -412,7 +418,7 @@ class Picture:
             callout = None
             if frame_data.guess is None:
                 callout = draw_callout(part, see, frame_data, taken, theme, scale)
-            taken.boxes += [callout] * (callout is not None)
+            taken.boxes += [] if callout is None else [callout]
             draw_spoken(part, see, frame_data, taken, theme, scale)
             draw_guess(part, see, frame_data, theme, scale)
             return taken.boxes
@@ -457,6 +463,8 @@ class Picture:
             return legend, draw_strip(part, division, frame_data, theme)
 
         def band(part: Canvas2D) -> tuple[Chart | None, list[PieceBox], list[Button], list[Box]]:
+            if frame_data.pane is not None:
+                return None, [], [], []
             chart = overlay.draw_band(part, division, frame_data, theme)
             caption, told = draw_caption(part, division, frame_data, theme, taken)
             inner = caption.inside(CARD_PAD * scale)
@@ -471,9 +479,7 @@ class Picture:
             with canvas.clip(view.x, view.y, doors[0][0] - view.x, view.height):
                 draw_doors(canvas, see, frame_data, doors, theme)
         legend, cells = canvas.by_turns("head", key, head)
-        chart, told, buttons, boxes = None, [], [], []
-        if frame_data.pane is None:
-            chart, told, buttons, boxes = canvas.by_turns("band", key, band)
+        chart, told, buttons, boxes = canvas.by_turns("band", key, band)
         draw_hovered(canvas, cells, frame_data, theme, scale)
         pairs = [] if tray is None else draw_tray(canvas, see, frame_data, tray, theme)
         draw_hover(canvas, see, frame_data, theme, division, boxes)

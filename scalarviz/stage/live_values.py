@@ -41,6 +41,7 @@ from scalarviz.training.session.trainer import Trainer
 from scalarviz.training.session.value_session import VALUE
 
 Value = TypeVar("Value")
+FEW = 100  # neurons whose numbers are in every picture
 
 
 @final
@@ -57,6 +58,8 @@ class LiveValues:
              brings its numbers is still on its way; or None
     neurons  those of the operation that is shown which are done, where one goes by neurons; or None
     asleep   whether to compute nothing: only what the session has at hand is shown
+    turn     number of the turn while pictures follow each other so fast that not all shows the
+             newest numbers in each of them: it does in the first of a turn; else None
     own      inputs of the user's own, which are shown in place of the focus sample, or None
     pad      on which `own` is drawn; None if it is no image
     curves   the losses of its branches
@@ -74,7 +77,9 @@ class LiveValues:
         self.learned: Exhibit | None = None
         self._marked: tuple[Exhibit | None, list[FloatArray], Exhibit | None] = None, [], None
         self._first_exhibit: tuple[Any, Exhibit | None] = None, None
-        self.asleep = False
+        self.asleep = self._rests = False
+        self.turn: int | None = None
+        self._turned: int | None = None
         self.own: FloatArray | None = None
         self.pad: Exhibit | None = None
         self.held: SamplePass | None = None
@@ -123,6 +128,8 @@ class LiveValues:
 
     def refresh(self) -> None:
         """Read the session again; while it is busy, its last published state."""
+        self._rests = self.turn is not None and self.turn == self._turned
+        self._turned = self.turn
         old, before = self.numbers, self.here
         if not self._newest.read():
             return
@@ -158,8 +165,9 @@ class LiveValues:
 
     def _follow(self) -> None:
         is_large = len(self.numbers.value) > LARGE
-        if self.session.playing and (is_large or not self._following.due):  # it takes long
-            return
+        waits = self._rests and sum(map(len, self.way.values.values())) > FEW
+        if waits or (self.session.playing and (is_large or not self._following.due)):
+            return  # it takes long
         with self._following.doing():
             self._follow_now(self.session, self.session.trainer)
 
@@ -345,7 +353,7 @@ class LiveValues:
         )
         with suppress(ScalarvizError):  # the data have just been replaced
             self._take_exhibit(key[0])
-            waits = self._refining or (session.playing and not self._asking.due)
+            waits = self._refining or (session.playing and not self._asking.due) or self._rests
             if key == self._exhibit_key or waits:
                 return
             behind = finer and self.patience < math.inf

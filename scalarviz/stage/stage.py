@@ -18,6 +18,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Moment
 from scalarviz.core.weight import Weight
+from scalarviz.scene.canvas.canvas2d import TURN
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.exhibits.exhibit import Exhibit
@@ -342,6 +343,7 @@ class Stage(Messages):
         What is beside the picture shows the same moment if it is read before the picture is drawn.
         """
         self.reading.patience = self.patience
+        self.reading.turn = int(self._now / TURN) if self._hurries() else None
         self.reading.curves.past.terrain.waits = self.patience == math.inf
         self.refresh()
         self._is_read = True
@@ -457,7 +459,7 @@ class Stage(Messages):
             guess=self.guess,
             numbers=self.numbers,
             weights=reading.numbers.value,
-            now=self._now if self._hurries() else None,
+            now=None if reading.turn is None else self._now,
         )
         self._fit(self._seen)
         found = focus_of(self._seen)

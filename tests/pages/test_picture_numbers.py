@@ -240,8 +240,7 @@ def test_a_plate_is_as_near_as_in_a_window() -> None:
     box, size = Box(20.0, 30.0, 900.0, 560.0), (1280.0, 640.0)
     camera = Camera((0.0, -30.0, 0.0), 40.0, 15.0, 60.0, 28.0)
     see = Projection(camera, box, *size, 90.0)
-    transform = type("Transform", (), {"map": lambda self, points: points @ see.matrix.T})()
-    expected = nearness(plates, transform, size)
+    expected = nearness(plates, see.matrix.T, size)
     body = f"""{SEE}
     return data.plates.map((plate) => {{
       return nearnessOf(new Plate(plate, 0), see, ...data.size, {{ oblique: 4 }});

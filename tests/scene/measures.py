@@ -47,16 +47,6 @@ class Seen:
     rows: np.ndarray
 
 
-class ViewTransform:
-    """A projection as the transform of a vispy view."""
-
-    def __init__(self, see: Projection) -> None:
-        self.matrix = see.matrix
-
-    def map(self, points: np.ndarray) -> np.ndarray:
-        return points @ self.matrix.T
-
-
 def stage_of(show: Any, size: tuple[int, int], **look: Any) -> Stage:
     """A stage of this size, as in a picture."""
     stage = Stage(show, reduced_motion=True, **look)

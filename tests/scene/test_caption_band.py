@@ -312,9 +312,9 @@ def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, i
             view = frame_data.division(*size).inner
             assert box.x >= view.x - 1.0 and box.right <= view.right + 1.0
             assert box.y >= view.y - 1.0 and box.bottom <= view.bottom + 1.0
-            before = len(canvas.vertices()[0])
+            before = len(canvas.vertices())
             draw_chosen(canvas, see, frame_data, DARK)
-            assert len(canvas.vertices()[0]) > before, moment
+            assert len(canvas.vertices()) > before, moment
     finally:
         session.back(len(session.operations), "operation")
 
@@ -361,5 +361,5 @@ def test_a_neuron_that_is_looked_at_has_brackets_and_the_lines_of_both_its_sides
         draw_chosen(canvas, see, looked, DARK)
         line, place = frame_data.layout.line_of(neuron)
         x, y = see(line.points[place]).xy[0]
-        middle = canvas.vertices()[0]["a_place"][:, :2].mean(axis=0)
+        middle = canvas.vertices()["a_place"][:, :2].mean(axis=0)
         np.testing.assert_allclose(middle, (x, y), atol=0.01)

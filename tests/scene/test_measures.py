@@ -14,7 +14,7 @@ from scalarviz.scene.picture import draw_heads
 from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.shaders import FLAT_FROM
 from scalarviz.stage.stage import Stage
-from tests.scene.measures import ViewTransform, Words, look, maps_of, projection, stage_of, trained
+from tests.scene.measures import Words, look, maps_of, projection, stage_of, trained
 
 SIZES = [(1280, 800), (640, 420)]
 MORE_SIZES = [(800, 500), (1920, 1080), (1000, 1000)]
@@ -59,9 +59,7 @@ def test_cubes_are_large_enough_to_be_seen(name: str, size: tuple[int, int], lea
 @pytest.mark.parametrize("name", ["texture", "12-64x4-3"])
 def test_cubes_of_thirteen_thousand_weights_are_cubes_and_no_tiles(name: str) -> None:
     stage = stage_of(trained(name), (1280, 800))
-    found = nearness(
-        stage.frame_data().layout.plates, ViewTransform(projection(stage)), (1280.0, 800.0)
-    )
+    found = nearness(stage.frame_data().layout.plates, projection(stage).matrix.T, (1280.0, 800.0))
     assert max(each.most for each in found) <= FLAT_FROM
 
 

@@ -166,7 +166,7 @@ def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
     canvas = Canvas2D(*SIZE)
     frame_data = sight_of(layout, 41, values={"inputs": np.ones(360)})
     draw_pictures(canvas, see, layout.neurons[0], 1.0, frame_data, THEMES["dark"])
-    assert sum(batch.image is not None for batch in canvas.vertices()[2]) == 1
+    assert len(canvas.images_in) == 1
 
 
 def test_numbers_are_written_out_from_near_and_channels_are_numbered(studio: Studio) -> None:

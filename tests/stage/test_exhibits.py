@@ -396,7 +396,7 @@ def test_a_neuron_that_is_not_computed_yet_has_no_map(studio: Studio) -> None:
     for name, line in lines.items():
         canvas = Noted("#000000", *SIZE)
         draw_neurons(canvas, see, line, 1.0, shown, THEME, 1.0)
-        counts[name] = sum(batch.image is not None for batch in canvas.vertices()[2])
+        counts[name] = len(canvas.images_in)
     assert counts == {"inputs": 1, "tanh 0": 0, "tanh 1": 0}
 
 

@@ -2,7 +2,8 @@
 uniform float u_ratio;
 uniform vec2 u_atlas_size;
 uniform sampler2D u_atlas;
-uniform sampler2D u_image;
+uniform sampler2D u_images;
+uniform vec2 u_images_size;  // in pixels
 
 varying vec4 v_place;
 varying vec2 v_at;
@@ -49,7 +50,10 @@ void main()
     }
     if (kind > 3.5) {
         vec2 spot = mix(v_extra.xy, v_extra.zw, clamp(0.5 + 0.5 * at / size, 0.0005, 0.9995));
-        gl_FragColor = texture2D(u_image, spot) * covered(to_box(at, size, v_style.w));
+        if (kind < 4.5) {
+            spot = (floor(spot * u_images_size) + 0.5) / u_images_size;
+        }
+        gl_FragColor = texture2D(u_images, spot) * covered(to_box(at, size, v_style.w));
         return;
     }
     if (kind > 1.5) {

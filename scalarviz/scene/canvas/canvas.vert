@@ -35,7 +35,7 @@ void main()
     vec2 size = max(a_place.zw, 0.5 * pixel);
     vec2 cover = min(a_place.zw / (0.5 * pixel), 1.0);
     float faint = kind == 0.0 ? cover.x * cover.y : cover.y;
-    float radius = kind == 4.0 ? 0.0 : min(a_style.x, min(size.x, size.y));
+    float radius = kind > 3.5 ? 0.0 : min(a_style.x, min(size.x, size.y));
     if (kind == 1.0) {
         size.x = a_place.z - a_place.w + size.y;
         radius = size.y;
@@ -43,7 +43,7 @@ void main()
 
     vec2 reach = kind == 3.0 ? size : size + pixel;  // letters are antialiased already
     vec2 own = (2.0 * side - 1.0) * reach;
-    vec2 down = kind == 4.0 ? a_style.xy : vec2(-a_axis.y, a_axis.x);
+    vec2 down = kind > 3.5 ? a_style.xy : vec2(-a_axis.y, a_axis.x);
     v_at = a_place.xy + own.x * a_axis.xy + own.y * down;
     v_place = vec4(own, size);
     v_extra = a_extra;

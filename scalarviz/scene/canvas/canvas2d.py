@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import accumulate
 from math import cos, isfinite, isnan, sin
 from struct import Struct
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -57,23 +57,13 @@ LETTER = 12.0  # extra: left, top, right and bottom in the atlas, in pixels
 # extra: left, top, right and bottom of the visible part of the image, each from 0 to 1;
 # corner radius and outline width hold the direction of its y axis, hatch the corner radius
 IMAGE = 16.0
+SMOOTH = 20.0  # an image that is interpolated between its pixels
 CORNERS = np.arange(4, dtype=np.float32)
 TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)
+WHOLE = np.array([2, 3, 2, 3])  # width and height of a place on a sheet, twice
 
 
-class CanvasImage(NamedTuple):
-    """An image for the canvas: uint8, shape (rows, columns, 4), colours premultiplied by alpha."""
-
-    pixels: npt.NDArray[np.uint8]
-    smooth: bool
-
-
-class Batch(NamedTuple):
-    """Quadrilaterals from start to stop that are drawn by one call, with at most one image."""
-
-    start: int
-    stop: int
-    image: CanvasImage | None
+Pixels = npt.NDArray[np.uint8]  # (rows, columns, 3 or 4), colours premultiplied by alpha
 
 
 class Quads:
@@ -89,7 +79,7 @@ class Quads:
         self._texts: list[bytes] = []
         self._text_at: list[int] = []
         self._layouts: list[TextLayout] = []
-        self.images: list[tuple[int, CanvasImage]] = []
+        self.images: list[tuple[int, int, Pixels]] = []  # first and last quadrilateral + 1
 
     def put(self, row: tuple[float, ...]) -> None:
         """Append one, given as its 24 numbers; skip it if its centre is not finite."""
@@ -98,11 +88,11 @@ class Quads:
             self._single_at += [self.count]
             self.count += 1
 
-    def put_images(self, rows: Floats, image: CanvasImage) -> None:
+    def put_images(self, rows: Floats, image: Pixels) -> None:
         """Append one for each row, all with parts of one image."""
         before = self.count
         self.put_many(rows)
-        self.images += [(before, image)] * (self.count > before)
+        self.images += [(before, self.count, image)] * (self.count > before)
 
     def put_many(self, rows: Floats) -> None:
         """Append one for each row; skip those whose place is not finite."""
@@ -132,9 +122,9 @@ class Quads:
         self._layouts += words
         self.count += sum(counts)
 
-    def put_part(self, rows: Floats, images: list[tuple[int, CanvasImage]]) -> None:
+    def put_part(self, rows: Floats, images: list[tuple[int, int, Pixels]]) -> None:
         """Append the rows and images of other quadrilaterals."""
-        self.images += [(self.count + at, image) for at, image in images]
+        self.images += [(self.count + at, self.count + end, image) for at, end, image in images]
         self._groups.append((self.count, rows))
         self.count += len(rows)
 
@@ -156,26 +146,18 @@ class Quads:
             rows[np.repeat(first, counts) + np.arange(len(glyphs))] = letters
         return rows
 
-    def vertices(self, ratio: float) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint32]]:
-        """Return four vertices (`VERTEX`) of each, and six indices of its two triangles."""
-        corners = np.repeat(self.rows(ratio), 4, axis=0)
-        corners.reshape(-1, 4, COLUMNS)[:, :, KIND] += CORNERS
-        first = np.arange(0, 4 * self.count, 4, dtype=np.uint32)
-        return corners.view(VERTEX)[:, 0], (first[:, None] + TRIANGLES).ravel()
+    def vertices(self, ratio: float, places: Sequence[Floats] = ()) -> npt.NDArray[np.void]:
+        """Return four vertices (`VERTEX`) of each.
 
-    def batches(self) -> list[Batch]:
-        """Return the batches, in drawing order."""
-        batches: list[Batch] = []
-        start = 0
-        image: CanvasImage | None = None
-        for at, following in self.images:
-            if image is not None:
-                batches.append(Batch(start, at, image))
-                start = at
-            image = following
-        if self.count > start:
-            batches.append(Batch(start, self.count, image))
-        return batches
+        places  left, top, width and height of each image as shares of a sheet with all; by default
+                each image is a sheet of its own
+        """
+        rows = self.rows(ratio)
+        for (first, stop, _), place in zip(self.images, places, strict=False):
+            rows[first:stop, EXTRA] = place[[0, 1, 0, 1]] + rows[first:stop, EXTRA] * place[WHOLE]
+        corners = np.repeat(rows, 4, axis=0)
+        corners.reshape(-1, 4, COLUMNS)[:, :, KIND] += CORNERS
+        return corners.view(VERTEX)[:, 0]
 
 
 def column(numbers: Numbers) -> npt.NDArray[np.float64]:
@@ -366,9 +348,14 @@ class Canvas2D:
         self._clip = EVERYWHERE
         self._quads = Quads()
 
-    def vertices(self) -> tuple[npt.NDArray[np.void], npt.NDArray[np.uint32], list[Batch]]:
-        """Return four vertices (`batch.VERTEX`) a shape, their indices, and the batches."""
-        return *self._quads.vertices(self.ratio), self._quads.batches()
+    @property
+    def images_in(self) -> list[Pixels]:
+        """The images, in drawing order."""
+        return [image for _, _, image in self._quads.images]
+
+    def vertices(self, places: Sequence[Floats] = ()) -> npt.NDArray[np.void]:
+        """Return four vertices (`VERTEX`) a shape; `places` is as in `Quads.vertices`."""
+        return self._quads.vertices(self.ratio, places)
 
     def box(
         self,
@@ -407,14 +394,13 @@ class Canvas2D:
     ) -> None:
         """Draw an image, shape (rows, columns, 3 or 4), from 0 to 1, first row on top.
 
-        One that is drawn often can be converted once, by `batch.image_bytes`.
+        One that is drawn often can be converted once, by `image_bytes`.
         `smooth` interpolates between pixels. The outline is inside the edge, one pixel wide.
         """
-        image = CanvasImage(image_bytes(colors), smooth)
         place = (x + width / 2, y + height / 2, width / 2, height / 2)
-        style, whole = (0.0, 1.0, IMAGE, 0.0), (0.0, 0.0, 1.0, 1.0)
+        style, whole = (0.0, 1.0, SMOOTH if smooth else IMAGE, 0.0), (0.0, 0.0, 1.0, 1.0)
         row = self._row(place, style, "#ffffff", None, depth, extra=whole)
-        self._quads.put_images(np.array([row], np.float32), image)
+        self._quads.put_images(np.array([row], np.float32), image_bytes(colors))
         if outline is not None:
             self.box(x, y, width, height, None, outline=outline, depth=depth)
 
@@ -436,9 +422,9 @@ class Canvas2D:
         rows = parallelograms(rows_at(corners[:, 0], self._clip, "#ffffff", None, 0.0), corners)
         rows[:, DEPTH] = column(depth)
         rows[:, EXTRA] = parts
-        rows[:, KIND] = IMAGE
+        rows[:, KIND] = SMOOTH if smooth else IMAGE
         rows[:, HATCH] = radius
-        self._quads.put_images(rows, CanvasImage(image_bytes(colors), smooth))
+        self._quads.put_images(rows, image_bytes(colors))
 
     def discs(
         self,

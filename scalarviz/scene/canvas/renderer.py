@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 from vispy import gloo
+from vispy.gloo import gl
+from vispy.gloo.glir import as_enum
 
 from scalarviz.base.package_files import text_beside
-from scalarviz.scene.canvas.canvas2d import VERTEX, Canvas2D, CanvasImage
+from scalarviz.scene.canvas.canvas2d import TRIANGLES, VERTEX, Canvas2D, Floats, Pixels
 from scalarviz.scene.canvas.fonts import ATLAS
 from scalarviz.scene.canvas.palette import rgb
 
+SHEET = 1024  # pixels of the width of a sheet of images, or more for a wider image
+
 
 class Renderer:
-    """Draws canvases in one OpenGL context."""
+    """Draws canvases in one OpenGL context, each in one draw call."""
 
     def __init__(self) -> None:
         self._program = gloo.Program(
@@ -23,14 +27,12 @@ class Renderer:
         )
         self._vertices = gloo.VertexBuffer(np.zeros(4, VERTEX))
         self._program.bind(self._vertices)
+        self._indices, self._room = gloo.IndexBuffer(), 0
         self._atlas = gloo.Texture2D(ATLAS.pixels, format="luminance", interpolation="nearest")
         self._version = -1
         self._program["u_atlas"] = self._atlas
-        # One for each batch, with what is in them: a range, and an image.
-        self._indices: list[Any] = []
-        self._ranges: list[Any] = []
-        self._images: list[Any] = []
-        self._sent: list[Any] = []
+        self._sheet = Sheet()
+        self._program["u_images"] = self._sheet.texture
         self._looks: object = None
 
     def draw(
@@ -41,15 +43,21 @@ class Renderer:
         width_px, height_px  size of the viewport in device pixels
         corner               its lower left corner in the framebuffer; by default that corner
         """
-        vertices, indices, batches = canvas.vertices()
-        if not batches:
+        vertices = canvas.vertices(self._sheet.place(canvas.images_in))
+        if not len(vertices):
             return
-        self._vertices.set_data(vertices)
-        looks = width_px, height_px, canvas.ratio
+        send(self._vertices, vertices)
+        looks = width_px, height_px, canvas.ratio, self._sheet.size
         if self._looks != looks:
             self._program["u_size"] = (width_px / canvas.ratio, height_px / canvas.ratio)
-            self._program["u_ratio"], self._looks = canvas.ratio, looks
+            self._program["u_ratio"], self._program["u_images_size"] = looks[2:]
+            self._looks = looks
         self._update_atlas()
+        quads = len(vertices) // 4
+        if quads > self._room:
+            self._room = 2 * quads
+            first = np.arange(0, 4 * self._room, 4, dtype=np.uint32)
+            self._indices.set_data((first[:, np.newaxis] + TRIANGLES).ravel())
         set_state(
             blend=True,
             blend_func=("one", "one_minus_src_alpha"),
@@ -59,26 +67,7 @@ class Renderer:
             depth_mask=False,
         )
         draw = Drawing(self._program)
-        for number, (start, stop, image) in enumerate(batches):
-            if number == len(self._indices):
-                self._indices.append(gloo.IndexBuffer())
-                self._images.append(blank_image())
-                self._sent.append(BLANK)
-                self._ranges.append(None)
-            before = self._sent[number]
-            if image is not None and image is not before:
-                if before.pixels is not image.pixels:
-                    self._images[number].set_data(image.pixels)
-                if before.smooth != image.smooth:
-                    smooth = "linear" if image.smooth else "nearest"
-                    self._images[number].interpolation = smooth
-                self._sent[number] = image
-            if image is not None or not number:
-                self._program["u_image"] = self._images[number]
-            if self._ranges[number] != (start, stop):
-                self._indices[number].set_data(indices[6 * start : 6 * stop])
-                self._ranges[number] = start, stop
-            draw(self._indices[number])
+        draw(self._indices, 6 * quads)
         draw.end()
         set_state(depth_mask=True, blend=False)
 
@@ -90,50 +79,121 @@ class Renderer:
             self._program["u_atlas_size"] = (width, height)
 
 
+class Sheet:
+    """All images of a canvas in one texture, each in a frame of copies of its pixels at the edge.
+
+    size  of the texture, width and height
+    """
+
+    def __init__(self) -> None:
+        self.size = (1, 1)
+        self.texture = gloo.Texture2D(np.zeros((1, 1, 4), np.uint8), interpolation="linear")
+        self._sizes: list[tuple[int, ...]] = []
+        self._corners: list[tuple[int, int]] = []  # row and column of each frame
+        self._sent: list[Pixels | None] = []
+        self._places: list[Floats] = []
+
+    def place(self, images: list[Pixels]) -> list[Floats]:
+        """Upload images that are new; return left, top, width and height, as shares of the sheet.
+
+        Images keep their places while their number and sizes are the same.
+        """
+        sizes = [image.shape[:2] for image in images]
+        if sizes != self._sizes:
+            self._lay_out(sizes)
+        for number, (image, before) in enumerate(zip(images, self._sent, strict=True)):
+            if image is not before:
+                self.texture.set_data(framed(image), offset=self._corners[number])
+                self._sent[number] = image
+        return self._places
+
+    def _lay_out(self, sizes: list[tuple[int, ...]]) -> None:
+        """Put images side by side in rows, as many as there is room for."""
+        wide = max([SHEET, *(columns + 2 for _, columns in sizes)])
+        top = left = high = 0
+        corners = []
+        for rows, columns in sizes:
+            if left + columns + 2 > wide:
+                top, left, high = top + high, 0, 0
+            corners.append((top, left))
+            left, high = left + columns + 2, max(high, rows + 2)
+        self.size = wide, top + high + 1
+        self.texture.resize((*self.size[::-1], 4))
+        self._sizes, self._corners, self._sent = sizes, corners, [None] * len(sizes)
+        whole = np.array([*self.size, *self.size], np.float32)
+        self._places = [
+            np.array([left + 1, top + 1, columns, rows], np.float32) / whole
+            for (top, left), (rows, columns) in zip(corners, sizes, strict=True)
+        ]
+
+
+def framed(image: Pixels) -> Pixels:
+    """Return an image with one more pixel on each side, equal to that beside it."""
+    high, wide = image.shape[:2]
+    made = np.empty((high + 2, wide + 2, 4), np.uint8)
+    made[..., 3] = 255
+    made[1:-1, 1:-1, : image.shape[2]] = image
+    made[[0, -1]] = made[[1, -2]]
+    made[:, [0, -1]] = made[:, [1, -2]]
+    return made
+
+
+def send(buffer: Any, data: Any) -> None:
+    """Set the data of a buffer as `set_data` does, with fewer calls of Python."""
+    if data.nbytes != buffer.nbytes:
+        buffer.set_data(data)
+    else:
+        buffer._glir.command("DATA", buffer._id, 0, data)
+
+
 def clear(ground: str, width: int, height: int) -> None:
     """Fill the current framebuffer, of this size in device pixels, with a color."""
+    forget_state()
     gloo.set_viewport(0, 0, width, height)
     gloo.clear(color=(*rgb((ground,))[0].tolist(), 1.0), depth=True)
-
-
-BLANK = CanvasImage(np.zeros((1, 1, 4), np.uint8), smooth=False)
-
-
-def blank_image() -> Any:
-    """Return a texture for images of any size."""
-    return gloo.Texture2D(
-        BLANK.pixels, format="rgba", wrapping="clamp_to_edge", interpolation="nearest"
-    )
 
 
 # What vispy does at each draw, with fewer calls of Python.
 
 FUNCTIONS = {"depth_func": "glDepthFunc", "depth_mask": "glDepthMask"}
+STATE: dict[object, object] = {}  # what was set since `forget_state`
 
 
 @lru_cache(maxsize=64)
-def calls_of(state: tuple[tuple[str, Any], ...]) -> list[tuple[object, ...]]:
-    """Return the calls of OpenGL that set a state, such as (("blend", True),)."""
-    calls: list[tuple[object, ...]] = []
+def calls_of(state: tuple[tuple[str, Any], ...]) -> list[tuple[object, tuple[object, ...]]]:
+    """Return the calls of OpenGL that set a state, such as (("blend", True),), and what they set.
+
+    Two calls set the same if that is equal: then the last one counts.
+    """
+    calls: list[tuple[object, tuple[object, ...]]] = []
     for name, value in state:
         if name in FUNCTIONS:
-            calls.append((FUNCTIONS[name], value))
+            calls.append((name, (FUNCTIONS[name], as_enum(value))))
         elif name == "blend_func":
-            calls.append(("glBlendFuncSeparate", *value, *value))
+            calls.append((name, ("glBlendFuncSeparate", *map(as_enum, 2 * value))))
         else:
-            calls.append(("glEnable" if value else "glDisable", name))
-            calls += [("glCullFace", value)] * isinstance(value, str)
+            calls.append((name, ("glEnable" if value else "glDisable", as_enum(name))))
+            if isinstance(value, str):
+                calls.append(("culled", ("glCullFace", as_enum(value))))
     return calls
 
 
 def set_state(preset: str | None = None, **state: Any) -> None:
-    """Set the state of OpenGL as `gloo.set_state` does, with fewer calls of Python."""
+    """Set the state of OpenGL as `gloo.set_state` does, if it is not set so already."""
     if preset is not None:
+        forget_state()
         gloo.set_state(preset, **state)
         return
     queue = gloo.get_current_canvas().context.glir
-    for call in calls_of(tuple(state.items())):
-        queue.command("FUNC", *call)
+    for name, call in calls_of(tuple(state.items())):
+        if STATE.get(name) != call:
+            STATE[name] = call
+            queue.command("FUNC", *call)
+
+
+def forget_state() -> None:
+    """Set everything anew from now on: others have set the state, too."""
+    STATE.clear()
 
 
 class Drawing:
@@ -146,12 +206,13 @@ class Drawing:
         self._program, self._context = program, gloo.get_current_canvas().context
         self._context.glir.associate(program.glir)
 
-    def __call__(self, index: Any) -> None:
-        """Draw the triangles of an index buffer."""
-        queue, selection = self._context.glir, (index.id, "UNSIGNED_INT", index.size)
+    def __call__(self, index: Any, count: int | None = None) -> None:
+        """Draw the triangles of an index buffer, or by the first `count` of its numbers."""
+        queue = self._context.glir
         if index.glir._shared is not queue._shared:
             queue.associate(index.glir)
-        queue.command("DRAW", self._program._id, "triangles", selection, 1)
+        selection = index.id, gl.GL_UNSIGNED_INT, index.size if count is None else count
+        queue.command("DRAW", self._program._id, gl.GL_TRIANGLES, selection, 1)
 
     def end(self) -> None:
         """Send everything to OpenGL."""

@@ -18,7 +18,6 @@ import numpy as np
 from vispy import gloo
 from vispy.scene.visuals import create_visual_node
 from vispy.visuals import Visual
-from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
@@ -77,7 +76,6 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def __init__(self, plates: Sequence[Plate], count: int, *, floats: bool | None = None) -> None:
         self.floats: Any = floats
         self._far = True  # whether the shader can draw small cubes
-        self._to_clip = MatrixTransform()
         self._seated = any(plate.seat for plate in plates)
         Visual.__init__(self, VERTEX, self._fragment(far=True))
         self._draw_mode = "triangles"
@@ -96,7 +94,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._levels, self._means = np.zeros(0, np.float32), np.zeros((1, 1, 4), np.uint8)
         self._near: list[Near] = []
         self._found: list[Near] = []
-        self.eye, self._version, self._moved = Eye(), 0, True
+        self.eye, self._version = Eye(), 0
         self._without_means = False
         self._table = np.zeros((len(self.plates), len(TABLE), 4), np.float32)
         nothing = np.zeros(self.count, np.float32)
@@ -299,9 +297,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         return float(along.min()), float(along.max())
 
     def _prepare_transforms(self, view: Any) -> None:
-        # One matrix for all transforms of the view: they are multiplied in float64.
-        view.view_program.vert["transform"] = self._to_clip
-        view.view_program.vert["inverse"] = self._to_clip.inverse
+        """Do nothing: the eye does it."""
 
     def _prepare_draw(self, view: Any) -> bool:
         if not self.plates:
@@ -311,9 +307,10 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         if not self.eye.look(view):
             return False
         if self._version != self.eye.version:
-            self._to_clip.matrix, self._version, self._moved = *self.eye.seen, True
+            self._version = self.eye.version
+            self.eye.show(view.view_program, ("transform", "inverse"))
             self.update_gl_state(cull_face="front" if self.eye.mirrors else "back")
-            self._found = nearness(self.plates, self._to_clip, self.eye.viewport)
+            self._found = nearness(self.plates, self.eye.transform, self.eye.viewport)
         if self._without_means != mip_levels.held:
             self._without_means = mip_levels.held
             self._table[:, 2, 2] = 0.0 if mip_levels.held else self._levels
@@ -333,8 +330,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def draw(self) -> None:
         """Draw the cubes."""
         if self.visible and self._prepare_draw(self):
-            draw_triangles(self, changed=self._moved)
-            self._moved = False
+            draw_triangles(self)
 
     def _choose_shader(self, *, far: bool) -> None:
         """Use the shader that also draws small cubes, or the faster one that does not."""
@@ -414,16 +410,16 @@ class Near:
 ANYHOW = Near(0.0, np.inf, 0.0)  # assume that every level of detail is visible
 
 
-def nearness(plates: Sequence[Plate], transform: Any, size: tuple[float, float]) -> list[Near]:
+def nearness(plates: Sequence[Plate], matrix: FloatArray, size: tuple[float, float]) -> list[Near]:
     """Return the level of detail of each plate in a viewport of `size` pixels.
 
-    `transform.map` takes (n, 4) points in space to clip coordinates.
+    `matrix` takes points in space, (n, 4), to clip coordinates.
     """
     if not plates:
         return []
     half = 0.5 * np.array(size, np.float64)
     points = np.concatenate([np.concatenate([each.corners(), each.face]) for each in plates])
-    seen = np.asarray(transform.map(np.c_[points, np.ones(len(points))]), np.float64)
+    seen = np.c_[points, np.ones(len(points))] @ matrix
     found = seen[:, [0, 1, 3]].reshape(len(plates), -1, 3)
     return [
         near(plate, each[:8], each[8:], half) for plate, each in zip(plates, found, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
@@ -14,7 +14,7 @@ from vispy.gloo import gl
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.package_files import text_beside
 from scalarviz.errors import DisplayError
-from scalarviz.scene.canvas.renderer import Drawing, set_state
+from scalarviz.scene.canvas.renderer import Drawing, forget_state, set_state
 
 # Float textures, and their replacement by byte textures where the driver has none.
 
@@ -74,6 +74,7 @@ def arrive(sent: FloatArray) -> bool:
     finally:
         gloo.set_viewport(*viewport)
         gloo.set_state(scissor_test=is_clipped)
+        forget_state()
 
 
 def largest_texture() -> int:
@@ -93,14 +94,14 @@ def largest_texture() -> int:
 class Eye:
     """How a node of vispy is seen; nodes of one view share it, and it is worked out once.
 
-    matrix    (4, 4), to clip coordinates; points are rows
+    transform  (4, 4), to clip coordinates; points are rows; `inverse`, that back from there
     viewport  width and height in device pixels, `ratio` of them a logical pixel
     version   of the matrix; 0 before the first
     is_flat   whether the matrix maps space to a plane
     """
 
     def __init__(self) -> None:
-        self.matrix, self.inverse = np.eye(4), np.eye(4)
+        self.transform, self.inverse = np.eye(4), np.eye(4)
         self.viewport, self.ratio, self.is_flat = (0.0, 0.0), 1.0, True
         self.mirrors, self.version, self.is_shared, self._is_known = False, 0, False, False
 
@@ -108,35 +109,36 @@ class Eye:
         """Look again at the next draw."""
         self._is_known, self.is_shared = False, True
 
-    @property
-    def seen(self) -> tuple[FloatArray, int]:
-        """Matrix and version."""
-        return self.matrix, self.version
-
     def look(self, view: Any) -> bool:
         """Look at a visual; return whether it is seen."""
         if not (self._is_known and self.is_shared):
             matrix = matrix_of(view.get_transform())
             size, ratio = viewport_of(view.transforms), ratio_of(view.transforms)
-            if not np.array_equal(matrix, self.matrix) or size != self.viewport or self.is_flat:
+            if not np.array_equal(matrix, self.transform) or size != self.viewport or self.is_flat:
                 self.version += 1
                 volume = np.linalg.det(matrix)
                 self.is_flat = bool(not np.isfinite(volume) or volume == 0.0)
                 self.mirrors = bool(volume < 0.0)
-            self.matrix, self.viewport, self.ratio = matrix, size, ratio
+                self.inverse = matrix if self.is_flat else np.linalg.inv(matrix)
+            self.transform, self.viewport, self.ratio = matrix, size, ratio
             self._is_known = True
         return not self.is_flat
 
+    def show(self, program: Any, names: Sequence[str]) -> None:
+        """Set the variables of a program that depend on it, of these names."""
+        for name in names:
+            program[f"u_{name}"] = getattr(self, name)
 
-def draw_triangles(visual: Any, *, changed: bool) -> None:
-    """Draw a visual of ours; `changed`: a variable of its transform is new."""
+
+def draw_triangles(visual: Any) -> None:
+    """Draw a visual of ours."""
+    if not visual.eye.is_shared:  # in a scene of vispy
+        forget_state()
     set_state(**visual._vshare.gl_state)
     program, index = visual._program, visual._index_buffer
     if program._need_build or program._pending_variables or not visual.eye.is_shared:
         program.draw("triangles", index)
         return
-    if changed:
-        program.update_variables()
     Drawing(program)(index)
 
 

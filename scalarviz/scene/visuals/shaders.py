@@ -42,10 +42,12 @@ DIM = 0.35  # brightness out of focus
 
 HOLLOW, LINE = 1.001 * LEAST, 1.3  # up to which size cubes have only edges; pixels of an edge
 
-# vispy inserts the transforms of the view at `$`.
+# The transform of the view, which vispy would chain of many in float32.
 TRANSFORMS = """
-vec4 to_clip(vec4 point) { return $transform(point); }
-vec4 from_clip(vec4 point) { return $inverse(point); }
+uniform mat4 u_transform;
+uniform mat4 u_inverse;
+vec4 to_clip(vec4 point) { return u_transform * point; }
+vec4 from_clip(vec4 point) { return u_inverse * point; }
 """
 VERTEX = text_beside(__file__, "box.vert") + TRANSFORMS + text_beside(__file__, "key_light.glsl")
 
@@ -111,8 +113,7 @@ ES_COLOR = "out vec4 o_color;\n"
 def as_es(text: str, *, fragment: bool) -> str:
     """Return a shader in GLSL ES 3.00.
 
-    The transforms that vispy inserts at `$transform` and `$inverse` become matrices, `u_transform`
-    and `u_inverse`. The color of a fragment is `o_color`.
+    The color of a fragment is `o_color`.
 
     text      the shader in GLSL 1.20
     fragment  whether it is a fragment shader
@@ -125,10 +126,6 @@ def as_es(text: str, *, fragment: bool) -> str:
         (r"\bgl_FragColor\b", "o_color"),
     ]
     head = ES_HEADER + (ES_COLOR if fragment else "")
-    for name in ("transform", "inverse"):
-        if f"${name}(" in text:
-            head += f"uniform mat4 u_{name};\n"
-        changes.append((rf"\${name}\(", f"u_{name} * ("))
     for found, instead in changes:
         text = re.sub(found, instead, text, flags=re.MULTILINE)
     return head + text

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from vispy import gloo
 from vispy.scene.visuals import create_visual_node
 from vispy.visuals import Visual
-from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.scene.canvas.canvas2d import TRIANGLES
@@ -87,8 +86,9 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
     """
 
     def __init__(self, shaders: tuple[str, str], corners: Any, *, depth_mask: bool) -> None:
-        self._to_clip = MatrixTransform()
         Visual.__init__(self, *shaders)
+        names = "transform", "inverse", "viewport", "ratio"
+        self._depends = [name for name in names if f"u_{name}" in shaders[0]]
         self.set_gl_state(
             depth_test=True,
             depth_func="less",
@@ -100,7 +100,7 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._draw_mode = "triangles"
         self._quads = QuadBuffers(self.shared_program, corners)
         self._points = np.zeros((0, 3))
-        self.eye, self._version, self._moved = Eye(), 0, True
+        self.eye, self._version = Eye(), 0
 
     def paint(self, **colors: str) -> None:
         """Set colors of the shader by name, with or without alpha."""
@@ -124,8 +124,7 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         return float(self._points[:, axis].min()), float(self._points[:, axis].max())
 
     def _prepare_transforms(self, view: Any) -> None:
-        vertex = view.view_program.vert
-        vertex["transform"], vertex["inverse"] = self._to_clip, self._to_clip.inverse
+        """Do nothing: the eye does it."""
 
     def _prepare_draw(self, view: Any) -> bool:
         if not self._quads.count:
@@ -133,9 +132,8 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         if not self.eye.look(view):
             return False
         if self._version != self.eye.version:
-            self._to_clip.matrix, self._version, self._moved = *self.eye.seen, True
-            view.view_program["u_viewport"] = self.eye.viewport
-            view.view_program["u_ratio"] = self.eye.ratio
+            self._version = self.eye.version
+            self.eye.show(view.view_program, self._depends)
         self._quads.upload()
         self._index_buffer = self._quads.index
         return True
@@ -148,8 +146,7 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def draw_always(self) -> None:
         """Draw them, whether or not they are visible."""
         if self._prepare_draw(self):
-            draw_triangles(self, changed=self._moved)
-            self._moved = False
+            draw_triangles(self)
 
 
 class GroundsVisual(QuadsVisual):

@@ -24,8 +24,7 @@ from tests.wording import refused
 
 def rows(canvas: Canvas2D) -> np.ndarray:
     """The 24 numbers of each shape on the paper."""
-    vertices, _, _ = canvas.vertices()
-    return vertices.view(np.float32).reshape(-1, 4, COLUMNS)[:, 0]
+    return canvas.vertices().view(np.float32).reshape(-1, 4, COLUMNS)[:, 0]
 
 
 @pytest.fixture
@@ -37,12 +36,11 @@ def test_needs_neither_vispy_nor_opengl() -> None:
     output_of("-c", "import sys, scalarviz.scene.canvas.canvas2d; sys.exit('vispy' in sys.modules)")
 
 
-def test_every_shape_has_four_corners_and_two_triangles(canvas: Canvas2D) -> None:
+def test_every_shape_has_four_corners(canvas: Canvas2D) -> None:
     canvas.box(0, 0, 10, 10, "#ffffff")
     canvas.discs(np.zeros((3, 2)), 4.0, "#ffffff")
-    vertices, indices, batches = canvas.vertices()
-    assert len(vertices) == 16 and len(indices) == 24 and indices.max() == 15
-    assert [(batch.start, batch.stop) for batch in batches] == [(0, 4)]
+    vertices = canvas.vertices()
+    assert len(vertices) == 16
     np.testing.assert_array_equal(vertices["a_style"][:4, 2] - BOX, [0, 1, 2, 3])
 
 
@@ -136,7 +134,7 @@ def test_what_is_nowhere_is_not_drawn() -> None:
     canvas.segments([(0, 0), (np.inf, 0)], [(np.nan, 0), (np.inf, 0)], "#ffffff")
     assert canvas.text(nan, 0, "still measured") > 0.0
     assert rows(canvas)[:, MIDDLE].tolist() == [[5, 5]]
-    assert [batch.image for batch in canvas.vertices()[2]] == [None]
+    assert canvas.images_in == []
 
 
 def test_a_line_is_cut_where_its_pieces_meet() -> None:
@@ -181,9 +179,9 @@ def test_many_arrows_are_those_drawn_one_by_one() -> None:
         more = {"width": float(width[i]), "head": float(head[i]), "depth": depth[i]}
         one.arrows(start[i], end[i], "#ff8000", **more)
     many.arrows(start, end, "#ff8000", width=width, head=head, depth=depth)
-    assert len(many.vertices()[0]) == 8
-    for name in one.vertices()[0].dtype.names:
-        np.testing.assert_allclose(many.vertices()[0][name], one.vertices()[0][name], rtol=1e-6)
+    assert len(many.vertices()) == 8
+    for name in one.vertices().dtype.names:
+        np.testing.assert_allclose(many.vertices()[name], one.vertices()[name], rtol=1e-6)
 
 
 PACKAGE = Path(fonts.__file__).parent.parent

@@ -20,7 +20,6 @@ from scalarviz.scene.visuals.cubes import ANYHOW, Near, nearness
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, place_of, room_of, strength_of
 from scalarviz.scene.visuals.opengl import Smooth
 from scalarviz.scene.visuals.shaders import FLAT_TO
-from tests.scene.measures import ViewTransform
 from tests.studio import BLACK, Studio, framed, ground_of, plate, project, shade
 
 GREEN = (0.0, 1.0, 0.0)
@@ -71,7 +70,7 @@ def test_a_plate_has_no_holes_from_wherever_it_is_seen(
             whole = framed([each], azimuth=azimuth, elevation=elevation, fov=fov).camera
             height = whole.height * (1.0, 0.3, 3.0, 0.05)[number % 4]
             see = project(Camera(whole.target, azimuth, elevation, height, fov), [each], 100, 75)
-            if nearness([each], ViewTransform(see), (100, 75))[0].fine < FLAT_TO:
+            if nearness([each], see.matrix.T, (100, 75))[0].fine < FLAT_TO:
                 continue  # one sees through between near cubes
             pixels, own = studio.look(cubes, see, GREEN), inside(see, each)
             looked_at += own.sum()
@@ -312,7 +311,7 @@ def test_how_near_a_plate_is_agrees_with_its_pixels() -> None:
         fov = (0.0, 28.0, 70.0)[seed % 3]
         camera = Camera(tuple(target), *angles, float(10.0 ** rng.uniform(-0.5, 3.5)), fov)
         see = project(camera, [each])
-        (found,) = nearness([each], ViewTransform(see), (320, 240))
+        (found,) = nearness([each], see.matrix.T, (320, 240))
         least, most = cells_a_pixel(see, each)
         known += most > 0.0 and found is not ANYHOW
         # Near the horizon cells get smaller within a pixel; what is far is far enough.
@@ -325,11 +324,11 @@ def test_how_near_a_plate_is_agrees_with_its_pixels() -> None:
 def test_a_plate_beside_the_picture_is_infinitely_far() -> None:
     here, beside = plate(50, 50), plate(50, 50, origin=(200, 0, 0))
     see = project(Camera((25.0, -25.0, 0.0), height=50.0), [here, beside])
-    first, second = nearness([here, beside], ViewTransform(see), (320, 240))
+    first, second = nearness([here, beside], see.matrix.T, (320, 240))
     assert second == Near() and first.least < 1.0 < 240.0 * first.most / 50.0
     behind = project(Camera((25.0, -25.0, -90.0), height=10.0), [here])
-    assert nearness([here], ViewTransform(behind), (320, 240)) == [Near()]
-    assert nearness([], ViewTransform(see), (320, 240)) == []
+    assert nearness([here], behind.matrix.T, (320, 240)) == [Near()]
+    assert nearness([], see.matrix.T, (320, 240)) == []
 
 
 VERTEX = """
