@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import accumulate, chain, pairwise, repeat
 
 import numpy as np
 
@@ -22,10 +23,10 @@ from scalarviz.scene.layout.ways import (
     Stroke,
     direct_strokes,
     head_of,
-    known_in,
     part_of,
     strokes_of,
     thread_strokes,
+    way_in,
     way_out,
 )
 from scalarviz.scene.lights import Lights, rows_of_column, rows_of_sum, rows_walked
@@ -63,40 +64,58 @@ class KnownFan:
     depths: list[list[Depths]]
 
 
+def points_of(fan: Fan) -> tuple[FloatArray, list[slice], list[list[int]]]:
+    """Return the points of a layer, where each of five kinds is, and the bank indices of its cubes.
+
+    The units before and behind it, front edges of its trays, middles of its cubes, and one cell to
+    the right and upwards; the cubes of direct lines stand nowhere.
+    """
+    few = slice(0, 1 if fan.is_direct else None)
+    middles = fan.rows[few, np.newaxis] + fan.columns[few]
+    edges = np.concatenate([middles[:, :1] - fan.begin, middles], axis=1) + fan.foot
+    kinds = fan.starts, fan.ends, edges, middles, edges[0, 0] + [RIGHT, UP]
+    points = [each.reshape(-1, 3) for each in kinds]
+    ends = accumulate(map(len, points), initial=0)
+    return (
+        np.concatenate(points),
+        [slice(*each) for each in pairwise(ends)],
+        fan.first_rows.tolist(),
+    )
+
+
 def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownFan | None:
     """Return the trays of a layer as they are seen."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
-    most = MOST_DIRECT if fan.is_direct else MOST
-    if fan.top is not None or len(fan.rows) * len(fan.columns) > most:
+    most, units = MOST_DIRECT if fan.is_direct else MOST, len(fan.rows)
+    if fan.top is not None or units * len(fan.columns) > most:
         return None
-    columns = np.vstack([fan.columns[0] - fan.begin, fan.columns])
-    places = fan.rows[:, np.newaxis] + columns + fan.foot
-    seen, origin = see(places.reshape(-1, 3)), places[0, 0]
-    ends = see(np.stack([origin, origin + RIGHT, origin + UP])).xy
-    if not np.isfinite(seen.xy).all():
+    points, kinds, rows = layout.once(("lines", id(fan)), lambda _: points_of(fan))
+    seen, count = see(points), 1 if fan.is_direct else units
+    (starts, ends, edges, middles, cell), xy = kinds, seen.xy
+    if not math.isfinite(np.add.reduce(xy[edges], None)):
         return None
-    (right, up), shape = (ends[1:] - ends[0]).tolist(), places.shape[:2]
+    right, up = (xy[cell] - xy[edges][0]).tolist()
     trays = SeenFan(
-        rings(fan.starts, before, see),
-        rings(fan.ends, after, see),
-        [[(x, y) for x, y in row] for row in seen.xy.reshape(*shape, 2).tolist()],
-        (right[0], right[1]),
-        (up[0], up[1]),
+        rings(xy[starts], seen.unit[starts], before),
+        rings(xy[ends], seen.unit[ends], after),
+        xy[edges].reshape(count, -1, 2).tolist(),
+        right,
+        up,
         scale,
         after.square,
         before.is_color,
     )
-    middles = see((fan.rows[:, np.newaxis] + fan.columns).reshape(-1, 3)).depth
-    far = float(see(fan.ends[:1]).depth[0])
-    depths = [[(x, far) for x in row] for row in middles.reshape(shape[0], -1).tolist()]
-    return KnownFan(trays, fan.first_rows.tolist(), depths)
+    near, far = seen.depth[middles].reshape(count, -1).tolist(), seen.depth[ends].tolist()[0]
+    depths = [[*zip(row, repeat(far), strict=False)] for row in near]
+    if fan.is_direct:
+        depths = [depths[0] * len(rows[0])] * units
+    return KnownFan(trays, rows, depths)
 
 
-def rings(points: FloatArray, line: Neurons, see: Projection) -> list[tuple[float, float, float]]:
+def rings(xy: FloatArray, unit: FloatArray, line: Neurons) -> list[tuple[float, float, float]]:
     """Return middle and radius of neurons or images as they are seen."""
     half = 0.33 * line.side * max(line.shape[1:]) if line.shape else line.radius
-    seen = see(points)
-    return list(zip(*seen.xy.T.tolist(), (half * seen.unit).tolist(), strict=True))
+    return [*zip(*xy.T.tolist(), (half * unit).tolist(), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -179,6 +198,7 @@ def draw_lines(
                 seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
             )
         focus, outside = (None, 1.0) if lit.focus is None else (lit.focus.rows, lit.level)
+        glows = [lit.glow_of(fan.operation, behind) for behind in (False, True)]
         added: list[Added] = []
         for stroke in strokes:
             unit, column, kind = stroke.unit, stroke.column, stroke.kind
@@ -196,7 +216,7 @@ def draw_lines(
             added += [(stroke, hue, depth, is_in and seen.tubes)]
             if stroke.strong and (is_product or is_in):
                 paint.head(head_of(seen, stroke), hue, part, depth)
-            glow = lit.glow_of(fan.operation, is_product)
+            glow = glows[is_product]
             if glow is not None and glow.span[0] < glow.span[1] and row != NONE:
                 paint.add(added)
                 added = []
@@ -251,7 +271,7 @@ def explain(
         half = numbers.halves[unit][column]
         paths: list[list[Point]] = [[], way_out(seen, unit, column, half)]
         if column < seen.count:
-            paths[0] = known_in(seen, unit, column, 0, half)
+            paths[0] = way_in(seen, unit, column, 0, half)
         depths = BEHIND, known.depths[unit][column]
         widths = min(width, LANE * seen.apart), width
         for i, (path, span) in enumerate(zip(paths, spans, strict=True)):

@@ -23,11 +23,11 @@ def walls_seen(layout: Layout, see: Projection, scale: float) -> list[tuple[Fan,
 
 def seen_wall(fan: Fan, layout: Layout, see: Projection, scale: float) -> SeenWall | None:
     """Return a wall as it is seen; None if a part is behind the eye."""
-    xy = see(fan.columns + fan.rows[0] + fan.top).xy
-    starts = rings(fan.starts, layout.neurons[fan.before], see)
-    if not np.isfinite(xy).all() or not np.isfinite(starts).all():
+    xy, starts = see(fan.columns + fan.rows[0] + fan.top).xy, see(fan.starts)
+    found = rings(starts.xy, starts.unit, layout.neurons[fan.before])
+    if not np.isfinite(xy).all() or not np.isfinite(found).all():
         return None
-    return SeenWall(starts, [(x, y) for x, y in xy[: len(starts)].tolist()], scale)
+    return SeenWall(found, xy[: len(found)].tolist(), scale)
 
 
 def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:

@@ -8,10 +8,10 @@ import {
   TIP,
   direct_strokes,
   head_of,
-  known_in,
   part_of,
   strokes_of,
   thread_strokes,
+  way_in,
   way_out,
 } from "./story/ways.js";
 
@@ -219,7 +219,7 @@ function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part }) 
     const column = fan.unitBefore(row);
     const half = halves[unit][column];
     const paths = [
-      column < fan.count ? known_in(seen, unit, column, 0, half) : null,
+      column < fan.count ? way_in(seen, unit, column, 0, half) : null,
       way_out(seen, unit, column, half),
     ];
     const depths = [BEHIND, depthOf(unit, column)];

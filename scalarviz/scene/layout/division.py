@@ -224,12 +224,9 @@ class Projection:
 
     def __call__(self, points: FloatArray) -> ProjectedPoints:
         """Project (n, 3) points; those behind the eye become NaN."""
-        points = np.atleast_2d(np.asarray(points, np.float64))
-        clip = np.ones((len(points), 4))
-        clip[:, :3] = points
-        clip = clip @ self.matrix.T
+        clip = np.asarray(points).reshape(-1, 3) @ self.matrix.T[:3] + self.matrix.T[3]
         w = clip[:, 3]
-        w = np.where(w > 1e-3, w, np.nan)
+        w[w <= 1e-3] = np.nan
         xy = (clip[:, :2] / w[:, np.newaxis] * [0.5, -0.5] + 0.5) * [self.width, self.height]
         return ProjectedPoints(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
 

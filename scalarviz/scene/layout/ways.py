@@ -23,6 +23,8 @@ BUSY = 100  # weights of a layer of which only the strongest have lines
 MOST_STRONG = 8  # of a layer
 QUIET = 0.9  # strength of a line that carries nothing
 CORNER, ROUND = 4, 8.0  # parts of a round corner, and its radius in pixels
+# What the points of a round corner have of its beginning, and of its end.
+BENDS = [((1.0 - part) ** 2, part**2) for part in [n / CORNER for n in range(CORNER + 1)]]
 CURVE = 14  # parts of the curve of a product
 PARTS = [part / CURVE for part in range(CURVE + 1)]
 EASE = [(part, part * part * (3.0 - 2.0 * part)) for part in PARTS]  # along it, and down
@@ -47,7 +49,7 @@ class SeenFan:
     scale   size of letters and lines
     square  whether the units behind are squares
     tubes   whether channels of a colour come in
-    lines   the lines that are known, by unit, column and track; `rims` where products arrive
+    lines   the lines that are known, by unit, column and track
     """
 
     starts: list[Ring]
@@ -59,7 +61,6 @@ class SeenFan:
     square: bool
     tubes: bool
     lines: dict[int, list[Point]] = field(default_factory=dict)
-    rims: dict[int, list[Point]] = field(default_factory=dict)
 
     @cached_property
     def count(self) -> int:
@@ -70,6 +71,16 @@ class SeenFan:
     def is_busy(self) -> bool:
         """Whether only the strongest have separate lines."""
         return self.count * len(self.ends) > BUSY
+
+    @cached_property
+    def rim(self) -> list[Point]:
+        """From the middle of a unit behind it to where products arrive, in radii, by column."""
+        swings = [
+            (column - 0.5 * self.count) / max(1, self.count) for column in range(self.count + 1)
+        ]
+        if self.square:
+            return [(-1.0, 1.2 * swing) for swing in swings]
+        return [(-math.cos(SPREAD * swing), math.sin(SPREAD * swing)) for swing in swings]
 
     @cached_property
     def first(self) -> float:
@@ -118,12 +129,11 @@ def rounded(points: list[Point], radius: float) -> list[Point]:
         x, y = points[i]
         before, after = points[i - 1], points[i + 1]
         ax, ay, bx, by = before[0] - x, before[1] - y, after[0] - x, after[1] - y
-        far, on = math.sqrt(ax * ax + ay * ay) + 1e-9, math.sqrt(bx * bx + by * by) + 1e-9
-        reach = min(radius, 0.5 * far, 0.5 * on)
+        far, on = (ax * ax + ay * ay) ** 0.5 + 1e-9, (bx * bx + by * by) ** 0.5 + 1e-9
+        short = 0.5 * (far if far < on else on)
+        reach = short if short < radius else radius
         ax, ay, bx, by = ax * reach / far, ay * reach / far, bx * reach / on, by * reach / on
-        for n in range(CORNER + 1):
-            part = n / CORNER
-            begin, end = (1.0 - part) * (1.0 - part), part * part
+        for begin, end in BENDS:
             found += [(x + begin * ax + end * bx, y + begin * ay + end * by)]
     found += [points[-1]]
     return found
@@ -143,7 +153,7 @@ def part_of(points: list[Point], first: float, last: float) -> list[Point]:
     for i in range(1, count):
         x, y = points[i - 1]
         right, below = points[i]
-        far += math.sqrt((right - x) ** 2 + (below - y) ** 2)
+        far += ((right - x) ** 2 + (below - y) ** 2) ** 0.5
         ends += [far]
     low, high = first * far, last * far
     found: list[Point] = []
@@ -161,58 +171,41 @@ def part_of(points: list[Point], first: float, last: float) -> list[Point]:
     return found
 
 
-def way_in(fan: SeenFan, unit: int, column: int, track: int) -> list[Point]:
+def way_in(fan: SeenFan, unit: int, column: int, track: int, half: float) -> list[Point]:
     """Return the line of what comes in, from the neuron to the foot of its cube.
 
     track  number of the line below the edge of its tray
+    half   half the side of the cube; all but the end of the line is worked out once for each view
     """
-    x, y, radius = fan.starts[column]
-    edge = fan.edges[unit]
-    many = fan.count > FEW
-    step = TRACKS[2] if fan.is_busy else TRACKS[0] if fan.tubes else TRACKS[1]
-    under = (UNDER + (1.5 * RIBBON if many and not fan.is_busy else 0.0) + step * track) * fan.scale
-    lane = fan.first + fan.apart * column
+    edge, key = fan.edges[unit], (unit * fan.count + column) * (fan.count + 1) + track
     begin, foot = edge[0], edge[column + 1]
-    low = begin[1] + under
-    path = [(x + radius, y), (lane, y), (lane, low), (begin[0], low), (foot[0], foot[1] + under)]
-    return rounded([*path, foot], ROUND * fan.scale)
-
-
-def rims_of(fan: SeenFan, unit: int) -> list[Point]:
-    """Return where the products of a tray arrive at its neuron, by column."""
-    x, y, radius = fan.ends[unit]
-    count = len(fan.starts)
-    found: list[Point] = []
-    for column in range(count + 1):
-        swing = (column - 0.5 * count) / max(1, count)
-        if fan.square:
-            found += [(x - radius, y + 1.2 * swing * radius)]
-        else:
-            angle = SPREAD * swing
-            found += [(x - radius * math.cos(angle), y + radius * math.sin(angle))]
-    return found
+    if key not in fan.lines:
+        x, y, radius = fan.starts[column]
+        many = fan.count > FEW
+        step = TRACKS[2] if fan.is_busy else TRACKS[0] if fan.tubes else TRACKS[1]
+        under = UNDER + (1.5 * RIBBON if many and not fan.is_busy else 0.0) + step * track
+        under *= fan.scale
+        lane, low = fan.first + fan.apart * column, begin[1] + under
+        path = [
+            (x + radius, y),
+            (lane, y),
+            (lane, low),
+            (begin[0], low),
+            (foot[0], foot[1] + under),
+        ]
+        fan.lines[key] = rounded([*path, foot], ROUND * fan.scale)
+    rise = FOOT * half
+    return [*fan.lines[key], (foot[0] + rise * fan.up[0], foot[1] + rise * fan.up[1])]
 
 
 def way_out(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
     """Return the line of a product, from the right face of its cube to the neuron of the tray."""
-    if unit not in fan.rims:
-        fan.rims[unit] = rims_of(fan, unit)
-    left, low = fan.edges[unit][column + 1]
+    (left, low), (right, below) = fan.edges[unit][column + 1], fan.rim[column]
     x = left + half * (2.0 * fan.right[0] + fan.up[0])
     y = low + half * (2.0 * fan.right[1] + fan.up[1])
-    right, below = fan.rims[unit][column]
-    right, below = right - x, below - y
+    end, middle, radius = fan.ends[unit]
+    right, below = end + right * radius - x, middle + below * radius - y
     return [(x + right * part, y + below * level) for part, level in EASE]
-
-
-def known_in(fan: SeenFan, unit: int, column: int, track: int, half: float) -> list[Point]:
-    """Return the line of what comes in; all but its end is worked out once for each view."""
-    key = (unit * fan.count + column) * (fan.count + 1) + track
-    if key not in fan.lines:
-        fan.lines[key] = way_in(fan, unit, column, track)
-    x, y = fan.edges[unit][column + 1]
-    rise = FOOT * half
-    return [*fan.lines[key], (x + rise * fan.up[0], y + rise * fan.up[1])]
 
 
 def strokes_of(
@@ -256,12 +249,12 @@ def strokes_of(
             on = column in alone
             if on and (share > FAINT or not busy):
                 value = value if share > FAINT else 0.0  # nothing comes in: a quiet line
-                path = known_in(fan, unit, column, track, half)
+                path = way_in(fan, unit, column, track, half)
                 bright, width = 0.95 if lit else 0.5, 0.7 * scale + wide * share
                 if not value:
                     bright, width = QUIET, 1.4 * scale
                 if fan.tubes:
-                    bright, width = max(bright, 0.72), scale * (2.8 + 2.6 * share)
+                    bright, width = 0.95 if lit else 0.72, scale * (2.8 + 2.6 * share)
                 line = Stroke("in", path, unit, column, value, width, 1.3 * scale, bright, lit)
                 if lit:
                     strong += [line]
@@ -333,15 +326,15 @@ def thread_strokes(
 
 def sums(fan: SeenFan, terms: list[list[float]], halves: list[list[float]]) -> list[Stroke]:
     """Return one line a row for its sum, where only the strongest products have lines."""
-    totals = [sum(row) for row in terms]
-    top = max([abs(total) for total in totals] + [1e-12])
+    totals, last = [sum(row) for row in terms], len(terms[0]) - 1
+    top = max([*totals, -min(totals), 1e-12])
     found: list[Stroke] = []
-    for unit in range(len(totals)):
-        start = way_out(fan, unit, len(terms[unit]) - 1, halves[unit][-1])[0]
+    for unit, total in enumerate(totals):
+        start = way_out(fan, unit, last, halves[unit][last])[0]
         end, below, radius = fan.ends[unit]
-        width = fan.scale * (1.0 + 2.4 * abs(totals[unit]) / top)
+        width = fan.scale * (1.0 + 2.4 * (total if total > 0.0 else -total) / top)
         path = curve(start, (end - radius, below))
-        found += [Stroke("sum", path, unit, -1, totals[unit], width, 1.5 * fan.scale, 0.6)]
+        found += [Stroke("sum", path, unit, -1, total, width, 1.5 * fan.scale, 0.6)]
     return found
 
 
@@ -350,20 +343,21 @@ def head_of(fan: SeenFan, stroke: Stroke) -> list[Point]:
     points = stroke.points
     if stroke.kind == "product":
         return part_of(points, HEAD[0], HEAD[1])
+    least, half = UPRIGHT * fan.scale, 0.5 * TIP * fan.scale
     for i in range(1, len(points)):
         x, y = points[i - 1]
         right, below = points[i]
-        long = below - y
-        if abs(right - x) < 1e-6 and abs(long) > UPRIGHT * fan.scale:
-            part = 0.5 * TIP * fan.scale / abs(long)
-            return [(x, y + (0.5 - part) * long), (x, y + (0.5 + part) * long)]
+        if -1e-6 < right - x < 1e-6 and not -least <= below - y <= least:
+            middle, part = 0.5 * (y + below), half if below > y else -half
+            return [(x, middle - part), (x, middle + part)]
     return []
 
 
 def ribbon(fan: SeenFan, unit: int, alone: list[int]) -> Stroke:
     """Return the ribbon of a tray, up to the last cube without a separate line."""
-    edge, under = fan.edges[unit], RIBBON * fan.scale
-    last = max([column for column in range(fan.count) if column not in alone] + [0])
+    edge, under, last = fan.edges[unit], RIBBON * fan.scale, fan.count - 1
+    while last and last in alone:
+        last -= 1
     x, y = edge[0]
     right, below = edge[last + 1]
     path = [(fan.first, y + under), (x, y + under), (right, below + under)]
@@ -382,7 +376,7 @@ def bands(fan: SeenFan, values: list[float], came: float) -> list[Stroke]:
     for column in range(fan.count):
         left, y, radius = fan.starts[column]
         value = values[column]
-        if abs(value) > FAINT * came:
+        if not -FAINT * came <= value <= FAINT * came:
             path = [(left + radius, y), (x, y)]
             found += [Stroke("stub", path, -1, column, value, 1.6 * scale, 0.8 * scale, 0.6)]
     return found

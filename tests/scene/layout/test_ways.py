@@ -207,7 +207,7 @@ def test_what_carries_nothing_is_quiet_or_not_there(name: str) -> None:
 )
 def test_a_page_has_the_same_lines(name: str, turned: tuple[float, float]) -> None:
     for _, known, numbers in layers(stage_at(name, (1280, 800), turned)):
-        fresh = replace(known.seen, lines={}, rims={})
+        fresh = replace(known.seen, lines={})
         strokes = lines_of(KnownFan(fresh, known.rows, known.depths), numbers)
         found = in_web(
             "story/ways",
