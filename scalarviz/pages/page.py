@@ -431,6 +431,5 @@ def linked_page(
     words = said_in(markup)
     words |= {"title": show.title, "about": show.about, "version": version()}
     script = bundle(START, module_text)  # another scene may have another exhibit
-    texts_used = texts_of(script, texts())
-    data = {**described, "texts": texts_used, "link": link, "first": first}
+    data = {**described, "texts": texts_of(script, texts()), "link": link, "first": first}
     return html(markup, words, style_of_page(), script, loader(), data, {}, {"links": ""}, ALLOWED)

@@ -119,8 +119,7 @@ class Layer(Part):
         `x` has shape (inputs,), (batch, inputs) or (batch, *input_shape).
         """
         batch, single = as_batch(x, self.inputs, str(self), picture=self.input_shape)
-        dtype = self.bank.dtype
-        result = as_array(self.evaluate_rows(batch.tolist()), dtype)
+        result = as_array(self.evaluate_rows(batch.tolist()), self.bank.dtype)
         return result[0] if single else result
 
     @final
@@ -167,8 +166,7 @@ class Layer(Part):
     @property
     def unmatched(self) -> int:
         """Number of samples with unmatched forwards, here and in every part."""
-        own = sum(self._batches)
-        return min([own, *[part.unmatched for part in self.made_parts()]])
+        return min([sum(self._batches), *[part.unmatched for part in self.made_parts()]])
 
     @final
     def forward_batch(self, batch: Batch) -> Batch:

@@ -201,8 +201,7 @@ class PageLink:
             self.owner_asks = reader.owns
             do(self, name, args)
         except ScalarvizError as error:
-            words = as_sentence(" ".join(error.lines))
-            self._post(reader, {"id": number, "refused": words})
+            self._post(reader, {"id": number, "refused": as_sentence(" ".join(error.lines))})
         else:
             reader.asked.append(number)
 
@@ -681,8 +680,7 @@ def look(link: PageLink, args: Args) -> None:
     elif isinstance(neuron, list) and len(neuron) == 2 and isinstance(neuron[0], str):
         lines = [line for line in link.stage.plan.neurons if neuron[0] in line.buffers]
         if lines:
-            most = len(lines[0].points) - 1
-            link.stage.pin((neuron[0], whole(neuron[1], "place", 0, most)))
+            link.stage.pin((neuron[0], whole(neuron[1], "place", 0, len(lines[0].points) - 1)))
 
 
 OTHERS: dict[str, Callable[[PageLink, Args], None]] = {

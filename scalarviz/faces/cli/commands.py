@@ -168,8 +168,7 @@ def application(words: Sequence[str]) -> Typer:
         app.add_typer(group, name=verb)
         if several and verb == words[0]:
             run = command_of_several(verb, several)
-            about_all = help_of_several(verb, several)
-            group.command(asked, help=about_all, cls=QuietCommand)(run)
+            group.command(asked, help=help_of_several(verb, several), cls=QuietCommand)(run)
         elif asked.startswith("-") or several:
             for name, path in scenes().items():
                 group.command(name, help=about(path), cls=QuietCommand)(print_scenes)

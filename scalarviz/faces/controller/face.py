@@ -104,8 +104,7 @@ class Face:
 
     def choose(self, name: str) -> None:
         """Choose the session of a name."""
-        numbers = {each: i for i, each in enumerate(self.names)}
-        self.stage.chosen = pick(numbers, name, "session")
+        self.stage.chosen = pick({each: i for i, each in enumerate(self.names)}, name, "session")
 
     def set_together(self, on: bool) -> None:
         """Let commands be for all sessions, or for the chosen one."""

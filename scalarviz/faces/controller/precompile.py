@@ -471,8 +471,7 @@ def paths_of(kind: str) -> list[Path]:
 
 def mark_of(kind: str) -> Path:
     """Return the file that marks a kind as compiled, and lists its compiled files."""
-    source = inspect.getsource(mip_means)
-    texts = [source, versions(), kept_means()]
+    texts = [inspect.getsource(mip_means), versions(), kept_means()]
     digest = hashlib.sha256("".join(texts).encode()).hexdigest()[:20]
     return cache_folder() / f"compiled_{kind}_{digest}.txt"
 

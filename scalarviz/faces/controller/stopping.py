@@ -57,8 +57,7 @@ class Search:
             with session.doing():
                 timeline = session.timeline
                 metrics = measured_names(timeline.visits.metrics, timeline.trainer.settings.data)
-                given = checked([words], session.network, metrics)
-                return first_held(timeline, given, self._tell)
+                return first_held(timeline, checked([words], session.network, metrics), self._tell)
         finally:
             self.words = ""
 

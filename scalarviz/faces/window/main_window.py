@@ -324,13 +324,11 @@ class MainWindow(QMainWindow):
             self.face.attend()
             self.farewell.attend()
             if self.keep.due and not self.face.all.held:
-                kept = partial(self.keep.now, self.controller.own_session)
-                self.controller.do(kept, name="keep")
+                self.controller.do(partial(self.keep.now, self.controller.own_session), name="keep")
             self.face.drawing(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)
-            flat_out = self.face.flat_out
-            rest = min(REST * spent, LONGEST_REST) if flat_out else 1.0
+            rest = min(REST * spent, LONGEST_REST) if self.face.flat_out else 1.0
             self._timer.start(round(max(FRAME - spent, rest)))
 
     def _refresh(self) -> None:

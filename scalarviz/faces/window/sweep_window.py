@@ -279,8 +279,7 @@ def watch_sweep(
                 from scalarviz.faces.window.window import watch
 
                 window.hide()
-                session = sweep[run]
-                one = Show(session, title=sweep.name_of(*run))
+                one = Show(sweep[run], title=sweep.name_of(*run))
                 watch(one, WatchOptions(theme=theme, play=False))
         finally:
             window.release()

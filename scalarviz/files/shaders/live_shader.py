@@ -140,6 +140,5 @@ def live_shader(net: Network) -> LiveShader:
     """
     check_workspace(net)
     shader = TextureShader(net)
-    body = body_of(shader, net)
-    pieces = [DECLARED, *shader.writer.sources, row_function(shader, net, body)]
+    pieces = [DECLARED, *shader.writer.sources, row_function(shader, net, body_of(shader, net))]
     return LiveShader("\n\n".join(pieces) + "\n", tuple(shader.places))

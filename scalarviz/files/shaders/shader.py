@@ -293,8 +293,7 @@ def row(shader: Shader, operation: Operation) -> list[str]:
         (padded(source.size), padded(target.size)),
         *operation.settings,
     )
-    call = f"{name}({shader.array(source)}, {shader.array(target)});"
-    return [call, *shader.rest(target)]
+    return [f"{name}({shader.array(source)}, {shader.array(target)});", *shader.rest(target)]
 
 
 def scale(shader: Shader, operation: Operation) -> list[str]:
@@ -393,12 +392,11 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
         )
     check_workspace(net)
     shader = ConstantShader(net, values, language)
-    body = body_of(shader, net)
     pieces = [
         heading(net, language, note),
         *shader.tables.values(),
         *shader.writer.sources,
-        row_function(shader, net, body),
+        row_function(shader, net, body_of(shader, net)),
     ]
     if max(net.inputs, net.outputs) <= WIDEST_VECTOR:
         pieces.append(vector_function(net, language))
