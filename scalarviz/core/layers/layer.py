@@ -119,7 +119,8 @@ class Layer(Part):
         `x` has shape (inputs,), (batch, inputs) or (batch, *input_shape).
         """
         batch, single = as_batch(x, self.inputs, str(self), picture=self.input_shape)
-        result = as_array(self.evaluate_rows(batch.tolist()), self.bank.dtype)
+        dtype = self.bank.dtype
+        result = as_array(self.evaluate_rows(batch.tolist()), dtype)
         return result[0] if single else result
 
     @final

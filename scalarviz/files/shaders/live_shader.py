@@ -140,5 +140,6 @@ def live_shader(net: Network) -> LiveShader:
     """
     check_workspace(net)
     shader = TextureShader(net)
-    pieces = [DECLARED, *shader.writer.sources, row_function(shader, net, body_of(shader, net))]
+    body = body_of(shader, net)
+    pieces = [DECLARED, *shader.writer.sources, row_function(shader, net, body)]
     return LiveShader("\n\n".join(pieces) + "\n", tuple(shader.places))

@@ -392,11 +392,12 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
         )
     check_workspace(net)
     shader = ConstantShader(net, values, language)
+    body = body_of(shader, net)
     pieces = [
         heading(net, language, note),
         *shader.tables.values(),
         *shader.writer.sources,
-        row_function(shader, net, body_of(shader, net)),
+        row_function(shader, net, body),
     ]
     if max(net.inputs, net.outputs) <= WIDEST_VECTOR:
         pieces.append(vector_function(net, language))
