@@ -607,9 +607,7 @@ def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any])
     from scalarviz.faces.cli.render_scene import render_several
     from scalarviz.stage.show import Several
 
-    several = Several.of({name: show for name, (show, _) in made.items()})
-    assert several is not None, "a dict is several"
-    return render_several(several, given)
+    return render_several(Several.of({name: show for name, (show, _) in made.items()}), given)
 
 
 DEEDS_OF_SEVERAL = {"watch": watch_scenes, "render": render_scenes}

@@ -592,9 +592,8 @@ def main(folder: str, path: str, about: str) -> None:
         for session in sessions:
             session.stops.are_ignored = True  # it may have gone on afterwards
             session.seek(0)
-        several = Several.of(shows)
-        assert several is not None, "a list is several"
-        record(replace(several, replays=True), path, steps, progress=tell, **told["look"])
+        several = replace(Several.of(shows), replays=True)
+        record(several, path, steps, progress=tell, **told["look"])
     elif told["what"] == "step":
         storyboard(shows[0], path, progress=tell, **told["look"])
     else:

@@ -174,7 +174,7 @@ class Warming:
         mip_levels.held = self._large and bool(self.compiling.lacking(["means"]))
         computed = {kind_of(session, each) for each in engines_at_work(session.timeline)}
         self.held = bool(self._lacking & computed)
-        self.held |= bool(self._lacking) and work_of(session) > SMALL
+        self.held |= bool(self._lacking) and session.trainer.products > SMALL
         self.settle()
 
     def settle(self, seconds: float = AT_ONCE) -> None:
@@ -267,11 +267,6 @@ class Warming:
         self.stop()
         self._give_back(math.inf)
         self.session = None
-
-
-def work_of(session: Session) -> int:
-    """Return the approximate number of multiplications per step."""
-    return session.trainer.products
 
 
 def kinds_of(session: Session) -> set[str]:

@@ -101,20 +101,6 @@ def stop_when(controller: Controller, words: str) -> None:
     controller.do(partial(controller.session.stop_when, *given))
 
 
-def tell_stop(controller: Controller, _: object = None) -> None:
-    """Say why the training has stopped by itself, if it has."""
-    why = controller.session.stopped
-    if why:
-        controller.tell(why[0].upper() + why[1:])
-
-
-def cancel(controller: Controller) -> None:
-    """End the processes that write files, and a search."""
-    controller.search.cancel()
-    for result in controller.exports.stop():
-        controller.tell(result)
-
-
 def completions(state: FaceState) -> list[str]:
     """Return conditions that a field completes; those of weights name the pinned one."""
     return examples(state.metrics, 0 if state.pinned is None else state.pinned.row)

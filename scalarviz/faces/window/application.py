@@ -110,9 +110,9 @@ def dress(window: QWidget, theme: str) -> None:
     QToolTip.setPalette(palette)
 
 
-def icon(widget: QWidget, which: QStyle.StandardPixmap, color: str, side: int = 16) -> QIcon:
+def icon(widget: QWidget, which: QStyle.StandardPixmap, color: str) -> QIcon:
     """Return a standard icon in another color."""
-    drawn = widget.style().standardIcon(which).pixmap(QSize(side, side), widget.devicePixelRatioF())
+    drawn = widget.style().standardIcon(which).pixmap(QSize(16, 16), widget.devicePixelRatioF())
     tinted = QPixmap(drawn.size())
     tinted.setDevicePixelRatio(drawn.devicePixelRatio())
     tinted.fill(Qt.GlobalColor.transparent)
