@@ -308,8 +308,7 @@ def known_formula(value: Value) -> Formula:
 
 def in_order_of_making(results: list[Value]) -> list[Value]:
     """Return the results of operations that `results` depend on, in the order of the calls."""
-    everything = Recorded(value_graph.LEAF, results)
-    made = value_graph.made_values(everything)[:-1]
+    made = value_graph.made_values(Recorded(value_graph.LEAF, results))[:-1]
     # A Value made before, or of parameters only, is not counted: it goes just before the first
     # one that takes it.
     when: dict[int, float] = {}

@@ -78,8 +78,7 @@ class TraceProgram(Program):
         """Return the places in the trace of the numbers of a buffer."""
         if buffer == self.outputs:
             return self.trace.outputs
-        last = buffer.offset + buffer.size
-        return self._results.get(buffer.offset, range(buffer.offset, last))
+        return self._results.get(buffer.offset, range(buffer.offset, buffer.offset + buffer.size))
 
     @cached_property
     def _results(self) -> dict[int, list[int]]:
@@ -408,10 +407,9 @@ def slopes_of_operation(
     """
     places = trace.taken[operation]
     known = [*(numbers[place] for place in places), numbers[trace.first_made + operation]]
-    partials = trace.formulas[operation].partials
     return [
         (place, float(partial(*known)))
-        for place, partial in zip(places, partials, strict=True)
+        for place, partial in zip(places, trace.formulas[operation].partials, strict=True)
         if not trace.inputs <= place < trace.first_parameter
     ]
 

@@ -84,8 +84,7 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
 
 def reflected(name: str) -> Callable[[Value, Number], Value]:
     """Return the reflected method for a table row of two inputs, such as `2 - v`."""
-    of_values = OPERATIONS[name]
-    of_number = by_some(of_values, (False, True))
+    of_number = by_some(OPERATIONS[name], (False, True))
 
     def method(self: Value, other: Number) -> Value:
         x = constant(other)

@@ -127,8 +127,7 @@ def made_values(root: Value, found: set[Value] | None = None) -> list[Value]:
 
 def all_values(root: Value) -> list[Value]:
     """Return `root` and all its ancestors, leaves too, each after its inputs."""
-    found = dict.fromkeys(x for value in made_values(root) for x in value._inputs)
-    return [*found, root]
+    return [*dict.fromkeys(x for value in made_values(root) for x in value._inputs), root]
 
 
 def formula_text(value: Value) -> str:

@@ -181,8 +181,7 @@ class Points(Batches):
     ) -> None:
         self.height, self.width, colours = picture.shape
         self.window = window
-        texels = picture.reshape(-1, colours)
-        super().__init__(np.zeros((0, 2)), texels, batch, samples, seed)
+        super().__init__(np.zeros((0, 2)), picture.reshape(-1, colours), batch, samples, seed)
         w = window
         self.settings = (self.width, self.height, w.uu, w.uv, w.vu, w.vv, w.u0, w.v0)
 

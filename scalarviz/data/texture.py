@@ -265,8 +265,7 @@ def pixels_of(image: Image) -> FloatArray:
         return np.repeat(grey[:, :, np.newaxis], 3, axis=2)
     if image.has_transparency_data:
         seen = image.convert("RGBA")
-        paper = Image.new("RGBA", seen.size, "white")
-        image = Image.alpha_composite(paper, seen)
+        image = Image.alpha_composite(Image.new("RGBA", seen.size, "white"), seen)
     return np.asarray(image.convert("RGB"), np.float64) / 255.0
 
 

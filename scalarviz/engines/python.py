@@ -179,8 +179,7 @@ class PythonRun(Run):
         if operation is own[-1]:
             self._values[operation.target] = self._due[operation.target]
         else:
-            numbers = self._numbers(operation)
-            self._values[operation.target] = operation_forward(operation, numbers)
+            self._values[operation.target] = operation_forward(operation, self._numbers(operation))
 
     def _backward(self, moment: Moment, operation: Operation) -> None:
         outputs = self.engine.program.outputs

@@ -233,7 +233,6 @@ def shown_in(
     several = Several.of(
         dict(zip(given, parts, strict=True)) if isinstance(given, Mapping) else parts
     )
-    assert several is not None, "a list or a dict is several"
     return (several if len(parts) > 1 else several.shows[0]), recipes
 
 

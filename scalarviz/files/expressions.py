@@ -106,10 +106,9 @@ def build_expression(
     walls = as_arrays(named)
     for leaf, label in zip(left, field(description, "labels", list), strict=True):
         leaf.label = str(label)
-    trace = trace_of(description, arrays, leaves, budget)
     made = Expression(
         field(description, "name", str),
-        trace,
+        trace_of(description, arrays, leaves, budget),
         pick(DTYPES, description["dtype"], "dtype"),
         engine,
         walls,

@@ -73,8 +73,7 @@ def build_on(
 
 def not_made(path: object, what: str, error: Exception) -> FileError:
     """Return the error for a file whose content cannot be built."""
-    ours = isinstance(error, ScalarvizError)
-    why = error if ours else f"{type(error).__name__}: {error}"
+    why = error if isinstance(error, ScalarvizError) else f"{type(error).__name__}: {error}"
     return FileError(f"{shown(as_path(path))} does not hold {what}: {why}")
 
 

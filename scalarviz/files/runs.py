@@ -158,8 +158,7 @@ def load_timeline(
 
 def lost_functions(timeline: Timeline) -> list[str]:
     """Return the names of the functions at which a training has stopped, in its settings now."""
-    stops = timeline.trainer.settings.stops
-    return [str(condition) for condition in stops if condition.is_lost]
+    return [str(condition) for condition in timeline.trainer.settings.stops if condition.is_lost]
 
 
 def used_kernels(timeline: Timeline) -> bool:
@@ -209,8 +208,7 @@ def describe_timeline(
     arrays: dict[str, Array | InParts] = {}
     branches = []
     for branch, i in places.items():
-        frames = [*kept[branch], *([now] if branch is owner else [])]
-        arrays |= frame_arrays(i, frames)
+        arrays |= frame_arrays(i, [*kept[branch], *([now] if branch is owner else [])])
         arrays[f"losses {i}"] = (len(branch.record),), branch.record.parts()
         arrays |= metric_arrays(i, branch)
         branches.append(
@@ -356,8 +354,7 @@ class Rebuilding:
         for place, layer in enumerate(self.network.layers):
             self.places.setdefault(layer, []).append(place)
         start = self._settings(field(description, "start", dict))
-        given = map(self._action, description.get("given", []))
-        self.start = settings_after(start, given)
+        self.start = settings_after(start, map(self._action, description.get("given", [])))
 
     def timeline(self) -> Timeline:
         """Return the training, at the clock of the description."""
@@ -422,13 +419,12 @@ class Rebuilding:
         self._check_activations(names, range(len(names)))
         loss.check_output(names[-1])
         self._check_batch(read["data"], batch)
-        engine = field(value, "engine", str)
         return Settings(
             read["optimizer"],
             read["data"],
             loss,
             batch,
-            engine,
+            field(value, "engine", str),
             read["precision"],
             tuple(names),
         )
@@ -483,8 +479,7 @@ class Rebuilding:
 
     def _journal(self, value: Description, number: int, end: Clock) -> list[Action]:
         """Return the actions of a branch, in order."""
-        listed = field(value, "journal", list)
-        journal = list(map(self._action, listed))
+        journal = list(map(self._action, field(value, "journal", list)))
         if any(after.place < action.place for action, after in pairwise(journal)):
             raise InputError(f"the journal of branch {number} is out of order")
         if journal and journal[-1].place > (end.step + 1, 0):
@@ -675,8 +670,7 @@ def restore_marks(timeline: Timeline, description: Description) -> None:
         number, step = (size(each, "a number of a mark", 0) for each in given[:2])
         if number >= len(timeline.branches) or step > timeline.branches[number].end.step:
             raise InputError(f"a mark is at step {step} of branch {number}, which does not exist")
-        text = visible(given[2], LONGEST_MARK)
-        marks.append(Mark(timeline.branches[number], step, text))
+        marks.append(Mark(timeline.branches[number], step, visible(given[2], LONGEST_MARK)))
     timeline.stops.marks = tuple(marks)
 
 

@@ -47,7 +47,6 @@ from scalarviz.training.session.reading import came_from
 from scalarviz.training.session.session import Session
 
 LARGEST = 10_000_000  # bytes of a page
-SHADED = 3_000  # parts of the largest weight: with fewer, a map of rounded ones differs visibly
 STEPS = 500  # of a recording
 WATCHED = 30.0  # steps a second at which people can follow a small network
 SMALL = 2000  # weights
@@ -241,8 +240,6 @@ def made_page(
     if not does_train:
         made = recording_of(show.session, probe, steps, every, LARGEST - len(content))
         spec |= {"engine": made.engine, "recording": made.spec}
-        if exhibit is not None and made.parts.values < SHADED:
-            exhibit.pop("shader", None)
         speed = spec["page"]["speed"] or made.steps
         spec["page"]["speed"] = min(speed, max(1.0, made.steps / PLAYED))
         if made.measured is not None:
@@ -431,6 +428,5 @@ def linked_page(
     words = said_in(markup)
     words |= {"title": show.title, "about": show.about, "version": version()}
     script = bundle(START, module_text)  # another scene may have another exhibit
-    texts_used = texts_of(script, texts())
-    data = {**described, "texts": texts_used, "link": link, "first": first}
+    data = {**described, "texts": texts_of(script, texts()), "link": link, "first": first}
     return html(markup, words, style_of_page(), script, loader(), data, {}, {"links": ""}, ALLOWED)

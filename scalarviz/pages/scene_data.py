@@ -234,13 +234,12 @@ def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
     """
     found = gradients_of(program, moment)
     buffer = walked(program, moment) if has_neurons(program) else None
-    rows = [found.start, found.stop] if isinstance(found, slice) else [0, 0]
     return {
         "kind": moment.kind,
         "operation": moment.operation,
         "values": [buffer.name for buffer in moment.values],
         "gradients": [buffer.name for buffer in moment.gradients],
-        "rows": rows,
+        "rows": [found.start, found.stop] if isinstance(found, slice) else [0, 0],
         "neurons": None if buffer is None else (buffer.name, buffer.size),
         "each": [] if isinstance(found, slice) else [*found],
     }

@@ -592,8 +592,7 @@ class Expressions:
         """Return the arguments of a call in the order of JavaScript."""
         if not node.keywords and not (known and known.is_mixed):
             return self.list_of(node.args)
-        why = f"`{ast.unparse(node.func)}` is not known, but has arguments by name"
-        check(known, node, why)
+        check(known, node, f"`{ast.unparse(node.func)}` is not known, but has arguments by name")
         assert known is not None
         first = node.args[: known.positional]
         has_star = any(isinstance(each, ast.Starred) for each in first)

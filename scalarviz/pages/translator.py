@@ -141,8 +141,7 @@ def python_name(path: str) -> str:
 @cache
 def translated() -> Mapping[str, str]:
     """Return the text of each module of SOURCES."""
-    sources = {name: (path, source_of(path)) for name, path in SOURCES.items()}
-    return translate(sources)
+    return translate({name: (path, source_of(path)) for name, path in SOURCES.items()})
 
 
 def source_of(path: str) -> str:
@@ -227,8 +226,7 @@ class Translation:
                 self.define(node)
             lines = [line for node in self.body for line in self.at_top(node)]
         except Refused as refused:
-            why = f"{self.path}, line {refused.line}: {refused}"
-            raise TranslationError(why) from refused
+            raise TranslationError(f"{self.path}, line {refused.line}: {refused}") from refused
         above = "../" * self.name.count("/")
         imports = [line for name, line in self.imports.items() if name in self.x.used]
         head = [

@@ -210,8 +210,7 @@ class PageServer:
         if isinstance(visit, Connection):
             visit.asking.cancel()
         who, path = visit.remote_address[0], request.path.partition("?")[0]
-        hosts = request.headers.get_all("Host")
-        named = any(HERE.fullmatch(each) is None for each in hosts)
+        named = any(HERE.fullmatch(each) is None for each in request.headers.get_all("Host"))
         if named and ip_address(self.address).is_loopback:
             return answer(HTTPStatus.MISDIRECTED_REQUEST)  # a name that leads here by a trick
         if request.method not in ("GET", "HEAD"):

@@ -137,9 +137,9 @@ def looked(look: RenderOptions, given: Mapping[str, Any]) -> RenderOptions:
 
 def shown(given: object) -> Show | Several:
     """Return a Show of a session, or several of a list; raise InputError for anything else."""
-    several = Several.of(given)
-    if several is None:
+    if not isinstance(given, (Several, list, tuple, Mapping)):
         return Show.of(given)
+    several = Several.of(given)
     return several if len(several.shows) > 1 else several.shows[0]
 
 

@@ -215,16 +215,14 @@ class Several:
         return " | ".join(self.names)
 
     @staticmethod
-    def of(given: object) -> Several | None:
-        """Return the sessions of a list, or of a dict by their names; None for anything else.
+    def of(given: Several | Sequence[object] | Mapping[str, object]) -> Several:
+        """Return the sessions of a list, or of a dict by their names.
 
         Several are returned as they are. Raise InputError if they are not 1 to 6 different Sessions
         or Shows.
         """
         if isinstance(given, Several):
             return given
-        if not isinstance(given, (list, tuple, Mapping)):
-            return None
         names = list(given) if isinstance(given, Mapping) else []
         listed = given.values() if isinstance(given, Mapping) else given
         parts = [trained_by(part) for part in listed]

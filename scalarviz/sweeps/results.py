@@ -167,8 +167,7 @@ def table_of_settings(sweep: Sweep) -> SweepTable:
     names = list(dict.fromkeys(name for row in rows for name in row if name != ERROR))
     names += [ERROR] * any(ERROR in row for row in rows)
     columns = {name: [row.get(name) for row in rows] for name in names}
-    notes = [f"success: {sweep.success}"] if sweep.success else []
-    return SweepTable(columns, notes)
+    return SweepTable(columns, [f"success: {sweep.success}"] if sweep.success else [])
 
 
 def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:

@@ -58,8 +58,7 @@ def rows_of(grid: object) -> list[Mapping[str, Any]]:
     """Return the settings of a grid, with unchecked names."""
     if isinstance(grid, Mapping):
         lists = {name: values_of(name, values) for name, values in grid.items()}
-        combined = itertools.product(*lists.values())
-        rows = islice(combined, MOST_SETTINGS + 1)
+        rows = islice(itertools.product(*lists.values()), MOST_SETTINGS + 1)
         return [dict(zip(lists, values, strict=True)) for values in rows]
     if (
         isinstance(grid, Sequence)

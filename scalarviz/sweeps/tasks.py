@@ -230,8 +230,7 @@ class OneByOne:
         return self._losses
 
     def outputs(self, x: FloatArray, which: npt.NDArray[np.bool_]) -> FloatArray:
-        chosen = compress(self.sessions, which)
-        return np.array([session.network(x) for session in chosen])
+        return np.array([session.network(x) for session in compress(self.sessions, which)])
 
     def end(self, which: npt.NDArray[np.bool_]) -> None:
         self._ended |= which
@@ -517,7 +516,6 @@ def joined(parts: list[Outcome]) -> Outcome:
         return np.concatenate([getattr(part, name) for part in parts])
 
     kept = [part.values for part in parts] if all(len(part.values) for part in parts) else []
-    processors = dict.fromkeys(part.processor for part in parts)
     return Outcome(
         whole("seeds"), longest.checks, np.concatenate([wide(part.losses) for part in parts]),
         whole("succeeded"), whole("ended"), whole("failed"),
@@ -528,7 +526,7 @@ def joined(parts: list[Outcome]) -> Outcome:
             for name in longest.metrics
         },
         sum(part.seconds for part in parts),
-        ", ".join(processors),
+        ", ".join(dict.fromkeys(part.processor for part in parts)),
     )  # fmt: skip
 
 

@@ -72,8 +72,7 @@ def test_engines_agree(dtype: str, bound: float) -> None:
     plain, fast = session("python", dtype=dtype), session("cpu", dtype=dtype)
     for each in (plain, fast):
         each.advance(20)
-    difference = plain.network.bank.value - fast.network.bank.value
-    assert np.abs(difference).max() < bound
+    assert np.abs(plain.network.bank.value - fast.network.bank.value).max() < bound
     assert plain.loss == pytest.approx(fast.loss, rel=100.0 * bound)
 
 

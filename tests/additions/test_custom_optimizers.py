@@ -93,8 +93,7 @@ def test_an_optimizer_with_the_formula_of_adam_has_its_bits(engine: str) -> None
 @pytest.mark.some(1)
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_one_without_slots_returns_a_number(engine: str) -> None:
-    kind = sv.optimizer(plain)
-    assert same_bits(session(kind(), engine), session(sv.SGD(0.1), engine))
+    assert same_bits(session(sv.optimizer(plain)(), engine), session(sv.SGD(0.1), engine))
     found = session(sv.optimizer(shared)(0.2, share=0.25), engine)
     assert found.network.bank.value == pytest.approx(
         session(sv.SGD(0.05), engine).network.bank.value, rel=1e-12
@@ -118,8 +117,7 @@ def test_engines_agree_and_every_way_of_a_step_takes_it(kind: Any) -> None:
     net.step(kind(0.25))
     assert net.bank.value.tolist() == pytest.approx([before[0] - 0.75, before[1] - 0.25])
     w = sv.Value(1.0)
-    f = sv.compile(lambda x: w * x, inputs=1, engine="cpu")
-    f.train_step([1.0], [0.0], "mse", kind(0.125))
+    sv.compile(lambda x: w * x, inputs=1, engine="cpu").train_step([1.0], [0.0], "mse", kind(0.125))
     assert w.data == 0.875
 
 

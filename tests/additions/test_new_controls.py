@@ -333,8 +333,7 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 @pytest.fixture
 def scene_controller(scene: Any, patient: None) -> Controller:
     recipe = Recipe(scene)
-    show = recipe.make({})
-    stage: Any = FakeStage(show)
+    stage: Any = FakeStage(recipe.make({}))
     return Face(Stages([stage]), [recipe]).lead
 
 

@@ -320,8 +320,7 @@ def test_it_is_learned_and_captions_say_what_its_row_says() -> None:
 def test_one_that_reads_two_buffers_is_learned_told_and_drawn(studio: Studio) -> None:
     s = mirror_session(Difference([sv.Dense(4, 4, "tanh"), sv.Dense(4, 4)], sv.Dense(4, 4)))
     whole = s.copy()
-    texts = mirror_captions(s)
-    assert f"{text('captions.plain', name='difference')} y = a - b" in texts
+    assert f"{text('captions.plain', name='difference')} y = a - b" in mirror_captions(s)
     whole.advance(1)
     np.testing.assert_allclose(s.network.bank.value, whole.network.bank.value)
     assert sv.gradcheck(s.network, np.eye(3)).error < 1e-6

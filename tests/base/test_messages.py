@@ -159,8 +159,7 @@ def run_file(folder: Path, *keys: Any, to: Any = HOSTILE) -> object:
 def changed(description: Any, keys: tuple[Any, ...], to: Any) -> Any:
     if not keys:
         return description
-    holder = reduce(getitem, keys[:-1], description)
-    holder[keys[-1]] = to
+    reduce(getitem, keys[:-1], description)[keys[-1]] = to
     return description
 
 

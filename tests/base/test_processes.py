@@ -156,8 +156,7 @@ def test_a_training_that_is_stopped_is_kept_and_the_code_says_by_what(
 def test_it_ends_at_once_however_often_it_is_asked(words: tuple[str, ...], tmp_path: Path) -> None:
     after = "parameters" if "render" not in words else ""
     wait = 0.2 if after else 1.5
-    often = [TERM, *[INT, TERM] * 10]
-    ended = Ended(words, often, tmp_path, after=after, wait=wait, apart=0.002)
+    ended = Ended(words, [TERM, *[INT, TERM] * 10], tmp_path, after=after, wait=wait, apart=0.002)
     assert ended.code in (130, 143) and ended.seconds < 3.0  # the system may hand on INT first
     assert not ended.processes and "Traceback" not in ended.errors
     assert {name for name in ended.files if name != "rgb-stopped.safetensors"} == set()
@@ -204,11 +203,10 @@ with StoppableProgram(last=True), Stop():
 @pytest.mark.slow
 def test_what_catches_everything_is_ended_with_its_children(tmp_path: Path) -> None:
     (tmp_path / "scalarviz_hangs.py").write_text(HANGS)
-    environment = os.environ | {MARK: (mark := token_hex(8)), "PYTHONPATH": str(ROOT)}
     program = subprocess.Popen(
         [sys.executable, "scalarviz_hangs.py"],
         cwd=tmp_path,
-        env=environment,
+        env=os.environ | {MARK: (mark := token_hex(8)), "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
     )
     assert program.stdout is not None and program.stdout.readline()

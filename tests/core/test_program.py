@@ -84,8 +84,7 @@ def backward(program: Program, value: Array, space: Array, upstream: Array) -> t
             by_weights += np.take_along_axis(by_all, own_columns(operation), axis=1)
             if by_biases is not None:
                 by_biases += by_windows.sum(axis=(0, 2))
-            whole = on_all_channels(operation, weights)
-            spread = np.einsum("nkw,ks->nws", by_windows, whole)
+            spread = np.einsum("nkw,ks->nws", by_windows, on_all_channels(operation, weights))
             one = np.eye(x.shape[1])  # where a number of the picture is seen
             places = windows(operation, one)
             part(flow, operation.source)[:] += np.einsum("nws,iws->ni", spread, places)

@@ -190,8 +190,7 @@ def test_the_neurons_of_a_network_are_nodes() -> None:
     trace = trace_of(network(16, 16, 1)([1.0, 2.0]))
     nodes = folded(trace, 300)
     assert len(nodes) == 16 + 16 + 1 and all(node.count == 1 for node in nodes)
-    every = sorted(i for node in nodes for i in node.members)
-    assert every == list(range(len(trace.operations)))
+    assert sorted(i for node in nodes for i in node.members) == list(range(len(trace.operations)))
     parameters = range(trace.first_parameter, trace.first_made)
     counts = [sum(x in parameters for x in operands_of_node(trace, node)) for node in nodes]
     assert sorted(counts) == [3] * 16 + [17] * 17
@@ -290,8 +289,7 @@ def test_a_block_with_a_name_is_a_node_with_all_that_is_used_in_it_alone() -> No
     assert trace.label(nodes[0].root) == "swish" == y.label and x.label == ""
     for place, slope in slopes_of_node(trace, nodes[0], numbers_of(trace, nodes[0])):
         y.backward()
-        leaf = trace.parameters[place - trace.first_parameter]
-        assert slope == pytest.approx(leaf.grad)
+        assert slope == pytest.approx(trace.parameters[place - trace.first_parameter].grad)
         y.zero_grad()
 
 

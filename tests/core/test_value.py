@@ -370,8 +370,7 @@ def test_a_subclass_may_have_attributes_and_read_the_number_its_own_way() -> Non
 
 def test_type_checkers_see_the_methods_that_the_table_makes() -> None:
     text = value_methods.PATH.read_text(encoding="utf-8")
-    made = value_methods.replaced(text)
-    assert text == made, "run `python -m tests.core.value_methods`"
+    assert text == value_methods.replaced(text), "run `python -m tests.core.value_methods`"
 
 
 def table(rows: int = 4, columns: int = 3) -> list[list[sv.Value]]:
@@ -402,8 +401,7 @@ def test_the_gradient_goes_to_the_row_alone(rows: Any) -> None:
     f = sv.compile(lambda i: sv.lookup(rows, i)[1] * 5.0, 1, engine="python")
     f.forward(np.array([[2.0]]))
     f.backward()
-    grads = [[row[1].grad] for row in rows]
-    assert grads == [[0.0], [0.0], [5.0], [0.0]]
+    assert [[row[1].grad] for row in rows] == [[0.0], [0.0], [5.0], [0.0]]
 
 
 def test_sequences_of_different_lengths_are_a_batch() -> None:

@@ -225,8 +225,7 @@ def test_any_function_is_a_map() -> None:
 
 
 def test_a_curve_for_each_channel_is_a_map() -> None:
-    curves = np.array([[0.0, 1.0, 0.0], [1.0, 0.5, 0.0], [0.0, 0.0, 1.0]])
-    known = data.Rgb(curves, levels=5)
+    known = data.Rgb(np.array([[0.0, 1.0, 0.0], [1.0, 0.5, 0.0], [0.0, 0.0, 1.0]]), levels=5)
     assert answer(known, [0.25, 0.25, 0.25]) == pytest.approx([0.5, 0.75, 0.0])
     assert answer(known, WHITE) == [0.0, 0.0, 1.0]
 
@@ -425,8 +424,7 @@ def test_the_built_in_picture_has_many_colours_edges_and_detail() -> None:
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 2000
     assert picture.min() < 20
     assert picture.max() > 240
-    steps = abs(np.diff(picture.astype(int), axis=1)).max(axis=2)
-    assert 0.01 < (steps > 60).mean() < 0.2
+    assert 0.01 < (abs(np.diff(picture.astype(int), axis=1)).max(axis=2) > 60).mean() < 0.2
     assert (data.Texture().picture == picture / 255.0).all()
 
 

@@ -238,8 +238,7 @@ def linked_text(text: str, folder: Path) -> tuple[str, str]:
         parts.append(ObjectCode.from_library(cudadevrt().read_bytes()))
     options = LinkerOptions(arch=ARCHITECTURE, ptxas_options=["-v"])
     linker = Linker(*parts, options=options)
-    code = bytes(linker.link("cubin").code)
-    return disassembled(code, folder), linker.get_info_log()
+    return disassembled(bytes(linker.link("cubin").code), folder), linker.get_info_log()
 
 
 def compile_without_gpu(patch: pytest.MonkeyPatch) -> None:

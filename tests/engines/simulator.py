@@ -77,8 +77,7 @@ def plain(argument: Any) -> Any:
     """An argument as it is in a kernel: arrays are numpy's, whose indexing is faster."""
     from numba.cuda.simulator.cudadrv.devicearray import FakeWithinKernelCUDAArray
 
-    fake = isinstance(argument, FakeWithinKernelCUDAArray)
-    return argument._item._ary if fake else argument
+    return argument._item._ary if isinstance(argument, FakeWithinKernelCUDAArray) else argument
 
 
 class OfBlock(threading.Thread):

@@ -286,5 +286,4 @@ print(numba.njit(lambda a: a @ a)(np.array([[1.0, 2.0], [0.0, 1.0]])).tolist())
 @pytest.mark.skipif(find_spec("scipy") is None, reason="without SciPy there is nothing to import")
 @pytest.mark.parametrize("kernel", [FIRST_CALL, COMPILED], ids=["called", "compiled"])
 def test_a_kernel_is_loaded_without_scipy_and_a_user_has_products(kernel: str) -> None:
-    said = output_of("-c", kernel + PRODUCT).splitlines()
-    assert said == ["False", "[[1.0, 4.0], [0.0, 1.0]]"]
+    assert output_of("-c", kernel + PRODUCT).splitlines() == ["False", "[[1.0, 4.0], [0.0, 1.0]]"]

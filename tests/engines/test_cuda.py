@@ -185,8 +185,7 @@ def test_what_failed_is_tried_again_by_the_next_process_only(
 ) -> None:
     runs = without_a_cache(monkeypatch, tmp_path, "RuntimeError: odd")
     for _ in range(2):
-        found = missing.missing_in_libraries("a driver")
-        assert found.startswith(
+        assert missing.missing_in_libraries("a driver").startswith(
             f"numba-cuda runs no kernel on the GPU: RuntimeError: odd ({pip_command('cuda')}"
         )
     assert len(runs) == 1

@@ -122,8 +122,7 @@ def test_kernels_are_compiled_once_and_then_loaded(
         assert [compiled_again(each) for each in again] == [LOADED] * len(SMALL)
     # Another loss: one of both has it. What was there before stays.
     other = [each for each in units(sv.Network([2, 3, 1]), "mae") if each.function in SMALL]
-    modules = cuda_file.load(other, "float32")
-    assert sorted(map(compiled_again, modules)) == [COMPILED, LOADED]
+    assert sorted(map(compiled_again, cuda_file.load(other, "float32"))) == [COMPILED, LOADED]
     assert len(caplog.messages) == 2
     monkeypatch.setattr(cuda_file, "_modules", {})
     assert [compiled_again(each) for each in cuda_file.load(found, "float32")] == [LOADED] * 2

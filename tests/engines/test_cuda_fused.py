@@ -381,8 +381,7 @@ def test_a_gpu_gets_all_blocks_at_once_and_the_memory_that_they_need(
     prepared = card.kernel(choice_of("tanh"), table)
     assert asked == [b"code", "fused_steps", ("most shared", 100_000, "handle", 7)]
     array = SimpleNamespace(device_ctypes_pointer=SimpleNamespace(value=4096))
-    stream = SimpleNamespace(__cuda_stream__=lambda: (0, 3))
-    card.launch(prepared, table, stream, [array, array], 5)
+    card.launch(prepared, table, SimpleNamespace(__cuda_stream__=lambda: (0, 3)), [array, array], 5)
     sizes = {"grid": 132, "block": 256, "shmem_size": 100_000, "is_cooperative": True}
     assert asked[-1] == ("stream 3", sizes, kernel, 4096, 4096, 5)
     device.COOPERATIVE_LAUNCH = 0

@@ -115,8 +115,7 @@ def test_a_survey_has_the_numbers_of_all_neurons(engine: str, samples: int) -> N
     layers = [sv.Dense(3, 8, "tanh"), sv.LayerNorm(8), sv.Dense(8, 2)]
     network = sv.Network(layers, engine=engine, dtype="float64")
     found, before = network.survey(inputs), network(inputs)
-    wanted = forward(network.program, network.bank.value, inputs[-1]).values
-    for name, values in wanted.items():
+    for name, values in forward(network.program, network.bank.value, inputs[-1]).values.items():
         assert found[name].shape == (samples, len(values))
         np.testing.assert_allclose(found[name][-1], values, atol=1e-12)
     np.testing.assert_array_equal(network(inputs), before)
@@ -307,8 +306,7 @@ def test_asking_whether_an_engine_will_do_makes_none(
         raise AssertionError("an engine was made")
 
     net, double = rgb("python"), rgb("python", dtype="float64")
-    row = ENGINES[engine]
-    monkeypatch.setitem(ENGINES, engine, replace(row, make=make))
+    monkeypatch.setitem(ENGINES, engine, replace(ENGINES[engine], make=make))
     assert check_engine(net, engine, "full") == (engine, sv.Precision())
     refused(EngineError, "mixed precision").by(check_engine, double, engine, "mixed")
 
@@ -364,8 +362,7 @@ def test_a_whole_step_has_the_bits_of_its_verbs(width: int, samples: int) -> Non
         sv.Network([12, width, width, 3], "tanh", "linear", engine="cpu") for _ in range(2)
     ]
     at_once.train_step(inputs, targets, sv.Loss("mse", mean="none"), sv.SGD(1e-4))
-    p = by_hand.forward(inputs)
-    by_hand.backward(2 * (p - targets))
+    by_hand.backward(2 * (by_hand.forward(inputs) - targets))
     assert (by_hand.bank.grad == at_once.bank.grad).all()
 
 
@@ -446,8 +443,7 @@ def test_what_python_writes_is_where_a_kernel_reads_it(kind: type[ctypes.Structu
     names = list(vars(kind)["__annotations__"])
     dtype = records.dtype_of(kind)
     assert list(dtype.names or ()) == names
-    written = kind(*range(1, len(names) + 1))
-    (found,) = np.frombuffer(written, dtype)
+    (found,) = np.frombuffer(kind(*range(1, len(names) + 1)), dtype)
     assert dtype.itemsize == 8 * len(names)
     assert found.tolist() == tuple(range(1, len(names) + 1))
 

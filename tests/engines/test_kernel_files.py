@@ -249,8 +249,7 @@ def test_what_was_planted_is_not_unpickled(tmp_path: Path) -> None:
     ):
         path.write_bytes(damaged)
         assert file.load("a key") is None
-    other = file.path("another key")
-    other.write_bytes(whole)  # a copy that went wrong
+    file.path("another key").write_bytes(whole)  # a copy that went wrong
     assert file.load("another key") is None
 
 

@@ -399,8 +399,7 @@ def test_many_processes_may_begin_at_once(tmp_path: Path) -> None:
 
 def test_a_child_that_compiles_ends_with_its_parent(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text("import time\n\ntime.sleep(60)\n")
-    module = "scalarviz.engines.codegen.compiling"
-    words = [sys.executable, "-m", module, str(tmp_path / "slow.py")]
+    words = [sys.executable, "-m", "scalarviz.engines.codegen.compiling", str(tmp_path / "slow.py")]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as child:
         assert child.stdin is not None
         child.stdin.close()

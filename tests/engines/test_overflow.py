@@ -303,8 +303,7 @@ def test_a_session_stops_before_that_step_with_the_statistics_untouched(
     assert (s.network.bank.state == known).all()
     assert (s.network.bank.value == good.network.bank.value).all()
     by_moments.advance(step)
-    moments = len(s.network.program.moments)
-    by_moments.advance(moments - 1, "operation")
+    by_moments.advance(len(s.network.program.moments) - 1, "operation")
     for each in (s, by_moments, s):
         with pytest.raises(UpdateError) as again:
             each.advance(1, "operation")

@@ -469,8 +469,7 @@ def test_bits_do_not_depend_on_the_choice(batch: int, monkeypatch: pytest.Monkey
     ways = []
     for times in (itertools.repeat(0.0), itertools.count(0.0, 0.01), iter(rng.random(10_000))):
         with monkeypatch.context() as patch:
-            clock = SimpleNamespace(perf_counter=partial(next, times))
-            patch.setattr(calls, "time", clock)
+            patch.setattr(calls, "time", SimpleNamespace(perf_counter=partial(next, times)))
             session = sv.Session(
                 sv.Network([40, 300, 300, 7], "tanh"), pair, batch=batch, engine="cpu"
             )

@@ -173,8 +173,7 @@ def given_by(hint: str) -> dict[str, Any]:
     """The options of a command, for `made`."""
     _, verb, name, *words = shlex.split(hint)
     assert verb == "watch"
-    scene = load(find(name))
-    options = RUNNING | SHARED | own_options(scene)
+    options = RUNNING | SHARED | own_options(load(find(name)))
     found: dict[str, Any] = {}
     while words:
         option = words.pop(0).removeprefix("--").replace("-", "_")
@@ -287,8 +286,7 @@ def test_pages_read_the_same_moments() -> None:
       const limits = {first: 0, end: 1e9 + 1, operations: 13, rows: 99, batch: 8, sizes};
       return data.links.map((hash) => writeLink(readLink(`#${hash}`, limits)));
     """
-    written = in_web("links", body, links=fragments)
-    for fragment, text in zip(fragments, written, strict=True):
+    for fragment, text in zip(fragments, in_web("links", body, links=fragments), strict=True):
         ours, theirs = read_link(f"rgb#{fragment}"), read_link(f"rgb{text}")
         if ours.operation and ours.step is None:  # a page writes the step that it stands at
             assert theirs.step == 0 and theirs.operation == ours.operation
@@ -314,8 +312,7 @@ SMALL = {"texture": {"hidden": 4, "depth": 2, "size": 16}}
 def bare_of_two_layers() -> sv.Session:
     """Learns XOR."""
     net = sv.Network([2, 4, 3, 1], "tanh", "sigmoid", seed=7)
-    schedule = sv.Schedule("cosine", steps=50)
-    optimizer = sv.SGD(0.5, schedule=schedule, l2=0.01, clip_norm=2.0)
+    optimizer = sv.SGD(0.5, schedule=sv.Schedule("cosine", steps=50), l2=0.01, clip_norm=2.0)
     return sv.Session(
         net, data.Xor(), sv.Loss("mse", factor=0.5), optimizer, 2, "python", seed=7,
         metrics=["mae"], every=5, memory=10**6,
@@ -618,8 +615,7 @@ def test_endless_recursion_is_cut(said, tmp_path: Path) -> None:
 
 
 def test_an_unknown_word_in_a_scene_is_answered_by_exit_code_2(said, tmp_path: Path) -> None:
-    text = MAKES_A_SESSION.replace("engine=", "activation='rulu', engine=", 1)
-    write(tmp_path, text)
+    write(tmp_path, MAKES_A_SESSION.replace("engine=", "activation='rulu', engine=", 1))
     err, code = said("train", "mine.py")
     assert err.startswith("scalarviz: mine.py, line 6: unknown activation 'rulu'")
     assert code == 2

@@ -84,8 +84,7 @@ def run(path: Path, spoil: Spoil, texture: bool = False) -> None:
     """A run of three steps, which says something else."""
     chosen: Any = data.Texture(np.zeros((2, 2, 3)), samples=4) if texture else data.Rgb(levels=2)
     net = sv.Network([chosen.inputs, 3], engine="python")
-    s = advanced(sv.Session(net, chosen, batch=None if texture else 2, engine="python"), 3)
-    s.save(path)
+    advanced(sv.Session(net, chosen, batch=None if texture else 2, engine="python"), 3).save(path)
     description, arrays = read(path, "run")
     spoil(description, arrays)
     write(path, "run", description, arrays)
@@ -205,8 +204,7 @@ def products(path: Path, names: int) -> None:
     make, count = onnx.helper.make_node, 600
     nodes = [make("Identity", ["w"], [f"w{i}"]) for i in range(names)]
     for i in range(count):
-        weights = f"w{i % names}" if names else "w"
-        nodes.append(make("MatMul", [f"v{i}", weights], [f"v{i + 1}"]))
+        nodes.append(make("MatMul", [f"v{i}", f"w{i % names}" if names else "w"], [f"v{i + 1}"]))
     model(path, nodes, {"v0": [1000], f"v{count}": [1000]}, w=matrix)
 
 

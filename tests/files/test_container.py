@@ -529,8 +529,7 @@ def saves_network(folder: Path, **options: Any) -> None:
 
 
 def saves_session(folder: Path, **options: Any) -> None:
-    session = sv.Session(NET.copy(), data.Xor(), engine="python")
-    session.save(folder / "run.safetensors", **options)
+    sv.Session(NET.copy(), data.Xor(), engine="python").save(folder / "run.safetensors", **options)
     assert sv.Session.load(folder / "run.safetensors").step_index == 0
 
 

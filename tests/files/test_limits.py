@@ -100,8 +100,7 @@ def test_a_data_set_is_made_in_little_more_memory(
 def kept(path: Path, chosen: DataSet) -> Path:
     """A run on a data set."""
     net = sv.Network([chosen.inputs, chosen.outputs])
-    s = advanced(sv.Session(net, chosen, batch=4, engine="python"), 2)
-    s.save(path)
+    advanced(sv.Session(net, chosen, batch=4, engine="python"), 2).save(path)
     return path
 
 
@@ -132,8 +131,7 @@ def test_data_that_a_run_holds_always_loads(
 
 def test_a_batch_that_is_drawn_from_nowhere_is_weighed(tmp_path: Path) -> None:
     texture = data.Texture(np.zeros((2, 2, 3)), samples=1000)
-    s = sv.Session(sv.Network([2, 3]), texture, engine="python")
-    s.save(tmp_path / "run")
+    sv.Session(sv.Network([2, 3]), texture, engine="python").save(tmp_path / "run")
     with refused(FileError, "1,000 samples"):
         sv.Session.load(tmp_path / "run", limit=39_999)
     assert sv.Session.load(tmp_path / "run", limit=40_000).data.samples == 1000

@@ -392,8 +392,7 @@ def test_a_network_needs_its_activations_and_the_slots_of_its_optimizer(tmp_path
     net = sv.Network([sv.Residual(sv.Dense(2, 2, "bend")), sv.Dense(2, 1)], seed=1)
     net.train([[0.1, 0.2]], [[0.3]], optimizer=kind(0.1), steps=2)
     net.save(path)
-    loaded = sv.load(path)
-    assert np.array_equal(loaded.bank.slots["slow"], net.bank.slots["slow"])
+    assert np.array_equal(sv.load(path).bank.slots["slow"], net.bank.slots["slow"])
     OPTIMIZERS.popitem()
     with refused(FileError, "slow"):
         sv.load(path)

@@ -280,8 +280,7 @@ def test_data_of_a_file_and_of_the_session_are_the_same(tmp_path: Path) -> None:
         ",".join([*map(repr, map(float, row)), name]) for row, name in zip(X, KINDS, strict=True)
     )
     (tmp_path / "t.csv").write_text(text, encoding="utf-8")
-    known = sv.data.from_csv(tmp_path / "t.csv")
-    s = trained(known=known)
+    s = trained(known=sv.data.from_csv(tmp_path / "t.csv"))
     s.save(tmp_path / "csv", data=False)
     for given in (sv.data.from_csv(tmp_path / "t.csv"), s.data):
         z = sv.Session.load(tmp_path / "csv", given)
@@ -292,8 +291,7 @@ def test_data_of_a_file_and_of_the_session_are_the_same(tmp_path: Path) -> None:
 def test_names_and_classes_are_those_of_the_file(path: Path) -> None:
     given = table(kinds=np.arange(40) % 3, classes=3)
     given.output_names = ["a", "b", "c"]
-    z = sv.Session.load(path, given)
-    assert z.data.output_names == ["cat", "dog", "owl"]
+    assert sv.Session.load(path, given).data.output_names == ["cat", "dog", "owl"]
     assert given.output_names == ["a", "b", "c"]
 
 

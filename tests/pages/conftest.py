@@ -63,8 +63,7 @@ def opened(browser: Any, files: Files) -> Iterator[Opens]:
     tabs = []
 
     def open_page(page: str | Path = "rgb", *given: Any, **more: Any) -> Tab:
-        file = files[page] if isinstance(page, str) else page
-        tab = Tab(browser, file, *given, **more)
+        tab = Tab(browser, files[page] if isinstance(page, str) else page, *given, **more)
         tabs.append(tab)
         return tab
 

@@ -241,8 +241,7 @@ def test_the_branch_that_was_not_shown_for_longest_is_dropped(page: InPage) -> N
 
 @pytest.mark.slow
 def test_another_worker_takes_up_all_branches(tmp_path: Path) -> None:
-    page = InPage(rgb(), tmp_path)
-    assert page.run("""
+    assert InPage(rgb(), tmp_path).run("""
         const page = client();
         await page.ask("advance", {count: 30, unit: "step"});
         await page.ask("seek", {step: 10});
@@ -440,10 +439,9 @@ def test_a_link_that_is_written_reads_back() -> None:
 
 
 def test_after_its_last_operation_a_step_is_linked_as_it_was_walked() -> None:
-    body = "return data.states.map(shownMoment)"
     walked, stands, within = in_web(
         "links",
-        body,
+        "return data.states.map(shownMoment)",
         states=[
             {"step": 5, "operation": 0, "moment": 11, "focus": 0},
             {"step": 5, "operation": 0, "moment": -1, "focus": 2},

@@ -567,8 +567,7 @@ def test_play_goes_by_operation_where_that_is_the_unit() -> None:
         await player.pause();
         return [...first, sent, player.operations, player.speeds === SPEEDS];
     """
-    played = [["pause", "operation"], 1, [10, "pause"], None, True]
-    assert in_web("player", body) == played
+    assert in_web("player", body) == [["pause", "operation"], 1, [10, "pause"], None, True]
 
 
 def test_each_of_some_quick_presses_counts(tmp_path: Path) -> None:

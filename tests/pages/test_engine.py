@@ -207,11 +207,9 @@ def test_evaluation_and_a_look_are_what_the_network_answers(colors: InPage) -> N
     """)
     network = session.network
     np.testing.assert_allclose(found["value"], network.bank.value, rtol=1e-5, atol=1e-6)
-    palette = session.data.palette[0]
-    wanted = network(palette)
+    wanted = network(session.data.palette[0])
     np.testing.assert_allclose(np.reshape(found["probe"], wanted.shape), wanted, atol=1e-5)
-    many = np.float32(np.arange(900) * 0.37 % 1).reshape(300, 3)
-    wanted = network(many)
+    wanted = network(np.float32(np.arange(900) * 0.37 % 1).reshape(300, 3))
     np.testing.assert_allclose(np.reshape(found["many"], wanted.shape), wanted, atol=1e-5)
     np.testing.assert_allclose(found["look"][network.program.outputs.name], wanted[0], atol=1e-5)
     hidden = network.program.buffers[2].name
@@ -430,8 +428,7 @@ def test_kernels_that_a_network_does_not_use_take_four_bytes(
     found = shared_module(units, "float32")
     assert found is not None
     every, module = found
-    places = [each for number, _, *each in sections_of(module) if number == CODE]
-    ((low, high),) = places
+    ((low, high),) = [each for number, _, *each in sections_of(module) if number == CODE]
     assert module[low:high].count(STOP) == len(every) - len(units)
 
 

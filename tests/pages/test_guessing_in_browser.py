@@ -120,8 +120,7 @@ def test_keys_alone_guess_go_on_and_end(tab: Tab) -> None:
 @pytest.mark.slow
 def test_a_number_far_from_the_true_one_is_wrong_and_named(opened: Opens) -> None:
     tab = asked(opened("xor", place="#step=2&guess=1", reduced_motion="reduce").ready())
-    row = tab.ask("app.guess.question.row")
-    guess = "Down" if now_of(tab, row)[1] > 0 else "Up"
+    guess = "Down" if now_of(tab, tab.ask("app.guess.question.row"))[1] > 0 else "Up"
     tab.click(f"#guess-{guess.lower()}")
     tab.enter("#guess-number", "7.5")
     assert tab.shown("guess-words").startswith(f"{guess} is right, but not 7.5: it went from ")
@@ -139,8 +138,7 @@ def dragged(tab: Tab, x: float, y: float, up: float) -> None:
 @pytest.mark.slow
 def test_while_it_asks_a_drag_is_the_guess_and_moves_no_weight(opened: Opens) -> None:
     for scene, size in (("rgb", (1280, 800)), ("xor", (2560, 1600))):
-        place = "#step=2&guess=1"
-        tab = asked(opened(scene, size, place, reduced_motion="reduce").ready())
+        tab = asked(opened(scene, size, "#step=2&guess=1", reduced_motion="reduce").ready())
         state = tab.state
         x, y = tab.place_of("app.guess.question")
         half = tab.ask("app.picture.placeOf(app.guess.question).half")
@@ -484,8 +482,7 @@ def test_a_picture_that_is_dropped_stands_beside_the_output(tab: Tab) -> None:
     wide.paste((0, 128, 255), (60, 0, 140, 60))
     drop(tab, "mine.png", file_of(wide))
     tab.until("app.exhibit.own")
-    seen = np.reshape(tab.ask(TARGET), (30, 40, 4))
-    assert (seen == [0, 128, 255, 255]).all()
+    assert (np.reshape(tab.ask(TARGET), (30, 40, 4)) == [0, 128, 255, 255]).all()
     assert "your picture" in tab.shown("exhibit")
     tab.until(REFINED)
     assert tab.shown("exhibit") != noise

@@ -72,10 +72,9 @@ def overlap(tab: Tab, first: str, second: str) -> bool:
     one, other = (tab.page.locator(each).bounding_box() for each in (first, second))
     if one is None or other is None:
         return False
-    ends = [("x", "width"), ("y", "height")]
     return all(
         min(one[at] + one[size], other[at] + other[size]) - max(one[at], other[at]) > 1
-        for at, size in ends
+        for at, size in [("x", "width"), ("y", "height")]
     )
 
 

@@ -104,7 +104,6 @@ def test_a_curve_has_what_the_worker_keeps_after_it_went_to_another_branch() -> 
 def test_losses_before_step_0_stay_whatever_comes_after_it(count: int) -> None:
     """Those of the training that one with a neuron more was made from, as Python tells them."""
     losses = 1.0 + np.arange(count) / count
-    told = blocks_of(lambda a, b, **_: losses[a + count : b + count], -count, 0)
     found = in_web(
         "loss_record",
         """
@@ -116,7 +115,7 @@ def test_losses_before_step_0_stay_whatever_comes_after_it(count: int) -> None:
           record.take({ losses: { from: 0, values: Array(length).fill(5) }, last: length });
         return [before, [record.end, ...ends()], record.range(0, 2), record.at(1), record.at(-1)];
         """,
-        told=told,
+        told=blocks_of(lambda a, b, **_: losses[a + count : b + count], -count, 0),
     )
     ends = [[losses[0], losses[-1]], [losses[-25], losses[-21]]]
     assert found == [[0, *ends], [2, *ends], [5, 5], 5, losses[-1]]

@@ -402,8 +402,7 @@ def test_batches_of_another_size_are_those_of_such_a_session(tmp_path: Path, siz
 def test_an_optimizer_is_changed_as_in_a_session(tmp_path: Path) -> None:
     session = xor()
     page = InPage(session, tmp_path)
-    names = [each["name"] for each in page.data.spec["optimizers"]]
-    assert names == ["sgd", "adam"]
+    assert [each["name"] for each in page.data.spec["optimizers"]] == ["sgd", "adam"]
     session.advance(30)
     session.optimizer = sv.Adam()
     session.advance(30)

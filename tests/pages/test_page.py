@@ -472,8 +472,7 @@ def test_strange_letters_do_no_harm() -> None:
 def test_a_small_network_is_played_so_that_one_can_follow() -> None:
     shows = [sv.Show(small()), sv.Show(small(), speed=300.0)]
     assert [first_speed(show) for show in shows] == [30.0, 300.0]
-    large = sv.Session(sv.Network([2, 60, 60, 1], seed=0), data.Xor())
-    assert first_speed(sv.Show(large)) is None
+    assert first_speed(sv.Show(sv.Session(sv.Network([2, 60, 60, 1], seed=0), data.Xor()))) is None
 
 
 NASTY_SCRIPT = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!--\u2028"
@@ -758,8 +757,7 @@ def session(*sizes: int) -> sv.Session:
 def arrays(data: object) -> list[np.ndarray]:
     """All arrays in some data."""
     if isinstance(data, dict) and "dtype" in data:
-        flat = np.frombuffer(base64.b64decode(data["data"]), data["dtype"])
-        return [flat.reshape(data["shape"])]
+        return [np.frombuffer(base64.b64decode(data["data"]), data["dtype"]).reshape(data["shape"])]
     parts = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
     return [each for part in parts for each in arrays(part)]
 

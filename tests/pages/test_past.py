@@ -148,8 +148,7 @@ def test_the_strip_of_a_page_reads_goes_and_compares(tab: Tab) -> None:
     left, width = tab.ask("[app.curve.plot.x, app.curve.plot.width]")
 
     def place(step: float, tile: int) -> tuple[float, float]:
-        x = box["x"] + left + step / 40 * width
-        return x, box["y"] + (tile + 0.5) / 59 * box["height"]
+        return box["x"] + left + step / 40 * width, box["y"] + (tile + 0.5) / 59 * box["height"]
 
     tab.page.mouse.move(*place(10, 5))
     tab.until("app.past.pointed?.step === 10")
@@ -321,8 +320,7 @@ def test_samples_that_moved_a_weight_are_those_of_the_session(
     assert found["steps"] > 1
     told = [each for each in wanted.samples if each.amount >= 0.005 * wanted.total]
     assert found["samples"] == [each.sample for each in told]
-    shares = [each.amount / wanted.total for each in told]
-    assert found["shares"] == pytest.approx(shares, rel=1e-3)
+    assert found["shares"] == pytest.approx([each.amount / wanted.total for each in told], rel=1e-3)
 
 
 @pytest.mark.slow

@@ -123,8 +123,7 @@ class PicturePage:
         """The pixels of a picture that a page has given."""
         from PIL import Image
 
-        data = b64decode(url.partition(",")[2])
-        return np.asarray(Image.open(BytesIO(data)).convert("RGB"))
+        return np.asarray(Image.open(BytesIO(b64decode(url.partition(",")[2]))).convert("RGB"))
 
     def ask(self, script: str, argument: Any = None) -> Any:
         return self.page.evaluate(script, argument)
@@ -155,8 +154,7 @@ SCENES = {
 
 def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: str) -> list[str]:
     """The words that stand on the stage of a window: the network's, without title and panels."""
-    picture = stage.picture()
-    see, look = picture.see(seen, stage.eyes.camera, *size), THEMES[theme]
+    see, look = stage.picture().see(seen, stage.eyes.camera, *size), THEMES[theme]
     scale = seen.division(*size).scale
     canvas = Canvas2D(*size, 1.0, scale)
     shown = seen.layout, stage.reading.program, seen.moment, seen.part
@@ -211,8 +209,7 @@ def maps_data(maps: NeuronMaps | None) -> dict[str, Any] | None:
 
 def fall_back(stage: Stage) -> None:
     """Let what is out of focus have fallen back."""
-    focused = focus_of(stage.frame_data()) is not None
-    stage._attention.follow(focused, stage._now, calm=True)
+    stage._attention.follow(focus_of(stage.frame_data()) is not None, stage._now, calm=True)
 
 
 def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: Any) -> None:
@@ -484,8 +481,7 @@ def test_a_card_takes_of_the_width_without_a_jump(small: tuple[PicturePage, Any]
     first = page.ask(places)
     for now in (2000.1, 2000.3):
         page.draw(state, (500, 400), pinned=pinned, now=now)
-    last = page.ask(places)
-    for old, kept, new in zip(before, first, last, strict=True):
+    for old, kept, new in zip(before, first, page.ask(places), strict=True):
         # It stays where it was, exactly so at the depth of the target.
         assert abs(kept["x"] - old["x"]) < 0.2 * abs(new["x"] - old["x"])
         assert abs(new["x"] - old["x"]) > 20.0 and 0.0 < new["x"] < 500.0

@@ -341,8 +341,7 @@ def test_a_recording_has_no_engine_and_is_small(monkeypatch: pytest.MonkeyPatch)
     assert len(made.text) < 700_000 and "class Engine {" not in script_in(made.text)
     assert page_of(small(), engine=False, steps=100).text == made.text
     assert len(made.recording.spec["walked"]) == recording.WALKED
-    speed = data_in(made.text)["spec"]["page"]["speed"]
-    assert speed == 100 / PLAYED  # it lasts some seconds
+    assert data_in(made.text)["spec"]["page"]["speed"] == 100 / PLAYED  # it lasts some seconds
 
 
 def test_compressing_ends_as_soon_as_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:

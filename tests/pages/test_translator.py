@@ -570,8 +570,7 @@ def result(call: Callable[..., Any], given: list[Any]) -> Any:
 def plain(value: Any) -> Any:
     """Return a value as `plain` of translated.mjs does."""
     if isinstance(value, float) and not math.isfinite(value):
-        names = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
-        return {"float": names[str(value)]}
+        return {"float": {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}[str(value)]}
     if isinstance(value, dict):
         return {"dict": [[plain(key), plain(each)] for key, each in value.items()]}
     if isinstance(value, (set, frozenset)):

@@ -56,8 +56,7 @@ def test_a_small_network_has_no_button_for_it(tab: Tab) -> None:
 def test_squares_open_their_row_and_then_become_walls(
     opened: Opens, places: Path, calm: bool
 ) -> None:
-    motion = "reduce" if calm else "no-preference"
-    tab = opened(places, (1280, 800), reduced_motion=motion).ready()
+    tab = opened(places, (1280, 800), reduced_motion="reduce" if calm else "no-preference").ready()
     tab.page.keyboard.press("Escape")
     tab.ask("app.pin({ neuron: [app.picture.placed.neurons[2].values, 5] })")
     tab.until("app.picture.pairs.length === 16")

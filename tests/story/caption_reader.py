@@ -80,8 +80,7 @@ def value_of(arithmetic: str) -> float:
 def unit_of(number: str) -> float:
     """What a 1 in the last digit of a number is worth."""
     mantissa, _, power = number.partition("e")
-    digits = len(mantissa.partition(".")[2])
-    return 10.0 ** (int(power or 0) - digits)
+    return 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
 
 
 def agrees(value: float, written: str) -> bool:

@@ -356,8 +356,7 @@ def test_a_very_long_sum_says_how_many_terms_are_left_out_even_when_it_is_opened
     said = caption(session)
     (line,) = said.whole
     assert sum(piece.neuron is not None for piece in line) == 64 + 1
-    text = "".join(piece.words for piece in line)
-    assert "... 36 more (" in text
+    assert "... 36 more (" in "".join(piece.words for piece in line)
     for arithmetic, result in equations(said):
         assert agrees(value_of(arithmetic), result)
 

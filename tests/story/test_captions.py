@@ -151,8 +151,7 @@ def test_a_gradient_is_that_of_the_sample_and_then_of_the_batch(batch: int) -> N
     told = walk(s, row)["weight gradient 1"]
     grad, found = float(s.network.bank.grad[row]), s.explain(row)
     assert found.products is not None and found.g is not None
-    own = f"{said_as(told, found.x[-1])} × {said_as(told, found.g[-1])}"
-    assert own in told.numbers[0]
+    assert f"{said_as(told, found.x[-1])} × {said_as(told, found.g[-1])}" in told.numbers[0]
     (marked,) = [piece for piece in told.pieces if piece.mark]
     assert marked.row == row and marked.mark.replace("\n", " ") == marked.words
     assert numbers_in(told.numbers[-1])[-1] == close(grad)
@@ -563,9 +562,8 @@ class Losses:
 
 def reading_of_losses(losses: list[float], verdict: str) -> Any:
     """A reading after so many steps."""
-    clock = Clock(len(losses))
     here = SimpleNamespace(
-        clock=clock, branch=Losses(losses), loss=losses[-1] if losses else float("nan")
+        clock=Clock(len(losses)), branch=Losses(losses), loss=losses[-1] if losses else float("nan")
     )
     return SimpleNamespace(here=here, learned=SimpleNamespace(verdict=lambda: verdict))
 
@@ -679,8 +677,7 @@ def test_it_says_what_runs_in(colours: sv.Session) -> None:
 def test_the_picture_says_one_sentence_a_part(colours: sv.Session) -> None:
     stage, words = Stage(colours), []
     colours.advance(6, "operation")
-    tour = Tour([each.kind for each in colours.timeline.here.moments])
-    for part in (*tour.ends, "faster", ""):
+    for part in (*Tour([each.kind for each in colours.timeline.here.moments]).ends, "faster", ""):
         stage.part_of_tour = part
         caption = stage.frame_data().words.caption
         assert caption is not None

@@ -205,8 +205,7 @@ def test_within_a_step_the_card_says_what_is_known_so_far_and_when_the_rest_come
         assert lines_of(card, "large") == before  # the last change stays
         assert lines_of(card, "strong") == ["Step 4 so far"]
         seen.append(lines_of(card)[0])
-        has_table = any(isinstance(each, CardTable) for each in card.blocks)
-        assert has_table == ("moves at" in seen[-1])
+        assert any(isinstance(each, CardTable) for each in card.blocks) == ("moves at" in seen[-1])
     delta = session.operations.index("delta 0")
     for words in seen[1:delta]:
         assert 'signal is not computed yet: it comes at "layer 0: slope"' in words
@@ -244,8 +243,7 @@ def test_a_kernels_weight_adds_up_all_places_the_largest_first() -> None:
     sizes = [abs(float(cells[3])) for cells in table_of(card).rows]
     assert sizes == sorted(sizes, reverse=True) and table_of(card).rests[0][0] == "... 64 more"
     assert "used at 16 places of each sample" in lines_of(card)[0]
-    found = session.explain(4)
-    best = int(np.argmax(np.abs(found.products)))
+    best = int(np.argmax(np.abs(session.explain(4).products)))
     assert table_of(card).rows[0][0] == str(best // 16)
 
 
@@ -267,8 +265,7 @@ def test_numbers_of_any_size_add_up(scale: float) -> None:
     for count in (1, 2, 8, 100):
         pairs = rng.normal(size=(count, 2)) * [scale, 1.0]
         table = product_table("abcd", [ProductRow("", *pair) for pair in pairs.tolist()], "sum")
-        total = float(pairs.prod(axis=1).sum())
-        assert float(table.total[-1]) == pytest.approx(total, rel=0.06)
+        assert float(table.total[-1]) == pytest.approx(float(pairs.prod(axis=1).sum()), rel=0.06)
         for cut, rest in enumerate(table.rests):
             shown = sum(float(cells[3]) for cells in table.rows[:cut])
             shown += float(rest[-1]) if rest else 0.0
@@ -419,14 +416,12 @@ def every_kind() -> sv.Session:
         sv.Dense(8, 4, "relu", bias=False),
         sv.Softmax(4),
     ]
-    images = np.random.default_rng(0).uniform(size=(6, 36))
-    batch = images, np.eye(4)[[0, 1, 2, 3, 0, 1]]
+    batch = np.random.default_rng(0).uniform(size=(6, 36)), np.eye(4)[[0, 1, 2, 3, 0, 1]]
     return advanced(sv.Session(sv.Network(layers, seed=0), batch, "mse", engine="python"), 3)
 
 
 def test_neurons_of_all_kinds_of_layers_have_a_card() -> None:
-    session = every_kind()
-    stage = Stage(session)
+    stage = Stage(every_kind())
     stage.frame_data()
     kinds = set()
     facts, state = moment_of(stage.reading, stage.plan, 0)
@@ -538,8 +533,7 @@ def test_on_the_way_back_a_card_has_the_part_that_has_come(s: sv.Session) -> Non
 
 def test_nothing_else_has_such_a_card() -> None:
     assert node_card(LiveValues(made()), ("outputs", 0), 0) is None
-    network = sv.Session(sv.Network([1, 1]), (X, Y))
-    assert node_card(LiveValues(network), ("inputs", 0), 0) is None
+    assert node_card(LiveValues(sv.Session(sv.Network([1, 1]), (X, Y))), ("inputs", 0), 0) is None
 
 
 # What cards read: facts and states.

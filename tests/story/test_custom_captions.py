@@ -262,8 +262,7 @@ def test_an_own_loss_is_seen_as_its_formula(name: str, formula: str, slope: str)
             if "series'" not in side:
                 assert_right(side, result, **known)
     wanted = LOSSES[name].value(float(p[0]), float(t[0]))
-    first = told["loss"].numbers[0].split("; ")[0]
-    assert agrees(wanted, first.split(" = ")[-1])
+    assert agrees(wanted, told["loss"].numbers[0].split("; ")[0].split(" = ")[-1])
     delta = float(s.numbers("sigmoid 1").upstream[0, 1])  # ROW is one of output 1
     assert agrees(delta, told["delta 1"].numbers[0].split(" = ")[-1])
 
@@ -272,13 +271,11 @@ def test_an_own_loss_is_seen_as_its_formula(name: str, formula: str, slope: str)
 @pytest.mark.parametrize("name", ["pinball", "quartic", "cosh_error", "series", "mse", "huber"])
 def test_the_card_of_an_output_has_its_error(name: str) -> None:
     s = advanced(session(name), 1)
-    outputs = s.network.program.outputs.name
-    lines = lines_of(s, (outputs, 1))
+    lines = lines_of(s, (s.network.program.outputs.name, 1))
     (line,) = [line for line in lines if line.startswith("error: ")]
     formula, result = line.removeprefix("error: ").split(" = ")
     assert_right(formula, result, cosh=np.cosh, series=series)
-    cases = "(0.9 × (t - p) if t - p >= 0, else -0.1 × (t - p))"
-    assert (cases in lines) == (name == "pinball")
+    assert ("(0.9 × (t - p) if t - p >= 0, else -0.1 × (t - p))" in lines) == (name == "pinball")
 
 
 def test_an_own_loss_of_whole_rows_has_its_name_and_its_value() -> None:
@@ -382,8 +379,7 @@ def test_an_own_activation_is_seen_as_its_formula() -> None:
         assert found
         for side, result in found:
             assert_right(side, result, bump=bump)
-    lines = lines_of(s, ("bump 0", 1))
-    (line,) = [line for line in lines if line.startswith("bump(")]
+    (line,) = [line for line in lines_of(s, ("bump 0", 1)) if line.startswith("bump(")]
     first, second, result = line.split(" = ")
     assert_right(first, result, bump=bump)
     assert_right(second, result)

@@ -474,8 +474,7 @@ def workers_of(parent: int) -> set[int]:
 
 def lives(process: int) -> bool:
     with suppress(OSError):
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-        return state not in "ZX"
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     return False
 
 

@@ -64,8 +64,7 @@ def test_cells_are_the_weights_of_each_layer_with_biases_last() -> None:
 
 def test_networks_stand_in_the_order_of_their_losses(runs: Sweep) -> None:
     panel = panels_of(runs).panels[3]
-    last = panel.losses[:, -1]
-    assert (np.diff(last) >= 0).all() and panel.name == "hidden 3, lr 2"
+    assert (np.diff(panel.losses[:, -1]) >= 0).all() and panel.name == "hidden 3, lr 2"
     best = int(np.argmin(runs.outcome(3).final_losses))
     assert panel.pictures.cells is not None
     cells = panel.pictures.cells[0][np.isfinite(panel.pictures.cells[0])]
@@ -102,8 +101,7 @@ def test_a_long_title_ends_before_what_the_cubes_show(runs: Sweep) -> None:
 
 def test_panels_stand_in_the_columns_that_are_wished_or_in_several() -> None:
     for wished, columns in ((3, 3), (2, 2), (0, 4)):
-        boxes = divided(1280.0, 800.0, [("", 12)], wished).boxes
-        assert len({box.x for box in boxes}) == columns
+        assert len({box.x for box in divided(1280.0, 800.0, [("", 12)], wished).boxes}) == columns
 
 
 def test_a_picture_has_lines_and_networks_where_they_belong(runs: Sweep, tmp_path: Path) -> None:
@@ -139,8 +137,7 @@ def test_a_frame_shows_where_a_network_ends_and_not_only_a_layer(
         for place in range(spots.columns - 1):  # of the first row
             box = spots.box(place)
             y = round(box.y + 0.5 * box.height)
-            inside = frame[y, round(box.x) : round(box.right)][between_layers]
-            assert (inside == tray).all()
+            assert (frame[y, round(box.x) : round(box.right)][between_layers] == tray).all()
             beside = frame[y, round(box.right) : round(box.right + spots.gap)].tolist()
             assert ground.tolist() in beside and beside.count(rim.tolist()) >= 2
 
@@ -148,8 +145,7 @@ def test_a_frame_shows_where_a_network_ends_and_not_only_a_layer(
 def test_networks_that_failed_have_a_frame_and_errors_are_written() -> None:
     failed = advanced(sv.sweep(diverging, {"lr": [10.0]}, seeds=range(4)), 60)
     frame = sv.picture(failed, size=(800, 500), samples=1).astype(int)
-    red = (abs(frame - [0xFF, 0x5D, 0x5D]) < 30).all(axis=2)
-    assert red.sum() > 100
+    assert (abs(frame - [0xFF, 0x5D, 0x5D]) < 30).all(axis=2).sum() > 100
     named = advanced(sv.sweep(raising, {"hidden": [4, 5]}, seeds=range(2)), 10)
     canvas = Canvas2D(800, 500)
     draw_panels(canvas, panels_of(named), THEMES["dark"])
@@ -175,8 +171,7 @@ def test_settings_and_networks_are_ordered_by_any_column(runs: Sweep) -> None:
 
 
 def test_each_setting_is_compared_with_the_best_or_a_chosen_one(runs: Sweep) -> None:
-    best = int(np.argmin(runs.table().columns["loss"]))
-    for chosen, other in ((None, best), (1, 1)):
+    for chosen, other in ((None, int(np.argmin(runs.table().columns["loss"]))), (1, 1)):
         for panel in panels_of(runs, against=chosen).panels:
             assert panel.against is not None
             if panel.setting == other:
@@ -250,9 +245,8 @@ def test_small_pictures_stay_in_their_box(kind: str, count: int) -> None:
     }[kind]
     box, canvas = Box(10.0, 20.0, 300.0, 200.0), Canvas2D(400, 300)
     steps, losses = np.arange(1.0, 6.0), random.uniform(0.1, 1.0, (count, 5))
-    scales = ChartScales(box, 0.0, 5.0)
     spots = sweep_panels.draw_networks(
-        canvas, 0, box, pictures, (steps, losses, scales), 2.0, THEMES["dark"]
+        canvas, 0, box, pictures, (steps, losses, ChartScales(box, 0.0, 5.0)), 2.0, THEMES["dark"]
     )
     assert spots.count == count
     first, last = spots.box(0), spots.box(count - 1)

@@ -167,8 +167,7 @@ class Layer(Part):
     @property
     def unmatched(self) -> int:
         """Number of samples with unmatched forwards, here and in every part."""
-        own = sum(self._batches)
-        return min([own, *[part.unmatched for part in self.made_parts()]])
+        return min([sum(self._batches), *[part.unmatched for part in self.made_parts()]])
 
     @final
     def forward_batch(self, batch: Batch) -> Batch:

@@ -160,8 +160,7 @@ class Norm(ScaledLayer):
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
         gradient, settings, inner = self.formula.gradient, self._numbers, self._unscaled(upstream)
-        found = [gradient(each, settings, *self.kept.pop()) for each in reversed(inner)]
-        return found[::-1]
+        return [gradient(each, settings, *self.kept.pop()) for each in reversed(inner)][::-1]
 
     @final
     def evaluate_rows(self, batch: Batch) -> Batch:
@@ -296,8 +295,7 @@ class BatchNorm(ScaledLayer):
         return gradients
 
     def evaluate_rows(self, batch: Batch) -> Batch:
-        variances = self.running_variance.tolist()
-        scales = [1.0 / sqrt(variance + self.eps) for variance in variances]
+        scales = [1.0 / sqrt(variance + self.eps) for variance in self.running_variance.tolist()]
         standard = self._standardized(batch, self.running_mean.tolist(), scales)
         return self._scaled(standard, Weight.evaluate)
 

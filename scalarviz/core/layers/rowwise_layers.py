@@ -53,8 +53,7 @@ class Rowwise(Layer):
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
         gradient, settings = self.formula.gradient, self._typed
-        found = [gradient(each, settings, *self.kept.pop()) for each in reversed(upstream)]
-        return found[::-1]
+        return [gradient(each, settings, *self.kept.pop()) for each in reversed(upstream)][::-1]
 
     @final
     def evaluate_rows(self, batch: Batch) -> Batch:
@@ -146,8 +145,7 @@ class Spread(Rowwise):
     def __init__(self, shape: Sequence[int]) -> None:
         channels, height, width = shape_of(shape, "Spread")
         pixels = height * width
-        formula = ROW_FORMULAS["spread"]
-        super().__init__(channels, channels * pixels, formula, (float(pixels),))
+        super().__init__(channels, channels * pixels, ROW_FORMULAS["spread"], (float(pixels),))
         self.input_shape = channels, 1, 1
         self.output_shape = channels, height, width
 

@@ -108,8 +108,7 @@ class CpuCalls:
         return {field: self._loaded[unit] for field, unit in units.items()}
 
     def _load(self, units: Collection[Unit]) -> None:
-        found = load([*units], self.bank.dtype)
-        self._loaded |= dict(zip(units, found, strict=True))
+        self._loaded |= dict(zip(units, load([*units], self.bank.dtype), strict=True))
 
     def _operations(self, samples: int) -> dict[str, list[Unit | None]]:
         """Return the kernel of each operation for a batch, by the field that has its address."""
@@ -228,8 +227,7 @@ class BatchPasses:
 
     def add_gradients(self, operations: range) -> None:
         """Add the gradients of all chunks, for a range of operations, to those of the bank."""
-        kernel = self._work.load(ADDING)["add"]
-        kernel.call(self._job.address, operations.start, operations.stop)
+        self._work.load(ADDING)["add"].call(self._job.address, operations.start, operations.stop)
         self._work.bank.has_gradients = True
 
     def run(

@@ -424,8 +424,7 @@ class Moments:
         self.room = Room.of(self.tables, len(self.starts) - 1, self.samples, bank)
         self._passes = BatchPasses(work, self.tables, self.samples, self.plan, apart=True)
         self._passes.use(self.room)
-        load = passes(plans.DO_LOAD | plans.DO_KEEP, [0], [0], [0])
-        self._do(load, data=inputs)
+        self._do(passes(plans.DO_LOAD | plans.DO_KEEP, [0], [0], [0]), data=inputs)
 
     def perform(self, moment: Moment) -> None:
         """Run one moment of a step, other than zero_grad and step."""

@@ -162,8 +162,7 @@ class CpuJob:
             span_count=len(spans),
             **addresses({field: kernels[field] for field in units_of_optimizer(optimizer)}),
         )  # fmt: skip
-        slots = self._bank.slot_block(order.slots)
-        self.fill("bank", slots=slots, slot_count=len(order.slots))
+        self.fill("bank", slots=self._bank.slot_block(order.slots), slot_count=len(order.slots))
 
 
 # ---- a program ----------------------------------------------------------------------------------

@@ -94,8 +94,7 @@ class JobTables:
     def shared(self, size: int, kind: Any) -> Any:
         """Return the address of each job's buffer of `size` items, one for each group."""
         item = np.dtype(kind).itemsize
-        buffers = workspaces(self.groups, -(-size * item // LINE) * LINE, "uint8")
-        return self.rows(buffers)
+        return self.rows(workspaces(self.groups, -(-size * item // LINE) * LINE, "uint8"))
 
 
 GROUPS = 16  # maximum number of networks trained at the same time

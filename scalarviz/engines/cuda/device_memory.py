@@ -370,8 +370,7 @@ def fits(program: Program, layout: MemoryLayout) -> bool:
     with statistics of the whole batch, for which all samples must have arrived, nor with kinds that
     are computed on whole batches only.
     """
-    operations = program.operations
-    alone = all(op.kind in KERNELS and not op.about.statistics(op) for op in operations)
+    alone = all(op.kind in KERNELS and not op.about.statistics(op) for op in program.operations)
     return alone and bool(layout.plan[gpu_layout.WIDTH] > 0)
 
 

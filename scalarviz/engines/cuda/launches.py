@@ -205,8 +205,7 @@ class CudaCalls:
 
     def input_gradient(self, i: int) -> None:
         """Compute the gradient with respect to the inputs of an operation."""
-        back = self.host.input_gradient
-        self._run(i, back, kernels.gather_back_all, kernels.input_gradient_all)
+        self._run(i, self.host.input_gradient, kernels.gather_back_all, kernels.input_gradient_all)
 
     def clear(self) -> None:
         """Begin a step: set its index, and all gradients to 0."""
@@ -415,8 +414,7 @@ def rows_of_loss(loss: Loss) -> Rows:
 
 def rows_of_optimizer(optimizer: Optimizer) -> Rows:
     """Return the rows that an optimizer and its schedule need."""
-    schedule = optimizer.schedule.name
-    return frozenset({("OPTIMIZERS", optimizer.row.name), ("SCHEDULES", schedule)})
+    return frozenset({("OPTIMIZERS", optimizer.row.name), ("SCHEDULES", optimizer.schedule.name)})
 
 
 def rows_of_batches(batches: Batches) -> Rows:
@@ -469,8 +467,7 @@ def units_of_training(
     for rows in dict.fromkeys(drawn | each for each in pairs):
         for group in GROUPS:
             if group[0] not in left_out:
-                units = units_of_group(group, program, rows)
-                found |= dict.fromkeys(units.values())
+                found |= dict.fromkeys(units_of_group(group, program, rows).values())
     return list(found)
 
 
@@ -503,8 +500,7 @@ class KernelsInUse:
 
     def units(self, group: Iterable[Launched]) -> dict[tuple[Launched, Rows], CudaUnit]:
         """Return `units_of_group` for what is in use now."""
-        rows = Rows().union(*self._parts.values())
-        return units_of_group(group, self._program, rows)
+        return units_of_group(group, self._program, Rows().union(*self._parts.values()))
 
     def _load(self, function: Launched) -> None:
         """Load a kernel, and those that are needed at the same time."""

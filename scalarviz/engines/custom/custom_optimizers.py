@@ -86,14 +86,13 @@ def optimizer(
     update, constants = frozen(update, copies), frozen(constants, copies)
     for function in (update, constants):
         check_plain(function)
-    hashed = digest(update, constants)
     row = OptimizerRow(
         name,
         on_numbers(update),
         names,
         tuple(settings.items()),
         no_constants if constants is None else on_numbers(constants),
-        hashed,
+        digest(update, constants),
     )
     row = checked_row(row)
     check_source(row.update, *([] if constants is None else [row.constants]))
@@ -297,12 +296,11 @@ def class_of(row: OptimizerRow, rate: Any, update: Callable[..., Any]) -> type[O
     def __setstate__(self: Optimizer, state: dict[str, Any]) -> None:
         vars(self).update(state, row=row)
 
-    about = inspect.getdoc(update) or f"The optimizer {row.name!r} of the user's own."
     members = {
         "__init__": __init__,
         "__getstate__": __getstate__,
         "__setstate__": __setstate__,
-        "__doc__": about,
+        "__doc__": inspect.getdoc(update) or f"The optimizer {row.name!r} of the user's own.",
         "__module__": update.__module__,
         "_own": row,
     }

@@ -367,8 +367,7 @@ def forward_kernel(formula: Formula) -> Unit:
 def slope_kernel(formula: Formula, operand: int) -> Unit:
     """Return the kernel that computes the gradient of an operand of a formula."""
     _, kernel = FORMULAS[len(formula.partials) - 1]
-    row = slope_row(formula, operand)
-    return Unit(f"expression_{formula.name}_back_{operand}", kernel, row)
+    return Unit(f"expression_{formula.name}_back_{operand}", kernel, slope_row(formula, operand))
 
 
 def slope_row(formula: Formula, operand: int) -> Formula:

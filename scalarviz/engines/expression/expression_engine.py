@@ -128,8 +128,7 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
         for place, gradient in zip(self.trace.outputs, upstream, strict=True):
             gradients[place] += gradient
         for place in reversed(range(self.trace.first_made, len(numbers))):
-            operation = place - self.trace.first_made
-            for x, slope in slopes_of_operation(self.trace, operation, numbers):
+            for x, slope in slopes_of_operation(self.trace, place - self.trace.first_made, numbers):
                 gradients[x] += gradients[place] * slope
         return gradients
 

@@ -142,8 +142,7 @@ def sections_of(content: bytes) -> list[tuple[int, str, int, int]]:
     while reader.at < len(content):
         number, size = reader.byte(), reader.unsigned()
         end = reader.at + size
-        name = reader.text() if number == CUSTOM else ""
-        found.append((number, name, reader.at, end))
+        found.append((number, reader.text() if number == CUSTOM else "", reader.at, end))
         reader.at = end
     return found
 

@@ -171,8 +171,7 @@ def module_of_pieces(
             run(compile_pieces.__name__, [folder, *missing], folder, workers, look)
             for unit, file, piece in zip(units, files, pieces, strict=True):
                 if piece is None:
-                    made = read(file)
-                    keep(path_of_piece(unit, dtype), made, stem_of(unit, dtype))
+                    keep(path_of_piece(unit, dtype), read(file), stem_of(unit, dtype))
         run(compile_module.__name__, [folder / "module", *files], folder)
         return read(folder / "module")
 

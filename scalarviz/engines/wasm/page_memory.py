@@ -169,8 +169,7 @@ class PageMemory:
     def _plan(self, tables: Tables, order: Order) -> Records:
         """Return the plan of tables for the loss and the optimizer."""
         of = self._training
-        kernels = self._kernels(units_of_loss(of.loss))
-        plan = plan_loss(tables, of.program, of.loss, kernels)
+        plan = plan_loss(tables, of.program, of.loss, self._kernels(units_of_loss(of.loss)))
         set_order(plan, order)
         return plan
 

@@ -35,7 +35,7 @@ from scalarviz.faces.browser.wire import (
     split,
 )
 from scalarviz.faces.controller.changes import pinned_layer, put_in, take_out
-from scalarviz.faces.controller.clock_control import WHOLE, ClockControl
+from scalarviz.faces.controller.clock_control import WHOLE
 from scalarviz.faces.controller.control import OPTION, Control, FaceState, control_of, state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
@@ -137,11 +137,6 @@ class PageLink:
         return self.face.panes[self.number]
 
     @property
-    def time(self) -> ClockControl:
-        """What commands on time are for: all sessions that go together, or this one."""
-        return self.face.all if self.face.together else self.controller.time
-
-    @property
     def session(self) -> Session:
         return self.controller.session
 
@@ -201,8 +196,7 @@ class PageLink:
             self.owner_asks = reader.owns
             do(self, name, args)
         except ScalarvizError as error:
-            words = as_sentence(" ".join(error.lines))
-            self._post(reader, {"id": number, "refused": words})
+            self._post(reader, {"id": number, "refused": as_sentence(" ".join(error.lines))})
         else:
             reader.asked.append(number)
 
@@ -601,21 +595,22 @@ def rows_of(args: Args, name: str, count: int) -> list[int]:
 
 
 def play(link: PageLink, rate: float | None) -> None:
-    link.time.set_speed(rate)
-    link.time.play()
+    time = link.controller.played_by
+    time.set_speed(rate)
+    time.play()
 
 
 def advance(link: PageLink, count: int, unit: Unit, direction: int = 1) -> None:
     if unit not in WHOLE and count > MOST_WITHIN:
         raise wrong("count", f"a whole number from 0 to {MOST_WITHIN:,}", count)
     if count:
-        link.time.go(direction, count, unit)
+        link.controller.played_by.go(direction, count, unit)
 
 
 def seek(link: PageLink, step: int, operation: int) -> None:
     if step != link.session.step_index:
         link.jump()
-    link.time.seek(step, operation)
+    link.controller.played_by.seek(step, operation)
 
 
 def switch(link: PageLink, key: int | None, by: int) -> None:
@@ -681,14 +676,13 @@ def look(link: PageLink, args: Args) -> None:
     elif isinstance(neuron, list) and len(neuron) == 2 and isinstance(neuron[0], str):
         lines = [line for line in link.stage.plan.neurons if neuron[0] in line.buffers]
         if lines:
-            most = len(lines[0].points) - 1
-            link.stage.pin((neuron[0], whole(neuron[1], "place", 0, most)))
+            link.stage.pin((neuron[0], whole(neuron[1], "place", 0, len(lines[0].points) - 1)))
 
 
 OTHERS: dict[str, Callable[[PageLink, Args], None]] = {
     "open": lambda link, args: None,
     "state": lambda link, args: None,
-    "pause": lambda link, args: link.time.pause(),
+    "pause": lambda link, args: link.controller.played_by.pause(),
     "look": look,
     "roll": roll_ball,
 }

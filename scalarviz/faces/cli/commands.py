@@ -168,8 +168,7 @@ def application(words: Sequence[str]) -> Typer:
         app.add_typer(group, name=verb)
         if several and verb == words[0]:
             run = command_of_several(verb, several)
-            about_all = help_of_several(verb, several)
-            group.command(asked, help=about_all, cls=QuietCommand)(run)
+            group.command(asked, help=help_of_several(verb, several), cls=QuietCommand)(run)
         elif asked.startswith("-") or several:
             for name, path in scenes().items():
                 group.command(name, help=about(path), cls=QuietCommand)(print_scenes)
@@ -608,9 +607,7 @@ def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any])
     from scalarviz.faces.cli.render_scene import render_several
     from scalarviz.stage.show import Several
 
-    several = Several.of({name: show for name, (show, _) in made.items()})
-    assert several is not None, "a dict is several"
-    return render_several(several, given)
+    return render_several(Several.of({name: show for name, (show, _) in made.items()}), given)
 
 
 DEEDS_OF_SEVERAL = {"watch": watch_scenes, "render": render_scenes}

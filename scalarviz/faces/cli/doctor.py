@@ -166,8 +166,7 @@ def examine(
     for finding in findings:
         if finding.mend:
             how = "mend_with_gpu" if finding.check.gpu else "mend"
-            head = text(f"doctor.heading.{how}", name=finding.check.name)
-            console.print(head, highlight=False)
+            console.print(text(f"doctor.heading.{how}", name=finding.check.name), highlight=False)
             console.print(f"    {finding.mend}", highlight=False, markup=False, soft_wrap=True)
     lacking = [each.check.name for each in findings if each.check.needed and not each.works]
     if lacking:
@@ -399,8 +398,7 @@ def window() -> str:
         raise Lack(f"Qt cannot be loaded: {first_line(error)}") from error
     os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")  # as a window does
     application = toolkit.QGuiApplication([])  # aborts if libraries are missing
-    context = toolkit.QOpenGLContext()
-    if not context.create():
+    if not toolkit.QOpenGLContext().create():
         raise Lack("Qt finds no OpenGL on this display")
     return text("doctor.found.window", found=found, platform=application.platformName())
 

@@ -149,8 +149,7 @@ def write_video(
         progress=progress,
         look=look,
     )
-    seconds = count / chosen["fps"]
-    say(text("render.video", path=path, count=count, seconds=seconds))
+    say(text("render.video", path=path, count=count, seconds=count / chosen["fps"]))
 
 
 def tell_lost(show: Show) -> None:

@@ -49,8 +49,7 @@ class SceneMaker:
         scene = scene_of(self.path)
         known = RUNNING | options_of(scene)
         usual: dict[str, Any] = {name: option.default for name, option in known.items()}
-        given = usual | options | {"seed": seed}
-        return make_show(scene, given, typed=[*options, "seed"])
+        return make_show(scene, usual | options | {"seed": seed}, typed=[*options, "seed"])
 
 
 scene_of = cache(load)  # of all settings and seeds: its code runs once

@@ -269,8 +269,7 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
         raise InputError(
             f"{shorten(target)} is a file, which has no options: leave out what follows its ?"
         )
-    session = Session.load(target, limit=given["limit"])
-    return Show(session, title=os.path.basename(target)), None
+    return Show(Session.load(target, limit=given["limit"]), title=os.path.basename(target)), None
 
 
 def is_file(path: str) -> bool:

@@ -324,8 +324,7 @@ def too_fast(session: Session) -> None:
 
 def all_zero(session: Session) -> None:
     """Set all weights and biases to zero."""
-    rows = np.arange(len(session.network.bank)).tolist()
-    session.edit(rows, 0.0)
+    session.edit(np.arange(len(session.network.bank)).tolist(), 0.0)
 
 
 def dead(session: Session) -> None:
@@ -574,8 +573,7 @@ def tell_branch(controller: Controller, number: int) -> None:
 
 def rename(controller: Controller, name: str) -> None:
     """Give the branch that is shown another name."""
-    branch = controller.session.current_branch
-    controller.do(partial(setattr, branch, "name", name))
+    controller.do(partial(setattr, controller.session.current_branch, "name", name))
 
 
 # Trainings that were shown before, and the ways back and on again.

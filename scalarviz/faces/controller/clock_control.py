@@ -17,7 +17,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller.control import SLOW, UNITS, WALKED, FaceUnit
 from scalarviz.faces.controller.guide import Walk
-from scalarviz.faces.controller.stopping import offer_more, tell_stop
+from scalarviz.faces.controller.stopping import offer_more
 from scalarviz.scene.pace import SUM, pauses, shared
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.by_parts import check_neurons, sizes_of
@@ -211,14 +211,15 @@ class ClockControl:
     def tell_stop(self, _: object = None) -> None:
         """Say why a training has stopped by itself, if one has; of several, once."""
         if not isinstance(self.clock, SharedClock):
-            return tell_stop(self.panes[0])
+            if why := self.clock.stopped:
+                self.panes[0].tell(why[0].upper() + why[1:])
+            return
         halted = dict(self.clock.halted)
         for pane in self.panes:
-            why = halted.get(pane.session)
-            if why and isinstance(why[1], str) and self._told.get(pane.session) != why:
-                pane.tell(why[1])
+            halt = halted.get(pane.session)
+            if halt and isinstance(halt[1], str) and self._told.get(pane.session) != halt:
+                pane.tell(halt[1])
         self._told = halted
-        return None
 
     def tell_error(self, error: ScalarvizError) -> None:
         """Show an error; of several sessions, under the name of the one that it came from."""

@@ -284,7 +284,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         + controller.can_go_back
         + bool(set(face.changed_last()) - {controller}),
         redoable=len(log.undone)
-        + len(controller.trail.later(session))
+        + len(controller.later)
         + bool(set(face.undone_last()) - {controller}),
         own=None if stage.own is None else tuple(stage.own.tolist()),
         offered=stage.offered,

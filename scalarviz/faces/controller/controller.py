@@ -128,9 +128,9 @@ class Controller:
         return self.trail.has_earlier(self.session)
 
     @property
-    def can_go_on(self) -> bool:
-        """Whether another training was shown after this one, before an undo."""
-        return bool(self.trail.later(self.session))
+    def later(self) -> list[changes.LeftTraining]:
+        """The trainings that were shown after this one, before an undo."""
+        return self.trail.later(self.session)
 
     def play_soon(self) -> None:
         """Play, as soon as the kernels are compiled."""
@@ -186,7 +186,9 @@ class Controller:
 
     def cancel_exports(self) -> None:
         """End the processes that write files, and a search in the past."""
-        stopping.cancel(self)
+        self.search.cancel()
+        for result in self.exports.stop():
+            self.tell(result)
 
     def quit(self) -> None:
         """Stop everything but files that are to be written, after the current command; see `rest`.

@@ -104,9 +104,8 @@ def open_with(controller: Controller, path: str | Path, kinds: list[str]) -> Non
 @computes
 def save(controller: Controller, path: str | Path) -> None:
     """Save the session, though the window is closed meanwhile."""
-    session = controller.session
     controller.do(
-        partial(session.save, path),
+        partial(controller.session.save, path),
         lambda _: controller.tell(text("notices.saved", path=path)),
         kept=True,
         said=text("notices.saving", file=Path(path).name),
@@ -138,8 +137,7 @@ def export_to(face: Face, path: str | Path, what: str = "") -> None:
     shows = [pane.show for pane in panes]
     pin: Any = [pinned_of(pane.stage) for pane in panes]
     if len(panes) > 1:
-        pairs = zip(shows, face.names, strict=True)
-        shows = [replace(show, title=name) for show, name in pairs]
+        shows = [replace(show, title=name) for show, name in zip(shows, face.names, strict=True)]
     else:
         (pin,) = pin
     with reporting_errors(controller):
@@ -594,9 +592,8 @@ def main(folder: str, path: str, about: str) -> None:
         for session in sessions:
             session.stops.are_ignored = True  # it may have gone on afterwards
             session.seek(0)
-        several = Several.of(shows)
-        assert several is not None, "a list is several"
-        record(replace(several, replays=True), path, steps, progress=tell, **told["look"])
+        several = replace(Several.of(shows), replays=True)
+        record(several, path, steps, progress=tell, **told["look"])
     elif told["what"] == "step":
         storyboard(shows[0], path, progress=tell, **told["look"])
     else:

@@ -30,7 +30,6 @@ from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.stages import Stages, stages_of
 from scalarviz.training.session.shared_clock import SharedClock
-from scalarviz.training.session.timeline import Position
 from scalarviz.training.session.user_changes import Change
 
 
@@ -104,8 +103,7 @@ class Face:
 
     def choose(self, name: str) -> None:
         """Choose the session of a name."""
-        numbers = {each: i for i, each in enumerate(self.names)}
-        self.stage.chosen = pick(numbers, name, "session")
+        self.stage.chosen = pick({each: i for i, each in enumerate(self.names)}, name, "session")
 
     def set_together(self, on: bool) -> None:
         """Let commands be for all sessions, or for the chosen one."""
@@ -186,7 +184,7 @@ class Face:
 
     def redo(self) -> None:
         """Do the change that was undone last again, of all sessions if it was one of all."""
-        is_other = not self.lead.session.undo_log.undone and self.lead.can_go_on
+        is_other = not self.lead.session.undo_log.undone and self.lead.later
         for pane in [self.lead] if is_other else self.undone_last():
             pane.redo()
 
@@ -227,11 +225,7 @@ class Face:
     @property
     def state(self) -> FaceState:
         """Everything that controls show; does not wait for the training."""
-        return self.state_at()
-
-    def state_at(self, here: Position | None = None) -> FaceState:
-        """Return everything that controls show; see `state_of`."""
-        return state_of(self.lead, here)
+        return state_of(self.lead)
 
     def tell(self, words: str) -> None:
         """Show a message."""

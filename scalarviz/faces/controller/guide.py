@@ -54,12 +54,6 @@ def was_seen() -> bool:
     return False
 
 
-def note_seen() -> None:
-    """Note that the tour was shown on this machine."""
-    with suppress(OSError):
-        seen().touch()
-
-
 def seen() -> Path:
     return cache_folder() / SEEN
 
@@ -184,7 +178,8 @@ class Guide:
         controller = self.controller
         if controller.hand.busy or controller.warming.held:
             return
-        self._see_what_others_do()
+        if self._left is not None and controller.session.clock.place != self._left.place:
+            self.interrupt()  # somebody else has moved the session
         if self.adding is not None:
             self._add_on(self.adding)
         elif self.tour is not None:
@@ -273,17 +268,13 @@ class Guide:
         self._end_adding()
         if self.tour is not None:
             self.controller.withdraw()
-            note_seen()
+            with suppress(OSError):
+                seen().touch()
         self.tour, self._left = None, None
         self._show("")
 
     def _show(self, part: str) -> None:
         self.controller.stage.part_of_tour = part
-
-    def _see_what_others_do(self) -> None:
-        """End the tour if the session was moved by somebody else."""
-        if self._left is not None and self.controller.session.clock.place != self._left.place:
-            self.interrupt()
 
     def _tour_on(self, tour: Tour) -> None:
         before, self._looked = self._looked, perf_counter()

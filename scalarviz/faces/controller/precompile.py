@@ -174,7 +174,7 @@ class Warming:
         mip_levels.held = self._large and bool(self.compiling.lacking(["means"]))
         computed = {kind_of(session, each) for each in engines_at_work(session.timeline)}
         self.held = bool(self._lacking & computed)
-        self.held |= bool(self._lacking) and work_of(session) > SMALL
+        self.held |= bool(self._lacking) and session.trainer.products > SMALL
         self.settle()
 
     def settle(self, seconds: float = AT_ONCE) -> None:
@@ -267,11 +267,6 @@ class Warming:
         self.stop()
         self._give_back(math.inf)
         self.session = None
-
-
-def work_of(session: Session) -> int:
-    """Return the approximate number of multiplications per step."""
-    return session.trainer.products
 
 
 def kinds_of(session: Session) -> set[str]:
@@ -471,8 +466,7 @@ def paths_of(kind: str) -> list[Path]:
 
 def mark_of(kind: str) -> Path:
     """Return the file that marks a kind as compiled, and lists its compiled files."""
-    source = inspect.getsource(mip_means)
-    texts = [source, versions(), kept_means()]
+    texts = [inspect.getsource(mip_means), versions(), kept_means()]
     digest = hashlib.sha256("".join(texts).encode()).hexdigest()[:20]
     return cache_folder() / f"compiled_{kind}_{digest}.txt"
 

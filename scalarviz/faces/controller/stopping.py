@@ -57,8 +57,7 @@ class Search:
             with session.doing():
                 timeline = session.timeline
                 metrics = measured_names(timeline.visits.metrics, timeline.trainer.settings.data)
-                given = checked([words], session.network, metrics)
-                return first_held(timeline, given, self._tell)
+                return first_held(timeline, checked([words], session.network, metrics), self._tell)
         finally:
             self.words = ""
 
@@ -100,20 +99,6 @@ def stop_when(controller: Controller, words: str) -> None:
     """Stop by itself from now on where a condition holds; without words nowhere any more."""
     given = [words] if words.strip() else []
     controller.do(partial(controller.session.stop_when, *given))
-
-
-def tell_stop(controller: Controller, _: object = None) -> None:
-    """Say why the training has stopped by itself, if it has."""
-    why = controller.session.stopped
-    if why:
-        controller.tell(why[0].upper() + why[1:])
-
-
-def cancel(controller: Controller) -> None:
-    """End the processes that write files, and a search."""
-    controller.search.cancel()
-    for result in controller.exports.stop():
-        controller.tell(result)
 
 
 def completions(state: FaceState) -> list[str]:

@@ -60,18 +60,13 @@ def train(show: object, steps: int | None = None, keep: Autosave | None = None) 
         start = show.session.step_index
         with keep.kept(show.session), Progress(0):  # no bars of steps but its own
             load_kernels(show.session)
-            if can_draw(console):
+            if is_seen(console) and console.encoding.startswith("utf"):  # it can show a bar
                 with_bar(show.session, end, keep, stop, console)
             else:
                 with_lines(show.session, end, keep, stop)
         failed = bool(why_lost(show.session))
         finish(show, start, end, keep, stop)
     return stop.code or int(failed)
-
-
-def can_draw(console: Console) -> bool:
-    """Return whether the output is a terminal that can position text and show a bar."""
-    return is_seen(console) and console.encoding.startswith("utf")
 
 
 def end_of(show: Show, steps: int | None, least: int = 1) -> int:

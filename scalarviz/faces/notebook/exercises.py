@@ -273,8 +273,7 @@ def form_of(prediction: Prediction) -> Any:
     said = ipywidgets.HTMLMath()
     row = [field, shown] if prediction.choices else [field, check, shown]
     goes_on = ipywidgets.HTML(f'<p class="scalarviz-goes-on">{text("predict.goes_on")}</p>')
-    parts = [question, ipywidgets.HBox(row), said, goes_on]
-    form = ipywidgets.VBox(parts).add_class("scalarviz")
+    form = ipywidgets.VBox([question, ipywidgets.HBox(row), said, goes_on]).add_class("scalarviz")
 
     def say(words: str) -> None:
         said.value = f'<b style="color: {COLORS[prediction.right]}">{as_html(words)}</b>'
@@ -301,8 +300,7 @@ def form_of(prediction: Prediction) -> Any:
         except ScalarvizError as error:
             return say(str(error))
         except Exception as error:  # the answer may be computed from variables of cells
-            why = f"{type(error).__name__}: {error}"
-            return say(text("predict.cells", why=why))
+            return say(text("predict.cells", why=f"{type(error).__name__}: {error}"))
         return follow()
 
     def reveal(_: object) -> None:

@@ -60,8 +60,7 @@ def theme_of(name: str) -> str:
     """Return the name of a theme; "auto" is the system's."""
     if name != "auto":
         return name
-    hints = QGuiApplication.styleHints()
-    return "light" if hints.colorScheme() == Qt.ColorScheme.Light else "dark"
+    return "light" if QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Light else "dark"
 
 
 def first_size(window: QWidget, wanted: tuple[int, int]) -> QSize:
@@ -111,10 +110,9 @@ def dress(window: QWidget, theme: str) -> None:
     QToolTip.setPalette(palette)
 
 
-def icon(widget: QWidget, which: QStyle.StandardPixmap, color: str, side: int = 16) -> QIcon:
+def icon(widget: QWidget, which: QStyle.StandardPixmap, color: str) -> QIcon:
     """Return a standard icon in another color."""
-    size = QSize(side, side)
-    drawn = widget.style().standardIcon(which).pixmap(size, widget.devicePixelRatioF())
+    drawn = widget.style().standardIcon(which).pixmap(QSize(16, 16), widget.devicePixelRatioF())
     tinted = QPixmap(drawn.size())
     tinted.setDevicePixelRatio(drawn.devicePixelRatio())
     tinted.fill(Qt.GlobalColor.transparent)
@@ -128,8 +126,7 @@ def icon(widget: QWidget, which: QStyle.StandardPixmap, color: str, side: int = 
 
 def reduces_motion() -> bool:
     """Return whether the system disables animations."""
-    style = QApplication.style()
-    return style.styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration) == 0
+    return QApplication.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration) == 0
 
 
 # A program ends whose connection to the X server is lost while a driver draws: the driver may

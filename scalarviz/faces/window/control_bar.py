@@ -356,15 +356,10 @@ class NumberField(QLineEdit):
             return super().mouseReleaseEvent(event)
         clicked, self._from, self._dragging = not self._dragging, None, False
         if clicked:
-            self.edit()
+            edit(self)
         else:
             self._write()
         return None
-
-    def edit(self) -> None:
-        """Start editing the number."""
-        self.setFocus(Qt.FocusReason.OtherFocusReason)
-        self.selectAll()
 
 
 @final
@@ -411,10 +406,11 @@ class EntryField(QLineEdit):
         if self._is_option and is_typed and typed != self._value:
             self._act(typed)
 
-    def edit(self) -> None:
-        """Start editing the text."""
-        self.setFocus(Qt.FocusReason.OtherFocusReason)
-        self.selectAll()
+
+def edit(field: QLineEdit) -> None:
+    """Start editing a number or a text."""
+    field.setFocus(Qt.FocusReason.OtherFocusReason)
+    field.selectAll()
 
 
 @final

@@ -58,7 +58,7 @@ from PySide6.QtWidgets import (
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import plural, row_text, text
-from scalarviz.faces.controller.control import Control, FaceState, Shown
+from scalarviz.faces.controller.control import Control, FaceState, Shown, state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.export import (
     drop,
@@ -72,7 +72,7 @@ from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.window.application import SIZE, SMALLEST, dress, first_size
-from scalarviz.faces.window.control_bar import STYLE, ControlBar
+from scalarviz.faces.window.control_bar import STYLE, ControlBar, edit
 from scalarviz.faces.window.picture_widget import View
 from scalarviz.scene.layout.division import Division
 from scalarviz.story.commands import COMMANDS
@@ -263,7 +263,7 @@ class MainWindow(QMainWindow):
             panel.show_rest()
             if not panel.isVisible():
                 panel.turn()
-        field.edit()
+        edit(field)
 
     def _turn_full_screen(self) -> None:
         if self.isFullScreen():
@@ -324,13 +324,11 @@ class MainWindow(QMainWindow):
             self.face.attend()
             self.farewell.attend()
             if self.keep.due and not self.face.all.held:
-                kept = partial(self.keep.now, self.controller.own_session)
-                self.controller.do(kept, name="keep")
+                self.controller.do(partial(self.keep.now, self.controller.own_session), name="keep")
             self.face.drawing(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)
-            flat_out = self.face.flat_out
-            rest = min(REST * spent, LONGEST_REST) if flat_out else 1.0
+            rest = min(REST * spent, LONGEST_REST) if self.face.flat_out else 1.0
             self._timer.start(round(max(FRAME - spent, rest)))
 
     def _refresh(self) -> None:
@@ -348,7 +346,7 @@ class MainWindow(QMainWindow):
         QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 
     def _show_state(self, here: Position | None = None) -> None:
-        state = self.face.state_at(here)
+        state = state_of(self.face.lead, here)
         if state == self._state and self.controls.shows_all:
             return
         self._state, self.view.stale = state, True
@@ -487,7 +485,8 @@ class Menus:
         }
         self._make_file(self.menus["File"])
         self._make_rows(face.state)
-        self._add(self.menus["Help"], text("menus.about"), self._about)
+        about = partial(QMessageBox.about, window, "scalarviz", text("menus.about.text"))
+        self._add(self.menus["Help"], text("menus.about"), about)
 
     def _make_file(self, menu: QMenu) -> None:
         face, of_file = self.face, self._of_file
@@ -572,9 +571,6 @@ class Menus:
 
     def _export(self, path: str) -> None:
         self.face.tell(self.photograph(path))
-
-    def _about(self) -> None:
-        QMessageBox.about(self.window, "scalarviz", text("menus.about.text"))
 
 
 def with_key(title: str, key: str) -> str:

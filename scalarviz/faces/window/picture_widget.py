@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from time import perf_counter
@@ -63,13 +64,7 @@ class View(QObject):
         self._failed: Callable[[Exception], None] | None = failed
         self.pointer = Pointer(self.face)
         self.canvas = make_canvas()
-        self.canvas.events.draw.connect(self._draw)
-        self.widget = cast(QWidget, self.canvas.native)
-        self.widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.widget.setMouseTracking(True)
-        self.widget.setAccessibleName(text("controls.picture"))
-        self.widget.setMinimumSize(1, 1)
-        self.widget.installEventFilter(self)
+        self.widget = widget_of(self.canvas, self._draw, text("controls.picture"), self)
 
     def refresh(self) -> None:
         """Request a redraw."""
@@ -85,11 +80,9 @@ class View(QObject):
 
     def release(self) -> None:
         """Free the memory of the picture, for good."""
-        with turn:
-            self.canvas.set_current()
+        with drawing_on(self.canvas):
             self.face.stage.release()
             self.smooth.release()
-            self.canvas.context.flush_commands()
 
     def _draw(self, event: object) -> None:
         if self._failed is None:
@@ -97,10 +90,8 @@ class View(QObject):
         width, height = (max(1, round(side)) for side in self.canvas.physical_size)
         ratio = float(self.canvas.pixel_scale)
         try:
-            with turn:
-                self.canvas.set_current()
+            with drawing_on(self.canvas):
                 self.face.drawing(partial(self._show, width, height, ratio))
-                self.canvas.context.flush_commands()
             if not self.drawn:
                 opening_over()
             self.drawn, self._lost = True, False
@@ -188,6 +179,27 @@ def make_canvas() -> Any:
 
     canvas.set_current = set_current_in_turn
     return canvas
+
+
+def widget_of(canvas: Any, draw: Callable[[object], None], name: str, watcher: QObject) -> QWidget:
+    """Return the widget of a canvas that `draw` draws; a watcher filters its events."""
+    canvas.events.draw.connect(draw)
+    widget = cast(QWidget, canvas.native)
+    widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    widget.setMouseTracking(True)
+    widget.setAccessibleName(name)
+    widget.setMinimumSize(1, 1)
+    widget.installEventFilter(watcher)
+    return widget
+
+
+@contextmanager
+def drawing_on(canvas: Any) -> Iterator[None]:
+    """Draw on a canvas while nothing else draws, and send what this block has drawn."""
+    with turn:
+        canvas.set_current()
+        yield
+        canvas.context.flush_commands()
 
 
 def check_context() -> None:

@@ -29,8 +29,8 @@ from scalarviz.faces.window.application import (
     quick_turns,
     theme_of,
 )
-from scalarviz.faces.window.picture_widget import make_canvas
-from scalarviz.scene.offscreen import is_of_opengl, lost, turn
+from scalarviz.faces.window.picture_widget import drawing_on, make_canvas, widget_of
+from scalarviz.scene.offscreen import is_of_opengl, lost
 from scalarviz.stage.show import Show
 from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.stage.sweep_stage import Run, SweepChoice, SweepStage, choices_of
@@ -68,13 +68,7 @@ class SweepWindow(QMainWindow):
         self.loop = QEventLoop()
         self.drawn = False
         self.canvas = make_canvas()
-        self.canvas.events.draw.connect(self._draw)
-        self.picture: QWidget = self.canvas.native
-        self.picture.setMouseTracking(True)
-        self.picture.setMinimumSize(1, 1)
-        self.picture.setAccessibleName(text("sweep.window.picture"))
-        self.picture.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.picture.installEventFilter(self)
+        self.picture = widget_of(self.canvas, self._draw, text("sweep.window.picture"), self)
         self.button = QPushButton()
         self.button.setMinimumSize(2 * TALL, TALL)
         self.button.clicked.connect(self.turn)
@@ -173,10 +167,8 @@ class SweepWindow(QMainWindow):
             return
         width, height = (max(1, round(side)) for side in self.canvas.physical_size)
         try:
-            with turn:
-                self.canvas.set_current()
+            with drawing_on(self.canvas):
                 self.stage.draw(width, height, float(self.canvas.pixel_scale))
-                self.canvas.context.flush_commands()
             self.drawn = True
         except Exception as error:  # Qt would swallow it
             self._fail(lost(error) if is_of_opengl(error) else error)
@@ -247,10 +239,8 @@ class SweepWindow(QMainWindow):
         """Stop drawing and training, for good."""
         self.picture.removeEventFilter(self)
         self.canvas.events.draw.disconnect(self._draw)
-        with turn:
-            self.canvas.set_current()
+        with drawing_on(self.canvas):
             self.stage.release()
-            self.canvas.context.flush_commands()
 
 
 def watch_sweep(
@@ -279,8 +269,7 @@ def watch_sweep(
                 from scalarviz.faces.window.window import watch
 
                 window.hide()
-                session = sweep[run]
-                one = Show(session, title=sweep.name_of(*run))
+                one = Show(sweep[run], title=sweep.name_of(*run))
                 watch(one, WatchOptions(theme=theme, play=False))
         finally:
             window.release()

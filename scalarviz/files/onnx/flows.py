@@ -140,8 +140,7 @@ class Flow:
         """Append a layer."""
         here = self.settled
         to = here.shape if shape is None else checked(shape)
-        step = LayerStep(layer, names, parameters, **more)
-        return Flow(to, to, (*here.steps, step))
+        return Flow(to, to, (*here.steps, LayerStep(layer, names, parameters, **more)))
 
     def scaled(self, scale: Array, shift: Array, names: Names) -> Flow:
         """Append an Affine, or join it with one that comes just before.

@@ -314,8 +314,7 @@ def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[BuiltLayer]:
     alike = followed_alike(steps)
     for before, step in zip((None, *steps), steps, strict=False):
         if before is not None and step.layer is not None and joins(before, step, alike):
-            last = found[-1].layer
-            last.set_activation(step.layer.activation)
+            found[-1].layer.set_activation(step.layer.activation)
             parts = {role: name for role, name in step.names.items() if role != "node"}
             names = {**found[-1].names, "activation": step.names["node"], **parts}
             found[-1] = replace(found[-1], names=names)

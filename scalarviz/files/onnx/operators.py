@@ -117,8 +117,7 @@ def transpose(at: NodeContext) -> Flow:
 
 def axes_of(at: NodeContext, rank: int) -> list[int]:
     """Return the axes of a node, from its attribute or input, counted from the batch."""
-    stored = at.constant(1)
-    found: Any = at.few(1) if stored else at.get("axes", [])
+    found: Any = at.few(1) if at.constant(1) else at.get("axes", [])
     require(
         isinstance(found, list) and all(type(a) is int and -rank <= a < rank for a in found),
         f"its axes are {shorten(found)}",
@@ -131,8 +130,7 @@ def axes_of(at: NodeContext, rank: int) -> list[int]:
 def unsqueeze(at: NodeContext) -> Flow:
     """Insert axes of size 1."""
     flow = at.flow
-    stored = at.constant(1)
-    count = len(at.few(1)) if stored else len(at.get("axes", []))
+    count = len(at.few(1)) if at.constant(1) else len(at.get("axes", []))
     shape = list(flow.shape)
     for axis in axes_of(at, min(len(shape) + 1 + count, 9)):
         shape.insert(axis - 1, 1)
@@ -323,8 +321,7 @@ def global_average_pool(at: NodeContext) -> Flow:
 def reduce_mean(at: NodeContext) -> Flow:
     """ReduceMean over height and width, as PyTorch may write a global average."""
     flow = at.picture
-    stored = at.constant(1)
-    axes = at.few(1) if stored else at.get("axes", [])
+    axes = at.few(1) if at.constant(1) else at.get("axes", [])
     rank = len(flow.shape) + 1
     whole = isinstance(axes, list) and sorted(a % rank for a in axes if type(a) is int)
     require(

@@ -82,8 +82,7 @@ class StepWriter:
         state, shapes = self._given_state()
         made.place = "batch"
         count = made.put("Gather", made.put("Shape", x), made.number(0, "int64"))
-        samples = made.put("Cast", count, to=self.kind)
-        self.parts = StepParts(made, parameters, samples, state)
+        self.parts = StepParts(made, parameters, made.put("Cast", count, to=self.kind), state)
         self.values[program.inputs] = x
         for operation in program.operations:
             made.place = f"forward/{operation.name}"
@@ -153,8 +152,7 @@ class StepWriter:
             errors, slopes = self._errors(row, p, goals)
         except UnwritableError as error:
             raise refusal(f"the loss {row.name!r}") from error
-        loss = made.put("Mul", made.sums(errors), scale)
-        made.result("loss", loss, ())
+        made.result("loss", made.put("Mul", made.sums(errors), scale), ())
         self.flows[self.net.program.outputs] = made.put("Mul", slopes, scale)
 
     def _errors(self, row: Any, p: str, goals: str) -> tuple[str, str]:
@@ -607,8 +605,7 @@ def less_shared(
     stretch = graph.means(graph.put("Mul", g, y), *axes)
     if shifts:
         g = graph.put("Sub", g, graph.means(g, *axes))
-    rest = graph.put("Sub", g, graph.put("Mul", y, stretch))
-    return graph.put("Mul", rest, factor)
+    return graph.put("Mul", graph.put("Sub", g, graph.put("Mul", y, stretch)), factor)
 
 
 OVER_BATCH = 0, 2

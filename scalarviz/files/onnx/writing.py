@@ -170,8 +170,7 @@ class LayerContext(Generic[LayerT]):
 
     def numbers(self, role: str, array: Array) -> str:
         """Store an array of the layer; return its name."""
-        name = self.called(role, f".{role}")
-        return self.writer.store_once(self.layer, role, name, array)
+        return self.writer.store_once(self.layer, role, self.called(role, f".{role}"), array)
 
     def rows(self, role: str, first: int, shape: Shape) -> str:
         """Store parameters of the layer, from its bank index `first` on; return their name."""
@@ -281,8 +280,7 @@ def average_pool(at: LayerContext[AvgPool2d]) -> None:
     if whole and at.names.get("form") == "GlobalAveragePool":
         at.writer.node("GlobalAveragePool", at.name, shape=shape)
     else:
-        more = windows(layer)
-        at.writer.node("AveragePool", at.name, shape=shape, count_include_pad=1, **more)
+        at.writer.node("AveragePool", at.name, shape=shape, count_include_pad=1, **windows(layer))
 
 
 def flatten(at: LayerContext[Layer]) -> None:
@@ -415,8 +413,7 @@ def encoding(at: LayerContext[FrequencyEncoding]) -> None:
         writer.node("Cos", at.called("cos", ".cos"), angles),
     )
     writer.node("Concat", at.called("concat", ".waves"), *waves, shape=(n, octaves, 2), axis=-1)
-    name = at.called("flatten", ".row")
-    writer.node("Flatten", name, shape=(layer.outputs,), axis=1)
+    writer.node("Flatten", at.called("flatten", ".row"), shape=(layer.outputs,), axis=1)
 
 
 def residual(at: LayerContext[Residual]) -> None:

@@ -45,8 +45,7 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
             f"{shown(found)} names no format of exports: end its name in one of "
             f"{', '.join(EXPORTS)}; net.save(path) writes .onnx, and what scalarviz reads"
         )
-    values = rounded(net, precision)
-    replace_file(found, EXPORTS[suffix](net, values, precision))
+    replace_file(found, EXPORTS[suffix](net, rounded(net, precision), precision))
 
 
 def rounded(net: Network, precision: str) -> FloatArray:

@@ -293,8 +293,7 @@ def row(shader: Shader, operation: Operation) -> list[str]:
         (padded(source.size), padded(target.size)),
         *operation.settings,
     )
-    call = f"{name}({shader.array(source)}, {shader.array(target)});"
-    return [call, *shader.rest(target)]
+    return [f"{name}({shader.array(source)}, {shader.array(target)});", *shader.rest(target)]
 
 
 def scale(shader: Shader, operation: Operation) -> list[str]:

@@ -127,9 +127,8 @@ def record_of(found: object) -> Record:
 
 def given_of(found: object) -> Given:
     """Return what JSON says of a question; raise InputError for anything else."""
-    guesses = checked("guesses", inner(found, "guesses"))
     return Given(
-        tuple(checked("guess", each) for each in guesses),
+        tuple(checked("guess", each) for each in checked("guesses", inner(found, "guesses"))),
         checked("right", inner(found, "right")),
         checked("shown", inner(found, "shown") or False),
     )
@@ -208,8 +207,7 @@ def records_in(path: Path) -> tuple[list[Record], list[str]]:
             found = json.loads(piece)
             records += in_notebook(found) if listed(found, "cells") else [record_of(found)]
         except (ValueError, RecursionError) as error:
-            known = isinstance(error, InputError)
-            faults.append(str(error) if known else text("answers.damaged"))
+            faults.append(str(error) if isinstance(error, InputError) else text("answers.damaged"))
     return records, faults if records or faults else [text("answers.nothing")]
 
 
@@ -280,8 +278,7 @@ class AnswerTable:
 
     def summary(self, column: Column) -> tuple[str, str]:
         """Return how many were right at first, and the most frequent wrong guess."""
-        rows = self.rows.values()
-        given = [cell for row in rows if isinstance(cell := row.get(column), Given)]
+        given = [cell for row in self.rows.values() if isinstance(cell := row.get(column), Given)]
         first = sum(each.is_first for each in given)
         missed = (each.guesses[: -1 if each.right else None] for each in given)
         wrong = Counter(guess for guesses in missed for guess in dict.fromkeys(guesses))

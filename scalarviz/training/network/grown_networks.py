@@ -122,8 +122,7 @@ def without_neuron(net: Network, layer: int, neuron: int, seed: int) -> GrownNet
         )
     left = np.delete(np.arange(old.outputs), gone)
     places = as_they_are(net)
-    smaller = like(old, outputs=old.outputs - 1)
-    places[index] = GrownLayer(old, smaller, left, np.arange(old.inputs))
+    places[index] = GrownLayer(old, like(old, outputs=old.outputs - 1), left, np.arange(old.inputs))
     places[index + 1] = with_inputs(after, left)
     return made(net, places, seed)
 
@@ -412,8 +411,7 @@ def remade(
     """
     twins = {layer: another_layer(layer, init, bias) for layer in dict.fromkeys(net.layers)}
     layers = [twins[layer] for layer in net.layers]
-    start = net.init if init is None else init
-    made = Network(layers, init=start, seed=seed, dtype=net.dtype)
+    made = Network(layers, init=net.init if init is None else init, seed=seed, dtype=net.dtype)
     made.names = net.names if bias is None else None
     return made
 

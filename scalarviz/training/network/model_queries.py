@@ -54,8 +54,7 @@ def check_loss(model: Model, loss: Loss) -> None:
     """Raise InputError if a `loss` does not go with the last activation."""
     if model.layers:
         last = [each.formula for each in model.program.operations[-1:]]
-        end = end_of(model.program, model._bank.value)
-        for name in {model.layers[-1].activation, *last, end}:
+        for name in {model.layers[-1].activation, *last, end_of(model.program, model._bank.value)}:
             loss.check_output(name)
 
 

@@ -59,8 +59,7 @@ def still_neurons(trainer: Trainer) -> Iterator[tuple[Operation, Any]]:
     for operation, after in pairwise(trainer.network.program.operations):
         is_one = after.kind == "activation" and after.source == operation.target
         if is_one and operation.weights != NONE:
-            rows = rows_of_neurons(operation)
-            yield operation, ~trainer.bank.grad[rows].any(axis=1)
+            yield operation, ~trainer.bank.grad[rows_of_neurons(operation)].any(axis=1)
 
 
 @lru_cache(maxsize=64)
@@ -70,8 +69,7 @@ def rows_of_neurons(operation: Operation) -> FloatArray:
     count = operation.target.size // operation.outputs_per_bias
     rows = np.array(operation.parameters)
     weights = len(rows) - has_bias * count
-    table = rows[:weights].reshape(count, -1)
-    return np.hstack([table, rows[weights:].reshape(count, -1)])
+    return np.hstack([rows[:weights].reshape(count, -1), rows[weights:].reshape(count, -1)])
 
 
 def samples_of(trainer: Trainer, step: int) -> Iterator[FloatArray]:
@@ -466,8 +464,7 @@ def checked(
     found: list[Condition] = []
     for each in given:
         if callable(each):
-            how = "def spikes(view): return view.loss > 1"
-            check_signature(each, ["view"], "a condition", how)
+            check_signature(each, ["view"], "a condition", "def spikes(view): return view.loss > 1")
             name = str(getattr(each, "__qualname__", type(each).__name__))
             found.append(of_function(name.rpartition(".")[2][:LONGEST_CONDITION], each))
         elif isinstance(each, Condition):

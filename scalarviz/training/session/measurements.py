@@ -44,8 +44,7 @@ class Metrics:
         """
         held_out, loss = trainer.settings.data.held_out, trainer.loss
         found: dict[str, float] = {}
-        pairs = {"": trainer.batches.at(step), HELD_OUT: held_out}
-        for prefix, pair in pairs.items():
+        for prefix, pair in {"": trainer.batches.at(step), HELD_OUT: held_out}.items():
             if pair is None or (not prefix and not self.rows):
                 continue
             inputs, targets = pair

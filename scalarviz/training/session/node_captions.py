@@ -264,8 +264,7 @@ def operand_lines(
     before = result - sum(term.value for term in terms)
     if abs(before) > 1e-9 * max(1.0, abs(result)):
         terms.insert(0, EquationTerm((before,)))
-    start = text("captions.node.operand", name=name)
-    line = sum_line(terms, result, about=neuron, start=start)
+    line = sum_line(terms, result, about=neuron, start=text("captions.node.operand", name=name))
     return [line, *(batch_line(ctx, name, row, gradients) if neuron is None else [])]
 
 

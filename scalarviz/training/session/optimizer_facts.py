@@ -161,8 +161,7 @@ def step_of(
         ],
     )
     own = [places.get(each, "") for each in names]
-    compute = ExpressionFunction(formula, names, calls)
-    return UpdateStep(place, names, own, constants, compute, line)
+    return UpdateStep(place, names, own, constants, ExpressionFunction(formula, names, calls), line)
 
 
 def named_formula(formula: str, known: set[str], calls: Calls) -> NamedFormula:

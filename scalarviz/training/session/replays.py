@@ -166,8 +166,7 @@ class WeightHistory:
                 return
             twin = copy_at_start(self._timeline, network, Clock(), MEMORY)
             number, end = self._timeline.branch.number, self._timeline.clock.step
-        steps = range(0, end + 1, max(1, end // POINTS))
-        for step, bank in arrivals(twin, steps):
+        for step, bank in arrivals(twin, range(0, end + 1, max(1, end // POINTS))):
             yield 0.0
             if bank is None:
                 continue
@@ -389,8 +388,7 @@ def parts_of_gradient(trainer: Trainer, row: int) -> FloatArray:
 def rate_of(trainer: Trainer, row: int) -> float:
     """Return the factor of the gradient of a weight in the update of SGD."""
     optimizer, bank = trainer.settings.optimizer, trainer.bank
-    scale = optimizer.norm_scale(bank.grad[~bank.frozen])
-    return optimizer.rate_of(row, bank.step_count) * scale
+    return optimizer.rate_of(row, bank.step_count) * optimizer.norm_scale(bank.grad[~bank.frozen])
 
 
 def is_plain(trainer: Trainer) -> bool:

@@ -92,8 +92,7 @@ class Replicas:
                 f"{session.data} makes its batches by code, which replicas cannot share: make "
                 "tables of samples, such as sv.data.Arrays(inputs, targets)"
             )
-        row = session.optimizer.row
-        stack = BankStack(len(self.seeds), session.network.bank, row.slots)
+        stack = BankStack(len(self.seeds), session.network.bank, session.optimizer.row.slots)
         self._banks = stack.banks
         precision = session.network.precision
         self._evaluator = session.network.fresh(0)

@@ -497,8 +497,7 @@ class Session:
         check_callback(function)
         period = 1
         if isinstance(function, MetricCallback):
-            held_out = self.data.held_out is not None
-            period = function.check(self.visits.metrics, held_out=held_out)
+            period = function.check(self.visits.metrics, held_out=self.data.held_out is not None)
         period = period if every is None else size(every, "every")
         return self.visits.add(function, period)
 
@@ -586,8 +585,7 @@ class Session:
 
         Setting it ends the schedule, and takes effect from the next step on.
         """
-        optimizer = self.trainer.settings.optimizer
-        return optimizer.rate(self.network.bank.step_count)
+        return self.trainer.settings.optimizer.rate(self.network.bank.step_count)
 
     @learning_rate.setter
     def learning_rate(self, rate: float) -> None:
@@ -624,8 +622,7 @@ class Session:
         The rate is that before the schedule; NaN if the weights of the part have several. Raises
         ShapeError for a row that the network lacks.
         """
-        rates = self.trainer.settings.optimizer.own_rates
-        return rates.of_all(rows_of(self.network, part))
+        return self.trainer.settings.optimizer.own_rates.of_all(rows_of(self.network, part))
 
     @property
     def optimizer(self) -> Optimizer:
@@ -744,8 +741,7 @@ class Session:
         Raises EngineError if the engine cannot run here, or not in this precision: mixed runs on
         "cpu".
         """
-        samples = self.trainer.batches.size
-        name, chosen = check_engine(self.network, engine, precision, samples)
+        name, chosen = check_engine(self.network, engine, precision, self.trainer.batches.size)
         self._do("engine", name=name, precision=chosen)
 
     def set_activation(self, layer: int, name: str) -> None:

@@ -48,8 +48,7 @@ class SharedClock:
     @property
     def _left(self) -> list[Session]:
         """The sessions that can go on."""
-        known = self.halted.items()
-        self.halted = {each: why for each, why in known if each.clock == why[0]}
+        self.halted = {each: why for each, why in self.halted.items() if each.clock == why[0]}
         left = [each for each in self.sessions if each not in self.halted]
         if self.replays:
             left = [each for each in left if each.clock < each.timeline.branch.end]
@@ -259,8 +258,7 @@ class SharedClock:
                 begun = time.perf_counter()
                 with holding(*(session.timeline for session in self.sessions)):
                     self._advance_to(self.step_index + went)
-                seconds = (time.perf_counter() - begun) / went
-                self._pace = paced(self._pace, seconds, ROUND)
+                self._pace = paced(self._pace, (time.perf_counter() - begun) / went, ROUND)
             else:
                 self._advance_least(unit)
             if set(self.halted) - before:  # a callback has ended the training of a session

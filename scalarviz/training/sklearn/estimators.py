@@ -305,13 +305,11 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of `classes_`, for the rows of `X`."""
-        rows = self._rows(X)
-        return self.network_.predict_proba(rows)
+        return self.network_.predict_proba(self._rows(X))
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row of `X`."""
-        likely = self.predict_proba(X)
-        best: Array = self.classes_[likely.argmax(axis=1)]
+        best: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return best
 
 

@@ -45,8 +45,7 @@ def of_body(body: str) -> Callable[..., float]:
 
 def read(formula: str) -> float:
     """What a calculator gives for a formula with its numbers."""
-    python = as_python(formula).replace(", else", " else")
-    return float(eval(python, {**FUNCTIONS, "half": half}))
+    return float(eval(as_python(formula).replace(", else", " else"), {**FUNCTIONS, "half": half}))
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,7 @@ def test_a_page_has_the_numbers_of_the_session(s: sv.Session, page: FakePage) ->
 
 
 def test_many_operations_lead_as_far_as_they_are(s: sv.Session, page: FakePage) -> None:
-    count = len(s.operations)
-    page.ask("advance", {"count": 12 * count + 1, "unit": "operation"})
+    page.ask("advance", {"count": 12 * len(s.operations) + 1, "unit": "operation"})
     assert (page.state["step"], page.state["operation"]) == (12, 1)
     assert "refused" in page.ask("advance", {"count": 1001, "unit": "sample"})
 
@@ -506,8 +505,7 @@ def test_codes_are_means_of_tiles() -> None:
     s = large(300, 300, 200, 10)
     page = opened(s)
     value, tile = page.state["value"], page.state["value"]["tile"]
-    plate = page.link._light._layout.plates[0]
-    rows, columns, indices = plate.cells()
+    rows, columns, indices = page.link._light._layout.plates[0].cells()
     first = (rows < tile) & (columns < tile)
     mean = float(s.network.bank.value[indices[first]].mean())
     assert value["codes"][0] * value["top"] / 127 == pytest.approx(mean, abs=value["top"] / 127)
@@ -561,8 +559,7 @@ def test_metrics_come_as_they_are_measured_and_go_where_the_training_goes_back()
     late = FakePage(page.link)
     late.ask("open", {"version": 1})
     assert [len(each["steps"]) for each in late.state["measured"]["series"]] == [5, 5]
-    shown = measured_of(s.metrics)
-    for each, own in zip(late.state["measured"]["series"], shown, strict=True):
+    for each, own in zip(late.state["measured"]["series"], measured_of(s.metrics), strict=True):
         assert (each["name"], each["share"]) == (own.name, own.share)
         assert each["values"].tolist() == own.values.tolist()
 
@@ -581,8 +578,7 @@ def test_the_python_engine_and_other_optimizers_are_shown_too() -> None:
 def test_many_pages_share_the_arrays_of_a_state() -> None:
     link = linked(session())
     got: list[list[bytes]] = []
-    readers = [link.join(lambda header, buffers: got.append(buffers)) for _ in range(3)]
-    for reader in readers:
+    for reader in [link.join(lambda header, buffers: got.append(buffers)) for _ in range(3)]:
         link.receive(reader, {"id": 1, "name": "open", "args": {"version": 1}})
     until = time.monotonic() + 20.0
     while len(got) < 3 and time.monotonic() < until:
@@ -711,8 +707,7 @@ def test_a_page_asks_for_all_weights_over_time(s: sv.Session, page: FakePage) ->
     page.ask("past", {"kind": "gradient", "order": "norms"})
     for args in ({}, {"kind": "value"}, {"kind": 3, "order": "layer"}, {"kind": "x", "order": "y"}):
         assert "refused" in page.ask("past", args)
-    onlooker = FakePage(page.link, looks=True)
-    assert "answers" in onlooker.ask("past", asked)
+    assert "answers" in FakePage(page.link, looks=True).ask("past", asked)
 
 
 def test_a_page_asks_for_a_landscape_and_drags_its_ball(s: sv.Session, page: FakePage) -> None:

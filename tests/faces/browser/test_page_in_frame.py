@@ -301,8 +301,7 @@ def test_what_a_page_writes_of_a_large_network_is_exact(
     beyond = int(np.count_nonzero(np.abs(value) > page.app("picture.frame.scale")))
     cube = f"a cube is the mean of {tile} weights: value" if tile > 1 else CUBE
     assert f"{cube} ({beyond:,} beyond)" in written
-    cells = page.frame.evaluate(TABLE)
-    assert cells[:16] == [said(float(each), 3) for each in value[:16]]
+    assert page.frame.evaluate(TABLE)[:16] == [said(float(each), 3) for each in value[:16]]
     row, x, y = page.cube_in_sight()
     page.mouse.move(x, y)
     exact = said(float(value[row]))

@@ -120,8 +120,7 @@ def test_a_file_is_a_scene_too_and_one_that_is_named_twice_is_made_once(
     run: Run, fetched: Fetched, tmp_path: Path
 ) -> None:
     path = tmp_path / "Mine & yours.py"
-    text = module.find("xor").read_text(encoding="utf-8")
-    path.write_text(text, encoding="utf-8")
+    path.write_text(module.find("xor").read_text(encoding="utf-8"), encoding="utf-8")
     run(str(path), "xor", "xor", "--port", "0", "--address", "localhost")
     assert b'href="Mine%20%26%20yours.html"><h2>Mine &amp; yours</h2>' in fetched[""][1]
     assert len(fetched) == 4

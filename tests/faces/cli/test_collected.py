@@ -120,8 +120,7 @@ def test_answers_that_came_twice_without_letters_of_a_page_are_those_of_one(
 def test_a_question_shows_who_was_right_at_first_and_what_went_wrong_most(
     put: Callable[..., None], tmp_path: Path
 ) -> None:
-    guesses = [["-8"], ["8", "8", "-8"], ["-4", "8"], ["8"]]
-    for i, each in enumerate(guesses):
+    for i, each in enumerate([["-8"], ["8", "8", "-8"], ["-4", "8"], ["8"]]):
         put(f"{i}.json", record(f"{i}", q=given(*each, right=each[-1] == "-8")))
     table = table_in(tmp_path)
     assert [table.summary(each) for each in table.columns] == [("1 of 4", "3 times: 8"), ("", "")]
@@ -202,8 +201,7 @@ def test_the_file_has_the_table_and_the_summary(
     code, said, _ = run("collect", str(tmp_path), "-o", str(out))
     assert code == 0 and str(out) in said.replace("\n", "")
     assert out.read_bytes().startswith(b"\xef\xbb\xbf")
-    rows = list(csv.reader(out.read_text(encoding="utf-8-sig").splitlines()))
-    assert rows == [
+    assert list(csv.reader(out.read_text(encoding="utf-8-sig").splitlines())) == [
         ["pupil", f"{LESSON}/gradient", f"{LESSON}/guessed in the picture"],
         ["Änna, 2", "right after 2", "7 of 10"],
         ["right at first", "0 of 1", ""],
@@ -234,8 +232,7 @@ def test_no_cell_is_a_formula_and_numbers_stay(words: str, cell: str) -> None:
 
 def test_hostile_names_are_texts_in_the_file(put: Callable[..., None], tmp_path: Path) -> None:
     put("a.json", record("=HYPERLINK(1)", "@lesson", **{"=q": given("=1", right=False)}))
-    lines = table_in(tmp_path).sheet().splitlines()
-    cells = [cell for row in csv.reader(lines) for cell in row]
+    cells = [cell for row in csv.reader(table_in(tmp_path).sheet().splitlines()) for cell in row]
     assert "'=HYPERLINK(1)" in cells and "'@lesson/=q" in cells
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
 

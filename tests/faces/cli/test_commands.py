@@ -270,19 +270,17 @@ def test_an_unknown_language_is_refused() -> None:
 
 
 def run_python(*words: str, **more: Any) -> str:
-    command = [sys.executable, *words]
     return subprocess.run(
-        command, capture_output=True, text=True, check=True, cwd=ROOT, **more
+        [sys.executable, *words], capture_output=True, text=True, check=True, cwd=ROOT, **more
     ).stdout
 
 
 def complete(line: str) -> list[str]:
     """What a shell offers at the end of a line."""
-    count = len(line.split()) - (not line.endswith(" "))
     environment = {
         "_SCALARVIZ_COMPLETE": "complete_bash",
         "COMP_WORDS": line,
-        "COMP_CWORD": str(count),
+        "COMP_CWORD": str(len(line.split()) - (not line.endswith(" "))),
     }
     main = "from scalarviz.faces.cli.commands import main; main()"
     return run_python("-c", main, env=os.environ | environment).split()
@@ -489,10 +487,9 @@ def test_the_options_of_a_sweep_arrive(run: Any, monkeypatch: pytest.MonkeyPatch
         "--order loss --group hidden"
     )
     assert run("sweep", "xor", *words.split()).code == 0
-    look = {"networks": "maps", "order": "loss", "group": "hidden"}
     assert given == [
         "xor", ["hidden=2,4"], "3", 20, 5, "0.1", True, "processes", "a.csv", "runs", "a.png", True,
-        look,
+        {"networks": "maps", "order": "loss", "group": "hidden"},
     ]  # fmt: skip
 
 
@@ -511,8 +508,7 @@ def test_a_command_is_called_with_its_options(
     expected: dict[str, bool],
 ) -> None:
     given: list[Any] = []
-    place = f"scalarviz.faces.cli.{function}"
-    monkeypatch.setattr(place, lambda **known: given.append(known) or 0)
+    monkeypatch.setattr(f"scalarviz.faces.cli.{function}", lambda **known: given.append(known) or 0)
     assert run(*words).code == 0
     assert given == [expected]
 

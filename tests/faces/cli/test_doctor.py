@@ -123,8 +123,7 @@ def test_a_full_disk_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_notebook_without_its_widget_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer("notebook")["works"]
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "anywidget" else name)
-    lack = {"works": False, "said": "anywidget is not installed", "mend": PIP}
-    assert answer("notebook") == lack
+    assert answer("notebook") == {"works": False, "said": "anywidget is not installed", "mend": PIP}
 
 
 @pytest.mark.slow
@@ -168,8 +167,7 @@ def test_extras_that_are_missing_have_their_line(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(doctor, "find_spec", lambda module: None)
     monkeypatch.setattr(doctor, "lacking", lambda extra: ["websockets>=17"])
     for name, module in (("serve", "websockets>=17"), ("onnx", "onnx")):
-        expected = {"works": False, "said": f"{module} is not installed", "mend": PIP}
-        assert answer(name) == expected
+        assert answer(name) == {"works": False, "said": f"{module} is not installed", "mend": PIP}
 
 
 def test_extras_are_tried_and_not_only_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,8 +192,7 @@ def test_extras_are_tried_and_not_only_looked_for(monkeypatch: pytest.MonkeyPatc
 def test_each_system_has_its_command(
     monkeypatch: pytest.MonkeyPatch, name: str, kind: str, system: str, command: str
 ) -> None:
-    found = {"apt-get": "there"}
-    monkeypatch.setattr(doctor.shutil, "which", found.get)
+    monkeypatch.setattr(doctor.shutil, "which", {"apt-get": "there"}.get)
     told = command_for(BY_NAME[name], kind, system)
     assert command in told and bool(told) == bool(command)
 

@@ -72,8 +72,7 @@ def test_without_a_screen_it_trains_and_writes_a_page_and_a_picture(folder: Path
     assert re.search(r"step +20 +loss", out) and "20 steps: loss from" in out
     assert "rgb.html: open it in any browser" in out and "rgb.png: a picture" in out
     assert files(folder) == ["it.safetensors", "rgb.html", "rgb.png"]
-    page = (folder / "rgb.html").read_bytes()
-    assert data_in(page)["spec"]["page"]["speed"] == 7
+    assert data_in((folder / "rgb.html").read_bytes())["spec"]["page"]["speed"] == 7
     assert (folder / "rgb.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -101,8 +100,7 @@ def test_a_file_is_its_own_until_somebody_changes_it(
         Path(name).write_bytes(signed(content, Path(name).suffix))
         assert is_own(Path(name))
     assert free_places(["a"]) == ([Path("a.html")], Path("a.png"))
-    changed = Path("a.html").read_bytes().replace(b"page", b"pane")
-    Path("a.html").write_bytes(changed)
+    Path("a.html").write_bytes(Path("a.html").read_bytes().replace(b"page", b"pane"))
     assert not is_own(Path("a.html")) and is_own(Path("a.png"))
     assert free_places(["a"]) == ([Path("a-2.html")], Path("a-2.png"))
     Path("a-2.png").symlink_to("nowhere")
@@ -179,8 +177,7 @@ def test_alone_it_watches_rgb_in_a_terminal(run: Any, monkeypatch: pytest.Monkey
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")
 def test_a_fresh_process_opens_a_link(folder: Path) -> None:
-    link = "xor?engine=python#step=3&op=2"
-    assert ran(folder, "open", link, "--steps", "2")[0] == 0
+    assert ran(folder, "open", "xor?engine=python#step=3&op=2", "--steps", "2")[0] == 0
     assert "xor.html" in files(folder)
 
 

@@ -114,8 +114,7 @@ def test_arrows_and_point_go_by_neurons_where_they_are_the_unit(controller: Any)
             assert controller.face.press(key, shift)
         until(lambda: not controller.hand.busy, controller.face.attend)
         step, operation = controller.session.clock.place
-        done = step * len(controller.session.operations) + operation
-        return (step, operation), shown.at(done)
+        return (step, operation), shown.at(step * len(controller.session.operations) + operation)
 
     controller.time.set_unit("neuron")
     assert controller.face.state.units[0] == controller.face.state.unit == "neuron"
@@ -147,8 +146,7 @@ def test_play_shows_whole_operations_one_by_one(
 @pytest.mark.usefixtures("patient")
 def test_a_network_that_is_too_large_goes_by_operations(make: MakeController) -> None:
     network = sv.Network([3, 61, 3], seed=0)
-    large = sv.Session(network, sv.data.Rgb(), "mse", sv.SGD(0.1), engine="python")
-    controller = make(large)
+    controller = make(sv.Session(network, sv.data.Rgb(), "mse", sv.SGD(0.1), engine="python"))
     assert "neuron" not in controller.face.state.units
     controller.time.set_unit("neuron")
     assert controller.time.unit == "step" and "at most 60 neurons" in controller.message
@@ -640,8 +638,7 @@ def test_an_option_that_cannot_be_is_told(make: MakeController) -> None:
 
 
 def a_picture(path: Path) -> Path:
-    image = pytest.importorskip("PIL.Image")
-    image.new("RGB", (4, 2), "red").save(path)
+    pytest.importorskip("PIL.Image").new("RGB", (4, 2), "red").save(path)
     return path
 
 
@@ -892,9 +889,8 @@ def test_a_picture_that_nobody_has_read_for_reads_by_itself(
     stage.read()
     stage.frame_data()
     session.advance(3)
-    curve = stage.frame_data().curve
     assert (
-        curve.at,
+        stage.frame_data().curve.at,
         controller_with_stage.face.state.step,
         controller_with_stage.face.state.end,
     ) == (

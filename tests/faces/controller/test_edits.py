@@ -132,8 +132,7 @@ def test_a_layer_is_frozen_by_what_is_pinned_in_it(inverting_controller: Control
     assert moved[:16].any() and not moved[16:].any()
     inverting_controller.undo()
     assert not session.network.bank.frozen.any()
-    sums = session.network.program.operations[0].target.name
-    inverting_controller.stage.pin((sums, 2))
+    inverting_controller.stage.pin((session.network.program.operations[0].target.name, 2))
     CONTROLS["freeze layer"].set(inverting_controller, True)
     assert session.network.bank.frozen[:16].all() and not session.network.bank.frozen[16:].any()
 
@@ -492,8 +491,7 @@ def test_while_a_scene_is_made_it_says_so_and_nothing_waits(
 def test_a_scene_of_ones_own_is_no_entry_of_the_menu(tmp_path: Any) -> None:
     own = tmp_path / "rgb.py"
     own.write_text((top_folder("scenes") / "rgb.py").read_text(encoding="utf-8"), encoding="utf-8")
-    recipe = Recipe(load(own))
-    assert recipe.name == "" and Recipe(load(find("rgb"))).name == "rgb"
+    assert Recipe(load(own)).name == "" and Recipe(load(find("rgb"))).name == "rgb"
     assert export.entry_of("") == ""
 
 

@@ -200,8 +200,7 @@ def test_who_draws_a_run_removes_it(controller: Any, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     controller.session.save(tmp_path / "kept" / "0.safetensors")
     about = {"titles": ["it"], "what": "step", "look": {"size": (320, 200)}}
-    out = tmp_path / "it.html"
-    export.main(str(tmp_path / "kept"), str(out), json.dumps(about))
+    export.main(str(tmp_path / "kept"), str(tmp_path / "it.html"), json.dumps(about))
     assert [path.name for path in tmp_path.iterdir()] == ["it.html"]
 
 
@@ -333,8 +332,7 @@ def test_without_scene_and_file_it_says_what_to_do(make: Make, tmp_path: Path) -
     own = tmp_path / "custom_layers.py"
     own.write_text(Path(find("rgb")).read_text(encoding="utf-8"), encoding="utf-8")
     recipe = Recipe(load(own))
-    show = recipe.make({"engine": "python"})
-    controller = Face(Stages([FakeStage(show)]), [recipe]).lead
+    controller = Face(Stages([FakeStage(recipe.make({"engine": "python"}))]), [recipe]).lead
     assert refuses(controller, "this training is neither: save it first")
 
 

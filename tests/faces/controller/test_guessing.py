@@ -117,8 +117,7 @@ def test_an_arrow_is_right_if_the_weight_goes_there(opened: Open, name: str) -> 
         bank = session.network.bank
         change = bank.grad[row] if number % 2 else bank.value[row] - before
         right += change > 0.0
-        came = controller.stage.guess.came
-        assert came == np.sign(change)
+        assert controller.stage.guess.came == np.sign(change)
         assert controller.stage.guess.title.startswith(("Not ", "Right")[int(change > 0.0)])
         assert controller.stage.guess.title.endswith(f" {right} of {number + 1} right.")
         place = session.clock.place
@@ -133,15 +132,13 @@ def test_a_frozen_weight_stays(controller: Controller, session: sv.Session) -> N
     controller.face.press("p")
     answer(controller, "Stays")
     value = float(session.network.bank.value[4])
-    words = controller.stage.guess.title
-    assert words == f"Right: it stays at {value:.2g}. 1 of 1 right."
+    assert controller.stage.guess.title == f"Right: it stays at {value:.2g}. 1 of 1 right."
 
 
 def test_a_weight_of_a_dead_neuron_has_no_gradient(opened: Open) -> None:
     net = sv.Network([2, 3, 1], "relu", "sigmoid", seed=0)
     net.bank.value[:9] = -1.0
-    session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.5), engine="python")
-    controller = opened(session, Stage)
+    controller = opened(sv.Session(net, data.Xor(), "mse", sv.SGD(0.5), engine="python"), Stage)
     controller.stage.pin(0)
     controller.face.press("p")
     answer(controller, "Stays")
@@ -215,8 +212,7 @@ def test_the_caption_gives_the_reason(controller: Controller) -> None:
     stage_of(controller).tick(10.0)
     caption = stage_of(controller).frame_data().words.caption
     assert caption.title == controller.stage.guess.title
-    row = controller.stage.guess.row
-    assert caption.rows == (row,) and " = " in caption.numbers[0]
+    assert caption.rows == (controller.stage.guess.row,) and " = " in caption.numbers[0]
 
 
 def all_words(controller: Controller, studio: Any) -> str:
@@ -229,11 +225,10 @@ def all_words(controller: Controller, studio: Any) -> str:
 
 def tells(words: str, number: float) -> bool:
     """Whether a number is among words, with three digits or more."""
-    found = re.findall(r"-?\d*\.\d+", words.replace("−", "-"))
     return any(
         len(each.lstrip("-0.").replace(".", "")) >= 3
         and abs(abs(float(each)) - abs(number)) <= 0.002 * abs(number)
-        for each in found
+        for each in re.findall(r"-?\d*\.\d+", words.replace("−", "-"))
     )
 
 
@@ -295,8 +290,7 @@ def test_a_question_mark_then_two_arrows_are_seen(
     )
 
     def count(part: Any, color: Any) -> int:
-        pixels = studio.stage(stage, 40.0, SIZE)[part]
-        return int((np.abs(pixels - color).max(axis=-1) < 4).sum())
+        return int((np.abs(studio.stage(stage, 40.0, SIZE)[part] - color).max(axis=-1) < 4).sum())
 
     assert count(right, colors[1]) == 0
     before = count(left, colors[0])

@@ -178,8 +178,7 @@ def test_only_the_newest_branches_have_lines(session: sv.Session) -> None:
         session.seek(30)
         session.learning_rate = 0.01 + 0.001 * i
         session.advance(2)
-    curve = stage.frame_data().curve
-    assert [line.number for line in curve.others] == list(range(6, 26))
+    assert [line.number for line in stage.frame_data().curve.others] == list(range(6, 26))
 
 
 # Zoom.
@@ -292,8 +291,7 @@ def test_losses_are_smoothed_if_wanted(stage: Stage) -> None:
     assert len(curve.smoothed) == len(curve.losses) > 200 and around > 1
     logs = np.log(curve.losses)
     assert curve.smoothed[0] == pytest.approx(np.exp(np.mean(logs[: around + 1])))
-    middle = np.exp(np.mean(logs[50 - around : 51 + around]))
-    assert curve.smoothed[50] == pytest.approx(middle)
+    assert curve.smoothed[50] == pytest.approx(np.exp(np.mean(logs[50 - around : 51 + around])))
     stage.curve_view.smooth = False
     assert not len(stage.frame_data().curve.smoothed)
 
@@ -391,8 +389,7 @@ def terrain(stage: Stage, studio: Studio, session: sv.Session) -> Chart:
     session.engine = "cpu"  # which computes it soon
     stage.curve_view.large, stage.curve_view.order = True, "landscape"
     chart_of(stage, studio)
-    reader = stage.reading.curves.past.terrain
-    reader.planes.wait()
+    stage.reading.curves.past.terrain.planes.wait()
     chart_of(stage, studio)
     stage.reading.curves.past.filled.wait()
     return chart_of(stage, studio)
@@ -450,8 +447,7 @@ def test_the_ball_is_dragged_and_one_undo_takes_it_back(
     pointer.move((terrain.ball[0] + x) / 2, (terrain.ball[1] + y) / 2)
     pointer.move(x, y)
     pointer.release(LEFT, x, y)
-    wanted = seen.plane.values_at(*goal)
-    assert session.network.bank.value == pytest.approx(wanted, abs=1e-5)
+    assert session.network.bank.value == pytest.approx(seen.plane.values_at(*goal), abs=1e-5)
     assert chart_of(stage, studio).ball == pytest.approx((x, y), abs=0.5)
     pointer.controller.undo()
     assert np.array_equal(session.network.bank.value, before)
@@ -516,8 +512,7 @@ def test_a_landscape_of_the_start_follows_the_path_as_it_grows(
         chart_of(stage, studio)
         return reader.shown.plane
 
-    first = shown()
-    assert np.nan_to_num(first.shares).max() == 0.0
+    assert np.nan_to_num(shown().shares).max() == 0.0
     session.play() if plays else session.advance(30)
     until(lambda: session.step_index >= 30)
     later = shown()

@@ -241,8 +241,7 @@ def test_a_row_of_the_table_chooses_and_a_drag_turns_all(
     pointer.press(1, box.x + 8.0, box.bottom - 30.0)
     pointer.move(box.x + 90.0, box.bottom - 30.0)
     pointer.release(1, box.x + 90.0, box.bottom - 30.0)
-    after = [stage.eyes.camera.azimuth for stage in face.stage.panes]
-    turned = np.subtract(after, cameras)
+    turned = np.subtract([stage.eyes.camera.azimuth for stage in face.stage.panes], cameras)
     assert np.ptp(turned) < 1e-9 and abs(turned[0]) > 5.0 and face.stage.chosen == 0
     assert (face.draw(studio) != before).any()
 
@@ -415,8 +414,7 @@ def test_each_past_is_drawn_to_its_end_though_it_stopped_by_itself(
     assert stopped.step_index == 1 and stopped.stopped
     stopped.advance(6)
     free.advance(12)
-    found = drawn_steps([stopped, free], tmp_path / "a", monkeypatch)
-    assert found == [[5, 5], [7, 10], [7, 12]]
+    assert drawn_steps([stopped, free], tmp_path / "a", monkeypatch) == [[5, 5], [7, 10], [7, 12]]
 
 
 def test_a_video_ends_where_the_last_session_stops_by_itself(tmp_path: Path) -> None:

@@ -461,7 +461,7 @@ def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
 def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
     work = {}
     for name in ("rgb", "digits"):
-        work[name] = precompile.work_of(load(scenes()[name])(engine="python").session)
+        work[name] = load(scenes()[name])(engine="python").session.trainer.products
     assert work["rgb"] < precompile.SMALL < work["digits"]
 
 

@@ -80,8 +80,7 @@ def test_the_whole_lesson_runs_and_what_is_saved_has_its_pictures(lesson: Lesson
         for output in saved["cells"][live.index]["outputs"]:
             data |= output["data"]
         assert "application/vnd.jupyter.widget-view+json" in data
-        kept = PIL.Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
-        assert kept.size == SIZE
+        assert PIL.Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).size == SIZE
 
 
 def test_a_page_has_its_size_and_the_state_that_the_last_cell_left(first: LivePage) -> None:
@@ -168,8 +167,7 @@ def test_a_long_cell_leaves_it_free_and_shows_what_it_refreshes(
     first.ask("view = sv.watch(session)")
     live = LivePage(first.notebook, first.index + 1).show()
     begun, enough = live.step, tmp_path / "enough"
-    cell = first.notebook.cell(first.index + 2)
-    own = cell.locator(".cm-content").inner_text()
+    own = first.notebook.cell(first.index + 2).locator(".cm-content").inner_text()
     first.notebook.start(first.index + 2, LONG.format(str(enough), refresh))
     live.rest(1.0)
     live.show()
@@ -377,8 +375,7 @@ def test_a_learner_comes_to_the_end_of_a_lesson(
         fewer = page.tab.locator(".scalarviz-open")
         until(lambda fewer=fewer, before=open_ones: fewer.count() == before - 1, "it is right")
     page.tab.set_viewport_size({"width": 1280, "height": 800})
-    rows = page.tab.locator(".jp-Cell table tr", has_text=text("predict.table.why"))
-    rows.first.wait_for()
+    page.tab.locator(".jp-Cell table tr", has_text=text("predict.table.why")).first.wait_for()
     found, faults = records_in_saved(page, file)
     assert not faults and len(found) == len(questions)
     assert all(each.right and len(each.guesses) == 2 for each in found.values())

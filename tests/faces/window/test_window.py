@@ -94,8 +94,7 @@ def test_a_screen_that_does_not_answer_is_refused(screen: Mapping[str, str]) -> 
         "from scalarviz.errors import DisplayError\n"
         "try:\n    check_window()\nexcept DisplayError as error:\n    print(error)"
     )
-    there = {**screen, "DISPLAY": ":59999"}
-    told = output_of("-c", program, env=there)
+    told = output_of("-c", program, env={**screen, "DISPLAY": ":59999"})
     assert told.strip().startswith("the screen ':59999' does not answer")
 
 

@@ -722,8 +722,7 @@ def case_the_training_is_changed_in_the_panel() -> None:
     bench = Bench()
     first = advanced(bench.session, 3)
     bench.open_panel()
-    panel = bench.bar.panel
-    fields = {each.accessibleName(): each for each in panel.findChildren(QWidget)}
+    fields = {each.accessibleName(): each for each in bench.bar.panel.findChildren(QWidget)}
     bench.choose(fields["optimizer"], "momentum")
     bench.choose(fields["loss"], "mae")
     assert (first.optimizer.name, first.loss_function.name) == ("momentum", "mae")
@@ -1006,8 +1005,7 @@ def case_what_is_seen_is_exported() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "seen.png"
         assert bench.window.photograph(str(path)) == f"Exported to {path}"
-        image = Image.open(path).convert("RGB")
-        assert image.getpixel((5, 5)) == (64, 128, 64)
+        assert Image.open(path).convert("RGB").getpixel((5, 5)) == (64, 128, 64)
         assert "cannot be written" in bench.window.photograph(f"{folder}/none/seen.png")
 
 
@@ -1450,8 +1448,7 @@ def case_a_second_ctrl_c_ends_it_at_once() -> None:
     with pytest.raises(KeyboardInterrupt):
         with_fake_stage(insist)
     assert threading.active_count() == 1
-    before = signal.getsignal(signal.SIGINT)
-    assert before is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def case_ctrl_c_closes_a_dialog_too() -> None:

@@ -100,8 +100,7 @@ def test_the_probability_of_the_first_of_two_classes_is_1_minus_the_other() -> N
 
 
 def test_a_batch_norm_keeps_what_it_has_seen() -> None:
-    net = load("torch_batchnorm")
-    norm = net.layers[1]
+    norm = load("torch_batchnorm").layers[1]
     assert isinstance(norm, sv.BatchNorm)
     stored = {t.name: t for t in onnx.load(FOLDER / "torch_batchnorm.onnx").graph.initializer}
     expected = onnx.numpy_helper.to_array(stored["1.running_var"])
@@ -252,8 +251,7 @@ def test_very_many_nodes_are_refused(tmp_path: Path) -> None:
     nodes = [node("Relu", f"v{i}", f"v{i + 1}") for i in range(5000)]
     refuse(graph(*nodes), tmp_path, "it has 5,000 nodes, and a limit of 640.0 MB permits 4,096")
     nodes = [node("Relu", "x", "v1"), *nodes[1:-1], node("Relu", "v4999", "y")]
-    path = saved(graph(*nodes, out=None), tmp_path)
-    assert len(sv.onnx.load(path, limit=2**30).layers) == 5000
+    assert len(sv.onnx.load(saved(graph(*nodes, out=None), tmp_path), limit=2**30).layers) == 5000
 
 
 def test_a_file_that_is_something_else_is_refused(tmp_path: Path) -> None:
@@ -325,5 +323,4 @@ def test_numbers_elsewhere_are_refused(
 
 
 def test_names_of_a_hostile_length_are_refused(tmp_path: Path) -> None:
-    model = graph(helper.make_node("Relu", ["x"], ["y"], name="n" * 10**6))
-    refuse(model, tmp_path, "is no name")
+    refuse(graph(helper.make_node("Relu", ["x"], ["y"], name="n" * 10**6)), tmp_path, "is no name")

@@ -537,8 +537,7 @@ def test_slopes_for_each_column_of_a_picture_are_refused(tmp_path: Path) -> None
 
 def test_an_expand_to_more_samples_is_refused(tmp_path: Path) -> None:
     made = [node("Expand", "x s", "z"), node("Flatten", "z", "y")]
-    sizes = np.array([5, 2, 3, 3])
-    given = graph(*made, numbers={"s": sizes}, out=None, shape=("batch", 2, 1, 1))
+    given = graph(*made, numbers={"s": np.array([5, 2, 3, 3])}, out=None, shape=("batch", 2, 1, 1))
     with refused(FileError, "it makes"):
         read(given, tmp_path)
 
@@ -597,8 +596,7 @@ def test_a_constant_may_say_its_numbers_in_many_ways(
     about: dict[str, Any], expected: list[float], tmp_path: Path
 ) -> None:
     nodes = [node("Constant", "", "b", **about), MATMUL, node("Add", "z b", "y")]
-    net = same(graph(*nodes, numbers=KERNEL_WEIGHT), tmp_path)
-    assert net.bank.value[6:].tolist() == expected
+    assert same(graph(*nodes, numbers=KERNEL_WEIGHT), tmp_path).bank.value[6:].tolist() == expected
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1), (2,), (1, 2)])
@@ -611,8 +609,7 @@ def test_a_bias_may_be_one_number_for_all(
     sv.onnx.save(net, tmp_path / "again.onnx")
     (bias,) = [n for n in onnx.load(tmp_path / "again.onnx").graph.initializer if n.name == "b"]
     assert list(bias.dims) == [2]
-    again = sv.onnx.load(tmp_path / "again.onnx")
-    np.testing.assert_array_equal(again.bank.value, net.bank.value)
+    np.testing.assert_array_equal(sv.onnx.load(tmp_path / "again.onnx").bank.value, net.bank.value)
 
 
 # onnxruntime pads nothing by itself where there are dilations.
@@ -637,8 +634,7 @@ def test_the_same_weights_turned_are_another_layer(tmp_path: Path) -> None:
 
 def frozen(**options: Any) -> list[str]:
     """The names of what is frozen, which is so as a whole."""
-    path = FOLDER / "torch_conv.onnx"
-    net = sv.onnx.load(path, **options)
+    net = sv.onnx.load(FOLDER / "torch_conv.onnx", **options)
     assert net.names is not None
     found = []
     for layer, names in zip(net.layers, net.names["layers"], strict=True):

@@ -345,8 +345,7 @@ def test_a_picture_without_channels_stays_one(path: Path) -> None:
     nodes = [node("Unsqueeze", "x one", "u"), node("Conv", "u k", "y")]
     numbers = {"one": np.array([1]), "k": floats(2, 1, 3, 3)}
     model = graph(*nodes, numbers=numbers, shape=("batch", 4, 5), out=None)
-    net = sv.onnx.load(saved(model, path.parent))
-    there_and_back(net, path)
+    there_and_back(sv.onnx.load(saved(model, path.parent)), path)
     sizes = onnx.load(path).graph.input[0].type.tensor_type.shape.dim
     assert [size.dim_value for size in sizes][1:] == [4, 5]
 

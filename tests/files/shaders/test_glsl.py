@@ -63,8 +63,7 @@ def single(activation: str) -> Case:
     """One neuron that hands its input to an activation, from small to very large."""
     net = sv.Network([sv.Dense(1, 1, activation, bias=False)])
     net.parameters()[0].value = 1.0
-    near = np.linspace(-8, 8, 801)
-    samples = np.concatenate([near, [-1000, -100, -50, -1e-5, 1e-5, 50, 80]])
+    samples = np.concatenate([np.linspace(-8, 8, 801), [-1000, -100, -50, -1e-5, 1e-5, 50, 80]])
     return Case(net, samples.astype(np.float32)[:, np.newaxis].astype(np.float64))
 
 
@@ -161,8 +160,7 @@ def expected(case: Case) -> Floats:
 
 
 def write_case(folder: Path, name: str, case: Case) -> None:
-    path = folder / f"{name}.glsl"
-    export_network(case.network, path, case.precision)
+    export_network(case.network, folder / f"{name}.glsl", case.precision)
     write_about(folder, name, case)
 
 
@@ -291,8 +289,7 @@ def test_the_hlsl_compiles(name: str, tmp_path: Path) -> None:
 def test_the_hlsl_computes_what_forward_computes(name: str, hlsl: Path) -> None:
     case = CASES[name]
     case = Case(case.network, samples_of_pixels(case.network.inputs), case.precision)
-    pixels = found(hlsl, name).reshape(-1, 4)
-    check(pixels[:, : case.network.outputs], case)
+    check(found(hlsl, name).reshape(-1, 4)[:, : case.network.outputs], case)
 
 
 @pytest.fixture(scope="module")

@@ -408,9 +408,8 @@ def test_a_notebook_has_a_record_of_each_lesson_with_its_checks(tmp_path: Path) 
         {"lesson": "02-layers", "key": "w", **given("3")},
     )
     first, second = read(tmp_path, "a.ipynb", text)[0]
-    right = Given((), True)
     assert first == Record(
-        LESSON, "", {"check Value.__mul__": right, "gradient": Given(("8", "-8"), True)}
+        LESSON, "", {"check Value.__mul__": Given((), True), "gradient": Given(("8", "-8"), True)}
     )
     assert (second.lesson, second.answers) == ("02-layers", {"w": Given(("3",), True)})
 

@@ -34,8 +34,7 @@ Lessons = Callable[..., Tab]
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Files:
     """The pages of lessons by their numbers."""
-    folder = tmp_path_factory.mktemp("lessons")
-    return Files(folder, lambda number: page_of_lesson(named(number)))
+    return Files(tmp_path_factory.mktemp("lessons"), lambda number: page_of_lesson(named(number)))
 
 
 @pytest.fixture

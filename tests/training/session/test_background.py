@@ -614,8 +614,7 @@ def test_in_the_background_all_stand_at_the_same_step(speed: float | None, unit:
     until(lambda: clock.step_index >= 12)
     with clock.still(5.0) as still:
         assert still
-        steps = {session.step_index for session in together}
-        assert len(steps) == 1 or unit == "operation"
+        assert len({session.step_index for session in together}) == 1 or unit == "operation"
     clock.pause()
     assert not clock.playing and not any(session.playing for session in together)
     for session, twin in zip(together, alone, strict=True):

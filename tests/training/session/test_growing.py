@@ -157,8 +157,7 @@ def test_a_file_keeps_the_origin_as_a_text(tmp_path: Path) -> None:
     loaded.seek(0)
     grown.seek(0)
     assert numbers(loaded) == numbers(grown)
-    s = trained()
-    s.save(path)
+    trained().save(path)
     assert sv.Session.load(path).origin is None
 
 
@@ -397,9 +396,8 @@ PLACES = [[0, 0], [0, 1], [1, 0], [1, 1]]
 def replica_session(seed: int = 0, network: sv.Network | None = None, **options: Any) -> sv.Session:
     made = sv.Network([2, 8, 8, 1], "relu", seed=seed, dtype="float64")
     options = {"data": data.Xnor(), "optimizer": sv.SGD(0.05), "engine": "cpu"} | options
-    net = network or made
     return sv.Session(
-        net, options.pop("data"), "mse", options.pop("optimizer"), seed=seed, **options
+        network or made, options.pop("data"), "mse", options.pop("optimizer"), seed=seed, **options
     )
 
 
@@ -469,8 +467,7 @@ def test_points_and_mixed_precision_have_replicas_too() -> None:
 
     replicas = advanced(sv.replicate(texture(0), seeds=[4, 9]), 5)
     for i, seed in enumerate((4, 9)):
-        alone = advanced(texture(seed), 5)
-        assert (replicas.banks[i].value == alone.network.bank.value).all()
+        assert (replicas.banks[i].value == advanced(texture(seed), 5).network.bank.value).all()
 
 
 def test_what_each_says() -> None:
@@ -480,8 +477,7 @@ def test_what_each_says() -> None:
     outputs = replicas.outputs(PLACES)
     assert outputs.shape == (3, 4, 1)
     assert (outputs[1] == replicas.networks[1].copy().to("cpu")(PLACES)).all()
-    some = replicas.outputs(PLACES, [True, False, True])
-    assert (some == outputs[[0, 2]]).all()
+    assert (replicas.outputs(PLACES, [True, False, True]) == outputs[[0, 2]]).all()
     with refused(InputError, "[True]"):
         replicas.outputs(PLACES, [True])
     w = replicas.networks[2].parameters()[5]

@@ -42,8 +42,7 @@ def mean_square(
 def check_points(s: sv.Session, plane: LossPlane, inputs: FloatArray, targets: FloatArray) -> None:
     """Ten points of the grid by another way."""
     for row, column in RNG.integers(0, [len(plane.ys), len(plane.xs)], (10, 2)):
-        values = plane.values_at(plane.xs[column], plane.ys[row])
-        expected = mean_square(s, values, inputs, targets)
+        expected = mean_square(s, plane.values_at(plane.xs[column], plane.ys[row]), inputs, targets)
         assert plane.losses[row, column] == pytest.approx(expected, rel=1e-6)
 
 
@@ -70,8 +69,7 @@ def test_each_loss_is_that_of_all_samples_at_the_point(engine: str, weights: Any
 @every_engine
 def test_at_the_present_point_it_is_the_loss_of_the_session(engine: str) -> None:
     s = advanced(session(engine, batch=None), 30)
-    seen = Landscape(s.timeline, [], 2)
-    found = seen.loss_at(s.network.bank.value)
+    found = Landscape(s.timeline, [], 2).loss_at(s.network.bank.value)
     s.advance(1)
     assert found == pytest.approx(s.loss, rel=1e-6)
 
@@ -112,8 +110,7 @@ def test_the_path_has_the_weights_of_its_steps_and_ends_at_the_present(engine: s
     assert steps[0] == 0 and steps[-1] == 60 and len(plane.path) == len(steps) > 50
     assert plane.path[-1].tolist() == [0.0, 0.0]
     assert np.array_equal(plane.center, s.network.bank.value)
-    expected = [plane.place_of(values) for values in walked(s, steps)]
-    assert np.array_equal(plane.path, expected)
+    assert np.array_equal(plane.path, [plane.place_of(values) for values in walked(s, steps)])
     left, right, bottom, top = plane.span
     (low_x, low_y), (high_x, high_y) = plane.path.min(axis=0), plane.path.max(axis=0)
     assert left == pytest.approx(low_x - 0.25 * (high_x - low_x))
@@ -157,8 +154,7 @@ def test_a_straight_path_lies_on_the_first_axis() -> None:
 
 
 def test_before_the_first_step_directions_are_fixed() -> None:
-    s = session()
-    plane = s.landscape(size=3)
+    plane = session().landscape(size=3)
     assert plane.path.tolist() == [[0.0, 0.0]] and plane.shares == (0.0, 0.0)
     assert plane.span == (-0.75, 0.75, -0.75, 0.75)
     assert np.linalg.norm(plane.across) == pytest.approx(1.0)
@@ -168,8 +164,7 @@ def test_before_the_first_step_directions_are_fixed() -> None:
 
 
 def test_after_one_step_the_second_direction_is_none_of_the_first() -> None:
-    s = advanced(session(), 1)
-    plane = s.landscape(size=3)
+    plane = advanced(session(), 1).landscape(size=3)
     assert len(plane.path) == 2 and plane.path[0, 0] < 0.0
     assert np.isfinite(plane.losses).all() and abs(plane.across @ plane.up) < 1e-12
 
@@ -300,8 +295,7 @@ def test_in_the_background_it_is_the_same(engine: str) -> None:
 
 
 def test_it_can_be_stopped_and_the_session_goes_on_meanwhile() -> None:
-    net = sv.Network([2, 30, 1], "tanh", seed=0)
-    s = sv.Session(net, (X, T), batch=4, engine="python")
+    s = sv.Session(sv.Network([2, 30, 1], "tanh", seed=0), (X, T), batch=4, engine="python")
     s.advance(3)
     planes = LossPlanes(s)
     planes.start(points=201)

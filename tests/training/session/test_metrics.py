@@ -70,8 +70,7 @@ def test_metrics_are_those_of_the_weights_at_each_tenth_step(engine: str) -> Non
         other.seek(step)
         held_out = other.data.held_out
         assert held_out is not None
-        batch = other.trainer.batches.at(step)
-        for prefix, (x, t) in {"": batch, "held_out_": held_out}.items():
+        for prefix, (x, t) in {"": other.trainer.batches.at(step), "held_out_": held_out}.items():
             z = other.network(x)
             expected[prefix + "accuracy"].append(METRICS["accuracy"].value(z, t))
         expected["held_out_loss"].append(other.trainer.loss(z, t))
@@ -121,8 +120,7 @@ def test_an_error_of_a_function_stops_between_two_steps() -> None:
     assert found.value.__notes__ == ["(in the metric wrong)"]
     assert s.step_index == 10
     s.advance(3)
-    other = advanced(session(metrics=()), 13)
-    np.testing.assert_array_equal(s.losses, other.losses)
+    np.testing.assert_array_equal(s.losses, advanced(session(metrics=()), 13).losses)
 
 
 def test_a_function_gets_arrays_that_it_cannot_change_and_no_session() -> None:
@@ -220,8 +218,7 @@ def test_a_loaded_run_says_which_functions_it_lacks(tmp_path: Path) -> None:
 
 
 def test_damaged_metrics_of_a_run_are_refused(tmp_path: Path) -> None:
-    s = advanced(session(metrics=["accuracy"]), 30)
-    s.save(tmp_path / "run.safetensors")
+    advanced(session(metrics=["accuracy"]), 30).save(tmp_path / "run.safetensors")
     description, arrays = read(tmp_path / "run.safetensors", "run")
     steps = arrays["metric-steps accuracy 0"]
     for wrong in (steps[::-1], steps + 1000, steps[:2], steps - 10, steps.astype(float)):
@@ -437,5 +434,4 @@ def test_the_ends_of_a_long_stretch_are_few_and_those_of_its_steps() -> None:
         assert (ends.min(), ends.max()) == (steps.min(), steps.max())
         assert len(ends) <= len(steps) / 100 or end > old
     assert not len(record.between(0, 0, ends=True))
-    last = record.between(old, len(record), ends=True)
-    assert (last == record.between(old, len(record))).all()
+    assert (record.between(old, len(record), ends=True) == record.between(old, len(record))).all()

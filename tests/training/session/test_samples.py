@@ -118,8 +118,7 @@ def test_random_sequences_give_the_bits_of_a_straight_run(seed: int, tmp_path: P
     end, clock = s.network.bank.value.tobytes(), s.step_index
     path = tmp_path / "run.safetensors"
     s.save(path)
-    loaded = sv.Session.load(path)
-    for each in (s, loaded):
+    for each in (s, sv.Session.load(path)):
         assert each.network.bank.value.tobytes() == end
         operation = each.clock.operation
         each.seek(0)
@@ -360,8 +359,7 @@ def made_with(standardize: Any) -> sv.data.DataSet:
 def test_pictures_are_scaled_channel_by_channel() -> None:
     data = sv.data.Arrays(PICTURES, np.arange(30) % 2, standardize=True)
     assert data.affine().input_shape == (2, 4, 4)
-    grey = sv.data.Arrays(PICTURES[:, 0], np.arange(30) % 2)
-    assert grey.affine().input_shape == (1, 4, 4)
+    assert sv.data.Arrays(PICTURES[:, 0], np.arange(30) % 2).affine().input_shape == (1, 4, 4)
     rows = sv.data.Arrays(PICTURES.reshape(30, -1), np.arange(30) % 2, standardize=True)
     for each in (data, rows):
         net = sv.Network([sv.Conv2d((2, 4, 4), 3, 3), sv.Dense(12, 2)])
@@ -512,8 +510,7 @@ def test_a_run_is_saved_with_it(tmp_path: Path) -> None:
     s.save(tmp_path / "small.safetensors", data=False)
     again = sv.Session.load(tmp_path / "run.safetensors")
     plain = sv.data.Arrays(X, LABELS, share=0.8)
-    small = sv.Session.load(tmp_path / "small.safetensors", data=plain)
-    for each in (again, small):
+    for each in (again, sv.Session.load(tmp_path / "small.safetensors", data=plain)):
         assert each.data.standardize and each.network.layers[0].frozen
         each.seek(0)
         each.seek(20)

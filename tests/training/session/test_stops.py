@@ -242,8 +242,7 @@ def test_a_dead_neuron_stops() -> None:
     s.stop_when("a neuron is dead")
     s.advance(5)
     assert not s.stopped
-    bias = s.network.layers[0].perceptrons[2].bias
-    s.edit(bias, -50.0)
+    s.edit(s.network.layers[0].perceptrons[2].bias, -50.0)
     s.advance(5)
     assert s.step_index == 11 and "layer 0, perceptron 2" in s.stopped
     assert s.first("a neuron is dead") == 11
@@ -389,8 +388,7 @@ def test_a_network_that_grows_keeps_its_conditions_with_other_rows() -> None:
     s.stop_when("weight 9 changes sign", "weight 2 > 100", "loss < 0.004")
     wider = sv.add_neurons(s, 0)
     assert wider.stop_conditions == ["weight 12 changes sign", "weight 2 > 100", "loss < 0.004"]
-    narrower = sv.remove_neuron(s, 0, 1)
-    assert narrower.stop_conditions == ["weight 6 changes sign", "loss < 0.004"]
+    assert sv.remove_neuron(s, 0, 1).stop_conditions == ["weight 6 changes sign", "loss < 0.004"]
 
 
 # ---- what is refused -----------------------------------------------------------------------------
@@ -455,9 +453,8 @@ def script(predictions: Any, targets: Any) -> float:
 def session_of_values(values: list[float], engine: str = "python", every: int = 2) -> sv.Session:
     """A session whose metric `script` has these values at steps 2, 4, ..."""
     SCRIPT[:] = values + [0.0] * 100
-    net = sv.Network([2, 1], seed=0)
     return sv.Session(
-        net,
+        sv.Network([2, 1], seed=0),
         (PLATEAU_X, PLATEAU_X[:, 0]),
         "mse",
         sv.SGD(0.1),
@@ -502,8 +499,7 @@ def test_a_plateau_lowers_the_rate_and_then_waits_anew(engine: str) -> None:
 
 def test_the_rate_does_not_fall_below_its_limit() -> None:
     s = session_of_values([5.0] * 20)
-    limit = sv.ReduceOnPlateau("script", factor=0.1, patience=1, min_rate=0.02, mode="min")
-    s.on_step(limit)
+    s.on_step(sv.ReduceOnPlateau("script", factor=0.1, patience=1, min_rate=0.02, mode="min"))
     s.advance(30)
     assert s.learning_rate == 0.02
     assert len(s.current_branch.journal) == 1

@@ -152,8 +152,7 @@ def test_an_error_of_the_playing_thread_is_raised_by_exactly_one_pause() -> None
         s = sv.Session(sv.Network([1, 1]), ([[1.0]], [[0.0]]), "mse", sv.SGD(1e6), engine="python")
         s.play()
         until(lambda s=s: not s.playing)
-        errors = together(*[s.pause] * 6)
-        assert [type(error) for error in errors] == [UpdateError]
+        assert [type(error) for error in together(*[s.pause] * 6)] == [UpdateError]
         s.pause()
 
 
@@ -544,8 +543,7 @@ def test_replicas_are_made_of_a_session_that_plays() -> None:
             s.freeze(i, bool(i % 3))
 
     made: list[Any] = []
-    errors = together(change, lambda: made.extend(sv.replicate(s, range(2)) for _ in range(10)))
-    assert errors == []
+    assert together(change, lambda: made.extend(sv.replicate(s, range(2)) for _ in range(10))) == []
     for each in made:
         each.advance(2)
         assert np.isfinite(each.losses).all()
@@ -557,8 +555,7 @@ def test_a_compiled_function_may_be_asked_while_it_is_trained() -> None:
     """The picture of what it has learned is made so: it must not write where the training does."""
     a, b, c = [sv.Value(x) for x in (0.5, -0.25, 0.75)]
     g = sv.compile(lambda x: (a * x + b).tanh() * c, 1, engine="cpu")
-    s = sv.Session(g, ([[0.5], [-0.5]], [[1.0], [0.0]]), "mse", sv.Adam(0.01), engine="cpu")
-    s.advance(2)
+    sv.Session(g, ([[0.5], [-0.5]], [[1.0], [0.0]]), "mse", sv.Adam(0.01), engine="cpu").advance(2)
     engine = g._engine
     workspaces = [x for x in vars(engine).values() if isinstance(x, np.ndarray)]
     before = [workspace.copy() for workspace in workspaces]

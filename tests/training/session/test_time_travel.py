@@ -47,8 +47,7 @@ def live(s: Session, rng: np.random.Generator) -> None:
         if what == 0:
             s.learning_rate = float(rng.uniform(0.001, 0.02))
         elif what == 1:
-            rows = rng.integers(0, len(s.network.bank), 3)
-            s.edit(rows, rng.normal(size=3))
+            s.edit(rng.integers(0, len(s.network.bank), 3), rng.normal(size=3))
         elif what == 2:
             s.freeze(int(rng.integers(len(s.network.bank))), bool(rng.integers(2)))
         elif what == 3:
@@ -238,8 +237,7 @@ def test_running_statistics_stay_with_a_frozen_layer_only() -> None:
     norm = s.network.layers[1]
     assert sv.reinitialize(s).network.layers[1].state != pytest.approx(norm.state)
     s.freeze(norm)
-    kept = sv.reinitialize(s).network.layers[1]
-    assert kept.state == pytest.approx(norm.state)
+    assert sv.reinitialize(s).network.layers[1].state == pytest.approx(norm.state)
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
@@ -610,8 +608,7 @@ def test_those_that_went_farthest_stand_first() -> None:
     session.advance(40)
     values, _ = trail(40)
     seen = over_time_of(session, [0, 40], order="distance")
-    distance = np.abs(values[40] - values[0])
-    assert np.all(np.diff(distance[seen.rows]) <= 0.0)
+    assert np.all(np.diff(np.abs(values[40] - values[0])[seen.rows]) <= 0.0)
     assert np.array_equal(seen.tiles[:, -1], values[40][seen.rows])
     assert seen.moved_most(0, 40, 2) == [
         (0, values[40][seen.rows[0]] - values[0][seen.rows[0]]),

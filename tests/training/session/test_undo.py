@@ -550,8 +550,7 @@ def test_a_file_with_wrong_details_is_refused(what: str, tmp_path: Path) -> None
     s.save(tmp_path / "run")
     description, arrays = read(tmp_path / "run", "run")
     kind, details = DETAILS[what]
-    place = ("loss", "batch").index(kind)
-    description["branches"][0]["journal"][place][3] = details
+    description["branches"][0]["journal"][("loss", "batch").index(kind)][3] = details
     write(tmp_path / "run", "run", description, arrays)
     with refused(FileError, kind):
         sv.Session.load(tmp_path / "run")
