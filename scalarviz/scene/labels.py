@@ -19,8 +19,8 @@ from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import ENDS, HALF, SIDE, Layout, Neurons, Sign
-from scalarviz.scene.layout.ways import Point, Stroke, curve
-from scalarviz.scene.lines import BEHIND, CHANNEL, LinePaint
+from scalarviz.scene.layout.ways import BEHIND, Point, Stroke, curve
+from scalarviz.scene.lines import CHANNEL, LinePaint
 from scalarviz.scene.neurons import spheres_seen
 
 # IN and OUT, where they cover nothing.

@@ -17,36 +17,28 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import RIGHT, UP, Fan, Layout, Neurons
 from scalarviz.scene.layout.ways import (
+    BEHIND,
+    LIT,
+    MOST,
+    MOST_DIRECT,
+    NEARER,
+    PICKED,
     TIP,
+    TUBE,
+    WAYS,
     Point,
     SeenFan,
     Stroke,
     direct_strokes,
     head_of,
+    lit_parts,
     part_of,
     strokes_of,
     thread_strokes,
-    way_in,
-    way_out,
 )
 from scalarviz.scene.lights import Lights, rows_of_column, rows_of_sum, rows_walked
 
-MOST, MOST_DIRECT = 4096, 2**17  # weights of a layer whose lines are drawn
-PICKED = 12  # of a layer whose cubes stand nowhere
-LIT = 1.6  # how much wider lines are that are pointed at or spoken of
-TUBE = 3.4  # least width of a tube
-LANE = 0.6  # of a lane, that light fills at most
-CLEAR = 16  # lines of a caption that are drawn at full width
 CHANNEL = 3  # number of the color of the first channel, see `LinePaint`
-NEARER = 1e-4  # so much nearer than squares are the lines above them
-BEHIND = 0.9999, 0.9999  # the depth of lines before cubes: behind all cubes
-# By kind of operation: whether the lines before and behind the cubes carry numbers back.
-WAYS = {
-    "forward": (False, False),
-    "input gradient": (True, True),
-    "weight gradient": (False, True),
-}
-Span = tuple[float, float]
 Depths = tuple[float, float]
 Added = tuple[Stroke, int, Depths, bool]  # with its color and depths, and whether it is a tube
 
@@ -260,33 +252,16 @@ def explain(
     moment, (whole, known, numbers) = frame_data.moment, fan
     if moment is None or not told or whole.is_direct:
         return
-    seen, spans = known.seen, lit_spans(moment.kind, frame_data.part)
-    hues = [7 if back else 6 for back in WAYS[moment.kind]]
-    width = LIT * 2.0 * paint.canvas.scale * min(1.0, (CLEAR / len(told)) ** 0.5)
     for row in told:
         unit = whole.unit_of(row)
         if unit is None:
             continue
         column = whole.unit_before(row)
-        half = numbers.halves[unit][column]
-        paths: list[list[Point]] = [[], way_out(seen, unit, column, half)]
-        if column < seen.count:
-            paths[0] = way_in(seen, unit, column, 0, half)
-        depths = BEHIND, known.depths[unit][column]
-        widths = min(width, LANE * seen.apart), width
-        for i, (path, span) in enumerate(zip(paths, spans, strict=True)):
-            if path and span[0] < span[1]:
-                paint.light(part_of(path, *span), hues[i], widths[i], depths[i])
-
-
-def lit_spans(kind: str, part: float) -> tuple[Span, Span]:
-    """Return which parts of the lines before and behind a cube are lit: light leaves a trail."""
-    early, late = min(1.0, part / 0.45), min(1.0, max(0.0, (part - 0.5) / 0.45))
-    if kind == "forward":
-        return (0.0, early), (0.0, late)
-    if kind == "input gradient":
-        return (1.0 - late, 1.0), (1.0 - early, 1.0)
-    return (0.0, early), (1.0 - early, 1.0)
+        cube = unit, column, numbers.halves[unit][column]
+        lit = lit_parts(known.seen, *cube, moment.kind, frame_data.part, len(told))
+        for i, (path, width, back) in enumerate(lit):
+            depth = known.depths[unit][column] if i else BEHIND
+            paint.light(path, 7 if back else 6, width, depth)
 
 
 class LinePaint:

@@ -11,7 +11,8 @@ from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import RIGHT, Fan, Layout
 from scalarviz.scene.layout.threads import said_to, thread_of
 from scalarviz.scene.layout.wall_ways import MOST_LIT, SeenWall, hairlines, lit_way
-from scalarviz.scene.lines import BEHIND, LinePaint, pointed_rows, rings, told_rows
+from scalarviz.scene.layout.ways import BEHIND
+from scalarviz.scene.lines import LinePaint, pointed_rows, rings, told_rows
 
 
 def walls_seen(layout: Layout, see: Projection, scale: float) -> list[tuple[Fan, SeenWall]]:

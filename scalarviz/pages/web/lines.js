@@ -4,34 +4,23 @@ import { colorOf, mixedColor } from "./palette.js";
 import { rowsOfColumn, rowsOfSum, rowsWalked } from "./lights.js";
 import { along3, row3 } from "./projection.js";
 import {
+  BEHIND,
+  LIT,
+  MOST,
+  MOST_DIRECT,
+  NEARER,
+  PICKED,
   SeenFan,
   TIP,
+  TUBE,
+  WAYS,
   direct_strokes,
   head_of,
+  lit_parts,
   part_of,
   strokes_of,
   thread_strokes,
-  way_in,
-  way_out,
 } from "./story/ways.js";
-
-const LINES = {
-  most: 4096, // weights of a layer whose lines are drawn
-  mostDirect: 2 ** 17,
-  picked: 12, // of a layer whose cubes stand nowhere
-  lit: 1.6, // how much wider lines are that are pointed at or spoken of
-  tube: 3.4, // least width of a tube
-  lane: 0.6, // of a lane, that light fills at most
-  clear: 16, // lines of a caption that are drawn at full width
-  nearer: 1e-4, // so much nearer than squares are the lines above them
-};
-export const BEHIND = [0.9999, 0.9999]; // the depths of lines before cubes: behind all cubes
-// By kind of operation: whether the lines before and behind the cubes carry numbers back.
-const LINE_WAYS = {
-  forward: [false, false],
-  "input gradient": [true, true],
-  "weight gradient": [false, true],
-};
 
 /** The trays of a layout as they were seen last; they change with the camera and the size. */
 export class KnownFans {
@@ -55,7 +44,7 @@ export class KnownFans {
 
 /** The trays of a layer as they are seen. */
 function seenFan(fan, layout, see, scale) {
-  const most = fan.direct ? LINES.mostDirect : LINES.most;
+  const most = fan.direct ? MOST_DIRECT : MOST;
   if (fan.top || fan.units * fan.all > most) return null;
   const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
   const at = (unit, column) => along3(fan.cube(column, unit), 1, fan.foot);
@@ -128,7 +117,7 @@ function carried(fan, frame) {
 /** Unit, column and number of the strongest products of a layer, the strongest last. */
 function strongest(terms) {
   const all = terms.flatMap((row, unit) => row.map((term, column) => [unit, column, term]));
-  return all.sort((a, b) => Math.abs(a[2]) - Math.abs(b[2])).slice(-LINES.picked);
+  return all.sort((a, b) => Math.abs(a[2]) - Math.abs(b[2])).slice(-PICKED);
 }
 
 /** Draw the lines of all trays; return what draws those above squares. */
@@ -148,7 +137,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
       : strokes_of(seen, values, terms, halves, summed);
     for (const { unit, column } of frame.layout.thread.filter((step) => step.number === number)) {
       const two = [values[column], terms[unit][column]];
-      const level = far - LINES.nearer;
+      const level = far - NEARER;
       for (const stroke of thread_strokes(seen, unit, column, ...two))
         above.push([stroke, hueOf(stroke, seen, palette), [level, level], false]);
     }
@@ -159,8 +148,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
       const depth = isProduct ? depthOf(unit, column) : BEHIND;
       const part = !lit.focus || lit.focus.rows.has(row) ? 1 : lit.level;
       const color = hueOf(stroke, seen, palette);
-      if (pointed.has(row))
-        Object.assign(stroke, { width: LINES.lit * stroke.width, strength: 0.95 });
+      if (pointed.has(row)) Object.assign(stroke, { width: LIT * stroke.width, strength: 0.95 });
       else stroke.strength *= part;
       paint.add(stroke, color, depth, isIn && seen.tubes);
       if (stroke.strong && (isProduct || isIn))
@@ -199,7 +187,7 @@ export function pointedRows(frame) {
 /** The bank indices of the cubes that the caption of an operation is about. */
 export function toldRows(frame) {
   const { moment, caption } = frame;
-  if (!moment || !caption || !(moment.kind in LINE_WAYS)) return new Set();
+  if (!moment || !caption || !WAYS.has(moment.kind)) return new Set();
   const walked = rowsWalked(frame);
   if (walked.length) return new Set(walked);
   const told = [...frame.pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])];
@@ -209,38 +197,18 @@ export function toldRows(frame) {
 /** Draw light on the lines through the cubes that the caption of an operation is about. */
 function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part }) {
   if (!moment || !told.size || fan.direct) return;
-  const { palette, paper } = paint;
-  const spans = litSpans(moment.kind, part);
-  const colors = LINE_WAYS[moment.kind].map((back) => colorOf(back ? palette.accent : palette.lit));
-  const width = 2 * LINES.lit * paper.scale * Math.min(1, Math.sqrt(LINES.clear / told.size));
+  const { palette } = paint;
   for (const row of told) {
     const unit = fan.unitOf(row);
     if (unit < 0) continue;
     const column = fan.unitBefore(row);
     const half = halves[unit][column];
-    const paths = [
-      column < fan.count ? way_in(seen, unit, column, 0, half) : null,
-      way_out(seen, unit, column, half),
-    ];
-    const depths = [BEHIND, depthOf(unit, column)];
-    const widths = [Math.min(width, LINES.lane * seen.apart), width];
-    paths.forEach((path, k) => {
-      if (path && spans[k][0] < spans[k][1])
-        paint.light(part_of(path, ...spans[k]), colors[k], widths[k], depths[k]);
+    const lit = lit_parts(seen, unit, column, half, moment.kind, part, told.size);
+    lit.forEach(([path, width, back], k) => {
+      const color = colorOf(back ? palette.accent : palette.lit);
+      paint.light(path, color, width, k ? depthOf(unit, column) : BEHIND);
     });
   }
-}
-
-/** Which parts of the lines before and behind a cube are lit: light leaves a trail. */
-function litSpans(kind, part) {
-  const early = Math.min(1, part / 0.45);
-  const late = Math.min(1, Math.max(0, (part - 0.5) / 0.45));
-  // prettier-ignore
-  if (kind === "forward") return [[0, early], [0, late]];
-  // prettier-ignore
-  if (kind === "input gradient") return [[1 - late, 1], [1 - early, 1]];
-  // prettier-ignore
-  return [[0, early], [1 - early, 1]];
 }
 
 /** Paths, each over its dark casing, and heads on them. */
@@ -278,7 +246,7 @@ export class LinePaint {
   /** Draw a line; `hollow`: it is a tube. */
   add({ points, width, casing, strength }, color, depth, hollow) {
     const { scale } = this.paper;
-    const wide = hollow ? Math.max(width, LINES.tube * scale) : width;
+    const wide = hollow ? Math.max(width, TUBE * scale) : width;
     this.path(points, this.palette.groundColor, wide + 2 * casing, depth);
     this.path(points, this.mixed(color, strength), wide, depth);
     if (hollow) this.path(points, this.mixed(color, 0.2), 0.88 * wide - 2 * scale, depth);

@@ -1,8 +1,9 @@
 // Lines of walls: hairlines of what large layers say, and lit ways; as scene/wall_lines.py.
 
-import { BEHIND, LinePaint, pointedRows, rings, toldRows } from "./lines.js";
+import { LinePaint, pointedRows, rings, toldRows } from "./lines.js";
 import { along3, row3 } from "./projection.js";
 import { saidTo, threadOf } from "./threads.js";
+import { BEHIND } from "./story/ways.js";
 import { MOST_LIT, SeenWall, hairlines, lit_way } from "./story/wall_ways.js";
 
 /** The walls of a layout as they were seen last; they change with the camera and the size. */
