@@ -456,7 +456,7 @@ class Stage(Messages):
             walked=None if neurons is None else neurons.neuron,
             guess=self.guess,
             numbers=self.numbers,
-            weights=reading.numbers.value,
+            weights=colors if scales.color == "value" else reading.numbers.value,
             now=self._now if self._hurries() else None,
         )
         self._fit(self._seen)
