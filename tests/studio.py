@@ -496,7 +496,7 @@ def widths(walk: Walk, pixels: np.ndarray) -> dict[int, float]:
     for _, _, _, index, (x, y) in walk.cubes():
         # Beside the wire, which goes through the middle, some way behind.
         run = pixels[int(y) + 3, round(x - unit / 2) : round(x + unit / 2)]
-        away = np.abs(run - ground).max(axis=1) > 6
+        away = np.abs(run - ground).max(axis=1) > 30  # the pool of light has less
         found[index] = float(away.sum() / (2.0 * HALF * unit))
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,7 @@ def draw_labels(
         return found
 
     known = canvas.kept("ends", (see, theme, scale, len(frame_data.buffers.values)), draw)
-    return replace(known, boxes=[*known.boxes])
+    return replace(known, boxes=[*known.boxes], words=[])
 
 
 def margin_of(frame_data: FrameData, see: Projection) -> float:
@@ -96,11 +96,14 @@ class Obstacles:
     boxes     of other labels
     spheres   (n, 3), x, y and radius
     polygons  (n, corners, 2), convex outlines of plates
+    words     words in space, with their boxes, which are the last of the first `placed` boxes
     """
 
     boxes: list[Box]
     spheres: FloatArray
     polygons: FloatArray
+    words: list[tuple[Box, str, dict[str, Any]]] = field(default_factory=list)
+    placed: int = 0
     _shares: dict[object, float] = field(default_factory=dict)  # what was covered
 
     def covered(self, box: Box) -> float:
@@ -119,6 +122,24 @@ class Obstacles:
             low, high = (each.x, each.y), (each.right, each.bottom)
             found |= ((points >= low) & (points < high)).all(axis=1)
         return float(found.mean())
+
+    def place(
+        self, canvas: Canvas2D, x: float, y: float, words: str, *, size: float, **look: Any
+    ) -> None:
+        """Keep a place free for words in space, (x, y) the middle of their line."""
+        wide = canvas.measure(words, size=size, bold=look.get("bold", False))
+        box = Box(x - 0.5 * wide, y - 0.8 * size, wide, size)
+        self.boxes.append(box)
+        self.words.append((box, words, {"size": size, **look}))
+        self.placed = len(self.boxes)
+
+    def write(self, canvas: Canvas2D, theme: Theme, cards: Sequence[Box]) -> None:
+        """Write words in space, but those on which a card or a later box lies."""
+        others = [*self.boxes[self.placed :], *cards]
+        for box, words, look in self.words:
+            if not any(map(box.meets, others)):
+                x, y = box.x + 0.5 * box.width, box.y + 0.8 * look["size"]
+                canvas.text(x, y, words, anchor="center", outline=theme.ground, **look)
 
 
 def points_in(box: Box, across: int, down: int) -> FloatArray:
@@ -195,22 +216,15 @@ def inside(points: FloatArray, polygons: FloatArray) -> npt.NDArray[np.bool_]:
 MEASURED_LETTERS = 20.0  # size of letters at which words are measured
 
 
-def draw_written(
-    canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
+def place_written(
+    canvas: Canvas2D,
+    see: Projection,
+    layout: Layout,
+    taken: Obstacles,
+    theme: Theme,
+    scale: float,
 ) -> None:
-    """Write them as large as their parts of a line are seen."""
-    if layout.written:
-        canvas.kept(
-            "written",
-            (see, theme, scale),
-            lambda part: write_words(part, see, layout, theme, scale),
-        )
-
-
-def write_words(
-    canvas: Canvas2D, see: Projection, layout: Layout, theme: Theme, scale: float
-) -> None:
-    write = partial(canvas.text, anchor="center", color=theme.ink, outline=theme.ground)
+    """Place them as large as their parts of a line are seen."""
     edge, line = -np.inf, 0.0  # where the last words end; what meets them is left out
     for each in layout.written:
         xy = see(each.middle + ENDS * each.half).xy
@@ -221,7 +235,7 @@ def write_words(
             x, y = xy.mean(axis=0).tolist()
             half = 0.5 * canvas.measure(each.words, size=size)
             if x - half >= edge or abs(y - line) >= size:
-                write(x, y + 0.36 * size, each.words, size=size)
+                taken.place(canvas, x, y + 0.36 * size, each.words, size=size, color=theme.ink)
                 edge, line = x + half, y
 
 
@@ -239,42 +253,47 @@ SIGNS = {"largest": LARGEST_SIGN, "smallest": SMALLEST_SIGN, "part": SIGN_PART, 
          "away": AWAY}  # for pages  # fmt: skip
 
 
-def draw_signs(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
+def place_signs(
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    taken: Obstacles,
+    theme: Theme,
+    scale: float,
 ) -> None:
-    """Write what stands around the nodes of a graph; smaller than readable, nothing."""
+    """Place what stands around the nodes of a graph; smaller than readable, nothing."""
     signs = frame_data.layout.signs
     if not signs:
         return
     seen = see(np.array([sign.middle for sign in signs]))
-    least, halo = SMALLEST_SIGN * scale, theme.ground
+    least, place = SMALLEST_SIGN * scale, partial(taken.place, canvas)
+    strong: dict[str, Any] = {"color": theme.ink, "bold": True}
     if np.nanmedian(SIGN_PART * seen.unit) < NEARLY * least:
         return
     for sign, (x, y), unit in zip(signs, seen.xy.tolist(), seen.unit.tolist(), strict=True):
         radius, size = sign.radius * unit, max(least, min(LARGEST_SIGN * scale, SIGN_PART * unit))
         if not np.isfinite(x + y):
             continue
-        look = {"size": size, "anchor": "center", "outline": halo}
         if sign.above:
-            canvas.text(x, y - radius - AWAY * size, sign.above, color=theme.ink, bold=True, **look)
+            place(x, y - radius - AWAY * size, sign.above, size=size, **strong)
         low = y + radius + (AWAY + 0.8) * size
         if sign.below:
-            canvas.text(x, low, sign.below, color=theme.ink, bold=True, **look)
+            place(x, low, sign.below, size=size, **strong)
             low += 1.15 * size
         gradient = gradient_of(sign, frame_data)
         if gradient is None:
             continue
         words = rounded(gradient, DIGITS if abs(gradient) >= TINY else DIGITS - 1)
         lines, room = bool(sign.above) + bool(sign.below), sign.apart * unit - 2.0 * radius
-        named = text("graph.gradient", gradient=words)
+        named, letters = text("graph.gradient", gradient=words), size
         is_narrow = canvas.measure(named, size=size) < WIDEST_SIGN * unit
         if room > (lines + 1.0 + 2.0 * AWAY) * size and is_narrow:
             words = named
         else:  # without the word, since the next node stands there
-            look["size"], low = SMALLER * size, low - (1.0 - SMALLER) * size
+            letters, low = SMALLER * size, low - (1.0 - SMALLER) * size
         if room < (lines + SMALLER) * size:
-            x, low = x + radius + AWAY * size + 0.5 * canvas.measure(words, size=look["size"]), y
-        canvas.text(x, low, words, color=theme.accent, **look)
+            x, low = x + radius + AWAY * size + 0.5 * canvas.measure(words, size=letters), y
+        place(x, low, words, size=letters, color=theme.accent)
 
 
 def gradient_of(sign: Sign, frame_data: FrameData) -> float | None:

@@ -44,9 +44,9 @@ from scalarviz.scene.labels import (
     Obstacles,
     draw_doors,
     draw_labels,
-    draw_signs,
     draw_tied,
-    draw_written,
+    place_signs,
+    place_written,
 )
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
@@ -251,9 +251,10 @@ def draw_scenery(
     draw_heads(canvas, see, frame_data, theme, scale)
     draw_tied(canvas, see, frame_data, theme, scale)
     draw_numbers(canvas, see, frame_data, scale, lit)
-    draw_written(canvas, see, frame_data.layout, theme, scale)
-    draw_signs(canvas, see, frame_data, theme, scale)
-    return draw_labels(canvas, see, frame_data, theme, scale)
+    taken = draw_labels(canvas, see, frame_data, theme, scale)
+    place_written(canvas, see, frame_data.layout, taken, theme, scale)
+    place_signs(canvas, see, frame_data, taken, theme, scale)
+    return taken
 
 
 def draw_heads(
@@ -480,6 +481,8 @@ class Picture:
                 draw_doors(canvas, see, frame_data, doors, theme)
         legend, cells = canvas.by_turns("head", key, head)
         chart, told, buttons, boxes = canvas.by_turns("band", key, band)
+        with canvas.clip(*division.view.place):
+            canvas.by_turns("words", (see, key), lambda part: taken.write(part, theme, boxes))
         draw_hovered(canvas, cells, frame_data, theme, scale)
         pairs = [] if tray is None else draw_tray(canvas, see, frame_data, tray, theme)
         draw_hover(canvas, see, frame_data, theme, division, boxes)

@@ -458,7 +458,7 @@ class Stage(Messages):
             walked=None if neurons is None else neurons.neuron,
             guess=self.guess,
             numbers=self.numbers,
-            weights=reading.numbers.value,
+            weights=colors if scales.color == "value" else reading.numbers.value,
             now=None if reading.turn is None else self._now,
         )
         self._fit(self._seen)

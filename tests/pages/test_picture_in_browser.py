@@ -173,6 +173,7 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     tray = tray_box(seen, seen.division(*size))
     if tray is not None:
         draw_tray(canvas, see, seen, tray, look)
+    taken.write(canvas, look, [tray] if tray else [])
     return canvas.words
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.scales import stop_above
 from scalarviz.scene.layout.plates import Layout, Plate
-from scalarviz.scene.visuals.mip_levels import spread_of
+from scalarviz.scene.visuals.mip_levels import levels_of, spread_of
 from scalarviz.stage.background import Throttle
 from scalarviz.stage.channels import largest
 
@@ -136,16 +136,16 @@ class StateReducer:
         return light
 
     def _facts_of(self, numbers: FloatArray) -> dict[str, Any]:
-        """Return what is so of all numbers: of `parts` the scale, of layers the `spreads`.
+        """Return what is so of all numbers: of `parts` the scale, of plates the `spreads`.
 
         parts    of the rows with a common scale, and of each with its own: the magnitude to cover,
                  and [stop, how many exceed it] for each stop that is a scale of these numbers
-        spreads  [first row, stop, root mean square] of each label
+        spreads  [first row, stop, root mean square] of each plate that has mip levels
         """
         common = numbers.copy()
         for rows in self._apart:
             common[rows] = np.nan
-        rows_of = [label.rows for label in self._layout.labels]
+        rows_of = [plate.indices for plate in self._layout.plates if levels_of(plate)]
         return {
             "parts": [part_of(each) for each in (common, *(numbers[r] for r in self._apart))],
             "spreads": [(r.start, r.stop, spread_of(numbers[r])) for r in rows_of],

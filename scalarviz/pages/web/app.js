@@ -267,7 +267,7 @@ export class App {
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
     this.caption.show(caption, this.opened);
-    if (this.picture.taken) this.caption.place(this.picture);
+    if (this.picture.taken && this.caption.place(this.picture)) this.request();
     this.strip.show(state.operation || (state.moment >= 0 ? state.moment + 1 : 0));
     const seen = seenOf(state, this.picture.frame);
     const isWhole = seen === state || this.picture.frame.answers; // all outputs are there

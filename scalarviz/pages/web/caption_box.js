@@ -34,12 +34,14 @@ export class CaptionBox {
     this.mark();
   }
 
-  /** Stand in the corner of the picture where it covers least. */
+  /** Stand in the corner of the picture where it covers least; say whether anything is new. */
   place(picture) {
     const { offsetWidth: wide, offsetHeight: high, dataset } = this.element;
     const { camera } = picture.eyes;
-    if (!wide || !isNews(dataset, [wide, high, picture.size, camera])) return;
+    if (!isNews(dataset, [wide, high, picture.size, camera])) return false;
     dataset.corner = picture.cornerFor(wide, high);
+    picture.cards = wide ? [picture.boxAt(dataset.corner, wide, high)] : [];
+    return true;
   }
 
   /** Show a button while there are words below. */

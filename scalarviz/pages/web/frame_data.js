@@ -77,7 +77,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     part,
     colors,
     sizes: size === color ? colors : own(size),
-    weights: state.value,
+    weights: color === "value" ? colors : state.value,
     hasResult: options.result ?? false, // beside the picture
     color,
     size,

@@ -22,9 +22,27 @@ export function drawLabels(view) {
 /** What words must not cover: boxes, spheres [x, y, radius], and convex outlines. */
 class Obstacles {
   constructor(boxes, spheres, polygons) {
-    this.boxes = boxes;
-    this.spheres = spheres;
-    this.polygons = polygons;
+    Object.assign(this, { boxes, spheres, polygons });
+    this.words = []; // words in space, whose boxes are the last of the first `placed` ones
+    this.placed = boxes.length;
+  }
+
+  /** Keep a place free for words in space, (x, y) the middle of their line. */
+  place(paper, x, y, words, look) {
+    const wide = paper.measure(words, look);
+    this.boxes.push(new Box(x - 0.5 * wide, y - 0.8 * look.size, wide, look.size));
+    this.words.push({ box: this.boxes.at(-1), place: [x, y, words, look] });
+    this.placed = this.boxes.length;
+  }
+
+  /** Write words in space, but those on which a card or a later box lies. */
+  write({ paper, palette }, cards) {
+    const others = [...this.boxes.slice(this.placed), ...cards];
+    for (const { box, place } of this.words) {
+      const [x, y, words, look] = place;
+      if (others.some((other) => box.meets(other))) continue;
+      paper.text(x, y, words, { ...look, anchor: "center", outline: palette.ground });
+    }
   }
 
   /** The share of a box with something of the network or its labels under it. */
@@ -178,9 +196,8 @@ export function drawTied(view) {
 
 // Signs of a graph: the operation above each node, its name and its gradient below.
 
-/** Write words in space, as large as their parts of a line are seen. */
-export function drawWritten({ paper, see, frame, palette, scale }) {
-  const look = { anchor: "center", color: palette.ink, outline: palette.ground };
+/** Place words in space, as large as their parts of a line are seen. */
+export function placeWritten({ paper, see, frame, palette, scale }, taken) {
   let [edge, line] = [-Infinity, 0]; // where the last words end; what meets them is left out
   for (const { words, ends, least } of frame.layout.written) {
     const { x, y } = see.see(ends);
@@ -190,13 +207,13 @@ export function drawWritten({ paper, see, frame, palette, scale }) {
     const [middle, high] = [(x[0] + x[1]) / 2, (y[0] + y[1]) / 2];
     const half = 0.5 * paper.measure(words, { size });
     if (middle - half < edge && Math.abs(high - line) < size) continue;
-    paper.text(middle, high + 0.36 * size, words, { ...look, size });
+    taken.place(paper, middle, high + 0.36 * size, words, { size, color: palette.ink });
     [edge, line] = [middle + half, high];
   }
 }
 
-/** Write what stands around the nodes of a graph; smaller than readable, nothing. */
-export function drawSigns({ paper, see, frame, palette, scale }) {
+/** Place what stands around the nodes of a graph; smaller than readable, nothing. */
+export function placeSigns({ paper, see, frame, palette, scale }, taken) {
   const { signs } = frame.layout;
   const { largest, smallest, part, nearly, smaller, digits, tiny, widest, away } =
     frame.scene.signs;
@@ -209,12 +226,12 @@ export function drawSigns({ paper, see, frame, palette, scale }) {
     if (!Number.isFinite(x + y)) return;
     const radius = sign.radius * unit;
     const size = Math.max(least, Math.min(largest * scale, part * unit));
-    const look = { size, anchor: "center", outline: palette.ground };
-    const strong = { ...look, color: palette.ink, bold: true };
-    if (sign.above) paper.text(x, y - radius - away * size, sign.above, strong);
+    const look = { size, color: palette.accent };
+    const strong = { size, color: palette.ink, bold: true };
+    if (sign.above) taken.place(paper, x, y - radius - away * size, sign.above, strong);
     let low = y + radius + (away + 0.8) * size;
     if (sign.below) {
-      paper.text(x, low, sign.below, strong);
+      taken.place(paper, x, low, sign.below, strong);
       low += 1.15 * size;
     }
     const gradient = gradientOf(sign, frame);
@@ -234,7 +251,7 @@ export function drawSigns({ paper, see, frame, palette, scale }) {
       across = x + radius + away * size + 0.5 * paper.measure(words, look);
       low = y;
     }
-    paper.text(across, low, words, { ...look, color: palette.accent });
+    taken.place(paper, across, low, words, look);
   });
 }
 

@@ -21,7 +21,7 @@ import { drawErrors, drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
 import { Scales } from "./scales.js";
-import { drawLabels, drawSigns, drawTied, drawWritten } from "./labels.js";
+import { drawLabels, drawTied, placeSigns, placeWritten } from "./labels.js";
 import { drawNumbers } from "./cube_numbers.js";
 import { Attention } from "./story/wave.js";
 
@@ -61,6 +61,7 @@ export class Picture {
     this.taken = null; // what other words must not cover, and whether cubes have arrows
     this.arrows = false;
     this.size = [0, 0];
+    this.cards = []; // boxes that stand on the picture
     this.right = 0; // the edge beyond which nothing is written: a card may stand there
     this.ratio = 1;
     this.onlost = () => {}; // called when the graphics card takes the picture away
@@ -333,6 +334,7 @@ export class Picture {
       taken.boxes.push(box);
       return box;
     });
+    taken.write(view, this.cards);
     this.held = drawGuess(view, frame.guess && this.placeOf(frame.guess));
   }
 
@@ -402,9 +404,10 @@ function drawScenery(view) {
   drawHeads(view);
   drawTied(view);
   drawNumbers(view);
-  drawWritten(view);
-  drawSigns(view);
-  return drawLabels(view);
+  const taken = drawLabels(view);
+  placeWritten(view, taken);
+  placeSigns(view, taken);
+  return taken;
 }
 
 /** Draw arrow heads where wires of images end; while numbers go back, where they end then. */

@@ -16,12 +16,11 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import rounded, short
+from scalarviz.base.texts.decimals import short
 from scalarviz.faces.browser.link import PageLink
 from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.notebook import page_view
 from scalarviz.scene.charts import words_of
-from scalarviz.scene.visuals.mip_levels import spread_of
 from scalarviz.stage.curves import measured_of
 from scalarviz.stage.show import Show
 from scalarviz.story.formats import said
@@ -272,7 +271,6 @@ def test_a_node_of_a_graph_that_is_clicked_opens_its_card(browser: Any) -> None:
     assert "a × b" in card.inner_text() and page.complaints == []
 
 
-CUBE = "a cube is a weight: its value"
 FIELDS = "[...document.querySelectorAll('#card input')].map(each => each.value)"
 TABLE = "[...document.querySelectorAll('#walls td button')].map(each => each.textContent)"
 
@@ -293,20 +291,20 @@ def test_what_a_page_writes_of_a_large_network_is_exact(
     page = FramedPage(browser, linked_value(session))
     value = session.network.bank.value
     page.wait(lambda: "…" not in page.frame.evaluate(TABLE))
-    written = page.app("picture.words")
-    ends = np.cumsum([(layer.inputs + 1) * layer.outputs for layer in net.layers])[:-1]
-    spreads = {rounded(spread_of(own)) for own in np.split(value, ends)}
-    found = {words.rpartition(" ")[2] for words in written if "spread" in words}
-    assert found and found <= spreads
+    drawn = page.app(
+        "picture.placed.plates.filter((each) => each.levels).map((each) => [each.first, each.stop])"
+    )
+    assert [each[:2] for each in page.app("state.value.noted.spreads")] == drawn
     beyond = int(np.count_nonzero(np.abs(value) > page.app("picture.frame.scale")))
-    cube = f"a cube is the mean of {tile} weights: value" if tile > 1 else CUBE
-    assert f"{cube} ({beyond:,} beyond)" in written
-    assert page.frame.evaluate(TABLE)[:16] == [said(float(each), 3) for each in value[:16]]
+    news = page.frame.locator("#legend-news")
+    assert news.text_content() == f"({beyond:,} beyond)"
+    cells = page.frame.evaluate(TABLE)
+    assert cells[:16] == [said(float(each), 3) for each in value[:16]]
     row, x, y = page.cube_in_sight()
     page.mouse.move(x, y)
     exact = said(float(value[row]))
-    hovered = f"this weight {exact}, its cube" if tile > 1 else CUBE
-    page.wait(lambda: any(each.startswith(hovered) for each in page.app("picture.words")))
+    hovered = f"this weight {exact}, its cube" if tile > 1 else f"({beyond:,} beyond)"
+    page.wait(lambda: news.text_content().startswith(hovered))
     page.wait(lambda: short(float(value[row]), 2) in page.app("picture.words"))
     page.mouse.click(x, y)
     page.wait(lambda: said(float(value[row]), 3) in page.frame.evaluate(FIELDS))

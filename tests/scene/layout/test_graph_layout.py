@@ -16,7 +16,7 @@ from scalarviz import nn
 from scalarviz.core.bank_arrays import Wall, row_numbers
 from scalarviz.core.trace_program import TraceProgram
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.labels import draw_written
+from scalarviz.scene.labels import obstacles, place_written
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.formula_layout import LINE, MOST_LINES, of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import block
@@ -221,7 +221,9 @@ NAMES = {"height", "damping", "speed", "phase"}
 def pieces_on_screen(size: tuple[int, int]) -> tuple[list[tuple[str, Box]], Box]:
     stage = stage_of(trained("expression"), size)
     see, layout, canvas = projection(stage), stage.frame_data().layout, Words(*size)
-    draw_written(canvas, see, layout, DARK, 1.0)
+    taken = obstacles(see, stage.frame_data(), 1.0)
+    place_written(canvas, see, layout, taken, DARK, 1.0)
+    taken.write(canvas, DARK, [])
     found = list(canvas.found)
     for plate in layout.plates:
         xy = see(plate.corners_of(0, 0, 0.42)).xy
