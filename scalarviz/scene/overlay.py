@@ -230,14 +230,22 @@ def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Them
 
 
 def draw_band(
-    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+    canvas: Canvas2D,
+    division: Division,
+    frame_data: FrameData,
+    theme: Theme,
+    cells: Sequence[Place] = (),
 ) -> Chart | None:
-    """Draw the losses, in the band or large below the network; return their chart."""
+    """Draw the losses, in the band or large below the network; return their chart.
+
+    cells  the places of the parts of a step, above the band
+    """
     if frame_data.curve.large:
         return draw_large_loss(canvas, division, frame_data, theme)
     band, strip = division.band, division.strip
     box = replace(band, y=strip.y, height=strip.height + band.height)
-    look = frame_data.curve, theme, division.scale
+    parts = max((box.right for box, _ in cells), default=0.0)
+    look = frame_data.curve, theme, division.scale, parts
     return draw_loss(canvas, box, division.curve_left, *look) if band.height else None
 
 
