@@ -26,6 +26,7 @@ PieceBox = tuple[Box, Piece]  # the box of a piece on the picture
 Line = tuple[Piece, ...]
 Group = list[Piece]  # pieces that stay in one row
 WIDE, HIGH = 460.0, 0.3  # largest width of the card, and share of the stage that it may be high
+SHAPES = (1.0, 99), (1.0, 1), (0.62, 99), (0.62, 1), (0.62, 0)  # share of that width, most lines
 CARD_PAD, BUTTONS = 12.0, 42.0  # pixels around its words, and height of a row of buttons
 TITLE, SIZE = 16.0, 14.0  # letters of the caption
 SMALLER = 13.0, 12.0  # of a title of one line
@@ -48,6 +49,7 @@ def draw_caption(
     """Draw the caption on a card where it covers least; return the card, and boxes of pieces.
 
     If there is no room for all lines, the formula is left out, then the last lines: "…" opens them.
+    A card that would cover something is narrower; without lines, a click on it opens them.
     Offers are below the title: the last row of the card is left to them.
     """
     words, scale, offers = frame_data.words, division.scale, bool(frame_data.offers)
@@ -55,30 +57,30 @@ def draw_caption(
     if caption is None or not division.strip.height or (words.rests and not offers):
         return nothing, []
     pad, size = CARD_PAD * scale, SIZE * scale
-    room = min(WIDE * scale, division.inner.width) - 2.0 * pad
     title = words.about if words.is_new and words.about else caption.title
-    heads = heading(canvas, title, room, scale, one=offers)
-    if not heads:
-        return nothing, []
-    top = 1.25 * sum(letters for _, letters in heads)
     came = frame_data.guess is not None and frame_data.guess.result is not None
-    row = 1.42 * size
-    most = max(0, int((HIGH * division.scene.height - top) // row)) * (came or not offers)
-    for count in (most, min(1, most)):  # all lines, unless they would cover something
-        rows = rows_that_fit(canvas, caption, room, size, count)
+    row, card = 1.42 * size, None
+    for share, most in SHAPES:  # all lines, unless they would cover something
+        room = min(WIDE * (1.0 if offers else share) * scale, division.inner.width) - 2.0 * pad
+        heads = heading(canvas, title, room, scale, one=offers)
+        top = 1.25 * sum(letters for _, letters in heads)
+        lines = int((HIGH * division.scene.height - top) // row) * (came or not offers)
+        rows = rows_that_fit(canvas, caption, room, size, min(most, max(0, lines)))
         widths = [canvas.measure(line, size=letters, bold=True) for line, letters in heads]
         wide = max([*widths, *(width_of(canvas, each, size) for each in rows), room * offers])
         high = top + row * len(rows) + BUTTONS * scale * offers + 1.5 * pad
         card = clearest(corners(division, wide + 2.0 * pad, high), taken)
         if card and (taken is None or not taken.covered(card)):
             break
-    if card is None:
+    if card is None or not heads:
         return nothing, []
     canvas.box(*card.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     y = card.y + 0.5 * pad
     for line, letters in heads:
         y += 1.25 * letters
         canvas.text(card.x + pad, y, line, size=letters, color=theme.ink, bold=True)
+    if not rows and caption.lines:
+        return card, [(card, MORE)]  # a click on it opens what it leaves out
     return card, draw_rows(canvas, rows, (card.x + pad, y), row, size, frame_data, theme)
 
 

@@ -219,12 +219,19 @@ class ChartScales:
 
 
 def draw_loss(
-    canvas: Canvas2D, box: Box, left: float, curve: Curve, theme: Theme, scale: float = 1.0
+    canvas: Canvas2D,
+    box: Box,
+    left: float,
+    curve: Curve,
+    theme: Theme,
+    scale: float = 1.0,
+    words_from: float = 0.0,
 ) -> Chart | None:
     """Draw the losses on their scale, the current step, other branches and metrics.
 
-    The last loss stands at the right, below it the step; metrics over the curve; the ends of the
-    scale at its left, which is at x = `left`. Returns None if there is no room.
+    The last loss stands at the right, below it the step; metrics over the curve, right of the parts
+    of a step, which end at x = `words_from`; the ends of the scale at its left, at x = `left`.
+    Returns None if there is no room.
     """
     beside = BESIDE[box.width < SMALL] * scale
     high = box.height >= LOW_CHART * scale
@@ -250,7 +257,7 @@ def draw_loss(
         write_empty(canvas, plot, theme, scale)
         return chart
     scales = replace(steps, losses=LossScale.of(found))
-    write_scale(canvas, scales, curve, theme, scale)
+    write_scale(canvas, scales, curve, theme, scale, words_from)
     own = scales.points(curve.steps, curve.losses)
     points, ends = (
         scales.all_points(*lines),
@@ -268,11 +275,16 @@ def draw_loss(
 
 
 def write_scale(
-    canvas: Canvas2D, scales: ChartScales, curve: Curve, theme: Theme, scale: float
+    canvas: Canvas2D,
+    scales: ChartScales,
+    curve: Curve,
+    theme: Theme,
+    scale: float,
+    words_from: float,
 ) -> None:
     """Write the ends of the scale and of the steps, and what the curve or the mouse is on."""
     about, is_last = tuple(about_curve(curve, theme)), scales.last == curve.at
-    key = scales, theme, scale, about, is_last
+    key = scales, theme, scale, about, is_last, words_from
     canvas.kept(f"scale:{curve.large}", key, lambda part: write_ends(part, *key))
 
 
@@ -283,10 +295,12 @@ def write_ends(
     scale: float,
     about: Sequence[tuple[str, str]],
     is_last: bool,
+    words_from: float,
 ) -> None:
     """Write the ends of the scale and of the steps, and words with their colors.
 
-    is_last  whether the clock stands at the last step, which is named beside the curve
+    is_last     whether the clock stands at the last step, which is named beside the curve
+    words_from  x of the end of the parts of a step: right of it are the words that fit
     """
     plot, size, losses = scales.plot, LETTERS * scale, scales.losses
     look: dict[str, Any] = {"size": size, "color": theme.quiet}
@@ -297,14 +311,12 @@ def write_ends(
         canvas.text(plot.x + pad, low, text("chart.log"), **look)
     if not is_last:
         canvas.text(plot.right - pad, low, f"{scales.last:,.0f}", anchor="right", **look)
-    is_small, right = plot.width < SMALL * scale, plot.right
-    left = plot.x + (0.0 if is_small else OF_PARTS * plot.width)
-    base = plot.y + size if is_small else plot.y - 16.0 * scale
+    right, left = plot.right, max(plot.x + OF_PARTS * plot.width, words_from + gap)
     for words, color in about:
-        words = canvas.fit(words, right - left, size=size)
-        if words.strip(". "):
+        words = canvas.fit(words, right - left, size=size) if color == theme.accent else words
+        if words.strip(". ") and canvas.measure(words, size=size) <= right - left:
             look |= {"color": color, "outline": theme.ground}
-            right -= canvas.text(right, base, words, anchor="right", **look) + gap
+            right -= canvas.text(right, plot.y - 16.0 * scale, words, anchor="right", **look) + gap
 
 
 def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -72,6 +73,8 @@ HEAD = 16.0  # letters of the title
 TITLE_LEFT, TALL_HEAD = 24.0, 60.0  # pixels left of the title; twice those down to its middle
 SHORT_HEAD = 40.0  # height of a head without room for the bar
 LETTERS, ICON, BESIDE = 12.0, 18.0, 6.0  # letters, width of a mark, and from it to its words
+PITCH = 20.0  # of two rows, where the marks have no room in one
+RULE, OF_RULE = ("plus", "weight", "minus"), re.compile("(?<=×) ")  # marks before its words
 BAR, BAR_HIGH, LARGEST = 180.0, 4.0, 22.0  # the scale of cubes, and the side of the largest one
 DEEP = 0.26, 0.2  # how far the rear of a cube stands out at the right and above, in its sides
 FACES = 0.94, 1.13, 0.62  # light on front, top and side
@@ -92,27 +95,34 @@ def draw_legend(
 
     ends  what the largest negative and the largest positive cube stand for
     """
-    head, scale = division.head, division.scale
+    head, scale, fans = division.head, division.scale, layout.fans
     size, gap, icon = LETTERS * scale, BESIDE * scale, ICON * scale
     right, middle = head.right - TITLE_LEFT * scale, 0.5 * min(head.height, TALL_HEAD * scale)
     first, last = (canvas.measure(each, size=size) for each in ends)
     end = gap + 0.7 * LARGEST * scale  # from the middle of the outer cubes to the words beside them
     x = right - last - end - BAR * scale
-    fans = layout.fans
-    marks = ["rule"] * bool(fans) + ["neuron"] * bool(fans)
-    marks += ["bias"] * any(fan.biases != NONE for fan in fans)
-    words = {"news": news} | {each: text(f"legend.sign.{each}") for each in marks}
-    wide = {
-        name: canvas.measure(each, size=size) + gap + icon * (3.0 if name == "rule" else 1.0) + gap
-        for name, each in words.items()
-        if each
+    signs = ["rule", "neuron"] * bool(fans) + ["bias"] * any(fan.biases != NONE for fan in fans)
+    words = {each: text(f"legend.sign.{each}") for each in signs} | ({"news": news} if news else {})
+    parts = {
+        name: [*zip(RULE, (*OF_RULE.split(said), ""), strict=True)]
+        if name == "rule"
+        else [(name, said)]
+        for name, said in words.items()
     }
-    room, shown = x - first - end - 2.0 * gap - left, list[str]()
-    for name in wide:  # what has no room is explained by the key to the marks
-        if wide[name] <= room:
-            room -= wide[name] + gap
-            shown.append(name)
-    if (not shown and fans) or x - first - end < left or head.height < SHORT_HEAD * scale:
+    wide = {
+        name: sum(icon * (name != "news") + canvas.measure(said, size=size) for _, said in each)
+        + gap * (2.0 * len(each) + 1.0)
+        for name, each in parts.items()
+    }
+    room = x - first - end - 2.0 * gap - left
+    in_one = sum(wide.values()) <= room
+    rows = [[*wide]] if in_one else [["rule", "news"], ["neuron", "bias"]]
+    rows = [[name for name in row if name in wide] for row in rows]
+    for row in rows:  # what has no room is explained by the key to the marks
+        while row and sum(wide[name] for name in row) > room:
+            row.pop(0 if "news" in row else -1)
+    rows = [row for row in rows if row]
+    if (not rows and fans) or x - first - end < left or head.height < SHORT_HEAD * scale:
         return draw_question(canvas, Box(right - icon, middle - 0.5 * icon, icon, icon), theme)
     cubes: list[Cube] = [
         (x + BAR * scale * (0.5 + 0.5 * part), middle + 8.0 * scale, LARGEST * scale, part)
@@ -124,24 +134,24 @@ def draw_legend(
     look: dict[str, Any] = {"size": size, "color": theme.quiet}
     canvas.text(x - end + 0.5 * gap, base + 4.0 * scale, ends[0], anchor="right", **look)
     canvas.text(right - last, base + 4.0 * scale, ends[1], **look)
-    at = start = x - first - end - 2.0 * gap - sum(wide[name] + gap for name in shown)
-    for name in sorted(shown, key=["rule", "neuron", "bias", "news"].index):
-        foot = middle + 0.5 * icon
-        if name == "rule":
-            y, width = middle, 2.5 * scale
-            positive, negative = theme.map.positive, theme.map.negative
-            canvas.segments([(at, y)], [(at + icon, y)], positive, width=width)
-            canvas.segments([(at + icon, y)], [(at + 3.0 * icon, y)], negative, width=width)
-            cubes.append((at + 1.5 * icon, foot - 2.0 * scale, 0.8 * icon, -0.8))
-            at += 2.0 * icon
-        elif name == "bias":
-            cubes.append((at + 0.5 * icon, foot - 2.0 * scale, 0.8 * icon, 0.8))
-        elif name == "neuron":
-            draw_neuron(canvas, (at + 0.5 * icon, middle), 0.4 * icon, layout, theme)
-        at += (icon + gap) * (name != "news")
-        at += canvas.text(at, base, words[name], **look) + gap + (icon + gap) * (name == "news")
+    most = max((sum(wide[name] for name in row) for row in rows), default=0.0)
+    start = x - first - end - 2.0 * gap - most
+    for i, row in enumerate(rows):
+        at, y = start, middle + PITCH * scale * (i - 0.5 * (len(rows) - 1))
+        for mark, said in (part for name in row for part in parts[name]):
+            if mark in ("plus", "minus"):
+                color = theme.map.positive if mark == "plus" else theme.map.negative
+                canvas.segments([(at, y)], [(at + icon, y)], color, width=2.5 * scale)
+            elif mark in ("weight", "bias"):
+                place = at + 0.5 * icon, y + 0.5 * icon - 2.0 * scale
+                cubes.append((*place, 0.8 * icon, 0.8 if mark == "bias" else -0.8))
+            elif mark == "neuron":
+                draw_neuron(canvas, (at + 0.5 * icon, y), 0.4 * icon, layout, theme)
+            at += (icon + gap) * (mark != "news")
+            more = gap * (2.0 if mark in ("minus", "neuron", "bias") else 1.0)
+            at += (canvas.text(at, y + 0.36 * size, said, **look) if said else 0.0) + more
     draw_cubes(canvas, cubes, theme)
-    if "bias" in shown:  # the letter b, as a mark
+    if any("bias" in row for row in rows):  # the letter b, as a mark
         x, foot, side, _ = cubes[-1]
         line, radius = 0.14 * side, 0.2 * side
         canvas.box(x - radius, foot - 0.8 * side, line, 0.65 * side, NUMBER)
@@ -220,14 +230,22 @@ def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Them
 
 
 def draw_band(
-    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+    canvas: Canvas2D,
+    division: Division,
+    frame_data: FrameData,
+    theme: Theme,
+    cells: Sequence[Place] = (),
 ) -> Chart | None:
-    """Draw the losses, in the band or large below the network; return their chart."""
+    """Draw the losses, in the band or large below the network; return their chart.
+
+    cells  the places of the parts of a step, above the band
+    """
     if frame_data.curve.large:
         return draw_large_loss(canvas, division, frame_data, theme)
     band, strip = division.band, division.strip
     box = replace(band, y=strip.y, height=strip.height + band.height)
-    look = frame_data.curve, theme, division.scale
+    parts = max((box.right for box, _ in cells), default=0.0)
+    look = frame_data.curve, theme, division.scale, parts
     return draw_loss(canvas, box, division.curve_left, *look) if band.height else None
 
 

@@ -466,7 +466,7 @@ class Picture:
         def band(part: Canvas2D) -> tuple[Chart | None, list[PieceBox], list[Button], list[Box]]:
             if frame_data.pane is not None:
                 return None, [], [], []
-            chart = overlay.draw_band(part, division, frame_data, theme)
+            chart = overlay.draw_band(part, division, frame_data, theme, cells)
             caption, told = draw_caption(part, division, frame_data, theme, taken)
             inner = caption.inside(CARD_PAD * scale)
             buttons = overlay.draw_offers(part, inner, frame_data.offers, theme, scale)

@@ -170,10 +170,12 @@ def test_a_mark_is_on_the_curve(studio: Studio) -> None:
 def test_numbers_beside_the_loss_end_where_the_chart_does() -> None:
     numbers = np.array([2.0]), np.array([0.5])
     metrics = tuple(Measured(f"metric {i}", False, *numbers) for i in range(4))
-    for width in range(240, 420, 4):
+    for width in range(240, 900, 12):
         canvas = Words(width + 20.0, HEIGHT)
-        draw_loss(canvas, Box(10.0, 10.0, width, 300.0), LEFT, curve(metrics=metrics), DARK)
-        assert max(box.right for _, box in canvas.found) <= width + 10.0
+        chart = draw_loss(canvas, Box(10.0, 10.0, width, 300.0), LEFT, curve(metrics=metrics), DARK)
+        assert chart is not None and max(box.right for _, box in canvas.found) <= width + 10.0
+        over = [each for each, box in canvas.found if box.meets(chart.plot)]
+        assert not any(each.startswith("metric") for each in over)  # no word lies on the curve
 
 
 def test_losses_below_zero_have_a_curve_and_numbers(canvas: Canvas2D) -> None:

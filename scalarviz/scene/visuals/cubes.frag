@@ -96,18 +96,9 @@ float letter(vec3 on_cube, vec3 normal) {
     return looks.y * normal.x > 0.5 ? min(max(stem.x, stem.y), bowl) : 1.0;
 }
 
-// Whether a cube has sides: without, it has only edges, as wide as a line, and its letter.
-bool has_sides(float half_side) {
-    return half_side > HOLLOW * v_up.w || v_key.w <= 0.0 || u_ids > 0.5;
-}
-
-// Whether a place on a cube, in space from its middle, is not in a side that is missing.
-bool is_seen(vec3 place, vec3 ins, float first, float half_side, float pixel) {
-    vec3 far = abs(place);
-    float second = max(min(far.x, far.y), min(max(far.x, far.y), far.z));
-    vec3 normal = vec3(ins.x == first && v_ray.x < 0.0, 0.0, 0.0);
-    return has_sides(half_side) || second > half_side - max(LINE * pixel, 0.1 * half_side) ||
-           letter(place / half_side, normal) < 0.0;
+// Whether a cube is solid: one near 0 is of dark glass with edges, and has no shadow.
+bool is_solid(float half_side) {
+    return half_side > HOLLOW * v_up.w || v_key.w <= 0.0;
 }
 
 // How far the ray of a pixel passes a cube, in space: less than 0 through it.
@@ -132,7 +123,7 @@ float lit_beside(vec2 cell, float toward, vec3 inverse) {
     float beside = passed(middle_of(nearer, half_side) + low / cells - v_place, half_side / cells,
                           inverse);
     float soft = 0.3 * half_side;
-    return there && has_sides(half_side) ? 0.25 + 0.75 * smoothstep(-soft, soft, beside) : 1.0;
+    return there && is_solid(half_side) ? 0.25 + 0.75 * smoothstep(-soft, soft, beside) : 1.0;
 }
 #endif
 
@@ -268,11 +259,7 @@ void main() {
             ins = min(a, b);
             vec3 outs = max(a, b);
             float first = max(max(ins.x, ins.y), ins.z);
-            if (first <= min(min(outs.x, outs.y), outs.z) && first >= enter - 1e-4 &&
-#if SEATED
-                is_seen((ray * first - offset) * cells, ins, first, half_side, wide_pixel) &&
-#endif
-                has_cube(cell)) {
+            if (first <= min(min(outs.x, outs.y), outs.z) && first >= enter - 1e-4 && has_cube(cell)) {
                 met = true;
                 depth_at = first;
                 break;
@@ -306,7 +293,12 @@ void main() {
             vec3 color = is_number(value) ? color_of(value * scales.z, cell) : vec3(1.0, 0.0, 1.0);
             result = color * bright + shine;
 #if SEATED
-            if (!has_sides(half_side)) result = mix(color, 1.0 - u_ground, 0.4);
+            if (!is_solid(half_side)) {
+                vec3 out_of = abs(on_cube);
+                float second = max(min(out_of.x, out_of.y), min(max(out_of.x, out_of.y), out_of.z));
+                float edge = smoothstep(1.0 - LINE / pixels, 1.0, second);
+                result = mix(mix(u_ground, color, 0.6) * bright, 1.0 - u_ground, 0.4 * edge);
+            }
             float ink = clamp(0.5 - letter(on_cube, normal) * pixels, 0.0, large);
             result = mix(result, 0.3 * color + 0.67, ink);
             vec2 notch = abs(vec2(on_cube.z, dot(v_up.xyz, on_cube) - 0.7));

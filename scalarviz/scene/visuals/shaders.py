@@ -40,7 +40,7 @@ FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.5, 0.65, 0.75, 1.05
 OBLIQUE = 4.0  # so much longer than across the ray a pixel counts at most where a plate is oblique
 DIM = 0.35  # brightness out of focus
 
-HOLLOW, LINE = 1.001 * LEAST, 1.3  # up to which size cubes have only edges; pixels of an edge
+HOLLOW, LINE = 1.001 * LEAST, 1.3  # up to which size cubes are of glass; pixels of an edge
 
 # The transform of the view, which vispy would chain of many in float32.
 TRANSFORMS = """
