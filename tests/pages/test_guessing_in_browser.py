@@ -541,22 +541,20 @@ def test_a_large_file_is_refused_before_it_is_read(tab: Tab) -> None:
 
 @pytest.mark.slow
 @ONLY_CHROMIUM
-@pytest.mark.page("circle", reduced_motion="reduce")
-def test_a_line_leads_from_the_output_to_its_door(tab: Tab) -> None:
+@pytest.mark.page("rgb", reduced_motion="reduce")
+def test_a_tube_of_its_color_leads_from_each_output_to_its_door(tab: Tab) -> None:
     tab.settle()
-    x, y = tab.place_of("{neuron: [app.picture.scene.outputs, 0]}")
-    [end] = tab.ask("app.exhibit.doors()")
-    edge = tab.page.locator(".pair .map").bounding_box()
-    assert end == pytest.approx([edge["x"], edge["y"] + edge["height"] / 2], abs=0.5)
-    left, top, right, bottom = tab.ask(
-        "((box) => [box.left, box.top, box.right, box.bottom])"
-        "(document.querySelector('.thread').getBoundingClientRect())"
-    )
-    down = end[1] > y
-    assert (right, bottom if down else top) == pytest.approx(end, abs=2.0)
-    part = (left - x) / (end[0] - x)  # it begins at the rim of the sphere
-    assert 0.0 < part < 0.5
-    assert (top if down else bottom) == pytest.approx(y + part * (end[1] - y), abs=2.0)
+    doors = tab.ask("app.picture.frame.doors")
+    stage, edge = (tab.page.locator(each).bounding_box() for each in ("#cubes", ".pair i >> nth=0"))
+    middle = edge["y"] + edge["height"] / 2 - stage["y"]
+    assert len(doors) == 3 and doors[1][1] == pytest.approx(middle, abs=0.5)
+    shot = Image.open(io.BytesIO(tab.page.locator("#cubes").screenshot())).convert("RGB")
+    colors = np.asarray(shot, int)
+    for channel, (x, y) in enumerate(doors):
+        assert x + stage["x"] == pytest.approx(edge["x"], abs=0.5)
+        across = colors[int(y) - 4 : int(y) + 5, int(x) - 2]
+        wall = across[np.ptp(across, axis=1).argmax()]
+        assert wall.argmax() == channel, (channel, wall.tolist())
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import { Access } from "./access.js";
 import { BranchLines, BranchList, Curve } from "./loss_chart.js";
 import { branchName } from "./changes.js";
-import { Threads, exhibitIn } from "./exhibit.js";
+import { exhibitIn } from "./exhibit.js";
 import { NeuronMaps } from "./neuron_images.js";
 import { seenOf } from "./by_neuron.js";
 import { ByNeuron, size_at } from "./story/guide.js";
@@ -132,7 +132,6 @@ export class App {
     const survey = (inputs) => this.player.ask("survey", { inputs });
     this.maps = spec.scene.maps.places ? new NeuronMaps(spec.scene, survey) : null;
     this.chip = new Chip(byId("chip"), byId("told"));
-    this.threads = new Threads(byId("stage"));
     this.access = new Access(this);
     this.marks = new MarksKey(() => this.run("marks"));
     this.guess = new GuessBox(this);
@@ -159,7 +158,8 @@ export class App {
       ...draggingIn(this),
     });
     this.listen(window, "keydown", (event) => this.press(event));
-    new ResizeObserver(() => this.resize()).observe(byId("picture"));
+    const sizes = new ResizeObserver(() => this.resize());
+    for (const each of document.querySelectorAll("#picture, .result")) sizes.observe(each);
     this.listen(document, "visibilitychange", () => this.player.setHidden(document.hidden));
     this.listen(matchMedia("(prefers-color-scheme: light)"), "change", () => this.redress());
     this.listen(window, "beforeprint", () => this.print());
@@ -263,7 +263,7 @@ export class App {
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
       beside: this.beside, numbers: this.numbers, color: this.channel, size: this.sizes, maps: this.mapsOf(state), wave, guess: this.guess.question,
-      result: this.exhibit !== null, named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
+      result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
     this.caption.show(caption, this.opened);
@@ -272,10 +272,6 @@ export class App {
     const seen = seenOf(state, this.picture.frame);
     const isWhole = seen === state || this.picture.frame.answers; // all outputs are there
     if (state.probe?.length) this.exhibit?.show(isWhole ? seen : { ...seen, values: {} });
-    const doors = this.exhibit?.doors() ?? [];
-    const { outputs } = this.picture.scene;
-    const starts = doors.map((_, i) => this.picture.placeOf({ neuron: [outputs, i] }));
-    this.threads.show(this.picture.canvas, starts, doors);
     const pointedNeuron = (this.hover ?? this.pinned)?.neuron;
     this.maps?.follow(state, pointedNeuron, () => this.request());
     this.curve.draw(this.losses, this.state, this.spec.engine.moments.length);

@@ -39,7 +39,7 @@ function codeOf(color) {
 class Swatches {
   constructor(element, data, use) {
     this.data = data;
-    this.result = new Result(element, () => made("i"));
+    this.result = new Result(element, () => made("i"), { doors: 3 });
     const names = ["input", "output", "target"].map((name) => text(`exhibits.swatches.${name}`));
     const head = made("div", "names", ...names.map((name) => made("span", "", name)));
     this.rows = data.inputs.map(() => made("div", "", made("i"), made("i"), made("i")));
@@ -102,10 +102,6 @@ class Swatches {
       this.picker.value = codeOf(state.inputs);
   }
 
-  doors() {
-    return this.result.doors(3);
-  }
-
   /** How far the answers to the samples of the column are off. */
   verdict({ probe }) {
     const found = this.outputs(probe).flatMap((output) => [...output]);
@@ -145,45 +141,10 @@ class Answers {
     result.say(this.verdict(state), first && this.verdict({ probe: first }));
   }
 
-  doors() {
-    return this.result.doors();
-  }
-
   verdict({ probe }) {
     const { reads, outputs, sorts, targets } = this.data;
     const found = answersEach(probe, reads, outputs).slice(0, targets.length);
     if (sorts) return rightOf(found.map((each, i) => classOf(each) === classOf(targets[i])));
     return offBy(found.flatMap((each) => [...each]), targets.flat()); // prettier-ignore
-  }
-}
-
-// The lines from the outputs to what they say, over the picture and the result.
-
-export class Threads {
-  constructor(stage) {
-    this.stage = stage;
-    this.lines = [];
-  }
-
-  /** Lead one from each element of the picture, at {x, y, half}, to a place of the window. */
-  show(canvas, starts, ends) {
-    const [own, whole] = [canvas, this.stage].map((each) => each.getBoundingClientRect());
-    while (this.lines.length < ends.length) {
-      this.lines.push(made("i", "thread"));
-      this.stage.append(this.lines.at(-1));
-    }
-    this.lines.forEach((line, i) => {
-      const [start, end] = [starts[i], ends[i]];
-      setShown(line, Boolean(start && end && end[0] >= own.right - 1)); // else it would cross words
-      if (!start || !end) return;
-      const [x, y] = [own.left + start.x, own.top + start.y];
-      const [right, down] = [end[0] - x, end[1] - y];
-      const far = Math.hypot(right, down);
-      const part = Math.min(1, start.half / far);
-      line.style.width = `${(1 - part) * far}px`;
-      line.style.left = `${x + part * right - whole.left}px`;
-      line.style.top = `${y + part * down - whole.top}px`;
-      line.style.transform = `rotate(${Math.atan2(down, right)}rad)`;
-    });
   }
 }

@@ -79,6 +79,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     sizes: size === color ? colors : own(size),
     weights: color === "value" ? colors : state.value,
     hasResult: options.result ?? false, // beside the picture
+    doors: options.doors ?? [], // where it is entered
     color,
     size,
     scale: scales.of(color),

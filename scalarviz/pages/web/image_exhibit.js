@@ -22,7 +22,7 @@ export class Pictures {
     this.goals = unpacked(data.goals); // of the coarse picture
     this.wait = 0;
     this.begun = 0; // counts fine pictures: a former one ends where another begins
-    this.result = new Result(element, () => made("canvas"));
+    this.result = new Result(element, () => made("canvas"), { doors: 3 });
     const { faces, figures, names } = this.result;
     this.canvases = faces;
     this.name = names[1];
@@ -69,10 +69,6 @@ export class Pictures {
       spot.style.top = `${offsetTop + state.inputs[1] * clientHeight}px`;
       spot.title = text(state.own ? "own.chip.point" : "exhibits.in_use");
     });
-  }
-
-  doors() {
-    return this.result.doors(3);
   }
 
   describe(words) {

@@ -2,14 +2,16 @@
 
 import { Box } from "./story/camera.js";
 import { rounded } from "./story/decimals.js";
-import { LinePaint } from "./lines.js";
+import { colorOf } from "./palette.js";
+import { classOf } from "./formulas.js";
+import { BEHIND, LinePaint } from "./lines.js";
 import { curve } from "./story/ways.js";
 import { goodOf } from "./neuron_images.js";
 import { text } from "./texts.js";
 
 export const LABELS = {
   margin: 16, // pixels by which a label may leave the box of the network
-  size: 12, // pixels of letters
+  wire: 1.4, // of a line to a result without colors
 };
 
 /** Write which line is the input and which the output; return what is taken. */
@@ -193,6 +195,25 @@ export function drawTied(view) {
   const bold = { size, bold: true, anchor: "center", color: palette.ink, outline: palette.ground };
   paper.text(x, y - side / 2 - 0.6 * size, text("picture.in"), bold);
 }
+
+/** Draw lines from the outputs to the result: one each, or from the answer, or from their middle. */
+export function drawDoors({ paper, palette, see, frame }) {
+  const { doors, layout, values, answers } = frame;
+  const line = layout.neurons.at(-1);
+  const { x, y, unit } = see.see(line.points);
+  let starts = Array.from(x, (each, i) => [each + line.radius * unit[i], y[i]]);
+  if (doors.length < starts.length && answers) starts = [starts[classOf(answers) || 0]];
+  else if (doors.length < starts.length) starts = [[0, 1].map((k) => middleOf(starts, k))];
+  const paint = new LinePaint(paper, palette);
+  const width = LABELS.wire * paper.scale;
+  doors.forEach((door, i) => {
+    const path = curve(starts[i], door);
+    if (line.isColor && values[line.values]) paint.tube(path, i, values[line.values][i]);
+    else paint.path(path, colorOf(palette.quiet), width, BEHIND);
+  });
+}
+
+const middleOf = (points, k) => points.reduce((sum, each) => sum + each[k], 0) / points.length;
 
 // Signs of a graph: the operation above each node, its name and its gradient below.
 

@@ -21,7 +21,7 @@ import { drawErrors, drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
 import { Scales } from "./scales.js";
-import { drawLabels, drawTied, placeSigns, placeWritten } from "./labels.js";
+import { drawDoors, drawLabels, drawTied, placeSigns, placeWritten } from "./labels.js";
 import { drawNumbers } from "./cube_numbers.js";
 import { Attention } from "./story/wave.js";
 
@@ -133,6 +133,7 @@ export class Picture {
    * hover, pinned  {row} or {neuron}, or null; `pointed` is the piece of the caption under the mouse
    * box      {x, y, width, height}: the part of the canvas that the network fills
    * scale    size of letters, by default larger than 1 on large canvases only
+   * doors    where lines from the outputs enter the result, [x, y] each
    * neuron   the number of the neuron that the moment has come to, from 1; 0, the default: all are there
    * color, size  what cubes show: "value", the default, "gradient", "last change" or a slot
    * guess    what is asked about a weight, see GuessBox, or null
@@ -403,6 +404,7 @@ function drawScenery(view) {
   for (const line of view.frame.layout.neurons) drawNeurons(view, line);
   drawHeads(view);
   drawTied(view);
+  drawDoors(view);
   drawNumbers(view);
   const taken = drawLabels(view);
   placeWritten(view, taken);

@@ -20,6 +20,7 @@ const FINE = 96; // cells along the map at rest
 const REST = 120; // milliseconds without a change until it is drawn finely
 const FEW = 8; // samples that are drawn large
 const BORDER = 1.5; // logical pixels of the boundary
+const DOOR = 1.4; // of the line that enters the map
 const EDGE = 0.06; // part of the canvas at each side of a map with samples at its edge
 const SAME = 1e-4; // difference of features below which they belong to one point
 const MOVE = 0.02; // part of the map that an arrow key moves
@@ -153,6 +154,8 @@ export class PlaneMap {
     const onto = this.canvas.getContext("2d");
     onto.setTransform(1, 0, 0, 1, 0, 0);
     onto.clearRect(0, 0, size, size);
+    onto.fillStyle = styled("--quiet"); // the end of the line that enters it
+    onto.fillRect(0, (size - DOOR * ratio) / 2, this.margin * size, DOOR * ratio);
     onto.translate(this.margin * size, this.margin * size);
     const inner = Math.round((1 - 2 * this.margin) * size);
     this.drawAnswers(onto, inner, ratio);
@@ -244,10 +247,6 @@ export class PlaneMap {
     const isHere = (x, i) => Math.abs(x - inputs[i]) < SAME;
     const has = (place) => (this.places.get(place) ?? inputsAt(this.data, place)).every(isHere);
     return known.find(has) ?? null;
-  }
-
-  doors() {
-    return this.result.doors();
   }
 
   writeKey() {

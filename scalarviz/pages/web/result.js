@@ -14,8 +14,10 @@ export class Result {
    * make   makes an element that shows an answer
    * count  1: there is no goal beside OUT
    * among  elements between how right the answers are and step 0
+   * doors  how many lines enter OUT
    */
-  constructor(element, make, { count = 2, among = [] } = {}) {
+  constructor(element, make, { count = 2, among = [], doors = 1 } = {}) {
+    this.entries = doors;
     const names = ["picture.out", "exhibits.swatches.target"].slice(0, count);
     this.names = names.map((name) => made("figcaption", "", text(name)));
     this.faces = names.map(() => make());
@@ -43,12 +45,16 @@ export class Result {
     setWords(this.said, `${text("exhibits.step_0")}\n${first}`);
   }
 
-  /** Where lines from the outputs end, in the window: on the left edge of OUT. */
-  doors(count = 1) {
-    const { left, top, height } = this.faces[0].getBoundingClientRect();
-    const apart = Math.min(DOORS, height / (count + 1));
-    const at = (i) => [left, top + height / 2 + (i - (count - 1) / 2) * apart];
-    return height ? Array.from({ length: count }, (_, i) => at(i)) : [];
+  /** Where lines end in a canvas at the left of OUT: at its edge; none if it stands elsewhere. */
+  doors(canvas) {
+    const [own, out] = [canvas, this.faces[0]].map((each) => each.getBoundingClientRect());
+    if (!out.height || out.left < own.right - 1) return []; // a line would cross words
+    const apart = Math.min(DOORS, out.height / (this.entries + 1));
+    const middle = out.top + out.height / 2 - own.top;
+    return Array.from({ length: this.entries }, (_, i) => [
+      out.left - own.left,
+      middle + (i - (this.entries - 1) / 2) * apart,
+    ]);
   }
 }
 

@@ -61,10 +61,6 @@ export class Sorting {
     return answersEach(probe, reads, outputs).slice(0, labels.length).map(classOf);
   }
 
-  doors() {
-    return this.result.doors();
-  }
-
   /** Draw the pictures in the columns of what they are taken for, wrong ones first and framed. */
   draw() {
     const { shown, labels, names } = this.data;
