@@ -42,7 +42,6 @@ class Answers(Exhibit):
     names: Sequence[str]
     sorts: bool = False
     focus: FloatArray | None = None
-    first: Exhibit | None = None
     wide = 240.0
     small = 0.4
 

@@ -51,7 +51,6 @@ class Sorting(Exhibit):
     confusion: ConfusionMatrix
     of: str
     focus: tuple[int | None, int | None] | None = None
-    first: Exhibit | None = None
     wide = 400.0
 
     @cached_property

@@ -42,13 +42,11 @@ class Pictures(Exhibit):
     target: FloatArray
     said: str = ""
     focus: tuple[float, float] | None = None
-    first: Exhibit | None = None
     wide = 528.0
     most = 0.42
     small = 48.0 / 260.0
     lines = 3
     _made: list[npt.NDArray[np.uint8]] = field(default_factory=list, repr=False, compare=False)
-    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     def marked(
         self,
@@ -135,11 +133,9 @@ class Swatches(Exhibit):
     outputs: FloatArray
     targets: FloatArray
     focus: FloatArray | None = None
-    first: Exhibit | None = None
     wide = 250.0
     small = 36.0 / SIDE
     lines = 3
-    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)  # of the inputs
 
     def off(self) -> float:
         """Return the mean absolute error of the samples of the column, over three channels."""
@@ -265,7 +261,6 @@ class Pad(Exhibit):
     low: float = 0.0
     high: float = 1.0
     wide = 360.0
-    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def light(self) -> FloatArray:

@@ -93,9 +93,7 @@ class Plane(Exhibit):
     discrete: bool = False
     squares: bool = False
     corner: tuple[bool, bool] | None = None
-    first: Exhibit | None = None
     wide = 332.0
-    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     def _fills(self, values: FloatArray, colors: ColorMap) -> FloatArray:
         """Return the colors of outputs, at full strength."""
@@ -375,8 +373,6 @@ class FunctionPlot(Exhibit):
     names: tuple[str, str] = ("x", "y")
     axis: int = 0
     focus: tuple[float, float] | None = None
-    first: Exhibit | None = None
-    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     def range(self) -> tuple[float, float]:
         """Return the ends of the y axis: the range of the samples' targets, and a margin."""
