@@ -19,7 +19,7 @@ from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.lights import BACK, are_at
-from scalarviz.scene.marks import cube_boxes
+from scalarviz.scene.marks import box_of_sphere, cube_boxes, least_covering
 from scalarviz.scene.pace import ARRIVES, travelled
 from scalarviz.story.caption import Summand, ends_of_bars, words_beside
 
@@ -147,10 +147,7 @@ def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
 
 def box_of_place(see: Projection, line: Neurons, place: int) -> Box | None:
     """Return the box around a neuron; None if it is behind the eye."""
-    seen = see(line.points[place])
-    x, y = seen.xy[0].tolist()
-    half = (0.5 * line.side if line.shape else line.radius) * float(seen.unit[0])
-    return Box(x - half, y - half, 2.0 * half, 2.0 * half) if np.isfinite(x + y) else None
+    return box_of_sphere(see, line.points[place], 0.5 * line.side if line.shape else line.radius)
 
 
 def draw_callout(
@@ -222,21 +219,19 @@ def free_place(
     words += [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
     chosen = range(rows) if rows <= MOST_CUBES else marks_of(frame_data)
     cubes = cube_boxes(see, frame_data, chosen, 0.42)
-    x, y, width, height = np.array([each.place for each in (*words, *cubes)]).T
+    boxes = [(each, SUBJECT if each is subject else COVERED) for each in words]
+    boxes += [(each, CUBE) for each in cubes]
     view, (wide, high) = see.box, sides
     first = max(view.x, subject.x - reach - wide), max(view.y, subject.y - reach - high)
-    end = subject.right + reach, subject.bottom + reach
-    last = min(view.right - wide, end[0]), min(view.bottom - high, end[1])
-    left = np.linspace(first[0], last[0], PLACES[0])[:, np.newaxis]
-    top = np.linspace(first[1], last[1], PLACES[1])[:, np.newaxis]
-    across = np.minimum(left + wide, x + width) - np.maximum(left, x)
-    down = np.minimum(top + high, y + height) - np.maximum(top, y)
-    price = np.repeat((SUBJECT, COVERED, CUBE), (1, len(words) - 1, len(cubes)))
-    cost = np.maximum(across, 0.0) * price @ np.maximum(down, 0.0).T
-    away = np.hypot(np.minimum(across[:, :1], 0.0), np.minimum(down[:, :1], 0.0).T)
-    cost += away + (away > reach) * 1e9 + RIGHTWARDS * (left + 2.0 * top.T)
-    i, k = np.unravel_index(int(np.argmin(cost)), cost.shape)
-    return Box(float(left[i, 0]), float(top[k, 0]), wide, high), float(cost[i, k])
+    last = (
+        min(view.right - wide, subject.right + reach),
+        min(view.bottom - high, subject.bottom + reach),
+    )
+    lefts, tops = map(np.linspace, first, last, PLACES)
+    rightwards = RIGHTWARDS * (lefts + 2.0 * tops[:, np.newaxis])
+    return least_covering(
+        lefts, tops, sides, boxes, lambda away: away + (away > reach) * 1e9 + rightwards
+    )
 
 
 def lead(canvas: Canvas2D, box: Box, subject: Box, color: str, scale: float) -> None:

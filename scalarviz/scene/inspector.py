@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.charts import draw_history
@@ -15,7 +14,7 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.marks import box_of_neuron, box_of_sphere, cube_boxes
+from scalarviz.scene.marks import box_of_neuron, box_of_sphere, cube_boxes, least_covering
 from scalarviz.story.caption import Card, CardLine, CardTable
 
 # The card, set in the height that is free.
@@ -365,27 +364,8 @@ def best_place(
     level = [target.y + (target.height - high) / 2.0, target.bottom + gap, target.y - gap - high]
     xs = np.clip([*beside, *np.arange(stage.x, right + 1.0, TIP_STEP)], stage.x, right)
     ys = np.clip([*level, *np.arange(stage.y, bottom + 1.0, TIP_STEP)], stage.y, bottom)
-    x, y = (each.ravel() for each in np.meshgrid(xs, ys))
-    apart = gaps_between(x, y, wide, high, target)
-    cost = FAR_TIP * apart
-    for box, price in [(target.inside(-0.5 * gap), HOVERED), *covers]:
-        cost += price * overlap(x, y, wide, high, box)
-    best = int(np.argmin(cost))
-    return Box(float(x[best]), float(y[best]), wide, high)
-
-
-def overlap(x: FloatArray, y: FloatArray, wide: float, high: float, box: Box) -> FloatArray:
-    """Return how many pixels of a box are covered from each place."""
-    across = np.minimum(x + wide, box.right) - np.maximum(x, box.x)
-    down = np.minimum(y + high, box.bottom) - np.maximum(y, box.y)
-    return np.asarray(np.clip(across, 0.0, None) * np.clip(down, 0.0, None))
-
-
-def gaps_between(x: FloatArray, y: FloatArray, wide: float, high: float, box: Box) -> FloatArray:
-    """Return the pixels between a box and each place."""
-    across = np.maximum(np.maximum(x - box.right, box.x - x - wide), 0.0)
-    down = np.maximum(np.maximum(y - box.bottom, box.y - y - high), 0.0)
-    return np.asarray(np.hypot(across, down))
+    boxes = [(target, 0.0), (target.inside(-0.5 * gap), HOVERED), *covers]
+    return least_covering(xs, ys, size, boxes, lambda apart: FAR_TIP * apart)[0]
 
 
 # What one looks at.
