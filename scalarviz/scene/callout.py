@@ -101,8 +101,7 @@ def place_of_term(see: Projection, layout: Layout, summand: Summand, part: float
     if line is None or plate is None:
         return np.full(2, np.nan)
     (wall, row, column), start = plate, line[0].points[line[1]]
-    way = wall.middle(row, column) - start
-    return np.asarray(see(start + part * way).xy[0])
+    return np.asarray(see(start + part * (wall.middle(row, column) - start)).xy[0])
 
 
 def write_number(
@@ -113,8 +112,7 @@ def write_number(
     wide = canvas.measure(words, size=size, bold=True) + size
     box = x - 0.5 * wide, y - 0.8 * size, wide, 1.6 * size
     canvas.box(*box, theme.panel[:7], radius=0.8 * size, outline=color, line=1.5 * scale)
-    base = y + 0.36 * size
-    canvas.text(x, base, words, size=size, color=theme.ink, bold=True, anchor="center")
+    canvas.text(x, y + 0.36 * size, words, size=size, color=theme.ink, bold=True, anchor="center")
 
 
 # The callout.
@@ -284,8 +282,9 @@ def draw_spoken(
                 if subject is None:
                     continue
                 reach = 2.0 * FARTHEST * scale
-                sides = wide, 1.1 * size
-                box, _ = free_place(see, frame_data, taken, subject, sides, reach, scale)
+                box, _ = free_place(
+                    see, frame_data, taken, subject, (wide, 1.1 * size), reach, scale
+                )
                 taken.boxes.append(box)
                 lead(canvas, box, subject, theme.quiet, scale)
                 low, ink = box.y + 0.9 * size, theme.ink

@@ -206,8 +206,7 @@ class ChartScales:
         """Return the pixels of a curve, (n, 2), as few as its columns need; a `share` is linear."""
         around = np.searchsorted(steps, [self.first, self.last])
         seen = slice(max(0, int(around[0]) - 1), int(around[1]) + 1)
-        points = self.all_points(steps[seen], values[seen], share)
-        return thinned(points, self.plot.width)
+        return thinned(self.all_points(steps[seen], values[seen], share), self.plot.width)
 
     def all_points(self, x: FloatArray, y: FloatArray, share: bool = False) -> FloatArray:
         """Return the pixels of all points, (n, 2)."""
@@ -360,8 +359,7 @@ def write_empty(canvas: Canvas2D, plot: Box, theme: Theme, scale: float) -> None
     """Write that there are no losses yet."""
     size = 12.0 * scale
     said = canvas.fit(text("chart.empty"), plot.width - 8.0, size=size)
-    middle = plot.y + plot.height / 2 + 4.0
-    canvas.text(plot.x + 8.0, middle, said, size=size, color=theme.quiet)
+    canvas.text(plot.x + 8.0, plot.y + plot.height / 2 + 4.0, said, size=size, color=theme.quiet)
 
 
 def joined(lines: Sequence[BranchLine]) -> tuple[FloatArray, FloatArray]:

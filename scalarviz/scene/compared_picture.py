@@ -97,8 +97,7 @@ def draw_large(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
     y = 0.5 * scene.height
     box = Box(margin, y, scene.width - 2.0 * margin, scene.height - y)
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * panes.scale, outline=theme.rim)
-    inner = box.inside(6.0 * panes.scale)
-    chart = draw_chart(canvas, inner, compared, theme, panes.scale)
+    chart = draw_chart(canvas, box.inside(6.0 * panes.scale), compared, theme, panes.scale)
     return None if chart is None else replace(chart, box=box)
 
 
@@ -117,8 +116,7 @@ def draw_frames(canvas: Canvas2D, panes: Panes, chosen: int | None, theme: Theme
             canvas.segments([(box.x, box.y)], [(box.right, box.y)], theme.rim)
     if chosen is not None and len(panes.panes) > 1:
         box, line = panes.panes[chosen], RIM * panes.scale
-        place = box.inside(0.5).place
-        canvas.box(*place, None, radius=3.0 * line, outline=theme.accent, line=line)
+        canvas.box(*box.inside(0.5).place, None, radius=3.0 * line, outline=theme.accent, line=line)
 
 
 # The table below the panes, and the line above it: what cubes show, and a caption.

@@ -52,8 +52,7 @@ def draw_inspector(
     parts = parts_of(canvas, card, wide, room, scale)
     high = min(2.0 * pad + sum(part.high for part in parts), box.height)
     with canvas.clip(box.x, box.y, box.width, box.height):
-        place = box.x, box.y, box.width, high
-        canvas.box(*place, theme.panel[:7], radius=8.0, outline=theme.rim)
+        canvas.box(box.x, box.y, box.width, high, theme.panel[:7], radius=8.0, outline=theme.rim)
         y = box.y + pad
         for part in parts:
             part.draw(canvas, Box(box.x + pad, y, wide, part.high), theme, scale)
@@ -85,8 +84,7 @@ class CardPart:
             color = theme.quiet if self.look == "quiet" else theme.ink
             y = box.bottom - row * len(self.lines) + 0.74 * row
             for line in self.lines:
-                bold = self.look in BOLD
-                wide = canvas.text(box.x, y, line, size=size, color=color, bold=bold)
+                wide = canvas.text(box.x, y, line, size=size, color=color, bold=self.look in BOLD)
                 y += row
             if self.aside:
                 x, small = box.x + wide + 8.0 * scale, SIZE * scale
@@ -325,11 +323,10 @@ def tooltip_box(
     title = canvas.measure(card.name, size=TIP_LETTERS * scale, bold=True)
     wide = max(title, width_of_names(canvas, card, scale) + max(values, default=0.0))
     size = wide + 2.0 * TIP_PAD * scale, (30.0 + TIP_ROW * len(card.facts)) * scale
-    ends = ends_of(see, frame_data.layout, card.row)
     groups: list[tuple[float, Iterable[Box | None]]] = [
         (PANEL, [division.card, division.exhibit]),
         (ENDS, messages),
-        (ENDS, [box and box.inside(-1.0) for box in ends]),
+        (ENDS, [box and box.inside(-1.0) for box in ends_of(see, frame_data.layout, card.row)]),
         (FAN, fan_of(see, frame_data, card.row)),
         (SPHERE, spheres_of(see, frame_data.layout)),
         (OTHER, cubes_of(see, frame_data)),

@@ -78,8 +78,7 @@ def box_of_neuron(see: Projection, layout: Layout, neuron: Neuron) -> Box | None
             continue
         if line.shape:
             corner, right, below = line.corners()[place // (line.shape[1] * line.shape[2])]
-            ends = [corner, right, below, right + below - corner]
-            return box_around(see(np.array(ends)).xy)
+            return box_around(see(np.array([corner, right, below, right + below - corner])).xy)
         return box_of_sphere(see, line.points[place], line.radius)
     return None
 
@@ -193,8 +192,7 @@ def draw_pushes(
     pushes = frame_data.cubes.pushes
     if pushes is None:
         return False
-    known = np.abs(pushes[np.isfinite(pushes)])
-    top = frame_data.cubes.top_push or float(known.max(initial=0.0))
+    top = frame_data.cubes.top_push or float(np.abs(pushes[np.isfinite(pushes)]).max(initial=0.0))
     if top == 0.0:
         return False
     numbered, left = [*numbers_on_cubes(canvas, see, frame_data, scale)[0]], MOST_ARROWS
@@ -308,8 +306,7 @@ def draw_guess(
         beside = x + side * (away + GUESS_GAP * scale)
         write_guess(canvas, beside, y, words, side, color, theme, scale)
     for way in (1, -1) if guess.way is None else ():  # it can be dragged
-        high = y - 2.0 * way * GUESS_GAP * scale
-        draw(canvas, x, high, way, theme.quiet, theme, 0.7 * scale)
+        draw(canvas, x, y - 2.0 * way * GUESS_GAP * scale, way, theme.quiet, theme, 0.7 * scale)
 
 
 def mark_of(

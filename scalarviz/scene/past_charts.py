@@ -71,8 +71,7 @@ def write_below_tabs(canvas: Canvas2D, row: Box, words: str, theme: Theme, size:
     """Write words over what stands below a row of tabs."""
     words = canvas.fit(words, row.width - size, size=size)
     wide = canvas.measure(words, size=size) + size
-    box = row.right - wide, row.bottom, wide, 1.6 * size
-    canvas.box(*box, theme.panel[:7], outline=theme.rim)
+    canvas.box(row.right - wide, row.bottom, wide, 1.6 * size, theme.panel[:7], outline=theme.rim)
     base, x = row.bottom + 1.15 * size, row.right - size / 2.0
     canvas.text(x, base, words, size=size, color=theme.ink, anchor="right")
 
@@ -171,8 +170,7 @@ def draw_terrain(
         middle = box.x + box.width / 2.0, box.y + box.height / 2.0
         canvas.text(*middle, words, size=TAB_LETTERS * scale, color=theme.quiet, anchor="center")
         return -1.0, -1.0
-    count = int(np.isfinite(plane.losses).sum()) // DRAWN_EACH
-    key = theme.name, plane.span, count
+    key = theme.name, plane.span, int(np.isfinite(plane.losses).sum()) // DRAWN_EACH
     if key not in terrain.images:
         terrain.images.clear()
         terrain.images[key] = to_bytes(map_of(plane.losses, theme))

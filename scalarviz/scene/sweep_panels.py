@@ -518,8 +518,7 @@ def draw_legend(
         right -= 12.0 * scale
         if width < legend_width(canvas, sweep, scale):
             return
-    words = legend_words(sweep)
-    canvas.text(right, base, words, size=size, color=theme.quiet, anchor="right")
+    canvas.text(right, base, legend_words(sweep), size=size, color=theme.quiet, anchor="right")
 
 
 def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme, scale: float) -> None:
@@ -690,8 +689,7 @@ def draw_curves(
 ) -> None:
     """Draw the loss of each network, and their mean, on a logarithmic scale."""
     size, axis = SIZE * scale, AXIS * scale
-    below = 20.0 * scale
-    plot = Box(box.x + axis, box.y + 4.0, box.width - axis - 2.0, box.height - below)
+    plot = Box(box.x + axis, box.y + 4.0, box.width - axis - 2.0, box.height - 20.0 * scale)
     if plot.width < 24.0 * scale or plot.height < 16.0 * scale:
         return
     scales = replace(scales, plot=plot)

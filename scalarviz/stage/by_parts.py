@@ -208,8 +208,7 @@ class BatchSum:
         with np.errstate(all="ignore"):  # infinities are shown as they are
             products = (self.upstream * share[:, np.newaxis]).T @ self.inputs
         places, written, read = self.operation.all_uses
-        weights = products[written, read]
-        return np.bincount(places, weights, len(self.operation.parameters))
+        return np.bincount(places, products[written, read], len(self.operation.parameters))
 
     def pushes(self, grad: FloatArray, samples: float) -> FloatArray:
         """Return the bank's gradients with those of the operation as far as they are added up."""
@@ -237,9 +236,8 @@ class BatchSum:
         (line, so_far), grad = written_alike(lambda: (sum_of(first, factors, now), said(self.grad)))
         counts = {"number": number, "count": self.count}
         total = text("captions.batch.line", number=number, sum=line, total=grad)
-        is_over = samples >= self.count
         return Caption(
-            text(f"captions.batch.{'done' if is_over else 'title'}", **counts),
+            text(f"captions.batch.{'done' if samples >= self.count else 'title'}", **counts),
             text("captions.batch.formula", x=self.letter),
             ((Piece(self.name, self.row, mark=so_far),), (Piece(total),)),
             rows=(self.row,),

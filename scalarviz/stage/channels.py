@@ -202,8 +202,7 @@ class Scales:
     def follow(self, shown: Sequence[Shown], now: float) -> None:
         """Let the scales follow the numbers."""
         for channel in dict.fromkeys((self.color, self.size)):
-            largest = self._largest(channel, shown)
-            self.stops.follow(largest, now, tells=channel == self.color)
+            self.stops.follow(self._largest(channel, shown), now, tells=channel == self.color)
 
     def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[tuple[str, int], float]:
         """Return the magnitudes that the scales of a channel should cover."""

@@ -115,11 +115,10 @@ class Curves:
                 kept = known, BranchLine(each.number, *points_of(each, *known))
             self._lines[each] = kept
         lines = [line for _, line in self._lines.values() if len(line.steps) > 1]
-        smoothed = smoothed_of(losses) if view.smooth else np.zeros(0)
         return Curve(
             *(steps, losses),
             others=lines,
-            smoothed=smoothed,
+            smoothed=smoothed_of(losses) if view.smooth else np.zeros(0),
             end=float(end),
             before=float(len(self._earlier)),
             first=view.first,
@@ -151,8 +150,7 @@ class Curves:
         if meant is None or meant is here.branch:  # a click on its line went over to it
             return curve
         name = text("chart.branch", number=meant.number, name=meant.name)
-        there = loss_at(meant, over.step)
-        return replace(curve, meant=meant.number, name=name, there=there)
+        return replace(curve, meant=meant.number, name=name, there=loss_at(meant, over.step))
 
     def _measure(self, waits: bool) -> None:
         """Read the metrics that are drawn again if the clock has moved."""
@@ -337,12 +335,11 @@ class PastReader:
         if self._reader is None or self._reader[0] is not program:
             self._reader = program, WeightsOverTime(program, len(numbers.value))
         end = here.end.step if last is None else min(last, here.end.step)
-        steps = self.filled.steps(here.branch, min(first, end), end)
         return self._reader[1].read(
             here.branch,
             self.now(numbers, here),
             *(kind, order),
-            steps=steps,
+            steps=self.filled.steps(here.branch, min(first, end), end),
             most=TILES,
             filled=self.filled.moments,
             keeps_order=self.session.playing,
@@ -418,8 +415,7 @@ class TerrainReader:
         pins = view.pinned if view.along == "two" else ()
         if view.along == "two" and len(pins) < 2:
             self._asked = None
-            says = text("past.pin_two")
-            self.shown = replace(self._terrain, plane=None, along="two", says=says)
+            self.shown = replace(self._terrain, plane=None, along="two", says=text("past.pin_two"))
             return self.shown
         plane = self.planes.now if self._asked == pins else None
         if plane is not None and (self.held or self._reading.due or not self.session.playing):

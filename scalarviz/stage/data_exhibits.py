@@ -193,8 +193,7 @@ def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) 
     inputs, labels, pictures, shown = some_digits(
         data, ASKED_SLOWLY if engine == "python" else ASKED_DIGITS
     )
-    outputs = np.asarray(ask(inputs))
-    said = np.nan_to_num(outputs, nan=-np.inf).argmax(axis=1)
+    said = np.nan_to_num(np.asarray(ask(inputs)), nan=-np.inf).argmax(axis=1)
     counts = np.zeros((data.outputs, data.outputs), np.int64)
     np.add.at(counts, (labels, said), 1)
     confusion = ConfusionMatrix(counts)
@@ -417,8 +416,7 @@ def target_bytes(data: Texture, side: int) -> npt.NDArray[np.uint8]:
 
 def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
     """Return the outputs; in the background in small portions, which leave cores to others."""
-    alone = threading.current_thread() is threading.main_thread()
-    size = WHOLE if alone else PORTION
+    size = WHOLE if threading.current_thread() is threading.main_thread() else PORTION
     outputs = []
     for start in range(0, len(points), size):
         check_end()

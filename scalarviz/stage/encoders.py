@@ -70,8 +70,7 @@ class Mp4(Encoder):
 
     def add(self, frame: Frame) -> None:
         even = np.ascontiguousarray(frame[: self._stream.height, : self._stream.width])
-        picture = self._av.VideoFrame.from_ndarray(even, "rgb24")
-        self._file.mux(self._stream.encode(picture))
+        self._file.mux(self._stream.encode(self._av.VideoFrame.from_ndarray(even, "rgb24")))
 
     def finish(self) -> memoryview:
         self._file.mux(self._stream.encode())

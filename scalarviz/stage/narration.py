@@ -427,8 +427,7 @@ def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
         shown = [*lines[:-1], *(whole or lines[-1:])]
         blocks += [CardLine("".join(piece.words for piece in line)) for line in shown]
     if node is not None and place in flows:
-        gradient = said(flows[place], NODE_DIGITS)
-        facts.append((text("card.gradient"), gradient))
+        facts.append((text("card.gradient"), said(flows[place], NODE_DIGITS)))
         way = "up" if flows[place] > 0.0 else "down" if flows[place] < 0.0 else "none"
         blocks.append(CardLine(text(f"card.node.gradient.{way}", gradient=said(flows[place]))))
         passed = [i for i in reversed(readers) if has_passed(reading, i, done)]

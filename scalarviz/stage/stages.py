@@ -496,8 +496,7 @@ class Stages(Messages):
 def done_of(stage: Stage) -> str:
     """Return the last operation that is done, if a step is under way; else ""."""
     reading, done = stage.reading, stage.reading.place[1]
-    cells = cells_in(reading.program, reading.moments)
-    return label(cells[done - 1]) if done else ""
+    return label(cells_in(reading.program, reading.moments)[done - 1]) if done else ""
 
 
 def device_box(box: Box, high: float, ratio: float) -> tuple[int, int, int, int]:
@@ -612,8 +611,7 @@ def pinned_of(stage: Stage) -> tuple[str, str, str]:
     if row is None:
         return NO_NUMBER, NO_NUMBER, NO_NUMBER
     numbers = float(reading.numbers.value[row]), float(reading.numbers.grad[row])
-    name = weight_title(facts_of(stage.session), row)
-    return said(numbers[0], 3), said(numbers[1]), name
+    return said(numbers[0], 3), said(numbers[1]), weight_title(facts_of(stage.session), row)
 
 
 def heads_of(stages: Sequence[Stage]) -> list[tuple[str, int]]:

@@ -235,10 +235,9 @@ def panel_of_error(sweep: Sweep, number: int, name: str) -> SweepPanel:
     """Return the panel of a setting that raised an error."""
     error = sweep.errors[number]
     nothing, none = np.zeros((0, 0)), np.zeros(0, np.bool_)
-    words = f"{type(error).__name__}: {error}"
     return SweepPanel(
         number, name, (), nothing[0:0].ravel(), nothing, nothing.ravel(), SmallPictures(),
-        none, none, None, words,
+        none, none, None, f"{type(error).__name__}: {error}",
     )  # fmt: skip
 
 
@@ -368,8 +367,7 @@ class Maker:
         points = plane.low + cells_of_a_map(side) * (plane.high - plane.low)
         outputs = self._outputs(values, plane.inputs_of(points))
         if is_one_hot(targets):
-            classes = np.array([largest(each) for each in outputs])
-            return classes.reshape(len(values), side, side)
+            return np.array([largest(each) for each in outputs]).reshape(len(values), side, side)
         least, most = float(targets[:, 0].min()), float(targets[:, 0].max())
         reach = most / 2.0 - least / 2.0 or 1.0
         with np.errstate(over="ignore", invalid="ignore"):

@@ -307,8 +307,7 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
         else:
             fill, outline = (None, color) if kind == "ring" else (color, None)
             radius = 0.36 * size
-            line = 0.16 * size
-            canvas.discs((x + radius, middle), radius, fill, outline=outline, line=line)
+            canvas.discs((x + radius, middle), radius, fill, outline=outline, line=0.16 * size)
         x += 1.1 * size
         x += canvas.text(x, box.y + size, words, size=size, color=theme.quiet) + 1.2 * size
 

@@ -338,14 +338,12 @@ class NeuronMap(Exhibit):
         whole = Box(box.x + 0.5 * (box.width - left - side), box.y, left + side, side + line)
         plot = axes.plot(canvas, whole)
         ground = rgb((theme.ground,))[0]
-        shape = (*self.parts.shape, 3)
-        colors = theme.map(self.parts.ravel()).reshape(shape)
+        colors = theme.map(self.parts.ravel()).reshape((*self.parts.shape, 3))
         place = plot.x, plot.y, plot.width, plot.height
         canvas.image(*place, faded(colors, FAINT, ground), smooth=True)
         axes.paint(canvas, whole, plot, theme)
         with canvas.clip(*place):
-            radius = min(DOT * size, SMALL_DOT * plot.width)
-            plane.paint_samples(canvas, plot, radius, theme)
+            plane.paint_samples(canvas, plot, min(DOT * size, SMALL_DOT * plot.width), theme)
         words = canvas.fit(self.words()[0], box.width, size=size)
         middle = plot.x + 0.5 * plot.width
         wide = 0.5 * canvas.measure(words, size=size)
@@ -400,8 +398,7 @@ class FunctionPlot(Exhibit):
         return mean_error(self.at(self.points[:, 0]), self.points[:, 1])
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
-        part = (x - box.x) / box.width
-        return {self.axis: self.low + part * (self.high - self.low)}
+        return {self.axis: self.low + (x - box.x) / box.width * (self.high - self.low)}
 
     def places(self, box: Box, scale: float) -> Places:
         return self.pair(box, scale, count=1, more=(LINE_PITCH + 2.0) * LETTERS * scale)

@@ -156,8 +156,7 @@ class Plate:
     def point(self, column: Any, row: Any, height: Any = 0.0) -> FloatArray:
         """Return points in space for places on the plate; (.5, .5) is the first cube's middle."""
         places = np.stack(np.broadcast_arrays(column, row, height), axis=-1).astype(np.float64)
-        ways = np.stack([self.along, self.across, self.toward])
-        return np.asarray(self.origin + places @ ways)
+        return np.asarray(self.origin + places @ np.stack([self.along, self.across, self.toward]))
 
     def middle(self, row: Any, column: Any, half: Any = None) -> FloatArray:
         """Return the middles of cubes in space; `half` their half sides, by default the largest."""

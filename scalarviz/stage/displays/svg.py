@@ -144,8 +144,7 @@ class SvgDrawing:
             else f'<tspan fill="{LOOK.quiet}">{escaped(text)}</tspan>'
             for text, strong in runs
         ]
-        content = " ".join(spans)
-        self._add("text", content, x=x, y=y, font_size=NORMAL, fill=LOOK.ink)
+        self._add("text", " ".join(spans), x=x, y=y, font_size=NORMAL, fill=LOOK.ink)
         wide = sum(width_of(text + " ", NORMAL, bold=strong) for text, strong in runs)
         self.reach(x + wide, y + 0.25 * NORMAL)
 
@@ -169,8 +168,7 @@ def attribute(value: object) -> str:
 
 def image(drawing: SvgDrawing, words: str) -> str:
     """Return a drawing as an HTML image with alt text; a wide one is scrolled."""
-    text = drawing.card()
-    data = base64.b64encode(text.encode("utf-8")).decode()
+    data = base64.b64encode(drawing.card().encode("utf-8")).decode()
     wide = drawing.right + 2 * MARGIN
     least = f"; min-width: {wide:.0f}px" if wide > WIDEST else ""
     shown = (
