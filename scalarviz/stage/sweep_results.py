@@ -29,7 +29,13 @@ from scalarviz.scene.sweep_panels import (
     SweepPanel,
     SweepPanels,
 )
-from scalarviz.stage.data_exhibits import PlanePoints, is_one_hot, largest, plane_points
+from scalarviz.stage.data_exhibits import (
+    PlanePoints,
+    is_one_hot,
+    largest,
+    middle_and_reach,
+    plane_points,
+)
 from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.sweeps.results import (
     Interval,
@@ -368,10 +374,9 @@ class Maker:
         outputs = self._outputs(values, plane.inputs_of(points))
         if is_one_hot(targets):
             return np.array([largest(each) for each in outputs]).reshape(len(values), side, side)
-        least, most = float(targets[:, 0].min()), float(targets[:, 0].max())
-        reach = most / 2.0 - least / 2.0 or 1.0
+        middle, reach = middle_and_reach(targets[:, 0])
         with np.errstate(over="ignore", invalid="ignore"):
-            parts = (outputs[:, :, 0] - (least / 2.0 + most / 2.0)) / reach
+            parts = (outputs[:, :, 0] - middle) / reach
         return np.asarray(parts.reshape(len(values), side, side))
 
 

@@ -220,6 +220,11 @@ def mean_error(outputs: FloatArray, targets: FloatArray) -> float:
         return float(np.abs(outputs - targets).mean())
 
 
+def in_rows(count: int, *rows: FloatArray | None) -> FloatArray:
+    """Return rows of numbers as an array; NaN stands for one that is not known."""
+    return np.stack([np.full(count, np.nan) if each is None else each for each in rows])
+
+
 def letter_size(canvas: Canvas2D) -> float:
     """Return the size of text in pixels."""
     return LETTERS * canvas.scale

@@ -21,6 +21,7 @@ from scalarviz.scene.exhibits.exhibit import (
     WHITE,
     Exhibit,
     Places,
+    in_rows,
     letter_size,
     mean_error,
 )
@@ -148,9 +149,7 @@ class Swatches(Exhibit):
         target: FloatArray | None = None,
     ) -> Swatches:
         """Return the colors with those of the sample in use; unknown ones are empty."""
-        unknown = np.full(3, np.nan)
-        known = [unknown if each is None else each for each in (outputs, target)]
-        return replace(self, focus=np.stack([inputs, *known]))
+        return replace(self, focus=in_rows(3, inputs, outputs, target))
 
     @property
     def shown(self) -> FloatArray:
