@@ -154,9 +154,7 @@ class Chart:
     def step_at(self, x: float) -> int:
         """Return the step at a pixel's x, that of a mark if one is near, an end if outside."""
         near = [(abs(x - at), step) for at, step in self.marks if abs(x - at) <= REACH]
-        if near:
-            return min(near)[1]
-        return max(0, round(self.place_at(x)))
+        return min(near)[1] if near else max(0, round(self.place_at(x)))
 
     def step_under(self, x: float, y: float) -> int | None:
         """Return the step at a pixel of the curve, its axis or the strip; None elsewhere."""

@@ -323,11 +323,12 @@ def tooltip_box(
     title = canvas.measure(card.name, size=TIP_LETTERS * scale, bold=True)
     wide = max(title, width_of_names(canvas, card, scale) + max(values, default=0.0))
     size = wide + 2.0 * TIP_PAD * scale, (30.0 + TIP_ROW * len(card.facts)) * scale
+    ends, cubes = sum_of(see, frame_data, card.row)
     groups: list[tuple[float, Iterable[Box | None]]] = [
         (PANEL, [division.card, division.exhibit]),
         (ENDS, messages),
-        (ENDS, [box and box.inside(-1.0) for box in ends_of(see, frame_data.layout, card.row)]),
-        (FAN, fan_of(see, frame_data, card.row)),
+        (ENDS, [box and box.inside(-1.0) for box in ends]),
+        (FAN, cubes),
         (SPHERE, spheres_of(see, frame_data.layout)),
         (OTHER, cubes_of(see, frame_data)),
     ]
@@ -375,21 +376,15 @@ def box_of_hovered(see: Projection, frame_data: FrameData, card: Card) -> Box | 
     return next(iter(cube_boxes(see, frame_data, [card.row], 0.5)), None)
 
 
-def ends_of(see: Projection, layout: Layout, row: int) -> list[Box | None]:
-    """Return the boxes of the neurons that a weight joins."""
-    found = layout.fan_of(row)
-    if found is None:
-        return []
-    fan, unit = found
-    return [box_of_sphere(see, point, fan.radius) for point in fan.ends_of(row, unit)]
-
-
-def fan_of(see: Projection, frame_data: FrameData, row: int) -> list[Box]:
-    """Return the boxes of the cubes of the sum that a weight belongs to, of not too many."""
+def sum_of(see: Projection, frame_data: FrameData, row: int) -> tuple[list[Box | None], list[Box]]:
+    """Return the boxes of the neurons that a weight joins, and of the cubes of not too many."""
     found = frame_data.layout.fan_of(row)
-    if found is None or len(found[0].columns) > MOST_CUBES:
-        return []
-    return cube_boxes(see, frame_data, found[0].rows_of(found[1]), 0.4)
+    if found is None:
+        return [], []
+    fan, unit = found
+    rows = fan.rows_of(unit) if len(fan.columns) <= MOST_CUBES else ()
+    ends = [box_of_sphere(see, point, fan.radius) for point in fan.ends_of(row, unit)]
+    return ends, cube_boxes(see, frame_data, rows, 0.4)
 
 
 def cubes_of(see: Projection, frame_data: FrameData) -> list[Box]:

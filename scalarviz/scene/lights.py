@@ -270,9 +270,9 @@ def rows_of_sum(fan: Fan, unit: int) -> list[int]:
 
 def rows_of_column(fan: Fan, column: int) -> list[int]:
     """Return the bank indices that multiply one unit."""
-    units, each = range(len(fan.ends)), max(1, fan.inputs // max(1, fan.inputs_count))
-    first = fan.weights + column * each
-    return [first + unit * fan.stride + i for unit in units for i in range(each)]
+    each = max(1, fan.inputs // max(1, fan.inputs_count))
+    found: list[int] = fan.all_rows[:, column * each : (column + 1) * each].ravel().tolist()
+    return found
 
 
 def cells_of(plate: Plate, rows: list[int]) -> list[float]:

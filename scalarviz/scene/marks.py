@@ -11,7 +11,7 @@ from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.cube_numbers import numbers_on_cubes
-from scalarviz.scene.frame_data import FrameData, Guess
+from scalarviz.scene.frame_data import CubeValues, FrameData, Guess
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Plate
 from scalarviz.story.facts import Neuron
@@ -192,8 +192,8 @@ def draw_pushes(
     pushes = frame_data.cubes.pushes
     if pushes is None:
         return False
-    top = frame_data.cubes.top_push or float(np.abs(pushes[np.isfinite(pushes)]).max(initial=0.0))
-    if top == 0.0:
+    top = longest_push(frame_data.cubes)
+    if top is None:
         return False
     numbered, left = [*numbers_on_cubes(canvas, see, frame_data, scale)[0]], MOST_ARROWS
     for number, plate in enumerate(frame_data.layout.plates):
@@ -209,6 +209,13 @@ def draw_pushes(
         places = row, column, np.isin(rows, numbered)
         draw_arrows(canvas, see, plate, places, half, -shares[pushed], theme, scale)
     return left < MOST_ARROWS
+
+
+def longest_push(cubes: CubeValues) -> float | None:
+    """Return the gradient with the longest arrow; None if there are no arrows."""
+    if cubes.pushes is None or cubes.top_push:
+        return cubes.top_push
+    return float(np.abs(cubes.pushes[np.isfinite(cubes.pushes)]).max(initial=0.0)) or None
 
 
 def shares_of(pushes: FloatArray, top: float, scale: float) -> FloatArray:

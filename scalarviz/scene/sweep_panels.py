@@ -556,27 +556,24 @@ def divided(
         columns = min(max(1, math.ceil(math.sqrt(count / max(shape, 0.1)))), most, count)
         columns = max(columns, min(math.ceil(count / max(1, int(high / least[1]))), most))
     columns = max(columns, 1)
-    rows = [(name, math.ceil(number / columns), number) for name, number in groups]
-    down = sum(number for _, number, _ in rows)
-    room = high - above * len(rows)
+    down = sum(math.ceil(number / columns) for _, number in groups)
+    room = high - above * len(groups)
     if down * least[1] > room:  # in whole panels, with a line below that counts the others
         high -= WORDS * scale
         room -= WORDS * scale
         down = max(1, int((high - above) / least[1])) if not named else down
     each = wide / columns - gap, max(room / down, least[1]) - gap
     boxes, names, y = list[Box](), list[tuple[str, float, float]](), head
-    for name, _, number in rows:
-        if boxes and y + above + each[1] > head + high - gap + 0.5:
-            break
-        if named:
-            names.append((name, margin, y + 17.0 * scale))
-        y += above
+    for name, number in groups:
         for first in range(0, number, columns):
-            if boxes and y + each[1] > head + high - gap + 0.5:
+            top = y if first else y + above
+            if boxes and top + each[1] > head + high - gap + 0.5:
                 return boxes, names
-            for column in range(min(columns, number - first)):
-                boxes.append(Box(margin + column * (each[0] + gap), y, *each))
-            y += each[1] + gap
+            if named and not first:
+                names.append((name, margin, y + 17.0 * scale))
+            places = range(min(columns, number - first))
+            boxes += [Box(margin + i * (each[0] + gap), top, *each) for i in places]
+            y = top + each[1] + gap
     return boxes, names
 
 

@@ -58,14 +58,6 @@ class Channel:
     of_several: bool = False
 
 
-def products_forward(s: ChannelSource) -> FloatArray:
-    return forward_products(s.program, s.numbers.value, s.way)
-
-
-def products_backward(s: ChannelSource) -> FloatArray:
-    return gradient_products(s.program, len(s.numbers.value), s.way)
-
-
 def change_from(before: FloatArray | None, now: FloatArray) -> FloatArray:
     """Return by how much numbers differ from others; zeros if there are none to compare with."""
     if before is None or len(before) != len(now):
@@ -82,8 +74,14 @@ CHANNELS = table(
         Channel("gradient", lambda source: source.numbers.grad),
         Channel(CHANGE, lambda source: change_from(source.before, source.numbers.value)),
         Channel(SINCE_START, lambda source: change_from(source.begun, source.numbers.value)),
-        Channel("w*x", products_forward, of_sample=True),
-        Channel("x*g", products_backward, of_sample=True),
+        Channel(
+            "w*x", lambda s: forward_products(s.program, s.numbers.value, s.way), of_sample=True
+        ),
+        Channel(
+            "x*g",
+            lambda s: gradient_products(s.program, len(s.numbers.value), s.way),
+            of_sample=True,
+        ),
         Channel(
             DIFFERENCE,
             lambda source: change_from(source.first, source.numbers.value),

@@ -295,7 +295,8 @@ class PastReader:
         if self.terrain.waits:
             self.filled.wait()
             seen = self.seen(*asked)
-        return past_of(seen, view.order)
+        names = [text("plates.layer", label=label) if label else "" for label, *_ in seen.groups]
+        return PastWeights(seen, view.order, largest(seen.tiles.ravel()) or 1.0, names)
 
     def rest(self) -> None:
         """Compute nothing while nobody looks."""
@@ -335,12 +336,6 @@ class PastReader:
             filled=self.filled.moments,
             keeps_order=self.session.playing,
         )
-
-
-def past_of(seen: OverTime, order: str) -> PastWeights:
-    """Return what a chart shows of numbers over time."""
-    names = [text("plates.layer", label=label) if label else "" for label, *_ in seen.groups]
-    return PastWeights(seen, order, largest(seen.tiles.ravel()) or 1.0, names)
 
 
 def reading_of_weights(

@@ -391,9 +391,7 @@ def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Came
     now = stage.eyes.camera
     if move == "orbit":
         return [now.orbited(angle, 0.0) for angle in (-22.0, 0.0, 22.0, 0.0)]
-    if move == "approach":
-        return [now.zoomed(0.6), now, now.zoomed(1.8)]
-    return []
+    return [now.zoomed(0.6), now, now.zoomed(1.8)] if move == "approach" else []
 
 
 @contextmanager

@@ -300,7 +300,9 @@ class Maker:
     @cached_property
     def cells(self) -> Cells:
         """The row of the bank that each cube shows, NONE for empty cells."""
-        return coarser(layers_side_by_side(self.session.network.program))
+        cells = layers_side_by_side(self.session.network.program)
+        step = math.ceil(max(cells.shape) / COARSEST)  # of more, every so many are shown
+        return cells[::step, ::step]
 
     @cached_property
     def plane(self) -> PlanePoints | None:
@@ -412,9 +414,3 @@ def block_of(operation: Any) -> Cells:
     whole = np.full(side * side, NONE, np.int64)
     whole[: len(rows)] = rows
     return whole.reshape(side, side)
-
-
-def coarser(cells: Cells) -> Cells:
-    """Return every so many of the cells of a picture that has too many of them."""
-    step = math.ceil(max(cells.shape) / COARSEST)
-    return cells[::step, ::step]

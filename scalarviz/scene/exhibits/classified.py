@@ -74,7 +74,9 @@ class Sorting(Exhibit):
         return np.concatenate(chosen), row, column, np.array(left)
 
     def words(self) -> list[str]:
-        table, said = self.confusion, self._right()
+        table = self.confusion
+        counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
+        said = text("exhibits.sorting.right", of=self.of, **counts)
         true, taken, times = table.worst()
         if times <= 1:
             return [said]
@@ -82,11 +84,6 @@ class Sorting(Exhibit):
 
     def score(self) -> tuple[int, int]:
         return self.confusion.right, self.confusion.all
-
-    def _right(self) -> str:
-        table = self.confusion
-        counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
-        return text("exhibits.sorting.right", of=self.of, **counts)
 
     def marked(
         self,

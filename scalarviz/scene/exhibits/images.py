@@ -192,7 +192,7 @@ class Swatches(Exhibit):
         sides = SMALL_SWATCH, WIDE_SWATCH, WIDE_SWATCH
         lefts = [column.x + left * unit for left in COLUMNS]
         middles = [left + 0.5 * side * unit for left, side in zip(lefts, sides, strict=True)]
-        names = names_of_parts()
+        names = [text(f"exhibits.swatches.{name}") for name in ("input", "output", "target")]
         wide = [canvas.measure(name, size=size) for name in names]
         free = middles[2] - middles[1] - 0.5 * (wide[1] + wide[2])
         if min(free, middles[1] - middles[0] - 0.5 * (wide[0] + wide[1])) >= 2.0:
@@ -234,11 +234,6 @@ def paint_swatches(
     pale = ~known | (contrast(seen, rgb((theme.ground,))) < PALE)
     if pale.any():
         canvas.boxes(corners[pale], size, None, radius=radius, outline=theme.ghost)
-
-
-def names_of_parts() -> list[str]:
-    """Return what inputs, outputs and targets are called."""
-    return [text(f"exhibits.swatches.{name}") for name in ("input", "output", "target")]
 
 
 def clear(colors: FloatArray) -> FloatArray:

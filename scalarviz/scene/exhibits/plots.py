@@ -95,12 +95,6 @@ class Plane(Exhibit):
     corner: tuple[bool, bool] | None = None
     wide = 332.0
 
-    def _fills(self, values: FloatArray, colors: ColorMap) -> FloatArray:
-        """Return the colors of outputs, at full strength."""
-        if self.classes:
-            return class_colors(values, colors.background)
-        return colors(self._parts(values))
-
     def _parts(self, values: FloatArray) -> FloatArray:
         """Return outputs as shares of the strongest colors; -1 or 1 if they are discrete."""
         with np.errstate(over="ignore", invalid="ignore"):  # targets may be beyond float32
@@ -183,7 +177,12 @@ class Plane(Exhibit):
             canvas.text(x, y, words, size=size, color=theme.quiet)
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        self._paint_map(canvas, box, theme)
+        values = enlarged(self.values) if self.discrete and not self.classes else self.values
+        if self.classes:
+            full = class_colors(values, theme.map.background)
+        else:
+            full = theme.map(self._parts(values))
+        canvas.image(*box.place, faded(full, FAINT, rgb((theme.ground,))[0]), smooth=True)
         canvas.box(*box.place, None, outline=theme.faint)
 
     def _paint_guess(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
@@ -196,12 +195,6 @@ class Plane(Exhibit):
         x = plot.right - edge - wide if right else plot.x + edge
         y = plot.y + edge + 0.8 * size if up else plot.bottom - edge
         canvas.text(x, y, words, size=size, color=theme.ink, outline=theme.ground)
-
-    def _paint_map(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
-        ground = rgb((theme.ground,))[0]
-        values = enlarged(self.values) if self.discrete and not self.classes else self.values
-        colors = faded(self._fills(values, theme.map), FAINT, ground)
-        canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
         part = np.array([(x - box.x) / box.width, (box.bottom - y) / box.height])

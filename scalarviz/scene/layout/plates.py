@@ -366,10 +366,7 @@ class Fan:
 
     def row_of(self, unit: int, column: int) -> int:
         """Return the bank index of a cube, of a kernel the first one."""
-        count = self.inputs_count
-        if column >= count:
-            return self.bias_of(unit)
-        return self.weights + unit * self.stride + column * (self.inputs // max(1, count))
+        return int(self.first_rows[unit, column])
 
     def unit_of(self, index: int) -> int | None:
         """Return the unit whose sum a bank index belongs to; None if it is not of this layer."""
