@@ -81,9 +81,11 @@ class SmallPictures:
         if self.kind == CUBES and self.cells is not None:
             return cube_tiles(self.cells / scale, wide, ratio, theme)
         if self.kind == MAPS and self.parts is not None:
-            colors = theme.map(np.clip(self.parts, -1.0, 1.0))
-            if self.classes:
-                colors = class_colors(self.parts, theme.ground)
+            colors = (
+                class_colors(self.parts, theme.ground)
+                if self.classes
+                else theme.map(np.clip(self.parts, -1.0, 1.0))
+            )
             return map_tiles(colors, wide)
         assert self.swatches is not None, "loss lines have no tiles"
         return swatch_tiles(self.swatches, wide, ratio)

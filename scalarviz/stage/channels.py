@@ -231,9 +231,11 @@ class Scales:
 
     def laid_out(self, cubes: CubeValues, plates: Sequence[Plate]) -> CubeValues:
         """Return what cubes show, with the scales of the plates of another layout."""
-        sizes = self.of(self.size, plates)
-        if len(set(cubes.size_scales.tolist())) == 1:
-            sizes = np.full(len(plates), cubes.size_scales[0])
+        sizes = (
+            np.full(len(plates), cubes.size_scales[0])
+            if len(set(cubes.size_scales.tolist())) == 1
+            else self.of(self.size, plates)
+        )
         return replace(cubes, color_scales=self.of(self.color, plates), size_scales=sizes)
 
     def clipped(self, plates: Sequence[Plate], colors: FloatArray) -> int:

@@ -178,10 +178,11 @@ class Plane(Exhibit):
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         values = enlarged(self.values) if self.discrete and not self.classes else self.values
-        if self.classes:
-            full = class_colors(values, theme.map.background)
-        else:
-            full = theme.map(self._parts(values))
+        full = (
+            class_colors(values, theme.map.background)
+            if self.classes
+            else theme.map(self._parts(values))
+        )
         canvas.image(*box.place, faded(full, FAINT, rgb((theme.ground,))[0]), smooth=True)
         canvas.box(*box.place, None, outline=theme.faint)
 
