@@ -19,7 +19,7 @@ from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.lights import BACK, are_at
-from scalarviz.scene.marks import box_of_sphere, cube_boxes, least_covering
+from scalarviz.scene.marks import MOST_CUBES, box_of_sphere, cube_boxes, least_covering
 from scalarviz.scene.pace import ARRIVES, travelled
 from scalarviz.story.caption import Summand, ends_of_bars, words_beside
 
@@ -62,8 +62,8 @@ def draw_bars(
     x, y, wide = place
     largest, left = caption.summed.largest, travelled(frame_data.part)
     zero = x + wide * ends[0][0]
-    is_back, line = moment.kind in BACK, scale
-    canvas.line([(zero, y), (zero, y + len(ends) * BAR_PITCH * scale)], theme.quiet, width=line)
+    is_back = moment.kind in BACK
+    canvas.line([(zero, y), (zero, y + len(ends) * BAR_PITCH * scale)], theme.quiet, width=scale)
     for row, (first, end) in enumerate([(x + wide * a, x + wide * b) for a, b in ends]):
         color = theme.push if is_back else (theme.map.negative, theme.map.positive)[end >= first]
         at = np.array([min(first, end), y + row * BAR_PITCH * scale])
@@ -83,10 +83,12 @@ def draw_bars(
             max(grown * abs(end - first), scale),
             None if is_back and end < first else color,
         )
-        canvas.boxes(at[np.newaxis], (long, BAR_HIGH * scale), fill, outline=color, line=line)
+        canvas.boxes(at[np.newaxis], (long, BAR_HIGH * scale), fill, outline=color, line=scale)
         if grown == 1.0 and row < len(ends) - 1:  # where the next one begins
             canvas.line(
-                [(end, at[1]), (end, at[1] + (BAR_PITCH + BAR_HIGH) * scale)], theme.ink, width=line
+                [(end, at[1]), (end, at[1] + (BAR_PITCH + BAR_HIGH) * scale)],
+                theme.ink,
+                width=scale,
             )
 
 
@@ -126,7 +128,6 @@ MUCH = 100 * COVERED  # for which the name is left out
 RIGHTWARDS = 1e-3  # what it costs to be a pixel further right; down twice as much
 SHORTER = 60.0  # what it costs to leave out the name, which is marked anyway
 BOX_STEP = 4  # logical pixels of which the width of the box is a multiple
-MOST_CUBES = 200  # cubes that it keeps clear of
 
 
 def subject_of(frame_data: FrameData, see: Projection) -> Box | None:

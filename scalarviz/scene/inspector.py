@@ -14,7 +14,13 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.marks import box_of_neuron, box_of_sphere, cube_boxes, least_covering
+from scalarviz.scene.marks import (
+    MOST_CUBES,
+    box_of_neuron,
+    box_of_sphere,
+    cube_boxes,
+    least_covering,
+)
 from scalarviz.story.caption import Card, CardLine, CardTable
 
 # The card, set in the height that is free.
@@ -251,8 +257,9 @@ def columns_of(
         max(wide(cell.removesuffix(tail_of(cell))) + tail * is_number(cell) for cell in column)
         for column, tail in zip(others, tails, strict=True)
     ]
-    first = max(wide(line[0]) for line in full)
-    first = min(first, box.width - sum(widths) - 0.6 * size * len(others))
+    first = min(
+        max(wide(line[0]) for line in full), box.width - sum(widths) - 0.6 * size * len(others)
+    )
     gap = (box.width - first - sum(widths)) / len(others)
     return [box.x + first + gap * (i + 1) + sum(widths[: i + 1]) for i in range(len(widths))], tails
 
@@ -275,12 +282,11 @@ def wrapped(
 
 # The tooltip: numbers of the hovered cube or neuron, where it does not cover what one looks at.
 
-TIP_LETTERS, TIP_ROW, TIP_PAD = 13.0, 18.0, 12.0  # letters, height of a line, and margins in pixels
+TIP_ROW, TIP_PAD = 18.0, 12.0  # height of a line, and margins in pixels
 TIP_STEP = 12.0  # pixels between two places that are tried
 # What it costs to cover a pixel of each, and to be a pixel further away.
 HOVERED, ENDS, PANEL, FAN, SPHERE, OTHER = 1e6, 100.0, 20.0, 2.0, 1.0, 0.3
 FAR_TIP = 8.0
-MOST_CUBES = 200  # cubes that it keeps clear of
 
 
 def draw_hover(
@@ -296,7 +302,7 @@ def draw_hover(
     box = tooltip_box(canvas, see, frame_data, division, messages)
     if card is None or box is None:
         return
-    size, pad = TIP_LETTERS * scale, TIP_PAD * scale
+    size, pad = SIZE * scale, TIP_PAD * scale
     canvas.box(*box.place, theme.panel, radius=8.0, outline=theme.rim)
     x, y = box.x + pad, box.y
     canvas.text(x, y + 19.0 * scale, card.name, size=size, color=theme.ink, bold=True)
@@ -319,8 +325,8 @@ def tooltip_box(
     target = None if card is None else box_of_hovered(see, frame_data, card)
     if card is None or target is None:
         return None
-    values = [canvas.measure(value, size=TIP_LETTERS * scale, bold=True) for _, value in card.facts]
-    title = canvas.measure(card.name, size=TIP_LETTERS * scale, bold=True)
+    values = [canvas.measure(value, size=SIZE * scale, bold=True) for _, value in card.facts]
+    title = canvas.measure(card.name, size=SIZE * scale, bold=True)
     wide = max(title, width_of_names(canvas, card, scale) + max(values, default=0.0))
     size = wide + 2.0 * TIP_PAD * scale, (30.0 + TIP_ROW * len(card.facts)) * scale
     ends, cubes = sum_of(see, frame_data, card.row)
@@ -337,7 +343,7 @@ def tooltip_box(
 
 
 def width_of_names(canvas: Canvas2D, card: Card, scale: float) -> float:
-    names = [canvas.measure(name, size=TIP_LETTERS * scale) for name, _ in card.facts]
+    names = [canvas.measure(name, size=SIZE * scale) for name, _ in card.facts]
     return max(names, default=0.0) + 0.8 * TIP_PAD * scale
 
 

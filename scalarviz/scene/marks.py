@@ -143,6 +143,8 @@ def cube_boxes(
 
 # Boxes of words, where they cover little.
 
+MOST_CUBES = 200  # cubes that they keep clear of
+
 
 def least_covering(
     lefts: FloatArray,

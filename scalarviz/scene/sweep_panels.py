@@ -20,6 +20,7 @@ from scalarviz.base.texts import plural, text
 from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes
 from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
 from scalarviz.scene.charts import ChartScales, LossScale, draw_thin, draw_ticks, shown
+from scalarviz.scene.frame_data import Mask
 from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
 from scalarviz.scene.layout.plates import LEAST as LEAST_CUBE
 
@@ -41,7 +42,6 @@ OUTPUT = 0.65  # of the height of a swatch; below is the target
 CHART_SHAPE = 1.6  # width of a chart relative to its height
 
 Bytes = npt.NDArray[np.uint8]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -239,8 +239,7 @@ def sheet_of(tiles: Bytes, columns: int, gap: int) -> Bytes:
     count, high, wide, _ = tiles.shape
     columns = min(columns, count)
     rows = math.ceil(count / columns)
-    whole = np.zeros((rows * columns, high + gap, wide + gap, 4), np.uint8)
-    whole[:count, :high, :wide] = tiles
+    whole = np.pad(tiles, ((0, rows * columns - count), (0, gap), (0, gap), (0, 0)))
     placed = whole.reshape(rows, columns, high + gap, wide + gap, 4).transpose(0, 2, 1, 3, 4)
     return np.ascontiguousarray(placed.reshape(rows * (high + gap), columns * (wide + gap), 4))
 

@@ -179,11 +179,9 @@ def end_of(branch: Branch) -> int:
 
 def parting(branch: Branch, shown: Branch) -> int:
     """Return the step from which on a branch has other losses than its parent, or its child."""
-    child: Branch | None = None
-    for each in shown.lineage():
-        if each is branch:
-            return branch.fork.step if child is None else child.fork.step
-        child = each
+    lineage = shown.lineage()
+    if branch in lineage[1:]:
+        return lineage[lineage.index(branch) - 1].fork.step
     return branch.fork.step
 
 

@@ -193,11 +193,8 @@ def require(module: str, extra: str, kind: str) -> None:
 def png(frame: npt.NDArray[np.uint8]) -> bytes:
     """Return a frame as a PNG file (RFC 2083), with the filter "up" (2) on each row of RGB."""
     height, width, _ = frame.shape
-    above = np.zeros_like(frame)
-    above[1:] = frame[:-1]
-    rows = np.empty((height, 1 + 3 * width), np.uint8)
-    rows[:, 0] = 2
-    rows[:, 1:] = (frame - above).reshape(height, -1)
+    up = np.diff(frame, axis=0, prepend=np.zeros_like(frame[:1]))
+    rows = np.insert(up.reshape(height, -1), 0, 2, axis=1)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 6)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)

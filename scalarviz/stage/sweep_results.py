@@ -394,10 +394,9 @@ def layers_side_by_side(program: Program) -> Cells:
     height = max(len(block) for block in blocks)
     columns: list[Cells] = []
     for block in blocks:
-        place = (height - len(block)) // 2
-        whole = np.full((height, block.shape[1] + 1), NONE, np.int64)  # a gap behind it
-        whole[place : place + len(block), :-1] = block
-        columns.append(whole)
+        above = (height - len(block)) // 2
+        around = (above, height - len(block) - above), (0, 1)  # a gap behind it
+        columns.append(np.pad(block, around, constant_values=NONE))
     return np.hstack(columns)[:, :-1]
 
 
@@ -411,6 +410,5 @@ def block_of(operation: Any) -> Cells:
         block = np.column_stack([weights, biases]) if len(biases) else weights
         return block if len(block) >= block.shape[1] else block.T
     side = math.ceil(math.sqrt(len(rows)))
-    whole = np.full(side * side, NONE, np.int64)
-    whole[: len(rows)] = rows
+    whole = np.pad(rows, (0, side * side - len(rows)), constant_values=NONE)
     return whole.reshape(side, side)

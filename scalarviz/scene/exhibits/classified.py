@@ -218,8 +218,6 @@ class Sorting(Exhibit):
 
 # The confusion matrix, drawn on a canvas or in a terminal.
 
-Counts = npt.NDArray[np.int64]
-
 RIGHT, WRONG = -0.62, 0.8  # places on the color map for correct and for wrong cells
 FAINTEST = 0.4  # color strength of a cell with a single case
 # On a canvas, relative to the size of text: left of the cells, above them, and their least height.
@@ -231,7 +229,7 @@ LABELS, HEADS, CELL = 1.2, 1.6, 1.2
 class ConfusionMatrix:
     """A confusion matrix: one row per true class, one column per predicted class."""
 
-    counts: Counts
+    counts: npt.NDArray[np.int64]
 
     @property
     def right(self) -> int:

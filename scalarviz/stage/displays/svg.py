@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Sequence
-from typing import Any, final
+from typing import final
 
 from scalarviz.base import messages
 from scalarviz.scene.canvas.palette import THEMES
@@ -82,9 +82,10 @@ class SvgDrawing:
         kind: str | None = None,
     ) -> None:
         """Add a rectangle; `kind` becomes its class."""
-        size: dict[str, Any] = {"x": x, "y": y, "width": width, "height": height}
-        size |= {"rx": radius} if radius else {}
-        self._add("rect", **size, fill=fill, stroke=rim, class_=kind)
+        self._add(
+            "rect", x=x, y=y, width=width, height=height, rx=radius or None,
+            fill=fill, stroke=rim, class_=kind,
+        )  # fmt: skip
         self.reach(x + width, y + height)
 
     def path(
