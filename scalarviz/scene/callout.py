@@ -19,7 +19,7 @@ from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.lights import BACK, are_at
-from scalarviz.scene.marks import cube_boxes
+from scalarviz.scene.marks import MOST_CUBES, box_of_sphere, cube_boxes, least_covering
 from scalarviz.scene.pace import ARRIVES, travelled
 from scalarviz.story.caption import Summand, ends_of_bars, words_beside
 
@@ -62,8 +62,8 @@ def draw_bars(
     x, y, wide = place
     largest, left = caption.summed.largest, travelled(frame_data.part)
     zero = x + wide * ends[0][0]
-    is_back, line = moment.kind in BACK, scale
-    canvas.line([(zero, y), (zero, y + len(ends) * BAR_PITCH * scale)], theme.quiet, width=line)
+    is_back = moment.kind in BACK
+    canvas.line([(zero, y), (zero, y + len(ends) * BAR_PITCH * scale)], theme.quiet, width=scale)
     for row, (first, end) in enumerate([(x + wide * a, x + wide * b) for a, b in ends]):
         color = theme.push if is_back else (theme.map.negative, theme.map.positive)[end >= first]
         at = np.array([min(first, end), y + row * BAR_PITCH * scale])
@@ -83,10 +83,12 @@ def draw_bars(
             max(grown * abs(end - first), scale),
             None if is_back and end < first else color,
         )
-        canvas.boxes(at[np.newaxis], (long, BAR_HIGH * scale), fill, outline=color, line=line)
+        canvas.boxes(at[np.newaxis], (long, BAR_HIGH * scale), fill, outline=color, line=scale)
         if grown == 1.0 and row < len(ends) - 1:  # where the next one begins
             canvas.line(
-                [(end, at[1]), (end, at[1] + (BAR_PITCH + BAR_HIGH) * scale)], theme.ink, width=line
+                [(end, at[1]), (end, at[1] + (BAR_PITCH + BAR_HIGH) * scale)],
+                theme.ink,
+                width=scale,
             )
 
 
@@ -101,8 +103,7 @@ def place_of_term(see: Projection, layout: Layout, summand: Summand, part: float
     if line is None or plate is None:
         return np.full(2, np.nan)
     (wall, row, column), start = plate, line[0].points[line[1]]
-    way = wall.middle(row, column) - start
-    return np.asarray(see(start + part * way).xy[0])
+    return np.asarray(see(start + part * (wall.middle(row, column) - start)).xy[0])
 
 
 def write_number(
@@ -113,8 +114,7 @@ def write_number(
     wide = canvas.measure(words, size=size, bold=True) + size
     box = x - 0.5 * wide, y - 0.8 * size, wide, 1.6 * size
     canvas.box(*box, theme.panel[:7], radius=0.8 * size, outline=color, line=1.5 * scale)
-    base = y + 0.36 * size
-    canvas.text(x, base, words, size=size, color=theme.ink, bold=True, anchor="center")
+    canvas.text(x, y + 0.36 * size, words, size=size, color=theme.ink, bold=True, anchor="center")
 
 
 # The callout.
@@ -128,7 +128,6 @@ MUCH = 100 * COVERED  # for which the name is left out
 RIGHTWARDS = 1e-3  # what it costs to be a pixel further right; down twice as much
 SHORTER = 60.0  # what it costs to leave out the name, which is marked anyway
 BOX_STEP = 4  # logical pixels of which the width of the box is a multiple
-MOST_CUBES = 200  # cubes that it keeps clear of
 
 
 def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
@@ -147,10 +146,7 @@ def subject_of(frame_data: FrameData, see: Projection) -> Box | None:
 
 def box_of_place(see: Projection, line: Neurons, place: int) -> Box | None:
     """Return the box around a neuron; None if it is behind the eye."""
-    seen = see(line.points[place])
-    x, y = seen.xy[0].tolist()
-    half = (0.5 * line.side if line.shape else line.radius) * float(seen.unit[0])
-    return Box(x - half, y - half, 2.0 * half, 2.0 * half) if np.isfinite(x + y) else None
+    return box_of_sphere(see, line.points[place], 0.5 * line.side if line.shape else line.radius)
 
 
 def draw_callout(
@@ -222,21 +218,19 @@ def free_place(
     words += [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
     chosen = range(rows) if rows <= MOST_CUBES else marks_of(frame_data)
     cubes = cube_boxes(see, frame_data, chosen, 0.42)
-    x, y, width, height = np.array([each.place for each in (*words, *cubes)]).T
+    boxes = [(each, SUBJECT if each is subject else COVERED) for each in words]
+    boxes += [(each, CUBE) for each in cubes]
     view, (wide, high) = see.box, sides
     first = max(view.x, subject.x - reach - wide), max(view.y, subject.y - reach - high)
-    end = subject.right + reach, subject.bottom + reach
-    last = min(view.right - wide, end[0]), min(view.bottom - high, end[1])
-    left = np.linspace(first[0], last[0], PLACES[0])[:, np.newaxis]
-    top = np.linspace(first[1], last[1], PLACES[1])[:, np.newaxis]
-    across = np.minimum(left + wide, x + width) - np.maximum(left, x)
-    down = np.minimum(top + high, y + height) - np.maximum(top, y)
-    price = np.repeat((SUBJECT, COVERED, CUBE), (1, len(words) - 1, len(cubes)))
-    cost = np.maximum(across, 0.0) * price @ np.maximum(down, 0.0).T
-    away = np.hypot(np.minimum(across[:, :1], 0.0), np.minimum(down[:, :1], 0.0).T)
-    cost += away + (away > reach) * 1e9 + RIGHTWARDS * (left + 2.0 * top.T)
-    i, k = np.unravel_index(int(np.argmin(cost)), cost.shape)
-    return Box(float(left[i, 0]), float(top[k, 0]), wide, high), float(cost[i, k])
+    last = (
+        min(view.right - wide, subject.right + reach),
+        min(view.bottom - high, subject.bottom + reach),
+    )
+    lefts, tops = map(np.linspace, first, last, PLACES)
+    rightwards = RIGHTWARDS * (lefts + 2.0 * tops[:, np.newaxis])
+    return least_covering(
+        lefts, tops, sides, boxes, lambda away: away + (away > reach) * 1e9 + rightwards
+    )
 
 
 def lead(canvas: Canvas2D, box: Box, subject: Box, color: str, scale: float) -> None:
@@ -289,8 +283,9 @@ def draw_spoken(
                 if subject is None:
                     continue
                 reach = 2.0 * FARTHEST * scale
-                sides = wide, 1.1 * size
-                box, _ = free_place(see, frame_data, taken, subject, sides, reach, scale)
+                box, _ = free_place(
+                    see, frame_data, taken, subject, (wide, 1.1 * size), reach, scale
+                )
                 taken.boxes.append(box)
                 lead(canvas, box, subject, theme.quiet, scale)
                 low, ink = box.y + 0.9 * size, theme.ink

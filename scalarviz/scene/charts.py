@@ -154,9 +154,7 @@ class Chart:
     def step_at(self, x: float) -> int:
         """Return the step at a pixel's x, that of a mark if one is near, an end if outside."""
         near = [(abs(x - at), step) for at, step in self.marks if abs(x - at) <= REACH]
-        if near:
-            return min(near)[1]
-        return max(0, round(self.place_at(x)))
+        return min(near)[1] if near else max(0, round(self.place_at(x)))
 
     def step_under(self, x: float, y: float) -> int | None:
         """Return the step at a pixel of the curve, its axis or the strip; None elsewhere."""
@@ -206,8 +204,7 @@ class ChartScales:
         """Return the pixels of a curve, (n, 2), as few as its columns need; a `share` is linear."""
         around = np.searchsorted(steps, [self.first, self.last])
         seen = slice(max(0, int(around[0]) - 1), int(around[1]) + 1)
-        points = self.all_points(steps[seen], values[seen], share)
-        return thinned(points, self.plot.width)
+        return thinned(self.all_points(steps[seen], values[seen], share), self.plot.width)
 
     def all_points(self, x: FloatArray, y: FloatArray, share: bool = False) -> FloatArray:
         """Return the pixels of all points, (n, 2)."""
@@ -372,8 +369,7 @@ def write_empty(canvas: Canvas2D, plot: Box, theme: Theme, scale: float) -> None
     """Write that there are no losses yet."""
     size = 12.0 * scale
     said = canvas.fit(text("chart.empty"), plot.width - 8.0, size=size)
-    middle = plot.y + plot.height / 2 + 4.0
-    canvas.text(plot.x + 8.0, middle, said, size=size, color=theme.quiet)
+    canvas.text(plot.x + 8.0, plot.y + plot.height / 2 + 4.0, said, size=size, color=theme.quiet)
 
 
 def joined(lines: Sequence[BranchLine]) -> tuple[FloatArray, FloatArray]:

@@ -84,7 +84,9 @@ class ComparedPicture:
         elif panes.chart.width and panes.chart.height:
             chart = draw_chart(canvas, panes.chart, compared, theme, scale)
         division = panes.division
-        buttons = overlay.draw_offers(canvas, offers_box(panes), compared.offers, theme, scale)
+        gap, end = 16.0 * scale, panes.line.y if panes.line.height else panes.table.y
+        above = Box(gap, 0.0, whole.width - 2.0 * gap, end)  # the table
+        buttons = overlay.draw_offers(canvas, above, compared.offers, theme, scale)
         buttons += draw_chips(canvas, division, compared, theme)[0]
         overlay.draw_help(canvas, division, compared.help, theme)
         self.words = canvas.words
@@ -97,15 +99,8 @@ def draw_large(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
     y = 0.5 * scene.height
     box = Box(margin, y, scene.width - 2.0 * margin, scene.height - y)
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * panes.scale, outline=theme.rim)
-    inner = box.inside(6.0 * panes.scale)
-    chart = draw_chart(canvas, inner, compared, theme, panes.scale)
+    chart = draw_chart(canvas, box.inside(6.0 * panes.scale), compared, theme, panes.scale)
     return None if chart is None else replace(chart, box=box)
-
-
-def offers_box(panes: Panes) -> Box:
-    """Return the box above the table at whose lower end large buttons stand."""
-    gap, end = 16.0 * panes.scale, panes.line.y if panes.line.height else panes.table.y
-    return Box(gap, 0.0, panes.whole.width - 2.0 * gap, end)
 
 
 def draw_frames(canvas: Canvas2D, panes: Panes, chosen: int | None, theme: Theme) -> None:
@@ -117,8 +112,7 @@ def draw_frames(canvas: Canvas2D, panes: Panes, chosen: int | None, theme: Theme
             canvas.segments([(box.x, box.y)], [(box.right, box.y)], theme.rim)
     if chosen is not None and len(panes.panes) > 1:
         box, line = panes.panes[chosen], RIM * panes.scale
-        place = box.inside(0.5).place
-        canvas.box(*place, None, radius=3.0 * line, outline=theme.accent, line=line)
+        canvas.box(*box.inside(0.5).place, None, radius=3.0 * line, outline=theme.accent, line=line)
 
 
 # The table below the panes, and the line above it: what cubes show, and a caption.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.charts import draw_history
@@ -15,7 +14,13 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.marks import box_of_neuron, box_of_sphere, cube_boxes
+from scalarviz.scene.marks import (
+    MOST_CUBES,
+    box_of_neuron,
+    box_of_sphere,
+    cube_boxes,
+    least_covering,
+)
 from scalarviz.story.caption import Card, CardLine, CardTable
 
 # The card, set in the height that is free.
@@ -53,8 +58,7 @@ def draw_inspector(
     parts = parts_of(canvas, card, wide, room, scale)
     high = min(2.0 * pad + sum(part.high for part in parts), box.height)
     with canvas.clip(box.x, box.y, box.width, box.height):
-        place = box.x, box.y, box.width, high
-        canvas.box(*place, theme.panel[:7], radius=8.0, outline=theme.rim)
+        canvas.box(box.x, box.y, box.width, high, theme.panel[:7], radius=8.0, outline=theme.rim)
         y = box.y + pad
         for part in parts:
             part.draw(canvas, Box(box.x + pad, y, wide, part.high), theme, scale)
@@ -86,8 +90,7 @@ class CardPart:
             color = theme.quiet if self.look == "quiet" else theme.ink
             y = box.bottom - row * len(self.lines) + 0.74 * row
             for line in self.lines:
-                bold = self.look in BOLD
-                wide = canvas.text(box.x, y, line, size=size, color=color, bold=bold)
+                wide = canvas.text(box.x, y, line, size=size, color=color, bold=self.look in BOLD)
                 y += row
             if self.aside:
                 x, small = box.x + wide + 8.0 * scale, SIZE * scale
@@ -254,8 +257,9 @@ def columns_of(
         max(wide(cell.removesuffix(tail_of(cell))) + tail * is_number(cell) for cell in column)
         for column, tail in zip(others, tails, strict=True)
     ]
-    first = max(wide(line[0]) for line in full)
-    first = min(first, box.width - sum(widths) - 0.6 * size * len(others))
+    first = min(
+        max(wide(line[0]) for line in full), box.width - sum(widths) - 0.6 * size * len(others)
+    )
     gap = (box.width - first - sum(widths)) / len(others)
     return [box.x + first + gap * (i + 1) + sum(widths[: i + 1]) for i in range(len(widths))], tails
 
@@ -278,12 +282,11 @@ def wrapped(
 
 # The tooltip: numbers of the hovered cube or neuron, where it does not cover what one looks at.
 
-TIP_LETTERS, TIP_ROW, TIP_PAD = 13.0, 18.0, 12.0  # letters, height of a line, and margins in pixels
+TIP_ROW, TIP_PAD = 18.0, 12.0  # height of a line, and margins in pixels
 TIP_STEP = 12.0  # pixels between two places that are tried
 # What it costs to cover a pixel of each, and to be a pixel further away.
 HOVERED, ENDS, PANEL, FAN, SPHERE, OTHER = 1e6, 100.0, 20.0, 2.0, 1.0, 0.3
 FAR_TIP = 8.0
-MOST_CUBES = 200  # cubes that it keeps clear of
 
 
 def draw_hover(
@@ -299,7 +302,7 @@ def draw_hover(
     box = tooltip_box(canvas, see, frame_data, division, messages)
     if card is None or box is None:
         return
-    size, pad = TIP_LETTERS * scale, TIP_PAD * scale
+    size, pad = SIZE * scale, TIP_PAD * scale
     canvas.box(*box.place, theme.panel, radius=8.0, outline=theme.rim)
     x, y = box.x + pad, box.y
     canvas.text(x, y + 19.0 * scale, card.name, size=size, color=theme.ink, bold=True)
@@ -322,16 +325,16 @@ def tooltip_box(
     target = None if card is None else box_of_hovered(see, frame_data, card)
     if card is None or target is None:
         return None
-    values = [canvas.measure(value, size=TIP_LETTERS * scale, bold=True) for _, value in card.facts]
-    title = canvas.measure(card.name, size=TIP_LETTERS * scale, bold=True)
+    values = [canvas.measure(value, size=SIZE * scale, bold=True) for _, value in card.facts]
+    title = canvas.measure(card.name, size=SIZE * scale, bold=True)
     wide = max(title, width_of_names(canvas, card, scale) + max(values, default=0.0))
     size = wide + 2.0 * TIP_PAD * scale, (30.0 + TIP_ROW * len(card.facts)) * scale
-    ends = ends_of(see, frame_data.layout, card.row)
+    ends, cubes = sum_of(see, frame_data, card.row)
     groups: list[tuple[float, Iterable[Box | None]]] = [
         (PANEL, [division.card, division.exhibit]),
         (ENDS, messages),
         (ENDS, [box and box.inside(-1.0) for box in ends]),
-        (FAN, fan_of(see, frame_data, card.row)),
+        (FAN, cubes),
         (SPHERE, spheres_of(see, frame_data.layout)),
         (OTHER, cubes_of(see, frame_data)),
     ]
@@ -340,7 +343,7 @@ def tooltip_box(
 
 
 def width_of_names(canvas: Canvas2D, card: Card, scale: float) -> float:
-    names = [canvas.measure(name, size=TIP_LETTERS * scale) for name, _ in card.facts]
+    names = [canvas.measure(name, size=SIZE * scale) for name, _ in card.facts]
     return max(names, default=0.0) + 0.8 * TIP_PAD * scale
 
 
@@ -365,27 +368,8 @@ def best_place(
     level = [target.y + (target.height - high) / 2.0, target.bottom + gap, target.y - gap - high]
     xs = np.clip([*beside, *np.arange(stage.x, right + 1.0, TIP_STEP)], stage.x, right)
     ys = np.clip([*level, *np.arange(stage.y, bottom + 1.0, TIP_STEP)], stage.y, bottom)
-    x, y = (each.ravel() for each in np.meshgrid(xs, ys))
-    apart = gaps_between(x, y, wide, high, target)
-    cost = FAR_TIP * apart
-    for box, price in [(target.inside(-0.5 * gap), HOVERED), *covers]:
-        cost += price * overlap(x, y, wide, high, box)
-    best = int(np.argmin(cost))
-    return Box(float(x[best]), float(y[best]), wide, high)
-
-
-def overlap(x: FloatArray, y: FloatArray, wide: float, high: float, box: Box) -> FloatArray:
-    """Return how many pixels of a box are covered from each place."""
-    across = np.minimum(x + wide, box.right) - np.maximum(x, box.x)
-    down = np.minimum(y + high, box.bottom) - np.maximum(y, box.y)
-    return np.asarray(np.clip(across, 0.0, None) * np.clip(down, 0.0, None))
-
-
-def gaps_between(x: FloatArray, y: FloatArray, wide: float, high: float, box: Box) -> FloatArray:
-    """Return the pixels between a box and each place."""
-    across = np.maximum(np.maximum(x - box.right, box.x - x - wide), 0.0)
-    down = np.maximum(np.maximum(y - box.bottom, box.y - y - high), 0.0)
-    return np.asarray(np.hypot(across, down))
+    boxes = [(target, 0.0), (target.inside(-0.5 * gap), HOVERED), *covers]
+    return least_covering(xs, ys, size, boxes, lambda apart: FAR_TIP * apart)[0]
 
 
 # What one looks at.
@@ -398,21 +382,15 @@ def box_of_hovered(see: Projection, frame_data: FrameData, card: Card) -> Box | 
     return next(iter(cube_boxes(see, frame_data, [card.row], 0.5)), None)
 
 
-def ends_of(see: Projection, layout: Layout, row: int) -> list[Box | None]:
-    """Return the boxes of the neurons that a weight joins."""
-    found = layout.fan_of(row)
-    if found is None:
-        return []
-    fan, unit = found
-    return [box_of_sphere(see, point, fan.radius) for point in fan.ends_of(row, unit)]
-
-
-def fan_of(see: Projection, frame_data: FrameData, row: int) -> list[Box]:
-    """Return the boxes of the cubes of the sum that a weight belongs to, of not too many."""
+def sum_of(see: Projection, frame_data: FrameData, row: int) -> tuple[list[Box | None], list[Box]]:
+    """Return the boxes of the neurons that a weight joins, and of the cubes of not too many."""
     found = frame_data.layout.fan_of(row)
-    if found is None or len(found[0].columns) > MOST_CUBES:
-        return []
-    return cube_boxes(see, frame_data, found[0].rows_of(found[1]), 0.4)
+    if found is None:
+        return [], []
+    fan, unit = found
+    rows = fan.rows_of(unit) if len(fan.columns) <= MOST_CUBES else ()
+    ends = [box_of_sphere(see, point, fan.radius) for point in fan.ends_of(row, unit)]
+    return ends, cube_boxes(see, frame_data, rows, 0.4)
 
 
 def cubes_of(see: Projection, frame_data: FrameData) -> list[Box]:

@@ -5,7 +5,6 @@ Brightness shows what is active; hue stays reserved for the sign of numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -97,17 +96,35 @@ def lights(
     return shown
 
 
+# The parts of an operation in which light runs along the lines before the cubes and behind them,
+# and whether it is that of the way back.
+FIRST, SECOND = (0.0, 0.45), (0.5, 0.95)
+BACKWARDS = (SECOND, True), (FIRST, True)
+RUNS: dict[str, tuple[tuple[Span, bool], tuple[Span, bool]]] = {
+    "forward": ((FIRST, False), (SECOND, False)),
+    "weight gradient": ((FIRST, False), (FIRST, True)),  # what came in meets what comes back
+    "input gradient": BACKWARDS,
+    "operand gradient": BACKWARDS,
+}
+WAYS_BACK = frozenset(kind for kind, runs in RUNS.items() if runs is BACKWARDS)
+BACK = WAYS_BACK | {"delta", "weight gradient"}  # kinds that have the light of the way back
+LIT = BACK | {"forward", "loss", "step"}  # kinds that light anything; in others nothing is dimmed
+
+
 def of_moment(
     layout: Layout, program: Program | None, moment: Moment | None, part: float
 ) -> Lights:
     """Return the lights of an operation without a focus."""
     shown = Lights(np.ones(len(layout.plates)), np.ones(len(layout.neurons)))
-    if moment is None or program is None or moment.kind not in KINDS:
+    if moment is None or program is None or moment.kind not in LIT:
         return shown
-    many = sum(plate.size for plate in layout.plates) > SMALL
-    shown.plates[:] = DIM_SMALL if many else DIM
-    shown.neurons[:] = DIM
-    KINDS[moment.kind](layout, program, moment, part, shown)
+    lit = lit_buffers(program, moment)
+    shown.neurons[:] = [DIM if lit.isdisjoint(line.buffers) else 1.0 for line in layout.neurons]
+    if moment.kind != "step":  # it moves all cubes
+        many = sum(plate.size for plate in layout.plates) > SMALL
+        bright = bright_plates(layout, program, moment)
+        shown.plates[:] = np.where(bright, 1.0, DIM_SMALL if many else DIM)
+    shown.glows |= glows_of(moment, part)
     return shown
 
 
@@ -127,63 +144,43 @@ def of_wave(layout: Layout, program: Program, part: float) -> Lights:
     ]
     at = part * len(ways)
     for moment in ways[int(at) : int(at) + 1]:
-        lit = Lights(shown.plates.copy(), shown.neurons.copy(), shown.glows)
-        KINDS[moment.kind](layout, program, moment, at - int(at), lit)
+        shown.glows |= glows_of(moment, at - int(at))
     return shown
 
 
-def forward(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
-    """Light along the lines to the cubes, and on to the sums."""
+def glows_of(moment: Moment, part: float) -> dict[int, tuple[Glow, Glow]]:
+    """Return the light on the lines of an operation of which `part` is done; none without lines."""
+    if moment.kind not in RUNS:
+        return {}
+    before, behind = (
+        Glow(pulse(part, *span, reverse=back), back) for span, back in RUNS[moment.kind]
+    )
+    return {moment.operation: (before, behind)}
+
+
+def lit_buffers(program: Program, moment: Moment) -> set[str]:
+    """Return the names of the buffers that a moment reads or writes, which stay bright."""
+    if moment.kind in ("loss", "step"):
+        return {program.outputs.name} if moment.kind == "loss" else set()
     operation = program.operations[moment.operation]
-    light_neurons(layout, shown, operation.target.name)
-    if operation.kind != "activation":
-        for source in operation.sources:
-            light_neurons(layout, shown, source.name)
-    light_cubes(layout, program, moment, shown)
-    ways = Glow(pulse(part, 0.0, 0.45)), Glow(pulse(part, 0.5, 0.95))
-    shown.glows[moment.operation] = ways
+    if moment.kind in WAYS_BACK:
+        return {*gradient_path(program, operation)}
+    sources = moment.gradients if moment.kind == "delta" else operation.sources
+    sources = () if moment.kind == "forward" and operation.kind == "activation" else sources
+    return {operation.target.name, *(each.name for each in sources)}
 
 
-def light_cubes(layout: Layout, program: Program, moment: Moment, shown: Lights) -> None:
-    """Let the cubes of an operation stay bright; numbers go back through no bias."""
-    for i, plate in own_plates(layout, program, moment):
-        if moment.kind not in WAYS_BACK or plate.role in ("weight", "gain", "value"):
-            shown.plates[i] = 1.0
-
-
-def loss(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
-    light_neurons(layout, shown, program.outputs.name)
-
-
-def delta(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
-    operation = program.operations[moment.operation]
-    light_neurons(layout, shown, operation.target.name)
-    for buffer in moment.gradients:
-        light_neurons(layout, shown, buffer.name)
-
-
-def weight_gradient(
-    layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
-) -> None:
-    """What came in meets what comes back at each cube."""
-    operation = program.operations[moment.operation]
-    light_neurons(layout, shown, operation.target.name)
-    light_neurons(layout, shown, operation.source.name)
-    light_cubes(layout, program, moment, shown)
-    back = Glow(pulse(part, 0.0, 0.45, reverse=True), back=True)
-    shown.glows[moment.operation] = Glow(pulse(part, 0.0, 0.45)), back
-
-
-def input_gradient(
-    layout: Layout, program: Program, moment: Moment, part: float, shown: Lights
-) -> None:
-    """Light back along the lines, through the cubes, to what came in."""
-    operation = program.operations[moment.operation]
-    for name in gradient_path(program, operation):
-        light_neurons(layout, shown, name)
-    light_cubes(layout, program, moment, shown)
-    ways = pulse(part, 0.5, 0.95, reverse=True), pulse(part, 0.0, 0.45, reverse=True)
-    shown.glows[moment.operation] = Glow(ways[0], back=True), Glow(ways[1], back=True)
+def bright_plates(layout: Layout, program: Program, moment: Moment) -> list[bool]:
+    """Return which plates have the cubes of an operation; numbers go back through no bias."""
+    own = [each.operation == moment.operation != NONE for each in layout.plates]
+    if program.is_graph and moment.kind in RUNS:  # a cube may be read by several operations
+        rows = program.rows_read(moment.operation)
+        own = [each.first in rows for each in layout.plates]
+    is_back = moment.kind in WAYS_BACK
+    return [
+        is_own and moment.kind in RUNS and (not is_back or each.role in ("weight", "gain", "value"))
+        for is_own, each in zip(own, layout.plates, strict=True)
+    ]
 
 
 def gradient_path(program: Program, operation: Operation) -> list[str]:
@@ -194,43 +191,11 @@ def gradient_path(program: Program, operation: Operation) -> list[str]:
     return [each.name for each in (*operation.sources, *(reader.target for reader in readers))]
 
 
-def step(layout: Layout, program: Program, moment: Moment, part: float, shown: Lights) -> None:
-    """All cubes move; neurons rest."""
-    shown.plates[:] = 1.0
-
-
-KINDS: dict[str, Callable[[Layout, Program, Moment, float, Lights], None]] = {
-    "forward": forward,
-    "loss": loss,
-    "delta": delta,
-    "weight gradient": weight_gradient,
-    "input gradient": input_gradient,
-    "operand gradient": input_gradient,
-    "step": step,
-}
-WAYS_BACK = frozenset(kind for kind, lit in KINDS.items() if lit is input_gradient)
-BACK = frozenset(KINDS) - {"forward", "loss", "step"}  # light of the way back
-
-
 def pulse(part: float, first: float, last: float, *, reverse: bool = False) -> Span:
     """Return where light is that runs along a wire between two parts of the operation."""
     head = (1.0 + PULSE) * min(1.0, max(0.0, (part - first) / (last - first)))
     span = (1.0, 1.0) if part >= last else (max(0.0, head - PULSE), min(1.0, head))
     return (1.0 - span[1], 1.0 - span[0]) if reverse else span
-
-
-def own_plates(layout: Layout, program: Program, moment: Moment) -> list[tuple[int, Plate]]:
-    plates = enumerate(layout.plates)
-    if program.is_graph:  # a cube may be read by several operations
-        rows = program.rows_read(moment.operation)
-        return [(i, plate) for i, plate in plates if plate.first in rows]
-    return [(i, plate) for i, plate in plates if plate.operation == moment.operation != NONE]
-
-
-def light_neurons(layout: Layout, shown: Lights, buffer: str) -> None:
-    for i, line in enumerate(layout.neurons):
-        if buffer in line.buffers:
-            shown.neurons[i] = 1.0
 
 
 # Focus: the one sum that is looked at or spoken of, while all else falls back.
@@ -305,9 +270,9 @@ def rows_of_sum(fan: Fan, unit: int) -> list[int]:
 
 def rows_of_column(fan: Fan, column: int) -> list[int]:
     """Return the bank indices that multiply one unit."""
-    units, each = range(len(fan.ends)), max(1, fan.inputs // max(1, fan.inputs_count))
-    first = fan.weights + column * each
-    return [first + unit * fan.stride + i for unit in units for i in range(each)]
+    each = max(1, fan.inputs // max(1, fan.inputs_count))
+    found: list[int] = fan.all_rows[:, column * each : (column + 1) * each].ravel().tolist()
+    return found
 
 
 def cells_of(plate: Plate, rows: list[int]) -> list[float]:

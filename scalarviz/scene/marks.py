@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.cube_numbers import numbers_on_cubes
-from scalarviz.scene.frame_data import FrameData, Guess
+from scalarviz.scene.frame_data import CubeValues, FrameData, Guess
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Plate
 from scalarviz.story.facts import Neuron
@@ -22,7 +22,8 @@ SPOKEN = 3  # neurons and cubes of a caption that are marked
 # least and the most of their arms, which are a share of the width.
 BRACKET, AWAY, ARMS, ARM = 2.2, 4.0, (5.0, 14.0), 0.28
 MOST_FROZEN = 1500  # frozen cubes that are marked
-EDGES = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6))
+# Pairs of the corners of a box that are the ends of an edge.
+EDGES = np.array([(a, a | bit) for bit in (1, 2, 4) for a in range(8) if not a & bit])
 
 
 def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
@@ -77,8 +78,7 @@ def box_of_neuron(see: Projection, layout: Layout, neuron: Neuron) -> Box | None
             continue
         if line.shape:
             corner, right, below = line.corners()[place // (line.shape[1] * line.shape[2])]
-            ends = [corner, right, below, right + below - corner]
-            return box_around(see(np.array(ends)).xy)
+            return box_around(see(np.array([corner, right, below, right + below - corner])).xy)
         return box_of_sphere(see, line.points[place], line.radius)
     return None
 
@@ -93,21 +93,16 @@ def edges_of(
     canvas: Canvas2D, see: Projection, corners: FloatArray, color: str, width: float
 ) -> None:
     """Draw the edges of a box, (8, 3), in space; `width` is that in a picture of 1280 x 800."""
-    width *= canvas.scale
-    seen = see(corners) if len(corners) == 8 else None
-    if seen is not None and np.isfinite(seen.xy).all():
-        pairs = np.array([*EDGES, (3, 7)])
-        depth = np.maximum(seen.depth[pairs] - 2e-3, -1.0)
-        canvas.segments(seen.xy[pairs[:, 0]], seen.xy[pairs[:, 1]], color, width=width, depth=depth)
+    seen = see(corners)
+    if np.isfinite(seen.xy).all():
+        depth, (start, end) = np.maximum(seen.depth[EDGES] - 2e-3, -1.0), seen.xy[EDGES.T]
+        canvas.segments(start, end, color, width=width * canvas.scale, depth=depth)
 
 
 def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:
     """Draw a bar along each side of a frozen cube."""
-    corners = corners_of(frame_data, row, margin=0.05)
-    if not len(corners):
-        return
-    seen = see(corners)
-    if len(seen.xy) == 8 and np.isfinite(seen.xy).all() and np.ptp(seen.xy[:, 1]) > LEAST_FROZEN:
+    seen = see(corners_of(frame_data, row, margin=0.05))
+    if len(seen.xy) and np.isfinite(seen.xy).all() and np.ptp(seen.xy[:, 1]) > LEAST_FROZEN:
         low, high = seen.xy.min(axis=0), seen.xy.max(axis=0)
         rest = 0.22 * (high[1] - low[1])
         depth = max(float(seen.depth.min()) - 1e-4, -1.0)
@@ -146,6 +141,37 @@ def cube_boxes(
     return [Box(*place) for place in np.hstack([low, high - low]).tolist()]
 
 
+# Boxes of words, where they cover little.
+
+MOST_CUBES = 200  # cubes that they keep clear of
+
+
+def least_covering(
+    lefts: FloatArray,
+    tops: FloatArray,
+    size: tuple[float, float],
+    boxes: Sequence[tuple[Box, float]],
+    far: Callable[[FloatArray], FloatArray],
+) -> tuple[Box, float]:
+    """Return the box at one of some places that costs least, and what it costs.
+
+    lefts, tops  left and upper edges of the places
+    size         its width and height
+    boxes        other boxes, and what a covered pixel of each costs; the first is what it is about
+    far          what it costs to be at distances from the first one, (tops, lefts), in pixels
+    """
+    wide, high = size
+    x, y, width, height = np.array([box.place for box, _ in boxes]).T
+    left, top = lefts[:, np.newaxis], tops[:, np.newaxis]
+    across = np.minimum(left + wide, x + width) - np.maximum(left, x)
+    down = np.minimum(top + high, y + height) - np.maximum(top, y)
+    price = np.array([price for _, price in boxes])
+    cost = np.maximum(down, 0.0) * price @ np.maximum(across, 0.0).T
+    cost += far(np.hypot(np.minimum(down[:, :1], 0.0), np.minimum(across[:, :1], 0.0).T))
+    i, k = np.unravel_index(int(np.argmin(cost)), cost.shape)
+    return Box(float(lefts[k]), float(tops[i]), wide, high), float(cost[i, k])
+
+
 # What moves cubes: the push of each gradient, and the old size beside the new one at the step.
 
 LEAST_CELL = 11.0  # pixels of a cell from which on its cube has an arrow
@@ -168,9 +194,8 @@ def draw_pushes(
     pushes = frame_data.cubes.pushes
     if pushes is None:
         return False
-    known = np.abs(pushes[np.isfinite(pushes)])
-    top = frame_data.cubes.top_push or float(known.max(initial=0.0))
-    if top == 0.0:
+    top = longest_push(frame_data.cubes)
+    if top is None:
         return False
     numbered, left = [*numbers_on_cubes(canvas, see, frame_data, scale)[0]], MOST_ARROWS
     for number, plate in enumerate(frame_data.layout.plates):
@@ -186,6 +211,13 @@ def draw_pushes(
         places = row, column, np.isin(rows, numbered)
         draw_arrows(canvas, see, plate, places, half, -shares[pushed], theme, scale)
     return left < MOST_ARROWS
+
+
+def longest_push(cubes: CubeValues) -> float | None:
+    """Return the gradient with the longest arrow; None if there are no arrows."""
+    if cubes.pushes is None or cubes.top_push:
+        return cubes.top_push
+    return float(np.abs(cubes.pushes[np.isfinite(cubes.pushes)]).max(initial=0.0)) or None
 
 
 def shares_of(pushes: FloatArray, top: float, scale: float) -> FloatArray:
@@ -215,34 +247,27 @@ def draw_arrows(
     row, column, beside = cells
     middle, reach = plate.middle(row, column, half), half[:, np.newaxis]
     face = middle + reach * plate.toward
-    front, none = see(face), np.zeros_like(half)
+    front = see(face)
     sides = np.stack([plate.along, plate.across]) / np.array(plate.cell)[:, np.newaxis]
     level = middle + np.where(beside, -half, half)[:, np.newaxis] * plate.toward
     edges = [see(level + reach * way).xy for way in (*sides, *-sides)]
     right = max(edges, key=lambda xy: float(np.nan_to_num(xy[:, 0]).sum()))
-    right = right + np.stack([3.0 * scale * beside, none], axis=1)
+    right = right + np.outer(3.0 * scale * beside, (1.0, 0.0))
+    good = np.isfinite(right).all(axis=1)
     # Before the cubes beside its own, too.
-    nearest = see(face + NEARER * np.array(see.camera.toward))
-    length = (
-        (SHORTEST_ARROW + (LONGEST_ARROW - SHORTEST_ARROW) * np.sqrt(np.abs(push)))
-        * plate.unit
-        * front.unit
-    )
-    length *= np.sign(push)
-    x, y = right.T
-    sizes = front.unit * plate.unit
-    good = np.isfinite(x + y)
-    x, y, length, sizes = x[good], y[good], length[good], sizes[good]
-    depth = np.maximum(nearest.depth[good] - 1e-4, -1.0)
+    nearest = see(face[good] + NEARER * np.array(see.camera.toward))
+    depth = np.maximum(nearest.depth - 1e-4, -1.0)
+    share, sizes = push[good], front.unit[good] * plate.unit
+    length = (SHORTEST_ARROW + (LONGEST_ARROW - SHORTEST_ARROW) * np.sqrt(np.abs(share))) * sizes
     width = np.maximum(1.6 * scale, 0.055 * sizes)
-    head = np.minimum(np.maximum(5.0 * scale, 0.2 * sizes), np.abs(length))
-    rim = 1.2 * scale
-    start, end = np.stack([x, y + 0.5 * length], 1), np.stack([x, y - 0.5 * length], 1)
-    more = np.stack([np.zeros_like(length), rim * np.sign(length)], 1)
-    wider, longer = width + 2.0 * rim, head + 2.6 * rim
+    head = np.minimum(np.maximum(5.0 * scale, 0.2 * sizes), length)
+    rim, way = 1.2 * scale, np.outer(np.sign(share), (0.0, 1.0))
+    half_way = 0.5 * length[:, np.newaxis] * way
+    start, end = right[good] + half_way, right[good] - half_way
     canvas.arrows(
-        start + more, end - 1.6 * more, theme.ground, width=wider, head=longer, depth=depth
-    )
+        start + rim * way, end - 1.6 * rim * way, theme.ground,
+        width=width + 2.0 * rim, head=head + 2.6 * rim, depth=depth,
+    )  # fmt: skip
     canvas.arrows(start, end, theme.push, width=width, head=head, depth=depth)
 
 
@@ -290,8 +315,7 @@ def draw_guess(
         beside = x + side * (away + GUESS_GAP * scale)
         write_guess(canvas, beside, y, words, side, color, theme, scale)
     for way in (1, -1) if guess.way is None else ():  # it can be dragged
-        high = y - 2.0 * way * GUESS_GAP * scale
-        draw(canvas, x, high, way, theme.quiet, theme, 0.7 * scale)
+        draw(canvas, x, y - 2.0 * way * GUESS_GAP * scale, way, theme.quiet, theme, 0.7 * scale)
 
 
 def mark_of(

@@ -11,11 +11,17 @@ from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, class_colors, faded, rgb, to_bytes
-from scalarviz.scene.charts import ChartScales, LossScale, draw_step, draw_ticks, shown
+from scalarviz.scene.charts import (
+    LETTERS,
+    ChartScales,
+    LossScale,
+    draw_step,
+    draw_ticks,
+    shown,
+)
 from scalarviz.scene.frame_data import Curve, PastWeights, Terrain
 from scalarviz.scene.layout.division import Box
 
-TAB_LETTERS = 12.0  # of letters
 APART = 14.0  # pixels between two tabs, and twice that between kinds and orders
 NEAR_END = 0.02  # of the steps shown: so near the last one, the last moment goes on to it
 Tab = tuple[Box, str]  # what it chooses
@@ -35,7 +41,7 @@ def draw_tabs(
 
     What has no room there stands below the row.
     """
-    size, x, tabs = TAB_LETTERS * scale, box.x, []
+    size, x, tabs = LETTERS * scale, box.x, []
     base = box.bottom - 6.0 * scale
     for names in groups:
         for name in names:
@@ -71,8 +77,7 @@ def write_below_tabs(canvas: Canvas2D, row: Box, words: str, theme: Theme, size:
     """Write words over what stands below a row of tabs."""
     words = canvas.fit(words, row.width - size, size=size)
     wide = canvas.measure(words, size=size) + size
-    box = row.right - wide, row.bottom, wide, 1.6 * size
-    canvas.box(*box, theme.panel[:7], outline=theme.rim)
+    canvas.box(row.right - wide, row.bottom, wide, 1.6 * size, theme.panel[:7], outline=theme.rim)
     base, x = row.bottom + 1.15 * size, row.right - size / 2.0
     canvas.text(x, base, words, size=size, color=theme.ink, anchor="right")
 
@@ -100,11 +105,11 @@ def draw_strip_of_weights(
         y, rest = plot.y + first * high, count * high
         if first:
             canvas.segments([(plot.x, y)], [(plot.right, y)], theme.panel[:7], width=2.0 * scale)
-        if rest >= TAB_LETTERS * scale:
-            base = y + rest / 2.0 + 0.36 * TAB_LETTERS * scale
-            words = canvas.fit(name, plot.x - 12.0 * scale, size=TAB_LETTERS * scale)
+        if rest >= LETTERS * scale:
+            base = y + rest / 2.0 + 0.36 * LETTERS * scale
+            words = canvas.fit(name, plot.x - 12.0 * scale, size=LETTERS * scale)
             x = plot.x - 6.0 * scale
-            canvas.text(x, base, words, size=TAB_LETTERS * scale, color=theme.quiet, anchor="right")
+            canvas.text(x, base, words, size=LETTERS * scale, color=theme.quiet, anchor="right")
     marked = [(tile, theme.accent) for tile in past.pinned]
     if past.tile is not None:
         marked.append((past.tile, theme.ink))
@@ -165,14 +170,11 @@ def draw_terrain(
     """Draw the map with the path and the ball of the present; return the pixel of the ball."""
     plane = terrain.plane
     if plane is None or not np.isfinite(plane.losses).any():
-        words = canvas.fit(
-            terrain.says or text("past.waiting"), box.width, size=TAB_LETTERS * scale
-        )
+        words = canvas.fit(terrain.says or text("past.waiting"), box.width, size=LETTERS * scale)
         middle = box.x + box.width / 2.0, box.y + box.height / 2.0
-        canvas.text(*middle, words, size=TAB_LETTERS * scale, color=theme.quiet, anchor="center")
+        canvas.text(*middle, words, size=LETTERS * scale, color=theme.quiet, anchor="center")
         return -1.0, -1.0
-    count = int(np.isfinite(plane.losses).sum()) // DRAWN_EACH
-    key = theme.name, plane.span, count
+    key = theme.name, plane.span, int(np.isfinite(plane.losses).sum()) // DRAWN_EACH
     if key not in terrain.images:
         terrain.images.clear()
         terrain.images[key] = to_bytes(map_of(plane.losses, theme))
@@ -220,7 +222,7 @@ def status_of_terrain(terrain: Terrain, theme: Theme) -> list[StatusWords]:
 def draw_axes_of(canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme, scale: float) -> None:
     """Write what the directions are at the ends of both axes."""
     across, up = terrain.names
-    size, margin = TAB_LETTERS * scale, 6.0 * scale
+    size, margin = LETTERS * scale, 6.0 * scale
     for words, x, y, anchor in (
         (text("past.axis.across", name=across), box.right - margin, box.bottom - margin, "right"),
         (text("past.axis.up", name=up), box.x + margin, box.y + size + margin, "left"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +20,7 @@ from scalarviz.base.texts import plural, text
 from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes
 from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
 from scalarviz.scene.charts import ChartScales, LossScale, draw_thin, draw_ticks, shown
+from scalarviz.scene.frame_data import Mask
 from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
 from scalarviz.scene.layout.plates import LEAST as LEAST_CUBE
 
@@ -41,7 +42,6 @@ OUTPUT = 0.65  # of the height of a swatch; below is the target
 CHART_SHAPE = 1.6  # width of a chart relative to its height
 
 Bytes = npt.NDArray[np.uint8]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,11 @@ class SmallPictures:
         if self.kind == CUBES and self.cells is not None:
             return cube_tiles(self.cells / scale, wide, ratio, theme)
         if self.kind == MAPS and self.parts is not None:
-            colors = theme.map(np.clip(self.parts, -1.0, 1.0))
-            if self.classes:
-                colors = class_colors(self.parts, theme.ground)
+            colors = (
+                class_colors(self.parts, theme.ground)
+                if self.classes
+                else theme.map(np.clip(self.parts, -1.0, 1.0))
+            )
             return map_tiles(colors, wide)
         assert self.swatches is not None, "loss lines have no tiles"
         return swatch_tiles(self.swatches, wide, ratio)
@@ -117,10 +119,8 @@ class PicturePlaces:
 
     def box(self, place: int) -> Box:
         """Return the box of a small picture."""
-        row, column = divmod(place, self.columns)
-        wide, high = self.size
-        x, y = self.origin
-        return Box(x + column * (wide + self.gap), y + row * (high + self.gap), wide, high)
+        x, y = self.corners[place].tolist()
+        return Box(x, y, *self.size)
 
     def at(self, x: float, y: float) -> int | None:
         """Return the place of the small picture at a pixel, or None."""
@@ -206,11 +206,16 @@ def draw_charts(
     wide, high = spots.size
     draw_trays(canvas, spots, theme)
     scales = replace(scales, plot=Box(0.0, 0.0, wide, high).inside(min(2.0, 0.1 * high)))
-    gap = np.full((spots.count, 1), np.nan)
-    across = np.hstack([np.broadcast_to(steps, losses.shape), gap])
-    points = scales.all_points(across.ravel(), np.hstack([losses, gap]).ravel())
-    points += np.repeat(spots.corners, across.shape[1], axis=0)
+    points = points_of(scales, steps, losses)
+    points += np.repeat(spots.corners, len(points) // spots.count, axis=0)
     draw_thin(canvas, points, theme.accent, 1.2)
+
+
+def points_of(scales: ChartScales, steps: FloatArray, losses: FloatArray) -> FloatArray:
+    """Return the pixels of the losses of some networks at the same steps, with NaN behind each."""
+    gap = np.full((len(losses), 1), np.nan)
+    across = np.hstack([np.broadcast_to(steps, losses.shape), gap])
+    return scales.all_points(across.ravel(), np.hstack([losses, gap]).ravel())
 
 
 def packed(count: int, width: float, height: float, shape: float) -> tuple[int, float, float]:
@@ -234,8 +239,7 @@ def sheet_of(tiles: Bytes, columns: int, gap: int) -> Bytes:
     count, high, wide, _ = tiles.shape
     columns = min(columns, count)
     rows = math.ceil(count / columns)
-    whole = np.zeros((rows * columns, high + gap, wide + gap, 4), np.uint8)
-    whole[:count, :high, :wide] = tiles
+    whole = np.pad(tiles, ((0, rows * columns - count), (0, gap), (0, gap), (0, 0)))
     placed = whole.reshape(rows, columns, high + gap, wide + gap, 4).transpose(0, 2, 1, 3, 4)
     return np.ascontiguousarray(placed.reshape(rows * (high + gap), columns * (wide + gap), 4))
 
@@ -302,16 +306,13 @@ def map_tiles(colors: FloatArray, wide: float) -> Bytes:
 
 def swatch_tiles(swatches: FloatArray, wide: float, ratio: float) -> Bytes:
     """Return swatches: the output above the target of each sample."""
-    count, samples = swatches.shape[:2]
-    columns, rows = tiling(samples)
+    columns, _ = tiling(swatches.shape[1])
     side = max(1, int(wide / columns))
     filled = side - (side >= GAP_FROM * ratio) * max(1, round(ratio))
     which = (np.arange(filled) >= OUTPUT * filled).astype(np.intp)
-    whole = np.zeros((count, rows * columns, side, side, 4), np.uint8)
     colors = color_bytes(swatches)[:, :, which]  # networks, samples, height, 4
-    whole[:, :samples, :filled, :filled] = colors[:, :, :, np.newaxis]
-    placed = whole.reshape(count, rows, columns, side, side, 4).transpose(0, 1, 3, 2, 4, 5)
-    return placed.reshape(count, rows * side, columns * side, 4)
+    tiles = np.repeat(colors[:, :, :, np.newaxis], filled, axis=3)
+    return np.array([sheet_of(each, columns, side - filled) for each in tiles])
 
 
 def tiling(samples: int) -> tuple[int, int]:
@@ -415,18 +416,6 @@ class SweepPanels:
     words: str = ""
 
 
-@dataclass(frozen=True)
-class PanelPlaces:
-    """Where panels and the names of groups stand.
-
-    boxes  of the panels, as many as fit
-    names  of groups, with the x and the baseline of each
-    """
-
-    boxes: list[Box] = field(default_factory=list)
-    names: list[tuple[str, float, float]] = field(default_factory=list)
-
-
 def draw_panels(canvas: Canvas2D, sweep: SweepPanels, theme: Theme) -> list[PicturePlaces]:
     """Draw a sweep on the whole canvas; return where its networks stand."""
     scale = scale_of(canvas.width, canvas.height)
@@ -436,14 +425,14 @@ def draw_panels(canvas: Canvas2D, sweep: SweepPanels, theme: Theme) -> list[Pict
         y = (HEAD + 16.0) * scale
         canvas.text(MARGIN * scale, y, words, size=SIZE * scale, color=theme.quiet)
         return []
-    placed = divided(canvas.width, canvas.height, sweep.groups, sweep.columns)
-    for name, x, y in placed.names:
+    boxes, names = divided(canvas.width, canvas.height, sweep.groups, sweep.columns)
+    for name, x, y in names:
         canvas.text(x, y, name, size=LARGE * scale, color=theme.ink, bold=True)
     scales = common_scales(sweep)
     spots = []
-    for i, box in enumerate(placed.boxes):
+    for i, box in enumerate(boxes):
         spots += draw_panel(canvas, i, box, scales, sweep, theme, scale)
-    missing = len(sweep.panels) - len(placed.boxes)
+    missing = len(sweep.panels) - len(boxes)
     if missing or sweep.before:
         words, below = plural("sweep.picture.more", missing), canvas.height - 6.0 * scale
         if sweep.before:
@@ -530,16 +519,12 @@ def draw_legend(
         right -= 12.0 * scale
         if width < legend_width(canvas, sweep, scale):
             return
-    words = legend_words(sweep)
-    canvas.text(right, base, words, size=size, color=theme.quiet, anchor="right")
+    canvas.text(right, base, legend_words(sweep), size=size, color=theme.quiet, anchor="right")
 
 
 def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme, scale: float) -> None:
     """Frame a network, and say what it came to in a box below or above it."""
-    canvas.box(
-        box.x - 2.5, box.y - 2.5, box.width + 5.0, box.height + 5.0, None,
-        outline=theme.ink, line=2.0,
-    )  # fmt: skip
+    canvas.box(*box.inside(-2.5).place, None, outline=theme.ink, line=2.0)
     size = SIZE * scale
     wide, high = canvas.measure(words, size=size) + 16.0 * scale, 26.0 * scale
     x = min(max(box.x, 4.0), canvas.width - wide - 4.0)
@@ -552,8 +537,11 @@ def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme, scale: flo
 
 def divided(
     width: float, height: float, groups: Sequence[tuple[str, int]], columns: int
-) -> PanelPlaces:
-    """Return the boxes of as many panels as fit, row by row; a group begins a row."""
+) -> tuple[list[Box], list[tuple[str, float, float]]]:
+    """Return the boxes of as many panels as fit, row by row; a group begins a row.
+
+    Return also the names of groups, with the x and the baseline of each.
+    """
     scale = scale_of(width, height)
     gap, margin, head = GAP * scale, MARGIN * scale, HEAD * scale
     named = any(name for name, _ in groups)
@@ -569,28 +557,25 @@ def divided(
         columns = min(max(1, math.ceil(math.sqrt(count / max(shape, 0.1)))), most, count)
         columns = max(columns, min(math.ceil(count / max(1, int(high / least[1]))), most))
     columns = max(columns, 1)
-    rows = [(name, math.ceil(number / columns), number) for name, number in groups]
-    down = sum(number for _, number, _ in rows)
-    room = high - above * len(rows)
+    down = sum(math.ceil(number / columns) for _, number in groups)
+    room = high - above * len(groups)
     if down * least[1] > room:  # in whole panels, with a line below that counts the others
         high -= WORDS * scale
         room -= WORDS * scale
         down = max(1, int((high - above) / least[1])) if not named else down
     each = wide / columns - gap, max(room / down, least[1]) - gap
-    placed, y = PanelPlaces(), head
-    for name, _, number in rows:
-        if placed.boxes and y + above + each[1] > head + high - gap + 0.5:
-            break
-        if named:
-            placed.names.append((name, margin, y + 17.0 * scale))
-        y += above
+    boxes, names, y = list[Box](), list[tuple[str, float, float]](), head
+    for name, number in groups:
         for first in range(0, number, columns):
-            if placed.boxes and y + each[1] > head + high - gap + 0.5:
-                return placed
-            for column in range(min(columns, number - first)):
-                placed.boxes.append(Box(margin + column * (each[0] + gap), y, *each))
-            y += each[1] + gap
-    return placed
+            top = y if first else y + above
+            if boxes and top + each[1] > head + high - gap + 0.5:
+                return boxes, names
+            if named and not first:
+                names.append((name, margin, y + 17.0 * scale))
+            places = range(min(columns, number - first))
+            boxes += [Box(margin + i * (each[0] + gap), top, *each) for i in places]
+            y = top + each[1] + gap
+    return boxes, names
 
 
 def common_scales(sweep: SweepPanels) -> ChartScales:
@@ -602,11 +587,10 @@ def common_scales(sweep: SweepPanels) -> ChartScales:
     good = [panel.losses[~panel.failed] for panel in sweep.panels]
     found = [each.ravel() for each in (good if any(map(len, good)) else whole)]
     losses = shown(np.concatenate([np.zeros(0), *found]))
-    nowhere = Box(0.0, 0.0, 1.0, 1.0)
+    steps = ChartScales(Box(0.0, 0.0, 1.0, 1.0), 0.0, max(sweep.steps, 1.0))
     if not len(losses):
-        return ChartScales(nowhere, 0.0, max(sweep.steps, 1.0))
-    scale = LossScale.of(losses, float(np.percentile(losses, 99.8)))
-    return ChartScales(nowhere, 0.0, max(sweep.steps, 1.0), scale)
+        return steps
+    return replace(steps, losses=LossScale.of(losses, float(np.percentile(losses, 99.8))))
 
 
 def draw_panel(
@@ -683,29 +667,16 @@ def draw_comparison(
     """Write how often the networks have less loss than those of the other setting."""
     size = SIZE * scale
     if not against.name:
-        shapes = [
-            text(
-                f"sweep.picture.compared.{each}" if against.chosen else f"sweep.picture.best.{each}"
-            )
-            for each in ("long", "short")
-        ]
-        draw_first_fitting(canvas, shapes, box, base, size, theme.ink)
-        return
-    share, low, high = against.beats
-    known = {"share": share, "low": low, "high": high, "name": against.name}
-    other = text("sweep.picture.other" if against.chosen else "sweep.picture.the_best")
-    names = known, known | {"name": other}
-    shapes = [text("sweep.picture.beats.alone", **each) for each in names]
-    if math.isfinite(low):
-        shapes = [text("sweep.picture.beats", **each) for each in names] + shapes
-    shapes.append(text("sweep.picture.beats.short", **names[1]))
-    draw_first_fitting(canvas, shapes, box, base, size, theme.quiet)
-
-
-def draw_first_fitting(
-    canvas: Canvas2D, shapes: Sequence[str], box: Box, base: float, size: float, color: str
-) -> None:
-    """Write the first of some texts that fits into the width of a box, else part of the last."""
+        kind, color = "compared" if against.chosen else "best", theme.ink
+        shapes = [text(f"sweep.picture.{kind}.{each}") for each in ("long", "short")]
+    else:
+        (share, low, high), color = against.beats, theme.quiet
+        known = {"share": share, "low": low, "high": high, "name": against.name}
+        other = text("sweep.picture.other" if against.chosen else "sweep.picture.the_best")
+        names = known, known | {"name": other}
+        kinds = ["beats", "beats.alone"] if math.isfinite(low) else ["beats.alone"]
+        shapes = [text(f"sweep.picture.{kind}", **each) for kind in kinds for each in names]
+        shapes.append(text("sweep.picture.beats.short", **names[1]))
     fitting = [each for each in shapes if canvas.measure(each, size=size) <= box.width]
     words = fitting[0] if fitting else canvas.fit(shapes[-1], box.width, size=size)
     canvas.text(box.x, base, words, size=size, color=color)
@@ -716,8 +687,7 @@ def draw_curves(
 ) -> None:
     """Draw the loss of each network, and their mean, on a logarithmic scale."""
     size, axis = SIZE * scale, AXIS * scale
-    below = 20.0 * scale
-    plot = Box(box.x + axis, box.y + 4.0, box.width - axis - 2.0, box.height - below)
+    plot = Box(box.x + axis, box.y + 4.0, box.width - axis - 2.0, box.height - 20.0 * scale)
     if plot.width < 24.0 * scale or plot.height < 16.0 * scale:
         return
     scales = replace(scales, plot=plot)
@@ -731,10 +701,7 @@ def draw_curves(
     canvas.text(plot.right, under, end, size=size, color=theme.quiet, anchor="right")
     with canvas.clip(plot.x - 2.0, plot.y - 2.0, plot.width + 4.0, plot.height + 4.0):
         some = np.linspace(0, len(panel.losses) - 1, min(len(panel.losses), LINES)).astype(np.intp)
-        gap = np.full((len(some), 1), np.nan)
-        steps = np.hstack([np.broadcast_to(panel.checks, (len(some), len(panel.checks))), gap])
-        losses = np.hstack([panel.losses[some], gap])
-        points = scales.all_points(steps.ravel(), losses.ravel())
+        points = points_of(scales, panel.checks, panel.losses[some])
         draw_thin(canvas, points, theme.accent + THIN, scale)
         mean = scales.all_points(panel.checks, panel.mean)
         canvas.line(mean, theme.ground, width=5.0 * scale)

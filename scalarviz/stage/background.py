@@ -108,6 +108,34 @@ class Throttle:
             self._next = now + max(self._least, min(self._rest * (now - start), LONGEST_REST))
 
 
+@final
+class Refreshed(Generic[Value]):
+    """A value that is made anew when it changes, but only at intervals if that takes long.
+
+    value  the newest one; at first the one given
+    least  seconds from one to the next at least; by default 0
+    """
+
+    def __init__(self, value: Value, least: float = 0.0) -> None:
+        self.value = value
+        self._key: tuple[object, object] = None, None
+        self._throttle = Throttle(least=least)
+
+    def get(
+        self, about: object, moment: object, make: Callable[[], Value], *, may_wait: bool
+    ) -> Value:
+        """Return the value about something at a moment, or an older one about the same.
+
+        may_wait  whether an older one will do until a new one is due, as while a session plays
+        """
+        is_same = self._key == (about, moment)
+        if not is_same and not (may_wait and about == self._key[0] and not self._throttle.due):
+            with self._throttle.doing():
+                self.value = make()
+            self._key = about, moment
+        return self.value
+
+
 PORTION = 0.01  # seconds of training between two checks for input
 
 SubjectT = TypeVar("SubjectT", bound=Session | SharedClock)

@@ -200,16 +200,11 @@ class BatchSum:
 
         Of a broken number of samples, the last one counts by that part.
         """
-        whole = min(int(samples), self.count)
-        share = np.zeros(self.count)
-        share[:whole] = 1.0
-        if whole < self.count:
-            share[whole] = samples - whole
+        share = np.clip(samples - np.arange(self.count), 0.0, 1.0)
         with np.errstate(all="ignore"):  # infinities are shown as they are
             products = (self.upstream * share[:, np.newaxis]).T @ self.inputs
         places, written, read = self.operation.all_uses
-        weights = products[written, read]
-        return np.bincount(places, weights, len(self.operation.parameters))
+        return np.bincount(places, products[written, read], len(self.operation.parameters))
 
     def pushes(self, grad: FloatArray, samples: float) -> FloatArray:
         """Return the bank's gradients with those of the operation as far as they are added up."""
@@ -230,16 +225,14 @@ class BatchSum:
             delta, x = self.terms()
             own = (x * delta).sum(axis=1)
         before, now = float(own[: number - 1].sum()), float(own[:number].sum())
-        factors = [float(x[number - 1, 0]), float(delta[number - 1, 0])]
-        if delta.shape[1] != 1:
-            factors = [float(own[number - 1])]
+        last = (x, delta) if delta.shape[1] == 1 else (own[:, np.newaxis],)
+        factors = [float(each[number - 1, 0]) for each in last]
         first = before if number > 1 else None
         (line, so_far), grad = written_alike(lambda: (sum_of(first, factors, now), said(self.grad)))
         counts = {"number": number, "count": self.count}
         total = text("captions.batch.line", number=number, sum=line, total=grad)
-        is_over = samples >= self.count
         return Caption(
-            text(f"captions.batch.{'done' if is_over else 'title'}", **counts),
+            text(f"captions.batch.{'done' if samples >= self.count else 'title'}", **counts),
             text("captions.batch.formula", x=self.letter),
             ((Piece(self.name, self.row, mark=so_far),), (Piece(total),)),
             rows=(self.row,),

@@ -58,14 +58,6 @@ class Channel:
     of_several: bool = False
 
 
-def products_forward(s: ChannelSource) -> FloatArray:
-    return forward_products(s.program, s.numbers.value, s.way)
-
-
-def products_backward(s: ChannelSource) -> FloatArray:
-    return gradient_products(s.program, len(s.numbers.value), s.way)
-
-
 def change_from(before: FloatArray | None, now: FloatArray) -> FloatArray:
     """Return by how much numbers differ from others; zeros if there are none to compare with."""
     if before is None or len(before) != len(now):
@@ -82,8 +74,14 @@ CHANNELS = table(
         Channel("gradient", lambda source: source.numbers.grad),
         Channel(CHANGE, lambda source: change_from(source.before, source.numbers.value)),
         Channel(SINCE_START, lambda source: change_from(source.begun, source.numbers.value)),
-        Channel("w*x", products_forward, of_sample=True),
-        Channel("x*g", products_backward, of_sample=True),
+        Channel(
+            "w*x", lambda s: forward_products(s.program, s.numbers.value, s.way), of_sample=True
+        ),
+        Channel(
+            "x*g",
+            lambda s: gradient_products(s.program, len(s.numbers.value), s.way),
+            of_sample=True,
+        ),
         Channel(
             DIFFERENCE,
             lambda source: change_from(source.first, source.numbers.value),
@@ -202,8 +200,7 @@ class Scales:
     def follow(self, shown: Sequence[Shown], now: float) -> None:
         """Let the scales follow the numbers."""
         for channel in dict.fromkeys((self.color, self.size)):
-            largest = self._largest(channel, shown)
-            self.stops.follow(largest, now, tells=channel == self.color)
+            self.stops.follow(self._largest(channel, shown), now, tells=channel == self.color)
 
     def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[tuple[str, int], float]:
         """Return the magnitudes that the scales of a channel should cover."""
@@ -234,9 +231,11 @@ class Scales:
 
     def laid_out(self, cubes: CubeValues, plates: Sequence[Plate]) -> CubeValues:
         """Return what cubes show, with the scales of the plates of another layout."""
-        sizes = self.of(self.size, plates)
-        if len(set(cubes.size_scales.tolist())) == 1:
-            sizes = np.full(len(plates), cubes.size_scales[0])
+        sizes = (
+            np.full(len(plates), cubes.size_scales[0])
+            if len(set(cubes.size_scales.tolist())) == 1
+            else self.of(self.size, plates)
+        )
         return replace(cubes, color_scales=self.of(self.color, plates), size_scales=sizes)
 
     def clipped(self, plates: Sequence[Plate], colors: FloatArray) -> int:

@@ -7,7 +7,6 @@ from typing import final
 from scalarviz.core.past_numbers import KINDS
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.overlay import ALONG, OnTop
-from scalarviz.story.caption import Piece
 
 FEWEST = 10.0  # steps that are shown at least, if there are so many
 
@@ -119,17 +118,8 @@ class OverlayPointer:
     """
 
     def __init__(self) -> None:
-        self.cell = 0
-        self.piece: Piece | None = None
         self.opened = False
-        self.step: int | None = None
-        self.branch: int | None = None
-        self.tile: int | None = None
-        self.spot: tuple[float, float] | None = None
-        self.tab: str | None = None
-        self.title = False
-        self.legend = False
-        self._place = -1.0, -1.0  # of the mouse
+        self.hover(OnTop(), -1.0, -1.0)
 
     def hover(self, on_top: OnTop, x: float, y: float) -> bool:
         """Point at what is at a pixel; return whether it is on the caption or its panel."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, final
+from functools import partial
+from typing import final
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from scalarviz.engines.engine import SnapshotValues
 from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import BranchLine, Curve, Measured, PastWeights, Terrain
 from scalarviz.scene.overlay import LANDSCAPE
-from scalarviz.stage.background import Throttle
+from scalarviz.stage.background import Refreshed
 from scalarviz.stage.channels import largest
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.story.names import sentence, weight_title
@@ -56,14 +57,11 @@ class Curves:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._reading = Throttle()
         self.past = PastReader(session)
-        self._key: tuple[Any, ...] = ()
-        self._curve = Curve()
+        self._curve = Refreshed(Curve())
         self._earlier = earlier_losses(session)
         self._lines: dict[Branch, tuple[tuple[int, int, int], BranchLine]] = {}
-        self._metrics: Sequence[Measured] = ()
-        self._metrics_key: tuple[int, ...] = ()
+        self._metrics = Refreshed[Sequence[Measured]](())
 
     def read(self, view: CurveView | None = None, here: Position | None = None) -> Curve:
         """Return the losses of this branch and of the newest other ones.
@@ -76,19 +74,15 @@ class Curves:
         here = here or session.timeline.here
         branch = here.branch
         count = min(end_of(branch), here.end.step + (here.end.operation > 0))
-        key = (branch, len(session.branches), view.key, count)
-        waits = session.playing and not self._reading.due
-        self._measure(waits)
-        if key != self._key and not (waits and key[:-1] == self._key[:-1]):
-            with self._reading.doing():
-                self._curve = self._read(branch, count, view)
-            self._key = key
+        playing, about = session.playing, (branch, len(session.branches), view.key)
+        read = partial(self._read, branch, count, view)
+        curve = self._curve.get(about, count, read, may_wait=playing)
         now = float(here.clock.step)
         marks = [(mark.step, mark.text) for mark in session.stops.marks_of(branch)]
         if session.origin is not None and len(self._earlier):
             marks.insert(0, (0, sentence(session.origin.did)))
-        curve = replace(self._curve, at=now, loss=here.loss, metrics=self._metrics)
-        return replace(curve, marks=marks) if marks else curve
+        metrics = self._measured(may_wait=playing)
+        return replace(curve, at=now, loss=here.loss, metrics=metrics, marks=marks)
 
     def _read(self, branch: Branch, count: int, view: CurveView) -> Curve:
         """Read the first `count` losses of a branch, and those of others."""
@@ -115,11 +109,10 @@ class Curves:
                 kept = known, BranchLine(each.number, *points_of(each, *known))
             self._lines[each] = kept
         lines = [line for _, line in self._lines.values() if len(line.steps) > 1]
-        smoothed = smoothed_of(losses) if view.smooth else np.zeros(0)
         return Curve(
             *(steps, losses),
             others=lines,
-            smoothed=smoothed,
+            smoothed=smoothed_of(losses) if view.smooth else np.zeros(0),
             end=float(end),
             before=float(len(self._earlier)),
             first=view.first,
@@ -151,17 +144,16 @@ class Curves:
         if meant is None or meant is here.branch:  # a click on its line went over to it
             return curve
         name = text("chart.branch", number=meant.number, name=meant.name)
-        there = loss_at(meant, over.step)
-        return replace(curve, meant=meant.number, name=name, there=there)
+        return replace(curve, meant=meant.number, name=name, there=loss_at(meant, over.step))
 
-    def _measure(self, waits: bool) -> None:
-        """Read the metrics that are drawn again if the clock has moved."""
-        session = self.session
+    def _measured(self, *, may_wait: bool) -> Sequence[Measured]:
+        """Return the metrics that are drawn."""
+        session, known = self.session, self._metrics
         if session.visits.metrics is None:
-            return
-        key = session.current_branch.number, session.step_index
-        if key != self._metrics_key and not (waits and self._metrics):
-            self._metrics_key, self._metrics = key, measured_of(session.metrics)
+            return ()
+        at = session.current_branch.number, session.step_index
+        may_wait = may_wait and bool(known.value)
+        return known.get(None, at, lambda: measured_of(session.metrics), may_wait=may_wait)
 
 
 def earlier_losses(session: Session) -> FloatArray:
@@ -187,11 +179,9 @@ def end_of(branch: Branch) -> int:
 
 def parting(branch: Branch, shown: Branch) -> int:
     """Return the step from which on a branch has other losses than its parent, or its child."""
-    child: Branch | None = None
-    for each in shown.lineage():
-        if each is branch:
-            return branch.fork.step if child is None else child.fork.step
-        child = each
+    lineage = shown.lineage()
+    if branch in lineage[1:]:
+        return lineage[lineage.index(branch) - 1].fork.step
     return branch.fork.step
 
 
@@ -276,10 +266,8 @@ class PastReader:
         self.session = session
         self.filled = FilledPast(session)
         self.terrain = TerrainReader(session, self.filled)
-        self._reading = Throttle()
         self._reader: tuple[object, WeightsOverTime] | None = None
-        self._shown: tuple[object, ...] = ()
-        self._past: PastWeights | None = None
+        self._past: Refreshed[PastWeights | None] = Refreshed(None)
 
     def read(
         self, view: CurveView, over: OverlayPointer, numbers: SnapshotValues, here: Position
@@ -288,25 +276,25 @@ class PastReader:
         if view.order == LANDSCAPE:
             return self.terrain.read(view, over, self.now(numbers, here), here)
         self.terrain.rest()
-        chosen = view.kind, view.order, here.branch, view.first, view.last
-        shown = (*chosen, here.clock, here.leaps, here.end, self.filled.version)
-        waits = self.session.playing and self._shown[: len(chosen)] == chosen
-        if shown != self._shown and not (waits and not self._reading.due):
-            asked = view.kind, view.order, numbers, here, view.first, view.last
-            with self._reading.doing():
-                seen = self.seen(*asked)
-            if self.terrain.waits:
-                self.filled.wait()
-                seen = self.seen(*asked)
-            self._past = past_of(seen, view.order)
-            self._shown = shown
-        assert self._past is not None, "nothing is shown before the first reading"
-        told = reading_of_weights(self.session, self._past.over_time, view, over)
-        seen = self._past.over_time
+        about = view.kind, view.order, here.branch, view.first, view.last
+        moment = here.clock, here.leaps, here.end, self.filled.version
+        make = partial(self._made, view, numbers, here)
+        past = self._past.get(about, moment, make, may_wait=self.session.playing)
+        assert past is not None, "nothing is shown before the first reading"
+        told, seen = reading_of_weights(self.session, past.over_time, view, over), past.over_time
         pinned = [tile for row in view.pinned for tile in seen.tiles_with(row)]
         if view.compared is not None and len(seen.tiles):
             pinned += [tile for tile, _ in seen.moved_most(*view.compared)]
-        return replace(self._past, tile=over.tile, pinned=pinned, says=told, compared=view.compared)
+        return replace(past, tile=over.tile, pinned=pinned, says=told, compared=view.compared)
+
+    def _made(self, view: CurveView, numbers: SnapshotValues, here: Position) -> PastWeights:
+        asked = view.kind, view.order, numbers, here, view.first, view.last
+        seen = self.seen(*asked)
+        if self.terrain.waits:
+            self.filled.wait()
+            seen = self.seen(*asked)
+        names = [text("plates.layer", label=label) if label else "" for label, *_ in seen.groups]
+        return PastWeights(seen, view.order, largest(seen.tiles.ravel()) or 1.0, names)
 
     def rest(self) -> None:
         """Compute nothing while nobody looks."""
@@ -337,22 +325,15 @@ class PastReader:
         if self._reader is None or self._reader[0] is not program:
             self._reader = program, WeightsOverTime(program, len(numbers.value))
         end = here.end.step if last is None else min(last, here.end.step)
-        steps = self.filled.steps(here.branch, min(first, end), end)
         return self._reader[1].read(
             here.branch,
             self.now(numbers, here),
             *(kind, order),
-            steps=steps,
+            steps=self.filled.steps(here.branch, min(first, end), end),
             most=TILES,
             filled=self.filled.moments,
             keeps_order=self.session.playing,
         )
-
-
-def past_of(seen: OverTime, order: str) -> PastWeights:
-    """Return what a chart shows of numbers over time."""
-    names = [text("plates.layer", label=label) if label else "" for label, *_ in seen.groups]
-    return PastWeights(seen, order, largest(seen.tiles.ravel()) or 1.0, names)
 
 
 def reading_of_weights(
@@ -399,13 +380,10 @@ class TerrainReader:
         self._made: tuple[object, ...] = ()  # what the plane was made of
         self._steps = 0  # of the path then
         self.waits = False  # whether a picture waits for all losses
-        self._reading = Throttle()
-        self._known: tuple[object, ...] = ()
         self._across = np.zeros(0)  # of the plane that the places are in
         self._places: dict[Moment, tuple[float, float]] = {}
-        self.shown = self._terrain = Terrain(
-            None, 0.0, np.zeros(0), np.zeros((0, 2)), (0.0, 0.0), "main"
-        )
+        self.shown = Terrain(None, 0.0, np.zeros(0), np.zeros((0, 2)), (0.0, 0.0), "main")
+        self._terrain = Refreshed(self.shown)
 
     def rest(self) -> None:
         """Compute no losses any more; what is computed stays."""
@@ -418,30 +396,29 @@ class TerrainReader:
         pins = view.pinned if view.along == "two" else ()
         if view.along == "two" and len(pins) < 2:
             self._asked = None
-            says = text("past.pin_two")
-            self.shown = replace(self._terrain, plane=None, along="two", says=says)
+            self.shown = replace(
+                self._terrain.value, plane=None, along="two", says=text("past.pin_two")
+            )
             return self.shown
         plane = self.planes.now if self._asked == pins else None
-        if plane is not None and (self.held or self._reading.due or not self.session.playing):
-            known = id(plane.across), here.branch, here.clock, here.leaps, self.filled.version
-            if known != self._known:
-                with self._reading.doing():
-                    self._terrain = self._placed(plane, now, here)
-                self._known = known
+        if plane is not None:
+            waits = self.session.playing and not self.held
+            moment = id(plane.across), here.branch, here.clock, here.leaps, self.filled.version
+            self._terrain.get(None, moment, partial(self._placed, plane, now, here), may_wait=waits)
             if self.waits:
                 self.filled.wait()
-                self._terrain = self._placed(plane, now, here)
+                self._terrain.value = self._placed(plane, now, here)
         self._make(pins, plane, now, here)
         if self.waits and self.planes.busy:
             self.planes.wait()
             return self.read(view, over, now, here)
         told = self._why or (
-            reading_of_terrain(plane, self._terrain, over) if plane is not None else ""
+            reading_of_terrain(plane, self._terrain.value, over) if plane is not None else ""
         )
         done = self.planes.done
         names = ("", "") if plane is None else names_of_directions(self.session, plane, pins)
         self.shown = replace(
-            self._terrain, plane=plane, done=done, along=view.along, names=names, says=told
+            self._terrain.value, plane=plane, done=done, along=view.along, names=names, says=told
         )
         return self.shown
 
@@ -457,7 +434,7 @@ class TerrainReader:
         plays = self.session.playing and not (grows and not self._steps)
         if plane is not None and (self.held or plays or self.planes.busy):
             return
-        is_good = plane is not None and not grows and is_within(plane, self._terrain.path)
+        is_good = plane is not None and not grows and is_within(plane, self._terrain.value.path)
         if plane is not None and is_good and (not pins or is_in(plane, now.value)):
             return
         if self._asked == pins and (plane is None or self._why):
@@ -483,7 +460,7 @@ class TerrainReader:
             self._places[moment] = known.get(moment) or plane.place_of(moment.value)
         path = np.array([*self._places.values()])
         at = np.array([moment.step for moment in moments], np.float64)
-        return replace(self._terrain, steps=at, path=path, at=plane.place_of(now.value))
+        return replace(self._terrain.value, steps=at, path=path, at=plane.place_of(now.value))
 
 
 def names_of_directions(session: Session, plane: LossPlane, pins: Sequence[int]) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -193,8 +193,7 @@ def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) 
     inputs, labels, pictures, shown = some_digits(
         data, ASKED_SLOWLY if engine == "python" else ASKED_DIGITS
     )
-    outputs = np.asarray(ask(inputs))
-    said = np.nan_to_num(outputs, nan=-np.inf).argmax(axis=1)
+    said = np.nan_to_num(np.asarray(ask(inputs)), nan=-np.inf).argmax(axis=1)
     counts = np.zeros((data.outputs, data.outputs), np.int64)
     np.add.at(counts, (labels, said), 1)
     confusion = ConfusionMatrix(counts)
@@ -322,50 +321,43 @@ def samples_of(session: Session, batch: Pair | None = None) -> Pair:
 
 
 def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
-    """Return the output over the plane in which the samples lie."""
+    """Return the output, or the class of the largest one, over the plane of the samples."""
     inputs, targets = where.samples
     others, _, goals = held_out_points(data, where, MOST_SAMPLES)
-    about = {**where.about(), "tests": where.placed(others)}
-    if is_one_hot(targets):
-        about["test_targets"] = largest(goals)
-        return class_plane(ask, data, where, about)
-    wanted = targets[:, 0]
-    least, most = float(wanted.min()), float(wanted.max())
-    classes = targets.shape[1] == 1 and len(np.unique(wanted)) == 2
+    sorts = is_one_hot(targets)
+    read = largest if sorts else first_of_each
+    wanted = read(targets)
+    middle, reach = (0.0, 1.0) if sorts else middle_and_reach(wanted)
+    has_sides = targets.shape[1] == 1 and len(np.unique(wanted)) == 2
     return Plane(
-        ask(where.grid)[:, 0].reshape(MAP_SIDE, MAP_SIDE),
-        middle=least / 2.0 + most / 2.0,
-        reach=most / 2.0 - least / 2.0 or 1.0,
+        read(ask(where.grid)).reshape(MAP_SIDE, MAP_SIDE),
+        middle,
+        reach,
         targets=wanted,
-        outputs=np.asarray(ask(inputs)[:, 0]),
-        sorts=classes,
-        sides=side_names(data) if classes else (),
-        test_targets=goals[:, 0],
-        **about,
+        outputs=np.asarray(read(ask(inputs))),
+        sorts=sorts or has_sides,
+        sides=side_names(data) if has_sides else (),
+        classes=class_names(data, targets.shape[1]) if sorts else (),
+        tests=where.placed(others),
+        test_targets=read(goals),
+        **where.about(),
     )
+
+
+def middle_and_reach(targets: FloatArray) -> tuple[float, float]:
+    """Return the middle of some targets, and how far they are from it at most, or 1."""
+    least, most = float(targets.min()) / 2.0, float(targets.max()) / 2.0
+    return least + most, most - least or 1.0
+
+
+def first_of_each(rows: FloatArray) -> FloatArray:
+    return rows[:, 0]
 
 
 def is_one_hot(targets: FloatArray) -> bool:
     """Return whether each row has a 1 at its class, and else zeros, of two or more numbers."""
     is_binary = bool(((targets == 0.0) | (targets == 1.0)).all())
     return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
-
-
-def class_plane(ask: Ask, data: DataSet, where: PlanePoints, about: Mapping[str, Any]) -> Plane:
-    """Return the class of the largest output over the plane in which the samples lie."""
-    inputs, targets = where.samples
-    count = targets.shape[1]
-    names = class_names(data, count)
-    return Plane(
-        largest(ask(where.grid)).reshape(MAP_SIDE, MAP_SIDE),
-        middle=0.0,
-        reach=1.0,
-        targets=largest(targets),
-        outputs=largest(ask(inputs)),
-        sorts=True,
-        classes=names,
-        **about,
-    )
 
 
 def largest(rows: FloatArray) -> FloatArray:
@@ -417,8 +409,7 @@ def target_bytes(data: Texture, side: int) -> npt.NDArray[np.uint8]:
 
 def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
     """Return the outputs; in the background in small portions, which leave cores to others."""
-    alone = threading.current_thread() is threading.main_thread()
-    size = WHOLE if alone else PORTION
+    size = WHOLE if threading.current_thread() is threading.main_thread() else PORTION
     outputs = []
     for start in range(0, len(points), size):
         check_end()

@@ -70,8 +70,7 @@ class Mp4(Encoder):
 
     def add(self, frame: Frame) -> None:
         even = np.ascontiguousarray(frame[: self._stream.height, : self._stream.width])
-        picture = self._av.VideoFrame.from_ndarray(even, "rgb24")
-        self._file.mux(self._stream.encode(picture))
+        self._file.mux(self._stream.encode(self._av.VideoFrame.from_ndarray(even, "rgb24")))
 
     def finish(self) -> memoryview:
         self._file.mux(self._stream.encode())
@@ -194,11 +193,8 @@ def require(module: str, extra: str, kind: str) -> None:
 def png(frame: npt.NDArray[np.uint8]) -> bytes:
     """Return a frame as a PNG file (RFC 2083), with the filter "up" (2) on each row of RGB."""
     height, width, _ = frame.shape
-    above = np.zeros_like(frame)
-    above[1:] = frame[:-1]
-    rows = np.empty((height, 1 + 3 * width), np.uint8)
-    rows[:, 0] = 2
-    rows[:, 1:] = (frame - above).reshape(height, -1)
+    up = np.diff(frame, axis=0, prepend=np.zeros_like(frame[:1]))
+    rows = np.insert(up.reshape(height, -1), 0, 2, axis=1)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 6)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)

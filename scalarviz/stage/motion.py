@@ -140,8 +140,7 @@ class Motion:
         return self._hold()
 
     def _append(self, passages: list[Passage], now: float) -> None:
-        program = self.reading.program
-        most = max(longest(program, passage.moment) for passage in passages)
+        most = max(longest(self.reading.program, passage.moment) for passage in passages)
         pause = SHOWN * self.given or 0.8 * (now - self._moved_at) / len(passages)
         most = SLOWEST if self.reading.session.playing and np.isfinite(pause) else most
         self.seconds = min(most, max(SHORTEST, pause))
@@ -163,8 +162,7 @@ class Motion:
         if not self._neuron:  # all of them were shown
             buffer = walked(reading.program, moment)
             self._neuron = 0 if buffer is None else buffer.size
-        forward = shown > self._neuron
-        return [Passage(moment, step, number, now, now, (None, None), forward)]
+        return [Passage(moment, step, number, now, now, (None, None), forward=shown > self._neuron)]
 
     def _show_whole(self) -> None:
         """Show all neurons of the last operation."""
@@ -242,8 +240,7 @@ class Motion:
         if moment is None or buffer is None:
             return None
         number = self._neuron if passage is None else passage.neuron
-        arrived = part >= ARRIVES
-        return NeuronPart(moment, buffer, number, part, arrived) if number else None
+        return NeuronPart(moment, buffer, number, part, arrived=part >= ARRIVES) if number else None
 
     def shown(self) -> tuple[Moment | None, float]:
         """Return the operation to show, and the part of it that is done."""
@@ -290,8 +287,7 @@ class Motion:
         passage = self._shown
         if passage is None:
             return self.current
-        part = self.shown()[1]
-        done = passage.number - (part < ARRIVES and passage.neuron < 2)
+        done = passage.number - (self.shown()[1] < ARRIVES and passage.neuron < 2)
         return max(1, done) % len(self.reading.moments)
 
     def mixed(

@@ -22,7 +22,7 @@ from scalarviz.scene.frame_data import (
     PictureWords,
 )
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.stage.background import Answer, Throttle
+from scalarviz.stage.background import Answer, Refreshed
 from scalarviz.stage.channels import ChannelSource
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import Motion
@@ -203,8 +203,7 @@ class Cards:
         self._moved = Answer("")
         reading.answers += [self._blocks, self._moved]
         self.foretells = True
-        self._recalling = Throttle()
-        self._recalled = NONE, (np.zeros(0), np.zeros(0))
+        self._recalled = Refreshed((np.zeros(0), np.zeros(0)))
 
     def hovered(
         self,
@@ -305,11 +304,9 @@ class Cards:
         """
         if row not in self.session.pinned:
             return None
-        waits = self.reading.patience == math.inf
-        if row != self._recalled[0] or not self.session.playing or self._recalling.due:
-            with self._recalling.doing():
-                self._recalled = row, self.session.history(row, wait=waits)
-        steps, values = self._recalled[1]
+        waits, playing = self.reading.patience == math.inf, self.session.playing
+        recall = partial(self.session.history, row, wait=waits)
+        steps, values = self._recalled.get(row, object(), recall, may_wait=playing)
         frame = self.session.branches[0].frames[0]
         now = self.reading.place[0], float(source.numbers.value[row])
         return history_of(steps, values, float(frame.value[row]), now)
@@ -427,8 +424,7 @@ def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
         shown = [*lines[:-1], *(whole or lines[-1:])]
         blocks += [CardLine("".join(piece.words for piece in line)) for line in shown]
     if node is not None and place in flows:
-        gradient = said(flows[place], NODE_DIGITS)
-        facts.append((text("card.gradient"), gradient))
+        facts.append((text("card.gradient"), said(flows[place], NODE_DIGITS)))
         way = "up" if flows[place] > 0.0 else "down" if flows[place] < 0.0 else "none"
         blocks.append(CardLine(text(f"card.node.gradient.{way}", gradient=said(flows[place]))))
         passed = [i for i in reversed(readers) if has_passed(reading, i, done)]

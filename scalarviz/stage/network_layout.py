@@ -52,8 +52,7 @@ def layout_of(
     network = session.network
     if not network.layers:
         inputs = names_of(session).get(network.program.inputs.name, ())
-        square = sees_places(session)
-        return values_of(network, shape, walks=walks, inputs=inputs, square=square)
+        return values_of(network, shape, walks=walks, inputs=inputs, square=sees_places(session))
     about = partial(about_layer, session)
     tied = session.data.input_tint == session.data.output_tint == "rgb"
     program, own = network.program, names_of(session)

@@ -294,8 +294,7 @@ class Core:
         twin.bank.value[:], twin.bank.state[:] = value, state
         for start in range(0, len(samples), PORTION):
             part = slice(start, start + PORTION)
-            rows = np.where(unknown[part, np.newaxis], 0.0, samples[part])
-            found[part] = twin(rows)
+            found[part] = twin(np.where(unknown[part, np.newaxis], 0.0, samples[part]))
             check_end()
             yield
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -12,7 +13,7 @@ from scalarviz.core.program import NONE, Operation
 from scalarviz.core.trace_program import Chain, TraceProgram, chain_of
 from scalarviz.scene.exhibits.plots import cells
 from scalarviz.scene.frame_data import NeuronMaps
-from scalarviz.stage.background import Throttle
+from scalarviz.stage.background import Refreshed
 from scalarviz.stage.data_exhibits import PlanePoints, places_of
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.story.facts import Neuron
@@ -31,11 +32,9 @@ class SessionMaps:
 
     def __init__(self, reading: LiveValues) -> None:
         self._reading = reading
-        self._throttle = Throttle(least=APART)
         self._axis = 0  # the input of curves
-        self._of: list[object] = []  # what the maps depend on
         self._places: PlanePoints | None = None
-        self._made: NeuronMaps | None = None
+        self._maps: Refreshed[NeuronMaps | None] = Refreshed(None, APART)
 
     def now(self, chosen: Neuron | None = None) -> NeuronMaps | None:
         """Return the maps of the numbers that are shown; while it plays, older ones for a time.
@@ -50,14 +49,14 @@ class SessionMaps:
         if chosen is not None and chosen[0] == reading.program.inputs.name:
             self._axis = chosen[1]
         numbers = reading.numbers.value, reading.numbers.state, sample
-        of = [session.data, reading.program, self._axis, *(each.tobytes() for each in numbers)]
-        waits = reading.asleep or (session.playing and not self._throttle.due)
-        if of != self._of and not waits:
-            with self._throttle.doing():
-                self._of, self._made = of, self._make(sample)
-        if self._made is None or self._places is None:
+        of = session.data, reading.program, self._axis, *(each.tobytes() for each in numbers)
+        maps = self._maps.value
+        if not reading.asleep:
+            make = partial(self._make, sample)
+            maps = self._maps.get(None, of, make, may_wait=session.playing)
+        if maps is None or self._places is None:
             return None
-        return replace(self._made, dot=self._places.at(sample))
+        return replace(maps, dot=self._places.at(sample))
 
     def _make(self, sample: FloatArray) -> NeuronMaps | None:
         reading, session = self._reading, self._reading.session

@@ -206,11 +206,9 @@ def record(
     """
     look = looked(look or RenderOptions(size=(1280, 720)), locals())
     show = shown(session)
-    clock: Session | SharedClock
-    if isinstance(show, Show):
-        clock = show.session
-    else:
-        clock = SharedClock(show.sessions, replays=show.replays)
+    clock: Session | SharedClock = (
+        show.session if isinstance(show, Show) else SharedClock(show.sessions, replays=show.replays)
+    )
     steps = count_of(steps if steps is not None else show.steps, "steps")
     fps = whole_number(fps, "fps", 1, FASTEST)
     pick({each: each for each in MOVES}, move, "move of the camera")
@@ -391,9 +389,7 @@ def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Came
     now = stage.eyes.camera
     if move == "orbit":
         return [now.orbited(angle, 0.0) for angle in (-22.0, 0.0, 22.0, 0.0)]
-    if move == "approach":
-        return [now.zoomed(0.6), now, now.zoomed(1.8)]
-    return []
+    return [now.zoomed(0.6), now, now.zoomed(1.8)] if move == "approach" else []
 
 
 @contextmanager

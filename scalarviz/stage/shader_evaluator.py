@@ -83,8 +83,9 @@ class HiddenContext:
         wanted = [egl.EGL_SURFACE_TYPE, egl.EGL_PBUFFER_BIT]
         wanted += [egl.EGL_RENDERABLE_TYPE, egl.EGL_OPENGL_BIT]
         config = egl.eglChooseConfig(display, wanted)[0]
-        size = egl.EGL_WIDTH, 1, egl.EGL_HEIGHT, 1
-        surface = egl.eglCreatePbufferSurface(display, config, size)
+        surface = egl.eglCreatePbufferSurface(
+            display, config, (egl.EGL_WIDTH, 1, egl.EGL_HEIGHT, 1)
+        )
         context = egl.eglCreateContext(display, config, None)
         egl.eglMakeCurrent(display, surface, surface, context)
         return display, surface, context
@@ -248,8 +249,7 @@ class Evaluator:
         gl.glEnableVertexAttribArray(0)
         gl.glVertexAttribPointer(0, 2, gl.GL_FLOAT, False, 0, 0)
         gl.glEnable(gl.GL_SCISSOR_TEST)
-        held = self._held[0]
-        sizes = {"u_fours_size": held.shape[1::-1], "u_inputs_size": texels.shape[1::-1]}
+        sizes = {"u_fours_size": self._held[0].shape[1::-1], "u_inputs_size": texels.shape[1::-1]}
         for name, size in sizes.items():
             gl.glUniform2fv(gl.glGetUniformLocation(self._program, name), 1, size)
         for name, value in (("u_rows", rows), ("u_first", start)):

@@ -253,10 +253,9 @@ class Several:
                 )
         check_different([part.session if isinstance(part, Show) else part for part in parts])
         found = names or names_of(parts)
-        shows = [Show.of(part) for part in parts]
         named = [
             replace(show, title=visible(name, LONGEST_TITLE))
-            for show, name in zip(shows, found, strict=True)
+            for show, name in zip([Show.of(part) for part in parts], found, strict=True)
         ]
         return Several(tuple(named), tuple(show.title for show in named))
 

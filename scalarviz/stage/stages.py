@@ -21,11 +21,11 @@ from scalarviz.scene.frame_data import (
     Compared,
     ComparedRow,
     CubeValues,
-    Curve,
     FrameData,
     Pane,
 )
 from scalarviz.scene.layout.division import Box, Panes
+from scalarviz.scene.marks import longest_push
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.past_charts import line_colors
 from scalarviz.stage.channels import DIFFERENCE, Scales, Shown, of_scales
@@ -407,7 +407,9 @@ class Stages(Messages):
     def compared(self, panes: list[FrameData]) -> Compared:
         """Return what stands around several panes."""
         self.over.again(self.on_top)
-        heads = heads_of(self.panes)
+        pinned = any(stage.pinned is not None for stage in self.panes)
+        columns = COLUMNS if pinned else COLUMNS[:PLAIN_COLUMNS]
+        heads = [(text(f"compared.head.{name}"), rank) for name, rank in columns]
         rows = [
             ComparedRow(
                 stage.pane,
@@ -420,8 +422,14 @@ class Stages(Messages):
         chosen, seen = self.lead, panes[self.chosen]
         caption, own = seen.words.caption, chosen.own is not None
         speaks = caption is not None and (chosen.motion.walking or own)
+        curves = [data.curve for data in panes]
+        longest = max(curves, key=lambda curve: curve.whole)
         axis = replace(
-            common_axis([data.curve for data in panes]),
+            longest,
+            end=longest.whole,
+            before=max(curve.before for curve in curves),
+            others=(),
+            metrics=(),
             pointed=self.over.step,
             on_title=self.over.title,
             large=self.curve_view.large,
@@ -496,8 +504,7 @@ class Stages(Messages):
 def done_of(stage: Stage) -> str:
     """Return the last operation that is done, if a step is under way; else ""."""
     reading, done = stage.reading, stage.reading.place[1]
-    cells = cells_in(reading.program, reading.moments)
-    return label(cells[done - 1]) if done else ""
+    return label(cells_in(reading.program, reading.moments)[done - 1]) if done else ""
 
 
 def device_box(box: Box, high: float, ratio: float) -> tuple[int, int, int, int]:
@@ -510,7 +517,7 @@ def device_box(box: Box, high: float, ratio: float) -> tuple[int, int, int, int]
 def in_common(panes: list[FrameData]) -> list[FrameData]:
     """Return the panes with one scale for the activations of all, and one for the gradients."""
     activations = max(data.buffers.scale for data in panes)
-    tops = [top_push(data.cubes) for data in panes]
+    tops = [longest_push(data.cubes) for data in panes]
     top = max((each for each in tops if each is not None), default=None)
     return [
         replace(
@@ -522,15 +529,6 @@ def in_common(panes: list[FrameData]) -> list[FrameData]:
     ]
 
 
-def top_push(cubes: CubeValues) -> float | None:
-    """Return the gradient with the longest arrow; None if there are no arrows."""
-    if cubes.pushes is None or cubes.top_push is not None:
-        return cubes.top_push
-    sizes = np.abs(cubes.pushes)
-    sizes = sizes[np.isfinite(sizes)]
-    return float(sizes.max()) if len(sizes) else None
-
-
 def legend_of(panes: list[FrameData]) -> CubeValues:
     """Return what the legend says: the scales of all panes, and how many numbers exceed them."""
     cubes = [data.cubes for data in panes]
@@ -538,13 +536,6 @@ def legend_of(panes: list[FrameData]) -> CubeValues:
     grown = next((each.grown for each in cubes if each.grown), None)
     scales = np.concatenate([each.color_scales for each in cubes])
     return replace(cubes[0], clipped=clipped, grown=grown, color_scales=scales)
-
-
-def common_axis(curves: list[Curve]) -> Curve:
-    """Return a curve with the steps of all, for the axis."""
-    first = max(curves, key=lambda curve: curve.whole)
-    before = max(curve.before for curve in curves)
-    return replace(first, end=first.whole, before=before, others=(), metrics=())
 
 
 def stages_of(show: object, *given: Any, **more: Any) -> Stages:
@@ -612,15 +603,7 @@ def pinned_of(stage: Stage) -> tuple[str, str, str]:
     if row is None:
         return NO_NUMBER, NO_NUMBER, NO_NUMBER
     numbers = float(reading.numbers.value[row]), float(reading.numbers.grad[row])
-    name = weight_title(facts_of(stage.session), row)
-    return said(numbers[0], 3), said(numbers[1]), name
-
-
-def heads_of(stages: Sequence[Stage]) -> list[tuple[str, int]]:
-    """Return the heads of the columns, those of pinned weights if there are any."""
-    pinned = any(stage.pinned is not None for stage in stages)
-    columns = COLUMNS if pinned else COLUMNS[:PLAIN_COLUMNS]
-    return [(text(f"compared.head.{name}"), rank) for name, rank in columns]
+    return said(numbers[0], 3), said(numbers[1]), weight_title(facts_of(stage.session), row)
 
 
 def cells_of(stage: Stage, heads: Sequence[object]) -> list[str]:

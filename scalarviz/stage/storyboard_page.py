@@ -19,8 +19,6 @@ from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import MAPS
 from scalarviz.story.caption import Caption
 
-PNG = b"\x89PNG\r\n\x1a\n"
-
 # The page itself has no hue: in the pictures, hue shows the sign of a number.
 COLORS = {
     "dark": f"""--back: {MAPS["dark"].background}; --raised: #1b2027; --line: #3a424d;
@@ -38,7 +36,7 @@ FRAME = Template(text_beside(__file__, "storyboard_frame.html").rstrip("\n"))
 
 @dataclass(frozen=True)
 class StoryboardStill:
-    """One operation: its name and caption, its picture (PNG or SVG), and the picture's alt text."""
+    """One operation: its name and caption, its picture (PNG), and the picture's alt text."""
 
     name: str
     caption: Caption
@@ -78,29 +76,17 @@ def frame(still: StoryboardStill, place: int, count: int) -> str:
     caption = still.caption
     formula = f'<p class="formula"><code>{escape(caption.formula)}</code></p>'
     numbers = [f"<li><code>{escape(line)}</code></li>" for line in caption.numbers]
+    width, height = struct.unpack(">II", still.picture[16:24])  # so that the layout is stable
     return FRAME.substitute(
-        picture=as_link(still.picture),
-        sides=sides(still.picture),
+        picture=f"data:image/png;base64,{base64.b64encode(still.picture).decode()}",
+        width=width,
+        height=height,
         alt=escape(still.alt),
         which=text("storyboard.which", number=place + 1, count=count, name=escape(still.name)),
         title=escape(caption.title),
         formula=formula if caption.formula else "",
         numbers="".join(numbers),
     )
-
-
-def as_link(picture: bytes) -> str:
-    """Return a picture as a data URL."""
-    kind = "image/png" if picture.startswith(PNG) else "image/svg+xml"
-    return f"data:{kind};base64,{base64.b64encode(picture).decode()}"
-
-
-def sides(picture: bytes) -> str:
-    """Return width and height as attributes, so that the layout is stable while pictures load."""
-    if picture.startswith(PNG) and len(picture) >= 24:
-        width, height = struct.unpack(">II", picture[16:24])
-        return f' width="{width}" height="{height}"'
-    return ""
 
 
 def policy(style: str) -> str:

@@ -107,17 +107,17 @@ def columns_of(sweep: Sweep) -> list[str]:
 
 def keys_of(outcome: Outcome, column: str) -> FloatArray:
     """Return a number of each network, by which a column orders them; zeros if it is another."""
-    if column == "seed":
-        return np.asarray(outcome.seeds.view(np.uint64), np.float64)
     if column in outcome.metrics and outcome.metrics[column].shape[1]:
         return np.asarray(np.nan_to_num(outcome.metrics[column][:, -1], nan=np.inf))
-    if column == "steps to success":
-        return np.asarray(np.where(outcome.succeeded == NEVER, np.inf, outcome.succeeded))
-    if column == "success":
-        return np.asarray(outcome.succeeded != NEVER, np.float64)
-    if column == "failed":
-        return np.asarray(outcome.failed != NEVER, np.float64)
-    return outcome.final_losses if column == "loss" else np.zeros(len(outcome.seeds))
+    succeeded, failed = outcome.succeeded != NEVER, outcome.failed != NEVER
+    keys = {
+        "seed": outcome.seeds.view(np.uint64),
+        "steps to success": np.where(succeeded, outcome.succeeded, np.inf),
+        "success": succeeded,
+        "failed": failed,
+        "loss": outcome.final_losses,
+    }
+    return np.asarray(keys.get(column, np.zeros(len(outcome.seeds))), np.float64)
 
 
 def group_names(column: str, cells: dict[int, Any]) -> dict[int, str]:

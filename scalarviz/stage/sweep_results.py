@@ -29,7 +29,13 @@ from scalarviz.scene.sweep_panels import (
     SweepPanel,
     SweepPanels,
 )
-from scalarviz.stage.data_exhibits import PlanePoints, is_one_hot, largest, plane_points
+from scalarviz.stage.data_exhibits import (
+    PlanePoints,
+    is_one_hot,
+    largest,
+    middle_and_reach,
+    plane_points,
+)
 from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.sweeps.results import (
     Interval,
@@ -235,10 +241,9 @@ def panel_of_error(sweep: Sweep, number: int, name: str) -> SweepPanel:
     """Return the panel of a setting that raised an error."""
     error = sweep.errors[number]
     nothing, none = np.zeros((0, 0)), np.zeros(0, np.bool_)
-    words = f"{type(error).__name__}: {error}"
     return SweepPanel(
         number, name, (), nothing[0:0].ravel(), nothing, nothing.ravel(), SmallPictures(),
-        none, none, None, words,
+        none, none, None, f"{type(error).__name__}: {error}",
     )  # fmt: skip
 
 
@@ -295,7 +300,9 @@ class Maker:
     @cached_property
     def cells(self) -> Cells:
         """The row of the bank that each cube shows, NONE for empty cells."""
-        return coarser(layers_side_by_side(self.session.network.program))
+        cells = layers_side_by_side(self.session.network.program)
+        step = math.ceil(max(cells.shape) / COARSEST)  # of more, every so many are shown
+        return cells[::step, ::step]
 
     @cached_property
     def plane(self) -> PlanePoints | None:
@@ -368,12 +375,10 @@ class Maker:
         points = plane.low + cells_of_a_map(side) * (plane.high - plane.low)
         outputs = self._outputs(values, plane.inputs_of(points))
         if is_one_hot(targets):
-            classes = np.array([largest(each) for each in outputs])
-            return classes.reshape(len(values), side, side)
-        least, most = float(targets[:, 0].min()), float(targets[:, 0].max())
-        reach = most / 2.0 - least / 2.0 or 1.0
+            return np.array([largest(each) for each in outputs]).reshape(len(values), side, side)
+        middle, reach = middle_and_reach(targets[:, 0])
         with np.errstate(over="ignore", invalid="ignore"):
-            parts = (outputs[:, :, 0] - (least / 2.0 + most / 2.0)) / reach
+            parts = (outputs[:, :, 0] - middle) / reach
         return np.asarray(parts.reshape(len(values), side, side))
 
 
@@ -389,10 +394,9 @@ def layers_side_by_side(program: Program) -> Cells:
     height = max(len(block) for block in blocks)
     columns: list[Cells] = []
     for block in blocks:
-        place = (height - len(block)) // 2
-        whole = np.full((height, block.shape[1] + 1), NONE, np.int64)  # a gap behind it
-        whole[place : place + len(block), :-1] = block
-        columns.append(whole)
+        above = (height - len(block)) // 2
+        around = (above, height - len(block) - above), (0, 1)  # a gap behind it
+        columns.append(np.pad(block, around, constant_values=NONE))
     return np.hstack(columns)[:, :-1]
 
 
@@ -406,12 +410,5 @@ def block_of(operation: Any) -> Cells:
         block = np.column_stack([weights, biases]) if len(biases) else weights
         return block if len(block) >= block.shape[1] else block.T
     side = math.ceil(math.sqrt(len(rows)))
-    whole = np.full(side * side, NONE, np.int64)
-    whole[: len(rows)] = rows
+    whole = np.pad(rows, (0, side * side - len(rows)), constant_values=NONE)
     return whole.reshape(side, side)
-
-
-def coarser(cells: Cells) -> Cells:
-    """Return every so many of the cells of a picture that has too many of them."""
-    step = math.ceil(max(cells.shape) / COARSEST)
-    return cells[::step, ::step]

@@ -82,8 +82,7 @@ def look(stage: Stage, fine: int = 1, *, spheres: bool = True) -> Seen:
         rows.append(indices)
         half = plate.halves(data.cubes.sizes[indices], float(top))
         places = zip(row.tolist(), column.tolist(), half.tolist(), strict=True)
-        corners = np.array([plate.corners_of(*place) for place in places])
-        seen = see(corners.reshape(-1, 3))
+        seen = see(np.array([plate.corners_of(*place) for place in places]).reshape(-1, 3))
         depth = see(plate.point(column + 0.5, row + 0.5)).depth
         for each, outline in zip(depth, seen.xy.reshape(-1, 8, 2), strict=True):
             shapes.append((float(each), number, outline))
@@ -223,8 +222,7 @@ def drawn_terms(
     size = see.width, see.height
     taken = draw_labels(Notes(*size), see, frame_data, DARK, 1.0)
     notes = Notes(*size)
-    box = draw_callout(notes, see, replace(frame_data, part=part), taken, DARK, 1.0)
-    return notes, box, taken
+    return notes, draw_callout(notes, see, replace(frame_data, part=part), taken, DARK, 1.0), taken
 
 
 def words_at_rest(studio: Any, name: str) -> list[str]:

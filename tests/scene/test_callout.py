@@ -168,8 +168,7 @@ def test_with_reduced_motion_the_stack_is_complete_at_once() -> None:
 @pytest.mark.parametrize("name", NINE)
 def test_a_slow_step_takes_at_most_16_seconds_and_a_second_one_half(name: str) -> None:
     session = load(find(name))(engine="cpu").session
-    program = session.network.program
-    first, again = (pauses(program, again=each) for each in (False, True))
+    first, again = (pauses(session.network.program, again=each) for each in (False, True))
     assert len(first) == len(again) == len(session.operations)
     assert sum(first) <= SLOW_STEP + 1e-9 and sum(again) <= 0.5 * sum(first) + 1e-9
     assert min(first) > 0.45, "too short to be read"

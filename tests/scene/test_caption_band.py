@@ -227,8 +227,7 @@ def test_bars_are_seen_on_the_ground(
     monkeypatch.setattr(Canvas2D, "box", noted)
     ground = rgb((THEMES[theme].ground,))[0]
     for done in (2, 4, 9):
-        stage = stage_at(done, theme=theme)
-        drawn(studio, stage)
+        drawn(studio, stage_at(done, theme=theme))
     assert len(drawn_bars) > 10
     for color, outline in drawn_bars:
         if outline is not None:

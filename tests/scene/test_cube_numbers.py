@@ -209,8 +209,7 @@ def moving() -> Stage:
 
 
 def test_no_frame_draws_a_size_outside_the_old_and_the_new_one(moving: Stage) -> None:
-    bank = moving.session.network.bank
-    old, new = moving.frame_data().cubes.before, bank.value.copy()
+    old, new = moving.frame_data().cubes.before, moving.session.network.bank.value.copy()
     assert old is not None
     low, high = np.minimum(old, new) - 1e-7, np.maximum(old, new) + 1e-7
     seen = []
@@ -238,9 +237,8 @@ def test_a_ghost_is_drawn_from_two_pixels_on(
     far = 0
     for number, plate in enumerate(frame_data.layout.plates):
         row, column, rows = plate.cells()
-        top = float(frame_data.cubes.size_scales[number])
         sides = [
-            plate.halves(each[rows], top)
+            plate.halves(each[rows], float(frame_data.cubes.size_scales[number]))
             for each in (frame_data.cubes.before, frame_data.cubes.sizes)
         ]
         unit = see(plate.middle(row, column)).unit

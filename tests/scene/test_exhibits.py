@@ -377,8 +377,7 @@ def test_the_wrong_samples_are_crosses_in_the_color_of_their_class(studio: Studi
         color = ink + LIGHT * (shade("dark", sign) - ink)
         np.testing.assert_allclose(at(pixels, middle), color, atol=4)
         np.testing.assert_allclose(at(pixels, middle + 0.7 * radius), color, atol=25)
-        beside = at(pixels, middle + np.array([0.75 * radius, 0.0]))
-        assert np.abs(beside - color).max() > 40.0
+        assert np.abs(at(pixels, middle + np.array([0.75 * radius, 0.0])) - color).max() > 40.0
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500)])
@@ -572,8 +571,7 @@ def test_only_a_wrong_one_has_a_frame_and_its_class_in_the_corner(
     for picture, row, column in zip(*EVEN_SORTING.standing(8)[:3], strict=True):
         x, y = place_of(canvas, row, column)
         strip = pixels[int(y), int(x - side[0] / 2.0 - 2.0) : int(x - side[0] / 2.0)]
-        framed = np.abs(strip - warning).max(axis=1).min() < 20
-        assert framed == (picture in (3, 77))
+        assert (np.abs(strip - warning).max(axis=1).min() < 20) == (picture in (3, 77))
         corner = pixels[int(y + side[1] / 2.0), int(x + side[0] / 2.0)]
         assert (np.abs(corner - warning).max() < 40) == (picture in (3, 77))
     words = painted(replace(EVEN_SORTING, confusion=ConfusionMatrix(0 * EVEN_COUNTS))).words

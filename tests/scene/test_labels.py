@@ -120,8 +120,7 @@ def test_the_color_that_goes_in_is_near_its_neurons_and_covers_nothing(
     spheres, reach = see(found.line.points), found.line.radius
     aside = np.maximum(np.maximum(color[0] - spheres.xy[:, 0], spheres.xy[:, 0] - right), 0.0)
     apart = np.maximum(np.maximum(color[1] - spheres.xy[:, 1], spheres.xy[:, 1] - bottom), 0.0)
-    far = np.hypot(aside, apart) - reach * spheres.unit
-    assert 0.0 < far.min() <= 120.0 * division.scale
+    assert 0.0 < (np.hypot(aside, apart) - reach * spheres.unit).min() <= 120.0 * division.scale
 
 
 def test_it_is_that_of_the_sample_and_is_called_in() -> None:

@@ -80,8 +80,7 @@ def test_fronts_of_equal_values_have_the_color_of_the_legend_on_all_walls(
         square = cielab(shade(theme, value) / 255.0)
         walls = [cielab(colors) for colors in fronts(studio, name, theme, value, **turned)]
         assert all(difference(each, square).max() <= 3.0 for each in walls)
-        apart = [difference(a, b[:, np.newaxis]).max() for a in walls for b in walls]
-        assert max(apart) <= 3.0
+        assert max(difference(a, b[:, np.newaxis]).max() for a in walls for b in walls) <= 3.0
 
 
 def test_an_edge_is_lit_toward_the_light_and_dark_away_from_it(studio: Studio) -> None:
@@ -234,8 +233,7 @@ def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() 
 
     def heads(name: str, part: float) -> dict[bool, tuple[float, float, bool]]:
         """By whether lines are before cubes: where light is, and whether it goes back."""
-        shown = lights(layout, program, moments[name], part)
-        (glows,) = shown.glows.values()
+        (glows,) = lights(layout, program, moments[name], part).glows.values()
         return {i == 0: (*glow.span, glow.back) for i, glow in enumerate(glows)}
 
     early, late = heads("affine 0", 0.2), heads("affine 0", 0.75)
@@ -408,8 +406,7 @@ def test_a_resting_mouse_lights_nothing_while_operations_are_shown() -> None:
         stage.frame_data()
         if moves:  # on the same neuron
             stage._resting = NOTHING
-        frame_data = stage.frame_data()
-        found.append(frame_data.hover_neuron is not None)
+        found.append(stage.frame_data().hover_neuron is not None)
     assert found == [False, False, True, False]
     s.advance(2)
     assert stage.frame_data().hover_neuron == ("tanh 0", 1)

@@ -88,8 +88,7 @@ def test_nine_of_ten_cubes_and_the_spheres_are_seen_to_a_half(
 @every_size
 @pytest.mark.parametrize("name", ["3-3", "1-3", "3-9-3", "rgb", "xor", "xnor", "circle"])
 def test_no_cube_lies_on_an_output(name: str, stage: Stage) -> None:
-    outputs = stage.frame_data().layout.neurons[-1]
-    shown, whole = look(stage).spheres[-len(outputs.points) :].T
+    shown, whole = look(stage).spheres[-len(stage.frame_data().layout.neurons[-1].points) :].T
     assert (shown == whole).all()
 
 

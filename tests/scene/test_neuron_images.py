@@ -44,8 +44,7 @@ def test_a_gain_of_a_batch_norm_stands_beside_its_picture() -> None:
         assert plate.size == 3
         for feature in range(3):
             row, column = plate.place_of(plate.first + feature)
-            depth = plate.point(column + 0.5, row + 0.5)[2]
-            assert depth == pytest.approx(before[feature, 2])
+            assert plate.point(column + 0.5, row + 0.5)[2] == pytest.approx(before[feature, 2])
 
 
 def test_a_layer_with_cubes_and_pictures_has_one_label() -> None:
@@ -114,8 +113,7 @@ def test_what_is_left_out_is_dark_and_crossed_out(studio: Studio) -> None:
     layout = laid_out(program)
     name, mask = program.outputs.name, np.zeros(9)
     mask[[1, 6]] = 1.0
-    values = np.where(mask > 0.0, 0.0, 1.0)
-    given = {"values": {name: values}, "left_out": {name: mask}}
+    given = {"values": {name: np.where(mask > 0.0, 0.0, 1.0)}, "left_out": {name: mask}}
     pixels, see = shot(studio, sight_of(layout, 0, **given), program)
     line = layout.neurons[1]
     unit = see(line.points).unit[0] * line.side

@@ -162,8 +162,7 @@ def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
 def test_a_mark_is_on_the_curve(studio: Studio) -> None:
     for given, place in ((curve(marks=[(4, "grown")]), loss_place(4.0, LOSSES[3])),):
         draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, LEFT, given, DARK)
-        marked = drawn_in(studio.paper(canvas), DARK.accent)
-        near = np.hypot(*(marked - place).T) < 3.0
+        near = np.hypot(*(drawn_in(studio.paper(canvas), DARK.accent) - place).T) < 3.0
         assert near.sum() > 20
 
 
@@ -204,8 +203,7 @@ def history(steps: object, values: object, known: object) -> History:
 
 def test_a_history_goes_from_the_first_value_to_the_last(canvas: Canvas2D, studio: Studio) -> None:
     box = Box(10.0, 10.0, 258.0, 76.0)
-    shown = history([0.0, 100.0, 200.0], [-1.0, 3.0, 1.0], [True, True])
-    draw_history(canvas, box, shown, DARK)
+    draw_history(canvas, box, history([0.0, 100.0, 200.0], [-1.0, 3.0, 1.0], [True, True]), DARK)
     pixels = studio.paper(canvas)
     line = drawn_in(pixels, DARK.accent)
     plot = history_plot(canvas, box)
@@ -340,8 +338,7 @@ def test_a_history_and_its_numbers_grow_with_the_picture(studio: Studio) -> None
         box = Box(0.0, 0.0, 260.0 * scale, 60.0 * scale)
         draw_history(canvas, box, history(range(3), [0.0, 1.0, 0.5], [1, 1]), DARK, scale)
         pixels = drawn_in(studio.paper(canvas), DARK.quiet, 60)
-        high = pixels[pixels[:, 1] < 20.0 * scale]
-        sizes.append(np.ptp(high[:, 1]) + 1.0)
+        sizes.append(np.ptp(pixels[pixels[:, 1] < 20.0 * scale][:, 1]) + 1.0)
     assert 1.6 < sizes[1] / sizes[0] < 2.4
 
 

@@ -65,8 +65,7 @@ def picture(studio: Studio) -> Picture:
 
 def ids(studio: Studio, frame_data: FrameData, see: Any) -> np.ndarray:
     """Where there is a cube, in the whole picture."""
-    cubes = studio.cubes(frame_data.layout.plates, VALUES, SIZES)
-    return studio.ids(cubes, see) >= 0
+    return studio.ids(studio.cubes(frame_data.layout.plates, VALUES, SIZES), see) >= 0
 
 
 @pytest.mark.some(1)
@@ -79,9 +78,8 @@ def test_wires_are_seen_between_cubes_and_hidden_behind_them(
     changed = shot(studio, picture, with_wires, here) != shot(studio, picture, without, here)
     changed = changed.any(axis=2)
     see = picture.see(with_wires, here, *SIZE)
-    hidden = ids(studio, with_wires, see)
     # The backs of the largest cubes are as far away as wires: a pixel there may be either.
-    assert changed.sum() > 1_000 and (changed & hidden).sum() <= 5
+    assert changed.sum() > 1_000 and (changed & ids(studio, with_wires, see)).sum() <= 5
     for bundle in LAYOUT.wires:
         ends = see(np.stack([bundle.start[0], bundle.end[0]])).xy
         middle = [ends[0] + part * (ends[1] - ends[0]) for part in np.linspace(0.0, 1.0, 60)]
@@ -165,10 +163,9 @@ def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: P
     line = "= 0.1 * 0.2 + 0.3 * 0.4 + 0.5 * 0.6 = " + "1 + " * 40
     caption = Caption("affine 0", "z = w x + b", plain_lines(line))
     words = PictureWords("A title " * 20, "about " * 40, "step 12,345,678,901,234,567,890", caption)
-    chips = [("a message that is far too long " * 5, "press"), ("short", "")]
     frame_data = sight_of(
         words=words,
-        chips=chips,
+        chips=[("a message that is far too long " * 5, "press"), ("short", "")],
         offers=["go on", "start again", "leave"],
         help=[("Space", "go on or pause " * 4)] * 40,
         pinned=Card(3, "name " * 20, [("value", "1")] * 5, [CardLine("line " * 60)] * 30),
@@ -238,8 +235,7 @@ def test_a_message_leaves_room_to_the_neurons_beside_it(
 
 
 def test_a_message_stands_in_the_corner_where_it_covers_least() -> None:
-    parts = Division.of(860, 760)
-    low, left, upper, right = corners(parts, 300.0, 40.0, [])
+    low, left, upper, right = corners(Division.of(860, 760), 300.0, 40.0, [])
     assert upper.x == left.x < right.x == low.x and upper.y == right.y < left.y == low.y
     nothing, none = np.zeros((0, 3)), Obstacles([], np.zeros((0, 3)), np.zeros((0, 4, 2)))
     assert clearest([upper, right], none) is upper

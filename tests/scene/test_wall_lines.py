@@ -33,8 +33,7 @@ def stage_of(*sizes: int) -> Stage:
 
 def seen(stage: Stage, data: FrameData) -> Projection:
     box = data.division(1280.0, 800.0).inner
-    camera = stage.eyes.whole(stage.plan.views["perspective"])
-    return Projection(camera, box, 1280.0, 800.0, 1e4)
+    return Projection(stage.eyes.whole(stage.plan.views["perspective"]), box, 1280.0, 800.0, 1e4)
 
 
 @pytest.fixture
@@ -51,8 +50,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Callable[[Stage], FloatArray]:
 
         monkeypatch.setattr(Canvas2D, "segments", note)
         data = stage.frame_data()
-        canvas = Canvas2D(1280.0, 800.0, 1.0, 1.0)
-        draw_walls(canvas, seen(stage, data), data, THEMES["dark"])
+        draw_walls(Canvas2D(1280.0, 800.0, 1.0, 1.0), seen(stage, data), data, THEMES["dark"])
         return np.concatenate(found)
 
     return lines_of
@@ -93,8 +91,7 @@ def test_from_row_to_row_of_walls_lines_cross_nothing() -> None:
 
 
 def test_the_way_at_rest_is_the_one_that_carries_most() -> None:
-    stage = stage_of(24, 30, 26, 2)
-    data = stage.frame_data()
+    data = stage_of(24, 30, 26, 2).frame_data()
     layout, known = data.layout, data.buffers.values
     thread = thread_of(layout, data.weights, known)
     assert [number for number, *_ in thread] == [2, 1, 0]
@@ -130,8 +127,7 @@ def test_what_is_pinned_is_lit_from_neuron_to_neuron(
     drawn: Callable[[Stage], FloatArray],
 ) -> None:
     stage = stage_of(24, 30, 2)
-    row = 24 * 7 + 5
-    stage.pin(row)
+    stage.pin(24 * 7 + 5)
     data = stage.frame_data()
     see, fan = seen(stage, data), data.layout.fans[0]
     lines = drawn(stage)

@@ -175,8 +175,7 @@ def in_notebook() -> None:
     vispy.config["default_backend"] = "egl"
     canvas = scene.SceneCanvas(app="jupyter_rfb", size=SIZE, show=False)
     backend = canvas._backend
-    page = {"type": "resize", "width": SIZE[0], "height": SIZE[1], "ratio": 1.0}
-    backend.handle_event(page)
+    backend.handle_event({"type": "resize", "width": SIZE[0], "height": SIZE[1], "ratio": 1.0})
     view, cubes = scene_in(canvas, made())
     try:
         cubes.follow(made_of(cubes))

@@ -46,8 +46,7 @@ def on(stage: Stage, by: int = 1) -> FrameData:
 
 def to(stage: Stage, name: str, number: int) -> FrameData:
     """Go on to the neuron of a number, from 1, of an operation."""
-    before = NAMES[: NAMES.index(name)]
-    return on(stage, sum(SIZES[each] for each in before) + number)
+    return on(stage, sum(SIZES[each] for each in NAMES[: NAMES.index(name)]) + number)
 
 
 def test_one_goes_through_the_neurons_of_each_operation_in_order(walked: Stage) -> None:
@@ -80,8 +79,7 @@ def test_answers_and_target_come_with_the_last_output(walked: Stage) -> None:
         buffers, is_last = seen.buffers, number == 3
         assert len(buffers.values["sigmoid 1"]) == len(buffers.tints["sigmoid 1"]) == number
         assert (buffers.answers is not None) == (buffers.target is not None) == is_last
-        said = "\n".join(seen.words.caption.numbers)  # type: ignore[union-attr]
-        assert ("should be" in said) == is_last
+        assert ("should be" in "\n".join(seen.words.caption.numbers)) == is_last
 
 
 def test_what_is_wrong_comes_back_to_one_neuron_after_the_other(walked: Stage) -> None:
@@ -117,8 +115,7 @@ def test_the_caption_is_of_the_neuron_and_right(walked: Stage) -> None:
         assert said.title == f"Neuron {place} adds up what arrives."
         terms, result = said.numbers[0].replace("bias", "1 ×").split("=")
         pairs = [[*map(float, number.findall(each))] for each in terms.split(" + ")]
-        total = sum(a * b for a, b in pairs)
-        assert float(result) == pytest.approx(total, abs=0.02)
+        assert float(result) == pytest.approx(sum(a * b for a, b in pairs), abs=0.02)
         way = walked.reading.way.values["affine 0"]
         assert float(result) == pytest.approx(way[place], abs=0.01)
 
@@ -149,8 +146,7 @@ def test_of_the_lines_those_of_the_neuron_have_light(walked: Stage) -> None:
     seen = to(walked, "affine 0", 2)
     program = walked.reading.program
     of_all = lights(seen.layout, program, seen.moment, 0.4)
-    of_one = lights(seen.layout, program, seen.moment, 0.4, walks=True)
-    assert of_all.glows and not of_one.glows
+    assert of_all.glows and not lights(seen.layout, program, seen.moment, 0.4, walks=True).glows
 
 
 def test_the_glass_of_a_neuron_that_is_still_to_come_is_empty(walked: Stage) -> None:
@@ -236,8 +232,7 @@ def test_moves_that_wait_are_added_up(small: sv.Session) -> None:
 def test_only_small_networks_of_dense_layers_go_by_neurons() -> None:
     small, large = sv.Network([2, 60, 1]), sv.Network([2, 61, 1])
     assert has_neurons(small.program) and has_neurons(sv.Network([784, 10]).program)
-    norm = sv.Network([sv.Dense(2, 3), sv.LayerNorm(3), sv.Dense(3, 1)])
-    assert not has_neurons(norm.program)
+    assert not has_neurons(sv.Network([sv.Dense(2, 3), sv.LayerNorm(3), sv.Dense(3, 1)]).program)
     assert not has_neurons(large.program) and not has_neurons(image().network.program)
     refused(InputError, "60").by(check_neurons, large.program)
 
@@ -253,6 +248,5 @@ def test_every_neuron_of_a_step_is_drawn(walked: Stage) -> None:
     with Canvas(240, 160) as canvas:
         for _ in range(sum(SIZES.values())):
             go_by_neurons(walked, 1)
-            pixels = canvas.frame(walked.draw)
-            assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 50
+            assert len(np.unique(canvas.frame(walked.draw).reshape(-1, 3), axis=0)) > 50
         walked.release()

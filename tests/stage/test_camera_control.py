@@ -161,6 +161,5 @@ def test_a_stage_makes_room_for_a_card_in_a_moment(colours: sv.Session) -> None:
         parts = shown.division(1280.0, 800.0)
         assert parts.card.width and (moves or part == 0.0)
         view, before = shown.view or parts.inner, first.division(1280.0, 800.0).inner
-        right = before.right + part * (parts.inner.right - before.right)
-        assert view.right == pytest.approx(right)
+        assert view.right == pytest.approx(before.right + part * (parts.inner.right - before.right))
         assert stage.eyes.inner == view

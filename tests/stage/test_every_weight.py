@@ -125,8 +125,7 @@ def test_side_by_side_all_change() -> None:
 
 @pytest.mark.parametrize("every", [False, True])
 def test_pictures_have_it(tmp_path: Path, every: bool) -> None:
-    session = session_of(30, 24, 2)
-    with RenderOptions(every_weight=every).on(session) as stages:
+    with RenderOptions(every_weight=every).on(session_of(30, 24, 2)) as stages:
         stages.lead.frame_data()
         elevation = stages.lead.plan.views["perspective"].elevation
     assert (elevation == 8.0) == every

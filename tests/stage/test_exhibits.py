@@ -87,8 +87,7 @@ def test_classes_have_a_map_of_the_largest_output(classes: int, loss: str) -> No
     assert plane.outputs.tolist() == said.tolist()
     assert plane.verdict() == f"{(said == labels).sum()} of 30 right"
     rows, columns = plane.values.shape
-    middles = (np.arange(columns) + 0.5) / columns
-    across = plane.low[0] + middles * (plane.high[0] - plane.low[0])
+    across = plane.low[0] + (np.arange(columns) + 0.5) / columns * (plane.high[0] - plane.low[0])
     top = plane.high[1] - 0.5 / rows * (plane.high[1] - plane.low[1])
     first_row = s.network(np.stack([across, np.full(columns, top)], axis=1))
     assert plane.values[0].tolist() == np.argmax(first_row, axis=1).tolist()

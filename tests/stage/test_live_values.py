@@ -670,8 +670,7 @@ def test_a_neuron_is_saturated_where_it_hardly_answers(name: str, low: float, hi
     net = sv.Network([sv.Dense(1, 1, name)], seed=0, dtype="float64")
     net.bank.value[:] = [1.0, 0.0]
     for z in (-9.0, low - 0.02, low + 0.02, 0.02, min(high, 9.0) - 0.02, min(high, 8.0) + 0.02):
-        way = forward(net.program, net.bank.value, [z])
-        (flat,) = way.saturated[net.program.outputs.name]
+        (flat,) = forward(net.program, net.bank.value, [z]).saturated[net.program.outputs.name]
         assert bool(flat) == (not low < z < high)
 
 

@@ -148,8 +148,7 @@ def runs(seen: list[tuple[int, float]]) -> list[int]:
 
 def falls(seen: list[tuple[int, float]]) -> int:
     """How often the part of an operation was smaller than in the picture before."""
-    pairs = list(pairwise(seen))
-    return sum(a[0] == b[0] and b[1] < a[1] for a, b in pairs)
+    return sum(a[0] == b[0] and b[1] < a[1] for a, b in pairwise(seen))
 
 
 @pytest.mark.some("1.0", "12.0", "36.0")
@@ -181,8 +180,7 @@ def test_light_catches_up_with_a_picture_that_took_two_seconds(viewer: Viewer) -
     assert viewer.motion.current == 3  # and not the last one at once
     seen += watch(viewer, 13.0, 1.0)
     assert runs(seen) == [1, 2, 3, 4, 5] and not falls(seen)
-    late = [number for number, _ in seen[60:]]
-    assert late.index(5) * FRAME < 2 * BEHIND
+    assert [number for number, _ in seen[60:]].index(5) * FRAME < 2 * BEHIND
     viewer.session.advance(3 * count - 1, "operation")  # three steps on, in one picture
     seen = watch(viewer, 16.0, 1.0)
     assert runs(seen) == [1, 2, 3, 4]  # of the step that is under way
@@ -248,8 +246,7 @@ def test_no_later_number_is_shown_with_an_earlier_light(viewer: Viewer) -> None:
             moment, part = viewer.motion.shown()
             if moment is None:
                 continue
-            number = viewer.motion.current
-            if runs_back(done, number, count):
+            if runs_back(done, viewer.motion.current, count):
                 done += 1
             place = done - 1
             colors, *_ = viewer.mixed()
@@ -285,8 +282,7 @@ def test_of_a_way_over_many_steps_the_last_one_is_shown() -> None:
 
 def test_cubes_go_from_the_numbers_before_to_those_after(viewer: Viewer) -> None:
     bank = viewer.session.network.bank
-    count = len(viewer.reading.moments)
-    viewer.session.advance(count - 1, "operation")
+    viewer.session.advance(len(viewer.reading.moments) - 1, "operation")
     viewer.look(0.0)
     old, grad = bank.value.copy(), bank.grad.copy()
     viewer.session.advance(1, "operation")
@@ -418,8 +414,7 @@ def of(session: sv.Session, name: str, part: float = 1.0, frozen: list[int] | No
     names = [moment.name for moment in program.moments]
     mask = np.zeros(len(GRAD), np.bool_)
     mask[frozen or []] = True
-    current = names.index(name) + 1
-    return pushes(program, program.moments, current, part, 2.0 * GRAD, GRAD, mask)
+    return pushes(program, program.moments, names.index(name) + 1, part, 2.0 * GRAD, GRAD, mask)
 
 
 def test_only_gradients_that_are_computed_push(colours: sv.Session) -> None:

@@ -155,8 +155,7 @@ def test_a_result_can_be_the_samples_of_another_network() -> None:
     first, second = sv.Network([2, 4, 3], "tanh", seed=1), sv.Network([3, 5, 2], "tanh", seed=2)
     samples = np.random.default_rng(0).uniform(size=(50, 2))
     with shader(first) as one, shader(second) as other:
-        found = other.request(one.request(samples)).read()
-        assert same(found, second(first(samples)))
+        assert same(other.request(one.request(samples)).read(), second(first(samples)))
         assert other(one.request(samples[0])).shape == (2,)
         refused(ShapeError, "3 outputs").by(one.request, one.request(samples))
 
@@ -226,8 +225,7 @@ def test_samples_of_a_wrong_shape_are_refused(samples: list[object]) -> None:
 
 @pytest.mark.usefixtures("_opengl")
 def test_only_networks_and_sessions_of_them_have_a_shader() -> None:
-    function = sv.compile(lambda x: x * x, inputs=1)
-    for wrong in (3, None, function):
+    for wrong in (3, None, sv.compile(lambda x: x * x, inputs=1)):
         refused(InputError, "Network").by(shader, wrong)
 
 

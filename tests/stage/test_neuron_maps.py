@@ -50,21 +50,18 @@ def test_a_map_has_the_number_of_each_neuron_at_each_place(
     maps = maps_of(Stage(session))
     for row, column in ((0, 0), (7, 31), (30, 12)):
         place = np.array([column + 0.5, SIDE - row - 0.5]) / SIDE * 12.0 - 6.0
-        wanted = numbers_at(session, known.inputs_of(place[np.newaxis])[0])
-        for name, values in wanted.items():
+        for name, values in numbers_at(session, known.inputs_of(place[np.newaxis])[0]).items():
             np.testing.assert_allclose(maps.values[name][:, row, column], values, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["xor", "xnor"])
 def test_four_points_span_the_plane_of_their_squares(name: str) -> None:
     show = load(find(name))(engine="python")
-    stage = Stage(show)
-    maps = maps_of(stage)
+    maps = maps_of(Stage(show))
     places = (np.arange(SIDE) + 0.5) / SIDE
     np.testing.assert_allclose(maps.values["inputs"][0, 5], places)
     np.testing.assert_allclose(maps.values["inputs"][1, :, 5], places[::-1])
-    wanted = numbers_at(show.session, [places[3], places[-1]])
-    for buffer, values in wanted.items():
+    for buffer, values in numbers_at(show.session, [places[3], places[-1]]).items():
         np.testing.assert_allclose(maps.values[buffer][:, 0, 3], values, atol=1e-6)
 
 
@@ -73,8 +70,7 @@ def test_places_of_a_picture_are_those_of_its_pixels_behind_the_encoding_too() -
     stage = Stage(session)
     maps = maps_of(stage)
     assert all(line.square for line in stage.plan.neurons[:-1])
-    wanted = numbers_at(session, [(3 + 0.5) / SIDE, (28 + 0.5) / SIDE])  # v goes down
-    for name, values in wanted.items():
+    for name, values in numbers_at(session, [(3 + 0.5) / SIDE, (28 + 0.5) / SIDE]).items():
         np.testing.assert_allclose(maps.values[name][:, 28, 3], values, atol=1e-5)
     u, v = wanted_sample(stage)
     assert maps.dot is not None and maps.dot.tolist() == pytest.approx([u, 1.0 - v])
@@ -82,8 +78,7 @@ def test_places_of_a_picture_are_those_of_its_pixels_behind_the_encoding_too() -
 
 def test_neurons_of_single_values_have_maps() -> None:
     show = load(find("micrograd"))(engine="cpu")
-    stage = Stage(show)
-    maps = maps_of(stage)
+    maps = maps_of(Stage(show))
     places = cells(SIDE) * 3.6 - 1.8
     *hidden, last = (wall.of(show.session.network.bank.value) for wall in walls_of(show))
     for (name, own), weights in zip([*maps.values.items()][1:], [*hidden, last], strict=True):
@@ -124,8 +119,7 @@ def test_a_table_has_curves_over_one_input_for_the_sample_that_is_shown() -> Non
 
 
 def test_the_input_of_curves_is_the_one_that_was_pointed_at_last() -> None:
-    session = table()
-    stage = Stage(session)
+    stage = Stage(table())
     stage.hover_neuron = "inputs", 2
     sample, inputs = wanted_sample(stage), TABLE
     for hovered in (("inputs", 2), ("tanh 0", 1), None):
@@ -142,8 +136,7 @@ def test_maps_follow_the_training_and_are_not_made_twice_of_the_same() -> None:
     first, same = maps_of(stage), maps_of(stage)
     assert first.values is same.values and first.images is same.images
     session.advance(5)
-    later = maps_of(stage)
-    assert np.abs(later.values["affine 0"] - first.values["affine 0"]).max() > 1e-6
+    assert np.abs(maps_of(stage).values["affine 0"] - first.values["affine 0"]).max() > 1e-6
 
 
 def test_maps_are_made_five_times_a_second_while_it_plays_and_at_once_at_rest(
@@ -175,8 +168,7 @@ def test_maps_are_made_five_times_a_second_while_it_plays_and_at_once_at_rest(
 
 def test_a_larger_network_has_coarser_maps_and_one_too_large_no_maps() -> None:
     assert maps_of(Stage(learned(circle(), (2, 100, 1)))).values["inputs"].shape == (2, 16, 16)
-    stage = Stage(learned(circle(), (2, 1000, 1)))
-    assert stage.frame_data().maps is None
+    assert Stage(learned(circle(), (2, 1000, 1))).frame_data().maps is None
 
 
 def test_colors_and_pictures_are_no_places() -> None:
@@ -197,8 +189,7 @@ def test_the_strongest_color_is_beyond_nearly_all_numbers_and_weak_maps_stay_wea
     assert parts[1].max() < 0.1 and np.median(parts[2]) == pytest.approx(
         np.median(parts[0]), rel=0.1
     )
-    discrete = NeuronMaps({"a": maps}, discrete=True).parts("a")
-    np.testing.assert_array_equal(discrete, np.sign(maps))
+    np.testing.assert_array_equal(NeuronMaps({"a": maps}, discrete=True).parts("a"), np.sign(maps))
 
 
 def test_a_paint_is_what_a_neuron_adds_and_grey_is_nothing() -> None:
@@ -231,8 +222,7 @@ def test_the_first_picture_has_a_map_in_each_square(name: str, count: int) -> No
     for line in shown.layout.neurons:
         canvas = Noted("#000000", *SIZE)
         draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"], 1.0)
-        has_image = bool(canvas.images_in)
-        found += len(line.points) * has_image
+        found += len(line.points) * bool(canvas.images_in)
     assert found == count
 
 
@@ -255,10 +245,8 @@ def test_a_square_shows_its_map_a_rim_of_its_hue_and_where_the_sample_lies(
     right, up = maps.dot.tolist()
     low = -0.8 if up > 0.5 else 0.8  # a row without the dot
     for part in (-0.8, -0.4, 0.4, 0.8):  # the input x grows from left to right, from -6 to 6
-        top = 1.1 * 0.94
-        wanted = [np.interp(part / top, parts, each) for each in colors.T]
-        found = at(pixels, (x + part * half, y - low * half))
-        np.testing.assert_allclose(found, wanted, atol=24)
+        wanted = [np.interp(part / (1.1 * 0.94), parts, each) for each in colors.T]
+        np.testing.assert_allclose(at(pixels, (x + part * half, y - low * half)), wanted, atol=24)
     dot = x + (2.0 * right - 1.0) * half, y - (2.0 * up - 1.0) * half
     np.testing.assert_allclose(at(pixels, dot), [240, 244, 250], atol=12)
     number = float(shown.buffers.values["inputs"][0])
@@ -312,7 +300,6 @@ def test_without_maps_squares_have_the_colors_of_their_numbers() -> None:
     see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
     canvas = Noted("#000000", *SIZE)
     draw_neurons(canvas, see, shown.layout.neurons[0], 1.0, shown, THEMES["dark"], 1.0)
-    values = shown.buffers.values["inputs"]
-    wanted = THEMES["dark"].map(values, shown.buffers.scale)
+    wanted = THEMES["dark"].map(shown.buffers.values["inputs"], shown.buffers.scale)
     np.testing.assert_allclose([color for _, color in canvas.filled[1:3]], wanted)
     assert canvas.words[-4:] == ["-.97", "-1.15", "x", "y"]

@@ -439,8 +439,7 @@ def test_while_the_light_catches_up_the_caption_is_of_the_operation_that_is_lit(
         moment, current, title = seen(stage)
         assert moment == stage.reading.moments[current - 1]
         step += (current == 1 and before == COUNT) - (current == COUNT and before == 1)
-        place = (step + current // COUNT, current % COUNT)
-        assert title == captions[place].title
+        assert title == captions[(step + current // COUNT, current % COUNT)].title
         before = current
         lit.append(current)
     assert len(set(lit)) > 2 and before == colours.clock.operation

@@ -25,8 +25,7 @@ def numbers(*largest: float, grads: float = 0.0) -> ChannelSource:
     """Ten numbers on two plates, of which the first have these magnitudes."""
     first, *second = largest
     value = np.array([first, 0, 0, 0, 0, 0, *(second or [0.0]), 0, 0, 0], float)
-    grad = np.full(10, grads)
-    shown: Any = SimpleNamespace(value=value, grad=grad, slots={})
+    shown: Any = SimpleNamespace(value=value, grad=np.full(10, grads), slots={})
     program: Any = SimpleNamespace(affines=[])
     return ChannelSource(shown, value, program, SimpleNamespace(values={}))
 
@@ -146,8 +145,7 @@ def test_raising_a_weight_by_hand_makes_its_cube_no_smaller(scales: Scales) -> N
     for tenth in range(60):
         source = numbers(0.1 * tenth)
         scales.follow([(source, PLATES)], float(tenth))
-        top = scales.stops.of(("value", -1))
-        halves.append(PLATES[0].halves(source.numbers.value[:1], top)[0])
+        halves.append(PLATES[0].halves(source.numbers.value[:1], scales.stops.of(("value", -1)))[0])
     assert halves == sorted(halves) and halves[0] < halves[-1]
 
 

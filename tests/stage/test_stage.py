@@ -291,8 +291,7 @@ def test_the_parameters_of_an_expression_are_cubes_too(studio: Studio, engine: s
     show = load(find("expression"))(engine=engine)
     stage = Stage(show, camera="flat")
     show.session.advance(3)
-    said = words(studio, stage)
-    assert {"height", "damping", "speed", "phase"} <= set(said)
+    assert {"height", "damping", "speed", "phase"} <= set(words(studio, stage))
     assert stage.channels == ["value", "gradient", "last change", "change since start", "m", "v"]
     assert_right_colors(studio, stage)
     for step in range(4):
@@ -431,8 +430,7 @@ def test_parameters_of_an_expression_stand_in_the_order_of_its_formula() -> None
 
 
 def test_names_of_neurons_show_their_control_characters() -> None:
-    names = ["\x1b[31mred", "a\nb"]
-    known = sv.data.Arrays([[1.0, 2.0]], [[1.0]], input_names=names)
+    known = sv.data.Arrays([[1.0, 2.0]], [[1.0]], input_names=["\x1b[31mred", "a\nb"])
     (shown,) = names_of(sv.Session(sv.Network([2, 1]), known)).values()
     assert all(name.isprintable() for name in shown) and "red" in shown[0]
 

@@ -125,8 +125,7 @@ def test_two_sessions_of_one_network_are_refused() -> None:
 def test_all_panes_have_the_scales_that_fit_the_largest_number_of_all() -> None:
     shown = beside(rgb(), rgb(first=3), xor())
     shown.panes[2].session.edit(0, 30.0)
-    panes = shown.frame_data()
-    largest = max(float(np.abs(each.cubes.colors).max()) for each in panes)
+    largest = max(float(np.abs(each.cubes.colors).max()) for each in shown.frame_data())
     assert largest == 30.0 == stop_above(largest)
     shown.rescale(anew=True)
     for pane in shown.frame_data():
@@ -143,8 +142,7 @@ def test_a_scale_grows_for_all_panes_at_once_and_says_so() -> None:
     panes = shown.frame_data()
     after = {scale for each in panes for scale in each.cubes.color_scales}
     assert after == {30.0} and len(before) == 1
-    compared = shown.compared(panes)
-    assert compared.legend.grown == (before.pop(), 30.0)
+    assert shown.compared(panes).legend.grown == (before.pop(), 30.0)
 
 
 def test_activations_and_gradients_have_one_scale_too() -> None:
@@ -184,8 +182,7 @@ def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
     alone.share(shown.scales, list)
     alone.read()
     size = int(box.width), int(box.height)
-    seen = studio.stage(alone, size=size)
-    assert is_same(pixels[: size[1] - 1, : size[0] - 1], seen[:-1, :-1])
+    assert is_same(pixels[: size[1] - 1, : size[0] - 1], studio.stage(alone, size=size)[:-1, :-1])
 
 
 @pytest.mark.some(1)
@@ -224,8 +221,7 @@ def test_pinned_weights_stand_in_the_table_and_where_there_is_room_on_a_card(
     shown = beside(session, other)
     shown.pin([4, None])
     shot(studio, shown, (800, 500))
-    words = shown._picture.words
-    assert {"value", "gradient", "–"} <= set(words)
+    assert {"value", "gradient", "–"} <= set(shown._picture.words)
     assert all(stage._seen.division(400, 300).card.width == 0.0 for stage in shown.panes)
     shot(studio, shown, (1400, 900))
     assert {"pinned", "input G → neuron 1"} <= set(shown._picture.words)
@@ -419,8 +415,7 @@ def test_a_video_of_operations_goes_through_the_phases_together(tmp_path: Path) 
     sessions = [rgb((3, 3)), rgb()]
     path = tmp_path / "step.gif"
     options: dict[str, Any] = {"unit": "operation", "hold": 0.5, "fps": 2, "size": (320, 200)}
-    count = sv.record(sessions, path, steps=1, **options)
-    assert count == 1 + len(sessions[1].operations) + 2
+    assert sv.record(sessions, path, steps=1, **options) == 1 + len(sessions[1].operations) + 2
     assert [session.clock.place for session in sessions] == [(6, 0), (6, 0)]
 
 

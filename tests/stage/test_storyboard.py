@@ -153,8 +153,7 @@ def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
         parts = np.sqrt(np.minimum(np.abs(shown.sizes) / shown.size_scales[0], 1.0))
         for each, _, _, index, _ in walk.cubes():
             if each == layer:
-                expected = max(least, parts[index])
-                assert end[index] == pytest.approx(expected, abs=0.08)
+                assert end[index] == pytest.approx(max(least, parts[index]), abs=0.08)
         assert parts.max() > 0.5
 
 
@@ -194,8 +193,7 @@ def test_a_step_has_the_old_size_around_the_new_one(walk: Walk) -> None:
             continue  # only those that have shrunk stand free
         seen += 1
         edge = round(x - was[index] * unit)
-        column = pixels[round(y) + 4, edge - 2 : edge + 3]
-        assert np.abs(column - ground).max() > 60
+        assert np.abs(pixels[round(y) + 4, edge - 2 : edge + 3] - ground).max() > 60
     assert seen > 3
 
 
@@ -345,8 +343,7 @@ def test_every_still_stands_in_the_page_once_without_any_script(
     found = [base64.b64decode((each["src"] or "").partition("base64,")[2]) for each in pictures]
     assert found == [still.picture for still in stills]
     assert [each["width"] for each in pictures] == ["32", "1280", "32"]
-    body = unescape(text.partition("<main>")[2])
-    frames = body.partition('class="frames"')[2]
+    frames = unescape(text.partition("<main>")[2]).partition('class="frames"')[2]
     for still in stills:
         caption = still.caption
         for said in (still.name, still.alt, caption.title, caption.formula, *caption.numbers):
@@ -420,8 +417,7 @@ def test_a_browser_steps_through_the_page(
         title = tab.inner_text(".stage h2")
         assert tab.get_attribute(".now", "src").startswith("data:image/png;base64,")
         assert tab.locator("nav [aria-current=step]").count() == 1
-        current = tab.inner_text("nav [aria-current=step]")
-        return title, int(tab.input_value("input")), current
+        return title, int(tab.input_value("input")), tab.inner_text("nav [aria-current=step]")
 
     first = ("All gradients are set to 0.", 0, "zero_grad")
     second = ("Each adds up.", 1, "affine 0")

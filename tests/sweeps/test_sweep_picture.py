@@ -82,7 +82,7 @@ def test_every_setting_is_named_and_panels_do_not_overlap(
     draw_panels(canvas, panels_of(runs), THEMES[theme])
     for hidden in (2, 3):
         assert any(words.startswith(f"hidden {hidden}, lr") for words in canvas.words)
-    boxes = divided(*map(float, size), [("", 4)], 2).boxes
+    boxes = divided(*map(float, size), [("", 4)], 2)[0]
     assert len(boxes) == 4
     for i, a in enumerate(boxes):
         assert a.x >= 0 and a.right <= size[0] and a.bottom <= size[1]
@@ -101,7 +101,7 @@ def test_a_long_title_ends_before_what_the_cubes_show(runs: Sweep) -> None:
 
 def test_panels_stand_in_the_columns_that_are_wished_or_in_several() -> None:
     for wished, columns in ((3, 3), (2, 2), (0, 4)):
-        assert len({box.x for box in divided(1280.0, 800.0, [("", 12)], wished).boxes}) == columns
+        assert len({box.x for box in divided(1280.0, 800.0, [("", 12)], wished)[0]}) == columns
 
 
 def test_a_picture_has_lines_and_networks_where_they_belong(runs: Sweep, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_picture_has_lines_and_networks_where_they_belong(runs: Sweep, tmp_pat
     assert (tmp_path / "sweep.png").stat().st_size > 5000
     ground = frame[498, 2].astype(int)
     differs = (abs(frame.astype(int) - ground) > 40).any(axis=2)
-    for box in divided(800.0, 500.0, [("", 4)], 2).boxes:
+    for box in divided(800.0, 500.0, [("", 4)], 2)[0]:
         part = differs[int(box.y + 40) : int(box.bottom), int(box.x) : int(box.right)]
         assert 0.01 < np.array_split(part, 2, axis=1)[0].mean() < 0.6
     shown = panels_of(runs)

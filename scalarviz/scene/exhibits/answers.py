@@ -17,6 +17,7 @@ from scalarviz.scene.exhibits.exhibit import (
     LETTERS,
     Exhibit,
     Places,
+    in_rows,
     letter_size,
     mean_error,
 )
@@ -42,7 +43,6 @@ class Answers(Exhibit):
     names: Sequence[str]
     sorts: bool = False
     focus: FloatArray | None = None
-    first: Exhibit | None = None
     wide = 240.0
     small = 0.4
 
@@ -53,9 +53,7 @@ class Answers(Exhibit):
         target: FloatArray | None = None,
     ) -> Answers:
         """Return the exhibit with the answer and the goal of the sample in use."""
-        unknown = np.full(self.outputs.shape[1], np.nan)
-        known = [unknown if each is None else each for each in (outputs, target)]
-        return replace(self, focus=np.stack(known))
+        return replace(self, focus=in_rows(self.outputs.shape[1], outputs, target))
 
     def score(self) -> tuple[int, int] | None:
         if not self.sorts:

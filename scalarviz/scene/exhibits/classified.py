@@ -51,7 +51,6 @@ class Sorting(Exhibit):
     confusion: ConfusionMatrix
     of: str
     focus: tuple[int | None, int | None] | None = None
-    first: Exhibit | None = None
     wide = 400.0
 
     @cached_property
@@ -75,7 +74,9 @@ class Sorting(Exhibit):
         return np.concatenate(chosen), row, column, np.array(left)
 
     def words(self) -> list[str]:
-        table, said = self.confusion, self._right()
+        table = self.confusion
+        counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
+        said = text("exhibits.sorting.right", of=self.of, **counts)
         true, taken, times = table.worst()
         if times <= 1:
             return [said]
@@ -83,11 +84,6 @@ class Sorting(Exhibit):
 
     def score(self) -> tuple[int, int]:
         return self.confusion.right, self.confusion.all
-
-    def _right(self) -> str:
-        table = self.confusion
-        counts = {"right": table.right, "count": table.all, "share": 100.0 * table.accuracy}
-        return text("exhibits.sorting.right", of=self.of, **counts)
 
     def marked(
         self,
@@ -222,8 +218,6 @@ class Sorting(Exhibit):
 
 # The confusion matrix, drawn on a canvas or in a terminal.
 
-Counts = npt.NDArray[np.int64]
-
 RIGHT, WRONG = -0.62, 0.8  # places on the color map for correct and for wrong cells
 FAINTEST = 0.4  # color strength of a cell with a single case
 # On a canvas, relative to the size of text: left of the cells, above them, and their least height.
@@ -235,7 +229,7 @@ LABELS, HEADS, CELL = 1.2, 1.6, 1.2
 class ConfusionMatrix:
     """A confusion matrix: one row per true class, one column per predicted class."""
 
-    counts: Counts
+    counts: npt.NDArray[np.int64]
 
     @property
     def right(self) -> int:

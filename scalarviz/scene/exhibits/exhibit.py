@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from typing import ClassVar, NamedTuple, final
 
@@ -38,12 +37,13 @@ class Places(NamedTuple):
     foot: Box
 
 
+@dataclass(frozen=True, eq=False)
 class Exhibit(ABC):
     """What a network has learned: OUT beside its goal, how right that is, and what step 0 gave.
 
     A subclass implements `paint`; it overrides the other methods for another size, for a summary
-    in words, or to mark the sample in use. Where the mouse finds inputs, it keeps the boxes that
-    it has painted as `_boxes`, and `_inputs_in` says what a pixel of them stands for.
+    in words, or to mark the sample in use. Where the mouse finds inputs, it puts the boxes that
+    it has painted into `_boxes`, and `_inputs_in` says what a pixel of them stands for.
 
     first  the exhibit of step 0, or None
     wide   wanted width in a stage of 1280 x 600 pixels
@@ -52,12 +52,12 @@ class Exhibit(ABC):
     lines  how many lines bring the outputs to OUT
     """
 
-    first: Exhibit | None = None
+    first: Exhibit | None = field(default=None, kw_only=True)
+    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False, kw_only=True)
     wide: ClassVar[float] = 320.0
     most: ClassVar[float] = 0.34
     small: ClassVar[float] = 0.22
     lines: ClassVar[int] = 1
-    _boxes: Sequence[Box] = ()
 
     @abstractmethod
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
@@ -88,9 +88,7 @@ class Exhibit(ABC):
 
     def after(self, first: Exhibit | None) -> Exhibit:
         """Return the exhibit with that of step 0."""
-        found = copy(self)
-        object.__setattr__(found, "first", first)  # it may be frozen
-        return found
+        return replace(self, first=first)
 
     def verdict(self) -> str:
         """Return how right the answers are: "246 of 250 right", "off by .03"; "" if unknown."""
@@ -222,6 +220,11 @@ def mean_error(outputs: FloatArray, targets: FloatArray) -> float:
         return float(np.abs(outputs - targets).mean())
 
 
+def in_rows(count: int, *rows: FloatArray | None) -> FloatArray:
+    """Return rows of numbers as an array; NaN stands for one that is not known."""
+    return np.stack([np.full(count, np.nan) if each is None else each for each in rows])
+
+
 def letter_size(canvas: Canvas2D) -> float:
     """Return the size of text in pixels."""
     return LETTERS * canvas.scale
@@ -309,8 +312,7 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
         else:
             fill, outline = (None, color) if kind == "ring" else (color, None)
             radius = 0.36 * size
-            line = 0.16 * size
-            canvas.discs((x + radius, middle), radius, fill, outline=outline, line=line)
+            canvas.discs((x + radius, middle), radius, fill, outline=outline, line=0.16 * size)
         x += 1.1 * size
         x += canvas.text(x, box.y + size, words, size=size, color=theme.quiet) + 1.2 * size
 

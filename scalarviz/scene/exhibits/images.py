@@ -21,6 +21,7 @@ from scalarviz.scene.exhibits.exhibit import (
     WHITE,
     Exhibit,
     Places,
+    in_rows,
     letter_size,
     mean_error,
 )
@@ -42,13 +43,11 @@ class Pictures(Exhibit):
     target: FloatArray
     said: str = ""
     focus: tuple[float, float] | None = None
-    first: Exhibit | None = None
     wide = 528.0
     most = 0.42
     small = 48.0 / 260.0
     lines = 3
     _made: list[npt.NDArray[np.uint8]] = field(default_factory=list, repr=False, compare=False)
-    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     def marked(
         self,
@@ -135,11 +134,9 @@ class Swatches(Exhibit):
     outputs: FloatArray
     targets: FloatArray
     focus: FloatArray | None = None
-    first: Exhibit | None = None
     wide = 250.0
     small = 36.0 / SIDE
     lines = 3
-    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)  # of the inputs
 
     def off(self) -> float:
         """Return the mean absolute error of the samples of the column, over three channels."""
@@ -152,9 +149,7 @@ class Swatches(Exhibit):
         target: FloatArray | None = None,
     ) -> Swatches:
         """Return the colors with those of the sample in use; unknown ones are empty."""
-        unknown = np.full(3, np.nan)
-        known = [unknown if each is None else each for each in (outputs, target)]
-        return replace(self, focus=np.stack([inputs, *known]))
+        return replace(self, focus=in_rows(3, inputs, outputs, target))
 
     @property
     def shown(self) -> FloatArray:
@@ -197,7 +192,7 @@ class Swatches(Exhibit):
         sides = SMALL_SWATCH, WIDE_SWATCH, WIDE_SWATCH
         lefts = [column.x + left * unit for left in COLUMNS]
         middles = [left + 0.5 * side * unit for left, side in zip(lefts, sides, strict=True)]
-        names = names_of_parts()
+        names = [text(f"exhibits.swatches.{name}") for name in ("input", "output", "target")]
         wide = [canvas.measure(name, size=size) for name in names]
         free = middles[2] - middles[1] - 0.5 * (wide[1] + wide[2])
         if min(free, middles[1] - middles[0] - 0.5 * (wide[0] + wide[1])) >= 2.0:
@@ -241,11 +236,6 @@ def paint_swatches(
         canvas.boxes(corners[pale], size, None, radius=radius, outline=theme.ghost)
 
 
-def names_of_parts() -> list[str]:
-    """Return what inputs, outputs and targets are called."""
-    return [text(f"exhibits.swatches.{name}") for name in ("input", "output", "target")]
-
-
 def clear(colors: FloatArray) -> FloatArray:
     """Return outputs of a network clipped and rounded to colors that can be shown."""
     return to_bytes(colors) / 255.0
@@ -265,7 +255,6 @@ class Pad(Exhibit):
     low: float = 0.0
     high: float = 1.0
     wide = 360.0
-    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def light(self) -> FloatArray:

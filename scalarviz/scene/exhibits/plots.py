@@ -93,15 +93,7 @@ class Plane(Exhibit):
     discrete: bool = False
     squares: bool = False
     corner: tuple[bool, bool] | None = None
-    first: Exhibit | None = None
     wide = 332.0
-    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
-
-    def _fills(self, values: FloatArray, colors: ColorMap) -> FloatArray:
-        """Return the colors of outputs, at full strength."""
-        if self.classes:
-            return class_colors(values, colors.background)
-        return colors(self._parts(values))
 
     def _parts(self, values: FloatArray) -> FloatArray:
         """Return outputs as shares of the strongest colors; -1 or 1 if they are discrete."""
@@ -185,7 +177,13 @@ class Plane(Exhibit):
             canvas.text(x, y, words, size=size, color=theme.quiet)
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        self._paint_map(canvas, box, theme)
+        values = enlarged(self.values) if self.discrete and not self.classes else self.values
+        full = (
+            class_colors(values, theme.map.background)
+            if self.classes
+            else theme.map(self._parts(values))
+        )
+        canvas.image(*box.place, faded(full, FAINT, rgb((theme.ground,))[0]), smooth=True)
         canvas.box(*box.place, None, outline=theme.faint)
 
     def _paint_guess(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
@@ -198,12 +196,6 @@ class Plane(Exhibit):
         x = plot.right - edge - wide if right else plot.x + edge
         y = plot.y + edge + 0.8 * size if up else plot.bottom - edge
         canvas.text(x, y, words, size=size, color=theme.ink, outline=theme.ground)
-
-    def _paint_map(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
-        ground = rgb((theme.ground,))[0]
-        values = enlarged(self.values) if self.discrete and not self.classes else self.values
-        colors = faded(self._fills(values, theme.map), FAINT, ground)
-        canvas.image(plot.x, plot.y, plot.width, plot.height, colors, smooth=True)
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
         part = np.array([(x - box.x) / box.width, (box.bottom - y) / box.height])
@@ -340,14 +332,12 @@ class NeuronMap(Exhibit):
         whole = Box(box.x + 0.5 * (box.width - left - side), box.y, left + side, side + line)
         plot = axes.plot(canvas, whole)
         ground = rgb((theme.ground,))[0]
-        shape = (*self.parts.shape, 3)
-        colors = theme.map(self.parts.ravel()).reshape(shape)
+        colors = theme.map(self.parts.ravel()).reshape((*self.parts.shape, 3))
         place = plot.x, plot.y, plot.width, plot.height
         canvas.image(*place, faded(colors, FAINT, ground), smooth=True)
         axes.paint(canvas, whole, plot, theme)
         with canvas.clip(*place):
-            radius = min(DOT * size, SMALL_DOT * plot.width)
-            plane.paint_samples(canvas, plot, radius, theme)
+            plane.paint_samples(canvas, plot, min(DOT * size, SMALL_DOT * plot.width), theme)
         words = canvas.fit(self.words()[0], box.width, size=size)
         middle = plot.x + 0.5 * plot.width
         wide = 0.5 * canvas.measure(words, size=size)
@@ -375,8 +365,6 @@ class FunctionPlot(Exhibit):
     names: tuple[str, str] = ("x", "y")
     axis: int = 0
     focus: tuple[float, float] | None = None
-    first: Exhibit | None = None
-    _boxes: list[Box] = field(default_factory=list, repr=False, compare=False)
 
     def range(self) -> tuple[float, float]:
         """Return the ends of the y axis: the range of the samples' targets, and a margin."""
@@ -404,8 +392,7 @@ class FunctionPlot(Exhibit):
         return mean_error(self.at(self.points[:, 0]), self.points[:, 1])
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
-        part = (x - box.x) / box.width
-        return {self.axis: self.low + part * (self.high - self.low)}
+        return {self.axis: self.low + (x - box.x) / box.width * (self.high - self.low)}
 
     def places(self, box: Box, scale: float) -> Places:
         return self.pair(box, scale, count=1, more=(LINE_PITCH + 2.0) * LETTERS * scale)

@@ -151,8 +151,7 @@ def of_graph(
         above = shortened(above, LETTERS)
         made.signs.append(Sign(above, name, point, RADIUS, made.down, buffer))
     wires = [*made.wires({line.values: i for i, line in enumerate(neurons)})]
-    ours = made.plates, neurons, wires, (), VIEWS
-    return Layout(*ours, signs=made.signs)
+    return Layout(made.plates, neurons, wires, (), VIEWS, signs=made.signs)
 
 
 def lines_of_array(names: Sequence[str]) -> int:

@@ -157,8 +157,7 @@ def set_heights(rows: list[list[ColumnPlace]], gap: float) -> None:
         every = [spot.y for row in rows for spot in row if spot.before or spot.after]
         middle = sum(every) / len(every) if every else 0.0
         for row in rows if forward else rows[::-1]:
-            settled = sweep >= SWEEPS
-            stack(row, [wish(spot, forward, middle, settled=settled) for spot in row], gap)
+            stack(row, [wish(spot, forward, middle, settled=sweep >= SWEEPS) for spot in row], gap)
 
 
 def wish(spot: ColumnPlace, forward: bool, middle: float, settled: bool) -> tuple[float, float]:

@@ -156,8 +156,7 @@ class Plate:
     def point(self, column: Any, row: Any, height: Any = 0.0) -> FloatArray:
         """Return points in space for places on the plate; (.5, .5) is the first cube's middle."""
         places = np.stack(np.broadcast_arrays(column, row, height), axis=-1).astype(np.float64)
-        ways = np.stack([self.along, self.across, self.toward])
-        return np.asarray(self.origin + places @ ways)
+        return np.asarray(self.origin + places @ np.stack([self.along, self.across, self.toward]))
 
     def middle(self, row: Any, column: Any, half: Any = None) -> FloatArray:
         """Return the middles of cubes in space; `half` their half sides, by default the largest."""
@@ -202,17 +201,15 @@ class Plate:
     def corners(self, height: float = 0.5) -> FloatArray:
         """Return the eight corners of the box around its cubes, (8, 3), read-only."""
         if height not in self._corners:
-            self._corners[height] = self._corners_at(height)
-            self._corners[height].flags.writeable = False
+            c, r, h = np.array(np.meshgrid([0, self.columns], [0, self.rows], [-height, height]))
+            found = self.point(c.ravel(), r.ravel(), h.ravel() + self.lowered(self.half))
+            found.flags.writeable = False
+            self._corners[height] = found
         return self._corners[height]
 
     @cached_property
     def _corners(self) -> dict[float, FloatArray]:
         return {}
-
-    def _corners_at(self, height: float) -> FloatArray:
-        c, r, h = np.array(np.meshgrid([0, self.columns], [0, self.rows], [-height, height]))
-        return self.point(c.ravel(), r.ravel(), h.ravel() + self.lowered(self.half))
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,10 +366,7 @@ class Fan:
 
     def row_of(self, unit: int, column: int) -> int:
         """Return the bank index of a cube, of a kernel the first one."""
-        count = self.inputs_count
-        if column >= count:
-            return self.bias_of(unit)
-        return self.weights + unit * self.stride + column * (self.inputs // max(1, count))
+        return int(self.first_rows[unit, column])
 
     def unit_of(self, index: int) -> int | None:
         """Return the unit whose sum a bank index belongs to; None if it is not of this layer."""
@@ -516,15 +510,24 @@ class Layout:
 
     def fan_into(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
         """Return the fan of lines that end at a neuron (buffer, place), and its unit there."""
-        found = self.line_of(neuron)
-        at = None if found is None else found[0].points[found[1]]
-        return first_at([(fan, fan.ends) for fan in self.fans], at)
+        return self._fan_at(neuron, lambda fan: fan.ends)
 
     def fan_from(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
         """Return the fan of lines that begin at a neuron (buffer, place), and its column there."""
+        return self._fan_at(neuron, lambda fan: fan.starts)
+
+    def _fan_at(
+        self, neuron: tuple[str, int], places: Callable[[Fan], FloatArray]
+    ) -> tuple[Fan, int] | None:
+        """Return the first fan that has a place at a neuron, and the number of the place."""
         found = self.line_of(neuron)
-        at = None if found is None else found[0].points[found[1]]
-        return first_at([(fan, fan.starts) for fan in self.fans], at)
+        if found is not None:
+            at = found[0].points[found[1]]
+            for fan in self.fans:
+                near = np.flatnonzero((np.abs(places(fan) - at) < 1e-9).all(axis=1))
+                if len(near):
+                    return fan, int(near[0])
+        return None
 
     @cached_property
     def _known(self) -> dict[object, Any]:
@@ -539,10 +542,12 @@ class Layout:
 
     def plate_number(self, index: int) -> int:
         """Return the number of the plate of a bank index."""
-        return self.once(("number", index), lambda layout: layout._number_of(index))
-
-    def _number_of(self, index: int) -> int:
-        return next(i for i, each in enumerate(self.plates) if each.place_of(index) is not None)
+        return self.once(
+            ("number", index),
+            lambda layout: next(
+                i for i, each in enumerate(layout.plates) if each.place_of(index) is not None
+            ),
+        )
 
     def plate_of(self, index: int) -> tuple[Plate, int, int] | None:
         """Return the plate, row and column of a bank index; None if it is on no plate."""
@@ -551,15 +556,3 @@ class Layout:
             if place is not None:
                 return (plate, *place)
         return None
-
-
-def first_at(
-    fans: Sequence[tuple[Fan, FloatArray]], at: FloatArray | None
-) -> tuple[Fan, int] | None:
-    """Return the first fan with a point of its (n, 3) at this place, and which one it is."""
-    for fan, points in fans:
-        here = at is not None and (np.abs(points - at) < 1e-9).all(axis=1)
-        near = np.flatnonzero(here)
-        if len(near):
-            return fan, int(near[0])
-    return None

@@ -127,9 +127,7 @@ def network_html(network: Network) -> str:
     rows = [tuple(text(f"displays.column.{name}") for name in names)]
     for i, layer in enumerate(network.layers):
         again = network.layers.index(layer)
-        size = f"{layer.size:,}"
-        if again != i:
-            size = text("displays.network.shared", layer=again)
+        size = text("displays.network.shared", layer=again) if again != i else f"{layer.size:,}"
         shape = f"{layer.inputs:,} → {layer.outputs:,}"
         rows.append((str(i), type(layer).__name__, shape, layer.activation, size))
     return titled(
@@ -164,9 +162,11 @@ def session_table(session: Session) -> str:
     clock, moments = timeline.clock, trainer.moments
     settings, network = trainer.settings, trainer.network
     done = moments[clock.operation - 1].name if clock.operation or clock.step else ""
-    loss = text("displays.session.loss", loss=number_text(timeline.loss))
-    if np.isnan(timeline.loss) and not len(session.losses):
-        loss = text("chart.none")
+    loss = (
+        text("chart.none")
+        if np.isnan(timeline.loss) and not len(session.losses)
+        else text("displays.session.loss", loss=number_text(timeline.loss))
+    )
     about = text(
         f"displays.session.{'playing' if session.playing else 'paused'}",
         step=clock.step,
@@ -175,8 +175,7 @@ def session_table(session: Session) -> str:
         next=moments[clock.operation].name,
     )
     engine = settings.engine
-    if settings.precision.mixed:
-        engine = text("displays.session.mixed", engine=engine)
+    engine = text("displays.session.mixed", engine=engine) if settings.precision.mixed else engine
     branches = plural("counts.branches", len(timeline.branches))
     if len(timeline.branches) > 1:
         here = timeline.branch

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Sequence
-from typing import Any, final
+from typing import final
 
 from scalarviz.base import messages
 from scalarviz.scene.canvas.palette import THEMES
@@ -82,9 +82,10 @@ class SvgDrawing:
         kind: str | None = None,
     ) -> None:
         """Add a rectangle; `kind` becomes its class."""
-        size: dict[str, Any] = {"x": x, "y": y, "width": width, "height": height}
-        size |= {"rx": radius} if radius else {}
-        self._add("rect", **size, fill=fill, stroke=rim, class_=kind)
+        self._add(
+            "rect", x=x, y=y, width=width, height=height, rx=radius or None,
+            fill=fill, stroke=rim, class_=kind,
+        )  # fmt: skip
         self.reach(x + width, y + height)
 
     def path(
@@ -144,8 +145,7 @@ class SvgDrawing:
             else f'<tspan fill="{LOOK.quiet}">{escaped(text)}</tspan>'
             for text, strong in runs
         ]
-        content = " ".join(spans)
-        self._add("text", content, x=x, y=y, font_size=NORMAL, fill=LOOK.ink)
+        self._add("text", " ".join(spans), x=x, y=y, font_size=NORMAL, fill=LOOK.ink)
         wide = sum(width_of(text + " ", NORMAL, bold=strong) for text, strong in runs)
         self.reach(x + wide, y + 0.25 * NORMAL)
 
@@ -169,8 +169,7 @@ def attribute(value: object) -> str:
 
 def image(drawing: SvgDrawing, words: str) -> str:
     """Return a drawing as an HTML image with alt text; a wide one is scrolled."""
-    text = drawing.card()
-    data = base64.b64encode(text.encode("utf-8")).decode()
+    data = base64.b64encode(drawing.card().encode("utf-8")).decode()
     wide = drawing.right + 2 * MARGIN
     least = f"; min-width: {wide:.0f}px" if wide > WIDEST else ""
     shown = (

@@ -243,9 +243,9 @@ def large(value: Value, found: list[Value]) -> str:
     """Return the summary of a graph that is too large to draw."""
     made = sum(bool(each._inputs) for each in found)
     sizes = ", ".join([plural("counts.values", len(found)), plural("counts.operations", made)])
-    number, grad = ("", "") if value._is_recorded else map(number_text, (value.data, value.grad))
     numbers = text("displays.value.empty")
-    if number:
+    if not value._is_recorded:
+        number, grad = map(number_text, (value.data, value.grad))
         numbers = text("displays.numbers", value=number, grad=grad)
     formula = shorten(outermost(value), LONGEST_FORMULA)
     drawing = SvgDrawing()
@@ -274,12 +274,16 @@ def words(value: Value, nodes: list[DrawnNode]) -> str:
     """Return a graph in words."""
     told = []
     for node in nodes:
-        name = text("displays.value.number")
-        if node.operation:
-            name = text("displays.value.result", operation=node.operation)
-        found = text("displays.value.nothing", name=node.label or name)
-        if node.number:
-            found = text("displays.value.is", name=node.label or name, number=node.number)
+        name = (
+            text("displays.value.result", operation=node.operation)
+            if node.operation
+            else text("displays.value.number")
+        )
+        found = (
+            text("displays.value.is", name=node.label or name, number=node.number)
+            if node.number
+            else text("displays.value.nothing", name=node.label or name)
+        )
         if node.grad and not node.is_plain:
             found = text("displays.value.gradient", value=found, grad=node.grad)
         told.append(found)

@@ -128,8 +128,7 @@ def inputs_rows(weight: Weight, value: float) -> list[Row]:
     ]
     if len(waiting) > MOST_TERMS:
         rows.append((text("displays.more", count=len(waiting) - MOST_TERMS),))
-    inputs = plural("displays.weight.inputs", len(waiting), x=number_text(waiting[-1]))
-    rows.append((inputs,))
+    rows.append((plural("displays.weight.inputs", len(waiting), x=number_text(waiting[-1])),))
     return rows
 
 

@@ -181,8 +181,7 @@ def test_each_pair_differs_for_the_colour_blind(ground: str, kind: str) -> None:
     seen = linear(class_colors(np.arange(7), ground)) @ np.array(BLINDNESS.get(kind, np.eye(3))).T
     lab = oklab(np.clip(seen, 0.0, 1.0) ** (1 / 2.2))
     for i, j in combinations(range(7), 2):
-        least = 0.1 if j < 3 else 0.06  # a difference of .02 can just be seen
-        assert np.linalg.norm(lab[i] - lab[j]) > least, (i, j)
+        assert np.linalg.norm(lab[i] - lab[j]) > (0.1 if j < 3 else 0.06), (i, j)
 
 
 @every_ground

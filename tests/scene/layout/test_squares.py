@@ -54,6 +54,5 @@ def test_its_sums_have_the_rows_of_the_bank_and_no_cubes() -> None:
 
 def test_a_block_has_no_more_than_16_rows() -> None:
     program = sv.Network([2, 17, 100, 24, 1], seed=0).program
-    layout = squares_layout(program, {}, 1.5, [each.name for each in program.buffers])
-    for line in layout.neurons:
+    for line in squares_layout(program, {}, 1.5, [each.name for each in program.buffers]).neurons:
         assert len(set(np.round(line.points[:, 1], 6).tolist())) <= 16

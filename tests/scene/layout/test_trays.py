@@ -258,11 +258,9 @@ def test_a_ball_lies_on_the_axis_of_its_row(sizes: tuple[int, ...], shape: float
 
 
 def test_adding_a_neuron_never_turns_the_picture_and_rows_never_cross() -> None:
-    views = [dense(3, hidden, 3)[1].views["perspective"] for hidden in (2, 8, 20, 60)]
-    assert len(set(views)) == 1
+    assert len({dense(3, hidden, 3)[1].views["perspective"] for hidden in (2, 8, 20, 60)}) == 1
     for sizes in ((3, 60, 3), (2, 8, 8, 8, 8, 2)):
-        layout = dense(*sizes)[1]
-        for fan in layout.fans:
+        for fan in dense(*sizes)[1].fans:
             assert (np.diff(fan.rows[:, 1]) <= -1.0).all()
             assert (np.diff(fan.rows[:, 1]) >= -SPREAD * 1.001).all()
 
@@ -337,8 +335,7 @@ def test_every_buffer_with_numbers_is_shown_and_lines_of_the_same_follow_each_ot
 
 
 def test_a_kernel_is_a_tile_upright_like_its_images() -> None:
-    layout = of(DIGITS)
-    kernels = [plate for plate in layout.plates if plate.tiles is not None]
+    kernels = [plate for plate in of(DIGITS).plates if plate.tiles is not None]
     assert [plate.tiles.size for plate in kernels[:2]] == [(3, 3), (3, 3)]
     for plate in kernels:
         along, across = plate.along / plate.cell[0], plate.across / plate.cell[1]
@@ -439,8 +436,7 @@ def test_wires_of_a_concatenation_lead_to_the_part_of_the_second_branch() -> Non
     program = sv.Network([sv.Concatenate(sv.Dense(3, 2), sv.Dense(3, 4))]).program
     layout = laid_out_maps(program)
     (wires,) = [each for each in layout.wires if each.operation == len(program.operations) - 1]
-    last = layout.neurons[-1].points
-    off = np.abs(wires.end[:, np.newaxis] - last).sum(axis=2).argmin(axis=1)
+    off = np.abs(wires.end[:, np.newaxis] - layout.neurons[-1].points).sum(axis=2).argmin(axis=1)
     assert off.tolist() == [2, 3, 4, 5]
 
 
@@ -462,8 +458,7 @@ def plate_of(
         counts, stride = counts[::-1], stride[::-1]
     rows, columns = ((n - 1) * pitch + s for n, s in zip(counts, (high, wide), strict=True))
     tiles = Tiles((high, wide), (pitch, pitch), stride)
-    about = np.zeros(3), RIGHT, DOWN, NEAR, "weight", 0, 0, tiles
-    return Plate(first, rows, columns, wide, *about)
+    return Plate(first, rows, columns, wide, np.zeros(3), RIGHT, DOWN, NEAR, "weight", 0, 0, tiles)
 
 
 @given(made=kernel_plates())
@@ -512,8 +507,7 @@ def test_each_cube_has_the_color_of_its_number_and_the_ground_is_seen_between(
 def test_what_is_picked_is_what_is_seen(studio: Studio, azimuth: float) -> None:
     plate = plate_of(3, 3, 2, 3)
     see = framed([plate], azimuth=azimuth, elevation=20.0)
-    cubes = studio.cubes([plate], np.zeros(54), np.ones(54))
-    seen = studio.ids(cubes, see)
+    seen = studio.ids(studio.cubes([plate], np.zeros(54), np.ones(54)), see)
     rng, met = np.random.default_rng(1), 0
     for _ in range(200):
         x, y = int(rng.integers(320)), int(rng.integers(240))

@@ -113,8 +113,7 @@ def test_a_row_is_a_neuron_and_a_column_an_input() -> None:
     assert_allclose([plate.along, plate.across], [NEAR, -ROW * UP])
     bias = layout.plate_of(operation.biases + 5)
     assert bias is not None
-    gap = bias[0].point(0.5, 5.5) - plate.point(63.5, 5.5)
-    assert_allclose(gap, BIAS * NEAR, atol=1e-9)
+    assert_allclose(bias[0].point(0.5, 5.5) - plate.point(63.5, 5.5), BIAS * NEAR, atol=1e-9)
     fan, unit = layout.fan_of(operation.weights + 5 * 64 + 3) or (None, -1)
     assert fan is not None
     assert_allclose(fan.rows[unit] + fan.columns[3], plate.point(3.5, 5.5), atol=1e-9)
@@ -122,8 +121,7 @@ def test_a_row_is_a_neuron_and_a_column_an_input() -> None:
 
 
 def test_rows_of_few_outputs_are_spread_at_the_top() -> None:
-    layout = of(PROGRAMS["texture"])
-    last = layout.neurons[-1].points
+    last = of(PROGRAMS["texture"]).neurons[-1].points
     high = 64 * ROW
     assert_allclose(np.diff(last[:, 1]), -high / 16)
     assert 0.35 * high < last[0, 1] < 0.5 * high

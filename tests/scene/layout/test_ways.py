@@ -140,13 +140,11 @@ def test_before_a_cube_is_the_sign_of_what_comes_in_and_after_it_that_of_the_pro
         LinePaint, "add", lambda self, added: hues.extend(each[:2] for each in added)
     )
     data, see = stage.frame_data(), projection(stage)
-    lit = lights(data.layout, None, None, 1.0)
-    draw_lines(Canvas2D(1280, 800), see, data, lit, THEMES["dark"])
+    draw_lines(Canvas2D(1280, 800), see, data, lights(data.layout, None, None, 1.0), THEMES["dark"])
     drawn = iter(hues)
     values, bank = data.buffers.values, stage.session.network.bank.value
     for fan, known, numbers in layers(stage):
-        line = data.layout.neurons[fan.before]
-        came = values[line.values]
+        came = values[data.layout.neurons[fan.before].values]
         for _ in lines_of(known, numbers):
             stroke, hue = next(drawn)
             if stroke.kind not in ("in", "product"):

@@ -77,8 +77,7 @@ def test_beyond_the_scale_is_the_color_of_the_end_and_no_number_is_magenta(studi
         see = framed([flat], fov=0.0)
         pixels = studio.look(studio.cubes([flat], values, floats=floats), see)
         seen = [at(pixels, face(see, flat, 0, i)) for i in range(len(values))]
-        expected = shade("dark", np.clip(values, -1.0, 1.0))
-        np.testing.assert_allclose(seen, expected, atol=2)
+        np.testing.assert_allclose(seen, shade("dark", np.clip(values, -1.0, 1.0)), atol=2)
         assert seen[0][1] == 0 and min(seen[0][0], seen[0][2]) > 250
 
 
@@ -108,8 +107,7 @@ def test_each_plate_has_a_scale_of_its_own(studio: Studio) -> None:
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_weight_near_zero_stands_out_from_the_ground(theme: str) -> None:
     look, ground = THEMES[theme], rgb((THEMES[theme].ground,))[0]
-    least = np.array([-0.04, 0.04])  # the least that has sides
-    assert contrast(look.map(least), ground).min() >= 1.8
+    assert contrast(look.map(np.array([-0.04, 0.04])), ground).min() >= 1.8
     assert contrast(faded(look.map(0.0), 0.6, 1.0 - ground), ground) >= 3.0  # its edges
 
 
@@ -182,8 +180,7 @@ def test_cubes_stay_cubes_in_cells_that_are_not_square(
     each = Plate(0, 3, 4, 4, np.zeros(3), *axes, seat=seat)
     largest, least = (0.45 * min(each.cell), 0.2) if seat else (HALF * min(1.0, *each.cell), 0.58)
     see = framed([each], azimuth=azimuth, elevation=0.3 * azimuth)
-    cubes = studio.cubes([each], values, values)
-    seen = studio.ids(cubes, see)
+    seen = studio.ids(studio.cubes([each], values, values), see)
 
     def half_of(plate: Plate, index: int) -> float:
         return float(plate.halves(values[index], 1.0))
@@ -302,8 +299,7 @@ def test_what_is_nearer_hides_what_is_behind_it(studio: Studio) -> None:
     for order in permutations((flat, behind, through)):
         for fov in (0.0, 50.0):
             see = framed(order, azimuth=35.0, elevation=10.0, fov=fov)
-            cubes = studio.cubes(list(order), values)
-            found = studio.ids(cubes, see)
+            found = studio.ids(studio.cubes(list(order), values), see)
             seen = see(np.concatenate([each.corners() for each in order]))
             assert np.nanmax(np.abs(seen.depth)) <= 1.0
             # The front of the middle cube of the first plate is half inside the third.

@@ -132,8 +132,7 @@ def test_from_far_one_sees_what_is_alike(studio: Studio, kind: str, height: floa
     }[kind]
     each = plate(SIDE, SIDE)
     see = project(Camera((500.0, -500.0, 0.0), height=height, fov=0.0), [each])
-    pixels = studio.look(studio.cubes([each], values, SIZES), see)
-    own = pixels[inside(see, each, 6.0)].mean(axis=0)
+    own = studio.look(studio.cubes([each], values, SIZES), see)[inside(see, each, 6.0)].mean(axis=0)
     cover = ((2.0 * HALF * np.maximum(np.sqrt(SIZES), LEAST_ON_WALL)) ** 2).mean()
     np.testing.assert_allclose(own, cover * np.array(color) + (1.0 - cover) * GROUND, atol=3)
 
@@ -215,8 +214,7 @@ def test_means_follow_numbers_scales_and_theme(studio: Studio, theme: str) -> No
 
     middle()
     cubes.set_map(look.map, look.ground)
-    color = cover * shade(theme, 1.0) + (1.0 - cover) * ground
-    np.testing.assert_allclose(middle(), color, atol=2)
+    np.testing.assert_allclose(middle(), cover * shade(theme, 1.0) + (1.0 - cover) * ground, atol=2)
     for value, scale in ((0.3, 1.0), (0.3, 0.9), (-0.3, 0.9)):
         cubes.numbers(np.full(each.size, value), np.ones(each.size))
         cubes.scales(scale, 1.0)
@@ -243,8 +241,7 @@ def test_each_level_has_the_means_of_its_blocks(
     table = np.zeros((high, 2 * wide, 4), np.uint8)
     palette = np.linspace(0.0, 1.0, 514, dtype=np.float32)[:, np.newaxis].repeat(3, axis=1)
     fill(table, each, values, np.ones(count, np.float32), (1.0, 1.0), palette, 1)
-    own = values[5 : 5 + rows * (columns + 3)]
-    grid = np.resize(own, (rows, columns + 3))[:, :columns]
+    grid = np.resize(values[5 : 5 + rows * (columns + 3)], (rows, columns + 3))[:, :columns]
     spread = np.sqrt((values[each.indices].astype(np.float64) ** 2).mean())
     for level in range(1, levels_of(each) + 1):
         left, side = place_of(level, wide), 2**level

@@ -75,8 +75,7 @@ def test_a_sphere_is_seen_where_its_surface_is(studio: Studio, fov: float) -> No
         points = outline(see, np.array(center), 1.1)
         rows, columns = np.nonzero(pixels > 60)  # half covered, of a grey of 128
         found = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
-        expected = [*points.min(axis=0), *points.max(axis=0)]
-        np.testing.assert_allclose(found, expected, atol=1.1)
+        np.testing.assert_allclose(found, [*points.min(axis=0), *points.max(axis=0)], atol=1.1)
 
 
 def test_its_edge_is_smooth_and_its_ring_has_a_width_in_logical_pixels(
@@ -84,14 +83,12 @@ def test_its_edge_is_smooth_and_its_ring_has_a_width_in_logical_pixels(
 ) -> None:
     radius = 30.0 / see(np.zeros((1, 3))).unit[0]
     plain = studio.look(spheres([[0, 0, 0]], radius, WHITE), see)[:, :, 0] / 255.0
-    covered = plain > 0.2
-    assert covered.sum() == pytest.approx(np.pi * 900.0, rel=0.03)
+    assert (plain > 0.2).sum() == pytest.approx(np.pi * 900.0, rel=0.03)
     assert ((plain > 0.02) & (plain < 0.2)).sum() > 30
     for ratio in (1, 2):
         pixels = studio.look(spheres([[0, 0, 0]], radius, RED, (0, 1, 0, 0)), see, ratio=ratio)
         row = pixels[HEIGHT * ratio // 2, :, 1].astype(float)
-        half = row[: (WIDTH // 2 - 30) * ratio]  # beyond the ball
-        assert half.sum() / 255.0 == pytest.approx(2.4 * ratio, abs=0.5)
+        assert row[: (WIDTH // 2 - 30) * ratio].sum() / 255.0 == pytest.approx(2.4 * ratio, abs=0.5)
 
 
 @pytest.mark.some(1)
@@ -136,8 +133,7 @@ def test_a_sphere_stands_in_a_plate_as_deep_as_it_is(studio: Studio) -> None:
     for height, covers in ((-1.0, False), (1.0, True)):
         for order in (0, 1):
             ball = spheres([[0.5, 0.0, height]], 0.4, RED)
-            both = [cubes, ball] if order else [ball, cubes]
-            pixels = studio.look(both, see)
+            pixels = studio.look([cubes, ball] if order else [ball, cubes], see)
             x, y = see(np.array([[0.5, 0.0, height]])).xy[0]
             assert (pixels[int(y), int(x), 0] > 200) == covers
 
@@ -272,8 +268,7 @@ def test_a_visual_is_uploaded_again_only_where_it_changed(studio: Studio, see: P
     same = np.zeros((1, 3)), np.ones(1), np.array([RED]), np.array([SOLID])
     ball.set_data(*same)
     assert not ball._quads._stale
-    blue = np.array([[0.0, 0.0, 1.0]])
-    ball.set_data(*same[:2], blue, *same[3:])
+    ball.set_data(*same[:2], np.array([[0.0, 0.0, 1.0]]), *same[3:])
     assert ball._quads._stale == {"a_fill"}
     np.testing.assert_array_equal(studio.look(ball, see)[:, :, 2], first[:, :, 0])
     ball.release()
@@ -349,8 +344,7 @@ def disagreements(studio: Studio, seeds: range, samples: int) -> tuple[int, int,
         sizes = (10.0 ** rng.uniform(-5.0, 0.0, count)).astype(np.float32)
         ratio = RATIOS[seed % 4]
         see = project(camera_at(rng, plates, near=seed % 2 == 1), plates, PICK_WIDTH, PICK_HEIGHT)
-        cubes = studio.cubes(plates, sizes, sizes)
-        seen = studio.ids(cubes, see, ratio)
+        seen = studio.ids(studio.cubes(plates, sizes, sizes), see, ratio)
         eye = Eye(plates, see, sizes, ratio)
         pixels = rng.integers((0, 0), seen.shape, (samples, 2)).tolist()
         there = np.argwhere(seen != NONE)
@@ -384,8 +378,7 @@ def test_rows_far_into_the_bank_are_picked(studio: Studio, first: int) -> None:
     each = plate(4, 4, first, 5)
     see = framed([each], 64, 64, azimuth=20.0, elevation=15.0)
     sizes = np.ones(first + 30, np.float32)
-    cubes = studio.cubes([each], sizes)
-    seen = studio.ids(cubes, see)
+    seen = studio.ids(studio.cubes([each], sizes), see)
     eye = Eye([each], see, sizes, 1.0)
     for row, column in np.ndindex(4, 4):
         x, y = see(each.point(column + 0.5, row + 0.5, HALF)).xy[0]
@@ -399,8 +392,7 @@ def test_a_large_plate_is_picked_from_a_flat_angle(studio: Studio) -> None:
     for elevation in (0.0, 60.0, 84.0):
         camera = Camera((450.0, -350.0, 0.0), 0.0, elevation, 60.0, 20.0)
         see = project(camera, [each], PICK_WIDTH, PICK_HEIGHT)
-        cubes = studio.cubes([each], sizes, sizes)
-        seen = studio.ids(cubes, see)
+        seen = studio.ids(studio.cubes([each], sizes, sizes), see)
         eye = Eye([each], see, sizes, 1.0)
         pixels = np.random.default_rng(1).integers((0, 0), seen.shape, (150, 2)).tolist()
         same = [eye(x + 0.5, y + 0.5) == seen[y, x] for y, x in pixels]
