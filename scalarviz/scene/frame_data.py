@@ -437,6 +437,12 @@ class FrameData:
     weights: FloatArray = field(default_factory=lambda: NOTHING)
     now: float | None = None
 
+    def with_numbers(self, **numbers: object) -> FrameData:
+        """Return it with other numbers; its boxes, and what else was worked out, stay."""
+        made = object.__new__(FrameData)
+        made.__dict__.update(self.__dict__ | numbers)
+        return made
+
     @cached_property
     def touched(self) -> tuple[object, ...]:
         """Changes with what hand and clock choose: then all is drawn anew at once."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self, final
 
 import numpy as np
@@ -53,7 +54,7 @@ from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
 from scalarviz.scene.layout.ways import Point
 from scalarviz.scene.lights import BACK, Lights, lights
-from scalarviz.scene.lines import draw_lines
+from scalarviz.scene.lines import LinePaint, draw_lines
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors, draw_neurons
 from scalarviz.scene.offscreen import drawing
@@ -411,7 +412,13 @@ class Picture:
             arrows = draw_pushes(part, see, frame_data, theme, scale)
             return draw_scenery(part, see, frame_data, lit, theme, scale), arrows
 
+        def lines(part: Canvas2D) -> LinePaint:
+            draw_walls(part, see, frame_data, theme)
+            return draw_lines(part, see, frame_data, lit, theme)
+
         def marks(part: Canvas2D) -> list[Box]:
+            above.canvas = part
+            above.draw()
             draw_ghosts(part, see, frame_data, theme)
             if frame_data.moment is not None and frame_data.moment.kind == "loss":
                 draw_errors(part, see, frame_data, theme, taken.boxes)
@@ -425,11 +432,9 @@ class Picture:
             return taken.boxes
 
         with canvas.clip(*division.view.place):
-            draw_walls(canvas, see, frame_data, theme)
-            above = draw_lines(canvas, see, frame_data, lit, theme)
+            above = canvas.by_turns("lines", (see, key, frame_data.wave), lines)
             found, arrows = canvas.by_turns("scenery", (see, key), scenery)
             taken = replace(found, boxes=[*found.boxes])
-            above.draw()
             taken.boxes = [*canvas.by_turns("marks", (see, key), marks)]
         on_top = self._write(canvas, division, frame_data, see, taken, key, arrows=arrows)
         self.words = canvas.words
@@ -478,7 +483,8 @@ class Picture:
         if frame_data.layout.neurons and doors and doors[0][0] >= division.inner.right:  # not below
             view = division.view
             with canvas.clip(view.x, view.y, doors[0][0] - view.x, view.height):
-                draw_doors(canvas, see, frame_data, doors, theme)
+                draw = partial(draw_doors, see=see, frame_data=frame_data, doors=doors, theme=theme)
+                canvas.by_turns("doors", (see, key), draw)
         legend, cells = canvas.by_turns("head", key, head)
         chart, told, buttons, boxes = canvas.by_turns("band", key, band)
         with canvas.clip(*division.view.place):

@@ -41,7 +41,7 @@ from scalarviz.training.session.trainer import Trainer
 from scalarviz.training.session.value_session import VALUE
 
 Value = TypeVar("Value")
-FEW = 100  # neurons whose numbers are in every picture
+FEW = 100  # neurons of a network of layers whose numbers are new in every picture
 
 
 @final
@@ -60,6 +60,7 @@ class LiveValues:
     asleep   whether to compute nothing: only what the session has at hand is shown
     turn     number of the turn while pictures follow each other so fast that not all shows the
              newest numbers in each of them: it does in the first of a turn; else None
+    rests    whether this is not the first picture of its turn
     own      inputs of the user's own, which are shown in place of the focus sample, or None
     pad      on which `own` is drawn; None if it is no image
     curves   the losses of its branches
@@ -77,7 +78,7 @@ class LiveValues:
         self.learned: Exhibit | None = None
         self._marked: tuple[Exhibit | None, list[FloatArray], Exhibit | None] = None, [], None
         self._first_exhibit: tuple[Any, Exhibit | None] = None, None
-        self.asleep = self._rests = False
+        self.asleep = self.rests = False
         self.turn: int | None = None
         self._turned: int | None = None
         self.own: FloatArray | None = None
@@ -128,10 +129,10 @@ class LiveValues:
 
     def refresh(self) -> None:
         """Read the session again; while it is busy, its last published state."""
-        self._rests = self.turn is not None and self.turn == self._turned
+        self.rests = self.turn is not None and self.turn == self._turned
         self._turned = self.turn
         old, before = self.numbers, self.here
-        if not self._newest.read():
+        if not self._newest.read() or (self.rests and self._newest.seen[0] is old):
             return
         self.numbers, self.here, self.program = self._newest.seen
         self.moments, key = self.here.moments, key_of(self.here)
@@ -165,7 +166,7 @@ class LiveValues:
 
     def _follow(self) -> None:
         is_large = len(self.numbers.value) > LARGE
-        waits = self._rests and sum(map(len, self.way.values.values())) > FEW
+        waits = self.rests and (self.way.nodes or sum(map(len, self.way.values.values())) > FEW)
         if waits or (self.session.playing and (is_large or not self._following.due)):
             return  # it takes long
         with self._following.doing():
@@ -353,7 +354,7 @@ class LiveValues:
         )
         with suppress(ScalarvizError):  # the data have just been replaced
             self._take_exhibit(key[0])
-            waits = self._refining or (session.playing and not self._asking.due) or self._rests
+            waits = self._refining or (session.playing and not self._asking.due) or self.rests
             if key == self._exhibit_key or waits:
                 return
             behind = finer and self.patience < math.inf

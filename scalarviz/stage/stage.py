@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, cast, final
 
 import numpy as np
@@ -91,6 +92,14 @@ from scalarviz.training.session.trainer import one_row
 NEAR = 7.0  # visible height in cells when a single cube is framed
 
 MOST_BESIDE = 5  # weights that are pinned beside another one
+
+# What hands choose; while it stays, a picture of a session that plays has only other numbers.
+CHOSEN = attrgetter(
+    *("hover", "hover_neuron", "pinned", "pinned_neuron", "beside", "guess", "hidden", "_extent"),
+    *("numbers", "help", "marks", "every_weight", "neuron_maps", "present", "panel", "menus"),
+    *("over.step", "over.cell", "over.piece", "over.title", "over.opened", "over.legend", "adding"),
+    *("session.playing", "theme", "scales.color", "scales.size", "scales.per_layer"),
+)
 
 
 @final
@@ -178,6 +187,8 @@ class Stage(Messages):
         self._seen: FrameData | None = None  # of the last picture
         self._now = 0.0
         self._camera: Camera | None = None
+        self._numbers: object = None  # on the last picture
+        self._chosen: object = None  # what hands have chosen, on the last picture
         self._focus: Focus | None = None  # on the last picture
         self._attention = Attention()
         self._extent = (1280.0, 800.0)
@@ -379,6 +390,8 @@ class Stage(Messages):
         if self.pane is None and not self._is_read:
             self.read()
         self._is_read = False
+        if self._stands():
+            return self._with_new_numbers()
         self.over.again(self.on_top)
         self.motion.given = self.given
         self.motion.follow(self._now)
@@ -466,6 +479,32 @@ class Stage(Messages):
         level = self._attention.follow(found is not None, self._now, self.reduced_motion)
         self._focus = found or (self._focus if level else None)
         self._seen = replace(self._seen, focus=self._focus, attention=level)
+        return self._seen
+
+    def _stands(self) -> bool:
+        """Return whether the next picture has only new numbers on cubes, neurons and lines.
+
+        While pictures follow each other fast, all else is looked at once in each turn.
+        """
+        before, self._chosen = self._chosen, CHOSEN(self)
+        seen = self._seen
+        if seen is None or not self.reading.rests or before != self._chosen:
+            return False
+        moves = self.motion.walking or self._attention.moves or self.own is not None
+        return seen.layout is self.plan and seen.moment is None and seen.view is None and not moves
+
+    def _with_new_numbers(self) -> FrameData:
+        """Return the last frame data with the present numbers."""
+        seen, reading, scales = self._seen, self.reading, self.scales
+        assert seen is not None
+        new: dict[str, Any] = {"wave": self._waved(), "now": self._now}
+        if reading.numbers is not self._numbers:
+            colors, sizes, _ = self.motion.mixed(scales.color, scales.size, self._source())
+            new["cubes"] = replace(seen.cubes, colors=colors, sizes=sizes)
+            new["buffers"] = replace(reading.buffers(0), scale=seen.buffers.scale)
+            new["weights"] = colors if scales.color == "value" else reading.numbers.value
+            self._numbers = reading.numbers
+        self._seen = seen.with_numbers(**new)
         return self._seen
 
     def _strip(self) -> Sequence[Cell]:
