@@ -58,6 +58,7 @@ class Renderer:
             self._room = 2 * quads
             first = np.arange(0, 4 * self._room, 4, dtype=np.uint32)
             self._indices.set_data((first[:, np.newaxis] + TRIANGLES).ravel())
+        forget_state()
         set_state(
             blend=True,
             blend_func=("one", "one_minus_src_alpha"),
