@@ -243,7 +243,7 @@ def faces_seen(
         middles = plate.middle(row, column, half)
         parts.append((indices, np.full(len(row), number), middles, axes, half, unit))
     rows, plates, middles, axes, half, units = map(np.concatenate, zip(*parts, strict=True))
-    eye = np.array(see.camera.target) + see.camera.distance * np.array(see.camera.toward)
+    eye = np.array(see.camera.target) + see.camera.distance * see.toward
     sign = np.where(np.einsum("nk,nmk->nm", eye - middles, axes) < 0.0, -1.0, 1.0)
     ways = sign[..., np.newaxis] * axes
     sides = half[:, np.newaxis, np.newaxis] * ways
@@ -261,7 +261,7 @@ def faces_seen(
     reach = np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-9)
     wide, high = areas / reach[..., 1], areas / reach[..., 0]
     rows, plates, more = rows[there], plates[there], (0.5 * units / half)[there, np.newaxis]
-    order = np.argsort(-np.abs(axes[there] @ np.array(see.camera.toward)), axis=1)
+    order = np.argsort(-np.abs(axes[there] @ see.toward), axis=1)
     wide, tall = NUMBERS["share"] * more * wide, more * high
     return Faces(
         rows, plates, xy[:, :3], edges, xy[:, 6], order, depth[:, 6], depth[:, 7], high, wide, tall

@@ -95,7 +95,7 @@ class Obstacles:
 
     boxes     of other labels
     spheres   (n, 3), x, y and radius
-    polygons  (n, corners, 2), convex outlines of plates
+    polygons  (n, corners, 2), convex, of which plates and images consist
     words     words in space, with their boxes, which are the last of the first `placed` boxes
     """
 
@@ -163,42 +163,26 @@ def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles
     boxes = [] if tied is None else [tied.box]
     lines = [line for line in layout.neurons if not line.shape]
     spheres, _ = spheres_seen(see, [(line.points, line.radius) for line in lines])
-    polygons = [hull(see(plate.corners(HALF)).xy) for plate in layout.plates]
+    quads = see(layout.once("outlines", outlines_of)).xy.reshape(-1, 4, 2)
+    quads = quads[np.isfinite(quads).all(axis=(1, 2))]
+    (right, down), (left, low) = ((quads[:, place] - quads[:, 0]).T for place in (1, 3))
+    mirrored = right * low < down * left
+    quads[mirrored] = quads[mirrored, ::-1]
+    return Obstacles(boxes, spheres[np.isfinite(spheres).all(axis=1)], quads)
+
+
+def outlines_of(layout: Layout) -> FloatArray:
+    """Return the corners of the sides of all plates, and of all images, (n, 3)."""
+    sides = [plate.corners(HALF)[[*SIDES]] for plate in layout.plates]
     for line in layout.neurons:
         if line.shape:
             first, right, down = np.moveaxis(line.corners(), 1, 0)
-            corners = np.stack([first, right, right + down - first, down], axis=1)
-            quads = see(corners.reshape(-1, 3)).xy.reshape(-1, 4, 2)
-            (right, down), (left, low) = ((quads[:, place] - quads[:, 0]).T for place in (1, 3))
-            mirrored = right * low < down * left
-            quads[mirrored] = quads[mirrored, ::-1]
-            polygons += [*quads]
-    known = [each for each in polygons if np.isfinite(each).all()]
-    most = max(map(len, known), default=1)
-    ends = [np.concatenate([each, np.repeat(each[-1:], most - len(each), 0)]) for each in known]
-    return Obstacles(
-        boxes,
-        spheres[np.isfinite(spheres).all(axis=1)],
-        np.array(ends).reshape(-1, most, 2),
-    )
+            sides.append(np.stack([first, right, right + down - first, down], axis=1))
+    return np.concatenate([np.zeros((0, 4, 3)), *sides]).reshape(-1, 3)
 
 
-def hull(points: FloatArray) -> FloatArray:
-    """Return the corners of the convex hull of points in the plane, counterclockwise."""
-    order = points[np.lexsort((points[:, 1], points[:, 0]))]
-    found: list[FloatArray] = []
-    for sequence in (order, order[::-1]):
-        first = len(found)
-        for point in sequence:
-            while len(found) - first > 1 and turn_of(found[-2], found[-1], point) <= 0.0:
-                found.pop()
-            found.append(point)
-        found.pop()
-    return np.array(found)
-
-
-def turn_of(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+# Which corners of the box around a plate its sides have, in order.
+SIDES = (0, 2, 6, 4), (1, 3, 7, 5), (0, 1, 5, 4), (2, 3, 7, 6), (0, 1, 3, 2), (4, 5, 7, 6)
 
 
 def inside(points: FloatArray, polygons: FloatArray) -> npt.NDArray[np.bool_]:

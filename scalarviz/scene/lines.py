@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise, repeat
+from typing import Any
 
 import numpy as np
 
@@ -84,13 +85,14 @@ def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownF
     points, kinds, rows = layout.once(("lines", id(fan)), lambda _: points_of(fan))
     seen, count = see(points), 1 if fan.is_direct else units
     (starts, ends, edges, middles, cell), xy = kinds, seen.xy
-    if not math.isfinite(np.add.reduce(xy[edges], None)):
+    below: Any = xy[edges]
+    if not math.isfinite(np.add.reduce(below, None)):
         return None
-    right, up = (xy[cell] - xy[edges][0]).tolist()
+    right, up = (xy[cell] - below[0]).tolist()
     trays = SeenFan(
         rings(xy[starts], seen.unit[starts], before),
         rings(xy[ends], seen.unit[ends], after),
-        xy[edges].reshape(count, -1, 2).tolist(),
+        below.reshape(count, -1, 2).tolist(),
         right,
         up,
         scale,

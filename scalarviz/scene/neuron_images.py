@@ -41,9 +41,10 @@ def draw_pictures(
         return
     ground, values = rgb((theme.ground,))[0], frame_data.buffers.values
     name = next((name for name in (line.values, line.sums) if name in values), "")
+    dropped = left_out(line, frame_data)
     if name:
         colors = faded(painted_maps(name, line, frame_data, theme), bright, ground)
-        colors[left_out(line, frame_data)] = ground
+        colors[dropped] = ground
         paste(canvas, xy[good], colors, line.shape, good, depth)
 
     def draw(part: Canvas2D) -> None:
@@ -51,7 +52,7 @@ def draw_pictures(
         numbers_of_channels(part, xy, seen, line, theme)
 
     canvas.kept(f"frames:{line.values or line.sums}", (see, id(line), bright, theme), draw)
-    write_on_pictures(canvas, see, line, name, frame_data, theme)
+    write_on_pictures(canvas, see, line, name, dropped, frame_data, theme)
     draw_gradients(canvas, xy[good], line, frame_data, good, depth, theme)
 
 
@@ -61,7 +62,7 @@ def seen_pictures(
     """Return the corners of images as seen, their places, which are seen, and depths of these."""
     seen = see(line.corners().reshape(-1, 3))
     xy = seen.xy.reshape(-1, 3, 2)
-    good = np.asarray(np.isfinite(xy).all(axis=(1, 2)))
+    good = np.logical_and.reduce(np.isfinite(xy), (1, 2))
     return seen, xy, good, depths(seen)[good]
 
 
@@ -71,22 +72,25 @@ def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme
     if buffer in frame_data.buffers.tints:
         return painted(buffer, values, frame_data, theme)
     maps = values.reshape(line.shape[0], -1)
-    parts = np.nan_to_num(maps / tops_of(maps)[:, np.newaxis]).ravel()
-    return shaded(parts, heat_of(theme.name))[:, :3] / 255.0
+    parts = maps / tops_of(maps)[:, np.newaxis]
+    parts[np.isnan(parts)] = 0.0
+    return shaded(parts.ravel(), heat_of(theme.name))[:, :3] / 255.0
 
 
 def tops_of(maps: FloatArray) -> FloatArray:
     """Return the number of each map, (maps, pixels), that has the strongest color."""
-    tops = np.abs(np.where(np.isfinite(maps), maps, 0.0)).max(axis=1, initial=0.0)
-    tops = np.maximum(tops, FAINT * tops.max(initial=0.0))
-    return np.where(tops > 0.0, tops, 1.0)
+    sizes, finite = np.abs(maps), np.isfinite(maps)
+    tops: FloatArray = np.maximum.reduce(sizes, 1, initial=0.0, where=finite)
+    tops = np.maximum(tops, FAINT * np.maximum.reduce(tops, initial=0.0))
+    tops[tops == 0.0] = 1.0
+    return tops
 
 
 def depths(seen: ProjectedPoints) -> FloatArray:
     """Return the depths of the left and the right side of each image, (n, 2)."""
     upper_left, right, lower_left = seen.depth.reshape(-1, 3).T
     half = 0.5 * (lower_left - upper_left)
-    return np.stack([upper_left + half, right + half], axis=1)
+    return np.array([upper_left + half, right + half]).T
 
 
 def paste(
@@ -106,22 +110,22 @@ def paste(
     columns = all_of_them.reshape(wide, high, height, width, 3).transpose(1, 2, 0, 3, 4)
     image = columns.reshape(high * height, wide * width, 3)
     column, row = np.divmod(np.arange(channels), most)
-    parts = np.stack([column / wide, row / high, (column + 1) / wide, (row + 1) / high], axis=1)
+    parts = np.array([column / wide, row / high, (column + 1) / wide, (row + 1) / high]).T
     canvas.images(xy, image, parts[good], depth=depth)
 
 
 def frame(canvas: Canvas2D, xy: FloatArray, color: FloatArray, depth: FloatArray) -> None:
     """Draw a thin frame around each image."""
-    first, right, down = xy[:, 0], xy[:, 1], xy[:, 2]
-    last = right + down - first
-    left, end = depth.T
-    for start, stop, near, far in (
-        (first, right, left, end),
-        (right, last, end, end),
-        (last, down, end, left),
-        (down, first, left, left),
-    ):
-        canvas.segments(start, stop, color, width=1.0, depth=np.stack([near, far], axis=1))
+    (first, right, down), (near, far), following = xy.transpose(1, 0, 2), depth.T, [1, 2, 3, 0]
+    corners = np.array([first, right, right + down - first, down])
+    deep = np.array([near, far, far, near])
+    canvas.segments(
+        corners.reshape(-1, 2),
+        corners[following].reshape(-1, 2),
+        color,
+        width=1.0,
+        depth=np.array([deep, deep[following]]).reshape(2, -1).T,
+    )
 
 
 def numbers_of_channels(
@@ -132,49 +136,42 @@ def numbers_of_channels(
         return
     first, right, down = xy[0]
     side = np.ptp([first, right, down, right + down - first], axis=0).max()
-    if xy[1, 0, 1] - first[1] - side < NUMBERED:
-        return
-    for channel, (left, _, down) in enumerate(xy.tolist()):
-        if np.isfinite(left + down).all():
-            place = down[0], down[1] + 9.0
-            depth = float(seen.depth[3 * channel])
-            canvas.text(*place, str(channel), size=9, color=theme.quiet, depth=depth)
+    if xy[1, 0, 1] - first[1] - side >= NUMBERED:
+        words = [*map(str, range(len(xy)))]
+        places, depth = xy[:, 2] + [0.0, 9.0], seen.depth[::3]
+        canvas.texts(places, words, size=9.0, color=theme.quiet, depth=depth)
 
 
 def write_on_pictures(
-    canvas: Canvas2D, see: Projection, line: Neurons, name: str, frame_data: FrameData, theme: Theme
+    canvas: Canvas2D,
+    see: Projection,
+    line: Neurons,
+    name: str,
+    dropped: FloatArray,
+    frame_data: FrameData,
+    theme: Theme,
 ) -> None:
     """Cross out dropped neurons, and write the numbers if a pixel is large enough."""
-    chosen = left_out(line, frame_data)
-    seen = see.of(line.points) if name or chosen.any() else None
-    if seen is None or not np.isfinite(seen.unit).any():
+    seen, least = see.of(line.points), CROSSED if dropped.any() else WRITTEN
+    if not np.fmax.reduce(seen.unit) * line.side >= least:
         return
-    pixel = see.once(
-        ("pixel", id(line)), line, lambda line: float(np.nanmedian(seen.unit)) * line.side
-    )
-    if pixel < WRITTEN and not chosen.any():
-        return
+    pixel = float(np.nanmedian(seen.unit)) * line.side
     if pixel >= CROSSED:
-        crosses(canvas, seen.xy, np.full(len(seen.xy), 0.4 * pixel), seen.depth, chosen, theme)
+        crosses(canvas, seen.xy, np.full(len(seen.xy), 0.4 * pixel), seen.depth, dropped, theme)
     inside = np.isfinite(seen.xy).all(axis=1) & (seen.xy > 0.0).all(axis=1)
-    inside &= (seen.xy < [see.width, see.height]).all(axis=1) & ~chosen
+    inside &= (seen.xy < [see.width, see.height]).all(axis=1) & ~dropped
     if not name or pixel < WRITTEN or inside.sum() > MOST_WRITTEN:
         return
-    values = frame_data.buffers.values[name]
     size = min(13.0, 0.3 * pixel)
-    for i in np.flatnonzero(inside).tolist():
-        (x, y), depth = seen.xy[i].tolist(), float(seen.depth[i]) - 1e-4
-        words = short(float(values[i]))
-        canvas.text(
-            x,
-            y + 0.36 * size,
-            words,
-            size=size,
-            color=NUMBER,
-            anchor="center",
-            depth=depth,
-            outline=HALO,
-        )
+    canvas.texts(
+        seen.xy[inside] + [0.0, 0.36 * size],
+        [*map(short, frame_data.buffers.values[name][inside].tolist())],
+        size=size,
+        color=NUMBER,
+        anchor="center",
+        depth=seen.depth[inside] - 1e-4,
+        outline=HALO,
+    )
 
 
 def draw_gradients(
@@ -188,8 +185,7 @@ def draw_gradients(
 ) -> None:
     """Draw the gradients as smaller images over the lower right corners."""
     found = flow_parts(line, frame_data)
-    size = np.linalg.norm(xy[0, 1] - xy[0, 0])
-    if found is None or size < 8.0:
+    if found is None or np.hypot(*(xy[0, 1] - xy[0, 0])) < 8.0:
         return
     flow, part = found
     right, down = 0.5 * (xy[:, 1] - xy[:, 0]), 0.5 * (xy[:, 2] - xy[:, 0])
@@ -439,7 +435,7 @@ def painted_line(line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArr
 def flow_parts(line: Neurons, frame_data: FrameData) -> tuple[FloatArray, FloatArray] | None:
     """Return the gradients of a row of neurons and their magnitudes, 0.25 to 1; None if unknown."""
     flows = frame_data.buffers.flows
-    known = [flows[name] for name in line.buffers if name in flows]
+    known = [flows[name] for name in line.buffers if name in flows] if flows else []
     if not known:
         return None
     flow = np.append(known[0], known[-1][len(known[0]) :])  # of those that one has not come to
@@ -452,9 +448,10 @@ def flow_parts(line: Neurons, frame_data: FrameData) -> tuple[FloatArray, FloatA
 
 def left_out(line: Neurons, frame_data: FrameData) -> FloatArray:
     """Return a mask of the neurons that dropout drops."""
-    names = [name for name in line.buffers if name in frame_data.buffers.left_out]
+    dropped = frame_data.buffers.left_out
+    names = [name for name in line.buffers if name in dropped] if dropped else []
     if names and line.values in frame_data.buffers.values:
-        return frame_data.buffers.left_out[names[0]] > 0.0
+        return dropped[names[0]] > 0.0
     return np.zeros(len(line.points), np.bool_)
 
 

@@ -51,7 +51,8 @@ def draw_neurons(
 
     Neurons that dropout drops are crossed out, saturated ones are hatched.
     """
-    brightest = float(np.max(bright))
+    own = bright + np.zeros((len(line.points), 1))
+    brightest = float(np.maximum.reduce(own, None, initial=0.0))
     draw_way(canvas, see, line, brightest, theme)
     if line.shape:
         draw_pictures(canvas, see, line, brightest, frame_data, theme)
@@ -63,7 +64,6 @@ def draw_neurons(
         return
     values = frame_data.buffers.values
     numbers = held(line, frame_data)
-    own = np.broadcast_to(bright, (len(good), 1))
     seen = see.of(line.points)
     has_map = line.square and draw_squares(canvas, seen, line, own, frame_data, theme)
     if frame_data.buffers.left_out:
@@ -107,14 +107,14 @@ NONE_FLAT = np.zeros(0)
 def seen_neurons(see: Projection, line: Neurons) -> tuple[FloatArray, ...]:
     """Return which neurons are seen; place, radius and depth of each, and that of its number."""
     seen = see.of(line.points)
-    good = np.asarray(np.isfinite(seen.xy).all(axis=1))
+    good = np.logical_and.reduce(np.isfinite(seen.xy), 1)
     front = front_of(see, line.points, line.radius)[good]
     return good, seen.xy[good], line.radius * seen.unit[good], seen.depth[good], front
 
 
 def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
     """Return a depth just before the front of each sphere, where its number stands."""
-    return see(points + 1.02 * radius * np.array(see.camera.toward)).depth
+    return see(points + 1.02 * radius * see.toward).depth
 
 
 def spheres_seen(
@@ -188,37 +188,35 @@ def write_names(
     apart = float(np.linalg.norm(xy[-1] - xy[0])) / spaces if spaces else math.inf
     if apart < size:
         return
-    own = [place for place in np.flatnonzero(good).tolist() if place < len(line.names)]
-    names = [line.names[place] for place in own]
+    names = [line.names[i] for i in np.flatnonzero(good).tolist() if i < len(line.names)]
     names = names if apart < FEW * size else [*map(name_lines, names)]
-    wide = max((canvas.measure(name, size=size, bold=True) for name in names), default=0.0)
-    least = float(radius.min())
+    lit = [i for i in range(len(names)) if not silent[i]]
+    if line.is_color:  # the rings have the colors where there is no room
+        lit = [i for i in lit if apart >= 2.0 * radius[i] + size]
+    if not lit:
+        return
+    wide, least = canvas.widest(names, size=size, bold=True), float(np.minimum.reduce(radius))
     below = not spaces or (line.square and apart > 2.0 * least + 1.3 * size and wide < 4.0 * least)
-    left = float((xy[:, 0] - radius).min()) - 6.0 * scale - wide >= edge
-    side, anchor = (-1.0, "right") if left else (1.0, "left")
-    for i, name in enumerate(names):
-        if silent[i]:
-            continue
-        (x, y), far = xy[i].tolist(), float(radius[i])
-        if not below:
-            up = 0.675 * name.count("\n")
-            x, y = x + side * (far + 6.0 * scale), y + (0.36 - up) * size
-        else:
-            y, anchor = y + far + 1.15 * size, "center"
-        if line.is_color and apart < 2.0 * far + size:
-            continue  # the rings have the colors
-        if line.is_color:
-            x, y, anchor = xy[i, 0], xy[i, 1] - far - 0.55 * size, "center"
-        canvas.text(
-            x,
-            y,
-            name,
+    left = float(np.minimum.reduce(xy[:, 0] - radius)) - 6.0 * scale - wide >= edge
+    (x, y), far, anchor = xy.T, radius, "center"
+    if line.is_color:
+        y = y - far - 0.55 * size
+    elif below:
+        y = y + far + 1.15 * size
+    else:
+        x, anchor = (x - far - 6.0 * scale, "right") if left else (x + far + 6.0 * scale, "left")
+        y = y + 0.36 * size
+        y[lit] -= [0.675 * size * names[i].count("\n") for i in lit]
+    for part in [[i] for i in lit] if line.is_color else [lit]:
+        canvas.texts(
+            np.array([x[part], y[part]]).T,
+            [names[i] for i in part],
             size=size,
-            color=theme.channels[i] if line.is_color else theme.ink,
+            color=theme.channels[part[0]] if line.is_color else theme.ink,
             bold=True,
             anchor=anchor,
             outline=theme.ground,
-            depth=float(depth[i]),
+            depth=depth[part],
         )
 
 
@@ -241,8 +239,8 @@ def draw_flows(
     theme: Theme,
 ) -> None:
     """Draw the gradient of each neuron as a dot on its rim, larger for a larger gradient."""
-    found = flow_parts(line, frame_data)
-    if found is None or radius[0] < 4.0:
+    found = flow_parts(line, frame_data) if radius[0] >= 4.0 else None
+    if found is None:
         return
     flow, part = (each[good[: len(each)]] for each in found)
     xy, radius = xy[: len(flow)], radius[: len(flow)]

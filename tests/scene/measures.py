@@ -17,7 +17,7 @@ import scalarviz as sv
 from scalarviz.scene.callout import draw_callout
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.labels import Obstacles, draw_labels, hull, inside
+from scalarviz.scene.labels import Obstacles, draw_labels, inside
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
@@ -130,6 +130,16 @@ def paint(picture: np.ndarray, outline: np.ndarray, which: int) -> int:
         found = inside(points, hull(outline)[np.newaxis]).reshape(x.shape)
     picture[low[1] : high[1], low[0] : high[0]][found] = which
     return int(found.sum())
+
+
+def hull(points: np.ndarray) -> np.ndarray:
+    """The corners of the convex hull of points in the plane, counterclockwise."""
+    points = np.unique(np.round(points, 9), axis=0)
+    x, y = np.moveaxis(points - points[:, np.newaxis], 2, 0)
+    lefts = x[..., np.newaxis] * y[:, np.newaxis] >= y[..., np.newaxis] * x[:, np.newaxis]
+    ends = points[(lefts.all(axis=2) & ~np.eye(len(points), dtype=bool)).any(axis=1)]
+    x, y = (ends - ends.mean(axis=0)).T
+    return np.asarray(ends[np.argsort(np.arctan2(y, x))])
 
 
 def edges_of(picture: np.ndarray, count: int) -> np.ndarray:

@@ -222,6 +222,11 @@ class Projection:
         fit[1, 3] = 1.0 - (2.0 * box.y + box.height) / self.height
         return np.asarray(fit @ self.camera.matrix(box.width / box.height, self.reach))
 
+    @cached_property
+    def toward(self) -> FloatArray:
+        """Unit vector from the target to the eye."""
+        return np.array(self.camera.toward)
+
     def __call__(self, points: FloatArray) -> ProjectedPoints:
         """Project (n, 3) points; those behind the eye become NaN."""
         clip = np.asarray(points).reshape(-1, 3) @ self.matrix.T[:3] + self.matrix.T[3]

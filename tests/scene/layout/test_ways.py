@@ -10,7 +10,6 @@ import pytest
 
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.scene.labels import hull
 from scalarviz.scene.layout.plates import Fan
 from scalarviz.scene.layout.ways import (
     ALONE,
@@ -26,7 +25,7 @@ from scalarviz.scene.lights import lights
 from scalarviz.scene.lines import Carried, KnownFan, LinePaint, carried, draw_lines, known_fan
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
-from tests.scene.measures import projection, stage_of, trained
+from tests.scene.measures import hull, projection, stage_of, trained
 
 NEAR = 2.0  # pixels from the end of a line to its object
 SCENES = ["rgb", "circle", "xor", "micrograd", "5-7-2", "9-2-9", "2-16-16-1", "7-18-3"]
