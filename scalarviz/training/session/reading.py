@@ -220,7 +220,16 @@ def make_facts(
         nodes(program) if isinstance(program, TraceProgram) else buffers_of(program, names),
         [operation_facts(program, each) for each in operations],
         [
-            moment_facts(moment, title)
+            MomentFacts(
+                moment.kind,
+                moment.phase,
+                moment.name,
+                moment.operation,
+                moment.layer,
+                [each.name for each in moment.values],
+                [each.name for each in moment.gradients],
+                title,
+            )
             for moment, title in zip(program.moments, titles, strict=True)
         ],
         program.first_parameters,
@@ -347,19 +356,6 @@ def way_around(program: Program, branch: Operation) -> Buffer | None:
     """Return the sum that the only other way of a branch leads to at once, as in a Residual."""
     before, last = program.readers(branch.source)[-2:]
     return last.target if before is branch and last.kind == "sum" else None
-
-
-def moment_facts(moment: Moment, title: str) -> MomentFacts:
-    return MomentFacts(
-        moment.kind,
-        moment.phase,
-        moment.name,
-        moment.operation,
-        moment.layer,
-        [each.name for each in moment.values],
-        [each.name for each in moment.gradients],
-        title,
-    )
 
 
 def activation_facts(name: str) -> ActivationFacts:
