@@ -88,9 +88,9 @@ def names_in(program: Program, data: DataSet) -> Mapping[str, Sequence[str]]:
     }
 
 
-def writer_of(program: Program, buffer: Buffer) -> Operation | None:
-    """Return the operation that writes a buffer; None for the inputs."""
-    return next((each for each in program.operations if each.target == buffer), None)
+def writer_of(program: Program, buffer: str) -> Operation | None:
+    """Return the operation that writes a buffer, given by its name; None for the inputs."""
+    return next((each for each in program.operations if each.target.name == buffer), None)
 
 
 def is_output(program: Program, buffer: Buffer) -> bool:
@@ -295,7 +295,7 @@ def buffer_facts(
     is_end      whether it holds outputs, or the sums that they are computed from
     has_layers  whether neurons of several layers must be distinguished
     """
-    writer = writer_of(program, buffer)
+    writer = writer_of(program, buffer.name)
     role, named = "hidden", buffer
     if buffer == program.inputs:
         role = "input"
