@@ -137,7 +137,7 @@ def load_timeline(
             "which a file does not hold: their values so far are there; write metrics=[...] with "
             "the functions to measure on"
         )
-    if lost := lost_functions(timeline):
+    if lost := [str(each) for each in timeline.trainer.settings.stops if each.is_lost]:
         caution(
             f"{shown(as_path(path))} has stopped by functions, which a file does not hold: it does "
             f"not stop by {', '.join(map(visible, lost))} any more; s.stop_when(f) sets them again"
@@ -154,11 +154,6 @@ def load_timeline(
             "goes on from its keyframes, and moments between them may differ in the last bits"
         )
     return timeline
-
-
-def lost_functions(timeline: Timeline) -> list[str]:
-    """Return the names of the functions at which a training has stopped, in its settings now."""
-    return [str(condition) for condition in timeline.trainer.settings.stops if condition.is_lost]
 
 
 def used_kernels(timeline: Timeline) -> bool:

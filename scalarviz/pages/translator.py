@@ -134,10 +134,6 @@ def is_set_by(node: ast.stmt, name: str) -> bool:
 # ---- modules -------------------------------------------------------------------------------------
 
 
-def python_name(path: str) -> str:
-    return "scalarviz." + path.removesuffix(".py").replace("/", ".")
-
-
 @cache
 def translated() -> Mapping[str, str]:
     """Return the text of each module of SOURCES."""
@@ -164,7 +160,8 @@ def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
     for name, (path, _) in sources.items():
         module = Translation(name, path, trees[name].body, classes, known)
         made[name] = module.text()
-        known[python_name(path)] = name, module.top
+        home = "scalarviz." + path.removesuffix(".py").replace("/", ".")
+        known[home] = name, module.top
     names_bound.cache_clear()
     return made
 

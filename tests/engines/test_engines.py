@@ -187,6 +187,7 @@ def test_a_bad_gradient_counts_as_0_on_request(engine: str) -> None:
 def test_it_learns_to_invert_colours(net: sv.Network) -> None:
     losses = [net.train_step(COLOURS, 1 - COLOURS, "mse", sv.SGD(0.5)) for _ in range(1500)]
     assert losses[-1] < 0.03 * losses[0]
+    assert net(COLOURS) == pytest.approx(1 - COLOURS, abs=0.15)
 
 
 @every_engine

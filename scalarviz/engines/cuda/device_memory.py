@@ -315,7 +315,7 @@ def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
     parts = [
         (gpu_layout.VALUE, rows),
         (gpu_layout.FROZEN, rows),
-        (gpu_layout.SLOTS, most_slots() * rows),
+        (gpu_layout.SLOTS, max(len(row.slots) for row in OPTIMIZERS.values()) * rows),
         (gpu_layout.GRAD, rows),
         (NONE, settings),
         (gpu_layout.OWN_RATES, rows),
@@ -391,11 +391,6 @@ def weights_in_room(program: Program) -> tuple[list[int], int]:
             apart = operation.target.size // 2 * 2 + 1
             numbers += operation.source.size * apart + 3
     return found, numbers
-
-
-def most_slots() -> int:
-    """Return the largest number of slots of an optimizer."""
-    return max(len(row.slots) for row in OPTIMIZERS.values())
 
 
 def fill_operations(

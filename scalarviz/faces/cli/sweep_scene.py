@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from scalarviz.base.checks import shorten
 from scalarviz.base.interrupt import INTERRUPTED
@@ -38,18 +37,12 @@ from scalarviz.sweeps.sweep import Sweep, sweep
 EXECUTORS = {"here": None, "processes": "processes", "dask": "dask"}
 
 
-@final
-@dataclass(frozen=True)
-class SceneMaker:
-    """Makes the session of a scene file with some options; can be pickled."""
-
-    path: Path
-
-    def __call__(self, seed: int = 0, **options: Any) -> Show:
-        scene = scene_of(self.path)
-        known = RUNNING | options_of(scene)
-        usual: dict[str, Any] = {name: option.default for name, option in known.items()}
-        return make_show(scene, usual | options | {"seed": seed}, typed=[*options, "seed"])
+def show_of(path: Path, /, seed: int = 0, **options: Any) -> Show:
+    """Return what the scene of a file shows with some options."""
+    scene = scene_of(path)
+    known = RUNNING | options_of(scene)
+    usual: dict[str, Any] = {name: option.default for name, option in known.items()}
+    return make_show(scene, usual | options | {"seed": seed}, typed=[*options, "seed"])
 
 
 scene_of = cache(load)  # of all settings and seeds: its code runs once
@@ -104,10 +97,9 @@ def sweep_scene(
         check_place(as_path(picture))
     if not executor.startswith(ADDRESSES):
         executor = pick(EXECUTORS, executor, "executor")  # type: ignore[assignment]  # None: here
-    maker = SceneMaker(path)
     more = {} if success is None else {"success": as_kind(success, float, "success")}
     runs = sweep(
-        maker,
+        partial(show_of, path),
         values,
         seeds_in(seeds),
         stop="success" if ends else None,

@@ -32,7 +32,7 @@ from scalarviz.story.facts import Neuron
 from scalarviz.story.names import sentence, short_name
 from scalarviz.training.session.branches import Clock, did_in_words
 from scalarviz.training.session.growth import add_neurons, insert_layer, remove_layer, remove_neuron
-from scalarviz.training.session.reading import facts_of
+from scalarviz.training.session.reading import facts_of, writer_of
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import settings_now
 from scalarviz.training.session.user_changes import Change
@@ -251,7 +251,7 @@ def one_more(controller: Controller) -> None:
 def one_less(controller: Controller) -> None:
     """Remove the neuron that is pinned, by default the last one of the first hidden layer."""
     neuron = controller.stage.pinned_neuron
-    operation = None if neuron is None else writer_of(controller.session, neuron[0])
+    operation = neuron and writer_of(controller.session.network.program, neuron[0])
     place = layer_at(controller)
     layers = controller.session.network.layers
     last = layers[place].outputs - 1 if layers else 0  # a compiled function is refused below
@@ -281,7 +281,7 @@ def layer_at(controller: Controller, default: int = 0) -> int:
 def operation_of(session: Session, row: int | None, neuron: Neuron | None) -> Operation | None:
     """Return the operation that writes a neuron, or else has a weight; None if there is none."""
     if neuron is not None:
-        return writer_of(session, neuron[0])
+        return writer_of(session.network.program, neuron[0])
     operations = session.network.program.operations
     return next((each for each in operations if row in each.parameters), None)
 
@@ -291,12 +291,6 @@ def last_neuron(place: int, session: Session) -> Neuron:
     operations = session.network.program.operations
     target = next(each.target for each in reversed(operations) if each.layer == place)
     return target.name, target.size - 1
-
-
-def writer_of(session: Session, name: str) -> Operation | None:
-    """Return the operation that writes a buffer; None for the inputs."""
-    operations = session.network.program.operations
-    return next((each for each in operations if each.target.name == name), None)
 
 
 # PRESETS: what goes wrong in trainings, each set up by one click and mended by an undo.

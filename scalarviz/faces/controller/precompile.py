@@ -294,9 +294,7 @@ def engines_at_work(timeline: Timeline) -> set[str]:
 
 def first_engine(timeline: Timeline) -> str:
     """Return the engine that a training began on."""
-    frame = timeline.branch.frame_before(0)
-    assert frame is not None, "the keyframe of step 0 is never removed"
-    return str(frame.settings.engine)
+    return str(timeline.branches[0].frames[0].settings.engine)
 
 
 def changes(journal: Iterable[Action]) -> list[Action]:

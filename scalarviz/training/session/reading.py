@@ -88,9 +88,9 @@ def names_in(program: Program, data: DataSet) -> Mapping[str, Sequence[str]]:
     }
 
 
-def writer_of(program: Program, buffer: Buffer) -> Operation | None:
-    """Return the operation that writes a buffer; None for the inputs."""
-    return next((each for each in program.operations if each.target == buffer), None)
+def writer_of(program: Program, buffer: str) -> Operation | None:
+    """Return the operation that writes a buffer, given by its name; None for the inputs."""
+    return next((each for each in program.operations if each.target.name == buffer), None)
 
 
 def is_output(program: Program, buffer: Buffer) -> bool:
@@ -220,7 +220,16 @@ def make_facts(
         nodes(program) if isinstance(program, TraceProgram) else buffers_of(program, names),
         [operation_facts(program, each) for each in operations],
         [
-            moment_facts(moment, title)
+            MomentFacts(
+                moment.kind,
+                moment.phase,
+                moment.name,
+                moment.operation,
+                moment.layer,
+                [each.name for each in moment.values],
+                [each.name for each in moment.gradients],
+                title,
+            )
             for moment, title in zip(program.moments, titles, strict=True)
         ],
         program.first_parameters,
@@ -286,7 +295,7 @@ def buffer_facts(
     is_end      whether it holds outputs, or the sums that they are computed from
     has_layers  whether neurons of several layers must be distinguished
     """
-    writer = writer_of(program, buffer)
+    writer = writer_of(program, buffer.name)
     role, named = "hidden", buffer
     if buffer == program.inputs:
         role = "input"
@@ -347,19 +356,6 @@ def way_around(program: Program, branch: Operation) -> Buffer | None:
     """Return the sum that the only other way of a branch leads to at once, as in a Residual."""
     before, last = program.readers(branch.source)[-2:]
     return last.target if before is branch and last.kind == "sum" else None
-
-
-def moment_facts(moment: Moment, title: str) -> MomentFacts:
-    return MomentFacts(
-        moment.kind,
-        moment.phase,
-        moment.name,
-        moment.operation,
-        moment.layer,
-        [each.name for each in moment.values],
-        [each.name for each in moment.gradients],
-        title,
-    )
 
 
 def activation_facts(name: str) -> ActivationFacts:

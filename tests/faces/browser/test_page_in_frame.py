@@ -74,13 +74,6 @@ def session_of(page: FramedPage) -> sv.Session:
 
 
 @pytest.mark.usefixtures("links_end")
-def test_a_drag_turns_the_camera(page: FramedPage) -> None:
-    before = page.camera()
-    page.drag()
-    page.wait(lambda: page.camera() != before)
-
-
-@pytest.mark.usefixtures("links_end")
 def test_a_cube_under_the_mouse_is_known_and_a_click_opens_its_card(page: FramedPage) -> None:
     x, y = page.place_of(f"{{row: {ROW}}}")
     page.mouse.move(x, y)

@@ -132,16 +132,6 @@ def test_the_neurons_of_an_operation_come_one_by_one(page: Opened) -> None:
     page.page.select_option("#unit", "step")
 
 
-def test_a_drag_turns_the_camera(page: Opened) -> None:
-    before = page.page.evaluate("JSON.stringify(scalarviz.picture.eyes)")
-    box, mouse = page.page.locator("#cubes").bounding_box(), page.page.mouse
-    mouse.move(box["x"] + 30.0, box["y"] + 60.0)
-    mouse.down()
-    mouse.move(box["x"] + 130.0, box["y"] + 90.0, steps=4)
-    mouse.up()
-    page.until(f"JSON.stringify(scalarviz.picture.eyes) !== {before!r}")
-
-
 def test_a_lost_connection_comes_back_with_the_newest_state(page: Opened, browser: Any) -> None:
     other = Opened(browser, page.page.url).ready()
     page.page.evaluate("scalarviz.client.channel.socket.close(); null")

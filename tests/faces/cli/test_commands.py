@@ -21,7 +21,7 @@ from scalarviz.faces.cli import commands, kernel_commands, render_scene, watch_s
 from scalarviz.faces.cli import sweep_scene as sweep_command
 from scalarviz.faces.cli.commands import without_language
 from scalarviz.faces.cli.kernel_commands import measure, words_for
-from scalarviz.faces.cli.sweep_scene import SceneMaker, grid_of, options_of, seeds_in, sweep_scene
+from scalarviz.faces.cli.sweep_scene import grid_of, options_of, seeds_in, show_of, sweep_scene
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.scene_file import answer, find, load
 from scalarviz.faces.scene_options import (
@@ -610,7 +610,7 @@ def test_values_of_a_grid_have_the_types_of_the_options() -> None:
 
 
 def test_a_scene_with_options_that_every_scene_has_is_made_for_each_seed() -> None:
-    show = SceneMaker(find("xor"))(seed=3, optimizer="adam", hidden=5)
+    show = show_of(find("xor"), seed=3, optimizer="adam", hidden=5)
     assert show.session.optimizer.name == "adam"
     assert show.session.network.layers[0].outputs == 5
     assert show.session.trainer.seed == 3
