@@ -18,11 +18,9 @@ from scalarviz.core.program import NONE, Moment, Program
 from scalarviz.pages.bundle import packed
 from scalarviz.pages.exhibit_data import places_data
 from scalarviz.scene import labels, neuron_images
-from scalarviz.scene.callout import STACK
 from scalarviz.scene.canvas.palette import HALO, NOT_A_NUMBER, NUMBER, THEMES, Theme
 from scalarviz.scene.cube_numbers import NUMBERS
 from scalarviz.scene.frame_data import BEYOND, FAINT, PERCENTILE
-from scalarviz.scene.labels import SIGNS
 from scalarviz.scene.layout.plates import (
     ENDS,
     HALF,
@@ -93,9 +91,7 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         },
         "maps": maps_data(session),
         "numbers": NUMBERS,
-        "signs": SIGNS,
         "pace": pace_data(program),
-        "stack": STACK,
         "ghost": LEAST_GHOST,
         "themes": {theme.name: colors_of(theme) for theme in THEMES.values()},
         "layouts": layouts,

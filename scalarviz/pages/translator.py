@@ -62,6 +62,8 @@ SOURCES = {
     "story/wall_ways.js": "scene/layout/wall_ways.py",
     "story/legend.js": "scene/legend.py",
     "story/camera_control.js": "stage/camera_control.py",
+    "story/pace.js": "scene/pace.py",
+    "story/annotations.js": "scene/annotations.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
 TEXTS = {
@@ -90,8 +92,10 @@ DATACLASSES = ("dataclass", "dataclass(frozen=True)", "dataclass(frozen=True, sl
 CANVAS = {
     "box": Signature(("x", "y", "width", "height", "fill"), 5, fields=True),
     "fit": Signature(("words", "width"), 2, fields=True, result="str"),
+    "line": Signature(("points", "color"), 2, fields=True),
     "measure": Signature(("words",), 1, fields=True, result="float"),
     "text": Signature(("x", "y", "words"), 3, fields=True),
+    "widest": Signature(("texts",), 1, fields=True, result="float"),
 }
 FACTORIES = {"list": "[]", "dict": "new py.Dict()", "set": "py.set()"}
 INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -154,7 +158,7 @@ def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
     trees = {name: ast.parse(text) for name, (_, text) in sources.items()}
     nodes = [node for tree in trees.values() for node in tree.body]
     classes = {node.name: class_of(node) for node in nodes if isinstance(node, ast.ClassDef)}
-    classes["Canvas2D"] = Class(methods=CANVAS)
+    classes["Canvas2D"] = Class({"scale": "float", "width": "float"}, CANVAS)
     known: dict[str, tuple[str, Scope]] = {**BY_HAND}
     made = {}
     for name, (path, _) in sources.items():

@@ -9,41 +9,23 @@ there are no numbers.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts.decimals import changed, old_and_new, short
 from scalarviz.core.program import NONE, Places
+from scalarviz.scene.annotations import LEAST_LETTERS, Number, choices, fitted, write_number
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import Plate
-from scalarviz.scene.lights import MOVED, Lights, rows_in_focus
+from scalarviz.scene.lights import Lights, rows_in_focus
 from scalarviz.scene.neurons import spheres_seen
-
-
-@dataclass(frozen=True)
-class Number:
-    """What is written on a cube, around a point of the picture, and half its width and height."""
-
-    words: str
-    x: float
-    y: float
-    size: float
-    depth: float
-    wide: float
-    high: float
-
-    @property
-    def ends(self) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom."""
-        return self.x - self.wide, self.y - self.high, self.x + self.wide, self.y + self.high
+from scalarviz.scene.pace import MOVED
 
 
 def draw_numbers(
@@ -61,20 +43,7 @@ def draw_numbers(
     for row, number in found.items():
         if lit is not None and lit.is_dim(row, plates[row]):
             continue
-        lines = number.words.split("\n")
-        for place, line in enumerate(lines):
-            down = 0.36 + NUMBERS["line"] * (place - 0.5 * (len(lines) - 1))
-            canvas.text(
-                number.x,
-                number.y + down * number.size,
-                line,
-                size=number.size,
-                bold=True,
-                color=NUMBER,
-                anchor="center",
-                depth=number.depth,
-                outline=HALO,
-            )
+        write_number(canvas, number, NUMBER, HALO)
 
 
 def numbers_on_cubes(
@@ -96,8 +65,14 @@ def numbers_on_cubes(
     boxes, count = np.zeros((len(rows), 4)), 0
     for i in order[: int(NUMBERS["most"])]:
         row, rank = rows[i], first.get(rows[i], 2)
-        for words, face, is_open in choices(frame_data, faces, i, marks.get(row), rank):
-            number = fitted(canvas, faces, (i, face), words, scale, rank)
+        own, before = faces.order[i].tolist(), frame_data.cubes.before
+        old = float(before[row]) if before is not None and frame_data.part >= MOVED else None
+        value = float(frame_data.cubes.colors[row])
+        for words, face, is_open in choices(marks.get(row), old, value, own, rank):
+            room = faces.high.item(i, face), faces.wide.item(i, face), faces.tall.item(i, face)
+            front = faces.fronts.item(i, face, 0), faces.fronts.item(i, face, 1)
+            place = front, faces.middles.item(i, 0) - front[0], faces.near.item(i)
+            number = fitted(canvas, words, rank, *place, room)
             if number is None:
                 continue
             x, y, right, bottom = ends = number.ends
@@ -130,73 +105,17 @@ def marks_of(frame_data: FrameData) -> dict[int, str]:
     return {piece.row: piece.mark for piece in caption.pieces if piece.row != NONE}
 
 
-def choices(
-    frame_data: FrameData, faces: Faces, i: int, mark: str | None, rank: int
-) -> Iterator[tuple[str, int, bool]]:
-    """Yield what a cube may have written on it, on which face, and whether only if that is seen.
-
-    The best is first.
-    """
-    cubes, row = frame_data.cubes, faces.rows[i]
-    own, value = faces.order[i, : 3 - rank // 2].tolist(), float(cubes.colors[row])
-    every = [mark] if mark else []
-    if cubes.before is not None and frame_data.part >= MOVED:
-        before = float(cubes.before[row])
-        every += [old_and_new(before, value), *changed(before, value)]
-    every.append(short(value))
-    for is_open in (True, False) if rank < 2 else (True,):
-        yield from ((words, face, is_open) for words in every for face in own)
-
-
-def fitted(
-    canvas: Canvas2D,
-    faces: Faces,
-    place: tuple[int, int],
-    words: str,
-    scale: float,
-    rank: int,
-) -> Number | None:
-    """Return words on a face of a cube in letters as large as fit; None if these would be small.
-
-    place  the cube and the face
-    rank  0 for a cube that is marked: it has its number at any size; 1 for one of a sum: it has it
-          where its cell is as wide as a letter; 2 for others
-    """
-    lines = words.split("\n")
-    wide = max(canvas.measure(line, size=10.0, bold=True) for line in lines) / 10.0
-    high, least = NUMBERS["line"] * len(lines), NUMBERS["least"] * scale
-    size = min(max(NUMBERS["part"] * float(faces.high[place]), least), NUMBERS["largest"] * scale)
-    size = min(size, float(faces.wide[place]) / wide, float(faces.tall[place]) / high)
-    if len(lines) == 1 and (rank == 0 or (rank == 1 and faces.wide[place] >= least)):
-        size = max(size, least)
-    if size < least:
-        return None
-    x, y = faces.fronts[place].tolist()
-    # What is wider than its face stays on the cube.
-    face = float(faces.wide[place] * faces.high[place] / faces.tall[place])
-    aside = float(faces.middles[place[0], 0]) - x
-    more = min(max(0.0, 0.5 * (wide * size - face)), NUMBERS["aside"] * face, abs(aside))
-    x += math.copysign(more, aside)
-    near = -1.0 if rank < 2 else max(float(faces.near[place[0]]), -1.0)
-    return Number(words, x, y, size, near, 0.5 * wide * size, 0.5 * high * size)
-
-
 # Faces of cubes as they are seen: where a number may stand on each, and what hides it.
 
 # What the page needs, too. Sizes are logical pixels.
 NUMBERS = {
-    "part": 0.30,  # size of the letters relative to the height of the face
-    "least": 12.0,
-    "largest": 16.0,
     "share": 1.35,  # largest width of a number, in cells: small cubes are narrower than theirs
     "shortest": 1.9,  # width of a number such as "-.1", in sizes of letters
-    "line": 1.1,  # from a line to the next, in sizes of letters
     "most": 400,  # numbers in a picture, and cubes of a sum
     "searched": 100_000,  # cubes of a wall: larger ones are not searched for cubes in sight
     "touched": 0.4,  # part of an operation from which on light has come to the cubes
     "before": 0.875,  # from the middle of a cell to where its number stands: before cubes beside it
     "seen": 0.45,  # how far from its middle a number must be seen, relative to its width
-    "aside": 0.25,  # how far one moves at most to be on its cube, relative to the width of its face
 }
 PAIRS = (1, 2), (0, 2), (0, 1)  # the axes along a face, by the axis that it is orthogonal to
 
@@ -272,7 +191,7 @@ def cells_of(
     see: Projection, plate: Plate, first: Collection[int], scale: float
 ) -> tuple[Places, Places, Places]:
     """Return row, column and bank index of the cubes of a plate that may have a number."""
-    least = NUMBERS["least"] * scale * NUMBERS["shortest"] / NUMBERS["share"]
+    least = LEAST_LETTERS * scale * NUMBERS["shortest"] / NUMBERS["share"]
     if plate.size <= NUMBERS["searched"] and largest_cell(see, plate) >= least:
         row, column, indices = plate.cells()
         there = in_box(see, see(plate.middle(row, column)).xy)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import rounded
 from scalarviz.core.program import NONE
+from scalarviz.scene.annotations import sign_words, write_end
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
@@ -21,7 +21,7 @@ from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import ENDS, HALF, SIDE, Layout, Neurons, Sign
 from scalarviz.scene.layout.ways import BEHIND, Point, Stroke, curve
 from scalarviz.scene.lines import CHANNEL, LinePaint
-from scalarviz.scene.neurons import spheres_seen
+from scalarviz.scene.neurons import balls_of, spheres_seen
 
 # IN and OUT, where they cover nothing.
 
@@ -61,32 +61,16 @@ def draw_ends(
     layout, margin = frame_data.layout, margin_of(frame_data, see)
     if len(layout.neurons) < 2 or layout.signs:
         return
-    size = 13.0 * scale
     ends = [(layout.neurons[0], "in")]
     if frame_data.exhibit is None or not frame_data.division(see.width, see.height).exhibit.width:
         ends.append((layout.neurons[-1], "out"))  # else the result has the word
     for line, key in ends:
-        seen = see(line.points)
-        good = np.isfinite(seen.xy).all(axis=1)
-        if line.tied is not None or not good.any():
-            continue  # its color has the word
         half = line.radius if not line.shape else 0.5 * line.side
-        x = float(seen.xy[good, 0].mean())
-        tops = seen.xy[good, 1] - half * seen.unit[good]
-        y = float(tops.min()) - 9.0 * scale
-        top = max(see.box.y - margin, 0.0)
-        if tops.min() >= top:
-            y = max(y, top + size)  # a sphere may be near the edge
-        words = text(f"picture.{key}")
-        wide = canvas.measure(words, size=size, bold=True)
-        left = min(max(x - wide / 2, see.box.x), max(see.box.right - wide, see.box.x))
-        for up in (0.0, 1.5 * size, 3.0 * size):  # higher, if a sphere is there
-            box = Box(left, y - up - 0.8 * size, wide, size)
-            if not is_on(box, taken.spheres) and box.y > top:
-                ink, halo = theme.ink, theme.ground
-                canvas.text(left, y - up, words, size=size, color=ink, bold=True, outline=halo)
-                taken.boxes.append(box)
-                break
+        if line.tied is None:  # else its color has the word
+            about = text(f"picture.{key}"), balls_of(see(line.points), half), see.box
+            top, covers = max(see.box.y - margin, 0.0), partial(is_on, spheres=taken.spheres)
+            found = write_end(canvas, theme, *about, top, covers)
+            taken.boxes += [] if found is None else [found]
 
 
 @dataclass
@@ -223,18 +207,7 @@ def place_written(
                 edge, line = x + half, y
 
 
-# Signs of a graph: the operation above each node, its name and its gradient below.
-
-LARGEST_SIGN, SMALLEST_SIGN = 17.0, 9.0  # pixels of letters
-SIGN_PART = 0.62  # of the radius of an operation, on small stages
-NEARLY = 0.65  # of SMALLEST_SIGN, that most have of themselves; less, and nothing is written
-SMALLER = 0.85  # letters of a gradient where there is little room
-DIGITS, TINY = 3, 0.01  # of a gradient; smaller ones have one digit less
-WIDEST_SIGN = 2.0  # cells that a gradient and its word may be wide
-AWAY = 0.3  # from a node to its words, in letters
-SIGNS = {"largest": LARGEST_SIGN, "smallest": SMALLEST_SIGN, "part": SIGN_PART, "nearly": NEARLY,
-         "smaller": SMALLER, "digits": DIGITS, "tiny": TINY, "widest": WIDEST_SIGN,
-         "away": AWAY}  # for pages  # fmt: skip
+# Signs of a graph, and the color that goes in.
 
 
 def place_signs(
@@ -247,37 +220,12 @@ def place_signs(
 ) -> None:
     """Place what stands around the nodes of a graph; smaller than readable, nothing."""
     signs = frame_data.layout.signs
-    if not signs:
-        return
-    seen = see(np.array([sign.middle for sign in signs]))
-    least, place = SMALLEST_SIGN * scale, partial(taken.place, canvas)
-    strong: dict[str, Any] = {"color": theme.ink, "bold": True}
-    if np.nanmedian(SIGN_PART * seen.unit) < NEARLY * least:
-        return
-    for sign, (x, y), unit in zip(signs, seen.xy.tolist(), seen.unit.tolist(), strict=True):
-        radius, size = sign.radius * unit, max(least, min(LARGEST_SIGN * scale, SIGN_PART * unit))
-        if not np.isfinite(x + y):
-            continue
-        if sign.above:
-            place(x, y - radius - AWAY * size, sign.above, size=size, **strong)
-        low = y + radius + (AWAY + 0.8) * size
-        if sign.below:
-            place(x, low, sign.below, size=size, **strong)
-            low += 1.15 * size
-        gradient = gradient_of(sign, frame_data)
-        if gradient is None:
-            continue
-        words = rounded(gradient, DIGITS if abs(gradient) >= TINY else DIGITS - 1)
-        lines, room = bool(sign.above) + bool(sign.below), sign.apart * unit - 2.0 * radius
-        named, letters = text("graph.gradient", gradient=words), size
-        is_narrow = canvas.measure(named, size=size) < WIDEST_SIGN * unit
-        if room > (lines + 1.0 + 2.0 * AWAY) * size and is_narrow:
-            words = named
-        else:  # without the word, since the next node stands there
-            letters, low = SMALLER * size, low - (1.0 - SMALLER) * size
-        if room < (lines + SMALLER) * size:
-            x, low = x + radius + AWAY * size + 0.5 * canvas.measure(words, size=letters), y
-        place(x, low, words, size=letters, color=theme.accent)
+    if signs:
+        seen = see(np.array([sign.middle for sign in signs]))
+        balls = balls_of(seen, np.array([sign.radius for sign in signs]))
+        gradients = [gradient_of(sign, frame_data) for sign in signs]
+        for x, y, words, size, color, bold in sign_words(canvas, theme, signs, balls, gradients):
+            taken.place(canvas, x, y, words, size=size, color=color, bold=bold)
 
 
 def gradient_of(sign: Sign, frame_data: FrameData) -> float | None:

@@ -16,7 +16,6 @@ from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Plate
 from scalarviz.scene.visuals.shaders import DIM as DIM
 
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
-MOVED = 0.5  # part of a step from which on the new numbers are there
 PULSE = 0.4  # length of the light that runs along a wire, as a share of it
 Span = tuple[float, float]  # start and end of the lit part of a wire
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE
+from scalarviz.scene.annotations import bracket
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.cube_numbers import numbers_on_cubes
@@ -18,9 +19,6 @@ from scalarviz.story.facts import Neuron
 
 LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
 SPOKEN = 3  # neurons and cubes of a caption that are marked
-# Of the brackets around what is chosen, in pixels: their line, how far outside they stand, and the
-# least and the most of their arms, which are a share of the width.
-BRACKET, AWAY, ARMS, ARM = 2.2, 4.0, (5.0, 14.0), 0.28
 MOST_FROZEN = 1500  # frozen cubes that are marked
 # Pairs of the corners of a box that are the ends of an edge.
 EDGES = np.array([(a, a | bit) for bit in (1, 2, 4) for a in range(8) if not a & bit])
@@ -49,17 +47,6 @@ def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
         boxes += cube_boxes(see, frame_data, [row], None)
     for box in filter(None, boxes):
         bracket(canvas, box, theme.lit)
-
-
-def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
-    """Draw a bracket at each corner of a box, outside of it."""
-    scale = canvas.scale
-    outer, arm = box.inside(-AWAY * scale), scale * np.clip(ARM * box.width / scale, *ARMS)
-    corners = np.array([[outer.x, outer.y], [outer.right, outer.bottom]])
-    for x, y in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        corner = corners[[x, y], [0, 1]]
-        ends = corner + arm * np.diag([1.0 - 2.0 * x, 1.0 - 2.0 * y])
-        canvas.line([ends[0], corner, ends[1]], color, width=BRACKET * scale)
 
 
 def box_around(xy: FloatArray) -> Box | None:

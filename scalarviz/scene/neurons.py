@@ -6,15 +6,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import short
+from scalarviz.scene.annotations import Ball, numbers_in, write_errors, write_names
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.layout.division import Box, ProjectedPoints, Projection
 from scalarviz.scene.layout.plates import Neurons
 from scalarviz.scene.neuron_images import (
     crosses,
@@ -26,14 +24,8 @@ from scalarviz.scene.neuron_images import (
     painted_line,
 )
 
-SMALLEST = 7.5  # least radius of a sphere in pixels for a number
-BIG, LITTLE = 14.0, 12.0  # sizes of the letters of numbers
 SPOKEN = 0.7  # brightness from which on a neuron has words
-WIDE = 3.6  # radii of a sphere that its number may be wide
-MOST = 128  # numbers in a line
 EDGE = 12.0  # pixels by which names may leave the box of the network at its left
-LETTERS = 14  # of a line of a name
-FEW = 3.0  # least room for two lines, in sizes of letters
 
 
 def draw_neurons(
@@ -57,7 +49,7 @@ def draw_neurons(
     if line.shape:
         draw_pictures(canvas, see, line, brightest, frame_data, theme)
         return
-    good, xy, radius, depth, front = see.once(
+    good, xy, radius, front = see.once(
         ("neurons", id(line)), line, lambda line: seen_neurons(see, line)
     )
     if not len(xy):
@@ -78,7 +70,7 @@ def draw_neurons(
             look = {"depth": front[hatched], "hatch": 0.75 * hatch[hatched]}
             canvas.discs(xy[hatched], 0.92 * radius[hatched], fills[good][hatched], **look)
         places = np.flatnonzero(good[: len(numbers)])
-        words, size = numbers_in(canvas, numbers[places], float(radius.min()), scale)
+        words, size = numbers_in(canvas, numbers[places].tolist(), float(radius.min()))
         said = [i for i in range(len(words)) if own[places[i], 0] >= SPOKEN]
         for i in [i for i in hatched.tolist() if i in said]:  # numbers stand on plain ground
             wide, (x, y) = canvas.measure(words[i], size=size, bold=True) + 6.0, xy[i].tolist()
@@ -93,9 +85,7 @@ def draw_neurons(
         canvas.kept(
             f"names:{line.values or line.sums}",
             (see, id(line), theme, scale, silent),
-            lambda part: write_names(
-                *(part, xy, radius, depth, good, line, theme, scale, edge, silent)
-            ),
+            lambda part: draw_names(part, seen, line, good, theme, edge, silent),
         )
     if not frame_data.layout.signs:  # where it is written
         draw_flows(canvas, xy, radius, good, line, frame_data, theme)
@@ -105,11 +95,22 @@ NONE_FLAT = np.zeros(0)
 
 
 def seen_neurons(see: Projection, line: Neurons) -> tuple[FloatArray, ...]:
-    """Return which neurons are seen; place, radius and depth of each, and that of its number."""
+    """Return which neurons are seen; place and radius of each, and the depth of its number."""
     seen = see.of(line.points)
     good = np.logical_and.reduce(np.isfinite(seen.xy), 1)
     front = front_of(see, line.points, line.radius)[good]
-    return good, seen.xy[good], line.radius * seen.unit[good], seen.depth[good], front
+    return good, seen.xy[good], line.radius * seen.unit[good], front
+
+
+def balls_of(
+    seen: ProjectedPoints, radius: FloatArray | float, chosen: FloatArray | slice = slice(None)
+) -> list[Ball]:
+    """Return neurons as they are seen, in plain numbers.
+
+    radius  in cells; `chosen`, which of them
+    """
+    rows = np.column_stack([seen.xy, radius * seen.unit, seen.depth, seen.unit])
+    return [Ball(*row) for row in rows[chosen].tolist()]
 
 
 def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
@@ -127,18 +128,6 @@ def spheres_seen(
     seen = see(np.concatenate([np.zeros((0, 3)), *(points for points, _ in spheres)]))
     radius = np.repeat([each for _, each in spheres], [len(points) for points, _ in spheres])
     return np.column_stack([seen.xy, radius * seen.unit]), seen.depth
-
-
-def numbers_in(
-    canvas: Canvas2D, values: FloatArray, radius: float, scale: float
-) -> tuple[list[str], float]:
-    """Return the numbers of a line, and their size; none if they would be too small."""
-    if radius < SMALLEST * scale or len(values) > MOST:
-        return [], 0.0
-    words = [short(float(value)) for value in values]
-    widest = canvas.widest(words, size=10.0, bold=True) / 10.0
-    size = float(int(min(BIG * scale, WIDE * radius / widest)))
-    return (words, size) if size >= LITTLE * scale else ([], 0.0)
 
 
 def write_in(
@@ -162,71 +151,19 @@ def write_in(
     )
 
 
-def write_names(
+def draw_names(
     canvas: Canvas2D,
-    xy: FloatArray,
-    radius: FloatArray,
-    depth: FloatArray,
-    good: FloatArray,
+    seen: ProjectedPoints,
     line: Neurons,
+    good: FloatArray,
     theme: Theme,
-    scale: float,
     edge: float,
-    silent: Sequence[bool] | npt.NDArray[np.bool_],
+    silent: Sequence[bool],
 ) -> None:
-    """Write the names of neurons: below squares and one that is alone, beside others.
-
-    Channels of a color have theirs above them. Those beside are left, if they fit there, not
-    further left than `edge`: cubes stand at the right.
-
-    Long names are in two lines if there is room for two. `silent` neurons have no words.
-    """
-    size = 13.0 * scale
-    if not line.names or not len(xy):
-        return
-    spaces = len(xy) - 1
-    apart = float(np.linalg.norm(xy[-1] - xy[0])) / spaces if spaces else math.inf
-    if apart < size:
-        return
-    names = [line.names[i] for i in np.flatnonzero(good).tolist() if i < len(line.names)]
-    names = names if apart < FEW * size else [*map(name_lines, names)]
-    lit = [i for i in range(len(names)) if not silent[i]]
-    if line.is_color:  # the rings have the colors where there is no room
-        lit = [i for i in lit if apart >= 2.0 * radius[i] + size]
-    if not lit:
-        return
-    wide, least = canvas.widest(names, size=size, bold=True), float(np.minimum.reduce(radius))
-    below = not spaces or (line.square and apart > 2.0 * least + 1.3 * size and wide < 4.0 * least)
-    left = float(np.minimum.reduce(xy[:, 0] - radius)) - 6.0 * scale - wide >= edge
-    (x, y), far, anchor = xy.T, radius, "center"
-    if line.is_color:
-        y = y - far - 0.55 * size
-    elif below:
-        y = y + far + 1.15 * size
-    else:
-        x, anchor = (x - far - 6.0 * scale, "right") if left else (x + far + 6.0 * scale, "left")
-        y = y + 0.36 * size
-        y[lit] -= [0.675 * size * names[i].count("\n") for i in lit]
-    for part in [[i] for i in lit] if line.is_color else [lit]:
-        canvas.texts(
-            np.array([x[part], y[part]]).T,
-            [names[i] for i in part],
-            size=size,
-            color=theme.channels[part[0]] if line.is_color else theme.ink,
-            bold=True,
-            anchor=anchor,
-            outline=theme.ground,
-            depth=depth[part],
-        )
-
-
-def name_lines(name: str) -> str:
-    """Return a name of more than LETTERS letters in two lines."""
-    if len(name) <= LETTERS:
-        return name
-    blanks = [place for place, letter in enumerate(name) if letter == " "]
-    place = min(blanks, key=lambda place: abs(2 * place - len(name)), default=LETTERS)
-    return f"{name[:place]}\n{name[place:].strip()}"
+    """Write the names of the neurons that are seen, see `write_names`."""
+    shown = np.flatnonzero(good)[: len(line.names)].tolist()
+    names, balls = [line.names[place] for place in shown], balls_of(seen, line.radius, good)
+    write_names(canvas, theme, line, names, balls, edge, silent)
 
 
 def draw_flows(
@@ -284,29 +221,6 @@ def draw_errors(
     is_close = seen.unit[0] >= 22.0 and not line.shape
     if not len(answers) == len(target) == len(line.points) or not is_close:
         return
-    errors = answers - target
-    top = max(float(np.abs(errors).max()), 1e-12)
-    colors = theme.map(np.sign(errors) * 0.8)
-    scale = canvas.scale
-    for i, error in enumerate(errors.tolist()):
-        x, y = seen.xy[i].tolist()
-        reach = 0.8 * seen.unit[i] * abs(error) / top + 2.0
-        low = line.radius * seen.unit[i] + 6.0 * scale
-        wide = 0.3 * seen.unit[i]
-        size = float(round(min(13.0 * scale, max(11.0 * scale, 0.26 * seen.unit[i]))))
-        number = short(error)
-        number = "+" * (error > 0.0 and number != "0") + number
-        words = text("outputs.off", error=number)
-        if len(errors) == 1:
-            low += 15.0 * scale * bool(line.names)
-            canvas.box(x - wide / 2, y + low, wide, reach, colors[i], radius=2.0)
-            below, anchor = y + low + reach + size + 2.0, "center"
-            half = 0.5 * canvas.measure(words, size=size)
-            x = min(x, see.width - half - 4.0)
-            place = Box(x - half, below - size, 2.0 * half, 1.2 * size)
-            below = max([below, *(each.bottom + size for each in labels if each.meets(place))])
-        else:
-            canvas.box(x + low, y - wide / 2, reach, wide, colors[i], radius=2.0)
-            x, below, anchor = x + low + reach + 5.0, y + 0.35 * size, "left"
-        ink, halo = theme.ink, theme.ground
-        canvas.text(x, below, words, size=size, color=ink, anchor=anchor, outline=halo)
+    errors, named = answers - target, bool(line.names)
+    colors, balls = [*theme.map(np.sign(errors) * 0.8)], balls_of(seen, line.radius)
+    write_errors(canvas, theme, errors.tolist(), balls, colors, named=named, labels=labels)

@@ -1,6 +1,6 @@
 """Pace: the seconds that operations take in a picture, and what happens in them.
 
-Window, video and page share these times: a page has them from `pace_data`.
+Pages have it in JavaScript, see docs/TRANSLATOR.md, and from `pace_data` what depends on a program.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scalarviz.core.program import NONE, Moment, Program
-from scalarviz.story.facts import TERMS
+from scalarviz.core.program import Moment, Program
+from scalarviz.story.facts import NONE, TERMS
 
 SHORTEST, LONGEST = 0.1, 0.9  # seconds for one operation
 SLOWEST = 2.4  # seconds for one operation while it plays slowly
 ARRIVES = 0.8  # part of an operation from which its results are shown
+MOVED = 0.5  # part of a step from which on the new numbers are there
 TRAVEL = 0.25  # seconds for each of the terms of a sum that travel, one after the other
 SUM = (TERMS + 1) * TRAVEL / ARRIVES  # seconds for a sum of products
 MOVE = 0.3  # seconds in which cubes get their new size
@@ -58,14 +59,8 @@ def moved(part: float, seconds: float) -> float:
 
 
 def pace_data(program: Program) -> dict[str, Any]:
-    """Return the times that a page needs, for JSON."""
+    """Return the seconds of the operations of a program for a page, for JSON."""
     return {
-        "shortest": SHORTEST,
-        "slowest": SLOWEST,
-        "arrives": ARRIVES,
-        "terms": TERMS,
-        "move": MOVE,
-        "shown": SHOWN,
         "longest": [longest(program, moment) for moment in program.moments],
         "slow": [pauses(program, again=again) for again in (False, True)],
     }

@@ -8,12 +8,13 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.core.program import NONE, Places
+from scalarviz.scene.annotations import bracket
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Fan
-from scalarviz.scene.marks import box_of_neuron, bracket
+from scalarviz.scene.marks import box_of_neuron
 from scalarviz.scene.neuron_images import image_of, map_of
 from scalarviz.scene.overlay import Cube, draw_cubes
 

@@ -12,10 +12,10 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Moment, Program
 from scalarviz.engines.engine import SnapshotValues
-from scalarviz.scene.lights import MOVED
 from scalarviz.scene.pace import (
     ARRIVES,
     LONGEST,
+    MOVED,
     SHORTEST,
     SHOWN,
     SLOWEST,

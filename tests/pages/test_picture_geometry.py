@@ -12,6 +12,7 @@ import pytest
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import colors_of, layout_data, scene_data
+from scalarviz.scene.annotations import Ball, name_lines, write_names
 from scalarviz.scene.bead_arrays import behind
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
@@ -19,7 +20,6 @@ from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons, reach_of
-from scalarviz.scene.neurons import name_lines, write_names
 from scalarviz.scene.pace import SUM, longest, moved
 from scalarviz.stage.camera_control import CameraController
 from scalarviz.stage.network_layout import layout_of
@@ -241,7 +241,7 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     const frame = {{ ...all, ...data.frame, layout, scene, part: 1 }};
     frame.sizeScaleAt = () => data.frame.sizeScale;
     frame.numberAt = (row) => data.frame.colors[row];
-    const paper = {{ measure: (words, {{ size }}) => 0.62 * size * words.length }};
+    const paper = {{ scale: 1, measure: (words, {{ size }}) => 0.62 * size * words.length }};
     const found = numbersOnCubes({{ paper, see, frame, scale: 1 }});
     const fields = ({{ words, x, y, size, depth }}) => [words, x, y, size, depth];
     return [...found].map(([row, each]) => [row, ...fields(each)]);"""
@@ -274,8 +274,8 @@ NAMES = ["x", "petal length", "a very long name indeed", "incomprehensibilities"
 
 
 def test_names_have_the_same_two_lines() -> None:
-    body = "return data.names.map((name) => nameLines(name));"
-    assert in_web("neurons", body, names=NAMES) == [*map(name_lines, NAMES)]
+    body = "return data.names.map((name) => name_lines(name));"
+    assert in_web("story/annotations", body, names=NAMES) == [*map(name_lines, NAMES)]
 
 
 @pytest.mark.parametrize(("apart", "lines"), [(15.0, 1), (45.0, 2)])
@@ -286,20 +286,18 @@ def test_names_of_a_column_have_two_lines_only_if_they_do_not_meet(
     body = """
     const said = [];
     const paper = {
+      scale: 1,
       measure: (words, { size }) => 0.62 * size * words.length,
-      fit: (words) => words,
       text: (x, y, words) => said.push(words),
     };
-    const [x, y, depth] = [[200, 200, 200], data.y, [1, 1, 1]];
-    const frame = { layout: { neurons: [] } };
-    const lit = { brightOf: () => 1 };
-    const view = { paper, palette: {}, scale: 1, see: { box: { x: 0 } }, frame, lit };
-    writeNames(view, { names: data.names }, { x, y, depth }, [5, 5, 5], [0, 1, 2]);
+    const balls = data.y.map((y) => new Ball(200, y, 5, 1, 1));
+    write_names(paper, {}, {}, data.names, balls, 0, [false, false, false]);
     return said;"""
-    y = apart * np.arange(3.0)
-    found, xy = in_web("neurons", body, names=names, y=y), np.column_stack([np.full(3, 200.0), y])
-    canvas, ones, line = Words(400.0, 400.0), np.ones(3), Neurons(np.zeros((3, 3)), "", "", names)
-    write_names(canvas, xy, 5.0 * ones, ones, ones > 0, line, THEMES["dark"], 1.0, 0.0, ones < 1)
+    y = [0.0, apart, 2.0 * apart]
+    found = in_web("story/annotations", body, names=names, y=y)
+    canvas, line = Words(400.0, 400.0), Neurons(np.zeros((3, 3)), "", "", names)
+    balls = [Ball(200.0, each, 5.0, 1.0, 1.0) for each in y]
+    write_names(canvas, THEMES["dark"], line, names, balls, 0.0, 3 * [False])
     assert [words for words, _ in canvas.found] == found
     assert [len(words.split("\n")) for words in found] == 3 * [lines]
 
@@ -335,11 +333,13 @@ return data.parts.map((part) => {{
   const frame = frameOf(scene, layout, state, {{ part, caption: data.caption }}, remembered, 0);
   const [boxes, words] = [[], []];
   const paper = {{
+    scale: 1,
     measure: (words, {{ size = 13 }} = {{}}) => 0.6 * size * words.length,
     box: (x, y, width, height, fill, {{ outline = null }} = {{}}) =>
       boxes.push([x, y, width, height, fill, outline]),
     text: (x, y, said) => words.push([x, y, said]),
-    segment: () => null,
+    line: () => null,
+    path: () => null,
   }};
   const palette = new Palette(data.theme);
   const {{ boxes: taken, spheres }} = data.taken;
@@ -398,7 +398,7 @@ def test_a_page_takes_the_same_time() -> None:
     body = """
     const motion = new Motion(data.pace, false), told = [];
     const shares = data.parts.map((part) => data.seconds.map((each) =>
-      movedPart(data.pace, part, each)));
+      moved(part, each)));
     data.pace.longest.forEach((_, moment) => {
       for (const given of [0, 0.5]) {
         motion.given = given;
@@ -412,6 +412,6 @@ def test_a_page_takes_the_same_time() -> None:
     motion.finish();
     return { told, shares, end: motion.at(50 * data.pace.longest.length).part };"""
     parts, spans = [0.0, 0.2, 0.5, 0.6, 1.0], [0.0, 0.1, 0.9, 2.4]
-    found = in_web("motion", body, pace=data["pace"], parts=parts, seconds=spans)
+    found = in_web("motion story/pace", body, pace=data["pace"], parts=parts, seconds=spans)
     assert found["shares"] == [[pytest.approx(moved(p, each)) for each in spans] for p in parts]
     assert found["told"][1::2] == [pytest.approx(0.475)] * len(seconds) and found["end"] == 1

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene.callout import BAR_HIGH, draw_callout, name_boxes
+from scalarviz.scene.annotations import BAR_HIGH
+from scalarviz.scene.callout import draw_callout, name_boxes
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import draw_opened
 from scalarviz.scene.labels import draw_labels

@@ -12,10 +12,11 @@ import pytest
 from scalarviz.base.texts.decimals import changed
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import marks
+from scalarviz.scene.annotations import Number
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER, THEMES
-from scalarviz.scene.cube_numbers import Number, draw_numbers, faces_seen, numbers_on_cubes
+from scalarviz.scene.cube_numbers import draw_numbers, faces_seen, numbers_on_cubes
 from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Projection

@@ -9,7 +9,7 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.lights import lights
 from scalarviz.scene.lines import draw_lines
-from scalarviz.scene.neurons import EDGE, write_names
+from scalarviz.scene.neurons import EDGE, draw_names
 from scalarviz.scene.picture import draw_heads
 from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.shaders import FLAT_FROM
@@ -137,11 +137,10 @@ def test_no_label_lies_on_another_or_on_a_sphere(size: tuple[int, int], stage: S
     for line in data.layout.neurons:
         if not line.shape:
             seen = see(line.points)
-            radius, good = line.radius * seen.unit, np.ones(len(line.points), bool)
+            good = np.ones(len(line.points), bool)
             first = line is data.layout.neurons[0]
             edge = see.box.x - EDGE * scale if first else np.inf
-            end = edge, ~good
-            write_names(canvas, seen.xy, radius, seen.depth, good, line, theme, scale, *end)
+            draw_names(canvas, seen, line, good, theme, edge, (~good).tolist())
     draw_labels(canvas, see, data, theme, scale)
     for (words, box), (other, taken) in itertools.combinations(canvas.found, 2):
         assert not box.meets(taken), (words, other)

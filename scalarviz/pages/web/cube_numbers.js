@@ -4,30 +4,17 @@
 // cubes are to have theirs, a number is left out that would be wider than its cell, meet another
 // one, or be covered by something nearer. Out of focus there are no numbers.
 
-import { changed, old_and_new, short } from "./story/decimals.js";
-import { MOVED, rowsInFocus } from "./lights.js";
+import { LEAST_LETTERS, choices, fitted, write_number } from "./story/annotations.js";
+import { MOVED } from "./story/pace.js";
+import { rowsInFocus } from "./lights.js";
 import { along3, dot3, minus3 } from "./projection.js";
 
 /** Write numbers on the cubes. */
 export function drawNumbers(view) {
-  const { paper, frame, palette, lit } = view;
-  const { line } = frame.scene.numbers;
-  for (const [index, { words, x, y, size, depth, plate }] of numbersOnCubes(view)) {
-    if (lit.isDim(index, plate.place)) continue;
-    const lines = words.split("\n");
-    lines.forEach((each, place) => {
-      const down = 0.36 + line * (place - 0.5 * (lines.length - 1));
-      const look = {
-        size,
-        bold: true,
-        color: palette.number,
-        anchor: "center",
-        depth,
-        outline: palette.halo,
-      };
-      paper.text(x, y + down * size, each, look);
-    });
-  }
+  const { paper, palette, lit } = view;
+  for (const [index, number] of numbersOnCubes(view))
+    if (!lit.isDim(index, number.plate.place))
+      write_number(paper, number, palette.number, palette.halo);
 }
 
 /** What is written on cubes, by bank index; `told`: with the arithmetic of the caption. */
@@ -50,7 +37,7 @@ export function numbersOnCubes(view, told = true) {
         (b) => Math.abs(a.x - b.x) < a.wide + b.wide && Math.abs(a.y - b.y) < a.high + b.high,
       );
     for (const [words, face, isOpen] of choicesOf(frame, cube, marks.get(cube.index), rank(cube))) {
-      const number = fittedNumber(view, cube, face, words, rank(cube));
+      const number = numberOn(view.paper, cube, face, words, rank(cube));
       if (!number || meets(number)) continue;
       if (isOpen && isHidden(cube, face, 2 * seen * number.wide, cubes, spheres)) continue;
       found.set(cube.index, number);
@@ -80,44 +67,17 @@ export function marksOf(frame) {
 
 /** What a cube may have written on it, on which face, and whether only if that is seen; the best first. */
 function choicesOf(frame, { index, order }, mark, rank) {
-  const value = frame.numberAt(index);
-  const words = mark ? [mark] : [];
-  if (frame.before && frame.part >= MOVED) {
-    const old = frame.before[index];
-    words.push(old_and_new(old, value), ...changed(old, value));
-  }
-  if (value !== undefined) words.push(short(value));
-  const faces = order.slice(0, rank < 2 ? 3 : 2);
-  const every = (isOpen) => words.flatMap((each) => faces.map((face) => [each, face, isOpen]));
-  return rank < 2 ? [...every(true), ...every(false)] : every(true);
+  const old = frame.before && frame.part >= MOVED ? frame.before[index] : null;
+  return choices(mark ?? null, old, frame.numberAt(index) ?? null, order, rank);
 }
 
 /** Words on a face of a cube in letters as large as fit; null if these would be small. */
-function fittedNumber({ paper, frame, scale }, cube, face, words, rank) {
-  const { numbers } = frame.scene;
-  const lines = words.split("\n");
-  const measure = (each) => paper.measure(each, { size: 10, bold: true }) / 10;
-  const em = Math.max(...lines.map(measure));
-  const high = numbers.line * lines.length;
-  const least = numbers.least * scale;
-  let size = Math.max(numbers.part * cube.high[face], least);
-  size = Math.min(size, numbers.largest * scale, cube.wide[face] / em, cube.tall[face] / high);
-  if (lines.length === 1 && (rank === 0 || (rank === 1 && cube.wide[face] >= least)))
-    size = Math.max(size, least);
-  if (!(size >= least)) return null;
-  const [x, y] = cube.fronts[face];
-  // What is wider than its face stays on the cube.
-  const own = (cube.wide[face] * cube.high[face]) / cube.tall[face];
-  const aside = cube.middle[0] - x;
-  const more = Math.min(Math.max(0, (em * size - own) / 2), numbers.aside * own, Math.abs(aside));
-  const depth = rank < 2 ? -1 : Math.max(cube.near, -1);
-  const place = {
-    x: x + Math.sign(aside) * more,
-    y,
-    wide: (em * size) / 2,
-    high: (high * size) / 2,
-  };
-  return { words, size, depth, plate: cube.plate, ...place };
+function numberOn(paper, cube, face, words, rank) {
+  const [high, wide, tall] = [cube.high, cube.wide, cube.tall].map((all) => all[face]);
+  const front = cube.fronts[face];
+  const aside = cube.middle[0] - front[0];
+  const number = fitted(paper, words, rank, front, aside, cube.near, [high, wide, tall]);
+  return number && Object.assign(number, { plate: cube.plate });
 }
 
 // Faces of cubes as they are seen: where a number may stand on each.
@@ -187,7 +147,7 @@ function faceOf({ see, frame }, plate, eye, axes, middle, half) {
 /** Row, column and bank index of the cubes of a plate that may have a number. */
 function cellsOf({ see, frame, scale }, plate, first) {
   const { numbers } = frame.scene;
-  const least = (numbers.least * scale * numbers.shortest) / numbers.share;
+  const least = (LEAST_LETTERS * scale * numbers.shortest) / numbers.share;
   if (plate.size <= numbers.searched && largestCell(see, plate) >= least) {
     const { rows, columns, indices } = plate.cells();
     const { x, y } = see.see(plate.middles());

@@ -4,8 +4,7 @@
 import { readAnswers } from "./formulas.js";
 import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";
 import { numberAt } from "./arrays.js";
-import { ARRIVES, MOVED } from "./lights.js";
-import { movedPart } from "./motion.js";
+import { ARRIVES, MOVED, moved } from "./story/pace.js";
 
 /** @type {any} */
 const WHOLE = { walked: null }; // all neurons of a moment
@@ -60,11 +59,10 @@ export function frameOf(scene, layout, state, options, remembered, now) {
   const part = Math.min(1, Math.max(0, options.part ?? 1));
   const moment = scene.moments[state.moment ?? -1] ?? null;
   const { color = "value", size = "value", seconds = 0 } = options;
-  const moved = movedPart(scene.pace, part, seconds);
   const walked = walkedIn(moment, options.neuron);
   const about = { layout, moment, part, walked };
   const own = (name) => {
-    const found = mixedNumbers(state, name, moment, moved);
+    const found = mixedNumbers(state, name, moment, moved(part, seconds));
     return name === "gradient" ? partlyGrown(found, about, 0) : found;
   };
   const colors = own(color);

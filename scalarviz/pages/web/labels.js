@@ -1,15 +1,15 @@
 // Labels: IN and OUT where they cover nothing, and colors beside neurons; as scene/labels.py.
 
 import { Box } from "./story/camera.js";
-import { rounded } from "./story/decimals.js";
 import { colorOf } from "./palette.js";
 import { classOf } from "./formulas.js";
-import { BEHIND, LinePaint } from "./lines.js";
-import { curve } from "./story/ways.js";
-import { goodOf } from "./neuron_images.js";
+import { sign_words, write_end } from "./story/annotations.js";
+import { LinePaint } from "./lines.js";
+import { BEHIND, curve } from "./story/ways.js";
+import { ballsOf, goodOf } from "./neuron_images.js";
 import { text } from "./texts.js";
 
-export const LABELS = {
+const LABELS = {
   margin: 16, // pixels by which a label may leave the box of the network
   wire: 1.4, // of a line to a result without colors
 };
@@ -24,7 +24,9 @@ export function drawLabels(view) {
 /** What words must not cover: boxes, spheres [x, y, radius], and convex outlines. */
 class Obstacles {
   constructor(boxes, spheres, polygons) {
-    Object.assign(this, { boxes, spheres, polygons });
+    this.boxes = boxes;
+    this.spheres = spheres;
+    this.polygons = polygons;
     this.words = []; // words in space, whose boxes are the last of the first `placed` ones
     this.placed = boxes.length;
   }
@@ -129,32 +131,14 @@ function isInside(point, polygon) {
 function drawEnds({ paper, see, frame, palette, scale }, taken) {
   const { neurons, signs } = frame.layout;
   if (neurons.length < 2 || signs.length) return;
-  const size = 13 * scale;
   const ends = frame.hasResult ? [] : [[neurons.at(-1), "out"]]; // else the result has the word
   for (const [line, key] of [[neurons[0], "in"], ...ends]) {
-    const seen = see.see(line.points);
-    const good = goodOf(seen);
-    if (line.tied || !good.length) continue; // its color has the word
-    const half = line.isImages ? 0.5 * line.side : line.radius;
-    const tops = good.map((i) => seen.y[i] - half * seen.unit[i]);
-    const xs = good.map((i) => seen.x[i]);
-    const x = xs.reduce((a, b) => a + b, 0) / xs.length;
-    let y = tops.reduce((a, b) => Math.min(a, b)) - 9 * scale;
+    if (line.tied) continue; // its color has the word
+    const balls = ballsOf(see.see(line.points), line.isImages ? 0.5 * line.side : line.radius);
     const top = Math.max(see.box.y - LABELS.margin * scale, 0);
-    if (Math.min(...tops) >= top) y = Math.max(y, top + size); // a sphere may be near the edge
-    const words = text(`picture.${key}`);
-    const wide = paper.measure(words, { size, bold: true });
-    const most = Math.max(see.box.right - wide, see.box.x);
-    const left = Math.min(Math.max(x - wide / 2, see.box.x), most);
-    for (const up of [0, 1.5 * size, 3 * size]) {
-      // Higher, if a sphere is there.
-      const box = new Box(left, y - up - 0.8 * size, wide, size);
-      if (taken.onSphere(box) || box.y <= top) continue;
-      const look = { size, color: palette.ink, bold: true, outline: palette.ground };
-      paper.text(left, y - up, words, look);
-      taken.boxes.push(box);
-      break;
-    }
+    const covers = (box) => taken.onSphere(box);
+    const box = write_end(paper, palette, text(`picture.${key}`), balls, see.box, top, covers);
+    if (box) taken.boxes.push(box);
   }
 }
 
@@ -234,46 +218,18 @@ export function placeWritten({ paper, see, frame, palette, scale }, taken) {
 }
 
 /** Place what stands around the nodes of a graph; smaller than readable, nothing. */
-export function placeSigns({ paper, see, frame, palette, scale }, taken) {
+export function placeSigns({ paper, see, frame, palette }, taken) {
   const { signs } = frame.layout;
-  const { largest, smallest, part, nearly, smaller, digits, tiny, widest, away } =
-    frame.scene.signs;
-  const seen = signs.map((sign) => see.one(sign.middle));
-  const units = seen.map(({ unit }) => unit).sort((a, b) => a - b);
-  const least = smallest * scale;
-  if (!(part * units[units.length >> 1] >= nearly * least)) return;
-  signs.forEach((sign, i) => {
-    const { x, y, unit } = seen[i];
-    if (!Number.isFinite(x + y)) return;
-    const radius = sign.radius * unit;
-    const size = Math.max(least, Math.min(largest * scale, part * unit));
-    const look = { size, color: palette.accent };
-    const strong = { size, color: palette.ink, bold: true };
-    if (sign.above) taken.place(paper, x, y - radius - away * size, sign.above, strong);
-    let low = y + radius + (away + 0.8) * size;
-    if (sign.below) {
-      taken.place(paper, x, low, sign.below, strong);
-      low += 1.15 * size;
-    }
-    const gradient = gradientOf(sign, frame);
-    if (gradient === null) return;
-    let words = rounded(gradient, Math.abs(gradient) >= tiny ? digits : digits - 1);
-    const lines = Number(Boolean(sign.above)) + Number(Boolean(sign.below));
-    const room = sign.apart * unit - 2 * radius;
-    let across = x;
-    const named = text("graph.gradient", { gradient: words });
-    const isNarrow = paper.measure(named, { size }) < widest * unit;
-    if (room > (lines + 1 + 2 * away) * size && isNarrow) words = named;
-    else {
-      look.size = smaller * size; // without the word, since the next node stands there
-      low -= (1 - smaller) * size;
-    }
-    if (room < (lines + smaller) * size) {
-      across = x + radius + away * size + 0.5 * paper.measure(words, look);
-      low = y;
-    }
-    taken.place(paper, across, low, words, look);
-  });
+  const balls = signs.flatMap((sign) => ballsOf(see.see(sign.middle), sign.radius));
+  const gradients = signs.map((sign) => gradientOf(sign, frame));
+  for (const [x, y, words, size, color, bold] of sign_words(
+    paper,
+    palette,
+    signs,
+    balls,
+    gradients,
+  ))
+    taken.place(paper, x, y, words, { size, color, bold });
 }
 
 /** The gradient of a node as far as it is known in this step; null if it is not. */

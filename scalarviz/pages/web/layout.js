@@ -133,7 +133,7 @@ export class Line {
     this.count = this.points.length / 3;
     this.buffers = [this.sums, this.values, ...this.also].filter(Boolean);
     this.isImages = this.shape.length > 0;
-    this.isColor = this.names.join() === "R,G,B"; // channels of a color
+    this.is_color = this.names.join() === "R,G,B"; // channels of a color
   }
 
   /** Where a neuron is. */

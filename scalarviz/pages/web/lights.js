@@ -6,10 +6,6 @@ import { row3 } from "./projection.js";
 const LIGHTS = { small: 2000, dimSmall: 0.7, pulse: 0.4 };
 /** Kinds of operations whose light is that of the way back. */
 export const WAY_BACK = new Set(["delta", "weight gradient", "input gradient", "operand gradient"]);
-/** Part of a step from which on the new numbers are there. */
-export const MOVED = 0.5;
-/** Part of an operation from which its results are shown. */
-export const ARRIVES = 0.8;
 
 /**
  * What is lit when `part` of a moment, 0 to 1, is done; `moment` is null for a network at rest.

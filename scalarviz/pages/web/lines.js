@@ -67,7 +67,7 @@ function seenFan(fan, layout, see, scale) {
     return [a - x, b - y];
   });
   const ends = [rings(fan.starts, before, see), rings(fan.ends, after, see)];
-  return new SeenFan(...ends, edges, right, up, scale, after.square, before.isColor);
+  return new SeenFan(...ends, edges, right, up, scale, after.square, before.is_color);
 }
 
 /** Middle and radius of neurons or images as they are seen. */

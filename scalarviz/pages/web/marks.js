@@ -3,15 +3,12 @@
 
 import { Box } from "./story/camera.js";
 import { along3 } from "./projection.js";
+import { bracket } from "./story/annotations.js";
 import { numbersOnCubes } from "./cube_numbers.js";
 
 const MARKS = {
   frozen: 8, // least pixels of a frozen cube at which it is marked
   spoken: 3, // neurons and cubes of a caption that are marked
-  bracket: 2.2, // pixels of the line of a bracket
-  away: 4, // by which it stands outside
-  arm: 0.28, // length of its arms, relative to the width of the box
-  arms: [5, 14], // the least and the most of it
   most: 1500, // frozen cubes that are marked
 };
 // prettier-ignore
@@ -21,30 +18,15 @@ const CUBE_EDGES = [
 
 /** Mark cubes and neurons that are chosen, and frozen cubes. */
 export function drawMarks(view) {
-  const { frame } = view;
+  const { frame, paper, palette } = view;
   const { rows = [], neurons = [] } = (frame.moment && frame.caption) || {};
   const cubes = [frame.hoverRow, frame.pinnedRow, ...frame.beside, frame.pointed?.row ?? -1];
   const chosen = [frame.hoverNeuron, frame.pinnedNeuron, frame.pointed?.neuron];
   const boxes = [...chosen, ...neurons.slice(0, MARKS.spoken)].map((each) => neuronBox(view, each));
   for (const row of new Set([...cubes, ...rows.slice(0, MARKS.spoken)]))
     if (row >= 0) boxes.push(cubeBox(view, row, null));
-  for (const box of boxes) if (box) drawBracket(view, box);
+  for (const box of boxes) if (box) bracket(paper, box, palette.lit);
   for (const row of frozenRows(frame.frozen)) holdCube(view, row);
-}
-
-/** Draw a bracket at each corner of a box, outside of it. */
-export function drawBracket({ paper, palette, scale }, box) {
-  const [least, most] = MARKS.arms;
-  const arm = scale * Math.min(most, Math.max(least, (MARKS.arm * box.width) / scale));
-  const away = MARKS.away * scale;
-  for (const right of [1, -1])
-    for (const down of [1, -1]) {
-      const x = right > 0 ? box.x - away : box.right + away;
-      const y = down > 0 ? box.y - away : box.bottom + away;
-      const look = { width: MARKS.bracket * scale };
-      paper.segment([x, y], [x + right * arm, y], palette.lit, look);
-      paper.segment([x, y], [x, y + down * arm], palette.lit, look);
-    }
 }
 
 /** The box around points; null if they are not all in front of the eye. */

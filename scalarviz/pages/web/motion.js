@@ -1,10 +1,12 @@
 // The part of an operation that is shown: its light takes time, forward and, undone, backward; as
 // stage/motion.py.
 
+import { SHORTEST, SHOWN, SLOWEST } from "./story/pace.js";
+
 /** Follows states, and says which of them is to be drawn, and how much of its moment is done. */
 export class Motion {
   constructor(pace, calm) {
-    this.pace = pace; // see scene/pace.py
+    this.pace = pace; // see `pace_data`
     this.given = 0; // seconds that a slow step gives to the next operation; 0 without
     this.calm = calm; // whether everything appears at once
     this.now = null;
@@ -33,10 +35,10 @@ export class Motion {
     const isShort = Math.abs(way) < this.pace.longest.length;
     const isForward = (way > 0 || turn > 0) && isShort && state.moment >= 0;
     this.undone = (way === -1 && old.moment >= 0) || turn < 0 ? (way ? old : state) : null;
-    const paused = this.pace.shown * this.given || 0.8 * (time - this.moved);
+    const paused = SHOWN * this.given || 0.8 * (time - this.moved);
     const own = this.pace.longest[(this.undone ?? state).moment] ?? 0;
-    const longest = playing && Number.isFinite(paused) ? this.pace.slowest : own;
-    const usual = Math.min(longest, Math.max(this.pace.shortest, paused));
+    const longest = playing && Number.isFinite(paused) ? SLOWEST : own;
+    const usual = Math.min(longest, Math.max(SHORTEST, paused));
     this.seconds = !this.calm && (isForward || this.undone) ? usual : 0;
     this.began = this.moved = time;
   }
@@ -62,11 +64,4 @@ export class Motion {
     const { neuron } = this;
     return { state: this.now, neuron, part: this.undone ? 1 : part, seconds, moving: part < 1 };
   }
-}
-
-/** How far cubes are from their old size to the new one, 0 to 1, during a step of these seconds. */
-export function movedPart({ move }, part, seconds) {
-  const span = seconds ? Math.min(1, move / seconds) : 1;
-  const far = Math.min(1, Math.max(0, 0.5 + (part - 0.5) / span));
-  return far * far * (3 - 2 * far);
 }

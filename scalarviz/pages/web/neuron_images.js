@@ -1,6 +1,7 @@
 // Neurons as images: feature maps, one for each channel; squares with what each computes; and
 // colors. As scene/neuron_images.py.
 
+import { Ball } from "./story/annotations.js";
 import { colorOf } from "./palette.js";
 import { short } from "./story/decimals.js";
 import { inputsOn } from "./plane_exhibit.js";
@@ -402,6 +403,11 @@ export function paintedLine(line, frame, palette) {
   return outputs.length >= line.count
     ? outputs
     : [...outputs, ...colorsOf(line.sums).slice(outputs.length)];
+}
+
+/** Neurons as they are seen. */
+export function ballsOf({ x, y, depth, unit }, radius) {
+  return Array.from(x, (each, i) => new Ball(each, y[i], radius * unit[i], depth[i], unit[i]));
 }
 
 /** The places of points that are before the eye. */

@@ -1,8 +1,9 @@
 // What stands on and beside the spheres of neurons; as scene/neurons.py.
 
 import { colorOf } from "./palette.js";
-import { short } from "./story/decimals.js";
+import { numbers_in, write_errors, write_names } from "./story/annotations.js";
 import {
+  ballsOf,
   crossOut,
   drawMaps,
   drawSquares,
@@ -13,18 +14,10 @@ import {
   paintedLine,
   shownIn,
 } from "./neuron_images.js";
-import { text } from "./texts.js";
 
 const NEURONS = {
-  smallest: 7.5, // least radius of a sphere in pixels for a number
-  wide: 3.6, // radii of a sphere that its number may be wide
-  big: 14, // sizes of the letters of numbers
-  little: 12,
   spoken: 0.7, // brightness from which on a neuron has words
-  most: 128, // numbers in a line
   edge: 12, // pixels by which names may leave the box of the network at its left
-  letters: 14, // of a line of a name
-  few: 3, // least room for two lines, in sizes of letters
   errors: 22, // least pixels of a cell for the errors of outputs
 };
 
@@ -54,16 +47,16 @@ export function drawNeurons(view, line) {
     const least = good.reduce((low, i) => Math.min(low, radius[i]), Infinity);
     const known = good.filter((i) => i < held.length);
     const numbers = known.map((i) => held[i]);
-    const { words, size } = numbersIn(view, numbers, least);
+    const [words, size] = numbers_in(paper, numbers, least);
     known.forEach((i, place) => {
       const [x, y, look] = [seen.x[i], seen.y[i], { depth: front[i], hatch: 0.75 }];
       if (hatched[i]) paper.disc(x, y, 0.92 * radius[i], fills[i], look);
-      if (!words || view.lit.brightOf(line, i) < NEURONS.spoken) return;
+      if (!size || view.lit.brightOf(line, i) < NEURONS.spoken) return;
       if (hatched[i]) clearGround(view, x, y, words[place], size, fills[i], front[i]);
       writeInside(paper, x, y, front[i], words[place], size, palette.number, palette.halo);
     });
   }
-  writeNames(view, line, seen, radius, good);
+  drawNames(view, line, seen, good);
   if (!frame.layout.signs.length) drawFlows(view, line, seen, radius, good); // where it is written
 }
 
@@ -71,17 +64,6 @@ export function drawNeurons(view, line) {
 function frontsOf(points, radius, see) {
   const way = see.camera.toward.map((each) => 1.02 * radius * each);
   return points.length ? Float64Array.from(points, (each, i) => each + way[i % 3]) : points;
-}
-
-/** The numbers of a line, and their size; none if they would be too small. */
-function numbersIn({ paper, scale }, values, radius) {
-  if (radius < NEURONS.smallest * scale || values.length > NEURONS.most)
-    return { words: null, size: 0 };
-  const words = values.map((value) => short(value));
-  const widest =
-    Math.max(...words.map((each) => paper.measure(each, { size: 10, bold: true }))) / 10;
-  const size = Math.floor(Math.min(NEURONS.big * scale, (NEURONS.wide * radius) / widest));
-  return size >= NEURONS.little * scale ? { words, size } : { words: null, size: 0 };
 }
 
 /** Plain ground for the number of a saturated neuron, which is hatched. */
@@ -95,51 +77,16 @@ function writeInside(paper, x, y, depth, words, size, color, outline = null) {
   paper.text(x, y + 0.36 * size, words, look);
 }
 
-/** Write names: below squares and one that is alone, beside others. */
-export function writeNames({ paper, palette, scale, see, frame, lit }, line, seen, radius, good) {
-  const size = 13 * scale;
-  if (!line.names.length) return;
-  const [first, last] = [good[0], good.at(-1)];
-  const far = Math.hypot(seen.x[last] - seen.x[first], seen.y[last] - seen.y[first]);
-  const apart = good.length > 1 ? far / (good.length - 1) : Infinity;
-  if (apart < size) return;
-  const look = { size, bold: true };
-  const own = good.filter((i) => i < line.names.length);
-  const isOneLine = apart < NEURONS.few * size;
-  const names = own.map((i) => (isOneLine ? line.names[i] : nameLines(line.names[i])));
-  const wide = Math.max(0, ...names.map((name) => paper.measure(name, look)));
-  const start = Math.min(...own.map((i) => seen.x[i] - radius[i])) - 6 * scale - wide;
-  const least = Math.min(...own.map((i) => radius[i]));
-  const hasRoom = apart > 2 * least + 1.3 * size && wide < 4 * least;
-  const below = good.length === 1 || (line.square && hasRoom);
+/** Write the names of the neurons that are seen. */
+function drawNames({ paper, palette, scale, see, frame, lit }, line, seen, good) {
   const isFirst = line === frame.layout.neurons[0]; // at its right are cubes
-  const isLeft = isFirst && start >= see.box.x - NEURONS.edge * scale;
-  const side = isLeft ? -1 : 1;
-  names.forEach((name, place) => {
-    const i = own[place];
-    if (lit.brightOf(line, i) < NEURONS.spoken) return;
-    const x = below ? seen.x[i] : seen.x[i] + side * (radius[i] + 6 * scale);
-    const up = name.includes("\n") ? 0.675 : 0;
-    const y = seen.y[i] + (below ? radius[i] + 1.15 * size : (0.36 - up) * size);
-    const anchor = below ? "center" : isLeft ? "right" : "left";
-    const color = { color: palette.ink, outline: palette.ground, depth: seen.depth[i] };
-    if (!line.isColor) {
-      paper.text(x, y, name, { ...look, ...color, anchor });
-      return;
-    }
-    if (apart < 2 * radius[i] + size) return; // the rings have the colors
-    const own_ = { ...look, ...color, color: palette.channelColors[i], anchor: "center" };
-    paper.text(seen.x[i], seen.y[i] - radius[i] - 0.55 * size, name, own_);
-  });
-}
-
-/** A name of more letters than a line has, in two lines. */
-export function nameLines(name) {
-  if (name.length <= NEURONS.letters) return name;
-  const blanks = [...name].flatMap((letter, place) => (letter === " " ? [place] : []));
-  const far = (place) => Math.abs(2 * place - name.length);
-  const place = blanks.reduce((a, b) => (far(b) < far(a) ? b : a), blanks[0] ?? NEURONS.letters);
-  return `${name.slice(0, place)}\n${name.slice(place).trim()}`;
+  const edge = isFirst ? see.box.x - NEURONS.edge * scale : Infinity;
+  const all = ballsOf(seen, line.radius);
+  const own = good.filter((i) => i < line.names.length);
+  const balls = good.map((i) => all[i]);
+  const names = own.map((i) => line.names[i]);
+  const silent = own.map((i) => lit.brightOf(line, i) < NEURONS.spoken);
+  write_names(paper, palette, line, names, balls, edge, silent);
 }
 
 /** Draw the gradient of each neuron as a dot on its rim, larger for a larger gradient. */
@@ -171,33 +118,15 @@ function drawWay({ paper, see, palette, lit }, line) {
 }
 
 /** Draw how far each output, as the loss reads it, is off its target: a bar and a number. */
-export function drawErrors({ paper, see, palette, frame, scale }) {
+export function drawErrors({ paper, see, palette, frame }) {
   const { target, answers, layout } = frame;
   const line = layout.neurons.at(-1);
   if (!target || !answers || !line) return;
   const seen = see.see(line.points);
   const close = seen.unit[0] >= NEURONS.errors && !line.isImages;
   if (!close || answers.length !== target.length || answers.length !== line.count) return;
-  const errors = answers.map((each, i) => each - target[i]);
-  const top = Math.max(...errors.map(Math.abs), 1e-12);
-  errors.forEach((error, i) => {
-    const [x, y, unit] = [seen.x[i], seen.y[i], seen.unit[i]];
-    const reach = (0.8 * unit * Math.abs(error)) / top + 2;
-    let low = line.radius * unit + 6 * scale;
-    const wide = 0.3 * unit;
-    const size = Math.round(Math.min(13 * scale, Math.max(11 * scale, 0.26 * unit)));
-    const written = short(error);
-    const number = (error > 0 && written !== "0" ? "+" : "") + written;
-    const words = text("outputs.off", { error: number });
-    const color = palette.map(Math.sign(error) * 0.8);
-    const look = { size, color: palette.ink, outline: palette.ground };
-    if (line.count === 1) {
-      low += line.names.length ? 15 * scale : 0;
-      paper.box(x - wide / 2, y + low, wide, reach, color, { radius: 2 });
-      paper.text(x, y + low + reach + size + 2, words, { ...look, anchor: "center" });
-    } else {
-      paper.box(x + low, y - wide / 2, reach, wide, color, { radius: 2 });
-      paper.text(x + low + reach + 5, y + 0.35 * size, words, look);
-    }
-  });
+  const errors = Array.from(answers, (each, i) => each - target[i]);
+  const colors = errors.map((error) => palette.map(Math.sign(error) * 0.8));
+  const balls = ballsOf(seen, line.radius);
+  write_errors(paper, palette, errors, balls, colors, line.names.length > 0, []);
 }

@@ -89,6 +89,16 @@ export class Paper {
     this.put(...middle, half, axis, depths, NO_EXTRA, [0, 0, SHAPES.capsule, 0], colors);
   }
 
+  /** Draw a line through points in front of everything. */
+  line(points, color, { width = 1 } = {}) {
+    this.path(
+      points,
+      points.map(() => -1),
+      color,
+      width,
+    );
+  }
+
   /** Draw a path through points, each [x, y] with a depth. */
   path(points, depths, color, width) {
     const [first, second] = packedColor(color);
@@ -172,6 +182,11 @@ export class Paper {
     const pixels = Math.round(size * this.ratio) || 1;
     const widths = words.split("\n").map((line) => this.glyphs.width(line, pixels, bold));
     return Math.max(...widths) / this.ratio;
+  }
+
+  /** The width of the widest of some texts. */
+  widest(texts, look) {
+    return Math.max(...texts.map((each) => this.measure(each, look)));
   }
 
   /** The text, or as much of it as fits into a width, with dots at the end. */

@@ -211,7 +211,7 @@ export class Picture {
     const look = { size: 13 * scale, bold: true };
     const paper = new Paper(this.glyphs, ...this.size, this.ratio, scale);
     const last = this.placed.neurons.at(-1);
-    const names = last.count > 1 && !last.isColor ? last.names : []; // beside them
+    const names = last.count > 1 && !last.is_color ? last.names : []; // beside them
     const wide = Math.max(0, ...names.map((name) => paper.measure(name, look) + 6 * scale));
     const lack = Math.max(0, box.right + wide - this.right);
     return new Box(box.x, box.y, Math.max(1, box.width - lack), box.height);

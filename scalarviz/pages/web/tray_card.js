@@ -4,7 +4,8 @@
 import { Box } from "./story/camera.js";
 import { short, typeset } from "./story/decimals.js";
 import { imageOf, mapOf, paintedLine, partIn } from "./neuron_images.js";
-import { drawBracket, neuronBox } from "./marks.js";
+import { bracket } from "./story/annotations.js";
+import { neuronBox } from "./marks.js";
 import { text } from "./texts.js";
 
 const TRAY = {
@@ -56,7 +57,7 @@ export function drawTray(view, corner) {
     drawInput(view, fan, column, own);
     drawCube(view, x + 47 * scale, top + 30 * scale, TRAY.cube * scale, part);
     const isChosen = [frame.hoverRow, frame.pinnedRow].includes(row);
-    if (isChosen) drawBracket(view, own);
+    if (isChosen) bracket(paper, own, palette.lit);
     const ink = { size, bold: true, anchor: "center", color: palette.map(part) };
     if (i < TRAY.written || isChosen)
       paper.text(x + 47 * scale, top + 43 * scale, typeset(short(weight(column))), ink);

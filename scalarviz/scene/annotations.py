@@ -1,0 +1,521 @@
+"""Annotations: words and small marks beside cubes and neurons.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import changed, old_and_new, rounded, short
+from scalarviz.scene.layout.camera import Box
+from scalarviz.scene.pace import ARRIVES, travelled
+from scalarviz.story.caption import Caption, Summand, ends_of_bars, words_beside
+
+if TYPE_CHECKING:
+    from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
+    from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.layout.plates import Neurons, Sign
+
+
+@dataclass
+class Ball:
+    """A neuron as it is seen: its middle, radius and depth, and the pixels of a cell there."""
+
+    x: float
+    y: float
+    radius: float
+    depth: float
+    unit: float
+
+
+# Brackets around what is chosen, and lines from words to what they name.
+
+# In pixels: their line, how far outside they stand, and the least and the most of their arms, which
+# are a share of the width.
+BRACKET, OUTSIDE, ARMS, ARM = 2.2, 4.0, (5.0, 14.0), 0.28
+GAP = 8.0  # pixels from words to what they name, without a line
+SPOKEN_LETTERS = 12.0  # of the names of neurons in a sentence
+
+
+def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
+    """Draw a bracket at each corner of a box, outside of it."""
+    scale = canvas.scale
+    outer = box.inside(-OUTSIDE * scale)
+    arm = scale * min(ARMS[1], max(ARMS[0], ARM * box.width / scale))
+    for x, right in ((outer.x, arm), (outer.right, -arm)):
+        for y, down in ((outer.y, arm), (outer.bottom, -arm)):
+            canvas.line([(x + right, y), (x, y), (x, y + down)], color, width=BRACKET * scale)
+
+
+def lead(canvas: Canvas2D, box: Box, subject: Box, color: str) -> None:
+    """Draw a line from words to their subject, unless they touch it."""
+    start, end = box.shortest(subject)
+    if math.hypot(end[0] - start[0], end[1] - start[1]) > GAP * canvas.scale + 1.0:
+        canvas.line([start, end], color, width=1.5 * canvas.scale)
+
+
+# IN and OUT, where they cover nothing.
+
+
+def write_end(
+    canvas: Canvas2D,
+    theme: Theme,
+    words: str,
+    balls: Sequence[Ball],
+    box: Box,
+    top: float,
+    is_on: Callable[[Box], bool],
+) -> Box | None:
+    """Write above a line of neurons what it is, higher if a sphere is there.
+
+    box    of the network; `top` is the highest place of a word
+    is_on  whether a box covers a part of a sphere
+
+    Return the box of the words; None without room.
+    """
+    size, scale = 13.0 * canvas.scale, canvas.scale
+    balls = [ball for ball in balls if math.isfinite(ball.x + ball.y)]
+    if not len(balls):
+        return None
+    highest: float = min([ball.y - ball.radius for ball in balls])
+    middle: float = sum([ball.x for ball in balls]) / len(balls)
+    low = highest - 9.0 * scale
+    low = max(low, top + size) if highest >= top else low  # a sphere may be near the edge
+    wide = canvas.measure(words, size=size, bold=True)
+    left = min(max(middle - wide / 2.0, box.x), max(box.right - wide, box.x))
+    for up in (0.0, 1.5 * size, 3.0 * size):
+        found = Box(left, low - up - 0.8 * size, wide, size)
+        if found.y > top and not is_on(found):
+            ink, halo = theme.ink, theme.ground
+            canvas.text(left, low - up, words, size=size, color=ink, bold=True, outline=halo)
+            return found
+    return None
+
+
+# Names of neurons, and how far outputs are off.
+
+LETTERS = 14  # of a line of a name
+FEW = 3.0  # least room for two lines, in sizes of letters
+
+
+def name_lines(name: str) -> str:
+    """Return a name of more than LETTERS letters in two lines."""
+    if len(name) <= LETTERS:
+        return name
+    blanks = [place for place, letter in enumerate(name) if letter == " "]
+    place = min(blanks, key=lambda place: abs(2 * place - len(name)), default=LETTERS)
+    return f"{name[:place]}\n{name[place:].strip()}"
+
+
+def write_names(
+    canvas: Canvas2D,
+    theme: Theme,
+    line: Neurons,
+    given: Sequence[str],
+    balls: Sequence[Ball],
+    edge: float,
+    silent: Sequence[bool],
+) -> None:
+    """Write the given names of neurons of a line: below squares and one that is alone, else beside.
+
+    Channels of a color have theirs above them. Those beside are left, if they fit there, not
+    further left than `edge`: cubes stand at the right.
+
+    Long names are in two lines if there is room for two. `silent` neurons have no words.
+    """
+    size, margin, spaces = 13.0 * canvas.scale, 6.0 * canvas.scale, len(balls) - 1
+    if not len(given) or spaces < 0:
+        return
+    first, last = balls[0], balls[spaces]
+    apart = math.hypot(last.x - first.x, last.y - first.y) / spaces if spaces else math.inf
+    if apart < size:
+        return
+    names = list(given) if apart < FEW * size else [name_lines(name) for name in given]
+    wide: float = max([canvas.measure(name, size=size, bold=True) for name in names])
+    least: float = min([ball.radius for ball in balls])
+    start: float = min([ball.x - ball.radius for ball in balls])
+    has_room = apart > 2.0 * least + 1.3 * size and wide < 4.0 * least
+    below, left = not spaces or (line.square and has_room), start - margin - wide >= edge
+    for i, name in enumerate(names):
+        ball, color, anchor = balls[i], theme.ink, "center"
+        x, y, far = ball.x, ball.y + ball.radius + 1.15 * size, ball.radius + margin
+        if silent[i] or (line.is_color and apart < 2.0 * ball.radius + size):
+            continue  # the rings have the colors
+        if line.is_color:
+            y, color = ball.y - ball.radius - 0.55 * size, theme.channels[i]
+        elif not below:
+            x, anchor = (x - far, "right") if left else (x + far, "left")
+            y = ball.y + (0.36 - (0.675 if "\n" in name else 0.0)) * size
+        canvas.text(
+            x,
+            y,
+            name,
+            size=size,
+            color=color,
+            bold=True,
+            anchor=anchor,
+            outline=theme.ground,
+            depth=ball.depth,
+        )
+
+
+def write_errors(
+    canvas: Canvas2D,
+    theme: Theme,
+    errors: Sequence[float],
+    balls: Sequence[Ball],
+    colors: Sequence[Color],
+    *,
+    named: bool,
+    labels: Sequence[Box],
+) -> None:
+    """Draw how far outputs are off their targets: a bar and a number.
+
+    They stand right of outputs, or below a single one and the `labels` there.
+    """
+    scale = canvas.scale
+    top: float = max([abs(error) for error in errors] + [1e-12])
+    for error, ball, color in zip(errors, balls, colors, strict=True):
+        reach, wide = 0.8 * ball.unit * abs(error) / top + 2.0, 0.3 * ball.unit
+        size = float(round(min(13.0 * scale, max(11.0 * scale, 0.26 * ball.unit))))
+        number = short(error)
+        number = f"+{number}" if error > 0.0 and number != "0" else number
+        words = text("outputs.off", error=number)
+        if len(errors) > 1:
+            left, anchor = ball.x + ball.radius + 6.0 * scale, "left"
+            canvas.box(left, ball.y - wide / 2.0, reach, wide, color, radius=2.0)
+            x, below = left + reach + 5.0, ball.y + 0.35 * size
+        else:
+            low, anchor = ball.y + ball.radius + (21.0 if named else 6.0) * scale, "center"
+            canvas.box(ball.x - wide / 2.0, low, wide, reach, color, radius=2.0)
+            half = 0.5 * canvas.measure(words, size=size)
+            x, below = min(ball.x, canvas.width - half - 4.0), low + reach + size + 2.0
+            place = Box(x - half, below - size, 2.0 * half, 1.2 * size)
+            below = max([below] + [each.bottom + size for each in labels if each.meets(place)])
+        ink, halo = theme.ink, theme.ground
+        canvas.text(x, below, words, size=size, color=ink, anchor=anchor, outline=halo)
+
+
+# Signs of a graph: the operation above each node, its name and its gradient below.
+
+LARGEST, SMALLEST = 17.0, 9.0  # pixels of letters
+PART = 0.62  # of the radius of an operation, on small stages
+NEARLY = 0.65  # of SMALLEST, that most have of themselves; less, and nothing is written
+SMALLER = 0.85  # letters of a gradient where there is little room
+DIGITS, TINY = 3, 0.01  # of a gradient; smaller ones have one digit less
+WIDEST = 2.0  # cells that a gradient and its word may be wide
+AWAY = 0.3  # from a node to its words, in letters
+
+
+# The middle of a line of words in space, the words, their size, color and whether they are bold.
+SpaceWords = tuple[float, float, str, float, str, bool]
+
+
+def sign_words(
+    canvas: Canvas2D,
+    theme: Theme,
+    signs: Sequence[Sign],
+    balls: Sequence[Ball],
+    gradients: Sequence[float | None],
+) -> list[SpaceWords]:
+    """Return what stands around the nodes of a graph; smaller than readable, nothing.
+
+    gradients  those that are known in this step
+    """
+    least = SMALLEST * canvas.scale
+    found: list[SpaceWords] = []
+    units = sorted([ball.unit for ball in balls if math.isfinite(ball.unit)])
+    if not units or not PART * units[len(units) // 2] >= NEARLY * least:
+        return []
+    for sign, ball, gradient in zip(signs, balls, gradients, strict=True):
+        if not math.isfinite(ball.x + ball.y):
+            continue
+        size: float = max(least, min(LARGEST * canvas.scale, PART * ball.unit))
+        low = ball.y + ball.radius + (AWAY + 0.8) * size
+        if sign.above:
+            high = ball.y - ball.radius - AWAY * size
+            found.append((ball.x, high, sign.above, size, theme.ink, True))
+        if sign.below:
+            found.append((ball.x, low, sign.below, size, theme.ink, True))
+            low += 1.15 * size
+        if gradient is not None:
+            lines = (1 if sign.above else 0) + (1 if sign.below else 0)
+            room: float = (sign.apart * ball.unit - 2.0 * ball.radius) / size - lines
+            found.append(gradient_words(canvas, theme, ball, gradient, low, size, room))
+    return found
+
+
+def gradient_words(
+    canvas: Canvas2D,
+    theme: Theme,
+    ball: Ball,
+    gradient: float,
+    low: float,
+    size: float,
+    room: float,
+) -> SpaceWords:
+    """Return a gradient below the other words of a node.
+
+    room  lines that it has before the next node stands there
+    """
+    words = rounded(gradient, DIGITS if abs(gradient) >= TINY else DIGITS - 1)
+    named, x, letters = text("graph.gradient", gradient=words), ball.x, size
+    if room > 1.0 + 2.0 * AWAY and canvas.measure(named, size=size) < WIDEST * ball.unit:
+        words = named
+    else:
+        letters, low = SMALLER * size, low - (1.0 - SMALLER) * size
+    if room < SMALLER:
+        x += ball.radius + AWAY * size + 0.5 * canvas.measure(words, size=letters)
+        low = ball.y
+    return x, low, words, letters, theme.accent, False
+
+
+# Numbers in spheres and on cubes.
+
+SMALLEST_BALL = 7.5  # least radius of a sphere in pixels for a number
+BIG, LITTLE = 14.0, 12.0  # sizes of the letters of numbers in spheres
+BALL_WIDE = 3.6  # radii of a sphere that its number may be wide
+MOST = 128  # numbers in a line
+FACE_PART = 0.30  # size of the letters relative to the height of the face of a cube
+LEAST_LETTERS, LARGEST_LETTERS = 12.0, 16.0
+LINE = 1.1  # from a line to the next, in sizes of letters
+ASIDE = 0.25  # how far a number moves at most to be on its cube, relative to the width of its face
+
+
+def numbers_in(canvas: Canvas2D, values: Sequence[float], radius: float) -> tuple[list[str], float]:
+    """Return the numbers of a line, and their size; none if they would be too small."""
+    if radius < SMALLEST_BALL * canvas.scale or len(values) > MOST:
+        return [], 0.0
+    words = [short(value) for value in values]
+    widest = canvas.widest(words, size=10.0, bold=True) / 10.0
+    size = math.floor(min(BIG * canvas.scale, BALL_WIDE * radius / widest))
+    return (words, size) if size >= LITTLE * canvas.scale else ([], 0.0)
+
+
+@dataclass(frozen=True)
+class Number:
+    """What is written on a cube, around a point of the picture, and half its width and height."""
+
+    words: str
+    x: float
+    y: float
+    size: float
+    depth: float
+    wide: float
+    high: float
+
+    @property
+    def ends(self) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom."""
+        return self.x - self.wide, self.y - self.high, self.x + self.wide, self.y + self.high
+
+
+def choices(
+    mark: str | None,
+    before: float | None,
+    value: float | None,
+    faces: Sequence[int],
+    rank: int,
+) -> list[tuple[str, int, bool]]:
+    """Return what a cube may have written on it, on which face, and whether only if that is seen.
+
+    mark           arithmetic of the caption, if there is any
+    before, value  its number before and after a step, if they are known
+    faces          those that look largest first
+    rank           0 for a cube that is marked: it has its number at any size; 1 for one of a sum:
+                   it has it where its cell is as wide as a letter; 2 for others
+
+    The best is first.
+    """
+    every = [mark] if mark else []
+    if before is not None and value is not None:
+        every += [old_and_new(before, value), *changed(before, value)]
+    every += [] if value is None else [short(value)]
+    own = faces[: 3 - rank // 2]
+    seen = [(words, face, True) for words in every for face in own]
+    return seen + [(words, face, False) for words, face, _ in seen if rank < 2]
+
+
+def fitted(
+    canvas: Canvas2D,
+    words: str,
+    rank: int,
+    front: tuple[float, float],
+    aside: float,
+    near: float,
+    room: tuple[float, float, float],
+) -> Number | None:
+    """Return words on a face of a cube in letters as large as fit; None if these would be small.
+
+    front  the middle of the face; `aside` is how far right of it that of the cube is
+    near   depth of what is before the cube
+    room   height of the face, and width and height that a number may have there
+    """
+    scale, lines = canvas.scale, words.split("\n")
+    high, wide, tall = room
+    letter = canvas.measure(words, size=10.0, bold=True) / 10.0
+    line, least = LINE * len(lines), LEAST_LETTERS * scale
+    size = min(max(FACE_PART * high, least), LARGEST_LETTERS * scale, wide / letter, tall / line)
+    if len(lines) == 1 and (rank == 0 or (rank == 1 and wide >= least)):
+        size = max(size, least)
+    if not size >= least:
+        return None
+    # What is wider than its face stays on the cube.
+    face = wide * high / tall if tall > 0.0 else 0.0
+    more = min(max(0.0, 0.5 * (letter * size - face)), ASIDE * face, abs(aside))
+    x = front[0] + (more if aside > 0.0 else -more)
+    depth = -1.0 if rank < 2 else max(near, -1.0)
+    return Number(words, x, front[1], size, depth, 0.5 * letter * size, 0.5 * line * size)
+
+
+def write_number(canvas: Canvas2D, number: Number, color: Color, halo: Color) -> None:
+    """Write the lines of a number around its point."""
+    lines, size = number.words.split("\n"), number.size
+    for place, words in enumerate(lines):
+        low = number.y + (0.36 + LINE * (place - 0.5 * (len(lines) - 1))) * size
+        canvas.text(
+            number.x,
+            low,
+            words,
+            size=size,
+            bold=True,
+            color=color,
+            anchor="center",
+            depth=number.depth,
+            outline=halo,
+        )
+
+
+# Terms of a sum of products: their numbers travel along the lines and stack up to the sum.
+
+STACK_LONG, BAR_HIGH, BAR_PITCH = 130.0, 7.0, 9.0  # pixels: a stack, a bar, from one to the next
+TERM_LETTERS, FEW_DIGITS = 13.0, 0.1  # letters of a number on its way; smaller ones have two digits
+
+
+def draw_terms(
+    canvas: Canvas2D,
+    theme: Theme,
+    terms: Sequence[Summand],
+    box: Box,
+    ends: Sequence[tuple[float, float]],
+    signs: tuple[str, str],
+    part: float,
+    place: Callable[[Summand, float], tuple[float, float] | None],
+    *,
+    back: bool,
+) -> None:
+    """Draw the bars of a sum as far as they have come, and the numbers that travel to them.
+
+    box    of the stack
+    ends   where bars begin and end, from 0 to 1
+    signs  colors of minus and plus; numbers that go `back` have another one
+    place  where a term is seen on its way to its cube, None out of the picture
+    """
+    scale, last, left = canvas.scale, len(ends) - 1, travelled(part)
+    step, zero = BAR_PITCH * scale, box.x + box.width * ends[0][0]
+    canvas.line([(zero, box.y), (zero, box.y + len(ends) * step)], theme.quiet, width=scale)
+    for row, (a, b) in enumerate(ends):
+        first, end = box.x + box.width * a, box.x + box.width * b
+        color = theme.push if back else signs[0] if end < first else signs[1]
+        x, y = min(first, end), box.y + row * step
+        grown = min(1.0, left - row - (1.0 if row < len(terms) else 0.0))
+        if row == last:
+            grown = 1.0 if part >= ARRIVES else 0.0
+        elif row < len(terms) and 0.0 <= left - row < 2.0:
+            cube = place(terms[row], min(1.0, left - row))
+            if cube is not None:
+                numbers = [terms[row].number, terms[row].weight][: 1 if grown < 0.0 else 2]
+                write_term(canvas, theme, cube, " × ".join([factor(n) for n in numbers]), color)
+                far = max(0.0, grown)
+                x, y = cube[0] + far * (x - cube[0]), cube[1] + far * (y - cube[1])
+        if grown <= 0.0:
+            continue
+        long, fill = max(grown * abs(end - first), scale), None if back and end < first else color
+        canvas.box(x, y, long, BAR_HIGH * scale, fill, outline=color, line=scale)
+        if grown >= 1.0 and row < last:  # where the next one begins
+            below = y + (BAR_PITCH + BAR_HIGH) * scale
+            canvas.line([(end, y), (end, below)], theme.ink, width=scale)
+
+
+def factor(value: float) -> str:
+    """Return a factor as it travels: as cubes have it, small ones with two digits."""
+    return short(value) if abs(value) >= FEW_DIGITS or value == 0.0 else rounded(value)
+
+
+def write_term(
+    canvas: Canvas2D, theme: Theme, at: tuple[float, float], words: str, color: str
+) -> None:
+    """Write a number over what it passes."""
+    (x, y), size = at, TERM_LETTERS * canvas.scale
+    wide = canvas.measure(words, size=size, bold=True) + size
+    left, top, fill, line = x - 0.5 * wide, y - 0.8 * size, theme.panel[:7], 1.5 * canvas.scale
+    canvas.box(left, top, wide, 1.6 * size, fill, radius=0.8 * size, outline=color, line=line)
+    base = y + 0.36 * size
+    canvas.text(x, base, words, size=size, color=theme.ink, bold=True, anchor="center")
+
+
+# The callout: a few words beside what the caption is about, below the bars of its sum.
+
+CALLOUT_LETTERS, PAD = 14.0, 8.0  # letters, and space around them
+FARTHEST = 56.0  # of words without bars
+MUCH = 1e6  # cost of a place for which the name is left out
+SHORTER = 60.0  # what it costs to leave out the name, which is marked anyway
+BOX_STEP = 4  # logical pixels of which the width of the box is a multiple: fonts differ by parts
+
+
+def write_callout(
+    canvas: Canvas2D,
+    theme: Theme,
+    caption: Caption,
+    subject: Box,
+    view: Box,
+    signs: tuple[str, str],
+    part: float,
+    free: Callable[[float, float, float], tuple[Box, float]],
+    place: Callable[[Summand, float], tuple[float, float] | None],
+    *,
+    back: bool,
+) -> Box | None:
+    """Write beside a subject in view what it is and has, below the bars of its sum.
+
+    free  returns the box of a width and height within reach that covers least, and what it costs
+
+    The others are those of `draw_terms`. Return the box of the words; None without any.
+    """
+    is_known, callout, summed = part >= ARRIVES, words_beside(caption), caption.summed
+    if not callout or not (is_known or summed is not None):
+        return None
+    scale, ends = canvas.scale, [] if summed is None else ends_of_bars(summed)
+    size, pad = CALLOUT_LETTERS * scale, PAD * scale
+    low = size + 1.4 * pad
+    high = low + len(ends) * BAR_PITCH * scale
+    best: Box | None = None
+    said, least = callout, math.inf
+    for cut, words in enumerate((callout, callout.split(": ")[-1])):
+        room = canvas.measure(words, size=size, bold=True) + 2.0 * pad
+        long = STACK_LONG * scale / (1.0 + cut) if ends else 0.0
+        wide: float = max(float(BOX_STEP * math.ceil(room / BOX_STEP)), long)
+        if wide > view.width or high > view.height:
+            continue
+        found, cost = free(wide, high, math.inf if ends else FARTHEST * scale)
+        cost += SHORTER * cut
+        if best is None or (cost < least and (summed is not None or least > MUCH)):
+            best, said, least = found, words, cost
+    if best is None:
+        return None
+    light = theme.accent if back else theme.light
+    lead(canvas, best, subject, light)
+    x, y, fill, line = best.x, best.y, theme.panel[:7], 1.5 * scale
+    canvas.box(x, y, best.width, best.height, fill, radius=0.4 * low, outline=light, line=line)
+    if summed is not None:
+        stack = Box(x + pad, y + 0.7 * pad, best.width - 2.0 * pad, 0.0)
+        draw_terms(canvas, theme, summed.largest, stack, ends, signs, part, place, back=back)
+    said = said if is_known else ": ".join(said.split(": ")[:-1])  # the name, until it is there
+    base = best.bottom - 0.5 * low + 0.36 * size
+    canvas.text(x + pad, base, said, size=size, color=theme.ink, bold=True)
+    return best
