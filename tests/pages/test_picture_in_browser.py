@@ -26,12 +26,12 @@ from scalarviz.scene.canvas import fonts
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData, NeuronMaps
-from scalarviz.scene.layout.division import Box
+from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.lights import focus_of, lights
 from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors
 from scalarviz.scene.picture import draw_scenery
-from scalarviz.scene.tray_card import draw_tray, tray_box
+from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -170,11 +170,18 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     if callout is not None:
         taken.boxes.append(callout)
     draw_spoken(canvas, see, seen, taken, look, scale)
-    tray = tray_box(seen, seen.division(*size))
+    tray = tray_in_corner(seen, seen.division(*size))
     if tray is not None:
         draw_tray(canvas, see, seen, tray, look)
     taken.write(canvas, look, [tray] if tray else [])
     return canvas.words
+
+
+def tray_in_corner(seen: FrameData, division: Division) -> Box | None:
+    """The card of a tray as a page has it: the card of what is pinned stands beside the picture."""
+    view = division.view
+    scene = Box(view.x, view.y, view.width - MARGIN, view.height - MARGIN)
+    return tray_box(seen, replace(division, scene=scene, card=Box(0.0, 0.0, 0.0, 0.0)))
 
 
 def blocks(image: np.ndarray) -> np.ndarray:
@@ -252,6 +259,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages have the caption and the lines to the result above their picture, as elements."""
     monkeypatch.setattr("scalarviz.scene.picture.draw_doors", lambda *_: None)
     monkeypatch.setattr("scalarviz.scene.picture.draw_caption", lambda *_: (Box(0, 0, 0, 0), []))
+    monkeypatch.setattr("scalarviz.scene.picture.tray_box", tray_in_corner)
 
 
 @pytest.fixture(scope="module", params=SCENES)
@@ -264,7 +272,9 @@ def opened_picture(request: pytest.FixtureRequest, browser: Any) -> Iterator[Ope
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize(("size", "theme"), [((1280, 800), "dark"), ((800, 500), "light")])
+# At 1280x800 pixels of maps of digits end in the middle of one of the screen, either side of which
+# renderers round to.
+@pytest.mark.parametrize(("size", "theme"), [((1280, 808), "dark"), ((800, 500), "light")])
 def test_page_and_window_show_the_same(
     opened_picture: Opened, size: tuple[int, int], theme: str
 ) -> None:
@@ -357,7 +367,7 @@ def test_what_is_pointed_at_is_marked_alike(
 ) -> None:
     _, show, page = opened_picture
     monkeypatch.setattr("scalarviz.scene.picture.draw_hover", lambda *_: None)  # a page has its own
-    size, program = (1280, 800), show.session.network.program
+    size, program = (1280, 808), show.session.network.program
     target = program.operations[0].target
     neuron = target.name, min(1, target.size - 1)
     show.session.seek(4)

@@ -50,7 +50,7 @@ export function sphereRows(frame, lit, palette) {
       const bright = lit.brightOf(line, i);
       const ring = palette.faded(tint === "rgb" ? palette.channelColors[i] : quiet, bright);
       const fill = palette.faded(fills[i] ?? palette.trayColor, bright);
-      const amount = i < amounts.length ? Math.min(1, Math.max(0, amounts[i] || 0)) : -1;
+      const amount = name ? Math.min(1, Math.max(0, amounts[i] || 0)) : -1; // some are still to come
       found.push(...row3(line.points, i), line.radius, ...fill, ...ring, amount);
     }
   }

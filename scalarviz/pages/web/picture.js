@@ -330,8 +330,9 @@ export class Picture {
     const callout = frame.guess ? null : drawCallout(view, taken);
     if (callout) taken.boxes.push(callout);
     drawSpoken(view, taken);
-    this.pairs = drawTray(view, (...size) => {
-      const box = this.boxAt(this.cornerFor(...size), ...size);
+    this.pairs = drawTray(view, (neuron, ...size) => {
+      const boxes = CORNERS.map((name) => this.boxAt(name, ...size));
+      const box = boxes.find((each) => !neuron?.meets(each)) ?? boxes[0];
       taken.boxes.push(box);
       return box;
     });
@@ -341,9 +342,9 @@ export class Picture {
 
   /** The box of a size in a corner. */
   boxAt(name, wide, high) {
-    const { x, y, right, bottom } = this.boxOf(null, 1);
+    const { x, y, bottom } = this.boxOf(null, 1);
     const [left, top] = [
-      name.includes("left") ? x : right - wide,
+      name.includes("left") ? x : this.right - x - wide,
       name.includes("top") ? y : bottom - high,
     ];
     return new Box(left, top, wide, high);

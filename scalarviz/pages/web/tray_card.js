@@ -24,7 +24,7 @@ const TRAY = {
   faces: [0.94, 1.13, 0.62], // light on front, top and side
 };
 
-/** Draw the tray of what is hovered, else pinned; `corner` says where a card covers least. */
+/** Draw the tray of what is hovered, else pinned; `corner` says where it does not lie on its neuron. */
 export function drawTray(view, corner) {
   const { paper, palette, frame } = view;
   const found = trayOf(frame);
@@ -38,9 +38,8 @@ export function drawTray(view, corner) {
   const whole = [2 * TRAY.pad + TRAY.columns * wide, TRAY.title + rows * high + TRAY.foot];
   const fits = [paper.width, paper.height].map((each, k) => (TRAY.largest * each) / whole[k]);
   const scale = Math.min(paper.scale, ...fits);
-  const box = corner(...whole.map((each) => scale * each));
-  const line = frame.layout.neurons[fan.after];
-  const target = neuronBox(view, [line.values, unit]);
+  const target = neuronBox(view, [frame.layout.neurons[fan.after].values, unit]);
+  const box = corner(target, ...whole.map((each) => scale * each));
   if (target) paper.segment(...target.shortest(box), palette.lit, { width: 1.3 * scale });
   const look = { radius: 10 * scale, outline: palette.rim };
   paper.box(box.x, box.y, box.width, box.height, palette.panel.slice(0, 7), look);
