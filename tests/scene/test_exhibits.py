@@ -314,6 +314,7 @@ def test_a_plane_shows_its_map_and_its_samples(studio: Studio, theme: Theme) -> 
     ground = rgb((theme.ground,))[0] * 255.0
     ((plot, _),) = canvas.images_drawn
     assert plot.width == pytest.approx(plot.height) and plot.width > 300.0
+    assert {"-6", "x", "6", "y"} <= {*canvas.words}  # its axes, if samples are on its edge
     for row in (6, 11, 20, 33):
         full = shade(theme.name, (VALUES[row, 0] - 1.0) / 2.0)
         place = (plot.x + 0.75 * plot.width, plot.y + (row + 0.5) / 40 * plot.height)
