@@ -4,8 +4,8 @@ import { Box } from "./story/camera.js";
 import { rounded } from "./story/decimals.js";
 import { colorOf } from "./palette.js";
 import { classOf } from "./formulas.js";
-import { BEHIND, LinePaint } from "./lines.js";
-import { curve } from "./story/ways.js";
+import { LinePaint } from "./lines.js";
+import { BEHIND, curve } from "./story/ways.js";
 import { goodOf } from "./neuron_images.js";
 import { text } from "./texts.js";
 
