@@ -193,7 +193,7 @@ def place_written(
     scale: float,
 ) -> None:
     """Place them as large as their parts of a line are seen."""
-    edge, line = -np.inf, 0.0  # where the last words end; what meets them is left out
+    edge, line = -np.inf, 0.0  # where the last words end; a name that meets them is left out
     for each in layout.written:
         xy = see(each.middle + ENDS * each.half).xy
         if np.isfinite(xy).all():
@@ -202,7 +202,7 @@ def place_written(
             size = max(size, each.least * scale)
             x, y = xy.mean(axis=0).tolist()
             half = 0.5 * canvas.measure(each.words, size=size)
-            if x - half >= edge or abs(y - line) >= size:
+            if each.least == 0.0 or x - half >= edge or abs(y - line) >= size:
                 taken.place(canvas, x, y + 0.36 * size, each.words, size=size, color=theme.ink)
                 edge, line = x + half, y
 

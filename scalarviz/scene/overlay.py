@@ -263,9 +263,9 @@ def draw_large_loss(
     chart = draw_loss(canvas, above, above.x + AXIS * scale, curve, theme, scale)
     if chart is None:
         return None
-    row = Box(chart.plot.x, above.bottom + 4.0 * scale, chart.plot.width, TABS_HIGH * scale)
-    high = inner.bottom - row.bottom - 4.0 * scale
-    strip = Box(row.x, row.bottom, row.width, high)
+    plot, y = chart.plot, above.bottom + 4.0 * scale
+    row = Box(plot.x, y, inner.right - plot.x, TABS_HIGH * scale)
+    strip = Box(row.x, row.bottom, plot.width, inner.bottom - row.bottom - 4.0 * scale)
     chart, look = replace(chart, box=box), (theme, scale)
     if terrain is not None:
         ball = draw_terrain(canvas, strip, terrain, *look)

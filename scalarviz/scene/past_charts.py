@@ -41,24 +41,25 @@ def draw_tabs(
 
     What has no room there stands below the row.
     """
-    size, x, tabs = LETTERS * scale, box.x, []
-    base = box.bottom - 6.0 * scale
-    for names in groups:
-        for name in names:
-            words = text(f"past.tab.{name}")
-            color = theme.ink if name in chosen else theme.quiet
-            wide = canvas.text(x, base, words, size=size, color=color)
-            if name in chosen:
-                y = base + 4.0 * scale
-                canvas.segments([(x, y)], [(x + wide, y)], theme.accent, width=2.0 * scale)
-            tabs.append((Box(x - APART * scale / 2, box.y, wide + APART * scale, box.height), name))
-            x += wide + APART * scale
-        x += APART * scale
+    named = [(name, text(f"past.tab.{name}")) for names in groups for name in names]
+    wide = canvas.measure("".join(words for _, words in named), size=LETTERS * scale)
+    wide += APART * scale * (len(named) + len(groups))
+    part = scale * min(1.0, 0.97 * box.width / wide)  # smaller if they have no room
+    size, apart, x, tabs = LETTERS * part, APART * part, box.x, list[Tab]()
+    base, last = box.bottom - 6.0 * scale, [names[-1] for names in groups]
+    for name, words in named:
+        color = theme.ink if name in chosen else theme.quiet
+        wide = canvas.text(x, base, words, size=size, color=color)
+        if name in chosen:
+            ends = (x, base + 4.0 * scale), (x + wide, base + 4.0 * scale)
+            canvas.segments([ends[0]], [ends[1]], theme.accent, width=2.0 * scale)
+        tabs.append((Box(x - 0.5 * apart, box.y, wide + apart, box.height), name))
+        x += wide + apart * (1.0 + (name in last))
     right = box.right
     for words, color in reversed(told):
         if (wide := canvas.measure(words, size=size)) < right - x:
             canvas.text(right, base, words, size=size, color=color, anchor="right")
-            right -= wide + APART * scale
+            right -= wide + apart
         elif color == theme.ink:
             write_below_tabs(canvas, box, words, theme, size)
     return tabs

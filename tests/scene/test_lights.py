@@ -97,10 +97,14 @@ def on_tray(count: int) -> Plate:
     return Plate(0, 1, count, count, np.zeros(3), NEAR, DOWN, -RIGHT, "bias", seat=0.45)
 
 
-def seen_on_tray(studio: Studio, sizes: list[float], width: int = 640) -> tuple[np.ndarray, Any]:
+def seen_on_tray(
+    studio: Studio, sizes: list[float], width: int = 640, **light: bool
+) -> tuple[np.ndarray, Any]:
     each = on_tray(len(sizes))
     see = framed([each], width, width // 2, fov=0.0, azimuth=-42.0, elevation=6.0)
-    return studio.look(studio.cubes([each], np.full(len(sizes), 0.8), sizes), see), see
+    cubes = studio.cubes([each], np.full(len(sizes), 0.8), sizes)
+    cubes.lights(**light)
+    return studio.look(cubes, see), see
 
 
 def test_a_cube_has_the_shadow_of_the_one_before_it(studio: Studio) -> None:
@@ -120,6 +124,7 @@ def test_near_0_a_cube_is_of_dark_glass_with_edges_and_a_bias_has_its_letter(
 ) -> None:
     sizes = [0.03, 1.0]
     pixels, see = seen_on_tray(studio, sizes, 900)
+    numbered, _ = seen_on_tray(studio, sizes, 900, letters=False)
     each = on_tray(2)
     middles = [each.middle(0, i, float(each.halves(size, 1.0))) for i, size in enumerate(sizes)]
     for i, (size, middle) in enumerate(zip(sizes, middles, strict=True)):
@@ -130,6 +135,8 @@ def test_near_0_a_cube_is_of_dark_glass_with_edges_and_a_bias_has_its_letter(
         )
         assert (left < 0.7 * edge) == (beside < 0.5 * edge) == (i == 0) and 0 < beside < left
         assert stem > 1.5 * beside and stem > 400
+        letter = see(middle + half * (NEAR - 0.29 * RIGHT + 0.4 * UP)).xy[0]
+        assert at(numbered, letter).sum() < 0.8 * stem  # numbers have its place
 
 
 def test_a_small_bias_has_a_notch_in_place_of_its_letter(studio: Studio) -> None:

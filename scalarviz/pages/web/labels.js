@@ -203,7 +203,7 @@ const middleOf = (points, k) => points.reduce((sum, each) => sum + each[k], 0) /
 
 /** Place words in space, as large as their parts of a line are seen. */
 export function placeWritten({ paper, see, frame, palette, scale }, taken) {
-  let [edge, line] = [-Infinity, 0]; // where the last words end; what meets them is left out
+  let [edge, line] = [-Infinity, 0]; // where the last words end; a name that meets them is left out
   for (const { words, ends, least } of frame.layout.written) {
     const { x, y } = see.see(ends);
     if (![...x, ...y].every(Number.isFinite)) continue;
@@ -211,7 +211,7 @@ export function placeWritten({ paper, see, frame, palette, scale }, taken) {
     const size = Math.max(20 * wide, least * scale);
     const [middle, high] = [(x[0] + x[1]) / 2, (y[0] + y[1]) / 2];
     const half = 0.5 * paper.measure(words, { size });
-    if (middle - half < edge && Math.abs(high - line) < size) continue;
+    if (least && middle - half < edge && Math.abs(high - line) < size) continue;
     taken.place(paper, middle, high + 0.36 * size, words, { size, color: palette.ink });
     [edge, line] = [middle + half, high];
   }

@@ -168,10 +168,9 @@ class Sorting(Exhibit):
         wrong = self.labels[chosen] != self.said[chosen]
         self._paint_marks(canvas, corner[wrong], side, self.labels[chosen[wrong]], theme)
         for i in np.flatnonzero(lacking).tolist():
-            words = f"+{lacking[i]}"
-            words = words if canvas.measure(words, size=size) < across - 2.0 else "+"
             x, y = left + (i + 0.5) * across, top + (rows - 0.5) * cell + 0.36 * size
-            canvas.text(x, y, words, size=size, color=theme.quiet, anchor="center")
+            if canvas.measure(words := f"+{lacking[i]}", size=size) < across:
+                canvas.text(x, y, words, size=size, color=theme.quiet, anchor="center")
 
     def _tiles(self, theme: Theme, rows: int, gap: int, pitch: int) -> Bytes:
         """Return all images as one RGBA image; cached."""

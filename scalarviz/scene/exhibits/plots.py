@@ -161,6 +161,21 @@ class Plane(Exhibit):
         self.paint_answer(canvas, plot, theme)
         self.paint_samples(canvas, plot, radius, theme)
         self._paint_guess(canvas, plot, theme)
+        look: dict[str, Any] = {"size": size, "color": theme.ink, "outline": theme.ground}
+        axes = (
+            (short(self.low[0]), 0.0, 0.0),
+            (self.names[0], 0.5, 0.0),
+            (short(self.high[0]), 1.0, 0.0),
+            (self.names[1], 0.0, 0.5),
+            (short(self.high[1]), 0.0, 1.0),
+        )
+        wide = canvas.measure("".join(self.names), size=size)
+        for words, across, up in (
+            axes if at_edge and wide < min(3.0 * size, 0.3 * plot.width) else ()
+        ):
+            x = plot.x + (1.3 + across * (plot.width / size - 2.6)) * size
+            y = plot.bottom - (0.9 + up * (plot.height / size - 2.6)) * size
+            canvas.text(x, y, words, anchor="center", **look)
         foot, high = places.foot, 2.0 * size * len(rows)
         if foot.height < VERDICT * size + high - 0.5:
             rows, high = [], 0.0
@@ -171,10 +186,9 @@ class Plane(Exhibit):
             paint_key(canvas, room, [self._mark(mark, theme) for mark in marks], theme)
             y += 2.0 * size
         words, y = text("exhibits.squares"), foot.bottom + 1.5 * size
-        fits = canvas.measure(words, size=size) <= box.width and y + 0.3 * size <= box.bottom
-        if self.squares and fits:
-            x = min(places.out.x, box.right - canvas.measure(words, size=size))
-            canvas.text(x, y, words, size=size, color=theme.quiet)
+        left = box.right - canvas.measure(words, size=size)
+        if self.squares and left >= box.x and y + 0.3 * size <= box.bottom:
+            canvas.text(min(places.out.x, left), y, words, size=size, color=theme.quiet)
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
         values = enlarged(self.values) if self.discrete and not self.classes else self.values

@@ -142,13 +142,16 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         dim: Any = 1.0,
         outside: Any = None,
         focus: Any = EVERYWHERE,
+        letters: bool = True,
     ) -> None:
         """Set the light on each plate; see `shaders`.
 
-        dim    brightness, 1 (the default) or less
+        dim      brightness, 1 (the default) or less
         outside  brightness out of focus; None, the default: `dim`
-        focus  cells in focus, (plates, 4), see `shaders`; by default all
+        focus    cells in focus, (plates, 4), see `shaders`; by default all
+        letters  whether biases have their letter, by default True; else numbers have its place
         """
+        self._table[:, 2, 1] = [letters and plate.role == "bias" for plate in self.plates]
         self._table[:, 2, 0] = dim
         self._table[:, 2, 3] = dim if outside is None else outside
         self._table[:, 6] = focus
@@ -194,7 +197,6 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         for i, plate in enumerate(self.plates):
             self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
             self._table[i, 1, :2] = divmod(plate.stride, SPLIT)
-            self._table[i, 2, 1] = plate.role == "bias"
             grid = plate.grid
             self._table[i, 4] = [*grid.size[::-1], *grid.pitch[::-1]]
             self._table[i, 5] = [*grid.stride[::-1], *plate.cell]

@@ -381,6 +381,9 @@ def test_tabs_choose_what_the_strip_shows_and_how_it_is_sorted(
         assert name in (past.order, past.over_time.kind)
         assert len(past.over_time.norms) == (2 if past.order == "norms" else 0)
         assert stage.pinned is None
+    studio.stage(stage, 0.0, (640, 400))
+    assert stage.on_top.chart is not None
+    assert all(box.right < stage.on_top.chart.box.right for box, _ in stage.on_top.chart.tabs)
 
 
 @pytest.fixture
