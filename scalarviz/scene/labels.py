@@ -202,7 +202,7 @@ def place_written(
             size = max(size, each.least * scale)
             x, y = xy.mean(axis=0).tolist()
             half = 0.5 * canvas.measure(each.words, size=size)
-            if x - half >= edge or abs(y - line) >= size:
+            if x - half >= edge + 0.5 * size or abs(y - line) >= size:
                 taken.place(canvas, x, y + 0.36 * size, each.words, size=size, color=theme.ink)
                 edge, line = x + half, y
 
