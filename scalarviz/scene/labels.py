@@ -202,7 +202,8 @@ def place_written(
             size = max(size, each.least * scale)
             x, y = xy.mean(axis=0).tolist()
             half = 0.5 * canvas.measure(each.words, size=size)
-            if each.least == 0.0 or x - half >= edge or abs(y - line) >= size:
+            apart = x - half >= edge + 0.5 * size or abs(y - line) >= size
+            if each.least == 0.0 or apart:
                 taken.place(canvas, x, y + 0.36 * size, each.words, size=size, color=theme.ink)
                 edge, line = x + half, y
 

@@ -740,6 +740,7 @@ PAGE_BUTTONS = {
     "weights": "new weights",
     "link": "copy link",
     "every": "every weight",
+    "numbers": "numbers",
     "enlarge": "large curve",
     "home": "whole-network",
 }

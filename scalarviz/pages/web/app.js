@@ -63,6 +63,7 @@ export class App {
       this.losses.take({ losses: { ...earlier, values: unpacked(earlier.values) }, last: 0 });
     this.growing = new Growing();
     this.state = null;
+    this.foot = 0; // of the picture: logical pixels for a caption
     this.hover = this.resting = null;
     this.spoken = -1; // the operation on the last picture
     this.numbers = remembered("numbers") === true;
@@ -239,6 +240,7 @@ export class App {
   resize() {
     const { clientWidth: width, clientHeight: height } = byId("picture");
     if (width < 2 || height < 2) return;
+    this.foot = parseFloat(getComputedStyle(byId("picture")).paddingBottom);
     this.picture.resize(width, height, window.devicePixelRatio || 1);
     this.request();
   }
@@ -317,9 +319,9 @@ export class App {
 
   /** Return the part of the picture that the network may fill. */
   box() {
-    const { clientWidth: width, clientHeight: height } = byId("picture");
+    const [width, height] = this.picture.size;
     const edge = 12 * unitLength();
-    return { x: edge, y: edge, width: width - 2 * edge, height: height - 2 * edge };
+    return { x: edge, y: edge, width: width - 2 * edge, height: height - 2 * edge - this.foot };
   }
 
   showCard(state) {
