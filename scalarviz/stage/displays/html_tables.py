@@ -67,14 +67,14 @@ def table(lines: Sequence[Sequence[str]], head: str = "row") -> str:
 
     The colors are those of the page.
     """
-    rows = []
-    for i, line in enumerate(lines):
-        cells = []
-        for j, words in enumerate(line):
-            is_head = (i if head == "row" else j) == 0
-            tag, style = ("th", HEAD if head == "row" else SIDE) if is_head else ("td", LINE)
-            cells.append(f'<{tag} style="{style}">{escaped(words)}</{tag}>')
-        rows.append(f'<tr style="background: none">{"".join(cells)}</tr>')
+
+    def cell(row: int, column: int, words: str) -> str:
+        is_head = (row if head == "row" else column) == 0
+        tag, style = ("th", HEAD if head == "row" else SIDE) if is_head else ("td", LINE)
+        return f'<{tag} style="{style}">{escaped(words)}</{tag}>'
+
+    cells = ("".join(cell(i, j, x) for j, x in enumerate(line)) for i, line in enumerate(lines))
+    rows = [f'<tr style="background: none">{each}</tr>' for each in cells]
     return (
         '<table style="border-collapse: collapse; border: 0; margin: 6px 0; font-size: 13px">'
         f"{''.join(rows)}</table>"
