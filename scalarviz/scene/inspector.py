@@ -382,7 +382,9 @@ def box_of_hovered(see: Projection, frame_data: FrameData, card: Card) -> Box | 
     return next(iter(cube_boxes(see, frame_data, [card.row], 0.5)), None)
 
 
-def boxes_of_sum(see: Projection, frame_data: FrameData, row: int) -> tuple[list[Box | None], list[Box]]:
+def boxes_of_sum(
+    see: Projection, frame_data: FrameData, row: int
+) -> tuple[list[Box | None], list[Box]]:
     """Return the boxes of the neurons that a weight joins, and of the cubes of not too many."""
     found = frame_data.layout.fan_of(row)
     if found is None:

@@ -47,8 +47,7 @@ def number_text(number: object, digits: int = 4) -> str:
         return "NaN" if math.isnan(x) else "∞" if x > 0 else "−∞"
     if x == 0:
         return "0"
-    large = 10**digits <= abs(x) < LARGE
-    written = f"{x:,.0f}" if large else f"{x:.{digits}g}"
+    written = f"{x:,.0f}" if 10**digits <= abs(x) < LARGE else f"{x:.{digits}g}"
     return re.sub("e([+-])0*", r"e\1", written).replace("e+", "e").replace("-", "−")
 
 
