@@ -47,9 +47,8 @@ class Lights:
 
     def is_dim(self, row: int, plate: int) -> bool:
         """Return whether the cube of a bank index is dimmed."""
-        if self.focus is None or row in self.focus.rows:
-            return bool(self.plates[plate] < 1.0)
-        return True
+        is_outside = self.focus is not None and row not in self.focus.rows
+        return is_outside or bool(self.plates[plate] < 1.0)
 
     def glow_of(self, operation: int, behind: bool) -> Glow | None:
         """Return the light on the lines before the cubes of an operation, or behind them."""
