@@ -222,7 +222,7 @@ def focus_of(frame_data: FrameData) -> Focus | None:
         return None
     return Focus(
         frozenset(rows),
-        np.array([cells_of(plate, rows) for plate in layout.plates]),
+        np.array([cells_of(plate, rows) for plate in layout.plates]).reshape(-1, 4),
         [are_at(line, lit) for line in layout.neurons],
     )
 
