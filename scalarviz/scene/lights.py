@@ -106,7 +106,7 @@ RUNS: dict[str, tuple[tuple[Span, bool], tuple[Span, bool]]] = {
     "operand gradient": BACKWARDS,
 }
 WAYS_BACK = frozenset(kind for kind, runs in RUNS.items() if runs is BACKWARDS)
-BACK = WAYS_BACK | {"delta", "weight gradient"}  # kinds that have the light of the way back
+BACK = frozenset(RUNS) - {"forward"} | {"delta"}  # kinds that have the light of the way back
 LIT = BACK | {"forward", "loss", "step"}  # kinds that light anything; in others nothing is dimmed
 
 
