@@ -329,7 +329,7 @@ def tooltip_box(
     title = canvas.measure(card.name, size=SIZE * scale, bold=True)
     wide = max(title, width_of_names(canvas, card, scale) + max(values, default=0.0))
     size = wide + 2.0 * TIP_PAD * scale, (30.0 + TIP_ROW * len(card.facts)) * scale
-    ends, cubes = sum_of(see, frame_data, card.row)
+    ends, cubes = boxes_of_sum(see, frame_data, card.row)
     groups: list[tuple[float, Iterable[Box | None]]] = [
         (PANEL, [division.card, division.exhibit]),
         (ENDS, messages),
@@ -382,7 +382,9 @@ def box_of_hovered(see: Projection, frame_data: FrameData, card: Card) -> Box | 
     return next(iter(cube_boxes(see, frame_data, [card.row], 0.5)), None)
 
 
-def sum_of(see: Projection, frame_data: FrameData, row: int) -> tuple[list[Box | None], list[Box]]:
+def boxes_of_sum(
+    see: Projection, frame_data: FrameData, row: int
+) -> tuple[list[Box | None], list[Box]]:
     """Return the boxes of the neurons that a weight joins, and of the cubes of not too many."""
     found = frame_data.layout.fan_of(row)
     if found is None:

@@ -46,9 +46,8 @@ class Lights:
 
     def is_dim(self, row: int, plate: int) -> bool:
         """Return whether the cube of a bank index is dimmed."""
-        if self.focus is None or row in self.focus.rows:
-            return bool(self.plates[plate] < 1.0)
-        return True
+        is_outside = self.focus is not None and row not in self.focus.rows
+        return is_outside or bool(self.plates[plate] < 1.0)
 
     def glow_of(self, operation: int, behind: bool) -> Glow | None:
         """Return the light on the lines before the cubes of an operation, or behind them."""
@@ -106,7 +105,7 @@ RUNS: dict[str, tuple[tuple[Span, bool], tuple[Span, bool]]] = {
     "operand gradient": BACKWARDS,
 }
 WAYS_BACK = frozenset(kind for kind, runs in RUNS.items() if runs is BACKWARDS)
-BACK = WAYS_BACK | {"delta", "weight gradient"}  # kinds that have the light of the way back
+BACK = frozenset(RUNS) - {"forward"} | {"delta"}  # kinds that have the light of the way back
 LIT = BACK | {"forward", "loss", "step"}  # kinds that light anything; in others nothing is dimmed
 
 
@@ -222,7 +221,7 @@ def focus_of(frame_data: FrameData) -> Focus | None:
         return None
     return Focus(
         frozenset(rows),
-        np.array([cells_of(plate, rows) for plate in layout.plates]),
+        np.array([cells_of(plate, rows) for plate in layout.plates]).reshape(-1, 4),
         [are_at(line, lit) for line in layout.neurons],
     )
 

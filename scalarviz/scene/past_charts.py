@@ -79,8 +79,8 @@ def write_below_tabs(canvas: Canvas2D, row: Box, words: str, theme: Theme, size:
     words = canvas.fit(words, row.width - size, size=size)
     wide = canvas.measure(words, size=size) + size
     canvas.box(row.right - wide, row.bottom, wide, 1.6 * size, theme.panel[:7], outline=theme.rim)
-    base, x = row.bottom + 1.15 * size, row.right - size / 2.0
-    canvas.text(x, base, words, size=size, color=theme.ink, anchor="right")
+    place = row.right - size / 2.0, row.bottom + 1.15 * size
+    canvas.text(*place, words, size=size, color=theme.ink, anchor="right")
 
 
 def draw_strip_of_weights(

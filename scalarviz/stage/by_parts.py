@@ -179,10 +179,9 @@ class BatchSum:
             numbers, row = session.numbers(operation.name), traced.own_row
             if numbers.inputs is None or numbers.upstream is None or not can_add_up(operation):
                 return None
-            ones = np.ones((len(numbers.inputs), 1))
             return BatchSum(
                 operation,
-                np.hstack([numbers.inputs.astype(np.float64), ones]),
+                np.hstack([numbers.inputs.astype(np.float64), np.ones((len(numbers.inputs), 1))]),
                 numbers.upstream.astype(np.float64),
                 row,
                 traced.name_of(row),

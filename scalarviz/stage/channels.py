@@ -154,16 +154,6 @@ def largest(numbers: FloatArray) -> float:
     return float(np.percentile(sizes, HIGH_PERCENTILE) if len(sizes) > FEW_NUMBERS else sizes.max())
 
 
-def count_beyond(plates: Sequence[Plate], numbers: FloatArray, scales: FloatArray) -> int:
-    """Return how many numbers exceed the scales."""
-    if len(set(scales.tolist())) == 1:
-        return int(np.count_nonzero(np.abs(numbers) > scales[0]))
-    return sum(
-        int(np.count_nonzero(np.abs(numbers[plate.indices]) > scale))
-        for plate, scale in zip(plates, scales.tolist(), strict=True)
-    )
-
-
 # Scales: the numbers with the strongest color and with the largest size.
 
 LAST_SECONDS = 0.3  # seconds in which the last picture is drawn
@@ -240,7 +230,13 @@ class Scales:
 
     def clipped(self, plates: Sequence[Plate], colors: FloatArray) -> int:
         """Return how many numbers exceed the color scale."""
-        return count_beyond(plates, colors, self.of(self.color, plates))
+        scales = self.of(self.color, plates)
+        if len(set(scales.tolist())) == 1:
+            return int(np.count_nonzero(np.abs(colors) > scales[0]))
+        return sum(
+            int(np.count_nonzero(np.abs(colors[plate.indices]) > scale))
+            for plate, scale in zip(plates, scales.tolist(), strict=True)
+        )
 
 
 def of_scales(name: str) -> Any:

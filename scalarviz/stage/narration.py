@@ -108,8 +108,9 @@ class Narration:
         every    while it plays, of how many steps one is lit
         """
         step = text("chart.step", step=self.reading.session.step_index) if clock else ""
-        about = show, motion, pinned, neuron
-        caption = instead or self._caption(*about, hint=not clock, every=every)
+        caption = instead or self._caption(
+            show, motion, pinned, neuron, hint=not clock, every=every
+        )
         session = self.reading.session
         is_new = instead is None and session.clock == Clock()
         moves = session.playing or (motion.walking and motion.current)
@@ -177,9 +178,8 @@ def hover_card(reading: LiveValues, row: int | None, source: ChannelSource) -> C
     session = reading.session
     value, before = float(source.numbers.value[row]), float(source.before[row])
     change = value - before
-    digits = max(DIGITS, digits_between(before, value))
     facts = [
-        (text("card.value"), said(value, digits)),
+        (text("card.value"), said(value, max(DIGITS, digits_between(before, value)))),
         (text("card.change"), f"{'+' * (change > 0.0)}{said(change)}"),
         (text("card.gradient"), said(float(source.numbers.grad[row]))),
     ]

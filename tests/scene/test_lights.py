@@ -417,3 +417,12 @@ def test_a_resting_mouse_lights_nothing_while_operations_are_shown() -> None:
     assert found == [False, False, True, False]
     s.advance(2)
     assert stage.frame_data().hover_neuron == ("tanh 0", 1)
+
+
+def test_a_square_is_in_focus_where_there_are_no_cubes() -> None:
+    session = sv.Session(sv.Network([2, 24, 24, 1], "tanh", seed=0), sv.data.Circle())
+    stage = stage_of(advanced(session, 1, "operation"), (1280, 800))
+    stage.hover_neuron = stage.plan.neurons[1].values, 3
+    frame_data = stage.frame_data()
+    assert not frame_data.layout.plates and frame_data.focus is not None
+    assert frame_data.focus.cells.shape == (0, 4)

@@ -449,7 +449,7 @@ def test_as_the_first_thing_and_two_times() -> None:
 
 
 def test_first_from_a_thread_and_then_from_others() -> None:
-    lines = run("""
+    assert run("""
 import threading
 made, found = [], []
 def first():
@@ -462,8 +462,7 @@ for work in (first, then):
     thread.start()
     thread.join()
 print(*found, right(made[0]))
-""")
-    assert lines == ["True True True"]
+""") == ["True True True"]
 
 
 @linux
@@ -491,7 +490,7 @@ print(process.exitcode, right(made))
 @pytest.mark.slow
 @linux
 def test_a_child_that_was_forked_before_has_its_own() -> None:
-    lines = run("""
+    assert run("""
 import multiprocessing
 made = shader(net)
 def child():
@@ -500,14 +499,12 @@ process = multiprocessing.get_context("fork").Process(target=child)
 process.start()
 process.join(60)
 print(process.exitcode, right(made))
-""")
-    assert lines == ["True True", "0 True"]
+""") == ["True True", "0 True"]
 
 
 @linux
 def test_beside_a_canvas_of_a_user_of_vispy() -> None:
-    lines = run(
-        """
+    assert run("""
 import os, threading
 os.environ.update(EGL_PLATFORM="surfaceless", PYOPENGL_PLATFORM="egl")
 import vispy
@@ -527,21 +524,18 @@ while thread.is_alive():
     seen.append(gloo.get_current_canvas() is canvas)
 thread.join()
 print(all(seen), all(found), gloo.gl.current_backend.__name__)
-""",
-    )
-    assert lines == ["True True vispy.gloo.gl.gl2"]
+""") == ["True True vispy.gloo.gl.gl2"]
 
 
 @pytest.mark.slow
 @linux
 def test_after_pictures_and_before_them() -> None:
-    lines = run("""
+    assert run("""
 s = sv.Session(net, (X, X[:, [0, 1, 0]]), engine="python")
 first = right(shader(net))
 before = sv.picture(s, size=(64, 48))
 print(first, right(shader(net)), np.array_equal(before, sv.picture(s, size=(64, 48))))
-""")
-    assert lines == ["True True True"]
+""") == ["True True True"]
 
 
 @pytest.mark.slow
@@ -565,13 +559,12 @@ print(made.engine)
 
 @pytest.mark.slow
 def test_a_program_ends_while_requests_are_under_way() -> None:
-    lines = run("""
+    assert run("""
 made = shader(net)
 right(made)
 kept = [made.request(np.zeros((200_000, 2))) for _ in range(50)]
 print(kept[-1].ready)
-""")
-    assert lines == ["False"]
+""") == ["False"]
 
 
 KERNEL = """

@@ -15,7 +15,7 @@ from scalarviz.core.program import Moment
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.scene import inspector
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.inspector import box_of_hovered, ends_of, tooltip_box
+from scalarviz.scene.inspector import box_of_hovered, boxes_of_sum, tooltip_box
 from scalarviz.scene.layout.division import Division
 from scalarviz.stage.pointing import DIRECTIONS, PointerTarget, next_target, places_of
 from scalarviz.stage.stage import Stage
@@ -345,7 +345,7 @@ def test_the_tooltip_covers_neither_its_cube_nor_the_neurons_it_joins(
         tip = tooltip_box(canvas, see, seen, division)
         cube = box_of_hovered(see, seen, seen.hover)
         assert tip is not None and cube is not None and not tip.meets(cube)
-        for end in ends_of(see, seen.layout, row):
+        for end in boxes_of_sum(see, seen, row)[0]:
             assert not tip.meets(end)
         scene = division.scene
         assert tip.x >= scene.x and tip.right <= scene.right

@@ -345,12 +345,10 @@ class NeuronMap(Exhibit):
             return
         whole = Box(box.x + 0.5 * (box.width - left - side), box.y, left + side, side + line)
         plot = axes.plot(canvas, whole)
-        ground = rgb((theme.ground,))[0]
         colors = theme.map(self.parts.ravel()).reshape((*self.parts.shape, 3))
-        place = plot.x, plot.y, plot.width, plot.height
-        canvas.image(*place, faded(colors, FAINT, ground), smooth=True)
+        canvas.image(*plot.place, faded(colors, FAINT, rgb((theme.ground,))[0]), smooth=True)
         axes.paint(canvas, whole, plot, theme)
-        with canvas.clip(*place):
+        with canvas.clip(*plot.place):
             plane.paint_samples(canvas, plot, min(DOT * size, SMALL_DOT * plot.width), theme)
         words = canvas.fit(self.words()[0], box.width, size=size)
         middle = plot.x + 0.5 * plot.width

@@ -214,11 +214,11 @@ class Plate:
 
 @dataclass(frozen=True, slots=True)
 class Neurons:
-    """A row of neurons: weighted sums are drawn as rings, outputs as discs inside them.
+    """A row of neurons, which show their weighted sums until their outputs are computed.
 
     points  (n, 3), centers
-    sums    the buffer of the program drawn as rings; "" for none
-    values  the buffer drawn inside
+    sums    the buffer of the weighted sums; "" for none
+    values  the buffer of the outputs
     names   of each neuron, if it has one
     layer   index in the network; NONE for the inputs
     shape   (channels, height, width) if the neurons are the pixels of images, one per channel

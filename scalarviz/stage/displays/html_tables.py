@@ -47,8 +47,7 @@ def number_text(number: object, digits: int = 4) -> str:
         return "NaN" if math.isnan(x) else "∞" if x > 0 else "−∞"
     if x == 0:
         return "0"
-    large = 10**digits <= abs(x) < LARGE
-    written = f"{x:,.0f}" if large else f"{x:.{digits}g}"
+    written = f"{x:,.0f}" if 10**digits <= abs(x) < LARGE else f"{x:.{digits}g}"
     return re.sub("e([+-])0*", r"e\1", written).replace("e+", "e").replace("-", "−")
 
 
@@ -67,14 +66,14 @@ def table(lines: Sequence[Sequence[str]], head: str = "row") -> str:
 
     The colors are those of the page.
     """
-    rows = []
-    for i, line in enumerate(lines):
-        cells = []
-        for j, words in enumerate(line):
-            is_head = (i if head == "row" else j) == 0
-            tag, style = ("th", HEAD if head == "row" else SIDE) if is_head else ("td", LINE)
-            cells.append(f'<{tag} style="{style}">{escaped(words)}</{tag}>')
-        rows.append(f'<tr style="background: none">{"".join(cells)}</tr>')
+
+    def cell(row: int, column: int, words: str) -> str:
+        is_head = (row if head == "row" else column) == 0
+        tag, style = ("th", HEAD if head == "row" else SIDE) if is_head else ("td", LINE)
+        return f'<{tag} style="{style}">{escaped(words)}</{tag}>'
+
+    cells = ("".join(cell(i, j, x) for j, x in enumerate(line)) for i, line in enumerate(lines))
+    rows = [f'<tr style="background: none">{each}</tr>' for each in cells]
     return (
         '<table style="border-collapse: collapse; border: 0; margin: 6px 0; font-size: 13px">'
         f"{''.join(rows)}</table>"
