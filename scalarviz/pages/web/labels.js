@@ -211,8 +211,8 @@ export function placeWritten({ paper, see, frame, palette, scale }, taken) {
     const size = Math.max(20 * wide, least * scale);
     const [middle, high] = [(x[0] + x[1]) / 2, (y[0] + y[1]) / 2];
     const half = 0.5 * paper.measure(words, { size });
-      const apart = middle - half >= edge + 0.5 * size || Math.abs(high - line) >= size;
-      if (least && !apart) continue;
+    const apart = middle - half >= edge + 0.5 * size || Math.abs(high - line) >= size;
+    if (least && !apart) continue;
     taken.place(paper, middle, high + 0.36 * size, words, { size, color: palette.ink });
     [edge, line] = [middle + half, high];
   }
