@@ -73,9 +73,9 @@ export class Cubes {
   }
 
   /** Set the numbers that colors and sizes show; the same array counts as the same numbers. */
-  setNumbers({ colors, sizes, scaleAt, sizeScaleAt, numbers }) {
+  setNumbers({ colors, sizes, scaleAt, sizeScaleAt, numbers: written }) {
     if (colors !== this.given || sizes !== this.sizes) this.turn++;
-    Object.assign(this, { given: colors, sizes, scaleAt, sizeScaleAt, numbers });
+    Object.assign(this, { given: colors, sizes, scaleAt, sizeScaleAt, written });
   }
 
   /** The inverse scales of colors and sizes of a plate. */
@@ -144,7 +144,7 @@ export class Cubes {
         plate.columns, plate.rows, plate.half, plate.seat,
         plate.columns, plate.rows, ...pair(plate.first),
         ...pair(plate.stride), ...this.scalesOf(plate),
-        lights.plates[i], plate.role === "bias" && !this.numbers ? 1 : 0, this.levels[i], lights.outside[i],
+        lights.plates[i], plate.role === "bias" && !this.written ? 1 : 0, this.levels[i], lights.outside[i],
         0, this.tops[i], columns, rows,
         plate.wide, plate.high, plate.pitch[1], plate.pitch[0],
         plate.strides[1], plate.strides[0], ...plate.cell,
