@@ -39,6 +39,7 @@ from scalarviz.scene.layout.ways import (
 )
 from scalarviz.scene.lights import Lights, rows_of_column, rows_of_sum, rows_walked
 
+LARGEST: float = np.finfo(np.float64).max  # in place of infinity
 CHANNEL = 3  # number of the color of the first channel, see `LinePaint`
 Depths = tuple[float, float]
 Added = tuple[Stroke, int, Depths, bool]  # with its color and depths, and whether it is a tube
@@ -130,24 +131,26 @@ def carried(fan: Fan, frame_data: FrameData) -> Carried:
     values = np.zeros(len(before.points))
     come = known.get(before.values, known.get(before.sums, values))
     values[: len(come)] = come  # some may be still to come
-    rows, pixels = fan.all_rows, fan.inputs // max(1, count)
     weights = frame_data.weights if len(frame_data.weights) else np.zeros(len(cubes.colors))
-    own = weights[rows[:, : fan.inputs]].reshape(units, count, pixels)
-    read = values[fan.reads]
-    if pixels == len(read) // max(1, count):
-        terms = (own * read.reshape(count, pixels)).sum(axis=2)
+    numbers, read = weights[fan.all_rows], values[fan.reads].reshape(count, -1)
+    own, pixels = numbers[:, : fan.inputs].reshape(units, count, -1), read.shape[1]
+    terms = np.zeros((units, len(fan.columns)))
+    if own.shape[2] == pixels:
+        terms[:, :count] = np.add.reduce(own * read, 2)
     else:  # of a kernel that many places share
-        terms = np.linalg.norm(own, axis=2) * np.abs(read.reshape(count, -1)).mean(axis=1)
-    if fan.biases != NONE:
-        terms = np.column_stack([terms, weights[rows[:, -1]]])
+        means = np.add.reduce(np.abs(read), 1) / pixels
+        terms[:, :count] = np.sqrt(np.add.reduce(own * own, 2)) * means
+    terms[:, count:] = numbers[:, fan.inputs :]
     if fan.is_direct:
         return Carried(values.tolist(), terms[:, :count].tolist(), [], summed=True)
-    number = layout.plate_number(int(rows[0, 0]))
+    number = layout.plate_number(int(fan.all_rows[0, 0]))
     sizes, top = cubes.sizes[fan.first_rows], float(cubes.size_scales[number])
     halves = layout.plates[number].halves(sizes, top)
-    values = read.reshape(count, -1).mean(axis=1)
-    summed = any(name in known for name in (after.sums, after.values) if name)
-    return Carried(values.tolist(), np.nan_to_num(terms).tolist(), halves.tolist(), summed)
+    said = np.add.reduce(read, 1) / pixels
+    terms[np.isnan(terms)] = 0.0
+    terms = np.minimum(np.maximum(terms, -LARGEST), LARGEST)
+    summed = after.sums in known or after.values in known
+    return Carried(said.tolist(), terms.tolist(), halves.tolist(), summed)
 
 
 def strongest(terms: list[list[float]]) -> list[tuple[int, int, float]]:
@@ -209,7 +212,8 @@ def draw_lines(
                 stroke.strength *= part
             added += [(stroke, hue, depth, is_in and seen.tubes)]
             if stroke.strong and (is_product or is_in):
-                paint.head(head_of(seen, stroke), hue, part, depth)
+                way, middle = head_of(seen, stroke), 0.5 * (depth[0] + depth[1])
+                paint.heads += [(*way[0], *way[-1], hue, part, middle)] if way else []
             glow = glows[is_product]
             if glow is not None and glow.span[0] < glow.span[1] and row != NONE:
                 paint.add(added)
@@ -277,7 +281,7 @@ class LinePaint:
         self.canvas = canvas
         self._paths: list[list[Point]] = []
         self._rows: list[tuple[float, ...]] = []  # color, strength, width, depths
-        self._heads: list[tuple[float, ...]] = []  # ends, color, strength and depth
+        self.heads: list[tuple[float, ...]] = []  # ends, color, how bright it is, and depth
         self._colors, self._ground = colors_of(theme)
 
     def add(self, strokes: list[Added]) -> None:
@@ -302,20 +306,15 @@ class LinePaint:
             self._paths += [path]
             self._rows += [(hue, 0.9, width, *depth)]
 
-    def head(self, way: list[Point], hue: int, part: float, depth: Depths) -> None:
-        """Add a head on a short way, if there is one; `part` is how bright it is."""
-        if way:
-            self._heads += [(*way[0], *way[-1], hue, part, 0.5 * (depth[0] + depth[1]))]
-
     def draw(self) -> None:
         """Draw all that was added."""
         if not self._rows:
             return
         points, rows = np.array([*chain(*self._paths)]), np.array(self._rows)
         counts = np.array([*map(len, self._paths)])
-        own = np.repeat(np.arange(len(rows)), counts)[:-1]
-        inner = own == np.repeat(np.arange(len(rows)), counts)[1:]  # not from line to line
-        own = own[inner]
+        every = np.repeat(np.arange(len(rows)), counts)
+        inner = every[:-1] == every[1:]  # not from line to line
+        own = every[:-1][inner]
         first = np.cumsum(counts) - counts
         begin, end = rows[own, 3], rows[own, 4]
         part = (np.arange(len(points) - 1)[inner] - first[own]) / (counts[own] - 1)
@@ -328,10 +327,10 @@ class LinePaint:
             points[1:][inner],
             colors[own],
             width=rows[own, 2],
-            depth=np.stack([depth, depth + step], axis=1),
+            depth=np.array([depth, depth + step]).T,
         )
-        if self._heads:
-            self._draw_heads(np.array(self._heads))
+        if self.heads:
+            self._draw_heads(np.array(self.heads))
 
     def _draw_heads(self, heads: FloatArray) -> None:
         size, start = TIP * self.canvas.scale, heads[:, :2]
@@ -339,7 +338,7 @@ class LinePaint:
         way *= size / np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)[:, np.newaxis]
         colors = self._colors[heads[:, 4].astype(np.intp)]
         bright = self._ground + heads[:, [5]] * (colors + 0.6 * (1.0 - colors) - self._ground)
-        for grown, paint in ((2.0, np.tile(self._ground, (len(heads), 1))), (0.0, bright)):
+        for grown, paint in ((2.0, self._ground), (0.0, bright)):
             ends = start - 0.5 * grown * way / size, start + way + grown * way / size
             self.canvas.arrows(*ends, paint, head=size + 1.5 * grown, depth=heads[:, 6])
 

@@ -140,9 +140,7 @@ class Stroke:
 def rounded(points: list[Point], radius: float) -> list[Point]:
     """Return a path with round corners."""
     found = [points[0]]
-    for i in range(1, len(points) - 1):
-        x, y = points[i]
-        before, after = points[i - 1], points[i + 1]
+    for before, (x, y), after in zip(points, points[1:], points[2:], strict=False):
         ax, ay, bx, by = before[0] - x, before[1] - y, after[0] - x, after[1] - y
         far, on = (ax * ax + ay * ay) ** 0.5 + 1e-9, (bx * bx + by * by) ** 0.5 + 1e-9
         short = 0.5 * (far if far < on else on)
