@@ -8,7 +8,8 @@ import { drawCallout, drawSpoken } from "./callout.js";
 import { Palette, colorOf } from "./palette.js";
 import { Cubes } from "./cubes.js";
 import { CameraController } from "./story/camera_control.js";
-import { WAY_BACK, focusOf, lightsOf } from "./lights.js";
+import { focusOf, lightsOf } from "./lights.js";
+import { BACK } from "./story/pace.js";
 import { Remembered, frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
@@ -416,7 +417,7 @@ function drawScenery(view) {
 /** Draw arrow heads where wires of images end; while numbers go back, where they end then. */
 function drawHeads(view) {
   const { layout, moment } = view.frame;
-  const back = moment !== null && WAY_BACK.has(moment.kind);
+  const back = moment !== null && BACK.has(moment.kind);
   for (const bundle of layout.wires) {
     if (bundle.head !== null) headWires(view, bundle, back ? layout.neurons[bundle.neurons] : null);
   }
