@@ -13,10 +13,10 @@ import { BACK } from "./story/pace.js";
 import { Remembered, frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
-import { KnownFans, drawLines } from "./lines.js";
+import { KnownView, drawLines, fansSeen } from "./lines.js";
 import { threadOf, withThread } from "./threads.js";
 import { drawTray } from "./tray_card.js";
-import { KnownWalls, drawWalls } from "./wall_lines.js";
+import { drawWalls, wallsSeen } from "./wall_lines.js";
 import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
 import { drawErrors, drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
@@ -95,8 +95,8 @@ export class Picture {
     this.wires = new BeadQuads(gl, this.scene, "wires");
     this.ink = new Ink(gl, this.scene, this.glyphs);
     this.laid = this.placed = this.painted = null;
-    this.fans = new KnownFans();
-    this.walls = new KnownWalls();
+    this.fans = new KnownView(fansSeen);
+    this.walls = new KnownView(wallsSeen);
     this.slow = SOFTWARE.test(rendererOf(gl));
     this.gl = gl;
   }
