@@ -35,9 +35,9 @@ from scalarviz.scene.layout.plates import (
     WrittenWords,
 )
 from scalarviz.scene.layout.threads import turned_cube
-from scalarviz.scene.lights import gradient_path
+from scalarviz.scene.lights import lit_buffers
 from scalarviz.scene.marks import LEAST_GHOST
-from scalarviz.scene.pace import pace_data
+from scalarviz.scene.pace import LIT, pace_data
 from scalarviz.scene.visuals import shaders
 from scalarviz.scene.visuals.mip_levels import levels_of, room_of
 from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
@@ -177,14 +177,11 @@ def tints_data(session: Session) -> dict[str, str]:
 
 
 def operation_data(program: Program, place: int) -> dict[str, Any]:
-    """Return what light on its wires and neurons needs of an operation, by its place."""
+    """Return what a picture needs of an operation, by its place."""
     operation = program.operations[place]
     found: dict[str, Any] = {
-        "kind": operation.kind,
         "source": operation.source.name,
-        "sources": [source.name for source in operation.sources],
         "target": operation.target.name,
-        "back": gradient_path(program, operation),
     }
     if program.is_graph:
         found["rows"] = program.rows_read(place)
@@ -233,6 +230,7 @@ def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
     return {
         "kind": moment.kind,
         "operation": moment.operation,
+        "lit": sorted(lit_buffers(program, moment)) if moment.kind in LIT else [],
         "values": [buffer.name for buffer in moment.values],
         "gradients": [buffer.name for buffer in moment.gradients],
         "rows": [found.start, found.stop] if isinstance(found, slice) else [0, 0],

@@ -14,8 +14,9 @@ from scalarviz.scene.canvas.palette import Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.plates import DOWN, RIGHT, Layout, Neurons, Wires
-from scalarviz.scene.lights import Glow, Lights
+from scalarviz.scene.lights import Lights
 from scalarviz.scene.neuron_images import painted_line
+from scalarviz.scene.pace import Glow
 from scalarviz.scene.visuals.shaders import HOLLOW
 
 FAR = 1000.0  # so far behind their places wires cross nothing that is not theirs

@@ -18,8 +18,9 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
-from scalarviz.scene.lights import BACK, are_at
+from scalarviz.scene.lights import are_at
 from scalarviz.scene.marks import MOST_CUBES, box_of_sphere, cube_boxes, least_covering
+from scalarviz.scene.pace import BACK
 from scalarviz.story.caption import Summand
 
 # The callout.

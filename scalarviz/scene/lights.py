@@ -13,19 +13,10 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Moment, Operation, Program
 from scalarviz.scene.frame_data import Focus, FrameData, Mask
 from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Plate
+from scalarviz.scene.pace import LIT, RUNS, WAYS_BACK, Glow, glows_of
 from scalarviz.scene.visuals.shaders import DIM as DIM
 
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
-PULSE = 0.4  # length of the light that runs along a wire, as a share of it
-Span = tuple[float, float]  # start and end of the lit part of a wire
-
-
-@dataclass(frozen=True)
-class Glow:
-    """The light on lines: where it runs, and whether it is that of the way back."""
-
-    span: Span
-    back: bool = False
 
 
 @dataclass
@@ -39,7 +30,7 @@ class Lights:
 
     plates: FloatArray
     neurons: FloatArray
-    glows: dict[int, tuple[Glow, Glow]] = field(default_factory=dict)
+    glows: dict[int, list[Glow]] = field(default_factory=dict)
     outside: FloatArray = field(default_factory=lambda: np.ones(0))
     focus: Focus | None = None
     level: float = 1.0
@@ -94,21 +85,6 @@ def lights(
     return shown
 
 
-# The parts of an operation in which light runs along the lines before the cubes and behind them,
-# and whether it is that of the way back.
-FIRST, SECOND = (0.0, 0.45), (0.5, 0.95)
-BACKWARDS = (SECOND, True), (FIRST, True)
-RUNS: dict[str, tuple[tuple[Span, bool], tuple[Span, bool]]] = {
-    "forward": ((FIRST, False), (SECOND, False)),
-    "weight gradient": ((FIRST, False), (FIRST, True)),  # what came in meets what comes back
-    "input gradient": BACKWARDS,
-    "operand gradient": BACKWARDS,
-}
-WAYS_BACK = frozenset(kind for kind, runs in RUNS.items() if runs is BACKWARDS)
-BACK = frozenset(RUNS) - {"forward"} | {"delta"}  # kinds that have the light of the way back
-LIT = BACK | {"forward", "loss", "step"}  # kinds that light anything; in others nothing is dimmed
-
-
 def of_moment(
     layout: Layout, program: Program | None, moment: Moment | None, part: float
 ) -> Lights:
@@ -122,7 +98,8 @@ def of_moment(
         many = sum(plate.size for plate in layout.plates) > SMALL
         bright = bright_plates(layout, program, moment)
         shown.plates[:] = np.where(bright, 1.0, DIM_SMALL if many else DIM)
-    shown.glows |= glows_of(moment, part)
+    if moment.kind in RUNS:
+        shown.glows[moment.operation] = glows_of(moment.kind, part)
     return shown
 
 
@@ -142,18 +119,8 @@ def of_wave(layout: Layout, program: Program, part: float) -> Lights:
     ]
     at = part * len(ways)
     for moment in ways[int(at) : int(at) + 1]:
-        shown.glows |= glows_of(moment, at - int(at))
+        shown.glows[moment.operation] = glows_of(moment.kind, at - int(at))
     return shown
-
-
-def glows_of(moment: Moment, part: float) -> dict[int, tuple[Glow, Glow]]:
-    """Return the light on the lines of an operation of which `part` is done; none without lines."""
-    if moment.kind not in RUNS:
-        return {}
-    before, behind = (
-        Glow(pulse(part, *span, reverse=back), back) for span, back in RUNS[moment.kind]
-    )
-    return {moment.operation: (before, behind)}
 
 
 def lit_buffers(program: Program, moment: Moment) -> set[str]:
@@ -187,13 +154,6 @@ def gradient_path(program: Program, operation: Operation) -> list[str]:
     if not program.is_graph:
         readers = [each for source in operation.sources for each in program.readers(source)]
     return [each.name for each in (*operation.sources, *(reader.target for reader in readers))]
-
-
-def pulse(part: float, first: float, last: float, *, reverse: bool = False) -> Span:
-    """Return where light is that runs along a wire between two parts of the operation."""
-    head = (1.0 + PULSE) * min(1.0, max(0.0, (part - first) / (last - first)))
-    span = (1.0, 1.0) if part >= last else (max(0.0, head - PULSE), min(1.0, head))
-    return (1.0 - span[1], 1.0 - span[0]) if reverse else span
 
 
 # Focus: the one sum that is looked at or spoken of, while all else falls back.

@@ -53,12 +53,13 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
 from scalarviz.scene.layout.ways import Point
-from scalarviz.scene.lights import BACK, Lights, lights
+from scalarviz.scene.lights import Lights, lights
 from scalarviz.scene.lines import LinePaint, draw_lines
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
 from scalarviz.scene.neurons import draw_errors, draw_neurons
 from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.overlay import Button, OnTop, draw_chips
+from scalarviz.scene.pace import BACK
 from scalarviz.scene.strip import Place, draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode

@@ -257,7 +257,7 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages have the caption and the lines to the result above their picture, as elements."""
-    monkeypatch.setattr("scalarviz.scene.picture.draw_doors", lambda *_: None)
+    monkeypatch.setattr("scalarviz.scene.picture.draw_doors", lambda *_, **__: None)
     monkeypatch.setattr("scalarviz.scene.picture.draw_caption", lambda *_: (Box(0, 0, 0, 0), []))
     monkeypatch.setattr("scalarviz.scene.picture.tray_box", tray_in_corner)
 

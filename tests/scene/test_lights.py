@@ -19,8 +19,9 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Layout, Plate
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.layout.ways import BEHIND
-from scalarviz.scene.lights import BACK, DIM, Lights, focus_of, lights
+from scalarviz.scene.lights import DIM, Lights, focus_of, lights
 from scalarviz.scene.lines import draw_lines, known_fan
+from scalarviz.scene.pace import BACK
 from scalarviz.stage.pointing import NOTHING
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web

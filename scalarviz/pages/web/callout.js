@@ -4,7 +4,8 @@
 import { Box } from "./story/camera.js";
 import { FARTHEST, SPOKEN_LETTERS, lead, write_callout } from "./story/annotations.js";
 import { along3, minus3 } from "./projection.js";
-import { WAY_BACK, areAt } from "./lights.js";
+import { BACK } from "./story/pace.js";
+import { areAt } from "./lights.js";
 import { cubeBox } from "./marks.js";
 import { marksOf } from "./cube_numbers.js";
 import { text } from "./texts.js";
@@ -31,7 +32,7 @@ export function drawCallout(view, taken) {
   const place = (summand, part) => placeOfNumber(see, frame.layout, summand, part);
   const [minus, , plus] = palette.ends;
   const about = [frame.caption, subject, see.box, [minus, plus], frame.part, free, place];
-  return write_callout(paper, palette, ...about, WAY_BACK.has(frame.moment.kind));
+  return write_callout(paper, palette, ...about, BACK.has(frame.moment.kind));
 }
 
 /** The box around what the caption is about; null if that is not in the picture. */

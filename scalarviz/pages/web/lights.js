@@ -1,11 +1,10 @@
 // Brightness of plates, neurons and wires during an operation, and the light on them; as
 // scene/lights.py.
 
+import { LIT, RUNS, WAYS_BACK, glows_of } from "./story/pace.js";
 import { row3 } from "./projection.js";
 
-const LIGHTS = { small: 2000, dimSmall: 0.7, pulse: 0.4 };
-/** Kinds of operations whose light is that of the way back. */
-export const WAY_BACK = new Set(["delta", "weight gradient", "input gradient", "operand gradient"]);
+const LIGHTS = { small: 2000, dimSmall: 0.7 };
 
 /**
  * What is lit when `part` of a moment, 0 to 1, is done; `moment` is null for a network at rest.
@@ -49,17 +48,29 @@ function lightsOfMoment(layout, scene, moment, part) {
     neurons: layout.neurons.map(() => 1),
     glows: new Map(), // before and behind the cubes of operations that take part
   };
-  if (!moment || !(moment.kind in LIGHT_KINDS)) return shown;
-  shown.plates.fill(layout.size > LIGHTS.small ? LIGHTS.dimSmall : scene.shader.dim);
-  shown.neurons.fill(scene.shader.dim);
-  const operation = scene.operations[moment.operation];
-  LIGHT_KINDS[moment.kind]({ layout, moment, part, shown, scene, operation });
+  if (!moment || !LIT.has(moment.kind)) return shown;
+  const { dim } = scene.shader;
+  const isLit = (name) => moment.lit.includes(name);
+  shown.neurons = layout.neurons.map(({ buffers }) => (buffers.some(isLit) ? 1 : dim));
+  const rest = layout.size > LIGHTS.small ? LIGHTS.dimSmall : dim;
+  if (moment.kind !== "step")
+    shown.plates = layout.plates.map((plate) => (isBright(scene, moment, plate) ? 1 : rest));
+  if (RUNS.has(moment.kind)) shown.glows.set(moment.operation, glows_of(moment.kind, part));
   return shown;
+}
+
+/** Whether the cubes of a plate take part in a moment; numbers go back through no bias. */
+function isBright(scene, { kind, operation }, plate) {
+  if (!RUNS.has(kind)) return false;
+  const { rows } = scene.operations[operation]; // in a graph a cube may be read by several operations
+  const isOwn = rows ? rows.includes(plate.first) : plate.operation === operation;
+  return isOwn && (!WAYS_BACK.has(kind) || ["weight", "gain", "value"].includes(plate.role));
 }
 
 /** The lights of a whole step of which a part is done: they run forward, then back. */
 function lightsOfWave(layout, scene, part) {
   const shown = lightsOfMoment(layout, scene, null, 1);
+  const isWayBack = ({ kind }) => WAYS_BACK.has(kind);
   const back = new Set(scene.moments.filter(isWayBack).map(({ operation }) => operation));
   const isWay = (each) =>
     each.kind === "forward" ||
@@ -69,87 +80,8 @@ function lightsOfWave(layout, scene, part) {
   const ways = scene.moments.filter((each) => wired.has(each.operation) && isWay(each));
   const at = part * ways.length;
   const moment = ways[Math.floor(at)];
-  if (!moment) return shown;
-  const lit = { ...shown, plates: [...shown.plates], neurons: [...shown.neurons] };
-  const operation = scene.operations[moment.operation];
-  LIGHT_KINDS[moment.kind]({ layout, moment, part: at % 1, shown: lit, scene, operation });
+  if (moment) shown.glows.set(moment.operation, glows_of(moment.kind, at % 1));
   return shown;
-}
-
-const LIGHT_KINDS = {
-  forward(about) {
-    const { operation, part, shown } = about;
-    lightNeurons(about, operation.target);
-    if (operation.kind !== "activation") {
-      for (const source of operation.sources) lightNeurons(about, source);
-    }
-    lightCubes(about);
-    const ways = [glow(pulse(part, 0, 0.45)), glow(pulse(part, 0.5, 0.95))];
-    shown.glows.set(about.moment.operation, ways);
-  },
-  loss(about) {
-    lightNeurons(about, about.scene.outputs);
-  },
-  delta(about) {
-    lightNeurons(about, about.operation.target);
-    for (const buffer of about.moment.gradients) lightNeurons(about, buffer);
-  },
-  "weight gradient"(about) {
-    const { operation, part, shown } = about;
-    lightNeurons(about, operation.target);
-    lightNeurons(about, operation.source);
-    lightCubes(about);
-    const ways = [glow(pulse(part, 0, 0.45)), glow(pulse(part, 0, 0.45, true), true)];
-    shown.glows.set(about.moment.operation, ways);
-  },
-  "input gradient"(about) {
-    const { operation, part, shown } = about;
-    for (const buffer of operation.back) lightNeurons(about, buffer);
-    lightCubes(about);
-    const ways = [pulse(part, 0.5, 0.95, true), pulse(part, 0, 0.45, true)];
-    shown.glows.set(
-      about.moment.operation,
-      ways.map((each) => glow(each, true)),
-    );
-  },
-  step({ shown }) {
-    shown.plates.fill(1);
-  },
-};
-LIGHT_KINDS["operand gradient"] = LIGHT_KINDS["input gradient"]; // of a node of a graph
-
-/** Let the cubes of an operation stay bright; numbers go back through no bias. */
-function lightCubes(about) {
-  for (const plate of ownPlates(about))
-    if (!isWayBack(about.moment) || ["weight", "gain", "value"].includes(plate.role))
-      about.shown.plates[plate.place] = 1;
-}
-
-const isWayBack = ({ kind }) => kind === "input gradient" || kind === "operand gradient";
-
-/** The light on a bundle of wires: where it runs, and whether it is that of the way back. */
-function glow(span, back = false) {
-  return { span, back };
-}
-
-/** Where light is that runs along a wire between two parts of the operation. */
-function pulse(part, first, last, reverse = false) {
-  const head = (1 + LIGHTS.pulse) * Math.min(1, Math.max(0, (part - first) / (last - first)));
-  const span = part >= last ? [1, 1] : [Math.max(0, head - LIGHTS.pulse), Math.min(1, head)];
-  return reverse ? [1 - span[1], 1 - span[0]] : span;
-}
-
-function ownPlates({ layout, moment, operation }) {
-  const { rows } = operation; // in a graph a cube may be read by several operations
-  if (rows) return layout.plates.filter((each) => rows.includes(each.first));
-  return moment.operation < 0
-    ? []
-    : layout.plates.filter((each) => each.operation === moment.operation);
-}
-
-function lightNeurons({ layout, shown }, buffer) {
-  for (const line of layout.neurons)
-    if (line.buffers.includes(buffer)) shown.neurons[line.place] = 1;
 }
 
 // The one sum that is looked at or explained, while all else falls back.

@@ -22,24 +22,26 @@ import {
   thread_strokes,
 } from "./story/ways.js";
 
-/** The trays of a layout as they were seen last; they change with the camera and the size. */
-export class KnownFans {
-  constructor() {
+/** What `make` returns of a view, until the layout, the camera or the size changes. */
+export class KnownView {
+  constructor(make) {
+    this.make = make;
     this.key = "";
-    this.layout = null;
-    this.fans = [];
+    this.layout = this.made = null;
   }
 
-  /** The trays of a frame as they are seen; null for those without lines. */
-  of({ frame, see, scale }) {
-    const { layout } = frame;
+  of(view) {
+    const { frame, see, scale } = view;
     const key = `${see.matrix} ${see.width} ${see.height} ${scale}`;
-    if (this.key !== key || this.layout !== layout) {
-      Object.assign(this, { key, layout });
-      this.fans = layout.fans.map((fan) => seenFan(fan, layout, see, scale));
-    }
-    return this.fans;
+    if (this.key !== key || this.layout !== frame.layout)
+      Object.assign(this, { key, layout: frame.layout, made: this.make(view) });
+    return this.made;
   }
+}
+
+/** The trays of a frame as they are seen; null for those without lines. */
+export function fansSeen({ frame, see, scale }) {
+  return frame.layout.fans.map((fan) => seenFan(fan, frame.layout, see, scale));
 }
 
 /** The trays of a layer as they are seen. */

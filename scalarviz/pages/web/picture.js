@@ -8,14 +8,15 @@ import { drawCallout, drawSpoken } from "./callout.js";
 import { Palette, colorOf } from "./palette.js";
 import { Cubes } from "./cubes.js";
 import { CameraController } from "./story/camera_control.js";
-import { WAY_BACK, focusOf, lightsOf } from "./lights.js";
+import { focusOf, lightsOf } from "./lights.js";
+import { BACK } from "./story/pace.js";
 import { Remembered, frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
-import { KnownFans, drawLines } from "./lines.js";
+import { KnownView, drawLines, fansSeen } from "./lines.js";
 import { threadOf, withThread } from "./threads.js";
 import { drawTray } from "./tray_card.js";
-import { KnownWalls, drawWalls } from "./wall_lines.js";
+import { drawWalls, wallsSeen } from "./wall_lines.js";
 import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
 import { drawErrors, drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
@@ -94,8 +95,8 @@ export class Picture {
     this.wires = new BeadQuads(gl, this.scene, "wires");
     this.ink = new Ink(gl, this.scene, this.glyphs);
     this.laid = this.placed = this.painted = null;
-    this.fans = new KnownFans();
-    this.walls = new KnownWalls();
+    this.fans = new KnownView(fansSeen);
+    this.walls = new KnownView(wallsSeen);
     this.slow = SOFTWARE.test(rendererOf(gl));
     this.gl = gl;
   }
@@ -416,7 +417,7 @@ function drawScenery(view) {
 /** Draw arrow heads where wires of images end; while numbers go back, where they end then. */
 function drawHeads(view) {
   const { layout, moment } = view.frame;
-  const back = moment !== null && WAY_BACK.has(moment.kind);
+  const back = moment !== null && BACK.has(moment.kind);
   for (const bundle of layout.wires) {
     if (bundle.head !== null) headWires(view, bundle, back ? layout.neurons[bundle.neurons] : null);
   }

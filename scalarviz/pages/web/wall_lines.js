@@ -6,25 +6,11 @@ import { saidTo, threadOf } from "./threads.js";
 import { BEHIND } from "./story/ways.js";
 import { MOST_LIT, SeenWall, hairlines, lit_way } from "./story/wall_ways.js";
 
-/** The walls of a layout as they were seen last; they change with the camera and the size. */
-export class KnownWalls {
-  constructor() {
-    this.key = "";
-    this.layout = null;
-    this.walls = [];
-  }
-
-  /** The walls of a frame as they are seen, each with its sums. */
-  of({ frame, see, scale }) {
-    const { layout } = frame;
-    const key = `${see.matrix} ${see.width} ${see.height} ${scale}`;
-    if (this.key !== key || this.layout !== layout) {
-      const fans = layout.fans.filter((fan) => fan.top);
-      const seen = fans.map((fan) => [fan, seenWall(fan, layout, see, scale)]);
-      Object.assign(this, { key, layout, walls: seen.filter(([, wall]) => wall) });
-    }
-    return this.walls;
-  }
+/** The walls of a frame as they are seen, each with its sums. */
+export function wallsSeen({ frame, see, scale }) {
+  const fans = frame.layout.fans.filter((fan) => fan.top);
+  const seen = fans.map((fan) => [fan, seenWall(fan, frame.layout, see, scale)]);
+  return seen.filter(([, wall]) => wall);
 }
 
 /** Above a column of a wall. */
