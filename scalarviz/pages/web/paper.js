@@ -9,7 +9,7 @@ const PAPER = {
   halo: 2.5, // logical pixels around a letter
   head: 0.42, // half of the width of an arrow head, by its length
 };
-const SHAPES = { box: 0, capsule: 4, arrow: 8, letter: 12, image: 16 };
+const SHAPES = { box: 0, capsule: 4, arrow: 8, letter: 12, image: 20 }; // whose texture is smooth or not
 const NO_CLIP = [-1e9, -1e9, 1e9, 1e9];
 const NO_EXTRA = [0, 0, 0, 0];
 const PACKED_COLORS = new Map();
@@ -255,7 +255,7 @@ export class Ink {
         u_ratio: paper.ratio,
         u_atlas_size: [this.atlas.width, this.atlas.height],
       },
-      { u_atlas: 0, u_image: 1 },
+      { u_atlas: 0, u_images: 1 },
     );
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
