@@ -75,6 +75,8 @@ def other() -> sv.Session:
 def until(s: sv.Session, step: int) -> None:
     end = time.monotonic() + ENOUGH
     while s.step_index < step:
+        if not s.playing:
+            s.pause()  # raises what has ended it
         assert time.monotonic() < end and s.playing
         time.sleep(0.001)
 

@@ -54,6 +54,7 @@ export class Cubes {
   setLayout(layout) {
     this.layout = layout;
     this.copies = null;
+    this.written = false; // whether all cubes have their numbers
     this.sent = []; // for each plate, the turn of the numbers on the graphics card
     this.meant = []; // and what its means were made of
     let [top, width] = [0, 1];

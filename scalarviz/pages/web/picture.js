@@ -371,7 +371,9 @@ export class Picture {
     const cube = row >= 0 && placed?.plateOf(row);
     const line = neuron && placed?.lineOf(neuron);
     if (!see || !(cube || line)) return null;
-    const point = cube ? cube.plate.middle(cube.row, cube.column) : line.point(neuron[1]);
+    const { sizes, sizeScaleAt } = this.frame;
+    const own = cube && cube.plate.halfOf(sizes[row], sizeScaleAt(row));
+    const point = cube ? cube.plate.middle(cube.row, cube.column, own) : line.point(neuron[1]);
     const { x, y, unit } = see.one(point);
     return { x, y, half: unit * (cube ? cube.plate.half : line.radius) };
   }
