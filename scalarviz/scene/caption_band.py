@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, contrast, rgb
@@ -230,7 +231,7 @@ def groups_within(canvas: Canvas2D, line: Line, width: float, size: float) -> It
 def groups_of(line: Line) -> Iterator[Group]:
     """Return what stays together: a sign and its term, a bracket; of a sentence, each word."""
     if not any(is_about(piece) or piece.opens for piece in line):
-        words = [word for piece in line for word in WORDS.findall(piece.words)]
+        words = [word for piece in line for word in WORDS.findall(typeset(piece.words))]
         yield from ([Piece(word)] for word in words)
         return
     group: Group = []
