@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts.decimals import typeset
 from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, contrast, rgb
@@ -231,7 +230,7 @@ def groups_within(canvas: Canvas2D, line: Line, width: float, size: float) -> It
 def groups_of(line: Line) -> Iterator[Group]:
     """Return what stays together: a sign and its term, a bracket; of a sentence, each word."""
     if not any(is_about(piece) or piece.opens for piece in line):
-        words = [word for piece in line for word in WORDS.findall(typeset(piece.words))]
+        words = [word for piece in line for word in WORDS.findall(piece.words)]
         yield from ([Piece(word)] for word in words)
         return
     group: Group = []
@@ -253,7 +252,7 @@ def is_about(piece: Piece) -> bool:
 
 
 def width_of(canvas: Canvas2D, row: Group, size: float) -> float:
-    return sum(canvas.measure(piece.words, size=size) for piece in row)
+    return sum(canvas.measure(piece.words, size=size) for piece, _ in merged(row))
 
 
 def draw_rows(
