@@ -252,7 +252,7 @@ def is_about(piece: Piece) -> bool:
 
 
 def width_of(canvas: Canvas2D, row: Group, size: float) -> float:
-    return sum(canvas.measure(piece.words, size=size) for piece in row)
+    return sum(canvas.measure(piece.words, size=size) for piece, _ in merged(row))
 
 
 def draw_rows(

@@ -308,12 +308,16 @@ def write_ends(
         canvas.text(plot.x + pad, low, text("chart.log"), **look)
     if not is_last:
         canvas.text(plot.right - pad, low, f"{scales.last:,.0f}", anchor="right", **look)
-    right, left = plot.right, max(plot.x + OF_PARTS * plot.width, words_from + gap)
+    left = max(plot.x + OF_PARTS * plot.width * (words_from > 0.0), words_from + gap)
+    right, wide = plot.right, canvas.measure(about[0][0], size=size)
+    is_over = len(about) == 1 and about[0][1] != theme.quiet and wide > right - left
+    # What the mouse is on is read even on the curve.
+    left, base = (plot.x, plot.y + size) if is_over else (left, plot.y - 16.0 * scale)
     for words, color in about:
         words = canvas.fit(words, right - left, size=size) if color == theme.accent else words
         if words.strip(". ") and canvas.measure(words, size=size) <= right - left:
             look |= {"color": color, "outline": theme.ground}
-            right -= canvas.text(right, plot.y - 16.0 * scale, words, anchor="right", **look) + gap
+            right -= canvas.text(right, base, words, anchor="right", **look) + gap
 
 
 def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:

@@ -94,6 +94,9 @@ def test_sentences_break_at_words_and_brackets_stay_whole() -> None:
     (line,) = plain_lines("Each step moves weights a little, against their grad.")
     rows = rows_of(sheet, [line], 150.0, SIZE)
     assert len(rows) > 2 and all(width_of(sheet, row, SIZE) <= 150.0 for row in rows)
+    (row,) = rows_of(sheet, plain_lines("a = 2 - b - c"), 300.0, SIZE)
+    written = sheet.measure("a = 2 - b - c", size=SIZE)  # with true minus signs
+    assert width_of(sheet, row, SIZE) == pytest.approx(written, abs=1.0)
     term = Piece("0.5", neuron=("a", 0))
     bracket = (Piece("L = ("), term, Piece(" + "), term, Piece(" + "), term, Piece(") / 3"))
     whole = width_of(sheet, list(bracket), SIZE)
