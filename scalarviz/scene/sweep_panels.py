@@ -667,15 +667,19 @@ def draw_comparison(
     """Write how often the networks have less loss than those of the other setting."""
     size = SIZE * scale
     if not against.name:
-        kind, color = "compared" if against.chosen else "best", theme.ink
-        shapes = [text(f"sweep.picture.{kind}.{each}") for each in ("long", "short")]
+        color, chosen = theme.ink, against.chosen
+        shapes = [
+            text(f"sweep.picture.compared.{each}" if chosen else f"sweep.picture.best.{each}")
+            for each in ("long", "short")
+        ]
     else:
         (share, low, high), color = against.beats, theme.quiet
         known = {"share": share, "low": low, "high": high, "name": against.name}
         other = text("sweep.picture.other" if against.chosen else "sweep.picture.the_best")
         names = known, known | {"name": other}
-        kinds = ["beats", "beats.alone"] if math.isfinite(low) else ["beats.alone"]
-        shapes = [text(f"sweep.picture.{kind}", **each) for kind in kinds for each in names]
+        shapes = [text("sweep.picture.beats.alone", **each) for each in names]
+        if math.isfinite(low):
+            shapes[:0] = [text("sweep.picture.beats", **each) for each in names]
         shapes.append(text("sweep.picture.beats.short", **names[1]))
     fitting = [each for each in shapes if canvas.measure(each, size=size) <= box.width]
     words = fitting[0] if fitting else canvas.fit(shapes[-1], box.width, size=size)
