@@ -315,7 +315,7 @@ def tied_data(place: FloatArray) -> dict[str, Any]:
 
 def wires_data(bundle: Wires) -> dict[str, Any]:
     ends = {"start": points(bundle.start), "end": points(bundle.end)}
-    return {**parts(bundle, "operation neurons outgoing head"), **ends}
+    return {**parts(bundle, "operation neurons outgoing"), **ends}
 
 
 def written_data(each: WrittenWords) -> dict[str, Any]:

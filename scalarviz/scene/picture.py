@@ -51,7 +51,7 @@ from scalarviz.scene.labels import (
 )
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
-from scalarviz.scene.layout.plates import NEAR, Layout, Neurons, Wires
+from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.ways import Point
 from scalarviz.scene.lights import Lights, lights
 from scalarviz.scene.lines import LinePaint, draw_lines
@@ -59,7 +59,6 @@ from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_push
 from scalarviz.scene.neurons import draw_errors, draw_neurons
 from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.overlay import Button, OnTop, draw_chips
-from scalarviz.scene.pace import BACK
 from scalarviz.scene.strip import Place, draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
@@ -232,8 +231,6 @@ def fit_canvas(system: Any, width: int, height: int, ratio: float) -> None:
 
 # What stands on and beside the cubes: marks and numbers of neurons, numbers of cubes, labels.
 
-SMALL_ARROW_HEAD = 8.0  # pixels of an arrow head at images
-
 
 def draw_scenery(
     canvas: Canvas2D,
@@ -250,63 +247,12 @@ def draw_scenery(
     for i, line in enumerate(frame_data.layout.neurons):
         bright = lit.neurons_of(i, len(line.points))
         draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
-    draw_heads(canvas, see, frame_data, theme, scale)
     draw_tied(canvas, see, frame_data, theme, scale)
     draw_numbers(canvas, see, frame_data, scale, lit)
     taken = draw_labels(canvas, see, frame_data, theme, scale)
     place_written(canvas, see, frame_data.layout, taken, theme, scale)
     place_signs(canvas, see, frame_data, taken, theme, scale)
     return taken
-
-
-def draw_heads(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
-) -> None:
-    """Draw arrow heads where the wires of images end.
-
-    While numbers go back, the heads are where they arrive then.
-    """
-    moment, layout = frame_data.moment, frame_data.layout
-    back = moment is not None and moment.kind in BACK
-
-    def draw(part: Canvas2D) -> None:
-        for bundle in layout.wires:
-            if bundle.head is not None:
-                line = layout.neurons[bundle.neurons] if back else None
-                head_wires(part, see, bundle, line, theme, scale)
-
-    canvas.kept("heads", (see, theme, scale, back), draw)
-
-
-def head_wires(
-    canvas: Canvas2D,
-    see: Projection,
-    bundle: Wires,
-    back: Neurons | None,
-    theme: Theme,
-    scale: float,
-) -> None:
-    """Draw an arrow head where each wire of a bundle meets its image.
-
-    back  the neurons of the bundle, if numbers go back: heads are at the start of the wires then
-    """
-    begin, finish, half = bundle.start, bundle.end, bundle.head or 0.0
-    if back is not None:
-        begin, finish, half = finish, begin, half_of(back)
-    start, end = see(begin), see(finish)
-    wide = np.abs(see(finish + half * NEAR).xy[:, 0] - end.xy[:, 0])
-    way = end.xy - start.xy
-    way = way / np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-9)[:, np.newaxis]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        reach = np.fmin(wide / np.abs(way[:, 0]), half * end.unit / np.abs(way[:, 1]))
-    tips = end.xy - way * (np.nan_to_num(reach) + scale)[:, np.newaxis]
-    size, color = SMALL_ARROW_HEAD * scale, theme.quiet if back is None else theme.accent
-    canvas.arrows(tips - size * way, tips, color, head=size, depth=end.depth)
-
-
-def half_of(line: Neurons) -> float:
-    """Return half the side of the images of a line, or the radius of its neurons."""
-    return 0.5 * line.side * max(line.shape[1:]) if line.shape else line.radius
 
 
 @final

@@ -10,7 +10,6 @@ from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.lights import lights
 from scalarviz.scene.lines import draw_lines
 from scalarviz.scene.neurons import EDGE, draw_names
-from scalarviz.scene.picture import draw_heads
 from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.shaders import FLAT_FROM
 from scalarviz.stage.stage import Stage
@@ -166,7 +165,6 @@ def test_no_arrow_head_lies_on_a_cube(name: str, size: tuple[int, int], stage: S
             heads.extend(zip(*places.T, np.broadcast_to(depth, len(places)), strict=True))
 
     see, data, theme, canvas = projection(stage), stage.frame_data(), THEMES["dark"], Heads(*size)
-    draw_heads(canvas, see, data, theme, 1.0)
     draw_lines(canvas, see, data, lights(data.layout, None, None, 1.0), theme)
     seen, middles = look(stage), []
     for plate in data.layout.plates:

@@ -3,7 +3,7 @@
 
 import { BeadQuads, POOL_ROWS, groundRows, sphereRows, wireRows } from "./beads.js";
 import { Box } from "./story/camera.js";
-import { Projection, along3, row3 } from "./projection.js";
+import { Projection } from "./projection.js";
 import { drawCallout, drawSpoken } from "./callout.js";
 import { Palette, colorOf } from "./palette.js";
 import { Cubes } from "./cubes.js";
@@ -396,17 +396,12 @@ function rendererOf(gl) {
   return told ? gl.getParameter(told.UNMASKED_RENDERER_WEBGL) : name;
 }
 
-// What stands on and beside the cubes: neurons, arrow heads, numbers, labels; as
+// What stands on and beside the cubes: neurons, numbers, labels; as
 // scene/picture.py.
-
-const HEADS = {
-  image: 8, // pixels of an arrow head
-};
 
 /** Draw what stands on and beside cubes and spheres; return what other words must not cover. */
 function drawScenery(view) {
   for (const line of view.frame.layout.neurons) drawNeurons(view, line);
-  drawHeads(view);
   drawTied(view);
   drawDoors(view);
   drawNumbers(view);
@@ -414,43 +409,4 @@ function drawScenery(view) {
   placeWritten(view, taken);
   placeSigns(view, taken);
   return taken;
-}
-
-/** Draw arrow heads where wires of images end; while numbers go back, where they end then. */
-function drawHeads(view) {
-  const { layout, moment } = view.frame;
-  const back = moment !== null && BACK.has(moment.kind);
-  for (const bundle of layout.wires) {
-    if (bundle.head !== null) headWires(view, bundle, back ? layout.neurons[bundle.neurons] : null);
-  }
-}
-
-/** Draw an arrow head where each wire of a bundle meets its image; `back`: at its start. */
-function headWires({ see, palette, paper, scale }, bundle, back) {
-  let [begin, finish, half] = [bundle.start, bundle.end, bundle.head];
-  if (back) {
-    [begin, finish] = [finish, begin];
-    half = halfOfLine(back);
-  }
-  const size = HEADS.image * scale;
-  const color = back ? palette.accent : palette.quiet;
-  const [start, end] = [see.see(begin), see.see(finish)];
-  for (let i = 0; i < end.x.length; i++) {
-    const beside = see.one(along3(row3(finish, i), half, [0, 0, 1]));
-    const far = Math.max(Math.hypot(end.x[i] - start.x[i], end.y[i] - start.y[i]), 1e-9);
-    const way = [(end.x[i] - start.x[i]) / far, (end.y[i] - start.y[i]) / far];
-    const across = Math.abs(beside.x - end.x[i]) / Math.abs(way[0]);
-    const reaches = [across, (half * end.unit[i]) / Math.abs(way[1])];
-    const reach = Math.min(...reaches.filter((each) => !Number.isNaN(each)));
-    const before = (Number.isFinite(reach) ? reach : 0) + scale;
-    const tip = [end.x[i] - way[0] * before, end.y[i] - way[1] * before];
-    if (!Number.isFinite(tip[0] + tip[1])) continue;
-    const foot = [tip[0] - size * way[0], tip[1] - size * way[1]];
-    paper.arrow(foot, tip, color, { head: size, depth: end.depth[i] });
-  }
-}
-
-/** Half the side of the images of a line, or the radius of its neurons. */
-function halfOfLine(line) {
-  return line.isImages ? 0.5 * line.side * Math.max(line.shape[1], line.shape[2]) : line.radius;
 }

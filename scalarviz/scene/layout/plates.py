@@ -272,8 +272,6 @@ class Wires:
     operation  index in the program
     neurons    index of the row of neurons in the layout
     outgoing   whether the wires begin at the neurons
-    head       how far before its end each wire has the tip of an arrow: half the side of the image
-               where it ends, in cells; None for no arrow
     """
 
     start: FloatArray
@@ -281,7 +279,6 @@ class Wires:
     operation: int
     neurons: int
     outgoing: bool
-    head: float | None = None
 
 
 @dataclass(frozen=True)

@@ -483,8 +483,7 @@ def straight(stations: list[Station], number: int, line: int) -> list[Wires]:
     ends = ends[station.first : station.first + count]
     if len(ends) != count:
         return []
-    head = station.half if station.shape else None
-    return [Wires(starts, ends, station.place, line - 1, True, head)]
+    return [Wires(starts, ends, station.place, line - 1, True)]
 
 
 def way_of(stations: list[Station], number: int) -> FloatArray | None:
