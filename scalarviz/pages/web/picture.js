@@ -9,7 +9,6 @@ import { Palette, colorOf } from "./palette.js";
 import { Cubes } from "./cubes.js";
 import { CameraController } from "./story/camera_control.js";
 import { focusOf, lightsOf } from "./lights.js";
-import { BACK } from "./story/pace.js";
 import { Remembered, frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
