@@ -232,9 +232,7 @@ class Hidden:
         self.sides = [faces.edges[:, [pair[k] for pair in PAIRS]] for k in (0, 1)]
         self.areas = np.abs(cross(*self.sides))
         self.reach = np.abs(faces.edges).sum(axis=1)  # from the middle of a cube to its sides
-        lines = [line for line in frame_data.layout.neurons if not line.shape]
-        spheres = [(line.points, line.radius) for line in lines]
-        self.spheres, self.depths = spheres_seen(see, spheres)
+        self.spheres, self.depths = spheres_seen(see, frame_data.layout)
 
     def __call__(self, i: int, face: int, aside: float) -> bool:
         """Return whether a nearer sphere or cube is before the middle of a face, or left or right.

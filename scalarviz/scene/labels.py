@@ -145,8 +145,7 @@ def obstacles(see: Projection, frame_data: FrameData, scale: float) -> Obstacles
     layout = frame_data.layout
     tied = tied_color(see, frame_data, scale)
     boxes = [] if tied is None else [tied.box]
-    lines = [line for line in layout.neurons if not line.shape]
-    spheres, _ = spheres_seen(see, [(line.points, line.radius) for line in lines])
+    spheres, _ = spheres_seen(see, layout)
     quads = see(layout.once("outlines", outlines_of)).xy.reshape(-1, 4, 2)
     quads = quads[np.isfinite(quads).all(axis=(1, 2))]
     (right, down), (left, low) = ((quads[:, place] - quads[:, 0]).T for place in (1, 3))

@@ -46,7 +46,7 @@ class Lights:
 
     def neurons_of(self, number: int, count: int) -> FloatArray:
         """Return the brightness of each neuron of a line, (count, 1)."""
-        bright = np.full((count, 1), self.neurons[number])
+        bright: FloatArray = np.zeros((count, 1)) + self.neurons[number]
         if self.focus is not None:
             lit = self.focus.neurons[number]
             bright[:, 0] = np.where(lit, 1.0, np.minimum(bright[:, 0], self.level))

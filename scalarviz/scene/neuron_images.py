@@ -289,18 +289,20 @@ def draw_squares(
     canvas: Canvas2D,
     seen: ProjectedPoints,
     line: Neurons,
+    numbers: FloatArray,
     bright: FloatArray,
     frame_data: FrameData,
     theme: Theme,
 ) -> bool:
     """Draw each neuron of a line as a square with its map or curve; return whether it has one.
 
-    bright  brightness of each, (n, 1)
+    numbers  that the line shows
+    bright   brightness of each, (n, 1)
 
     The rim has the hue of its number, and a dot is where the shown sample lies.
     """
     xy, depth, half = seen.xy, seen.depth, line.radius * seen.unit[:, np.newaxis]
-    maps, name, numbers = frame_data.maps, map_of(line, frame_data), held(line, frame_data)
+    maps, name = frame_data.maps, map_of(line, frame_data)
     count = len(frame_data.buffers.values[name]) if name else 0
     hues, ground, scale = hues_of(theme.name), rgb((theme.ground,))[0], canvas.scale
     look = {"radius": bend_of(half), "depth": depth}
@@ -313,14 +315,15 @@ def draw_squares(
         dots = (draw_curves if maps.is_curve else paste_maps)(canvas, *own, name, maps, theme)
     rims, veil = np.empty((2, len(xy), 4))
     rims[:], veil[:, :3], veil[:, 3:] = (*ground, SQUARES["rim"]), ground, 1.0 - bright
-    rims[: len(numbers), :3] = hues[np.where(numbers < 0.0, -1, 1)]
+    rims[: len(numbers), :3] = hues[1 - 2 * (numbers < 0.0)]
     rims[:, :3] = faded(rims[:, :3], bright, ground)
-    fill = None if bright.min() == 1.0 else veil
+    fill = None if np.minimum.reduce(bright, None) == 1.0 else veil
     canvas.boxes(xy - half, 2.0 * half, fill, outline=rims, line=scale, **look)
-    has_room = len(xy) <= SQUARES["dots"] and half.min() > SQUARES["least"] * scale
-    if dots is not None and has_room:
+    has_room = len(xy) <= SQUARES["dots"] and dots is not None
+    if has_room and np.minimum.reduce(half, None) > SQUARES["least"] * scale:
         size = np.maximum(SQUARES["small"] * scale, SQUARES["dot"] * own[1])
-        dots = np.clip(dots, own[0] - own[1] + size, own[0] + own[1] - size)
+        far = own[1] - size
+        dots = own[0] + np.minimum(np.maximum(dots - own[0], -far), far)
         lit, wide = faded(rgb((SQUARES["shown"],)), bright[:count], ground), size[:, 0]
         canvas.discs(dots, wide, lit, outline=SQUARES["dark"], line=0.4 * wide, depth=own[2])
     return count > 0

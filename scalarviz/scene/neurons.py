@@ -13,7 +13,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, ProjectedPoints, Projection
-from scalarviz.scene.layout.plates import Neurons
+from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.neuron_images import (
     crosses,
     draw_pictures,
@@ -57,7 +57,7 @@ def draw_neurons(
     values = frame_data.buffers.values
     numbers = held(line, frame_data)
     seen = see.of(line.points)
-    has_map = line.square and draw_squares(canvas, seen, line, own, frame_data, theme)
+    has_map = line.square and draw_squares(canvas, seen, line, numbers, own, frame_data, theme)
     if frame_data.buffers.left_out:
         crosses(canvas, xy, 0.8 * radius, front, left_out(line, frame_data)[good], theme)
     if len(numbers) and not has_map:  # hovering a map shows its number
@@ -70,7 +70,7 @@ def draw_neurons(
             look = {"depth": front[hatched], "hatch": 0.75 * hatch[hatched]}
             canvas.discs(xy[hatched], 0.92 * radius[hatched], fills[good][hatched], **look)
         places = np.flatnonzero(good[: len(numbers)])
-        words, size = numbers_in(canvas, numbers[places].tolist(), float(radius.min()))
+        words, size = numbers_in(canvas, numbers[places].tolist(), float(np.minimum.reduce(radius)))
         said = [i for i in range(len(words)) if own[places[i], 0] >= SPOKEN]
         for i in [i for i in hatched.tolist() if i in said]:  # numbers stand on plain ground
             wide, (x, y) = canvas.measure(words[i], size=size, bold=True) + 6.0, xy[i].tolist()
@@ -118,16 +118,18 @@ def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
     return see(points + 1.02 * radius * see.toward).depth
 
 
-def spheres_seen(
-    see: Projection, spheres: Sequence[tuple[FloatArray, float]]
-) -> tuple[FloatArray, FloatArray]:
-    """Return x, y and radius of spheres as seen, (n, 3), and their depths.
+def spheres_seen(see: Projection, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    """Return x, y and radius of all spheres and squares as seen, (n, 3), and their depths."""
+    points, radius = layout.once("spheres", spheres_of)
+    seen = see.of(points)
+    return np.concatenate([seen.xy, (radius * seen.unit)[:, np.newaxis]], axis=1), seen.depth
 
-    spheres  centers, (m, 3), and their radius
-    """
-    seen = see(np.concatenate([np.zeros((0, 3)), *(points for points, _ in spheres)]))
-    radius = np.repeat([each for _, each in spheres], [len(points) for points, _ in spheres])
-    return np.column_stack([seen.xy, radius * seen.unit]), seen.depth
+
+def spheres_of(layout: Layout) -> tuple[FloatArray, FloatArray]:
+    """Return the centers of all spheres and squares, (n, 3), and their radii."""
+    lines = [line for line in layout.neurons if not line.shape]
+    points = np.concatenate([np.zeros((0, 3)), *(line.points for line in lines)])
+    return points, np.repeat([line.radius for line in lines], [len(line.points) for line in lines])
 
 
 def write_in(

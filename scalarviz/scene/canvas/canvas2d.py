@@ -189,13 +189,13 @@ def rows_at(
 
 def parallelograms(rows: Floats, corners: npt.NDArray[np.floating]) -> Floats:
     """Set rows of images to corners, shape (n, 3, 2): upper left, upper right, lower left."""
-    first, right, down = np.moveaxis(np.asarray(corners, np.float64), 1, 0)
-    wide, high = (np.hypot(*(end - first).T) for end in (right, down))
+    first, right, down = corners[:, 0], corners[:, 1], corners[:, 2]
+    across, below = right - first, down - first
+    wide, high = np.hypot(*across.T)[:, None], np.hypot(*below.T)[:, None]
     rows[:, MIDDLE] = (right + down) / 2
-    rows[:, HALF] = np.stack([wide, high], axis=1) / 2
+    rows[:, HALF.start : HALF.start + 1], rows[:, HALF.start + 1 : HALF.stop] = wide / 2, high / 2
     with np.errstate(invalid="ignore", divide="ignore"):  # edge-on: not finite, not drawn
-        rows[:, AXIS] = (right - first) / wide[:, None]
-        rows[:, [RADIUS, LINE]] = (down - first) / high[:, None]
+        rows[:, AXIS], rows[:, [RADIUS, LINE]] = across / wide, below / high
     return rows
 
 
@@ -702,6 +702,6 @@ class Canvas2D:
         rows = rows_at(middle, self._clip, color, None, 0.0)
         is_point = length == 0.0
         along[is_point] = (1.0, 0.0)
-        rows[:, AXIS] = along / np.where(is_point, 1.0, length)[:, None]
+        rows[:, AXIS] = along / (length + is_point)[:, None]
         rows[:, DEPTH] = column(depth)
         return rows, length
