@@ -496,14 +496,14 @@ class BeforeStep:
         gradients: bool = False,
         last: BeforeStep | None = None,
     ) -> None:
-        self._bank, self._names = bank, optimizer.row.slots
+        self._bank, self._optimizer = bank, optimizer
         self._count, self._has_gradients = (bank.step_count, bank.moved.copy()), bank.has_gradients
         self._state = bank.state.tobytes()
         value, slots, grad = (last._value, last._slots, last._grad) if last else (b"", b"", b"")
         self._value: ArrayCopy = copied(bank.value, value)
         self._slots: ArrayCopy = b""
-        if self._names:
-            self._slots = copied(bank.slot_block(self._names), slots)
+        if names := optimizer.row.slots:
+            self._slots = copied(bank.slot_block(names), slots)
         self._grad: ArrayCopy | None = copied(bank.grad, grad) if gradients else None
 
     def restore(self) -> None:
@@ -511,12 +511,25 @@ class BeforeStep:
         bank = self._bank
         put(self._value, bank.value)
         put(self._state, bank.state)
-        if self._names:
-            put(self._slots, bank.slot_block(self._names))
+        if names := self._optimizer.row.slots:
+            put(self._slots, bank.slot_block(names))
         if self._grad is not None:
             put(self._grad, bank.grad)
             bank.has_gradients = self._has_gradients
         bank.step_count, bank.moved[:] = self._count
+
+    def end_step(self, lost: UpdateError | None, *, overflowed: bool) -> None:
+        """Count a step that succeeded; undo one that failed, and raise its error.
+
+        lost        error of the statistics of the step
+        overflowed  whether it left weights or slots that are not finite
+        """
+        if lost is None and overflowed:
+            lost = bad_update(self._bank, self._optimizer, self._bank.step_count)
+        if lost is not None:
+            self.restore()
+            raise lost
+        self._bank.count_steps(1)
 
 
 def copied(array: FloatArray, last: ArrayCopy | None) -> ArrayCopy:

@@ -20,7 +20,7 @@ from numba.np.ufunc.parallel import get_thread_count
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.kernel_threads import check_process
 from scalarviz.core.bank import Bank
-from scalarviz.core.bank_arrays import bad_gradient, bad_update
+from scalarviz.core.bank_arrays import bad_gradient
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
 from scalarviz.core.optimizer import Optimizer
@@ -382,13 +382,7 @@ class CpuRun(Run):
         if job.progress.count == bank.step_count:  # skipped by a dynamic loss scale
             self._statistics.restore()
             return
-        error = self._statistics.error
-        if error is None and bad == OVERFLOW:
-            error = bad_update(bank, optimizer, bank.step_count)
-        if error is not None:
-            before.restore()
-            raise error
-        bank.count_steps(1)
+        before.end_step(self._statistics.error, overflowed=bad == OVERFLOW)
 
     @property
     def _now(self) -> Moments:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.kernel_threads import check_process
 from scalarviz.core.bank import Bank
-from scalarviz.core.bank_arrays import BankStack, bad_gradient, bad_update
+from scalarviz.core.bank_arrays import BankStack, bad_gradient
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
 from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer
@@ -387,13 +387,8 @@ class CudaRun(Run):
         before = BeforeStep(bank, optimizer)
         memory.take_bank(bank, optimizer.row.slots)
         memory.take_state(bank)
-        error = self._statistics.error
-        if error is None and plan[gpu_layout.OVERFLOWED] != gpu_layout.NOBODY:
-            error = bad_update(bank, optimizer, bank.step_count)
-        if error is not None:
-            before.restore()
-            raise error
-        bank.count_steps(1)
+        overflowed = bool(plan[gpu_layout.OVERFLOWED] != gpu_layout.NOBODY)
+        before.end_step(self._statistics.error, overflowed=overflowed)
 
     @card_failures()
     def values(self, buffer: Buffer) -> FloatArray:
