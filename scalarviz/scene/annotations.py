@@ -78,7 +78,7 @@ def write_end(
 
     Return the box of the words; None without room.
     """
-    size, scale = 13.0 * canvas.scale, canvas.scale
+    size, scale = 12.0 * canvas.scale, canvas.scale
     balls = [ball for ball in balls if math.isfinite(ball.x + ball.y)]
     if not len(balls):
         return None
@@ -128,7 +128,7 @@ def write_names(
 
     Long names are in two lines if there is room for two. `silent` neurons have no words.
     """
-    size, margin, spaces = 13.0 * canvas.scale, 6.0 * canvas.scale, len(balls) - 1
+    size, margin, spaces = 12.0 * canvas.scale, 6.0 * canvas.scale, len(balls) - 1
     if not len(given) or spaces < 0:
         return
     first, last = balls[0], balls[spaces]
@@ -178,11 +178,10 @@ def write_errors(
 
     They stand right of outputs, or below a single one and the `labels` there.
     """
-    scale = canvas.scale
+    scale, size = canvas.scale, 12.0 * canvas.scale
     top: float = max([abs(error) for error in errors] + [1e-12])
     for error, ball, color in zip(errors, balls, colors, strict=True):
         reach, wide = 0.8 * ball.unit * abs(error) / top + 2.0, 0.3 * ball.unit
-        size = float(round(min(13.0 * scale, max(11.0 * scale, 0.26 * ball.unit))))
         number = short(error)
         number = f"+{number}" if error > 0.0 and number != "0" else number
         words = text("outputs.off", error=number)
@@ -293,8 +292,9 @@ def numbers_in(canvas: Canvas2D, values: Sequence[float], radius: float) -> tupl
         return [], 0.0
     words = [short(value) for value in values]
     widest = canvas.widest(words, size=10.0, bold=True) / 10.0
-    size = math.floor(min(BIG * canvas.scale, BALL_WIDE * radius / widest))
-    return (words, size) if size >= LITTLE * canvas.scale else ([], 0.0)
+    room = BALL_WIDE * radius / (widest * canvas.scale)
+    size = BIG if room >= BIG else LITTLE
+    return (words, size * canvas.scale) if room >= LITTLE else ([], 0.0)
 
 
 @dataclass(frozen=True)

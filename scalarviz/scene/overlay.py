@@ -163,8 +163,10 @@ def draw_legend(
 def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:
     """Draw the mark that stands for the key to the marks; return its box."""
     canvas.box(*box.place, theme.panel[:7], radius=0.5 * box.height, outline=theme.faint)
-    x, y, size = box.x + 0.5 * box.width, box.bottom - 0.28 * box.height, 0.65 * box.height
-    canvas.text(x, y, "?", size=size, color=theme.quiet, bold=True, anchor="center")
+    x, y = box.x + 0.5 * box.width, box.bottom - 0.28 * box.height
+    canvas.text(
+        x, y, "?", size=LETTERS * canvas.scale, color=theme.quiet, bold=True, anchor="center"
+    )
     return box
 
 

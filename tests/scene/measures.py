@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 import scalarviz as sv
 from scalarviz.scene.callout import draw_callout
@@ -21,7 +24,7 @@ from scalarviz.scene.labels import Obstacles, draw_labels, inside
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
-from tests.studio import OneByOne, Studio
+from tests.studio import Noted, OneByOne, Studio, Written
 
 NOTHING = -1
 
@@ -235,13 +238,27 @@ def drawn_terms(
     return notes, draw_callout(notes, see, replace(frame_data, part=part), taken, DARK, 1.0), taken
 
 
-def words_at_rest(studio: Any, name: str) -> list[str]:
-    """All texts on the picture of a scene at rest, 1280 x 800."""
-    stage = stage_of(trained(name), (1280, 800))
-    studio.stage(stage, 0.0, (1280, 800))
-    words: list[str] = stage.picture().words
+def words_at_rest(studio: Any, name: str, size: tuple[int, int] = (1280, 800)) -> list[Written]:
+    """All texts on the picture of a scene at rest; their sizes are those of the smallest scale."""
+    stage = stage_of(trained(name), size)
+    with drawn_by(Noted) as drawn:
+        studio.stage(stage, 0.0, size)
     stage.leave()
-    return words
+    return [replace(each, size=each.size / drawn[-1].scale) for each in drawn[-1].written]
+
+
+@contextmanager
+def drawn_by(kind: type[Noted]) -> Iterator[list[Noted]]:
+    """Pictures are drawn on canvases of a kind that notes what is drawn; these, in order."""
+    drawn: list[Noted] = []
+
+    def noted(width: float, height: float, ratio: float, scale: float, *parts: object) -> Noted:
+        drawn.append(kind(THEMES["dark"].ground, width, height, scale))
+        return drawn[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scalarviz.scene.picture.Canvas2D", noted)
+        yield drawn
 
 
 if __name__ == "__main__":  # a table of the scenes that are named

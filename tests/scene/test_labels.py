@@ -83,8 +83,19 @@ SCENES = ["rgb", "circle", "xor", "xnor", "micrograd", "texture", "expression", 
 @pytest.mark.some(3)
 @pytest.mark.parametrize("name", SCENES)
 def test_few_words_are_written_at_rest(studio: Studio, name: str) -> None:
-    words = words_at_rest(studio, name)
+    words = [each.words for each in words_at_rest(studio, name)]
     assert 20 <= len(words) <= MOST_WORDS, words
+
+
+TYPE = 12.0, 14.0, 16.0  # signs of a graph, formulas and numbers of pixels fit their things
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize("size", [(800, 500), (1280, 800), (1920, 1080), (3840, 2160)], ids=str)
+@pytest.mark.parametrize("name", ["rgb", "circle", "xor", "xnor", "texture", "normalized"])
+def test_letters_have_three_sizes(studio: Studio, name: str, size: tuple[int, int]) -> None:
+    found = {each.words: each.size for each in words_at_rest(studio, name, size)}
+    assert {words: each for words, each in found.items() if round(each, 1) not in TYPE} == {}
 
 
 TIED_SIZES = [(1280, 800), (1366, 700), (800, 500), (1920, 1080)]

@@ -8,10 +8,9 @@ import pytest
 
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene import picture
-from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from tests.scene.measures import drawn_by
 from tests.studio import Noted, Studio, Written
 
 SIZES = (1280, 800), (800, 500), (600, 900)
@@ -21,33 +20,18 @@ STEPS = 300
 
 def texts_of(studio: Studio, stage: Stage, size: tuple[int, int]) -> list[Written]:
     """Draw a picture; return all its texts."""
-    drawn: list[Noted] = []
-
-    def noted(width: float, height: float, ratio: float, scale: float, *parts: object) -> Noted:
-        drawn.append(Noted(THEMES["dark"].ground, width, height, scale))
-        return drawn[-1]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(picture, "Canvas2D", noted)
+    with drawn_by(Noted) as drawn:
         stage.refresh()
         studio.stage(stage, 0.0, size)
     return drawn[-1].written
 
 
 def check_words(studio: Studio, stage: Stage, size: tuple[int, int], at: str) -> None:
-    """Compare the boxes of all texts but numbers, which cubes may hide."""
-    words = [each for each in texts_of(studio, stage, size) if not is_number(each.words)]
+    """Compare the boxes of all texts, numbers included."""
+    words = texts_of(studio, stage, size)
     assert words
     for one, other in itertools.combinations(words, 2):
         assert not meet(one, other), (at, size, one, other)
-
-
-def is_number(words: str) -> bool:
-    try:
-        float(words)
-    except ValueError:
-        return False
-    return True
 
 
 def meet(one: Written, other: Written) -> bool:

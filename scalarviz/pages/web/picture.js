@@ -208,7 +208,7 @@ export class Picture {
 
   /** The box without what the names at the right of the outputs would take beyond the edge. */
   besideNames(box, scale) {
-    const look = { size: 13 * scale, bold: true };
+    const look = { size: 12 * scale, bold: true };
     const paper = new Paper(this.glyphs, ...this.size, this.ratio, scale);
     const last = this.placed.neurons.at(-1);
     const names = last.count > 1 && !last.is_color ? last.names : []; // beside them
