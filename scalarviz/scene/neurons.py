@@ -208,10 +208,7 @@ def draw_errors(
     theme: Theme,
     labels: Sequence[Box] = (),
 ) -> None:
-    """Draw how far each output, as the loss reads it, is off its target: a bar and a number.
-
-    They stand right of outputs, or below a single one and the `labels` there.
-    """
+    """Draw how far each output, as the loss reads it, is off its target: a bar and a number."""
     target, answers = frame_data.buffers.target, frame_data.buffers.answers
     lines = frame_data.layout.neurons
     if target is None or answers is None or not lines:
@@ -223,4 +220,13 @@ def draw_errors(
         return
     errors, named = answers - target, bool(line.names)
     colors, balls = [*theme.map(np.sign(errors) * 0.8)], balls_of(seen, line.radius)
-    write_errors(canvas, theme, errors.tolist(), balls, colors, named=named, labels=labels)
+    write_errors(
+        canvas,
+        theme,
+        errors.tolist(),
+        balls,
+        colors,
+        named=named,
+        labels=labels,
+        right=see.box.right,
+    )

@@ -128,5 +128,5 @@ export function drawErrors({ paper, see, palette, frame }) {
   const errors = Array.from(answers, (each, i) => each - target[i]);
   const colors = errors.map((error) => palette.map(Math.sign(error) * 0.8));
   const balls = ballsOf(seen, line.radius);
-  write_errors(paper, palette, errors, balls, colors, line.names.length > 0, []);
+  write_errors(paper, palette, errors, balls, colors, line.names.length > 0, [], see.box.right);
 }
