@@ -118,13 +118,13 @@ def write_names(
     line: Neurons,
     given: Sequence[str],
     balls: Sequence[Ball],
-    edge: float,
+    edges: Sequence[float],
     silent: Sequence[bool],
 ) -> None:
     """Write the given names of neurons of a line: below squares and one that is alone, else beside.
 
     Channels of a color have theirs above them. Those beside are left, if they fit there, not
-    further left than `edge`: cubes stand at the right.
+    further left than the first of `edges`: cubes stand at the right. Those below end at the second.
 
     Long names are in two lines if there is room for two. `silent` neurons have no words.
     """
@@ -140,10 +140,11 @@ def write_names(
     least: float = min([ball.radius for ball in balls])
     start: float = min([ball.x - ball.radius for ball in balls])
     has_room = apart > 2.0 * least + 1.3 * size and wide < 4.0 * least
-    below, left = not spaces or (line.square and has_room), start - margin - wide >= edge
+    below, left = not spaces or (line.square and has_room), start - margin - wide >= edges[0]
     for i, name in enumerate(names):
         ball, color, anchor = balls[i], theme.ink, "center"
-        x, y, far = ball.x, ball.y + ball.radius + 1.15 * size, ball.radius + margin
+        x = min(ball.x, edges[1] - 0.5 * wide) if below else ball.x
+        y, far = ball.y + ball.radius + 1.15 * size, ball.radius + margin
         if silent[i] or (line.is_color and apart < 2.0 * ball.radius + size):
             continue  # the rings have the colors
         if line.is_color:
