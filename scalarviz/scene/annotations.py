@@ -118,13 +118,13 @@ def write_names(
     line: Neurons,
     given: Sequence[str],
     balls: Sequence[Ball],
-    edge: float,
+    edges: Sequence[float],
     silent: Sequence[bool],
 ) -> None:
     """Write the given names of neurons of a line: below squares and one that is alone, else beside.
 
     Channels of a color have theirs above them. Those beside are left, if they fit there, not
-    further left than `edge`: cubes stand at the right.
+    further left than the first of `edges`: cubes stand at the right. Those below end at the second.
 
     Long names are in two lines if there is room for two. `silent` neurons have no words.
     """
@@ -140,10 +140,11 @@ def write_names(
     least: float = min([ball.radius for ball in balls])
     start: float = min([ball.x - ball.radius for ball in balls])
     has_room = apart > 2.0 * least + 1.3 * size and wide < 4.0 * least
-    below, left = not spaces or (line.square and has_room), start - margin - wide >= edge
+    below, left = not spaces or (line.square and has_room), start - margin - wide >= edges[0]
     for i, name in enumerate(names):
         ball, color, anchor = balls[i], theme.ink, "center"
-        x, y, far = ball.x, ball.y + ball.radius + 1.15 * size, ball.radius + margin
+        x = min(ball.x, edges[1] - 0.5 * wide) if below else ball.x
+        y, far = ball.y + ball.radius + 1.15 * size, ball.radius + margin
         if silent[i] or (line.is_color and apart < 2.0 * ball.radius + size):
             continue  # the rings have the colors
         if line.is_color:
@@ -173,27 +174,31 @@ def write_errors(
     *,
     named: bool,
     labels: Sequence[Box],
+    right: float,
 ) -> None:
     """Draw how far outputs are off their targets: a bar and a number.
 
-    They stand right of outputs, or below a single one and the `labels` there.
+    They stand right of outputs, or below a single one and the `labels` there, and below all if they
+    would go beyond x = `right`.
     """
     scale, size = canvas.scale, 12.0 * canvas.scale
+    apart = abs(balls[1].y - balls[0].y) if len(balls) > 1 else 1e9
+    room = max(apart - 2.0 * balls[0].radius - 54.0 * scale, 6.0 * scale)
     top: float = max([abs(error) for error in errors] + [1e-12])
     for error, ball, color in zip(errors, balls, colors, strict=True):
-        reach, wide = 0.8 * ball.unit * abs(error) / top + 2.0, 0.3 * ball.unit
+        reach, wide = min(0.8 * ball.unit, room) * abs(error) / top + 2.0, 0.3 * ball.unit
         number = short(error)
         number = f"+{number}" if error > 0.0 and number != "0" else number
         words = text("outputs.off", error=number)
-        if len(errors) > 1:
-            left, anchor = ball.x + ball.radius + 6.0 * scale, "left"
+        left, half = ball.x + ball.radius + 6.0 * scale, 0.5 * canvas.measure(words, size=size)
+        if len(errors) > 1 and left + reach + 5.0 + 2.0 * half <= right:
             canvas.box(left, ball.y - wide / 2.0, reach, wide, color, radius=2.0)
-            x, below = left + reach + 5.0, ball.y + 0.35 * size
+            x, below, anchor = left + reach + 5.0, ball.y + 0.35 * size, "left"
         else:
-            low, anchor = ball.y + ball.radius + (21.0 if named else 6.0) * scale, "center"
+            down, anchor = 21.0 if named and len(errors) == 1 else 6.0, "center"
+            low = ball.y + ball.radius + down * scale
             canvas.box(ball.x - wide / 2.0, low, wide, reach, color, radius=2.0)
-            half = 0.5 * canvas.measure(words, size=size)
-            x, below = min(ball.x, canvas.width - half - 4.0), low + reach + size + 2.0
+            x, below = min(ball.x, right - half), low + reach + size + 2.0
             place = Box(x - half, below - size, 2.0 * half, 1.2 * size)
             below = max([below] + [each.bottom + size for each in labels if each.meets(place)])
         ink, halo = theme.ink, theme.ground

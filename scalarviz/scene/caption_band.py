@@ -138,9 +138,8 @@ def draw_opened(
     tall = high * len(rows) + 1.6 * pad
     panel = Box(pad, scene.bottom - tall - 0.5 * pad, wide, tall)
     canvas.box(*panel.place, theme.panel[:7], radius=8.0, outline=theme.rim)
-    start = panel.x + pad, panel.y + 0.5 * pad
-    found = draw_rows(canvas, rows, start, high, size, frame_data, theme)
-    return [*found, (panel, Piece(""))]
+    look = (panel.x + pad, panel.y + 0.5 * pad), high, size, frame_data, theme
+    return [*draw_rows(canvas, rows, *look), (panel, Piece(""))]
 
 
 def heading(
@@ -328,8 +327,7 @@ def draw_bar(canvas: Canvas2D, box: Box, piece: Piece, frame_data: FrameData, th
     ground = rgb((theme.ground,))[0]
     part = box.width / max(1, len(colors))
     for i, color in enumerate(colors):
-        faint = contrast(color, ground) < SEEN
-        rim = theme.quiet if faint else None
+        rim = theme.quiet if contrast(color, ground) < SEEN else None
         canvas.box(box.x + i * part, box.y, part, box.height, color, outline=rim)
 
 

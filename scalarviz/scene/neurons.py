@@ -79,13 +79,14 @@ def draw_neurons(
             canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
         if said:
             write_in(canvas, xy[said], front[said], [words[i] for i in said], size)
-    edge = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
+    low = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
+    edges = low, see.box.right + EDGE * scale
     silent = (own[good, 0] < SPOKEN).tolist()
     if line.names:
         canvas.kept(
             f"names:{line.values or line.sums}",
             (see, id(line), theme, scale, silent),
-            lambda part: draw_names(part, seen, line, good, theme, edge, silent),
+            lambda part: draw_names(part, seen, line, good, theme, edges, silent),
         )
     if not frame_data.layout.signs:  # where it is written
         draw_flows(canvas, xy, radius, good, line, frame_data, theme)
@@ -159,13 +160,13 @@ def draw_names(
     line: Neurons,
     good: FloatArray,
     theme: Theme,
-    edge: float,
+    edges: Sequence[float],
     silent: Sequence[bool],
 ) -> None:
     """Write the names of the neurons that are seen, see `write_names`."""
     shown = np.flatnonzero(good)[: len(line.names)].tolist()
     names, balls = [line.names[place] for place in shown], balls_of(seen, line.radius, good)
-    write_names(canvas, theme, line, names, balls, edge, silent)
+    write_names(canvas, theme, line, names, balls, edges, silent)
 
 
 def draw_flows(
@@ -210,10 +211,7 @@ def draw_errors(
     theme: Theme,
     labels: Sequence[Box] = (),
 ) -> None:
-    """Draw how far each output, as the loss reads it, is off its target: a bar and a number.
-
-    They stand right of outputs, or below a single one and the `labels` there.
-    """
+    """Draw how far each output, as the loss reads it, is off its target: a bar and a number."""
     target, answers = frame_data.buffers.target, frame_data.buffers.answers
     lines = frame_data.layout.neurons
     if target is None or answers is None or not lines:
@@ -225,4 +223,13 @@ def draw_errors(
         return
     errors, named = answers - target, bool(line.names)
     colors, balls = [*theme.map(np.sign(errors) * 0.8)], balls_of(seen, line.radius)
-    write_errors(canvas, theme, errors.tolist(), balls, colors, named=named, labels=labels)
+    write_errors(
+        canvas,
+        theme,
+        errors.tolist(),
+        balls,
+        colors,
+        named=named,
+        labels=labels,
+        right=see.box.right,
+    )

@@ -115,8 +115,7 @@ def draw_legend(
         for name, each in parts.items()
     }
     room = x - first - end - 2.0 * gap - left
-    in_one = sum(wide.values()) <= room
-    rows = [[*wide]] if in_one else [["rule", "news"], ["neuron", "bias"]]
+    rows = [[*wide]] if sum(wide.values()) <= room else [["rule", "news"], ["neuron", "bias"]]
     rows = [[name for name in row if name in wide] for row in rows]
     for row in rows:  # what has no room is explained by the key to the marks
         while row and sum(wide[name] for name in row) > room:
@@ -128,8 +127,8 @@ def draw_legend(
         (x + BAR * scale * (0.5 + 0.5 * part), middle + 8.0 * scale, LARGEST * scale, part)
         for part in ON_BAR
     ]
-    colors = bar_of(theme)[0]
-    canvas.image(x, middle + 8.0 * scale, BAR * scale, BAR_HIGH * scale, colors, smooth=True)
+    bar = x, middle + 8.0 * scale, BAR * scale, BAR_HIGH * scale
+    canvas.image(*bar, bar_of(theme)[0], smooth=True)
     base = middle + 0.36 * size
     look: dict[str, Any] = {"size": size, "color": theme.quiet}
     canvas.text(x - end + 0.5 * gap, base + 4.0 * scale, ends[0], anchor="right", **look)
@@ -148,8 +147,8 @@ def draw_legend(
             elif mark == "neuron":
                 draw_neuron(canvas, (at + 0.5 * icon, y), 0.4 * icon, layout, theme)
             at += (icon + gap) * (mark != "news")
-            more = gap * (2.0 if mark in ("minus", "neuron", "bias") else 1.0)
-            at += (canvas.text(at, y + 0.36 * size, said, **look) if said else 0.0) + more
+            at += canvas.text(at, y + 0.36 * size, said, **look) if said else 0.0
+            at += gap * (2.0 if mark in ("minus", "neuron", "bias") else 1.0)
     draw_cubes(canvas, cubes, theme)
     if any("bias" in row for row in rows):  # the letter b, as a mark
         x, foot, side, _ = cubes[-1]
@@ -244,11 +243,12 @@ def draw_band(
     """
     if frame_data.curve.large:
         return draw_large_loss(canvas, division, frame_data, theme)
-    band, strip = division.band, division.strip
-    box = replace(band, y=strip.y, height=strip.height + band.height)
-    parts = max((box.right for box, _ in cells), default=0.0)
+    if not division.band.height:
+        return None
+    box = replace(division.strip, height=division.strip.height + division.band.height)
+    parts = max((each.right for each, _ in cells), default=0.0)
     look = frame_data.curve, theme, division.scale, parts
-    return draw_loss(canvas, box, division.curve_left, *look) if band.height else None
+    return draw_loss(canvas, box, division.curve_left, *look)
 
 
 def draw_large_loss(
@@ -300,9 +300,15 @@ def draw_offers(
         if x + width > box.right + 1.0:
             break
         canvas.box(x, y, width, high, theme.panel, radius=high / 2.0, outline=theme.accent)
-        base = y + high / 2.0 + 0.36 * size
-        middle = x + width / 2.0
-        canvas.text(middle, base, words, size=size, color=theme.ink, bold=True, anchor="center")
+        canvas.text(
+            x + width / 2.0,
+            y + high / 2.0 + 0.36 * size,
+            words,
+            size=size,
+            color=theme.ink,
+            bold=True,
+            anchor="center",
+        )
         buttons.append((Box(x, y, width, high), words))
         x += width + 8.0 * scale
     return buttons
@@ -331,8 +337,8 @@ def draw_help(
     x, y = (whole.width - wide) / 2.0, (whole.height - high) / 2.0
     canvas.box(0.0, 0.0, whole.width, whole.height, theme.ground + "b0")
     canvas.box(x, y, wide, high, theme.panel[:7], radius=12.0, outline=theme.rim)
-    title = text("help.title")
-    canvas.text(x + gap, y + 1.6 * row, title, size=1.25 * size, color=theme.ink, bold=True)
+    start, large = (x + gap, y + 1.6 * row), 1.25 * size
+    canvas.text(*start, text("help.title"), size=large, color=theme.ink, bold=True)
     with canvas.clip(x, y, wide, high):
         left = x + gap
         for column, second in zip(columns, seconds, strict=True):
@@ -397,12 +403,18 @@ def draw_chips(
             with canvas.clip(box.x, box.y, done * box.width, box.height):
                 canvas.box(*box.place, theme.accent + "50", radius=15.0 * scale)
         for i, part in enumerate(lines):
-            base = box.y + 19.5 * scale + line * i
-            canvas.text(box.x + pad, base, part, size=size, color=theme.ink)
+            start = box.x + pad, box.y + 19.5 * scale + line * i
+            canvas.text(*start, part, size=size, color=theme.ink)
         if action:
-            right, base = box.right - pad, box.bottom - 10.5 * scale
-            color = theme.accent
-            canvas.text(right, base, action, size=size, color=color, bold=True, anchor="right")
+            canvas.text(
+                box.right - pad,
+                box.bottom - 10.5 * scale,
+                action,
+                size=size,
+                color=theme.accent,
+                bold=True,
+                anchor="right",
+            )
             buttons.append((box, action))
     return buttons, boxes
 
@@ -488,8 +500,8 @@ def draw_marks_key(
     box = Box(scene.right - pad - wide, scene.y, wide, high)
     canvas.box(*box.place, theme.panel[:7], radius=8.0, outline=theme.rim)
     base = box.y + pad + 0.7 * size
-    title, left = text("marks.title"), box.x + pad
-    canvas.text(left, base, title, size=size, color=theme.ink, bold=True)
+    left = box.x + pad
+    canvas.text(left, base, text("marks.title"), size=size, color=theme.ink, bold=True)
     for name, lines in told:
         short = canvas.fit(name, names - 0.5 * pad, size=size, bold=True)
         canvas.text(left, base + row, short, size=size, color=theme.ink, bold=True)

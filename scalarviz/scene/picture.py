@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter, is_not
 from typing import Any, Self, final
 
 import numpy as np
@@ -255,6 +256,12 @@ def draw_scenery(
     return taken
 
 
+# What cubes, balls and their light depend on, besides the view.
+SOLID = attrgetter(
+    *("layout", "cubes", "buffers", "moment", "part", "focus", "attention", "wave", "walked")
+)
+
+
 @final
 class Picture:
     """Renders frame data in the current OpenGL context; bound to the first one it is used in.
@@ -274,6 +281,8 @@ class Picture:
         self._cubes: Any = None
         self._layout: Layout | None = None
         self._shown: Any = None
+        self._solid: tuple[object, ...] = (None,)
+        self._lit: Any = None
         self._seen: tuple[Layout, object, Projection] | None = None
         self._parts: dict[str, Any] = {}  # of the flat canvas, see `Canvas2D.kept`
 
@@ -322,29 +331,21 @@ class Picture:
             return OnTop()  # a minimized window
         wide, high = width / ratio, height / ratio
         see = self.see(frame_data, camera, wide, high)
-        shown = frame_data.layout, self.program, frame_data.moment, frame_data.part
-        lit = lights(
-            *shown,
-            frame_data.focus,
-            frame_data.attention,
-            frame_data.wave,
-            walks=frame_data.walked is not None,
-        )
         gloo.set_viewport(*corner, width, height)
         forget_state()
         set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
         gloo.set_scissor(*corner, width, height)
         gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
         set_state(scissor_test=False)
-        scale = frame_data.division(wide, high).scale
-        beads = beads_of(frame_data, lit, self.theme, camera, scale)
+        division = frame_data.division(wide, high)
         with self.scene.changing(width, height, ratio):
             self.scene.look(see)
-            self._set_cubes(frame_data, lit)
-            self.scene.set_beads(beads)
-            self.scene.grounds.set_data(*grounds_of(frame_data))
-            self.scene.flat.paper, on_top = self._flat(frame_data, see, lit, ratio)
-            self.scene.draw(frame_data.division(wide, high).view, high, ratio, corner)
+            solid = *SOLID(frame_data), self.theme, camera, division, self.program
+            if any(map(is_not, solid, self._solid)) or self._cubes is None:
+                self._solid = solid
+                self._set_solid(frame_data, camera, division.scale)
+            self.scene.flat.paper, on_top = self._flat(frame_data, see, self._lit, ratio)
+            self.scene.draw(division.view, high, ratio, corner)
         return on_top
 
     def _flat(
@@ -456,6 +457,17 @@ class Picture:
         if frame_data.pinned is not None and division.card.width and has_room:
             draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)
         return doors
+
+    def _set_solid(self, frame_data: FrameData, camera: Camera, scale: float) -> None:
+        """Set all that is solid, in its light."""
+        lit = self._lit = lights(
+            *(frame_data.layout, self.program, frame_data.moment, frame_data.part),
+            *(frame_data.focus, frame_data.attention, frame_data.wave),
+            walks=frame_data.walked is not None,
+        )
+        self._set_cubes(frame_data, lit)
+        self.scene.set_beads(beads_of(frame_data, lit, self.theme, camera, scale))
+        self.scene.grounds.set_data(*grounds_of(frame_data))
 
     def _set_cubes(self, frame_data: FrameData, lit: Lights) -> None:
         cubes = self._node(frame_data)

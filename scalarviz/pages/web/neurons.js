@@ -80,13 +80,14 @@ function writeInside(paper, x, y, depth, words, size, color, outline = null) {
 /** Write the names of the neurons that are seen. */
 function drawNames({ paper, palette, scale, see, frame, lit }, line, seen, good) {
   const isFirst = line === frame.layout.neurons[0]; // at its right are cubes
-  const edge = isFirst ? see.box.x - NEURONS.edge * scale : Infinity;
+  const beyond = NEURONS.edge * scale;
+  const edges = [isFirst ? see.box.x - beyond : Infinity, see.box.right + beyond];
   const all = ballsOf(seen, line.radius);
   const own = good.filter((i) => i < line.names.length);
   const balls = good.map((i) => all[i]);
   const names = own.map((i) => line.names[i]);
   const silent = own.map((i) => lit.brightOf(line, i) < NEURONS.spoken);
-  write_names(paper, palette, line, names, balls, edge, silent);
+  write_names(paper, palette, line, names, balls, edges, silent);
 }
 
 /** Draw the gradient of each neuron as a dot on its rim, larger for a larger gradient. */
@@ -128,5 +129,5 @@ export function drawErrors({ paper, see, palette, frame }) {
   const errors = Array.from(answers, (each, i) => each - target[i]);
   const colors = errors.map((error) => palette.map(Math.sign(error) * 0.8));
   const balls = ballsOf(seen, line.radius);
-  write_errors(paper, palette, errors, balls, colors, line.names.length > 0, []);
+  write_errors(paper, palette, errors, balls, colors, line.names.length > 0, [], see.box.right);
 }
