@@ -12,6 +12,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula_trees import function_tree
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS
 from scalarviz.data import DataSet, Digits, Rgb, Texture
+from scalarviz.data.batches import Pair
 from scalarviz.data.plane import FEATURES, PlaneSet
 from scalarviz.pages.bundle import packed
 from scalarviz.scene.canvas.canvas2d import image_bytes
@@ -22,6 +23,7 @@ from scalarviz.stage.data_exhibits import (
     FEW_WRITTEN,
     PlanePoints,
     answer_names,
+    graph,
     held_out_points,
     is_one_hot,
     needs_batch,
@@ -30,6 +32,7 @@ from scalarviz.stage.data_exhibits import (
     samples_of,
     some_digits,
     some_pixels,
+    varying_inputs,
 )
 from scalarviz.training.session.branches import Series
 from scalarviz.training.session.measurements import Metrics
@@ -55,17 +58,21 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
 
     session  of the page
 
-    kind     "swatches": colours; "plane": a map of two inputs; "pictures": a picture and what is
-             learned of it; "sorting": pictures by their answers; "answers": numbers or classes
+    kind     "swatches": colours; "plane": a map of two inputs, or a curve over one; "pictures": a
+             picture and what is learned of it; "sorting": pictures by their answers; "answers":
+             numbers or classes
     reads    "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
     output   name of the buffer of the outputs, and `outputs` is how many there are
     """
     made = exhibit_of(session)
     if made is None:
         return None
-    loss, outputs = session.trainer.loss, session.network.program.outputs
-    about = {"reads": loss.row.logits or "", "output": outputs.name, "outputs": outputs.size}
-    return {**made[0], **about}
+    return {
+        **made[0],
+        "reads": session.trainer.loss.row.logits or "",
+        "output": session.network.program.outputs.name,
+        "outputs": session.network.program.outputs.size,
+    }
 
 
 def exhibit_of(session: Session) -> Made | None:
@@ -77,57 +84,69 @@ def exhibit_of(session: Session) -> Made | None:
     plane = plane_points(data, (inputs, targets))
     if plane is not None:
         return plane_of(data, plane)
+    varying = varying_inputs(inputs)
+    if len(varying) == 1 and not is_one_hot(targets):
+        return plane_of(data, curve_points(data, (inputs, targets), int(varying[0])))
     count = max(FEW_WRITTEN, MOST_NUMBERS // inputs.shape[1])
-    shown = {
+    return {
         "kind": "answers",
         "names": answer_names(data, targets),
         "sorts": is_one_hot(targets),
         "targets": targets[:count].tolist(),
-    }
-    return shown, inputs[:count]
+    }, inputs[:count]
 
 
 def swatches_of(data: Rgb) -> Made:
     """Return colours, beside what becomes of them."""
     inputs, targets = data.palette
-    shown = {"kind": "swatches", "inputs": inputs.tolist(), "targets": targets.tolist()}
-    return shown, np.asarray(inputs)
+    return {
+        "kind": "swatches",
+        "inputs": inputs.tolist(),
+        "targets": targets.tolist(),
+    }, np.asarray(inputs)
+
+
+def curve_points(data: DataSet, samples: Pair, axis: int) -> PlanePoints:
+    """Return where samples lie over one input: their targets are the heights."""
+    plot = graph(np.asarray, data, samples, axis)
+    corners = np.stack([(plot.low, plot.high), plot.range()], axis=1)
+    return PlanePoints(samples, plot.points, *corners, plot.names, (axis,))
 
 
 def plane_of(data: DataSet, plane: PlanePoints) -> Made:
-    """Return a map of the plane in which samples lie."""
+    """Return a map of the plane in which samples lie, or a curve over one input."""
     inputs, targets = plane.samples
     count, low, high = targets.shape[1], plane.low, plane.high
     part = (np.arange(SIDE) + 0.5) / SIDE
     across, up = low[0] + part * (high[0] - low[0]), high[1] - part * (high[1] - low[1])
-    grid = plane.inputs_of(np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2))
-    shown = min(len(plane.points), DOTS)
-    points, others, goals = held_out_points(data, plane, HELD)
-    dots = np.concatenate([inputs[:shown], others])
+    is_curve, shown = len(plane.axes) == 1, min(len(plane.points), DOTS)
+    cells = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    grid = plane.inputs_of(np.linspace(low[:1], high[:1], SIDE**2) if is_curve else cells)
+    points, others, goals = held_out_points(data, plane, 0 if is_curve else HELD)
+    points = np.concatenate([plane.points[:shown], points.reshape(-1, 2)])
     targets = np.concatenate([targets[:shown], goals])
     classes = count if is_one_hot(targets) else 0
     wanted = targets.argmax(axis=1) if classes else targets[:, 0]
     least, most = float(wanted.min()), float(wanted.max())
-    title = text(f"exhibits.plane.{'one' if count == 1 else 'many'}")
-    made = {
+    title = "curve" if is_curve else "classes" if classes else "one" if count == 1 else "many"
+    return {
         "kind": "plane",
-        "title": text("exhibits.plane.classes") if classes else title,
+        "title": text(f"exhibits.plane.{title}"),
         "side": SIDE,
         "names": list(plane.names),
         **where_of(data, plane),
         "classes": classes,
         "classNames": class_names(data, classes),
         "sides": side_names(data),
-        "corner": plane.free_corner(),
+        "corner": None if is_curve else plane.free_corner(),
         "part": CORNER_PART[0],
-        "sorts": bool(classes) or (count == 1 and len(np.unique(wanted)) == 2),
+        "sorts": bool(classes) or (count == 1 and len(np.unique(wanted)) == 2 and not is_curve),
         "middle": least / 2.0 + most / 2.0,
         "reach": most / 2.0 - least / 2.0 or 1.0,
-        "dots": plane.placed(np.concatenate([plane.points[:shown], points])).tolist(),
+        "dots": plane.placed(points).tolist(),
         "targets": wanted.tolist(),
         "held": shown,
-    }
-    return made, np.concatenate([grid, dots])
+    }, np.concatenate([grid, inputs[:shown], others])
 
 
 def where_of(data: DataSet, plane: PlanePoints) -> dict[str, Any]:
@@ -158,7 +177,7 @@ def pictures_of(data: Texture) -> Made:
     """Return a picture, and the points at which what is learned of it is shown."""
     points, goals, (rows, columns) = some_pixels(data, PIXELS)
     fine, colors, (high, wide) = some_pixels(data, FINE_PIXELS)
-    shown = {
+    return {
         "kind": "pictures",
         "size": [columns, rows],
         "fine": [wide, high],
@@ -166,24 +185,21 @@ def pictures_of(data: Texture) -> Made:
         "goals": packed(image_bytes(goals.reshape(rows, columns, 3))[..., :3]),
         "across": packed(np.asarray(fine[:wide, 0], np.float32)),
         "down": packed(np.asarray(fine[::wide, 1], np.float32)),
-    }
-    return shown, np.asarray(points, np.float64)
+    }, np.asarray(points, np.float64)
 
 
 def sorting_of(data: Digits) -> Made:
     """Return digits that are sorted by what the network takes them for."""
     inputs, labels, pictures, chosen = some_digits(data, ASKED_DIGITS)
-    held = data.held_out is not None
-    shown = {
+    return {
         "kind": "sorting",
         "shape": [*data.shape[1:]],
         "pictures": packed(np.rint(255.0 * pictures).astype(np.uint8)),
         "shown": chosen.tolist(),
         "labels": labels.tolist(),
         "names": [*output_names(data)],
-        "of": "held_out" if held else "training",
-    }
-    return shown, np.asarray(inputs, np.float64)
+        "of": "training" if data.held_out is None else "held_out",
+    }, np.asarray(inputs, np.float64)
 
 
 # The exhibits of data sets by name, as in `presenter.exhibits_of`.
@@ -235,14 +251,14 @@ def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
     dtype = np.dtype(session.network.bank.dtype)
     held = np.asarray(inputs, dtype).astype(dtype.newbyteorder("<")).tobytes()
     held += np.asarray(targets, "<f8").tobytes()
-    now = session.step_index
+    losses = session.losses[: session.step_index]
+    shown = measured_data({name: past.get(name, NONE) for name in drawn}, losses)
     engine = {
         "names": [name.removeprefix(HELD_OUT) for name in drawn],
         "every": metrics.every,
         "held": len(inputs),
         "loss": loss,
     }
-    shown = measured_data({name: past.get(name, NONE) for name in drawn}, session.losses[:now])
     return MetricData(shown, engine, held, left_out)
 
 

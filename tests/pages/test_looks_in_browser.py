@@ -99,6 +99,25 @@ def test_loss_and_step_stand_once_beside_the_curve(opened: Opens, size: tuple[in
     assert "3" in written and not {"step 3", "step 1"} & {*written}  # the end of the axis
 
 
+def test_a_network_of_one_input_shows_the_curve_that_it_learns(
+    opened: Opens, tmp_path: Path
+) -> None:
+    xs = np.linspace(-1.0, 1.0, 9)[:, np.newaxis]
+    network = sv.Network([1, 1], "linear", seed=0)
+    network.bank.value[:] = [0.5, 0.25]
+    file = tmp_path / "curve.html"
+    file.write_bytes(page_of(sv.Session(network, data.Arrays(xs, xs), "mse", sv.SGD(0.1))).text)
+    tab = opened(file, reduced_motion="reduce").ready()
+    tab.settle()
+    accent = tab.ask("getComputedStyle(document.body).getPropertyValue('--accent')").strip()
+    shot = PIL.Image.open(BytesIO(tab.page.locator(".pair .map").screenshot())).convert("RGB")
+    wanted = [int(accent[i : i + 2], 16) for i in (1, 3, 5)]
+    down, across = np.nonzero(np.abs(np.asarray(shot, int) - wanted).sum(axis=2) < 40)
+    assert np.ptp(across) > 0.8 * shot.width
+    assert np.polyfit(across, down, 1)[0] == pytest.approx(-0.5 * 2.0 / 2.6, abs=0.02)
+    assert tab.shown("exhibit").count(text("exhibits.swatches.target")) == 1
+
+
 def test_no_name_of_a_layer_is_cut_at_the_upper_edge(opened: Opens, tmp_path: Path) -> None:
     xs = [[each / 4] for each in range(-4, 5)]
     network = sv.Network([1, 8, 1], "relu", seed=0)

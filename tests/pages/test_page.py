@@ -337,6 +337,18 @@ def test_two_inputs_are_a_map_with_its_samples_of_which_those_held_out_come_last
 
 
 @pytest.mark.usefixtures("_quick")
+def test_one_input_is_a_curve_over_samples_that_stand_at_their_targets() -> None:
+    xs = np.linspace(-1.0, 3.0, 20)[:, np.newaxis]
+    table = data.Arrays(xs, (xs > 1.0).astype(float))
+    shown, probe = learned([1, 2, 1], table, "plane")
+    ends = [np.array(shown[name]) for name in ("low", "high")]
+    points = ends[0] + np.array(shown["dots"]) * (ends[1] - ends[0])
+    np.testing.assert_allclose(points, np.concatenate(table.training, axis=1))
+    np.testing.assert_allclose(probe[:-20, 0], np.linspace(-1.0, 3.0, shown["side"] ** 2))
+    assert shown["axes"] == [0] and shown["names"] == ["x", "y"] and not shown["sorts"]
+
+
+@pytest.mark.usefixtures("_quick")
 def test_digits_are_sorted() -> None:
     shown, probe = learned([64, 10], data.Digits(), "sorting")
     wanted = data.Digits().held_out[1][: len(probe)].argmax(axis=1)

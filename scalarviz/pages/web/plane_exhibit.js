@@ -5,6 +5,7 @@ import { isNews, made, putImage, setShown, setSize, setWords, styled, unitLength
 import { followPen, takesAlone } from "./events.js";
 import { Result, offBy, rightOf } from "./result.js";
 import { said } from "./story/formats.js";
+import { typeset } from "./story/decimals.js";
 import { text } from "./texts.js";
 import { wayOf } from "./pointing.js";
 
@@ -43,7 +44,9 @@ export class PlaneMap {
     this.point = null; // of the user's own, from 0 to 1
     const atEdge = data.dots.some((dot) => dot.some((x) => Math.abs(x - 0.5) > 0.46));
     this.margin = atEdge ? EDGE : 0; // so that samples at the edge are whole
-    element.append(made("p", "squares", text("exhibits.squares")));
+    this.isCurve = data.axes.length === 1; // of the answers over one input
+    if (!this.isCurve) element.append(made("p", "squares", text("exhibits.squares")));
+    setShown(this.result.first, !this.isCurve);
     const part = (x) => (x - this.margin) / (1 - 2 * this.margin);
     followPen(this.canvas, ([right, down]) => this.ask([part(right), 1 - part(down)]));
     this.canvas.addEventListener("keydown", (event) => this.press(event));
@@ -88,9 +91,9 @@ export class PlaneMap {
     return this.color(end, STRONG).map((each, k) => ink[k] + LIGHT * (each - ink[k]));
   }
 
-  /** The map of the answers. */
+  /** The map of the answers; null for a curve. */
   get plane() {
-    return this;
+    return this.isCurve ? null : this;
   }
 
   // Answers.
@@ -125,7 +128,8 @@ export class PlaneMap {
     }
     this.draw();
     const first = this.result.firstOf(state);
-    if (first && isNews(this.result.first, [...first.subarray(0, 99), this.ground])) {
+    const begun = this.isCurve || !first ? "" : [...first.subarray(0, 99), this.ground];
+    if (begun && isNews(this.result.first, begun)) {
       const [coarse] = this.parts(first);
       putImage(this.result.first, this.data.side, this.data.side, (i) => this.faded(coarse[i]));
     }
@@ -136,6 +140,7 @@ export class PlaneMap {
   /** Ask for more answers, for a map at rest. */
   async refine(probe) {
     this.wait = 0;
+    if (this.isCurve) return;
     const outputs = await this.use.evaluate(inputsOn(this.data, FINE));
     if (!outputs || !sameNumbers(probe, this.probe)) return;
     this.fine = this.answersOf(outputs);
@@ -158,7 +163,7 @@ export class PlaneMap {
     onto.fillRect(0, (size - DOOR * ratio) / 2, this.margin * size, DOOR * ratio);
     onto.translate(this.margin * size, this.margin * size);
     const inner = Math.round((1 - 2 * this.margin) * size);
-    this.drawAnswers(onto, inner, ratio);
+    if (!this.isCurve) this.drawAnswers(onto, inner, ratio);
     this.drawSamples(onto, inner, ratio);
     this.writeGuess(onto, inner, ratio);
     this.writeKey();
@@ -205,17 +210,38 @@ export class PlaneMap {
     const radius = Math.min(few ? 7 * ratio : 4.5 * ratio, (few ? 0.04 : 0.0136) * size);
     const at = (part) => part.map((x, k) => Math.abs(k - Math.min(1, Math.max(0, x))) * size);
     const draw = (i, half) => {
-      const color = `rgb(${this.sampleColor(targets[i])})`;
+      const color = this.isCurve ? styled("--quiet") : `rgb(${this.sampleColor(targets[i])})`;
       const isWrong = sorts && this.isWrong(this.answers[i], targets[i]);
       if (isWrong) crossAt(onto, at(dots[i]), half, color);
       else shapeAt(onto, at(dots[i]), half, i >= held, color);
     };
     dots.forEach((_, i) => draw(i, radius));
+    if (this.isCurve) this.drawCurve(onto, size, ratio);
     const here = this.place();
     if (!here) return;
     shapeAt(onto, at(here), SHOWN * radius, false, WHITE);
     const own = dots.findIndex((dot) => dot.every((x, k) => Math.abs(x - here[k]) < 1e-6));
     if (own >= 0) draw(own, INNER * radius);
+  }
+
+  /** Draw the answers over one input, and write the ends of both axes. */
+  drawCurve(onto, size, ratio) {
+    const { low, high, names } = this.data;
+    const up = (answer) => Math.min(1, Math.max(0, (answer - low[1]) / (high[1] - low[1])));
+    Object.assign(onto, { strokeStyle: styled("--accent"), lineWidth: 2 * ratio });
+    onto.beginPath();
+    this.coarse.forEach((each, i, { length }) =>
+      onto.lineTo((i / (length - 1)) * size, (1 - up(each)) * size),
+    );
+    onto.stroke();
+    Object.assign(onto, { strokeStyle: styled("--faint"), lineWidth: ratio });
+    onto.strokeRect(0, 0, size, size);
+    const letters = 12 * unitLength() * ratio;
+    onto.font = `${letters}px ${getComputedStyle(document.body).fontFamily}`;
+    onto.fillStyle = styled("--quiet");
+    const ends = (k) => typeset(`${names[k]} ${said(low[k])} \u2026 ${said(high[k])}`);
+    onto.fillText(ends(1), letters / 2, 1.3 * letters);
+    onto.fillText(ends(0), letters / 2, size - letters / 2);
   }
 
   /** Write in a corner without samples that the network guesses there, if it has room. */
@@ -239,8 +265,12 @@ export class PlaneMap {
     const { axes, features, low, high, dots } = this.data;
     const { inputs } = this.state;
     if (!inputs) return null;
-    if (!features.length)
-      return axes.map((axis, k) => (inputs[axis] - low[k]) / (high[k] - low[k]));
+    if (!features.length) {
+      const place = axes.map((axis, k) => (inputs[axis] - low[k]) / (high[k] - low[k]));
+      const at = Math.round(place[0] * (this.coarse.length - 1));
+      if (this.isCurve) place.push((this.coarse[at] - low[1]) / (high[1] - low[1]));
+      return place;
+    }
     // Of features, coordinates are not known: it is one of the points that have these.
     const known = [...(this.point ? [this.point] : []), ...dots];
     this.places ??= new Map(dots.map((dot) => [dot, inputsAt(this.data, dot)]));
@@ -251,13 +281,16 @@ export class PlaneMap {
 
   writeKey() {
     const { classes, middle, reach, held, dots, sorts, classNames, sides } = this.data;
-    const kinds = classes
-      ? classNames.map((name, i) => [name, `rgb(${this.sampleColor(i)})`])
-      : [1, -1].map((sign) => {
-          const value = middle + sign * reach;
-          const words = text("exhibits.plane.target", { target: Number(value.toPrecision(3)) });
-          return [sides[(1 + sign) / 2] ?? words, `rgb(${this.sampleColor(value)})`];
-        });
+    const curve = [["picture.out", "accent"], ["exhibits.swatches.target", "quiet"]]; // prettier-ignore
+    const kinds = this.isCurve
+      ? curve.map(([key, name]) => [text(key), styled(`--${name}`)])
+      : classes
+        ? classNames.map((name, i) => [name, `rgb(${this.sampleColor(i)})`])
+        : [1, -1].map((sign) => {
+            const value = middle + sign * reach;
+            const words = text("exhibits.plane.target", { target: Number(value.toPrecision(3)) });
+            return [sides[(1 + sign) / 2] ?? words, `rgb(${this.sampleColor(value)})`];
+          });
     const others = [];
     if (held < dots.length) others.push(["exhibits.plane.held_out", "held"]);
     if (sorts) others.push(["exhibits.wrong", "wrong"]); // always: the map keeps its size
