@@ -69,16 +69,14 @@ class Answer(Generic[Value]):
 
 
 REST = 4.0  # pause after the work, relative to its duration
-LONGEST_REST = (
-    2.0  # seconds of a pause: the first time, work may take long that is quick from then on
-)
+# Seconds of a pause at most: the first time, work may take long that is quick from then on.
+LONGEST_REST = 2.0
 
 
 @final
 class Throttle:
     """Tells when some work is due again.
 
-    rest   pause after the work, relative to its duration; by default REST
     least  seconds of a pause at least; by default 0
 
     >>> throttle = Throttle()
@@ -88,8 +86,7 @@ class Throttle:
     True
     """
 
-    def __init__(self, rest: float = REST, least: float = 0.0) -> None:
-        self._rest = rest
+    def __init__(self, least: float = 0.0) -> None:
         self._least = least
         self._next = 0.0
 
@@ -105,7 +102,7 @@ class Throttle:
             yield
         finally:
             now = perf_counter()
-            self._next = now + max(self._least, min(self._rest * (now - start), LONGEST_REST))
+            self._next = now + max(self._least, min(REST * (now - start), LONGEST_REST))
 
 
 @final
