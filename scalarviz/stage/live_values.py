@@ -132,7 +132,11 @@ class LiveValues:
         self.rests = self.turn is not None and self.turn == self._turned
         self._turned = self.turn
         old, before = self.numbers, self.here
-        if not self._newest.read() or (self.rests and self._newest.seen[0] is old):
+        if not self._newest.read():
+            return
+        numbers, here, _ = self._newest.seen
+        is_same = key_of(here) == self.key and np.array_equal(numbers.value, old.value)
+        if self.rests and is_same:
             return
         self.numbers, self.here, self.program = self._newest.seen
         self.moments, key = self.here.moments, key_of(self.here)
