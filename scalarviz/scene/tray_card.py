@@ -39,8 +39,8 @@ def tray_box(frame_data: FrameData, division: Division) -> Box | None:
     if card.width:
         scale = min(scale, card.width / wide)
         return Box(card.x, card.y, wide * scale, high * scale)
-    x, y = stage.right - wide * scale - MARGIN, stage.bottom - high * scale - MARGIN
-    return Box(x, y, wide * scale, high * scale)
+    corner = stage.right - wide * scale - MARGIN, stage.bottom - high * scale - MARGIN
+    return Box(*corner, wide * scale, high * scale)
 
 
 def draw_tray(
@@ -85,12 +85,11 @@ def draw_tray(
             bracket(canvas, own, theme.lit)
         if number < WRITTEN or row in chosen:
             words = typeset(short(float(weights[column])))
-            ink, low = theme.map(np.array(share)), v + 43.0 * scale
-            canvas.text(middle, low, words, size=size, bold=True, anchor="center", color=ink)
+            look = {"color": theme.map(np.array(share)), "bold": True}
+            canvas.text(middle, v + 43.0 * scale, words, size=size, anchor="center", **look)
     draw_inputs(canvas, fan, order, np.array(corners), frame_data, theme)
     draw_cubes(canvas, cubes, theme)
-    rest = len(rows) - len(order)
-    words = text("tray.rest", count=rest) if rest else ""
+    words = text("tray.rest", count=len(rows) - len(order)) if len(rows) > len(order) else ""
     words += text("tray.bias") if fan.biases != NONE else ""
     canvas.text(left, box.bottom - 14.0 * scale, words, size=size, color=theme.quiet)
     return places
@@ -98,10 +97,9 @@ def draw_tray(
 
 def tray_of(frame_data: FrameData) -> tuple[Fan, int] | None:
     """Return the sums and the unit that are hovered, else pinned, if their cubes stand nowhere."""
-    layout = frame_data.layout
+    layout, cards = frame_data.layout, (frame_data.hover, frame_data.pinned)
     neurons = frame_data.hover_neuron, frame_data.pinned_neuron
     found = [layout.fan_into(each) for each in neurons if each is not None]
-    cards = frame_data.hover, frame_data.pinned
     found += [layout.fan_of(each.row) for each in cards if each is not None and each.row != NONE]
     return next((each for each in found if each is not None and each[0].is_direct), None)
 

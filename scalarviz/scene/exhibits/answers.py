@@ -97,16 +97,16 @@ def paint_tile(canvas: Canvas2D, box: Box, lines: Sequence[str], theme: Theme) -
 
     What is too wide has smaller letters; a number that would be cut even so is left out.
     """
-    size, room = letter_size(canvas), 0.94 * box.width
+    size = letter_size(canvas)
     canvas.box(*box.place, theme.tray, radius=CORNER * box.width, outline=theme.faint)
     shown = lines[: int(box.height / (ROW * size))]
     large = len(lines) == 1 and box.width > 3.0 * size
     high = LARGE / LETTERS * size if large else size
     wide = max((canvas.measure(line, size=high, bold=large) for line in shown), default=0.0)
-    high = max(LEAST * size, high * min(1.0, room / max(1.0, wide)))
+    high = max(LEAST * size, high * min(1.0, 0.94 * box.width / max(1.0, wide)))
     x, y = box.x + 0.5 * box.width, box.y + 0.5 * box.height + 0.36 * high
     for i, line in enumerate(shown):
-        words = canvas.fit(line, room, size=high, bold=large)
+        words = canvas.fit(line, 0.94 * box.width, size=high, bold=large)
         base = y + ROW * size * (i - 0.5 * (len(shown) - 1))
         if words == line or not line[-1].isdigit():
             canvas.text(x, base, words, size=high, color=theme.ink, bold=large, anchor="center")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -124,8 +124,9 @@ class Sorting(Exhibit):
         words = canvas.fit(said, foot.width, size=large, bold=True)
         canvas.text(foot.x, base - 0.2 * size, words, size=large, color=theme.ink, bold=True)
         if self.first is not None:
-            words = text("exhibits.begun", said=self.first.verdict())
-            words = canvas.fit(words, foot.width, size=size)
+            words = canvas.fit(
+                text("exhibits.begun", said=self.first.verdict()), foot.width, size=size
+            )
             canvas.text(foot.x, base + 1.3 * size, words, size=size, color=theme.quiet)
         left, top = box.x + LABELS * size, places.out.bottom + 0.5 * size
         heads, gap, table = 1.7 * size, 0.8 * size, (HEADS + count * CELL) * size
@@ -146,12 +147,10 @@ class Sorting(Exhibit):
         size, count = letter_size(canvas), len(self.order)
         across, left, top = box.width / count, box.x, box.y + 1.7 * size
         cell = (box.bottom - top) / rows
-        for i in range(count):
+        look: dict[str, Any] = {"size": size, "anchor": "center"}
+        for i in range(count) if across > 0.8 * size else ():
             x = left + (i + 0.5) * across
-            if across > 0.8 * size:
-                canvas.text(
-                    x, box.y + size, str(i), size=size, color=theme.ink, bold=True, anchor="center"
-                )
+            canvas.text(x, box.y + size, str(i), color=theme.ink, bold=True, **look)
         line = top - 0.3 * size
         canvas.segments([(left, line)], [(box.right, line)], theme.faint)
         chosen, row, column, lacking = self.standing(rows)
@@ -163,14 +162,14 @@ class Sorting(Exhibit):
         canvas.image(left, top, box.width, rows * cell, image, smooth=smooth)
         texel = np.array([across, cell]) / [pitch, high + gap]
         side = texel * [wide, high]
-        corner = np.stack([left + column * across, top + row * cell], axis=1)
-        corner = corner + texel * [(pitch - wide) // 2, gap // 2]
+        inset = texel * [(pitch - wide) // 2, gap // 2]
+        corner = inset + np.stack([left + column * across, top + row * cell], axis=1)
         wrong = self.labels[chosen] != self.said[chosen]
         self._paint_marks(canvas, corner[wrong], side, self.labels[chosen[wrong]], theme)
         for i in np.flatnonzero(lacking).tolist():
-            x, y = left + (i + 0.5) * across, top + (rows - 0.5) * cell + 0.36 * size
+            place = left + (i + 0.5) * across, top + (rows - 0.5) * cell + 0.36 * size
             if canvas.measure(words := f"+{lacking[i]}", size=size) < across:
-                canvas.text(x, y, words, size=size, color=theme.quiet, anchor="center")
+                canvas.text(*place, words, color=theme.quiet, **look)
 
     def _tiles(self, theme: Theme, rows: int, gap: int, pitch: int) -> Bytes:
         """Return all images as one RGBA image; cached."""

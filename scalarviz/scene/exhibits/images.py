@@ -184,8 +184,8 @@ class Swatches(Exhibit):
         self._paint_square(canvas, box, self.shown[1], theme)
 
     def _paint_square(self, canvas: Canvas2D, box: Box, color: FloatArray, theme: Theme) -> None:
-        corner, size = [(box.x, box.y)], (box.width, box.height)
-        paint_swatches(canvas, np.array(corner), size, color[np.newaxis], theme)
+        corner = np.array([(box.x, box.y)])
+        paint_swatches(canvas, corner, (box.width, box.height), color[np.newaxis], theme)
 
     def _paint_samples(self, canvas: Canvas2D, unit: float, column: Box, theme: Theme) -> None:
         size = letter_size(canvas)
@@ -268,8 +268,8 @@ class Pad(Exhibit):
         head = 1.8 * size
         rows, columns = self.image.shape
         side = min(box.width / columns, (box.height - head) / rows)
-        wide, tall = columns * side, rows * side
-        place = Box(box.x + 0.5 * (box.width - wide), box.y + head, wide, tall)
+        wide = columns * side
+        place = Box(box.x + 0.5 * (box.width - wide), box.y + head, wide, rows * side)
         self._boxes[:] = [place]
         words = canvas.fit(text("own.pad"), box.width, size=size)
         canvas.text(place.x, place.y - 0.5 * size, words, size=size, color=theme.ink)
