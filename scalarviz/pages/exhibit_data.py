@@ -109,8 +109,8 @@ def swatches_of(data: Rgb) -> Made:
 def curve_points(data: DataSet, samples: Pair, axis: int) -> PlanePoints:
     """Return where samples lie over one input: their targets are the heights."""
     plot = graph(np.asarray, data, samples, axis)
-    corners = np.stack([(plot.low, plot.high), plot.range()], axis=1)
-    return PlanePoints(samples, plot.points, *corners, plot.names, (axis,))
+    low, high = np.stack([(plot.low, plot.high), plot.range()], axis=1)
+    return PlanePoints(samples, plot.points, low, high, plot.names, (axis,))
 
 
 def plane_of(data: DataSet, plane: PlanePoints) -> Made:
@@ -120,8 +120,11 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
     part = (np.arange(SIDE) + 0.5) / SIDE
     across, up = low[0] + part * (high[0] - low[0]), high[1] - part * (high[1] - low[1])
     is_curve, shown = len(plane.axes) == 1, min(len(plane.points), DOTS)
-    cells = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    grid = plane.inputs_of(np.linspace(low[:1], high[:1], SIDE**2) if is_curve else cells)
+    grid = plane.inputs_of(
+        np.linspace(low[:1], high[:1], SIDE**2)
+        if is_curve
+        else np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    )
     points, others, goals = held_out_points(data, plane, 0 if is_curve else HELD)
     points = np.concatenate([plane.points[:shown], points.reshape(-1, 2)])
     targets = np.concatenate([targets[:shown], goals])

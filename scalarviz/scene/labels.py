@@ -308,12 +308,12 @@ def draw_doors(
     seen = see.of(line.points)
     reach = line.radius * float(seen.unit.max())
     rims = seen.xy + np.array([reach, 0.0])
-    values = buffers.values.get(line.values, np.zeros(0))
+    values = [*buffers.values.get(line.values, ()), *np.zeros(len(rims))]  # 0 until it is known
     starts = rims if len(doors) == len(rims) else rims.mean(axis=0)[np.newaxis]
     if buffers.answers is not None and len(buffers.answers) == len(rims) > len(doors):
         starts = rims[[int(np.nan_to_num(buffers.answers).argmax())]]  # from the answer
-    if np.isfinite(starts).all() and line.is_color and len(values) == len(starts):
-        draw_tubes(canvas, starts.tolist(), doors, values.tolist(), theme)
+    if np.isfinite(starts).all() and line.is_color and len(starts) == len(rims):
+        draw_tubes(canvas, starts.tolist(), doors, values, theme)
     elif np.isfinite(starts).all():
         for (x, y), door in zip(starts.tolist(), doors, strict=False):
             canvas.line(curve((x, y), door), theme.quiet, width=COLOR_WIRE * canvas.scale)

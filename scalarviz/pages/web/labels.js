@@ -192,7 +192,7 @@ export function drawDoors({ paper, palette, see, frame }) {
   const width = LABELS.wire * paper.scale;
   doors.forEach((door, i) => {
     const path = curve(starts[i], door);
-    if (line.isColor && values[line.values]) paint.tube(path, i, values[line.values][i]);
+    if (line.is_color) paint.tube(path, i, values[line.values]?.[i]);
     else paint.path(path, colorOf(palette.quiet), width, BEHIND);
   });
 }
