@@ -131,10 +131,11 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
     classes = count if is_one_hot(targets) else 0
     wanted = targets.argmax(axis=1) if classes else targets[:, 0]
     least, most = float(wanted.min()), float(wanted.max())
-    title = "curve" if is_curve else "classes" if classes else "one" if count == 1 else "many"
+    title = text("exhibits.plane.one") if count == 1 else text("exhibits.plane.many")
+    title = text("exhibits.plane.classes") if classes else title
     return {
         "kind": "plane",
-        "title": text(f"exhibits.plane.{title}"),
+        "title": text("exhibits.plane.curve") if is_curve else title,
         "side": SIDE,
         "names": list(plane.names),
         **where_of(data, plane),

@@ -304,7 +304,7 @@ def numbers_in(canvas: Canvas2D, values: Sequence[float], radius: float) -> tupl
 
 @dataclass(frozen=True)
 class Number:
-    """What is written on a cube, around a point of the picture, and half its width and height."""
+    """The number on a cube, around a point of the picture, and half its width and height."""
 
     words: str
     x: float

@@ -127,7 +127,7 @@ def spheres_of(
 
 
 def net_of(bundle: Wires, glow: Glow | None, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
-    """Return the wires of a bundle, brighter if they take part."""
+    """Return the wires of a bundle, brighter if they contribute."""
     paint = theme.wire if glow is None else paint_of(glow, theme) + "58"
     return strokes(bundle.start, bundle.end, paint, THIN * scale)
 

@@ -106,7 +106,7 @@ class PictureScene:
     """The nodes of a picture.
 
     view            the ViewBox; a node with `parent=view.scene` is drawn beside the cubes
-    pool, grounds   the nodes of the ground, and of what lies on it
+    pool, grounds   the nodes of the ground, and of trays and shadows
     spheres, wires  the nodes of neurons and of the wires between them
     flat            the node of the flat shapes
     """

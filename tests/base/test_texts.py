@@ -110,6 +110,7 @@ NOT_WORDS = [
     ),
     ("pages/lessons/lesson.py", "accent *", "names of attributes"),
     ("stage/motion.py", "weight gradient|operand gradient", "kinds of moments"),
+    ("scene/pace.py", "input gradient|operand gradient|weight gradient", "kinds of moments"),
     ("scene/visuals/shaders.py", "*vec4 to_clip*", "GLSL"),
     ("scene/visuals/shaders.py", "#*|out*|precision*|*{}*", "GLSL"),
     ("stage/network_shader.py", "a shader *|: export|{} gives *", "parts of messages"),

@@ -57,7 +57,7 @@ export function sphereRows(frame, lit, palette) {
   return Float32Array.from(found);
 }
 
-/** The rows of all wires, brighter if they take part, and the light running on them. */
+/** The rows of all wires, brighter if they contribute, and the light running on them. */
 export function wireRows(frame, lit, palette, eyes, scale) {
   const camera = frame.layout.fans.length ? eyes : null;
   const nets = new Strokes(camera, lit.level);

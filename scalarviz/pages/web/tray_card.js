@@ -24,7 +24,7 @@ const TRAY = {
   faces: [0.94, 1.13, 0.62], // light on front, top and side
 };
 
-/** Draw the tray of what is hovered, else pinned; `corner` says where it does not lie on its neuron. */
+/** Draw the tray of what is hovered, else pinned; `corner` says where it is if not on its neuron. */
 export function drawTray(view, corner) {
   const { paper, palette, frame } = view;
   const found = trayOf(frame);
