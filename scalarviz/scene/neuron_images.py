@@ -426,7 +426,7 @@ def held(line: Neurons, frame_data: FrameData) -> FloatArray:
 def painted_line(line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
     """Return the color of each neuron of a line, by what it shows; that of a tray without."""
     values, count = frame_data.buffers.values, len(line.points)
-    found = np.tile(rgb((theme.tray,)), (count, 1))
+    found: FloatArray = np.zeros((count, 1)) + rgb((theme.tray,))
     is_whole = len(values.get(line.values, ())) == count
     for name in (line.values,) if is_whole else (line.sums, line.values):
         if name in values:
