@@ -32,6 +32,7 @@ from scalarviz.scene.labels import (
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.legend import ends_of, mark_rows, news_of
 from scalarviz.scene.lights import lights
+from scalarviz.scene.neurons import spheres_seen
 from scalarviz.scene.overlay import draw_head, draw_marks_key, extra_marks
 from scalarviz.scene.picture import draw_scenery
 from scalarviz.stage.show import Show
@@ -229,16 +230,21 @@ def title_of(stage: Stage) -> str:
 
 
 def written(stage: Stage, part: float = 1.0) -> list[tuple[str, Box]]:
-    """The words beside the neurons of a stage, of which no name covers a sphere or a label."""
+    """The words beside the neurons of a stage, of which no name covers a sphere or a label.
+
+    Between the squares of a block there is no room: a name lies on some that are not spoken of.
+    """
     frame_data, see = replace(stage.frame_data(), part=part), projection(stage)
     canvas = Words(see.width, see.height)
     taken = draw_labels(Words(see.width, see.height), see, frame_data, DARK, 1.0)
     box = draw_callout(canvas, see, frame_data, taken, DARK, 1.0)
     boxes = [*taken.boxes, *([box] if box is not None else [])]
     taken.boxes[:], first = boxes, len(canvas.words)
+    lines = [line for line in frame_data.layout.neurons if not line.square or len(line.points) < 33]
+    spheres, _ = spheres_seen(see, [(line.points, line.radius) for line in lines])
     draw_spoken(canvas, see, frame_data, taken, DARK, 1.0)
     for name, place in canvas.found[first:]:
-        assert not is_on(place, taken.spheres) and not any(map(place.meets, boxes)), name
+        assert not is_on(place, spheres) and not any(map(place.meets, boxes)), name
     return [(words.lower(), place) for words, place in canvas.found]
 
 

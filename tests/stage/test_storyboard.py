@@ -220,7 +220,7 @@ def test_a_sphere_is_empty_then_holds_the_sum_and_then_the_activation(walk: Walk
 def test_at_the_loss_each_output_has_a_bar_and_its_error(
     walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scalarviz.scene.picture.draw_doors", lambda *given: None)  # over bars
+    monkeypatch.setattr("scalarviz.scene.picture.draw_doors", lambda *_, **given: None)  # over bars
     for name in NAMES:
         walk.go_to(name)
         pixels, frame_data = walk.look(1.0), walk.stage.frame_data()
