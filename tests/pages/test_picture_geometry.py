@@ -291,13 +291,13 @@ def test_names_of_a_column_have_two_lines_only_if_they_do_not_meet(
       text: (x, y, words) => said.push(words),
     };
     const balls = data.y.map((y) => new Ball(200, y, 5, 1, 1));
-    write_names(paper, {}, {}, data.names, balls, 0, [false, false, false]);
+    write_names(paper, {}, {}, data.names, balls, [0, 1e9], [false, false, false]);
     return said;"""
     y = [0.0, apart, 2.0 * apart]
     found = in_web("story/annotations", body, names=names, y=y)
     canvas, line = Words(400.0, 400.0), Neurons(np.zeros((3, 3)), "", "", names)
     balls = [Ball(200.0, each, 5.0, 1.0, 1.0) for each in y]
-    write_names(canvas, THEMES["dark"], line, names, balls, 0.0, 3 * [False])
+    write_names(canvas, THEMES["dark"], line, names, balls, (0.0, 1e9), 3 * [False])
     assert [words for words, _ in canvas.found] == found
     assert [len(words.split("\n")) for words in found] == 3 * [lines]
 

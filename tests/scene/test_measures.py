@@ -150,8 +150,9 @@ def test_no_label_lies_on_another_or_on_a_sphere(size: tuple[int, int], stage: S
             seen = see(line.points)
             good = np.ones(len(line.points), bool)
             first = line is data.layout.neurons[0]
-            edge = see.box.x - EDGE * scale if first else np.inf
-            draw_names(canvas, seen, line, good, theme, edge, (~good).tolist())
+            left = see.box.x - EDGE * scale if first else np.inf
+            edges = left, see.box.right + EDGE * scale
+            draw_names(canvas, seen, line, good, theme, edges, (~good).tolist())
     draw_labels(canvas, see, data, theme, scale)
     for (words, box), (other, taken) in itertools.combinations(canvas.found, 2):
         assert not box.meets(taken), (words, other)

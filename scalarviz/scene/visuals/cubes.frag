@@ -296,7 +296,7 @@ void main() {
             if (!is_solid(half_side)) {
                 vec3 out_of = abs(on_cube);
                 float second = max(min(out_of.x, out_of.y), min(max(out_of.x, out_of.y), out_of.z));
-                float edge = smoothstep(1.0 - LINE / pixels, 1.0, second);
+                float edge = smoothstep(1.0 - max(LINE / pixels, 0.2), 1.0, second);
                 result = mix(mix(u_ground, color, 0.6) * bright, 1.0 - u_ground, 0.4 * edge);
             }
             float ink = clamp(0.5 - letter(on_cube, normal) * pixels, 0.0, large);
