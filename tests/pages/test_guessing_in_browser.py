@@ -89,7 +89,7 @@ def test_keys_alone_guess_go_on_and_end(tab: Tab) -> None:
     assert tab.shown("guess-words").startswith(f"Not {guess}: it went from ")
     assert tab.shown("guess-tally") == text("guess.tally", right=0, asked=1)
 
-    tab.press("n")
+    tab.press("x")
     row = asked(tab).ask("app.guess.question.row")
     assert tab.shown("guess-words").endswith("is its gradient positive or negative?")
     assert now_of(tab, row)[1] == 0.0 and tab.state["step"] == 1
@@ -106,7 +106,7 @@ def test_keys_alone_guess_go_on_and_end(tab: Tab) -> None:
     right = int(now_of(tab, row)[1] > 0)
     assert tab.shown("guess-tally") == text("guess.tally", right=right, asked=2)
 
-    tab.press("n")
+    tab.press("x")
     row = asked(tab).ask("app.guess.question.row")
     old, slope = now_of(tab, row)
     tab.press("ArrowDown" if slope > 0 else "ArrowUp")
@@ -165,7 +165,7 @@ def test_arrows_wait_for_the_answer_and_a_gradient_has_signs(opened: Opens) -> N
     assert not tab.ask(pushes) and tab.ask(signs) == []
     tab.press("ArrowUp")
     tab.press("Enter")
-    tab.press("n")
+    tab.press("x")
     asked(tab)
     assert not tab.ask(pushes) and tab.ask(signs) == ["+", "−"]
     tab.press("ArrowDown")
@@ -179,11 +179,11 @@ def test_arrows_wait_for_the_answer_and_a_gradient_has_signs(opened: Opens) -> N
 def test_going_back_ends_a_question_and_playing_all(opened: Opens) -> None:
     tab = asked(opened("xor", place="#step=2&guess=1", reduced_motion="reduce").ready())
     for key in (",", "."):
-        tab.press("n")
+        tab.press("x")
         asked(tab).press(key)
         assert not tab.ask("app.guess.question") and tab.ask("app.guess.isOn")
         assert tab.shown("guess-words") == tab.shown("guess-tally") == ""
-    tab.press("n")
+    tab.press("x")
     asked(tab).page.keyboard.press(" ")
     tab.until("app.player.playing && !app.guess.isOn")
     assert tab.spoken() == text("guess.over")
@@ -294,7 +294,7 @@ def test_a_recording_asks_at_steps_that_were_recorded_by_operation(
         assert tab.state["step"] == step and "?" in tab.ask("app.picture.words")
         tab.press("ArrowUp")
         tab.press("Enter")
-        tab.press("n")
+        tab.press("x")
         asked(tab)
     assert tab.ask("app.guess.asked") == 3
 
