@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -358,12 +357,6 @@ class Focus:
     neurons: list[Mask]
 
 
-CHOSEN = attrgetter(
-    *("moment", "part", "current", "hovered", "view", "hover_neuron", "pinned_neuron", "pointed"),
-    *("opened", "numbers", "help", "marks", "chips", "beside", "guess", "curve.pointed"),
-)
-
-
 @dataclass(frozen=True)
 class FrameData:
     """Everything that one picture shows.
@@ -396,7 +389,7 @@ class FrameData:
     menus, panel   pixels that these take, see `Division.of`
     weights        all numbers of the bank, which lines are drawn by; empty: not known
     now            seconds at which texts and charts take turns to be drawn, as they do while cubes
-                   change all the time, or None
+                   change all the time, or None; `chosen`: when it changes, all is drawn at once
     """
 
     layout: Layout
@@ -436,18 +429,13 @@ class FrameData:
     guess: Guess | None = None
     weights: FloatArray = field(default_factory=lambda: NOTHING)
     now: float | None = None
+    chosen: object = None
 
     def with_numbers(self, **numbers: object) -> FrameData:
         """Return it with other numbers; its boxes, and what else was worked out, stay."""
         made = object.__new__(FrameData)
         made.__dict__.update(self.__dict__ | numbers)
         return made
-
-    @cached_property
-    def touched(self) -> tuple[object, ...]:
-        """Changes with what hand and clock choose: then all is drawn anew at once."""
-        cards = [each and (each.row, each.name) for each in (self.hover, self.pinned)]
-        return (*CHOSEN(self), *cards)
 
     @cached_property
     def _divisions(self) -> dict[tuple[float, float], Division]:

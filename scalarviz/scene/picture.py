@@ -353,7 +353,8 @@ class Picture:
     ) -> tuple[Canvas2D, OnTop]:
         """Return all shapes and text of a frame, and what of them the mouse can find."""
         theme, division = self.theme, frame_data.division(see.width, see.height)
-        scale, key = division.scale, (theme.name, division, frame_data.touched)
+        shown = frame_data.moment, frame_data.part, frame_data.current, frame_data.view
+        scale, key = division.scale, (theme.name, division, frame_data.chosen, shown)
         canvas = Canvas2D(see.width, see.height, ratio, scale, self._parts, frame_data.now)
 
         def scenery(part: Canvas2D) -> tuple[Obstacles, bool]:

@@ -473,6 +473,7 @@ class Stage(Messages):
             numbers=self.numbers,
             weights=colors if scales.color == "value" else reading.numbers.value,
             now=None if reading.turn is None else self._now,
+            chosen=self._chosen,
         )
         self._fit(self._seen)
         found = focus_of(self._seen)

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from itertools import accumulate
 from math import cos, isfinite, isnan, sin
-from struct import Struct
 from typing import Any, TypeVar
 
 import numpy as np
@@ -47,7 +46,6 @@ MIDDLE, HALF, AXIS, DEPTH = slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 8)
 EXTRA, CLIP, FILL, OUTLINE = slice(8, 12), slice(16, 20), slice(20, 22), slice(22, 24)
 RADIUS, LINE, KIND, HATCH = range(12, 16)
 COLUMNS = VERTEX.itemsize // 4
-PACK = Struct(f"{COLUMNS}f").pack
 
 # Kinds of shapes, in steps of four: the number of the corner is added.
 BOX = 0.0
@@ -71,22 +69,12 @@ class Quads:
 
     def __init__(self) -> None:
         self.count = 0
-        # Single ones are packed bytes, groups are arrays, texts are expanded to letters at the end;
-        # each is kept with the index of its first quadrilateral.
-        self._singles: list[bytes] = []
-        self._single_at: list[int] = []
+        # Texts are expanded to letters at the end; all are kept with their first quadrilateral.
         self._groups: list[tuple[int, Floats]] = []
-        self._texts: list[bytes] = []
+        self._texts: list[Floats] = []
         self._text_at: list[int] = []
         self._layouts: list[TextLayout] = []
         self.images: list[tuple[int, int, Pixels]] = []  # first and last quadrilateral + 1
-
-    def put(self, row: tuple[float, ...]) -> None:
-        """Append one, given as its 24 numbers; skip it if its centre is not finite."""
-        if isfinite(row[0] + row[1]):
-            self._singles += [PACK(*row)]
-            self._single_at += [self.count]
-            self.count += 1
 
     def put_images(self, rows: Floats, image: Pixels) -> None:
         """Append one for each row, all with parts of one image."""
@@ -102,22 +90,13 @@ class Quads:
             self._groups += [(self.count, rows)]
             self.count += len(rows)
 
-    def put_text(self, row: tuple[float, ...], words: TextLayout) -> None:
-        """Append one for each letter; the centre in the row is the anchor of the text."""
-        count = len(words.glyphs)
-        if count and isfinite(row[0] + row[1]):
-            self._texts += [PACK(*row)]
-            self._text_at += [self.count]
-            self._layouts += [words]
-            self.count += count
-
     def put_texts(self, rows: Floats, words: list[TextLayout]) -> None:
         """Append one for each letter of texts, whose anchors are the centres in the rows."""
         if not isfinite(np.add.reduce(rows[:, MIDDLE], None)):
             there = np.flatnonzero(np.isfinite(rows[:, MIDDLE]).all(axis=1)).tolist()
             rows, words = rows[there], [words[i] for i in there]
         counts = [len(each.glyphs) for each in words]
-        self._texts.append(rows.tobytes())
+        self._texts += [rows]
         self._text_at += [*accumulate(counts[:-1], initial=self.count)][: len(words)]
         self._layouts += words
         self.count += sum(counts)
@@ -131,14 +110,12 @@ class Quads:
     def rows(self, ratio: float) -> Floats:
         """Return all, shape (count, 24); `ratio` is the number of device pixels a logical pixel."""
         rows = np.empty((self.count, COLUMNS), np.float32)
-        if self._singles:
-            rows[self._single_at] = unpacked(self._singles)
         for start, group in self._groups:
             rows[start : start + len(group)] = group
         if self._texts:
             letters_of = [words.glyphs for words in self._layouts]
             counts, glyphs = np.array([*map(len, letters_of)]), np.concatenate(letters_of)
-            letters = np.repeat(unpacked(self._texts), counts, axis=0)
+            letters = np.repeat(np.concatenate(self._texts), counts, axis=0)
             letters[:, MIDDLE] += glyphs[:, :2] / np.float32(ratio)
             letters[:, HALF] = glyphs[:, 2:4] / np.float32(ratio)
             letters[:, EXTRA] = glyphs[:, 4:]
@@ -197,11 +174,6 @@ def parallelograms(rows: Floats, corners: npt.NDArray[np.floating]) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):  # edge-on: not finite, not drawn
         rows[:, AXIS], rows[:, [RADIUS, LINE]] = across / wide, below / high
     return rows
-
-
-def unpacked(rows: list[bytes]) -> Floats:
-    """Return packed rows as an array."""
-    return np.frombuffer(b"".join(rows), np.float32).reshape(-1, COLUMNS)
 
 
 def color(value: Color) -> tuple[float, float, float, float]:
@@ -378,7 +350,7 @@ class Canvas2D:
         place = (x + width / 2, y + height / 2, width / 2, height / 2)
         axis = (cos(angle), sin(angle)) if angle else (1.0, 0.0)
         style = (radius, line if outline is not None else 0.0, BOX, 0.0)
-        self._quads.put(self._row(place, style, fill, outline, depth, axis))
+        self._quads.put_many(self._row(place, style, fill, outline, depth, axis))
 
     def image(
         self,
@@ -400,7 +372,7 @@ class Canvas2D:
         place = (x + width / 2, y + height / 2, width / 2, height / 2)
         style, whole = (0.0, 1.0, SMOOTH if smooth else IMAGE, 0.0), (0.0, 0.0, 1.0, 1.0)
         row = self._row(place, style, "#ffffff", None, depth, extra=whole)
-        self._quads.put_images(np.array([row], np.float32), image_bytes(colors))
+        self._quads.put_images(row, image_bytes(colors))
         if outline is not None:
             self.box(x, y, width, height, None, outline=outline, depth=depth)
 
@@ -535,8 +507,8 @@ class Canvas2D:
             style = (0.0, 0.0, LETTER, 0.0)
             if outline is not None:
                 halo = layout(words, pixels, bold, anchor, round(HALO * ratio))
-                self._quads.put_text(self._row(place, style, outline, None, depth), halo)
-            self._quads.put_text(self._row(place, style, color, None, depth), letters)
+                self._quads.put_texts(self._row(place, style, outline, None, depth), [halo])
+            self._quads.put_texts(self._row(place, style, color, None, depth), [letters])
         return letters.width / ratio
 
     def texts(
@@ -652,9 +624,10 @@ class Canvas2D:
         depth: float,
         axis: tuple[float, float] = (1.0, 0.0),
         extra: Four = (0.0, 0.0, 0.0, 0.0),
-    ) -> tuple[float, ...]:
+    ) -> Floats:
         colors = packed(fill) + packed(outline)
-        return (*place, *axis, depth, depth, *extra, *style, *self._clip, *colors)
+        row = (*place, *axis, depth, depth, *extra, *style, *self._clip, *colors)
+        return np.array([row], np.float32)
 
     def _put(
         self,
