@@ -59,7 +59,7 @@ function lightsOfMoment(layout, scene, moment, part) {
   return shown;
 }
 
-/** Whether the cubes of a plate take part in a moment; numbers go back through no bias. */
+/** Whether the cubes of a plate are bright in a moment; numbers go back through no bias. */
 function isBright(scene, { kind, operation }, plate) {
   if (!RUNS.has(kind)) return false;
   const { rows } = scene.operations[operation]; // in a graph a cube may be read by several operations

@@ -277,7 +277,7 @@ export class LossPlane {
     return near.every((each, row) => Math.abs(each - value[row]) <= 1e-5 * (1 + Math.abs(each)));
   }
 
-  /** Whether a place lies in the part of the plane that is shown. */
+  /** Whether a place is in the part of the plane that is shown. */
   shows([x, y]) {
     const [left, right, bottom, top] = this.span;
     return left <= x && x <= right && bottom <= y && y <= top;
