@@ -332,7 +332,7 @@ def test_a_drag_turns_the_wheel_zooms_and_escape_shows_the_whole(tab: Tab) -> No
 # Controls.
 
 
-@pytest.mark.page("rgb", (2560, 1440))  # smaller bars have no slider for it
+@pytest.mark.page("rgb", (2100, 1000))  # smaller bars have no slider for it
 def test_the_rate_is_typed_dragged_doubled_and_kept_within_reason(tab: Tab) -> None:
     tab.enter("#rate-number", "0.1")
     assert tab.state["rate"] == 0.1
