@@ -126,7 +126,7 @@ def moved(found: Explained, now: float, name: str) -> Caption:
             before.append(formula_line(line, exactly=exactly, start=f"{name_now} = "))
         names[line.name] = name_now
     last = found.lines[-1]
-    digits = digits_between(old, last.value)
+    digits = max(3, digits_between(old, last.value))  # enough for what is taken away
     ended, shown = ending(found, exactly, digits)
     if figures(shown) > digits:  # the new number needs as many, so that the two can be compared
         ended, shown = ending(found, exactly, figures(shown))

@@ -95,6 +95,14 @@ def test_a_step_is_told_in_plain_sentences() -> None:
     ]
 
 
+def test_the_new_number_of_a_step_has_the_digits_of_its_change() -> None:
+    network = sv.Network([sv.Dense(1, 1, "linear", bias=False)])
+    network.weight(0).value = 2.0
+    s = sv.Session(network, ([[2.0]], [[0.0]]), "mse", sv.SGD(0.01), engine="python")
+    told = str(advanced(s, len(s.operations), "operation").caption(0))
+    assert "moves from 2 to 1.84." in told and "2 - 0.01 × 16 = 1.84" in told
+
+
 def way(session: sv.Session, row: int) -> str:
     """Where a weight is pushed by its grad."""
     return "down" if session.network.bank.grad[row] > 0.0 else "up"
