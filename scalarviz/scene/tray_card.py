@@ -85,8 +85,8 @@ def draw_tray(
             bracket(canvas, own, theme.lit)
         if number < WRITTEN or row in chosen:
             words = typeset(short(float(weights[column])))
-            look = {"color": theme.map(np.array(share)), "bold": True}
-            canvas.text(middle, v + 43.0 * scale, words, size=size, anchor="center", **look)
+            place, color = (middle, v + 43.0 * scale), theme.map(np.array(share))
+            canvas.text(*place, words, size=size, anchor="center", color=color, bold=True)
     draw_inputs(canvas, fan, order, np.array(corners), frame_data, theme)
     draw_cubes(canvas, cubes, theme)
     words = text("tray.rest", count=len(rows) - len(order)) if len(rows) > len(order) else ""
