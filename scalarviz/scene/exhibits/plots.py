@@ -154,8 +154,8 @@ class Plane(Exhibit):
         size = letter_size(canvas)
         places, rows = self.places(box, canvas.scale), self._rows(box.width, size)
         radius = self.radius(places.out, size)
-        at_edge = bool((np.abs(self.points - 0.5) > 0.46).any())
-        plot = places.out.inside(2.0 * radius if at_edge else 0.0)
+        at_edge = np.abs(self.points - 0.5) > 0.46
+        plot = places.out.inside(2.0 * radius if at_edge.any() else 0.0)
         self._boxes[:] = [plot]
         self.paint_heads(canvas, places, theme)
         self.paint_answer(canvas, plot, theme)
@@ -171,7 +171,7 @@ class Plane(Exhibit):
         )
         wide = canvas.measure("".join(self.names), size=size)
         for words, across, up in (
-            axes if at_edge and wide < min(3.0 * size, 0.3 * plot.width) else ()
+            axes if at_edge.all() and wide < min(3.0 * size, 0.3 * plot.width) else ()
         ):
             x = plot.x + (1.3 + across * (plot.width / size - 2.6)) * size
             y = plot.bottom - (0.9 + up * (plot.height / size - 2.6)) * size
