@@ -118,6 +118,15 @@ def test_a_network_of_one_input_shows_the_curve_that_it_learns(
     assert tab.shown("exhibit").count(text("exhibits.swatches.target")) == 1
 
 
+@pytest.mark.page("xor", reduced_motion="reduce")
+def test_key_and_button_write_the_numbers_of_all_cubes(tab: Tab) -> None:
+    few = tab.ask("app.picture.words.length")
+    tab.press("n")
+    assert tab.ask("app.picture.words.length") > few + 8  # of 17 weights
+    tab.do("document.querySelector('#numbers').click()")
+    assert tab.ask("app.picture.words.length") == few
+
+
 def test_no_name_of_a_layer_is_cut_at_the_upper_edge(opened: Opens, tmp_path: Path) -> None:
     xs = [[each / 4] for each in range(-4, 5)]
     network = sv.Network([1, 8, 1], "relu", seed=0)
