@@ -75,7 +75,7 @@ def shown(losses: FloatArray) -> FloatArray:
     return found if (found < 0.0).any() else found[found > 0.0]
 
 
-AXIS, TOP, BELOW = 46.0, 22.0, 19.0  # pixels beside, above and below the curves of several
+AXIS = 46.0  # pixels left of the curves of a large chart, or of several networks
 BESIDE, EDGE = (162.0, 104.0), 8.0  # right of a curve, in small pictures; above and below it
 PARTS, OF_PARTS = 34.0, 0.55  # height of the parts of a step above it, and their share of it
 LETTERS, ROW = 12.0, 17.0  # letters, and height of a row right of a curve
@@ -224,7 +224,9 @@ def draw_loss(
     scale: float = 1.0,
     words_from: float = 0.0,
 ) -> Chart | None:
-    """Draw the losses on their scale, the current step, other branches and metrics.
+    """Draw the losses on their scale, those of several networks in their colors.
+
+    Also draw the current step, other branches and metrics.
 
     The last loss stands at the right, below it the step; metrics over the curve, right of the parts
     of a step, which end at x = `words_from`; the ends of the scale at its left, at x = `left`.
@@ -245,10 +247,10 @@ def draw_loss(
     grip = Box(plot.x - 6.0, box.y, plot.width + 12.0, box.height)
     chart = Chart(box, title, grip, plot, *curve.span, curve.whole)
     lines, steps = joined(curve.others), ChartScales(plot, *curve.span)
+    drawn = curve.several or [(theme.loss, curve)]
     parts = [lines, *((each.steps, each.values) for each in curve.metrics if not each.share)]
-    found = shown(
-        np.concatenate([steps.losses_of(curve), *(steps.within(*each) for each in parts)])
-    )
+    known = [steps.losses_of(each) for _, each in drawn]
+    found = shown(np.concatenate(known + [steps.within(*each) for each in parts]))
     canvas.segments([(plot.x, plot.bottom)], [(plot.right, plot.bottom)], theme.faint)
     if not len(found):
         write_empty(canvas, plot, theme, scale)
@@ -265,8 +267,13 @@ def draw_loss(
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         if others:
             draw_thin(canvas, points, theme.ghost, scale)
-        draw_lines(canvas, scales, curve, own, others, theme, scale)
-        draw_places(canvas, scales, curve, theme, scale)
+        for color, each in drawn:
+            draw_curve(canvas, scales, each, color, scale)
+        draw_lines(canvas, scales, curve, others, theme, scale)
+        for color, each in drawn:
+            draw_places(canvas, scales, each, color, theme, scale)
+        if curve.pointed is not None:
+            draw_step(canvas, scales, curve.pointed, theme.accent)
     marks = marks_on(scales, [step for step, _ in curve.marks])
     return replace(chart, own=own, others=others, marks=marks)
 
@@ -321,12 +328,17 @@ def write_ends(
 
 
 def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
-    """Return what the mouse is on, else the steps, lines and metrics there are, else a hint."""
+    """Return what the mouse is on, else the steps, lines and metrics there are, else a hint.
+
+    Of several networks, the mouse is on their losses, that of the last one first.
+    """
     marked = next((why for step, why in curve.marks if step == curve.pointed), "")
     if marked:
         return [(marked, theme.accent)]
     if curve.meant is not None:
         return [(words_of_branch(curve), theme.ink)]
+    if curve.several and curve.pointed is not None:
+        return [(said_loss(each.reads) or "-", color) for color, each in reversed(curve.several)]
     step, (first, last) = curve.at if curve.pointed is None else curve.pointed, curve.span
     found = [(words_of(each, step), color_of(each, theme)) for each in curve.metrics]
     if (first, last) != (-curve.before, curve.whole):
@@ -348,9 +360,9 @@ def draw_numbers_beside(
     is_read = curve.pointed is not None
     step = curve.at if curve.pointed is None else float(curve.pointed)
     loss = curve.reads if is_read else curve.loss
-    number = "" if math.isnan(loss) else typeset(f"{loss:#.3g}")
+    name = f"{text('chart.title')} {said_loss(loss)}".strip()
     lines = [
-        (f"{text('chart.title')} {number}".strip(), theme.accent if is_read else theme.ink),
+        (name, theme.accent if is_read else theme.ink),
         (text("chart.step", step=step), theme.accent if is_read else theme.quiet),
     ]
     top, room = box.y + 0.5 * (box.height - row * len(lines)), box.right - x - 4.0 * scale
@@ -362,6 +374,11 @@ def draw_numbers_beside(
         ends = (x, title.bottom), (title.right, title.bottom)
         canvas.segments([ends[0]], [ends[1]], theme.accent, width=1.5 * scale)
     return title
+
+
+def said_loss(loss: float) -> str:
+    """Return a loss in words; "" if it is not known."""
+    return "" if math.isnan(loss) else typeset(f"{loss:#.3g}")
 
 
 def marks_on(scales: ChartScales, steps: Iterable[int]) -> list[tuple[float, int]]:
@@ -414,13 +431,11 @@ def draw_lines(
     canvas: Canvas2D,
     scales: ChartScales,
     curve: Curve,
-    own: FloatArray,
     others: Sequence[tuple[int, FloatArray]],
     theme: Theme,
     scale: float,
 ) -> None:
-    """Draw the curve, its mean, those of metrics, and the line of a branch that is meant."""
-    draw_curve(canvas, scales, curve, own, (theme.loss, theme.loss + "57"), scale)
+    """Draw the lines of metrics, and the line of a branch that is meant."""
     for metric in curve.metrics:
         points = scales.points(metric.steps, metric.values, metric.share)
         canvas.line(points, color_of(metric, theme), width=1.3 * scale)
@@ -430,21 +445,17 @@ def draw_lines(
 
 
 def draw_curve(
-    canvas: Canvas2D,
-    scales: ChartScales,
-    curve: Curve,
-    own: FloatArray,
-    colors: tuple[str, str],
-    scale: float,
+    canvas: Canvas2D, scales: ChartScales, curve: Curve, color: str, scale: float
 ) -> None:
-    """Draw a curve; where its mean is known that, and the curve thinly, in the second color."""
+    """Draw a curve; where its mean is known that, and the curve thinly."""
+    own = scales.points(curve.steps, curve.losses)
     if len(curve.smoothed):
-        draw_thin(canvas, own, colors[1], scale)
+        draw_thin(canvas, own, color + "57", scale)
         some = np.linspace(0, len(curve.steps) - 1, min(len(curve.steps), MEANS)).astype(np.int64)
         mean = scales.points(curve.steps[some], curve.smoothed[some])
-        canvas.line(mean, colors[0], width=2.6 * scale)
+        canvas.line(mean, color, width=2.6 * scale)
     else:
-        canvas.line(own, colors[0], width=2.0 * scale)
+        canvas.line(own, color, width=2.0 * scale)
 
 
 def draw_thin(canvas: Canvas2D, points: FloatArray, color: str, scale: float) -> None:
@@ -455,19 +466,17 @@ def draw_thin(canvas: Canvas2D, points: FloatArray, color: str, scale: float) ->
 
 
 def draw_places(
-    canvas: Canvas2D, scales: ChartScales, curve: Curve, theme: Theme, scale: float
+    canvas: Canvas2D, scales: ChartScales, curve: Curve, color: str, theme: Theme, scale: float
 ) -> None:
-    """Draw where the clock stands, and the step under the mouse."""
-    x = draw_step(canvas, scales, curve.at, theme.loss + "96")
+    """Draw where the clock stands, and the marks."""
+    x = draw_step(canvas, scales, curve.at, color + "96")
     y = scales.y(curve.loss)
     if math.isfinite(y):
-        canvas.discs((x, y), 5.0 * scale, theme.loss, outline=theme.ground, line=1.5 * scale)
+        canvas.discs((x, y), 5.0 * scale, color, outline=theme.ground, line=1.5 * scale)
     for step, _ in curve.marks:
         x = draw_step(canvas, scales, step, theme.accent + "90")
         y = scales.y(np.interp(step, curve.steps, curve.losses)) if len(curve.steps) else math.nan
         canvas.discs((x, y if math.isfinite(y) else scales.plot.y), 3.5 * scale, theme.accent)
-    if curve.pointed is not None:
-        draw_step(canvas, scales, curve.pointed, theme.accent)
 
 
 def draw_step(canvas: Canvas2D, scales: ChartScales, step: float, color: str) -> float:
@@ -498,32 +507,6 @@ def words_of(metric: Measured, step: float) -> str:
 def color_of(metric: Measured, theme: Theme) -> str:
     """Return the color of the curve of a metric."""
     return theme.metric if metric.share else theme.ink
-
-
-def draw_axes(canvas: Canvas2D, plot: Box, curve: Curve, theme: Theme, scale: float) -> None:
-    """Draw the axes, with the first and the last step shown, or that under the mouse."""
-    size, under = 12.0 * scale, plot.bottom + 12.5 * scale
-    corner = (plot.x, plot.bottom)
-    canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
-    (first, last), whole = curve.span, curve.whole
-    if curve.pointed is not None:
-        words = text("chart.step", step=curve.pointed)
-        wide = canvas.measure(words, size=size)
-        x = ChartScales(plot, first, last).x(curve.pointed) - wide / 2.0
-        x = min(max(x, plot.x), plot.right - wide)
-        canvas.text(x, under, words, size=size, color=theme.accent)
-    elif (first, last) != (-curve.before, whole):
-        words = text("chart.zoomed", first=first, last=last, whole=whole)
-        if canvas.measure(words, size=size) > plot.width:
-            words = text("chart.zoomed.short", first=first, last=last)
-        middle = plot.x + plot.width / 2
-        canvas.text(middle, under, words, size=size, color=theme.accent, anchor="center")
-    else:
-        step = text("chart.step", step=last)
-        zero = ChartScales(plot, first, last).x(0.0)
-        if zero < plot.right - canvas.measure(step, size=size) - 16.0 * scale:
-            canvas.text(zero, under, "0", size=size, color=theme.quiet)
-        canvas.text(plot.right, under, step, size=size, color=theme.quiet, anchor="right")
 
 
 def distance(points: FloatArray, x: float, y: float) -> float:

@@ -5,34 +5,17 @@ The panes themselves are pictures of their own, drawn into parts of the same fra
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import final
 
-import numpy as np
 from vispy import gloo
 
-from scalarviz.base.texts import text
 from scalarviz.scene import overlay
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.canvas.renderer import Renderer
-from scalarviz.scene.charts import (
-    AXIS,
-    BELOW,
-    TOP,
-    Chart,
-    ChartScales,
-    LossScale,
-    draw_axes,
-    draw_curve,
-    draw_step,
-    draw_ticks,
-    marks_on,
-    shown,
-    write_empty,
-)
-from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues
+from scalarviz.scene.charts import AXIS, Chart, draw_loss
+from scalarviz.scene.frame_data import Compared, CubeValues
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.legend import ends_of, words_of
 from scalarviz.scene.overlay import ON_BAR, Cube, OnTop, draw_chips, draw_cubes
@@ -82,7 +65,8 @@ class ComparedPicture:
         if compared.view.large:
             chart = draw_large(canvas, panes, compared, theme)
         elif panes.chart.width and panes.chart.height:
-            chart = draw_chart(canvas, panes.chart, compared, theme, scale)
+            left = panes.chart.x + AXIS * scale
+            chart = draw_loss(canvas, panes.chart, left, compared.view, theme, scale)
         division = panes.division
         gap, end = 16.0 * scale, panes.line.y if panes.line.height else panes.table.y
         above = Box(gap, 0.0, whole.width - 2.0 * gap, end)  # the table
@@ -99,7 +83,8 @@ def draw_large(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
     y = 0.5 * scene.height
     box = Box(margin, y, scene.width - 2.0 * margin, scene.height - y)
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * panes.scale, outline=theme.rim)
-    chart = draw_chart(canvas, box.inside(6.0 * panes.scale), compared, theme, panes.scale)
+    inner, left = box.inside(6.0 * panes.scale), box.x + AXIS * panes.scale
+    chart = draw_loss(canvas, inner, left, compared.view, theme, panes.scale)
     return None if chart is None else replace(chart, box=box)
 
 
@@ -204,84 +189,3 @@ def draw_legend(
     draw_cubes(canvas, found, theme)
     x += wide * len(ON_BAR) + gap
     return x + canvas.text(x, base, ends[-1], size=size, color=theme.quiet)
-
-
-# The loss curves, in one chart on the same axes.
-
-
-def draw_chart(
-    canvas: Canvas2D, box: Box, compared: Compared, theme: Theme, scale: float
-) -> Chart | None:
-    """Draw the losses of all networks on one scale, each in its color.
-
-    Returns None if there is no room.
-    """
-    axis, high, view = AXIS * scale, box.height - (TOP + BELOW) * scale, compared.view
-    plot = Box(box.x + axis, box.y + TOP * scale, box.width - axis - 16.0 * scale, high)
-    if plot.height < 8.0 or plot.width < 40.0:
-        return None
-    end = draw_title(canvas, plot, box.y + 16.0 * scale, compared, theme, scale)
-    draw_axes(canvas, plot, view, theme, scale)
-    grip = Box(plot.x - 6.0, plot.y - 4.0, plot.width + 12.0, box.bottom - plot.y + 4.0)
-    title = Box(plot.x - 6.0, box.y, end - plot.x + 12.0, grip.y - box.y)
-    chart = Chart(box, title, grip, plot, *view.span, view.whole)
-    scales = ChartScales(plot, *view.span)
-    losses = shown(np.concatenate([scales.losses_of(row.curve) for row in compared.rows]))
-    if not len(losses):
-        write_empty(canvas, plot, theme, scale)
-        return chart
-    scales = replace(scales, losses=LossScale.of(losses))
-    draw_ticks(canvas, scales, theme, scale)
-    with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
-        for at in {row.curve.at for row in compared.rows}:
-            draw_step(canvas, scales, at, theme.ink + "60")
-        order = [row for i, row in enumerate(compared.rows) if i != compared.chosen]
-        order += [row for i, row in enumerate(compared.rows) if i == compared.chosen]
-        for row in order:
-            draw_row(canvas, scales, row, theme, scale)
-        for row in order:
-            for step, _ in row.curve.marks:
-                x = draw_step(canvas, scales, step, row.pane.color + "90")
-                canvas.discs((x, plot.y), 3.5 * scale, row.pane.color)
-        if view.pointed is not None:
-            draw_step(canvas, scales, view.pointed, theme.accent)
-    marked = {step for row in compared.rows for step, _ in row.curve.marks}
-    return replace(chart, marks=marks_on(scales, sorted(marked)))
-
-
-def draw_title(
-    canvas: Canvas2D, plot: Box, base: float, compared: Compared, theme: Theme, scale: float
-) -> float:
-    """Write what the curves are, or the losses of all at the step under the mouse."""
-    size, gap, view = 13.0 * scale, 12.0 * scale, compared.view
-    end = plot.x + canvas.text(plot.x, base, text("chart.title"), size=size, color=theme.ink)
-    title = end
-    if view.on_title:  # a click makes it large
-        y = base + 3.0 * scale
-        canvas.segments([(plot.x, y)], [(end, y)], theme.accent, width=1.5 * scale)
-    if view.pointed is None:
-        return title
-    for row in compared.rows:
-        marked = next((why for step, why in row.curve.marks if step == view.pointed), "")
-        if marked:
-            said = text("compared.of", name=row.pane.name, words=marked)
-            said = canvas.fit(said, plot.right - end - gap, size=size)
-            canvas.text(end + gap, base, said, size=size, color=row.pane.color)
-            return title
-    for row in compared.rows:
-        words = "-" if math.isnan(row.curve.reads) else f"{row.curve.reads:#.3g}"
-        if end + gap + canvas.measure(words, size=size) > plot.right:
-            break
-        end += gap + canvas.text(end + gap, base, words, size=size, color=row.pane.color)
-    return title
-
-
-def draw_row(
-    canvas: Canvas2D, scales: ChartScales, row: ComparedRow, theme: Theme, scale: float
-) -> None:
-    """Draw the losses of a network, with their mean if it is known, and where its clock stands."""
-    curve, own = row.curve, scales.points(row.curve.steps, row.curve.losses)
-    draw_curve(canvas, scales, curve, own, (row.pane.color, row.pane.color + "50"), scale)
-    if math.isfinite(scales.y(curve.loss)):
-        x, y = scales.x(curve.at), scales.y(curve.loss)
-        canvas.discs((x, y), 3.5 * scale, row.pane.color, outline=theme.ground)

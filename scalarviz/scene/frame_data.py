@@ -177,6 +177,7 @@ class Curve:
     marks     steps where it stopped by itself, or where something was so first, and why
     past      all weights over time, shown below a large chart; or None
     terrain   the loss over a plane, in place of that; or None
+    several   the curves of several networks with their colors, drawn in place of this one
     """
 
     steps: FloatArray = field(default_factory=lambda: NOTHING)
@@ -200,6 +201,7 @@ class Curve:
     before: float = 0.0
     past: PastWeights | None = None
     terrain: Terrain | None = None
+    several: Sequence[tuple[str, Curve]] = ()
 
     @cached_property
     def whole(self) -> float:
@@ -479,11 +481,10 @@ class FrameData:
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """A row of the table: the network of a pane, a text for each head of the table, its losses."""
+    """A row of the table: the network of a pane, and a text for each head of the table."""
 
     pane: Pane
     cells: Sequence[str]
-    curve: Curve
 
 
 @dataclass(frozen=True)
@@ -494,7 +495,7 @@ class Compared:
              is little room, columns of a high rank are left out
     rows     one for each pane
     legend   what cubes show in all panes; its scales are those of the legend
-    view     the loss curve that has the steps shown, the step under the mouse and the clock
+    view     the loss curves of all, that of the chosen pane above the others
     caption  of the chosen pane, or ""
     chosen   number of the pane that is marked as chosen; None: none is
     chips    short messages, each with the label of its button or ""

@@ -21,6 +21,7 @@ from scalarviz.scene.frame_data import (
     Compared,
     ComparedRow,
     CubeValues,
+    Curve,
     FrameData,
     Pane,
 )
@@ -411,28 +412,37 @@ class Stages(Messages):
         columns = COLUMNS if pinned else COLUMNS[:PLAIN_COLUMNS]
         heads = [(text(f"compared.head.{name}"), rank) for name, rank in columns]
         rows = [
-            ComparedRow(
-                stage.pane,
-                cells_of(stage, heads),
-                replace(data.curve, reads=loss_at(stage.reading.here.branch, self.over.step)),
-            )
-            for stage, data in zip(self.panes, panes, strict=True)
+            ComparedRow(stage.pane, cells_of(stage, heads))
+            for stage in self.panes
             if stage.pane is not None
         ]
         chosen, seen = self.lead, panes[self.chosen]
         caption, own = seen.words.caption, chosen.own is not None
         speaks = caption is not None and (chosen.motion.walking or own)
-        curves = [data.curve for data in panes]
-        longest = max(curves, key=lambda curve: curve.whole)
-        axis = replace(
-            longest,
+        curves = [
+            (
+                row.pane.color,
+                replace(data.curve, reads=loss_at(stage.reading.here.branch, self.over.step)),
+            )
+            for row, stage, data in zip(rows, self.panes, panes, strict=True)
+        ]
+        longest = max((curve for _, curve in curves), key=lambda curve: curve.whole)
+        marks = [
+            (step, text("compared.of", name=name, words=why))
+            for name, (_, curve) in zip(self.names, curves, strict=True)
+            for step, why in curve.marks
+        ]
+        axis = Curve(
+            at=longest.at,
             end=longest.whole,
-            before=max(curve.before for curve in curves),
-            others=(),
-            metrics=(),
+            before=max(curve.before for _, curve in curves),
+            first=longest.first,
+            last=longest.last,
             pointed=self.over.step,
             on_title=self.over.title,
             large=self.curve_view.large,
+            marks=marks,
+            several=[*curves[: self.chosen], *curves[self.chosen + 1 :], curves[self.chosen]],
         )
         speakers = [self, *([] if self.silent else self.panes)]
         works = [each.work for each in speakers if each.work is not None]

@@ -14,6 +14,7 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.scales import stop_above
 from scalarviz.errors import InputError, ScalarvizError, UnknownNameError
+from scalarviz.scene.canvas import palette
 from scalarviz.stage.channels import DIFFERENCE
 from scalarviz.stage.show import Several
 from scalarviz.stage.stage import Stage
@@ -266,9 +267,9 @@ def test_the_curves_have_marks_where_a_session_stopped_by_itself(studio: Studio)
     pixels = shot(studio, shown)
     chart = shown.chart
     assert chart is not None and [step for _, step in chart.marks] == [mark.step]
-    x, color = chart.marks[0][0], shown.panes[1].pane.color  # type: ignore[union-attr]  # placed
-    seen = pixels[round(chart.plot.y), round(x)].astype(int)
-    assert np.abs(seen - [int(color[i : i + 2], 16) for i in (1, 3, 5)]).max() < 40
+    x, accent = chart.marks[0][0], 255.0 * palette.rgb((palette.THEMES["dark"].accent,))[0]
+    seen = pixels[round(chart.plot.y) : round(chart.plot.bottom), round(x)].astype(float)
+    assert (np.abs(seen[:, :3] - accent).max(axis=1) < 40.0).any()
     assert chart.step_at(x + 2.0) == mark.step
     shown.hover_at(x + 2.0, chart.plot.y + 5.0)
     shot(studio, shown)

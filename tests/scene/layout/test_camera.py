@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scalarviz as sv
+from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.compared_picture import ComparedPicture
@@ -348,10 +349,11 @@ def losses(count: int) -> Curve:
 def compared(count: int, name: str = "784-128-10, branch", **more: Any) -> Compared:
     colors = ("#00cba5", "#a855b5", "#f6ea45", "#cf3f35", "#bd9cff", "#e8f0ff")
     rows = [
-        ComparedRow(Pane(1.0, f"{name} {i}", color), CELLS, losses(100 + 20 * i))
+        ComparedRow(Pane(1.0, f"{name} {i}", color), CELLS)
         for i, color in enumerate(colors[:count])
     ]
-    view = replace(losses(200), end=200.0)
+    several = [(color, losses(100 + 20 * i)) for i, color in enumerate(colors[:count])]
+    view = Curve(at=200.0, end=200.0, several=several)
     return Compared([*zip(HEADS, RANKS, strict=True)], rows, LEGEND, view, **more)
 
 
@@ -477,28 +479,18 @@ def test_the_chart_has_a_line_for_each_network_and_says_the_losses_under_the_mou
     assert chart is not None and chart.last == 200.0
     assert parts.chart.has(chart.plot.x, chart.plot.y)
     assert chart.step_at(chart.plot.x + 0.5 * chart.plot.width) == 100
+    assert {"loss", "step 200", "log", text("chart.hint")} <= {*shown.words}
     pointed = compared(2)
-    pointed = replace(
-        pointed,
-        view=replace(pointed.view, pointed=50),
-        rows=[
-            replace(row, curve=replace(row.curve, reads=row.curve.losses[49]))
-            for row in pointed.rows
-        ],
-    )
-    shown.flat(parts, pointed, THEMES["dark"], 1.0)
-    for row in pointed.rows:
-        assert f"{row.curve.losses[49]:#.3g}" in shown.words
+    several = [(color, replace(curve, reads=0.125)) for color, curve in pointed.view.several]
+    view = replace(pointed.view, pointed=50, several=several)
+    shown.flat(parts, replace(pointed, view=view), THEMES["dark"], 1.0)
+    assert shown.words.count(".125") == 2 and "step 50" in shown.words
 
 
 def test_why_a_session_stopped_ends_within_the_chart(canvases: list[Texts]) -> None:
     shown, parts = compared(2, "net"), Panes.of(2, 800, 500)
-    stopped = replace(shown.rows[1].curve, marks=[(50, "grad norm rises 12x, " * 9)])
-    shown = replace(
-        shown,
-        view=replace(shown.view, pointed=50),
-        rows=[shown.rows[0], replace(shown.rows[1], curve=stopped)],
-    )
+    marks = [(50, "net 1: " + "grad norm rises 12x, " * 9)]
+    shown = replace(shown, view=replace(shown.view, pointed=50, marks=marks))
     chart = ComparedPicture().flat(parts, shown, THEMES["dark"], 1.0)[1].chart
     (box,) = [box for box, _, words in canvases[0].written if words.startswith("net 1: ")]
     assert box.right <= parts.chart.right
