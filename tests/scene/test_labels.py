@@ -240,8 +240,10 @@ def written(stage: Stage, part: float = 1.0) -> list[tuple[str, Box]]:
     box = draw_callout(canvas, see, frame_data, taken, DARK, 1.0)
     boxes = [*taken.boxes, *([box] if box is not None else [])]
     taken.boxes[:], first = boxes, len(canvas.words)
-    lines = [line for line in frame_data.layout.neurons if not line.square or len(line.points) < 33]
-    spheres, _ = spheres_seen(see, [(line.points, line.radius) for line in lines])
+    lines = [line for line in frame_data.layout.neurons if not line.shape]
+    free = [not each.square or len(each.points) < 33 for each in lines]
+    spheres, _ = spheres_seen(see, frame_data.layout)
+    spheres = spheres[np.repeat(free, [len(each.points) for each in lines])]
     draw_spoken(canvas, see, frame_data, taken, DARK, 1.0)
     for name, place in canvas.found[first:]:
         assert not is_on(place, spheres) and not any(map(place.meets, boxes)), name
