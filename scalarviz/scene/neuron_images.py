@@ -59,11 +59,16 @@ def draw_pictures(
 def seen_pictures(
     see: Projection, line: Neurons
 ) -> tuple[ProjectedPoints, FloatArray, FloatArray, FloatArray]:
-    """Return the corners of images as seen, their places, which are seen, and depths of these."""
+    """Return the corners of images as seen, their places, which are seen, and depths of these.
+
+    Depths are those of the left and the right side, (n, 2).
+    """
     seen = see(line.corners().reshape(-1, 3))
     xy = seen.xy.reshape(-1, 3, 2)
     good = np.logical_and.reduce(np.isfinite(xy), (1, 2))
-    return seen, xy, good, depths(seen)[good]
+    upper_left, right, lower_left = seen.depth.reshape(-1, 3)[good].T
+    half = 0.5 * (lower_left - upper_left)
+    return seen, xy, good, np.array([upper_left + half, right + half]).T
 
 
 def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
@@ -84,13 +89,6 @@ def tops_of(maps: FloatArray) -> FloatArray:
     tops = np.maximum(tops, FAINT * np.maximum.reduce(tops, initial=0.0))
     tops[tops == 0.0] = 1.0
     return tops
-
-
-def depths(seen: ProjectedPoints) -> FloatArray:
-    """Return the depths of the left and the right side of each image, (n, 2)."""
-    upper_left, right, lower_left = seen.depth.reshape(-1, 3).T
-    half = 0.5 * (lower_left - upper_left)
-    return np.array([upper_left + half, right + half]).T
 
 
 def paste(

@@ -78,7 +78,16 @@ def draw_neurons(
             color, front_of_it = fills[places[i]], float(front[i])
             canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
         if said:
-            write_in(canvas, xy[said], front[said], [words[i] for i in said], size)
+            canvas.texts(
+                xy[said] + [0.0, 0.36 * size],
+                [words[i] for i in said],
+                size=size,
+                bold=True,
+                color=NUMBER,
+                anchor="center",
+                depth=front[said],
+                outline=HALO,
+            )
     low = see.box.x - EDGE * scale if line is frame_data.layout.neurons[0] else math.inf
     edges = low, see.box.right + EDGE * scale
     silent = (own[good, 0] < SPOKEN).tolist()
@@ -96,10 +105,13 @@ NONE_FLAT = np.zeros(0)
 
 
 def seen_neurons(see: Projection, line: Neurons) -> tuple[FloatArray, ...]:
-    """Return which neurons are seen; place and radius of each, and the depth of its number."""
+    """Return which neurons are seen; place and radius of each, and the depth of its number.
+
+    Numbers stand just before the fronts of spheres.
+    """
     seen = see.of(line.points)
     good = np.logical_and.reduce(np.isfinite(seen.xy), 1)
-    front = front_of(see, line.points, line.radius)[good]
+    front = see(line.points + 1.02 * line.radius * see.toward).depth[good]
     return good, seen.xy[good], line.radius * seen.unit[good], front
 
 
@@ -114,11 +126,6 @@ def balls_of(
     return [Ball(*row) for row in rows[chosen].tolist()]
 
 
-def front_of(see: Projection, points: FloatArray, radius: float) -> FloatArray:
-    """Return a depth just before the front of each sphere, where its number stands."""
-    return see(points + 1.02 * radius * see.toward).depth
-
-
 def spheres_seen(see: Projection, layout: Layout) -> tuple[FloatArray, FloatArray]:
     """Return x, y and radius of all spheres and squares as seen, (n, 3), and their depths."""
     points, radius = layout.once("spheres", spheres_of)
@@ -131,27 +138,6 @@ def spheres_of(layout: Layout) -> tuple[FloatArray, FloatArray]:
     lines = [line for line in layout.neurons if not line.shape]
     points = np.concatenate([np.zeros((0, 3)), *(line.points for line in lines)])
     return points, np.repeat([line.radius for line in lines], [len(line.points) for line in lines])
-
-
-def write_in(
-    canvas: Canvas2D,
-    xy: FloatArray,
-    depth: FloatArray | float,
-    words: Sequence[str],
-    size: float,
-) -> None:
-    """Write a text into each of some spheres, (n, 2)."""
-    lower = np.array([0.0, 0.36 * size])
-    canvas.texts(
-        xy + lower,
-        words,
-        size=size,
-        bold=True,
-        color=NUMBER,
-        anchor="center",
-        depth=depth,
-        outline=HALO,
-    )
 
 
 def draw_names(

@@ -203,14 +203,17 @@ class Exhibit(ABC):
         top = foot.y + VERDICT * size + more + ABOVE * size
         if self.first is None or top + high > foot.bottom + 0.5:
             return
-        lines = [text("exhibits.step_0"), self.first.verdict()]
+        said, left = self.first.verdict(), foot.width - side - BESIDE * size
+        lines = [text("exhibits.begun", said=said)]
+        if canvas.measure(lines[0], size=size) > left:
+            lines = [text("exhibits.step_0"), said]
         wide = side + BESIDE * size + max(canvas.measure(each, size=size) for each in lines)
         x = max(foot.x, middle - 0.5 * wide)
         small = side * places.out.height / places.out.width
         self.first.paint_answer(canvas, Box(x, top + 0.5 * (high - small), side, small), theme)
         for i, line in enumerate(lines):
             words = canvas.fit(line, foot.right - x - side - BESIDE * size, size=size)
-            y = top + 0.5 * high + (1.4 * i - 0.3) * size
+            y = top + 0.5 * high + (1.4 * (i - 0.5 * (len(lines) - 1)) + 0.36) * size
             canvas.text(x + side + BESIDE * size, y, words, size=size, color=theme.quiet)
 
 
