@@ -115,7 +115,7 @@ def draw_legend(
         for name, each in parts.items()
     }
     room = x - first - end - 2.0 * gap - left
-    in_two = [["rule", "news"], ["neuron", "bias"][bool(news) :]]  # few words at a time
+    in_two = [["rule", "news"], ["neuron", "bias"][: 2 - bool(news)]]  # few words at a time
     rows = [[*wide]] if sum(wide.values()) <= room else in_two
     rows = [[name for name in row if name in wide] for row in rows]
     for row in rows:  # what has no room is explained by the key to the marks
