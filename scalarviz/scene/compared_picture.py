@@ -15,10 +15,9 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.canvas.renderer import Renderer
 from scalarviz.scene.charts import AXIS, Chart, draw_loss
-from scalarviz.scene.frame_data import Compared, CubeValues
+from scalarviz.scene.frame_data import Compared, Curve, FrameData
 from scalarviz.scene.layout.division import Box, Panes
-from scalarviz.scene.legend import ends_of, words_of
-from scalarviz.scene.overlay import ON_BAR, Cube, OnTop, draw_chips, draw_cubes
+from scalarviz.scene.overlay import OnTop
 
 RIM = 2.0  # pixels of the frame of the chosen pane
 
@@ -56,35 +55,44 @@ class ComparedPicture:
         self, panes: Panes, compared: Compared, theme: Theme, ratio: float
     ) -> tuple[Canvas2D, OnTop]:
         """Return all shapes and text, and what of them the mouse can find."""
-        whole, scale = panes.whole, panes.scale
+        whole, scale, seen = panes.whole, panes.scale, compared.seen
         canvas = Canvas2D(whole.width, whole.height, ratio, scale)
         draw_frames(canvas, panes, compared.chosen, theme)
-        draw_line(canvas, panes, compared, theme)
+        legend = draw_line(canvas, panes, seen, theme)
         draw_table(canvas, panes, compared, theme)
         chart = None
-        if compared.view.large:
-            chart = draw_large(canvas, panes, compared, theme)
+        if seen.curve.large:
+            chart = draw_large(canvas, panes, seen.curve, theme)
         elif panes.chart.width and panes.chart.height:
             left = panes.chart.x + AXIS * scale
-            chart = draw_loss(canvas, panes.chart, left, compared.view, theme, scale)
+            chart = draw_loss(canvas, panes.chart, left, seen.curve, theme, scale)
         division = panes.division
         gap, end = 16.0 * scale, panes.line.y if panes.line.height else panes.table.y
         above = Box(gap, 0.0, whole.width - 2.0 * gap, end)  # the table
-        buttons = overlay.draw_offers(canvas, above, compared.offers, theme, scale)
-        buttons += draw_chips(canvas, division, compared, theme)[0]
-        overlay.draw_help(canvas, division, compared.help, theme)
+        buttons = overlay.draw_offers(canvas, above, seen.offers, theme, scale)
+        buttons += overlay.draw_chips(canvas, division, seen, theme)[0]
+        overlay.draw_marks_key(canvas, division, seen, theme)
+        overlay.draw_help(canvas, division, seen.help, theme)
         self.words = canvas.words
-        return canvas, OnTop(buttons, chart)
+        return canvas, OnTop(buttons, chart, legend=legend)
 
 
-def draw_large(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme) -> Chart | None:
+def draw_line(canvas: Canvas2D, panes: Panes, seen: FrameData, theme: Theme) -> Box | None:
+    """Draw the caption of the chosen network, and the legend; return the box of the legend."""
+    box = panes.line
+    if box.height:
+        canvas.segments([(box.x, box.y)], [(box.right, box.y)], theme.rim)
+    return overlay.draw_head(canvas, panes.division, seen, theme)
+
+
+def draw_large(canvas: Canvas2D, panes: Panes, curve: Curve, theme: Theme) -> Chart | None:
     """Draw the losses over the lower half of the panes; return their chart."""
     margin, scene = 16.0 * panes.scale, panes.division.scene
     y = 0.5 * scene.height
     box = Box(margin, y, scene.width - 2.0 * margin, scene.height - y)
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * panes.scale, outline=theme.rim)
     inner, left = box.inside(6.0 * panes.scale), box.x + AXIS * panes.scale
-    chart = draw_loss(canvas, inner, left, compared.view, theme, panes.scale)
+    chart = draw_loss(canvas, inner, left, curve, theme, panes.scale)
     return None if chart is None else replace(chart, box=box)
 
 
@@ -100,13 +108,12 @@ def draw_frames(canvas: Canvas2D, panes: Panes, chosen: int | None, theme: Theme
         canvas.box(*box.inside(0.5).place, None, radius=3.0 * line, outline=theme.accent, line=line)
 
 
-# The table below the panes, and the line above it: what cubes show, and a caption.
+# The table below the panes.
 
 LETTERS, LOW_LETTERS = 13.0, 12.0  # letters
 MARGIN = 16.0  # left of the names, and between columns at least
 DOT = 4.5  # radius of the dot beside a name
 NAMES_SHARE = 0.3  # share of the table that names have at least
-SQUARE = 15.0  # pixels of the largest cube of the legend
 
 
 def letters(panes: Panes) -> float:
@@ -157,35 +164,3 @@ def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
         for i, words in enumerate(cells):
             y = base + (i + 1) * row
             canvas.text(right, y, words, size=size, color=theme.ink, anchor="right")
-
-
-def draw_line(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme) -> None:
-    """Draw the legend, and the caption of the chosen network where there is room."""
-    box, scale = panes.line, panes.scale
-    if not box.height:
-        return
-    canvas.segments([(box.x, box.y)], [(box.right, box.y)], theme.rim)
-    gap, size = MARGIN * scale, letters(panes)
-    base = box.y + 0.5 * box.height + 0.36 * size
-    x = draw_legend(canvas, box.x + gap, base, size, compared.legend, theme) + 1.5 * gap
-    words = canvas.fit(compared.caption, box.right - gap - x, size=size, bold=True)
-    if words.strip(". "):
-        canvas.text(x, base, words, size=size, color=theme.ink, bold=True)
-
-
-def draw_legend(
-    canvas: Canvas2D, x: float, base: float, size: float, cubes: CubeValues, theme: Theme
-) -> float:
-    """Draw the colors and sizes of cubes between their ends, in a line; return where it ends."""
-    scale = size / LETTERS
-    ends = ends_of(cubes)
-    gap, largest = 8.0 * scale, SQUARE * scale
-    x += canvas.text(x, base, words_of(cubes), size=size, color=theme.quiet) + 1.5 * gap
-    x += canvas.text(x, base, ends[0], size=size, color=theme.quiet) + gap
-    wide = 1.6 * largest
-    found: list[Cube] = [
-        (x + (i + 0.5) * wide, base + 0.1 * size, largest, part) for i, part in enumerate(ON_BAR)
-    ]
-    draw_cubes(canvas, found, theme)
-    x += wide * len(ON_BAR) + gap
-    return x + canvas.text(x, base, ends[-1], size=size, color=theme.quiet)

@@ -494,23 +494,12 @@ class Compared:
     heads    of the columns of the table, without that of the names, each with its rank: where there
              is little room, columns of a high rank are left out
     rows     one for each pane
-    legend   what cubes show in all panes; its scales are those of the legend
-    view     the loss curves of all, that of the chosen pane above the others
-    caption  of the chosen pane, or ""
+    seen     what the pane of the chosen session shows, with the caption as its title, and with
+             scales, losses and messages of all
     chosen   number of the pane that is marked as chosen; None: none is
-    chips    short messages, each with the label of its button or ""
-    work     work in the background, or None
-    offers   labels of the large buttons
-    help     pairs of key and meaning while the help is open
     """
 
     heads: Sequence[tuple[str, int]]
     rows: Sequence[ComparedRow]
-    legend: CubeValues
-    view: Curve
-    caption: str = ""
+    seen: FrameData
     chosen: int | None = None
-    chips: Sequence[tuple[str, str]] = ()
-    work: Work | None = None
-    offers: Sequence[str] = ()
-    help: Sequence[tuple[str, str]] = ()

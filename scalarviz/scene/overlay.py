@@ -18,7 +18,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
 from scalarviz.scene.canvas.palette import NUMBER, Theme
 from scalarviz.scene.caption_band import PieceBox, clearest, corners
 from scalarviz.scene.charts import AXIS, Chart, draw_loss
-from scalarviz.scene.frame_data import Compared, FrameData, Pane
+from scalarviz.scene.frame_data import FrameData, Pane
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import LEAST, Layout
@@ -57,7 +57,7 @@ def draw_head(
 
     def draw(part: Canvas2D) -> Box | None:
         margin, size = TITLE_LEFT * scale, HEAD * scale
-        base = 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
+        base = box.y + 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
         words = part.fit(title, box.width - 3.0 * margin, size=size, bold=True)
         end = margin + part.text(margin, base, words, size=size, color=theme.ink, bold=True)
         look = frame_data.layout, theme, end + 0.6 * margin
@@ -97,7 +97,8 @@ def draw_legend(
     """
     head, scale, fans = division.head, division.scale, layout.fans
     size, gap, icon = LETTERS * scale, BESIDE * scale, ICON * scale
-    right, middle = head.right - TITLE_LEFT * scale, 0.5 * min(head.height, TALL_HEAD * scale)
+    right = head.right - TITLE_LEFT * scale
+    middle = head.y + 0.5 * min(head.height, TALL_HEAD * scale)
     first, last = (canvas.measure(each, size=size) for each in ends)
     end = gap + 0.7 * LARGEST * scale  # from the middle of the outer cubes to the words beside them
     x = right - last - end - BAR * scale
@@ -157,7 +158,7 @@ def draw_legend(
         canvas.box(x - radius, foot - 0.8 * side, line, 0.65 * side, NUMBER)
         bowl = x + 0.5 * line, foot - 0.15 * side - radius
         canvas.discs(bowl, radius, None, outline=NUMBER, line=line)
-    return Box(start, 0.0, right - start, head.height)
+    return Box(start, head.y, right - start, head.height)
 
 
 def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:
@@ -364,7 +365,7 @@ MESSAGE_LINE = 17.0  # height in pixels
 def draw_chips(
     canvas: Canvas2D,
     division: Division,
-    frame_data: FrameData | Compared,
+    frame_data: FrameData,
     theme: Theme,
     taken: Obstacles | None = None,
     others: Sequence[Box] = (),

@@ -24,6 +24,7 @@ from scalarviz.scene.frame_data import (
     Curve,
     FrameData,
     Pane,
+    PictureWords,
 )
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.marks import longest_push
@@ -446,18 +447,18 @@ class Stages(Messages):
         )
         speakers = [self, *([] if self.silent else self.panes)]
         works = [each.work for each in speakers if each.work is not None]
-        return Compared(
-            heads,
-            rows,
-            legend_of(panes),
-            axis,
-            caption.title if caption is not None and speaks else "",
-            None if self.silent else self.chosen,
-            self.all_chips(),
-            works[0] if works else None,
-            [*self.offered, *chosen.offered],
-            self.keys if self.help else (),
+        seen = replace(
+            seen,
+            cubes=legend_of(panes),
+            curve=axis,
+            words=PictureWords(caption.title if caption is not None and speaks else ""),
+            chips=self.all_chips(),
+            work=works[0] if works else None,
+            offers=[*self.offered, *chosen.offered],
+            help=self.keys if self.help else (),
+            marks=self.over.legend,
         )
+        return Compared(heads, rows, seen, None if self.silent else self.chosen)
 
     def all_chips(self) -> list[tuple[str, str]]:
         """Return the messages of all; those of one session of several under its name."""

@@ -143,7 +143,7 @@ def test_a_scale_grows_for_all_panes_at_once_and_says_so() -> None:
     panes = shown.frame_data()
     after = {scale for each in panes for scale in each.cubes.color_scales}
     assert after == {30.0} and len(before) == 1
-    assert shown.compared(panes).legend.grown == (before.pop(), 30.0)
+    assert shown.compared(panes).seen.cubes.grown == (before.pop(), 30.0)
 
 
 def test_activations_and_gradients_have_one_scale_too() -> None:

@@ -263,7 +263,7 @@ PANE_SHAPE = 1.5  # width by height of a pane that suits a network best
 TABLE_ROW, LOW_TABLE_ROW = 19.0, 17.0  # height of a row of the table, and in a low picture
 TABLE_PAD = 8.0  # pixels above and below the table
 LEAST_BAND = 92.0  # height of the band, in which the loss curves stand beside the table
-LEGEND_LINE = 28.0  # height of the line with legend and caption
+LEGEND_LINE = 40.0  # height of the line with caption and legend
 MOST_BAND = 0.45  # share of the height that line and band take at most
 PARTLY = 0.9  # how much the last row may cost that lacks panes
 CURVES = 0.38  # share of the width that the chart takes, if it leaves LEAST_TABLE to the table
@@ -276,7 +276,7 @@ class Panes:
 
     whole  the picture
     panes  one for each network, row by row
-    line   legend and caption
+    line   caption and legend
     table  a row for each network
     chart  the loss curves
     row    height of a row of the table
@@ -300,14 +300,13 @@ class Panes:
 
     @property
     def division(self) -> Division:
-        """The picture as the boxes of one network: all panes are its stage."""
+        """The picture as the boxes of one network: all panes are its stage, the line its head."""
         high = self.line.y if self.line.height else self.table.y
         scene = Box(0.0, 0.0, self.whole.width, high)
         none = Box(0.0, high, self.whole.width, 0.0)
         at_end = Box(scene.right, 0.0, 0.0, high)
         inner = scene.inside(min(MARGIN * self.scale, scene.width / 8.0, high / 8.0))
-        head = Box(0.0, 0.0, self.whole.width, 0.0)
-        parts = (self.whole, head, scene, at_end, at_end, inner, none, self.band)
+        parts = (self.whole, self.line, scene, at_end, at_end, inner, none, self.band)
         return Division(*parts, self.scale)
 
     def at(self, x: float, y: float) -> int | None:

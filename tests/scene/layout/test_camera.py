@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,14 @@ from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.compared_picture import ComparedPicture
-from scalarviz.scene.frame_data import Compared, ComparedRow, CubeValues, Curve, Pane
+from scalarviz.scene.frame_data import (
+    Compared,
+    ComparedRow,
+    Curve,
+    FrameData,
+    Pane,
+    PictureWords,
+)
 from scalarviz.scene.layout.camera import CAMERAS, STEEPEST, Camera
 from scalarviz.scene.layout.division import UPRIGHT, Box, Division, Panes, Projection
 from scalarviz.scene.layout.plates import reach_of
@@ -339,22 +347,33 @@ COUNTS = range(1, 7)
 HEADS = ["step", "loss", "accuracy", "weights", "time a step"]
 RANKS = [1, 0, 2, 3, 4]
 CELLS = ["12,345,678 + 12", "0.00123", "12,345 of 60,000", "1,234,567", "12.3 ms"]
-LEGEND = CubeValues(np.zeros(3), np.zeros(3), "value", "value", np.full(1, 2.0), np.full(1, 2.0))
 
 
 def losses(count: int) -> Curve:
     return Curve(np.arange(1.0, count + 1.0), np.geomspace(2.0, 1e-3, count), count, 1e-3)
 
 
-def compared(count: int, name: str = "784-128-10, branch", **more: Any) -> Compared:
+@cache
+def pane() -> FrameData:
+    return stage_of(trained("rgb"), (1280, 800)).frame_data()
+
+
+def compared(
+    count: int, name: str = "784-128-10, branch", title: str = "", **more: Any
+) -> Compared:
     colors = ("#00cba5", "#a855b5", "#f6ea45", "#cf3f35", "#bd9cff", "#e8f0ff")
     rows = [
         ComparedRow(Pane(1.0, f"{name} {i}", color), CELLS)
         for i, color in enumerate(colors[:count])
     ]
     several = [(color, losses(100 + 20 * i)) for i, color in enumerate(colors[:count])]
-    view = Curve(at=200.0, end=200.0, several=several)
-    return Compared([*zip(HEADS, RANKS, strict=True)], rows, LEGEND, view, **more)
+    curve = Curve(at=200.0, end=200.0, several=several)
+    shown = replace(pane(), curve=curve, words=PictureWords(title), **more)
+    return Compared([*zip(HEADS, RANKS, strict=True)], rows, shown, 1)
+
+
+def with_curve(shown: Compared, **more: Any) -> Compared:
+    return replace(shown, seen=replace(shown.seen, curve=replace(shown.seen.curve, **more)))
 
 
 class Texts(OneByOne):
@@ -442,11 +461,12 @@ def test_the_parts_of_a_pane_lie_beside_each_other(size: tuple[int, int], card: 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("size", PANE_SIZES)
 @pytest.mark.parametrize("count", [2, 3, 4, 6])
+@pytest.mark.parametrize("title", ["", "Neuron 3 adds up", "Neuron 3 adds up what arrives, " * 6])
 def test_all_that_is_written_around_the_panes_is_large_enough_and_covers_nothing(
-    size: tuple[int, int], count: int, theme: str, canvases: list[Texts]
+    size: tuple[int, int], count: int, theme: str, title: str, canvases: list[Texts]
 ) -> None:
     parts = Panes.of(count, *size)
-    shown = compared(count, caption="Neuron 3 adds up what arrives, " * 6, chosen=1)
+    shown = compared(count, title=title)
     ComparedPicture().flat(parts, shown, THEMES[theme], 1.0)
     (drawn,) = canvases
     for i, (box, letters, words) in enumerate(drawn.written):
@@ -480,23 +500,30 @@ def test_the_chart_has_a_line_for_each_network_and_says_the_losses_under_the_mou
     assert parts.chart.has(chart.plot.x, chart.plot.y)
     assert chart.step_at(chart.plot.x + 0.5 * chart.plot.width) == 100
     assert {"loss", "step 200", "log", text("chart.hint")} <= {*shown.words}
-    pointed = compared(2)
-    several = [(color, replace(curve, reads=0.125)) for color, curve in pointed.view.several]
-    view = replace(pointed.view, pointed=50, several=several)
-    shown.flat(parts, replace(pointed, view=view), THEMES["dark"], 1.0)
+    curves = compared(2).seen.curve.several
+    several = [(color, replace(curve, reads=0.125)) for color, curve in curves]
+    shown.flat(parts, with_curve(compared(2), pointed=50, several=several), THEMES["dark"], 1.0)
     assert shown.words.count(".125") == 2 and "step 50" in shown.words
 
 
 def test_why_a_session_stopped_ends_within_the_chart(canvases: list[Texts]) -> None:
-    shown, parts = compared(2, "net"), Panes.of(2, 800, 500)
-    marks = [(50, "net 1: " + "grad norm rises 12x, " * 9)]
-    shown = replace(shown, view=replace(shown.view, pointed=50, marks=marks))
+    parts, marks = Panes.of(2, 800, 500), [(50, "net 1: " + "grad norm rises 12x, " * 9)]
+    shown = with_curve(compared(2, "net"), pointed=50, marks=marks)
     chart = ComparedPicture().flat(parts, shown, THEMES["dark"], 1.0)[1].chart
     (box,) = [box for box, _, words in canvases[0].written if words.startswith("net 1: ")]
     assert box.right <= parts.chart.right
     assert chart is not None and canvases[0].clips
     for clip in canvases[0].clips:
         assert clip.y <= chart.plot.y and clip.bottom >= chart.plot.bottom
+
+
+def test_the_mouse_on_the_legend_of_several_opens_the_key_to_the_marks() -> None:
+    shown, parts = ComparedPicture(), Panes.of(2, 800, 500)
+    legend = shown.flat(parts, compared(2), THEMES["dark"], 1.0)[1].legend
+    assert legend is not None and legend.y == parts.line.y
+    assert text("legend.sign.neuron") in shown.words and text("marks.title") not in shown.words
+    shown.flat(parts, compared(2, marks=True), THEMES["dark"], 1.0)
+    assert text("marks.title") in shown.words
 
 
 def test_a_message_has_a_button_and_help_lies_over_everything() -> None:
