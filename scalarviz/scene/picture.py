@@ -11,7 +11,7 @@ each of a size of its own, so this file draws the nodes, not `SceneCanvas.on_dra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -53,7 +53,6 @@ from scalarviz.scene.labels import (
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.layout.ways import Point
 from scalarviz.scene.lights import Lights, lights
 from scalarviz.scene.lines import LinePaint, draw_lines
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
@@ -427,13 +426,19 @@ class Picture:
             made, boxes = draw_chips(part, division, frame_data, theme, taken, [caption])
             return chart, told, [*buttons, *made], [caption, *boxes]
 
-        shown = replace(division, card=card)
-        doors = canvas.by_turns("panels", key, lambda part: self._panels(part, shown, frame_data))
-        if frame_data.layout.neurons and doors and doors[0][0] >= division.inner.right:  # not below
-            view = division.view
-            with canvas.clip(view.x, view.y, doors[0][0] - view.x, view.height):
+        exhibit, view = frame_data.exhibit, division.view
+        if exhibit is not None and division.exhibit.width:
+            paint = partial(exhibit.paint, box=division.exhibit, theme=theme)
+            canvas.by_turns("exhibit", key, paint)
+            doors = exhibit.doors(division.exhibit, scale)
+            if frame_data.layout.neurons and doors[0][0] >= division.inner.right:  # not below
                 draw = partial(draw_doors, see=see, frame_data=frame_data, doors=doors, theme=theme)
-                canvas.by_turns("doors", (see, key), draw)
+                with canvas.clip(view.x, view.y, doors[0][0] - view.x, view.height):
+                    canvas.by_turns("doors", (see, key), draw)
+        has_room = frame_data.view is None  # else the network is still on its way out of it
+        if frame_data.pinned is not None and card.width and has_room:
+            told_of = partial(draw_inspector, box=card, card=frame_data.pinned, theme=theme)
+            canvas.by_turns("card", key, partial(told_of, scale=scale))
         legend, cells = canvas.by_turns("head", key, head)
         chart, told, buttons, boxes = canvas.by_turns("band", key, band)
         with canvas.clip(*division.view.place):
@@ -445,19 +450,6 @@ class Picture:
         overlay.draw_marks_key(canvas, division, frame_data, theme)
         overlay.draw_help(canvas, division, frame_data.help, theme)
         return OnTop(buttons, chart, cells, told, legend, pairs)
-
-    def _panels(
-        self, canvas: Canvas2D, division: Division, frame_data: FrameData
-    ) -> Sequence[Point]:
-        """Draw the exhibit and the pinned weight at the right end; return where outputs end."""
-        doors: Sequence[Point] = ()
-        if frame_data.exhibit is not None and division.exhibit.width:
-            frame_data.exhibit.paint(canvas, division.exhibit, self.theme)
-            doors = frame_data.exhibit.doors(division.exhibit, division.scale)
-        has_room = frame_data.view is None  # else the network is still on its way out of it
-        if frame_data.pinned is not None and division.card.width and has_room:
-            draw_inspector(canvas, division.card, frame_data.pinned, self.theme, division.scale)
-        return doors
 
     def _set_solid(self, frame_data: FrameData, camera: Camera, scale: float) -> None:
         """Set all that is solid, in its light."""

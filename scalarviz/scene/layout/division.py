@@ -16,7 +16,7 @@ from scalarviz.scene.layout.camera import Camera
 MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in others
 WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size; larger ones grow
 LOW = 560.0  # height in pixels below which head, strip and band are lower
-CURVE_LEFT, LOW_CURVE_LEFT = 84.0, 44.0  # of the loss curve, and of that of a narrow picture
+CURVE_LEFT = 84.0  # of the loss curve: right of Play and of the ends of its scale
 HEAD, LOW_HEAD = 56.0, 34.0  # height of the head
 PRESENTED = 1.35  # how much larger letters are in a presentation
 SMALL = 720.0  # width in pixels below which margins are small
@@ -75,7 +75,7 @@ class Division:
     @property
     def curve_left(self) -> float:
         """Where the parts of a step and the loss curve begin, right of Play."""
-        return (CURVE_LEFT if self.whole.width >= SMALL else LOW_CURVE_LEFT) * self.scale
+        return CURVE_LEFT * self.scale
 
     @staticmethod
     @lru_cache(maxsize=64)
