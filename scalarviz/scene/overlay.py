@@ -61,7 +61,7 @@ def draw_head(
         words = part.fit(title, box.width - 3.0 * margin, size=size, bold=True)
         end = margin + part.text(margin, base, words, size=size, color=theme.ink, bold=True)
         look = frame_data.layout, theme, end + 0.6 * margin
-        return draw_legend(part, division, ends, *look, news)
+        return draw_legend(part, box, scale, ends, *look, news)
 
     key = division, frame_data.layout, theme, title, ends, news
     return canvas.kept("head", key, draw)
@@ -76,6 +76,7 @@ LETTERS, ICON, BESIDE = 12.0, 18.0, 6.0  # letters, width of a mark, and from it
 PITCH = 20.0  # of two rows, where the marks have no room in one
 RULE, OF_RULE = ("plus", "weight", "minus"), re.compile("(?<=×) ")  # marks before its words
 BAR, BAR_HIGH, LARGEST = 180.0, 4.0, 22.0  # the scale of cubes, and the side of the largest one
+OUTER = 0.7 * LARGEST  # from the middle of the outer cubes to the gap beside them
 DEEP = 0.26, 0.2  # how far the rear of a cube stands out at the right and above, in its sides
 FACES = 0.94, 1.13, 0.62  # light on front, top and side
 ON_BAR = -1.0, -0.5, 0.0, 0.5, 1.0  # shares of the scale that cubes on the bar show
@@ -84,24 +85,27 @@ Cube = tuple[float, float, float, float]  # middle, foot and side in pixels, and
 
 def draw_legend(
     canvas: Canvas2D,
-    division: Division,
-    ends: tuple[str, ...],
-    layout: Layout,
+    head: Box,
+    scale: float,
+    ends: Sequence[str],
+    layout: Layout | None,
     theme: Theme,
     left: float,
     news: str,
 ) -> Box | None:
     """Draw as much of the legend as has room right of x = `left`, else "?"; return its box.
 
-    ends  what the largest negative and the largest positive cube stand for
+    ends    what the largest negative and the largest positive cube stand for
+    layout  the network whose marks it has; None: it has cubes alone
     """
-    head, scale, fans = division.head, division.scale, layout.fans
+    fans = layout.fans if layout is not None else ()
     size, gap, icon = LETTERS * scale, BESIDE * scale, ICON * scale
     right = head.right - TITLE_LEFT * scale
     middle = head.y + 0.5 * min(head.height, TALL_HEAD * scale)
-    first, last = (canvas.measure(each, size=size) for each in ends)
-    end = gap + 0.7 * LARGEST * scale  # from the middle of the outer cubes to the words beside them
+    last = canvas.measure(ends[1], size=size)
+    end = gap + OUTER * scale
     x = right - last - end - BAR * scale
+    bar_left = right - legend_width(canvas, ends, scale)
     signs = ["rule", "neuron"] * bool(fans) + ["bias"] * any(fan.biases != NONE for fan in fans)
     words = {each: text(f"legend.sign.{each}") for each in signs} | ({"news": news} if news else {})
     parts = {
@@ -115,7 +119,7 @@ def draw_legend(
         + gap * (2.0 * len(each) + 1.0)
         for name, each in parts.items()
     }
-    room = x - first - end - 2.0 * gap - left
+    room = bar_left - 2.0 * gap - left
     in_two = [["rule", "news"], ["neuron", "bias"][: 2 - bool(news)]]  # few words at a time
     rows = [[*wide]] if sum(wide.values()) <= room else in_two
     rows = [[name for name in row if name in wide] for row in rows]
@@ -123,7 +127,7 @@ def draw_legend(
         while row and sum(wide[name] for name in row) > room:
             row.pop(0 if "news" in row else -1)
     rows = [row for row in rows if row]
-    if (not rows and fans) or x - first - end < left or head.height < SHORT_HEAD * scale:
+    if (not rows and fans) or bar_left < left or head.height < SHORT_HEAD * scale:
         return draw_question(canvas, Box(right - icon, middle - 0.5 * icon, icon, icon), theme)
     cubes: list[Cube] = [
         (x + BAR * scale * (0.5 + 0.5 * part), middle + 8.0 * scale, LARGEST * scale, part)
@@ -136,7 +140,7 @@ def draw_legend(
     canvas.text(x - end + 0.5 * gap, base + 4.0 * scale, ends[0], anchor="right", **look)
     canvas.text(right - last, base + 4.0 * scale, ends[1], **look)
     most = max((sum(wide[name] for name in row) for row in rows), default=0.0)
-    start = x - first - end - 2.0 * gap - most
+    start = bar_left - 2.0 * gap - most
     for i, row in enumerate(rows):
         at, y = start, middle + PITCH * scale * (i - 0.5 * (len(rows) - 1))
         for mark, said in (part for name in row for part in parts[name]):
@@ -146,7 +150,7 @@ def draw_legend(
             elif mark in ("weight", "bias"):
                 place = at + 0.5 * icon, y + 0.5 * icon - 2.0 * scale
                 cubes.append((*place, 0.8 * icon, 0.8 if mark == "bias" else -0.8))
-            elif mark == "neuron":
+            elif mark == "neuron" and layout is not None:
                 draw_neuron(canvas, (at + 0.5 * icon, y), 0.4 * icon, layout, theme)
             at += (icon + gap) * (mark != "news")
             at += canvas.text(at, y + 0.36 * size, said, **look) if said else 0.0
@@ -159,6 +163,12 @@ def draw_legend(
         bowl = x + 0.5 * line, foot - 0.15 * side - radius
         canvas.discs(bowl, radius, None, outline=NUMBER, line=line)
     return Box(start, head.y, right - start, head.height)
+
+
+def legend_width(canvas: Canvas2D, ends: Sequence[str], scale: float) -> float:
+    """Return the width of cubes on their scale, with the words at its ends."""
+    words = sum(canvas.measure(each, size=LETTERS * scale) for each in ends)
+    return words + (BAR + 2.0 * (BESIDE + OUTER)) * scale
 
 
 def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:

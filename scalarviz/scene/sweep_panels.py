@@ -23,6 +23,7 @@ from scalarviz.scene.charts import ChartScales, LossScale, draw_thin, draw_ticks
 from scalarviz.scene.frame_data import Mask
 from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
 from scalarviz.scene.layout.plates import LEAST as LEAST_CUBE
+from scalarviz.scene.overlay import draw_legend, legend_width
 
 # Networks as small pictures in rows and columns: walls of cubes, maps, swatches or loss lines.
 # All pictures of a panel are one image, whose cubes are drawn once for each of some numbers.
@@ -326,7 +327,7 @@ def tiling(samples: int) -> tuple[int, int]:
 # Logical pixels in a picture of 1280 x 800; all grow with it.
 LARGE, SIZE = 16.0, 13.0  # letters
 MARGIN, GAP = 14.0, 18.0  # around all panels, and between two of them
-HEAD = 34.0  # of the whole picture
+HEAD = 40.0  # of the whole picture
 GROUP = 24.0  # above the panels of a group
 TITLE, WORDS = 22.0, 17.0  # of a panel, and its line of words
 BAR = 5.0
@@ -336,7 +337,7 @@ AXIS = 44.0  # left of a curve
 BEST, HIGH = 0.5, 0.4  # width of the curves, as a share of a panel, and height in a high one
 LINES = 100  # thin lines of a panel at most
 THIN = "a0"  # their opacity: each has 3 : 1 on the ground
-SQUARE = 14.0  # largest cube of the legend
+LEGEND = 0.6  # share of the line above all panels that the legend has at most
 
 Interval = tuple[float, float, float]
 
@@ -452,37 +453,25 @@ def scale_of(width: float, height: float) -> float:
 
 def draw_title(canvas: Canvas2D, sweep: SweepPanels, theme: Theme, scale: float) -> None:
     """Draw the line above all panels, and what the small pictures show at its right end."""
-    margin, base = MARGIN * scale, 22.0 * scale
+    margin, base, size = MARGIN * scale, 0.5 * HEAD * scale + 5.0 * scale, SIZE * scale
+    room, words, ends = canvas.width - 2.0 * margin, legend_words(sweep), ends_of(sweep)
+    has_cubes = sweep.kind == CUBES
+    wide = legend_width(canvas, ends, scale) if has_cubes else canvas.measure(words, size=size)
     has_pictures = any(panel.pictures.kind != LOSSES for panel in sweep.panels)
-    wanted = legend_width(canvas, sweep, scale) if has_pictures else 0.0
-    room = canvas.width - 2.0 * margin
-    title = canvas.measure(sweep.title, size=LARGE * scale, bold=True)
-    if wanted and title + GAP * scale + wanted > room:
-        words = 0.0 if sweep.kind != CUBES else cubes_width(canvas, sweep, scale)
-        wanted = words if title + GAP * scale + words <= room or words < 0.4 * room else 0.0
-    fitted = canvas.fit(
-        sweep.title, max(room - wanted - GAP * scale, 40.0), size=LARGE * scale, bold=True
-    )
-    canvas.text(margin, base, fitted, size=LARGE * scale, color=theme.ink, bold=True)
-    if wanted:
-        draw_legend(canvas, sweep, canvas.width - margin, base, wanted, theme, scale)
+    wanted = wide + GAP * scale if has_pictures and wide < LEGEND * room else 0.0
+    title = canvas.fit(sweep.title, room - wanted, size=LARGE * scale, bold=True)
+    end = margin + canvas.text(margin, base, title, size=LARGE * scale, color=theme.ink, bold=True)
+    if wanted and has_cubes:
+        head = Box(0.0, 0.0, canvas.width, HEAD * scale)
+        draw_legend(canvas, head, scale, ends, None, theme, end, words)
+    elif wanted:
+        right = canvas.width - margin
+        canvas.text(right, base, words, size=size, color=theme.quiet, anchor="right")
 
 
 def legend_words(sweep: SweepPanels) -> str:
     """Return what the small pictures show, in words."""
     return text(f"sweep.picture.legend.{sweep.kind}")
-
-
-def cubes_width(canvas: Canvas2D, sweep: SweepPanels, scale: float) -> float:
-    """Return the width of the cubes of the legend with the numbers at both ends."""
-    ends = sum(canvas.measure(end, size=SIZE * scale) for end in ends_of(sweep))
-    return 5.0 * (SQUARE + 4.0) * scale + ends + 12.0 * scale
-
-
-def legend_width(canvas: Canvas2D, sweep: SweepPanels, scale: float) -> float:
-    """Return the width of the whole legend."""
-    words = canvas.measure(legend_words(sweep), size=SIZE * scale)
-    return words + (cubes_width(canvas, sweep, scale) + 12.0 * scale) * (sweep.kind == CUBES)
 
 
 def ends_of(sweep: SweepPanels) -> tuple[str, str]:
@@ -492,34 +481,6 @@ def ends_of(sweep: SweepPanels) -> tuple[str, str]:
         text(f"sweep.picture.least.{kind}", scale=sweep.scale),
         text(f"sweep.picture.most.{kind}", scale=sweep.scale),
     )
-
-
-def draw_legend(
-    canvas: Canvas2D,
-    sweep: SweepPanels,
-    right: float,
-    base: float,
-    width: float,
-    theme: Theme,
-    scale: float,
-) -> None:
-    """Draw what the small pictures show, for cubes with some cubes of the scale."""
-    size = SIZE * scale
-    if sweep.kind == CUBES:
-        low, high = ends_of(sweep)
-        right -= canvas.text(right, base, high, size=size, color=theme.quiet, anchor="right")
-        numbers = np.linspace(1.0, -1.0, 5)
-        pitch = (SQUARE + 4.0) * scale
-        sides = SQUARE * scale * sides_of(numbers)
-        middle = np.stack([right - 6.0 * scale - pitch * (np.arange(5) + 0.5)], axis=1)
-        corners = np.hstack([middle, np.full((5, 1), base - 0.36 * size)]) - sides[:, None] / 2.0
-        canvas.boxes(corners, np.stack([sides, sides], axis=1), theme.map(numbers))
-        right -= 5.0 * pitch + 12.0 * scale
-        right -= canvas.text(right, base, low, size=size, color=theme.quiet, anchor="right")
-        right -= 12.0 * scale
-        if width < legend_width(canvas, sweep, scale):
-            return
-    canvas.text(right, base, legend_words(sweep), size=size, color=theme.quiet, anchor="right")
 
 
 def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme, scale: float) -> None:
