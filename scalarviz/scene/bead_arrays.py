@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,18 +23,6 @@ THIN = 1.0  # width of wires in logical pixels
 MOST_SHADOWS = 1500  # cubes of a plate that have shadows
 
 
-@dataclass(frozen=True)
-class Beads:
-    """Spheres and wires in space, as `set_data` of their nodes takes them.
-
-    spheres  centers, radii, colors, and of those of glass the ring and the amount
-    wires    starts, ends, colors with alpha, and widths
-    """
-
-    spheres: Sequence[FloatArray]
-    wires: Sequence[FloatArray]
-
-
 OF_SPHERES, OF_WIRES = ((0, 3), 0, (0, 3), (0, 4)), ((0, 3), (0, 3), (0, 4), 0)  # their shapes
 
 
@@ -45,8 +32,11 @@ def beads_of(
     theme: Theme,
     camera: Camera | None = None,
     scale: float = 1.0,
-) -> Beads:
-    """Return the spheres and wires of a picture; `scale` is the size of its letters.
+) -> tuple[Sequence[FloatArray], Sequence[FloatArray]]:
+    """Return the spheres and wires of a picture, as `set_data` of their nodes takes them.
+
+    `scale` is the size of its letters. Of spheres they are centers, radii, colors, and of those of
+    glass the ring and the amount; of wires starts, ends, colors with alpha, and widths.
 
     Where weights stand on trays and the camera is known, wires are behind everything, so that
     they pass over no cube, and go through their own.
@@ -65,7 +55,7 @@ def beads_of(
     if camera is not None and layout.fans:
         for wires in (nets, shining):
             wires[:2] = [behind(camera, points) for points in wires[:2]]
-    return Beads(joined(spheres, OF_SPHERES), joined([nets, shining], OF_WIRES))
+    return joined(spheres, OF_SPHERES), joined([nets, shining], OF_WIRES)
 
 
 def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:

@@ -32,7 +32,7 @@ from scalarviz.base.texts import text
 from scalarviz.core.program import Program
 from scalarviz.errors import DisplayError
 from scalarviz.scene import overlay
-from scalarviz.scene.bead_arrays import Beads, beads_of, grounds_of
+from scalarviz.scene.bead_arrays import beads_of, grounds_of
 from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
@@ -170,11 +170,6 @@ class PictureScene:
         self.spheres.paint(glass=theme.glass, shadow=theme.shadow)
         self.pool.paint(ground=theme.ground, pool=theme.pool)
         self.grounds.paint(tray=theme.shelf, shadow=theme.shadow)
-
-    def set_beads(self, beads: Beads) -> None:
-        """Set spheres and wires."""
-        self.spheres.set_data(*beads.spheres)
-        self.wires.set_data(*beads.wires)
 
     def draw(self, box: Box, high: float, ratio: float, corner: tuple[int, int] = (0, 0)) -> None:
         """Draw all nodes that are visible, in their order; those of the view inside a box.
@@ -459,7 +454,9 @@ class Picture:
             walks=frame_data.walked is not None,
         )
         self._set_cubes(frame_data, lit)
-        self.scene.set_beads(beads_of(frame_data, lit, self.theme, camera, scale))
+        spheres, wires = beads_of(frame_data, lit, self.theme, camera, scale)
+        self.scene.spheres.set_data(*spheres)
+        self.scene.wires.set_data(*wires)
         self.scene.grounds.set_data(*grounds_of(frame_data))
 
     def _set_cubes(self, frame_data: FrameData, lit: Lights) -> None:

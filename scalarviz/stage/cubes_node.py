@@ -108,11 +108,10 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         """Set spheres and wires; they stand for neurons without numbers."""
         nothing = np.zeros(0)
         frame_data = FrameData(plan, CubeValues(nothing, nothing, "", "", nothing, nothing))
-        beads = beads_of(frame_data, lights(plan, None, None, 1.0), look)
-        spheres, wires = self._around
-        spheres.set_data(*beads.spheres)
+        spheres, wires = beads_of(frame_data, lights(plan, None, None, 1.0), look)
+        self._around[0].set_data(*spheres)
         lines = [lines_in_space(fan, look) for fan in plan.fans if fan.size <= LINED]
-        wires.set_data(*joined([beads.wires, *lines], OF_WIRES))
+        self._around[1].set_data(*joined([wires, *lines], OF_WIRES))
 
     def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float]:
         low, high = self._corners[:, axis].tolist()
