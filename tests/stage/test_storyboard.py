@@ -229,8 +229,8 @@ def test_at_the_loss_each_output_has_a_bar_and_its_error(
         if frame_data.buffers.target is None:
             continue
         errors = frame_data.buffers.values["sigmoid 1"] - frame_data.buffers.target
-        beside = see(outputs.points).xy + np.array([outputs.radius * walk.unit() + 11.0, 0.0])
-        for place, error in zip(beside, errors, strict=True):
+        below = see(outputs.points).xy + np.array([0.0, outputs.radius * walk.unit() + 8.0])
+        for place, error in zip(below, errors, strict=True):
             bar = shade("dark", np.sign(error) * 0.8)
             shown = np.abs(at(pixels, place) - bar).max() < 8
             assert shown == (name == "loss")
