@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import LARGEST_LOSS, apart, loss_ends
+from scalarviz.base.scales import LARGEST_LOSS, loss_ends
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded, typeset
 from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -19,8 +19,6 @@ from scalarviz.scene.frame_data import BranchLine, Curve, History, Measured
 from scalarviz.scene.layout.division import SMALL, Box
 
 # How high a loss stands in a chart: on a logarithmic scale where all are above 0.
-
-NEAREST_TICKS = 22.0  # pixels from one tick to the next
 
 
 @dataclass(frozen=True)
@@ -55,18 +53,6 @@ class LossScale:
                 decades = math.log10(self.high / self.low)
                 found = (np.log10(losses) - math.log10(self.low)) / decades
         return np.where(np.isfinite(found), found, np.nan)
-
-    def ticks(self, height: float) -> list[float]:
-        """Return as many plain numbers or powers of ten as fit, two at least: else the ends."""
-        if self.is_linear:
-            step = apart(self.high - self.low)
-            first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-            numbers = [step * i for i in range(first, last + 1)]
-        else:
-            first = math.ceil(math.log10(self.low) - 1e-9)
-            numbers = [10.0**p for p in range(first, math.floor(math.log10(self.high) + 1e-9) + 1)]
-        found = numbers[:: max(1, math.ceil(len(numbers) * NEAREST_TICKS / max(height, 1.0)))]
-        return found if len(found) > 1 else [self.low, self.high]
 
 
 def shown(losses: FloatArray) -> FloatArray:
@@ -308,8 +294,7 @@ def write_ends(
     """
     plot, size, losses = scales.plot, LETTERS * scale, scales.losses
     look: dict[str, Any] = {"size": size, "color": theme.quiet}
-    for value, y in ((losses.high, plot.y + 0.7 * size), (losses.low, plot.bottom)):
-        canvas.text(plot.x - 6.0 * scale, y, typeset(f"{value:g}"), anchor="right", **look)
+    draw_ends(canvas, scales, theme, scale)
     low, pad, gap = plot.bottom - 6.0 * scale, 8.0 * scale, 12.0 * scale
     if not losses.is_linear and plot.width > 20.0 * size:
         canvas.text(plot.x + pad, low, text("chart.log"), **look)
@@ -401,23 +386,14 @@ def joined(lines: Sequence[BranchLine]) -> tuple[FloatArray, FloatArray]:
     return np.concatenate([gap[:0], *steps]), np.concatenate([gap[:0], *losses])
 
 
-def draw_ticks(
-    canvas: Canvas2D,
-    scales: ChartScales,
-    theme: Theme,
-    scale: float,
-    letters: tuple[float, float, float] = (12.0, 6.0, 4.0),
+def draw_ends(
+    canvas: Canvas2D, scales: ChartScales, theme: Theme, scale: float, size: float = LETTERS
 ) -> None:
-    """Draw lines of some losses, with their numbers at the left.
-
-    letters  their size, how far left of the plot they end, and how far below a line they stand
-    """
-    plot, (size, left, low) = scales.plot, letters
-    for value in scales.losses.ticks(plot.height / scale):
-        y = scales.y(value)
-        canvas.segments([(plot.x, y)], [(plot.right, y)], theme.rim, width=1.0)
-        place = plot.x - left * scale, y + low * scale
-        canvas.text(*place, f"{value:g}", size=size * scale, color=theme.quiet, anchor="right")
+    """Write the ends of the scale of losses left of the plot, in letters of a size."""
+    plot, losses, size = scales.plot, scales.losses, size * scale
+    for value, y in ((losses.high, plot.y + 0.7 * size), (losses.low, plot.bottom)):
+        x, words = plot.x - 6.0 * scale, typeset(f"{value:g}")
+        canvas.text(x, y, words, size=size, color=theme.quiet, anchor="right")
 
 
 def draw_shares(canvas: Canvas2D, plot: Box, color: str, scale: float) -> None:

@@ -15,8 +15,8 @@ from scalarviz.scene.charts import (
     LETTERS,
     ChartScales,
     LossScale,
+    draw_ends,
     draw_step,
-    draw_ticks,
     shown,
 )
 from scalarviz.scene.frame_data import Curve, PastWeights, Terrain
@@ -127,7 +127,7 @@ def draw_norms(
     if not len(found):
         return
     scales = ChartScales(plot, *curve.span, LossScale.of(found))
-    draw_ticks(canvas, scales, theme, scale)
+    draw_ends(canvas, scales, theme, scale)
     colors = line_colors(range(len(seen.norms)), theme)
     with canvas.clip(plot.x, plot.y - 4.0, plot.width + 4.0, plot.height + 8.0):
         for norms, color in zip(seen.norms, colors, strict=True):

@@ -19,7 +19,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
 from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes
 from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
-from scalarviz.scene.charts import ChartScales, LossScale, draw_thin, draw_ticks, shown
+from scalarviz.scene.charts import ChartScales, LossScale, draw_ends, draw_thin, shown
 from scalarviz.scene.frame_data import Mask
 from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
 from scalarviz.scene.layout.plates import LEAST as LEAST_CUBE
@@ -653,12 +653,12 @@ def draw_curves(
     """Draw the loss of each network, and their mean, on a logarithmic scale."""
     size, axis = SIZE * scale, AXIS * scale
     plot = Box(box.x + axis, box.y + 4.0, box.width - axis - 2.0, box.height - 20.0 * scale)
-    if plot.width < 24.0 * scale or plot.height < 16.0 * scale:
+    if plot.width < 24.0 * scale or plot.height < 22.0 * scale:
         return
     scales = replace(scales, plot=plot)
     corner = (plot.x, plot.bottom)
     canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
-    draw_ticks(canvas, scales, theme, scale, (SIZE, 5.0, 4.5))
+    draw_ends(canvas, scales, theme, scale, SIZE)
     under = plot.bottom + 14.0 * scale
     end = text("chart.step", step=scales.last)
     if canvas.measure(end, size=size) > plot.width:

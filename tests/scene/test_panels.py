@@ -437,10 +437,6 @@ def test_losses_above_zero_have_a_logarithmic_scale() -> None:
     assert (scale.low, scale.high, scale.is_linear) == (0.03, 0.8, False)
     found = scale.up(np.array([0.03, 0.8, 0.0, -1.0, math.nan]))
     np.testing.assert_allclose(found, [0.0, 1.0, math.nan, math.nan, math.nan], atol=1e-12)
-    assert LossScale(0.01, 1.0).ticks(200.0) == pytest.approx([0.01, 0.1, 1.0])
-    assert LossScale(0.2, 0.8).ticks(200.0) == [0.2, 0.8]
-    assert len(LossScale(1e-12, 1.0).ticks(60.0)) <= 3
-    assert LossScale(0.001, 0.2).ticks(29.0) == [0.001, 0.2]  # an axis has two numbers at least
 
 
 @pytest.mark.parametrize(
@@ -456,10 +452,6 @@ def test_with_losses_below_zero_it_is_linear(losses: list[float], low: float, hi
     scale = LossScale.of(np.array(losses))
     assert (scale.low, scale.high) == pytest.approx((low, high)) and scale.is_linear
     assert scale.up(np.array([low, (low + high) / 2.0, high])) == pytest.approx([0.0, 0.5, 1.0])
-    ticks = scale.ticks(1000.0)
-    assert low <= ticks[0] + 1e-9 and ticks[-1] <= high + 1e-9 and 3 < len(ticks) < 13
-    assert ticks == pytest.approx([round(each, 9) for each in ticks])
-    assert 2 <= len(scale.ticks(50.0)) <= 3
 
 
 def test_any_finite_losses_have_a_scale() -> None:
@@ -467,7 +459,6 @@ def test_any_finite_losses_have_a_scale() -> None:
     for losses in ([largest, -largest], [-5e-324], [5e-324, -5e-324], [largest], [5e-324, largest]):
         scale = LossScale.of(np.array(losses))
         assert math.isfinite(scale.high - scale.low) and scale.low < scale.high
-        assert len(scale.ticks(100.0)) > 1
 
 
 def test_of_a_logarithm_zeros_are_left_out() -> None:
