@@ -15,7 +15,7 @@ from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded, typeset
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
-from scalarviz.scene.frame_data import BranchLine, Curve, History, Measured
+from scalarviz.scene.frame_data import Curve, History, Measured
 from scalarviz.scene.layout.division import SMALL, Box
 
 # How high a loss stands in a chart: on a logarithmic scale where all are above 0.
@@ -232,9 +232,10 @@ def draw_loss(
         draw_shares(canvas, plot, color_of(of_shares, theme), scale)
     grip = Box(plot.x - 6.0, box.y, plot.width + 12.0, box.height)
     chart = Chart(box, title, grip, plot, *curve.span, curve.whole)
-    lines, steps = joined(curve.others), ChartScales(plot, *curve.span)
+    steps = ChartScales(plot, *curve.span)
     drawn = curve.several or [(theme.loss, curve)]
-    parts = [lines, *((each.steps, each.values) for each in curve.metrics if not each.share)]
+    parts = [(each.steps, each.losses) for each in curve.others]
+    parts += [(each.steps, each.values) for each in curve.metrics if not each.share]
     known = [steps.losses_of(each) for _, each in drawn]
     found = shown(np.concatenate(known + [steps.within(*each) for each in parts]))
     canvas.segments([(plot.x, plot.bottom)], [(plot.right, plot.bottom)], theme.faint)
@@ -244,14 +245,9 @@ def draw_loss(
     scales = replace(steps, losses=LossScale.of(found))
     write_scale(canvas, scales, curve, theme, scale, words_from)
     own = scales.points(curve.steps, curve.losses)
-    points, ends = (
-        scales.all_points(*lines),
-        np.cumsum([len(each.steps) + 1 for each in curve.others]),
-    )
-    split = np.split(points, ends[:-1])
-    others = [(line.number, part[:-1]) for line, part in zip(curve.others, split, strict=False)]
+    others = [(each.number, scales.all_points(each.steps, each.losses)) for each in curve.others]
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
-        if others:
+        for _, points in others:
             draw_thin(canvas, points, theme.ghost, scale)
         for color, each in drawn:
             draw_curve(canvas, scales, each, color, scale)
@@ -376,14 +372,6 @@ def write_empty(canvas: Canvas2D, plot: Box, theme: Theme, scale: float) -> None
     size = 12.0 * scale
     said = canvas.fit(text("chart.empty"), plot.width - 8.0, size=size)
     canvas.text(plot.x + 8.0, plot.y + plot.height / 2 + 4.0, said, size=size, color=theme.quiet)
-
-
-def joined(lines: Sequence[BranchLine]) -> tuple[FloatArray, FloatArray]:
-    """Return steps and losses of all lines, with a NaN behind each of them."""
-    gap = np.array([np.nan])
-    steps = [part for line in lines for part in (line.steps, gap)]
-    losses = [part for line in lines for part in (line.losses, gap)]
-    return np.concatenate([gap[:0], *steps]), np.concatenate([gap[:0], *losses])
 
 
 def draw_ends(

@@ -14,8 +14,8 @@ from scalarviz.scene import overlay
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.canvas.renderer import Renderer
-from scalarviz.scene.charts import AXIS, Chart, draw_loss
-from scalarviz.scene.frame_data import Compared, Curve, FrameData
+from scalarviz.scene.charts import AXIS, draw_loss
+from scalarviz.scene.frame_data import Compared, FrameData
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.overlay import OnTop
 
@@ -60,13 +60,13 @@ class ComparedPicture:
         draw_frames(canvas, panes, compared.chosen, theme)
         legend = draw_line(canvas, panes, seen, theme)
         draw_table(canvas, panes, compared, theme)
-        chart = None
-        if seen.curve.large:
-            chart = draw_large(canvas, panes, seen.curve, theme)
-        elif panes.chart.width and panes.chart.height:
-            left = panes.chart.x + AXIS * scale
-            chart = draw_loss(canvas, panes.chart, left, seen.curve, theme, scale)
-        division = panes.division
+        box, division = panes.chart, panes.division
+        if seen.curve.large:  # over the lower half of the panes
+            margin, high = 16.0 * scale, 0.5 * division.scene.height
+            box = Box(margin, high, whole.width - 2.0 * margin, high)
+            canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
+        chart = draw_loss(canvas, box, box.x + AXIS * scale, seen.curve, theme, scale)
+        chart = None if chart is None else replace(chart, box=box)
         gap, end = 16.0 * scale, panes.line.y if panes.line.height else panes.table.y
         above = Box(gap, 0.0, whole.width - 2.0 * gap, end)  # the table
         buttons = overlay.draw_offers(canvas, above, seen.offers, theme, scale)
@@ -83,17 +83,6 @@ def draw_line(canvas: Canvas2D, panes: Panes, seen: FrameData, theme: Theme) -> 
     if box.height:
         canvas.segments([(box.x, box.y)], [(box.right, box.y)], theme.rim)
     return overlay.draw_head(canvas, panes.division, seen, theme)
-
-
-def draw_large(canvas: Canvas2D, panes: Panes, curve: Curve, theme: Theme) -> Chart | None:
-    """Draw the losses over the lower half of the panes; return their chart."""
-    margin, scene = 16.0 * panes.scale, panes.division.scene
-    y = 0.5 * scene.height
-    box = Box(margin, y, scene.width - 2.0 * margin, scene.height - y)
-    canvas.box(*box.place, theme.panel[:7], radius=8.0 * panes.scale, outline=theme.rim)
-    inner, left = box.inside(6.0 * panes.scale), box.x + AXIS * panes.scale
-    chart = draw_loss(canvas, inner, left, curve, theme, panes.scale)
-    return None if chart is None else replace(chart, box=box)
 
 
 def draw_frames(canvas: Canvas2D, panes: Panes, chosen: int | None, theme: Theme) -> None:
