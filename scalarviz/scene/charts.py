@@ -65,7 +65,6 @@ AXIS = 46.0  # pixels left of the curves of a large chart, or of several network
 BESIDE, EDGE = (162.0, 104.0), 8.0  # right of a curve, in small pictures; above and below it
 PARTS, OF_PARTS = 34.0, 0.55  # height of the parts of a step above it, and their share of it
 LETTERS, ROW = 12.0, 17.0  # letters, and height of a row right of a curve
-DOTS = 5.0  # pixels from one dot to the next
 MEANS = 200  # points of a smoothed curve
 SHARES = 44.0  # right of a curve, where shares have a scale
 LOW_CHART = 140.0  # height of a chart from which on shares have a scale
@@ -500,7 +499,7 @@ def thinned(points: FloatArray, width: float) -> FloatArray:
 def draw_history(
     canvas: Canvas2D, box: Box, history: History, theme: Theme, scale: float = 1.0
 ) -> None:
-    """Draw the values of a weight over the steps, dotted where they are not known.
+    """Draw the values of a weight over the steps, thinly where they are not known.
 
     Its axes have the smallest and the largest value, and the first and the last step.
     """
@@ -526,10 +525,9 @@ def draw_history(
     canvas.text(plot.x, under, first, size=size, color=theme.quiet)
     canvas.text(plot.right, under, last, size=size, color=theme.quiet, anchor="right")
     points = np.stack([x, y], axis=1)
+    draw_thin(canvas, points, theme.accent + "90", scale)
     for start, end in runs_of(history.known):
         canvas.line(thinned(points[start : end + 1], plot.width), theme.accent, width=1.5 * scale)
-    for i in np.flatnonzero(~np.asarray(history.known, np.bool_)).tolist():
-        dotted(canvas, points[i], points[i + 1], theme.accent, scale)
     canvas.discs((float(x[-1]), float(y[-1])), 2.5 * scale, theme.ink)
 
 
@@ -538,13 +536,3 @@ def runs_of(known: FloatArray) -> list[tuple[int, int]]:
     edges = np.diff(np.concatenate([[0], np.asarray(known, np.int8), [0]]))
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
-
-
-def dotted(
-    canvas: Canvas2D, start: FloatArray, end: FloatArray, color: str, scale: float = 1.0
-) -> None:
-    """Draw a straight line of dots."""
-    count = max(2, int(np.hypot(*(end - start)) / (DOTS * scale)))
-    if np.isfinite([start, end]).all():
-        places = start + np.linspace(0.0, 1.0, count)[:, np.newaxis] * (end - start)
-        canvas.discs(places, np.full(count, 0.9 * scale), color)

@@ -221,7 +221,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class History:
-    """The values of a weight: solid between values that are known one by one, dotted elsewhere.
+    """The values of a weight: a line where all are known one by one, else a thin one.
 
     steps, values  (n,) the known ones, of which two may be at one step: before and after an edit
     known          (n - 1,) whether all values between two of them are known

@@ -454,8 +454,8 @@ def scale_of(width: float, height: float) -> float:
 def draw_title(canvas: Canvas2D, sweep: SweepPanels, theme: Theme, scale: float) -> None:
     """Draw the line above all panels, and what the small pictures show at its right end."""
     margin, base, size = MARGIN * scale, 0.5 * HEAD * scale + 5.0 * scale, SIZE * scale
-    room, words, ends = canvas.width - 2.0 * margin, legend_words(sweep), ends_of(sweep)
-    has_cubes = sweep.kind == CUBES
+    room, ends, has_cubes = canvas.width - 2.0 * margin, ends_of(sweep), sweep.kind == CUBES
+    words = text(f"sweep.picture.legend.{sweep.kind}")
     wide = legend_width(canvas, ends, scale) if has_cubes else canvas.measure(words, size=size)
     has_pictures = any(panel.pictures.kind != LOSSES for panel in sweep.panels)
     wanted = wide + GAP * scale if has_pictures and wide < LEGEND * room else 0.0
@@ -467,11 +467,6 @@ def draw_title(canvas: Canvas2D, sweep: SweepPanels, theme: Theme, scale: float)
     elif wanted:
         right = canvas.width - margin
         canvas.text(right, base, words, size=size, color=theme.quiet, anchor="right")
-
-
-def legend_words(sweep: SweepPanels) -> str:
-    """Return what the small pictures show, in words."""
-    return text(f"sweep.picture.legend.{sweep.kind}")
 
 
 def ends_of(sweep: SweepPanels) -> tuple[str, str]:
