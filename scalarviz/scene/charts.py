@@ -209,12 +209,11 @@ def draw_loss(
     scale: float = 1.0,
     words_from: float = 0.0,
 ) -> Chart | None:
-    """Draw the losses on their scale, those of several networks in their colors.
+    """Draw the losses on their scale, the current step, other branches and metrics.
 
-    Also draw the current step, other branches and metrics.
-
-    The last loss stands at the right, below it the step; metrics over the curve, right of the parts
-    of a step, which end at x = `words_from`; the ends of the scale at its left, at x = `left`.
+    Of several networks, each has a line in its color. The last loss stands at the right, below it
+    the step; metrics over the curve, right of the parts of a step, which end at x = `words_from`;
+    the ends of the scale at its left, at x = `left`.
     Returns None if there is no room.
     """
     beside = BESIDE[box.width < SMALL] * scale
@@ -243,20 +242,18 @@ def draw_loss(
         return chart
     scales = replace(steps, losses=LossScale.of(found))
     write_scale(canvas, scales, curve, theme, scale, words_from)
-    own = scales.points(curve.steps, curve.losses)
     others = [(each.number, scales.all_points(each.steps, each.losses)) for each in curve.others]
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         for _, points in others:
             draw_thin(canvas, points, theme.ghost, scale)
-        for color, each in drawn:
-            draw_curve(canvas, scales, each, color, scale)
+        owns = [draw_curve(canvas, scales, each, color, scale) for color, each in drawn]
         draw_lines(canvas, scales, curve, others, theme, scale)
         for color, each in drawn:
             draw_places(canvas, scales, each, color, theme, scale)
         if curve.pointed is not None:
             draw_step(canvas, scales, curve.pointed, theme.accent)
     marks = marks_on(scales, [step for step, _ in curve.marks])
-    return replace(chart, own=own, others=others, marks=marks)
+    return replace(chart, own=owns[-1], others=others, marks=marks)
 
 
 def write_scale(
@@ -409,8 +406,8 @@ def draw_lines(
 
 def draw_curve(
     canvas: Canvas2D, scales: ChartScales, curve: Curve, color: str, scale: float
-) -> None:
-    """Draw a curve; where its mean is known that, and the curve thinly."""
+) -> FloatArray:
+    """Draw a curve; where its mean is known that, and the curve thinly; return its pixels."""
     own = scales.points(curve.steps, curve.losses)
     if len(curve.smoothed):
         draw_thin(canvas, own, color + "57", scale)
@@ -419,6 +416,7 @@ def draw_curve(
         canvas.line(mean, color, width=2.6 * scale)
     else:
         canvas.line(own, color, width=2.0 * scale)
+    return own
 
 
 def draw_thin(canvas: Canvas2D, points: FloatArray, color: str, scale: float) -> None:
