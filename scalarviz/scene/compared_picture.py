@@ -123,11 +123,11 @@ def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
     columns = [
         (rank, [words, *cells])
         for (words, rank), *cells in zip(
-            compared.heads, *(each.cells for each in compared.rows), strict=True
+            compared.heads, *(cells for _, cells in compared.rows), strict=True
         )
     ]
     widths = [max(canvas.measure(each, size=size) for each in words) for _, words in columns]
-    longest = max(canvas.measure(each.pane.name, size=size, bold=True) for each in compared.rows)
+    longest = max(canvas.measure(pane.name, size=size, bold=True) for pane, _ in compared.rows)
     names = min(longest, max(NAMES_SHARE * box.width, 60.0 * scale))
     while widths and left + names + sum(widths) + gap * (len(widths) + 1) > box.right:
         last = max(range(len(columns)), key=lambda i: columns[i][0])
@@ -138,13 +138,13 @@ def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
     apart = gap + min(2.0 * gap, max(0.0, spare) / max(1, len(widths)))
     top = box.y + 0.5 * (box.height - (len(compared.rows) + 1) * row)
     base = top + 0.5 * row + 0.36 * size
-    for i, each in enumerate(compared.rows):
+    for i, (pane, _) in enumerate(compared.rows):
         y = base + (i + 1) * row
         if i == compared.chosen:
             mark = Box(box.x + 0.5 * gap, y - 0.5 * row - 0.36 * size, box.width - gap, row)
             canvas.box(*mark.place, theme.tray, radius=0.25 * row)
-        canvas.discs((box.x + gap + DOT * scale, y - 0.36 * size), DOT * scale, each.pane.color)
-        words = canvas.fit(each.pane.name, names, size=size, bold=True)
+        canvas.discs((box.x + gap + DOT * scale, y - 0.36 * size), DOT * scale, pane.color)
+        words = canvas.fit(pane.name, names, size=size, bold=True)
         canvas.text(left, y, words, size=size, color=theme.ink, bold=True)
     right = left + names
     for width, (_, (head, *cells)) in zip(widths, columns, strict=True):

@@ -480,26 +480,18 @@ class FrameData:
 
 
 @dataclass(frozen=True)
-class ComparedRow:
-    """A row of the table: the network of a pane, and a text for each head of the table."""
-
-    pane: Pane
-    cells: Sequence[str]
-
-
-@dataclass(frozen=True)
 class Compared:
     """What is drawn around the panes.
 
     heads    of the columns of the table, without that of the names, each with its rank: where there
              is little room, columns of a high rank are left out
-    rows     one for each pane
+    rows     the panes, each with a text for each head
     seen     what the pane of the chosen session shows, with the caption as its title, and with
              scales, losses and messages of all
     chosen   number of the pane that is marked as chosen; None: none is
     """
 
     heads: Sequence[tuple[str, int]]
-    rows: Sequence[ComparedRow]
+    rows: Sequence[tuple[Pane, Sequence[str]]]
     seen: FrameData
     chosen: int | None = None

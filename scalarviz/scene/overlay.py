@@ -102,10 +102,8 @@ def draw_legend(
     size, gap, icon = LETTERS * scale, BESIDE * scale, ICON * scale
     right = head.right - TITLE_LEFT * scale
     middle = head.y + 0.5 * min(head.height, TALL_HEAD * scale)
-    last = canvas.measure(ends[1], size=size)
-    end = gap + OUTER * scale
-    x = right - last - end - BAR * scale
     bar_left = right - legend_width(canvas, ends, scale)
+    x = bar_left + canvas.measure(ends[0], size=size) + gap + OUTER * scale
     signs = ["rule", "neuron"] * bool(fans) + ["bias"] * any(fan.biases != NONE for fan in fans)
     words = {each: text(f"legend.sign.{each}") for each in signs} | ({"news": news} if news else {})
     parts = {
@@ -137,8 +135,8 @@ def draw_legend(
     canvas.image(*bar, bar_of(theme)[0], smooth=True)
     base = middle + 0.36 * size
     look: dict[str, Any] = {"size": size, "color": theme.quiet}
-    canvas.text(x - end + 0.5 * gap, base + 4.0 * scale, ends[0], anchor="right", **look)
-    canvas.text(right - last, base + 4.0 * scale, ends[1], **look)
+    canvas.text(bar_left + 0.5 * gap, base + 4.0 * scale, ends[0], **look)
+    canvas.text(right, base + 4.0 * scale, ends[1], anchor="right", **look)
     most = max((sum(wide[name] for name in row) for row in rows), default=0.0)
     start = bar_left - 2.0 * gap - most
     for i, row in enumerate(rows):

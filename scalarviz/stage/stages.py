@@ -19,7 +19,6 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.frame_data import (
     Compared,
-    ComparedRow,
     CubeValues,
     Curve,
     FrameData,
@@ -413,19 +412,17 @@ class Stages(Messages):
         columns = COLUMNS if pinned else COLUMNS[:PLAIN_COLUMNS]
         heads = [(text(f"compared.head.{name}"), rank) for name, rank in columns]
         rows = [
-            ComparedRow(stage.pane, cells_of(stage, heads))
-            for stage in self.panes
-            if stage.pane is not None
+            (stage.pane, cells_of(stage, heads)) for stage in self.panes if stage.pane is not None
         ]
         chosen, seen = self.lead, panes[self.chosen]
         caption, own = seen.words.caption, chosen.own is not None
         speaks = caption is not None and (chosen.motion.walking or own)
         curves = [
             (
-                row.pane.color,
+                pane.color,
                 replace(data.curve, reads=loss_at(stage.reading.here.branch, self.over.step)),
             )
-            for row, stage, data in zip(rows, self.panes, panes, strict=True)
+            for (pane, _), stage, data in zip(rows, self.panes, panes, strict=True)
         ]
         longest = max((curve for _, curve in curves), key=lambda curve: curve.whole)
         marks = [

@@ -17,7 +17,6 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.compared_picture import ComparedPicture
 from scalarviz.scene.frame_data import (
     Compared,
-    ComparedRow,
     Curve,
     FrameData,
     Pane,
@@ -362,10 +361,7 @@ def compared(
     count: int, name: str = "784-128-10, branch", title: str = "", **more: Any
 ) -> Compared:
     colors = ("#00cba5", "#a855b5", "#f6ea45", "#cf3f35", "#bd9cff", "#e8f0ff")
-    rows = [
-        ComparedRow(Pane(1.0, f"{name} {i}", color), CELLS)
-        for i, color in enumerate(colors[:count])
-    ]
+    rows = [(Pane(1.0, f"{name} {i}", color), CELLS) for i, color in enumerate(colors[:count])]
     several = [(color, losses(100 + 20 * i)) for i, color in enumerate(colors[:count])]
     curve = Curve(at=200.0, end=200.0, several=several)
     shown = replace(pane(), curve=curve, words=PictureWords(title), **more)
