@@ -264,33 +264,22 @@ def write_scale(
     scale: float,
     words_from: float,
 ) -> None:
-    """Write the ends of the scale and of the steps, and what the curve or the mouse is on."""
-    about, is_last = tuple(about_curve(curve, theme)), scales.last == curve.at
-    key = scales, theme, scale, about, is_last, words_from
-    canvas.kept(f"scale:{curve.large}", key, lambda part: write_ends(part, *key))
+    """Write the ends of the scale and of the steps, and what the curve or the mouse is on.
 
-
-def write_ends(
-    canvas: Canvas2D,
-    scales: ChartScales,
-    theme: Theme,
-    scale: float,
-    about: Sequence[tuple[str, str]],
-    is_last: bool,
-    words_from: float,
-) -> None:
-    """Write the ends of the scale and of the steps, and words with their colors.
-
-    is_last     whether the clock stands at the last step, which is named beside the curve
     words_from  x of the end of the parts of a step: right of it are the words that fit
     """
-    plot, size, losses = scales.plot, LETTERS * scale, scales.losses
+    about, plot, size, losses = (
+        about_curve(curve, theme),
+        scales.plot,
+        LETTERS * scale,
+        scales.losses,
+    )
     look: dict[str, Any] = {"size": size, "color": theme.quiet}
     draw_ends(canvas, scales, theme, scale)
     low, pad, gap = plot.bottom - 6.0 * scale, 8.0 * scale, 12.0 * scale
     if not losses.is_linear and plot.width > 20.0 * size:
         canvas.text(plot.x + pad, low, text("chart.log"), **look)
-    if not is_last:
+    if scales.last != curve.at:  # which is named beside the curve
         canvas.text(plot.right - pad, low, f"{scales.last:,.0f}", anchor="right", **look)
     left = max(plot.x + OF_PARTS * plot.width * (words_from > 0.0), words_from + gap)
     right, wide = plot.right, canvas.measure(about[0][0], size=size)

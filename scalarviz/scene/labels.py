@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -33,14 +33,9 @@ def draw_labels(
 
     Return what other words must not cover, these words included.
     """
-
-    def draw(part: Canvas2D) -> Obstacles:
-        found = obstacles(see, frame_data, scale)
-        draw_ends(part, see, frame_data, found, theme, scale)
-        return found
-
-    known = canvas.kept("ends", (see, theme, scale, len(frame_data.buffers.values)), draw)
-    return replace(known, boxes=[*known.boxes], words=[])
+    found = obstacles(see, frame_data, scale)
+    draw_ends(canvas, see, frame_data, found, theme, scale)
+    return found
 
 
 def margin_of(frame_data: FrameData, see: Projection) -> float:

@@ -47,11 +47,8 @@ def draw_pictures(
         colors[dropped] = ground
         paste(canvas, xy[good], colors, line.shape, good, depth)
 
-    def draw(part: Canvas2D) -> None:
-        frame(part, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
-        numbers_of_channels(part, xy, seen, line, theme)
-
-    canvas.kept(f"frames:{line.values or line.sums}", (see, id(line), bright, theme), draw)
+    frame(canvas, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
+    numbers_of_channels(canvas, xy, seen, line, theme)
     write_on_pictures(canvas, see, line, name, dropped, frame_data, theme)
     draw_gradients(canvas, xy[good], line, frame_data, good, depth, theme)
 

@@ -92,11 +92,7 @@ def draw_neurons(
     edges = low, see.box.right + EDGE * scale
     silent = (own[good, 0] < SPOKEN).tolist()
     if line.names:
-        canvas.kept(
-            f"names:{line.values or line.sums}",
-            (see, id(line), theme, scale, silent),
-            lambda part: draw_names(part, seen, line, good, theme, edges, silent),
-        )
+        draw_names(canvas, seen, line, good, theme, edges, silent)
     if not frame_data.layout.signs:  # where it is written
         draw_flows(canvas, xy, radius, good, line, frame_data, theme)
 

@@ -54,17 +54,12 @@ def draw_head(
         return None
     title, ends = frame_data.words.title, tuple(ends_of(frame_data.cubes))
     news = news or news_of(frame_data.cubes)
-
-    def draw(part: Canvas2D) -> Box | None:
-        margin, size = TITLE_LEFT * scale, HEAD * scale
-        base = box.y + 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
-        words = part.fit(title, box.width - 3.0 * margin, size=size, bold=True)
-        end = margin + part.text(margin, base, words, size=size, color=theme.ink, bold=True)
-        look = frame_data.layout, theme, end + 0.6 * margin
-        return draw_legend(part, box, scale, ends, *look, news)
-
-    key = division, frame_data.layout, theme, title, ends, news
-    return canvas.kept("head", key, draw)
+    margin, size = TITLE_LEFT * scale, HEAD * scale
+    base = box.y + 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
+    words = canvas.fit(title, box.width - 3.0 * margin, size=size, bold=True)
+    end = margin + canvas.text(margin, base, words, size=size, color=theme.ink, bold=True)
+    look = frame_data.layout, theme, end + 0.6 * margin
+    return draw_legend(canvas, box, scale, ends, *look, news)
 
 
 # The legend: the rule of lines as a drawing, the marks that are there, cubes on their scale.

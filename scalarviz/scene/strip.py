@@ -12,7 +12,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.story.caption import BACKWARD, Cell, call_of, label
+from scalarviz.story.caption import BACKWARD, call_of, label
 
 Place = tuple[Box, int]  # the box of an operation, and how many operations are done after it
 SIZE, PAD, GAP = 12.0, 14.0, 6.0  # letters, beside those of a part, and between two parts
@@ -25,15 +25,8 @@ def draw_strip(
 
     The operations of a part are side by side in its box.
     """
-    key = division, theme, frame_data.current, frame_data.strip
-    return canvas.kept("strip", key, lambda part: draw_parts(part, *key))
-
-
-def draw_parts(
-    canvas: Canvas2D, division: Division, theme: Theme, current: int, strip: Sequence[Cell]
-) -> list[Place]:
-    """Draw the parts of a step as `draw_strip` does; `current` operations of it are done."""
     box, scale = division.strip, division.scale
+    current, strip = frame_data.current, frame_data.strip
     if not box.height:
         return []
     size, pad, places = SIZE * scale, PAD * scale, list[Place]()

@@ -58,9 +58,8 @@ class LiveValues:
              brings its numbers is still on its way; or None
     neurons  those of the operation that is shown which are done, where one goes by neurons; or None
     asleep   whether to compute nothing: only what the session has at hand is shown
-    turn     number of the turn while pictures follow each other so fast that not all shows the
-             newest numbers in each of them: it does in the first of a turn; else None
-    rests    whether this is not the first picture of its turn
+    rests    whether pictures follow each other so fast that this one need not show the newest
+             numbers everywhere
     own      inputs of the user's own, which are shown in place of the focus sample, or None
     pad      on which `own` is drawn; None if it is no image
     curves   the losses of its branches
@@ -79,8 +78,6 @@ class LiveValues:
         self._marked: tuple[Exhibit | None, list[FloatArray], Exhibit | None] = None, [], None
         self._first_exhibit: tuple[Any, Exhibit | None] = None, None
         self.asleep = self.rests = False
-        self.turn: int | None = None
-        self._turned: int | None = None
         self.own: FloatArray | None = None
         self.pad: Exhibit | None = None
         self.held: SamplePass | None = None
@@ -129,8 +126,6 @@ class LiveValues:
 
     def refresh(self) -> None:
         """Read the session again; while it is busy, its last published state."""
-        self.rests = self.turn is not None and self.turn == self._turned
-        self._turned = self.turn
         old, before = self.numbers, self.here
         if not self._newest.read():
             return

@@ -187,6 +187,7 @@ class Stage(Messages):
         self._seen: FrameData | None = None  # of the last picture
         self._now = 0.0
         self._camera: Camera | None = None
+        self._turn: int | None = None  # of pictures that follow each other fast
         self._numbers: object = None  # on the last picture
         self._chosen: object = None  # what hands have chosen, on the last picture
         self._focus: Focus | None = None  # on the last picture
@@ -354,7 +355,10 @@ class Stage(Messages):
         What is beside the picture shows the same moment if it is read before the picture is drawn.
         """
         self.reading.patience = self.patience
-        self.reading.turn = int(self._now / TURN) if self._hurries() else None
+        before, self._camera, turn = self._camera, self.eyes.camera, self._turn
+        hurries = (self.session.playing or self._camera != before) and self.patience < math.inf
+        self._turn = int(self._now / TURN) if hurries else None
+        self.reading.rests = hurries and turn == self._turn
         self.reading.curves.past.terrain.waits = self.patience == math.inf
         self.refresh()
         self._is_read = True
@@ -472,7 +476,7 @@ class Stage(Messages):
             guess=self.guess,
             numbers=self.numbers,
             weights=colors if scales.color == "value" else reading.numbers.value,
-            now=None if reading.turn is None else self._now,
+            now=None if self._turn is None else self._now,
             chosen=self._chosen,
         )
         self._fit(self._seen)
@@ -513,12 +517,6 @@ class Stage(Messages):
         if self._cells[0] is not self.reading.moments:
             self._cells = self.reading.moments, cells_of(self.reading.program, self.reading.moments)
         return self._cells[1]
-
-    def _hurries(self) -> bool:
-        """Return whether pictures of a window follow each other so fast that texts take turns."""
-        before, self._camera = self._camera, self.eyes.camera
-        moves = self.session.playing or self._camera != before
-        return moves and self.patience < math.inf
 
     def _follow_thread(self) -> None:
         """Let squares have the cubes of the way that carries most.

@@ -298,8 +298,7 @@ class Canvas2D:
     """A canvas of width x height logical pixels; `ratio` is the device pixels a logical pixel.
 
     `scale` is the size of its text relative to that in a picture of 1280 x 800; `parts` has what is
-    kept from the pictures before; None, the default: nothing is. `now` are the seconds at which
-    parts take turns, or None.
+    kept from the pictures before; `now` are the seconds at which parts take turns, or None.
     """
 
     def __init__(
@@ -369,10 +368,9 @@ class Canvas2D:
         One that is drawn often can be converted once, by `image_bytes`.
         `smooth` interpolates between pixels. The outline is inside the edge, one pixel wide.
         """
-        place = (x + width / 2, y + height / 2, width / 2, height / 2)
-        style, whole = (0.0, 1.0, SMOOTH if smooth else IMAGE, 0.0), (0.0, 0.0, 1.0, 1.0)
-        row = self._row(place, style, "#ffffff", None, depth, extra=whole)
-        self._quads.put_images(row, image_bytes(colors))
+        corners = np.array([[(x, y), (x + width, y), (x, y + height)]])
+        whole = np.array([[0.0, 0.0, 1.0, 1.0]])
+        self.images(corners, colors, whole, depth=depth, smooth=smooth)
         if outline is not None:
             self.box(x, y, width, height, None, outline=outline, depth=depth)
 
@@ -538,18 +536,22 @@ class Canvas2D:
         letters = [layout(each, pixels, bold, anchor, halo) for each in words for halo in halos]
         self._quads.put_texts(rows, letters)
 
-    def kept(self, name: str, key: object, draw: Callable[[Canvas2D], T]) -> T:
-        """Draw what depends on a key and the size alone; while the key is equal, as before.
+    def by_turns(self, name: str, key: object, draw: Callable[[Canvas2D], T]) -> T:
+        """Draw a part of a picture, anew once in `TURN` and when its key changes, else as before.
+
+        Parts take turns. If `now` is None each is drawn anew in every picture.
 
         name  of the part; each is drawn once in a picture
         draw  draws on the canvas that it is given; return what it returns
         """
-        if self.parts is None:
+        if self.parts is None or self.now is None:
             return draw(self)
-        key = key, self._clip, self.width, self.height, self.ratio
+        self._turns += SPREAD
+        turn = int(self.now / TURN + self._turns)
+        key = key, turn, self._clip, self.width, self.height, self.ratio
         found = self.parts.get(name)
         if found is None or found[0] != key:
-            part = Canvas2D(self.width, self.height, self.ratio, self.scale, self.parts)
+            part = Canvas2D(self.width, self.height, self.ratio, self.scale)
             part._clip = self._clip
             result = draw(part)
             found = key, part.words, part._quads.rows(self.ratio), part._quads.images, result
@@ -558,15 +560,6 @@ class Canvas2D:
         self._quads.put_part(found[2], found[3])
         result = found[4]
         return result
-
-    def by_turns(self, name: str, key: object, draw: Callable[[Canvas2D], T]) -> T:
-        """Draw as `kept` does, but what shows numbers that change all the time, too.
-
-        Parts take turns: each is drawn anew once in `TURN`; in every picture if `now` is None.
-        """
-        self._turns += SPREAD
-        turn = object() if self.now is None else int(self.now / TURN + self._turns)
-        return self.kept(name, (key, turn), draw)
 
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
         """Return the width of text: that of its widest line."""
