@@ -118,7 +118,8 @@ def spheres_of(
 
 def net_of(bundle: Wires, glow: Glow | None, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
     """Return the wires of a bundle, brighter if they contribute."""
-    paint = theme.wire if glow is None else paint_of(glow, theme) + "58"
+    light = theme.accent if glow and glow.back else theme.light
+    paint = theme.wire if glow is None else light + "58"
     return strokes(bundle.start, bundle.end, paint, THIN * scale)
 
 
@@ -127,12 +128,8 @@ def light_on(bundle: Wires, glow: Glow, theme: Theme, scale: float) -> tuple[Flo
     first, last = glow.span
     count = len(bundle.start) if first < last else 0
     start, way = bundle.start[:count], (bundle.end - bundle.start)[:count]
-    paint = paint_of(glow, theme) + "e0"
+    paint = (theme.accent if glow.back else theme.light) + "e0"
     return strokes(start + first * way, start + last * way, paint, 2.0 * THIN * scale)
-
-
-def paint_of(glow: Glow, theme: Theme) -> str:
-    return theme.accent if glow.back else theme.light
 
 
 def strokes(start: FloatArray, end: FloatArray, paint: str, width: float) -> tuple[FloatArray, ...]:

@@ -445,10 +445,9 @@ class FrameData:
 
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""
-        known = self._divisions
-        if (width, height) not in known:
-            known[width, height] = self._division(width, height)
-        return known[width, height]
+        if (width, height) not in self._divisions:
+            self._divisions[width, height] = self._division(width, height)
+        return self._divisions[width, height]
 
     def _division(self, width: float, height: float) -> Division:
         card, exhibit = CARD * width if self.pinned is not None else 0.0, 0.0

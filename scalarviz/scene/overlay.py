@@ -57,9 +57,8 @@ def draw_head(
     margin, size = TITLE_LEFT * scale, HEAD * scale
     base = box.y + 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
     words = canvas.fit(title, box.width - 3.0 * margin, size=size, bold=True)
-    end = margin + canvas.text(margin, base, words, size=size, color=theme.ink, bold=True)
-    look = frame_data.layout, theme, end + 0.6 * margin
-    return draw_legend(canvas, box, scale, ends, *look, news)
+    left = 1.6 * margin + canvas.text(margin, base, words, size=size, color=theme.ink, bold=True)
+    return draw_legend(canvas, box, scale, ends, frame_data.layout, theme, left, news)
 
 
 # The legend: the rule of lines as a drawing, the marks that are there, cubes on their scale.

@@ -36,7 +36,7 @@ from scalarviz.scene.bead_arrays import beads_of, grounds_of
 from scalarviz.scene.callout import draw_callout, draw_spoken
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
-from scalarviz.scene.canvas.renderer import Renderer, forget_state, set_state
+from scalarviz.scene.canvas.renderer import STATE, Renderer, set_state
 from scalarviz.scene.caption_band import CARD_PAD, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.cube_numbers import draw_numbers
@@ -198,17 +198,12 @@ class PictureScene:
         self.root._set_canvas(None)
 
 
-OURS = CubesNode, SpheresNode, WiresNode, FlatNode, ViewBox
-
-
 def draw_node(node: Any) -> None:
     """Draw a node and its children, by their order, unless it is invisible."""
     if not node.visible:
         return
     if hasattr(node, "draw"):
         node.draw()
-        if not isinstance(node, OURS):  # it is a user's
-            forget_state()
     for child in sorted(node.children, key=lambda child: child.order):
         draw_node(child)
 
@@ -326,7 +321,7 @@ class Picture:
         wide, high = width / ratio, height / ratio
         see = self.see(frame_data, camera, wide, high)
         gloo.set_viewport(*corner, width, height)
-        forget_state()
+        STATE.clear()
         set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
         gloo.set_scissor(*corner, width, height)
         gloo.clear(color=(*rgb((self.theme.ground,))[0].tolist(), 1.0), depth=True)
@@ -430,10 +425,10 @@ class Picture:
                 draw = partial(draw_doors, see=see, frame_data=frame_data, doors=doors, theme=theme)
                 with canvas.clip(view.x, view.y, doors[0][0] - view.x, view.height):
                     canvas.by_turns("doors", (see, key), draw)
-        has_room = frame_data.view is None  # else the network is still on its way out of it
-        if frame_data.pinned is not None and card.width and has_room:
-            told_of = partial(draw_inspector, box=card, card=frame_data.pinned, theme=theme)
-            canvas.by_turns("card", key, partial(told_of, scale=scale))
+        pinned = frame_data.pinned if frame_data.view is None else None  # else it is on its way
+        if pinned is not None and card.width:
+            inspector = partial(draw_inspector, box=card, card=pinned, theme=theme, scale=scale)
+            canvas.by_turns("card", key, inspector)
         legend, cells = canvas.by_turns("head", key, head)
         chart, told, buttons, boxes = canvas.by_turns("band", key, band)
         with canvas.clip(*division.view.place):

@@ -394,8 +394,8 @@ class Stage(Messages):
         if self.pane is None and not self._is_read:
             self.read()
         self._is_read = False
-        if self._stands():
-            return self._with_new_numbers()
+        if (seen := self._with_new_numbers()) is not None:
+            return seen
         self.over.again(self.on_top)
         self.motion.given = self.given
         self.motion.follow(self._now)
@@ -486,22 +486,23 @@ class Stage(Messages):
         self._seen = replace(self._seen, focus=self._focus, attention=level)
         return self._seen
 
-    def _stands(self) -> bool:
-        """Return whether the next picture has only new numbers on cubes, neurons and lines.
+    def _with_new_numbers(self) -> FrameData | None:
+        """Return the last frame data with the present numbers; None if more may be new.
 
         While pictures follow each other fast, all else is looked at once in each turn.
         """
         before, self._chosen = self._chosen, CHOSEN(self)
-        seen = self._seen
-        if seen is None or not self.reading.rests or before != self._chosen:
-            return False
-        moves = self.motion.walking or self._attention.moves or self.own is not None
-        return seen.layout is self.plan and seen.moment is None and seen.view is None and not moves
-
-    def _with_new_numbers(self) -> FrameData:
-        """Return the last frame data with the present numbers."""
         seen, reading, scales = self._seen, self.reading, self.scales
-        assert seen is not None
+        if seen is None or not reading.rests or before != self._chosen:
+            return None
+        moves = self.motion.walking or self._attention.moves or self.own is not None
+        if (
+            moves
+            or seen.layout is not self.plan
+            or seen.moment is not None
+            or seen.view is not None
+        ):
+            return None
         new: dict[str, Any] = {"wave": self._waved(), "now": self._now}
         if reading.numbers is not self._numbers:
             colors, sizes, _ = self.motion.mixed(scales.color, scales.size, self._source())

@@ -202,16 +202,14 @@ def packed(value: Color) -> Packed:
     return packed_name(tuple(parts) if isinstance(parts, list) else parts)
 
 
-def packed_now(value: Color) -> Packed:
-    """`packed` without a cache."""
+@lru_cache(maxsize=4096)
+def packed_name(value: Color) -> Packed:
+    """`packed` of what can be a key."""
     parts = color(value)
     if any(map(isnan, parts)):
         parts = (*NOT_A_NUMBER, 1.0)
     red, green, blue, alpha = (round(255.0 * min(max(part, 0.0), 1.0)) for part in parts)
     return (256.0 * red + green, 256.0 * blue + alpha)
-
-
-packed_name = lru_cache(maxsize=4096)(packed_now)
 
 
 def packed_many(value: Color) -> Packed | Floats:

@@ -58,7 +58,7 @@ class Renderer:
             self._room = 2 * quads
             first = np.arange(0, 4 * self._room, 4, dtype=np.uint32)
             self._indices.set_data((first[:, np.newaxis] + TRIANGLES).ravel())
-        forget_state()
+        STATE.clear()
         set_state(
             blend=True,
             blend_func=("one", "one_minus_src_alpha"),
@@ -149,7 +149,7 @@ def send(buffer: Any, data: Any) -> None:
 
 def clear(ground: str, width: int, height: int) -> None:
     """Fill the current framebuffer, of this size in device pixels, with a color."""
-    forget_state()
+    STATE.clear()
     gloo.set_viewport(0, 0, width, height)
     gloo.clear(color=(*rgb((ground,))[0].tolist(), 1.0), depth=True)
 
@@ -157,7 +157,7 @@ def clear(ground: str, width: int, height: int) -> None:
 # What vispy does at each draw, with fewer calls of Python.
 
 FUNCTIONS = {"depth_func": "glDepthFunc", "depth_mask": "glDepthMask"}
-STATE: dict[object, object] = {}  # what was set since `forget_state`
+STATE: dict[object, object] = {}  # what is set so: clear it where others may have set the state
 
 
 @lru_cache(maxsize=64)
@@ -182,7 +182,7 @@ def calls_of(state: tuple[tuple[str, Any], ...]) -> list[tuple[object, tuple[obj
 def set_state(preset: str | None = None, **state: Any) -> None:
     """Set the state of OpenGL as `gloo.set_state` does, if it is not set so already."""
     if preset is not None:
-        forget_state()
+        STATE.clear()
         gloo.set_state(preset, **state)
         return
     queue = gloo.get_current_canvas().context.glir
@@ -190,11 +190,6 @@ def set_state(preset: str | None = None, **state: Any) -> None:
         if STATE.get(name) != call:
             STATE[name] = call
             queue.command("FUNC", *call)
-
-
-def forget_state() -> None:
-    """Set everything anew from now on: others have set the state, too."""
-    STATE.clear()
 
 
 class Drawing:
@@ -207,13 +202,13 @@ class Drawing:
         self._program, self._context = program, gloo.get_current_canvas().context
         self._context.glir.associate(program.glir)
 
-    def __call__(self, index: Any, count: int | None = None) -> None:
-        """Draw the triangles of an index buffer, or by the first `count` of its numbers."""
+    def __call__(self, index: Any, count: int) -> None:
+        """Draw triangles by the first `count` numbers of an index buffer."""
         queue = self._context.glir
         if index.glir._shared is not queue._shared:
             queue.associate(index.glir)
-        selection = index.id, gl.GL_UNSIGNED_INT, index.size if count is None else count
-        queue.command("DRAW", self._program._id, gl.GL_TRIANGLES, selection, 1)
+        chosen = index.id, gl.GL_UNSIGNED_INT, count
+        queue.command("DRAW", self._program._id, gl.GL_TRIANGLES, chosen, 1)
 
     def end(self) -> None:
         """Send everything to OpenGL."""

@@ -14,7 +14,7 @@ from vispy.gloo import gl
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.package_files import text_beside
 from scalarviz.errors import DisplayError
-from scalarviz.scene.canvas.renderer import Drawing, forget_state, set_state
+from scalarviz.scene.canvas.renderer import STATE, Drawing, set_state
 
 # Float textures, and their replacement by byte textures where the driver has none.
 
@@ -74,7 +74,7 @@ def arrive(sent: FloatArray) -> bool:
     finally:
         gloo.set_viewport(*viewport)
         gloo.set_state(scissor_test=is_clipped)
-        forget_state()
+        STATE.clear()
 
 
 def largest_texture() -> int:
@@ -133,13 +133,13 @@ class Eye:
 def draw_triangles(visual: Any) -> None:
     """Draw a visual of ours."""
     if not visual.eye.is_shared:  # in a scene of vispy
-        forget_state()
+        STATE.clear()
     set_state(**visual._vshare.gl_state)
     program, index = visual._program, visual._index_buffer
     if program._need_build or program._pending_variables or not visual.eye.is_shared:
         program.draw("triangles", index)
         return
-    Drawing(program)(index)
+    Drawing(program)(index, index.size)
 
 
 BASIS = np.vstack([np.eye(4), [0.375, -0.75, 0.5, 1.0]])
