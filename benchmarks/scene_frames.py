@@ -21,7 +21,7 @@ from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.render_options import PASTS, RenderOptions, drawn, shown
 
 SCENES = "rgb circle xor xnor digits texture micrograd expression normalized".split()
-PLAYED, WALKED, FIRST, COUNTED = 40, 25, 5, 5  # pictures; the first ones do not count
+PLAYED, WALKED, FIRST, COUNTED = 40, 25, 5, 10  # pictures; the first ones do not count
 SPEED = 20  # steps a second while it plays
 PICTURES = 50  # a second, by the clock of the pictures
 MORE = "light", "value", "landscape", "operation"

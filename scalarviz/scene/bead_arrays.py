@@ -52,7 +52,7 @@ def beads_of(
     nets[2][:, 3] *= lit.level
     lights = [light_on(bundle, glow, theme, scale) for bundle, glow in bundles if glow is not None]
     shining = joined(lights, OF_WIRES)
-    if camera is not None and layout.fans:
+    if camera is not None and layout.fans and layout.wires:
         for wires in (nets, shining):
             wires[:2] = [behind(camera, points) for points in wires[:2]]
     return joined(spheres, OF_SPHERES), joined([nets, shining], OF_WIRES)

@@ -245,6 +245,11 @@ def draw_scenery(
     return taken
 
 
+# What title and legend depend on.
+HEAD = attrgetter(
+    *("words.title", "cubes.color", "cubes.size", "cubes.per_layer", "cubes.clipped"),
+    *("cubes.grown", "cubes.common", "strip"),
+)
 # What cubes, balls and their light depend on, besides the view.
 SOLID = attrgetter(
     *("layout", "cubes", "buffers", "moment", "part", "focus", "attention", "wave", "walked")
@@ -418,18 +423,29 @@ class Picture:
 
         exhibit, view = frame_data.exhibit, division.view
         if exhibit is not None and division.exhibit.width:
-            paint = partial(exhibit.paint, box=division.exhibit, theme=theme)
-            canvas.by_turns("exhibit", key, paint)
-            doors = exhibit.doors(division.exhibit, scale)
+
+            def result(part: Canvas2D) -> list[tuple[float, float]]:
+                exhibit.paint(part, division.exhibit, theme)
+                return exhibit.doors(division.exhibit, scale)
+
+            doors = canvas.by_turns("exhibit", key, result)
             if frame_data.layout.neurons and doors[0][0] >= division.inner.right:  # not below
                 draw = partial(draw_doors, see=see, frame_data=frame_data, doors=doors, theme=theme)
                 with canvas.clip(view.x, view.y, doors[0][0] - view.x, view.height):
                     canvas.by_turns("doors", (see, key), draw)
         pinned = frame_data.pinned if frame_data.view is None else None  # else it is on its way
         if pinned is not None and card.width:
-            inspector = partial(draw_inspector, box=card, card=pinned, theme=theme, scale=scale)
-            canvas.by_turns("card", key, inspector)
-        legend, cells = canvas.by_turns("head", key, head)
+            canvas.by_turns(
+                "card",
+                key,
+                partial(draw_inspector, box=card, card=pinned, theme=theme, scale=scale),
+            )
+        legend, cells = canvas.by_turns(
+            "head",
+            (key, arrows, *HEAD(frame_data), frame_data.cubes.color_scales.tobytes()),
+            head,
+            steady=True,
+        )
         chart, told, buttons, boxes = canvas.by_turns("band", key, band)
         with canvas.clip(*division.view.place):
             canvas.by_turns("words", (see, key), lambda part: taken.write(part, theme, boxes))

@@ -41,7 +41,7 @@ from scalarviz.training.session.trainer import Trainer
 from scalarviz.training.session.value_session import VALUE
 
 Value = TypeVar("Value")
-FEW = 100  # neurons of a network of layers whose numbers are new in every picture
+FEW = 40  # neurons of a network of layers whose numbers are new in every picture
 
 
 @final

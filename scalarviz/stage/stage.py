@@ -346,8 +346,13 @@ class Stage(Messages):
         self._now = now
         moving = self.eyes.tick(now) or self.scales.tick(now)
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
-        moving = moving or self._attention.moves or self._wave.every > 0
-        return self.motion.tick(now) or moving or self.expire(now) or self.reading.pending
+        # While texts wait for their turn, there are more pictures.
+        lights = (
+            self._attention.moves
+            or self._wave.every > 0
+            or self._turn not in (None, int(now / TURN))
+        )
+        return self.motion.tick(now) or moving or lights or self.expire(now) or self.reading.pending
 
     def read(self) -> Position:
         """Read the session, for the next picture; return where it stands then.

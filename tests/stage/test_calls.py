@@ -6,28 +6,11 @@ import pytest
 
 from benchmarks.scene_frames import SCENES, measured
 
-UNITS = "playing", "camera"
-CAMERA = 10_000
-# By scene, while it plays; 3,000 is what is aimed at.
-MOST = {
-    "rgb": 4_400,
-    "circle": 4_900,
-    "xor": 4_900,
-    "xnor": 5_000,
-    "digits": 6_500,
-    "texture": 4_200,
-    "micrograd": 4_700,
-    "expression": 3_600,
-    "normalized": 5_500,
-}
+# What is aimed at is 3,000 while it plays: medians of the pictures of one turn of all texts.
+MOST = {"playing": 3_300, "camera": 10_000}
 
 
-def test_every_scene_has_a_limit() -> None:
-    assert [*MOST] == SCENES
-
-
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", MOST)
 @pytest.mark.parametrize("name", SCENES)
 def test_a_picture_takes_few_calls(name: str, unit: str) -> None:
-    most = CAMERA if unit == "camera" else MOST[name]
-    assert measured(name, unit, steps=5, shown_before=6)[1] <= most
+    assert measured(name, unit, shown_before=20)[1] <= MOST[unit]

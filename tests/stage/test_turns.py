@@ -1,4 +1,4 @@
-"""While pictures follow each other fast, cubes are new in each, and texts ten times a second."""
+"""While pictures follow each other fast, cubes are new in each, and texts five times a second."""
 
 from __future__ import annotations
 

@@ -287,7 +287,7 @@ Cuts = npt.NDArray[np.float64] | float
 
 EVERYWHERE = (-1e9, -1e9, 1e9, 1e9)
 HALO = 2.5  # logical pixels around a letter
-TURN = 0.1  # seconds; a number that changes more often cannot be read
+TURN = 0.2  # seconds; a number that changes more often cannot be read
 SPREAD = 0.618  # of a turn, from the turn of a part to that of the next
 HEAD = 0.42  # half of the width of an arrow head, by its length
 
@@ -534,18 +534,21 @@ class Canvas2D:
         letters = [layout(each, pixels, bold, anchor, halo) for each in words for halo in halos]
         self._quads.put_texts(rows, letters)
 
-    def by_turns(self, name: str, key: object, draw: Callable[[Canvas2D], T]) -> T:
+    def by_turns(
+        self, name: str, key: object, draw: Callable[[Canvas2D], T], *, steady: bool = False
+    ) -> T:
         """Draw a part of a picture, anew once in `TURN` and when its key changes, else as before.
 
         Parts take turns. If `now` is None each is drawn anew in every picture.
 
-        name  of the part; each is drawn once in a picture
-        draw  draws on the canvas that it is given; return what it returns
+        name    of the part; each is drawn once in a picture
+        draw    draws on the canvas that it is given; return what it returns
+        steady  whether nothing of it changes but with the key
         """
         if self.parts is None or self.now is None:
             return draw(self)
         self._turns += SPREAD
-        turn = int(self.now / TURN + self._turns)
+        turn = 0 if steady else int(self.now / TURN + self._turns)
         key = key, turn, self._clip, self.width, self.height, self.ratio
         found = self.parts.get(name)
         if found is None or found[0] != key:
