@@ -177,13 +177,13 @@ class PictureScene:
         box     in logical pixels, `ratio` device pixels each, of a picture `high` logical pixels
         corner  the lower left corner of the picture in the framebuffer, in device pixels
         """
-        for node in (self.pool, self.grounds):  # beyond the view, too
-            node.draw_always()
+        self.pool.draw_always()  # beyond the view, too
         left, low = round(box.x * ratio), round((high - box.bottom) * ratio)
         set_state(scissor_test=True)
         gloo.set_scissor(
             corner[0] + left, corner[1] + low, round(box.width * ratio), round(box.height * ratio)
         )
+        self.grounds.draw_always()
         draw_node(self.view)
         set_state(scissor_test=False)
         self.flat.corner = corner

@@ -342,6 +342,7 @@ def test_each_cube_has_its_color_where_it_is_seen(
 def test_zooming_draws_nothing_over_what_is_around_the_stage(studio: Studio, factor: float) -> None:
     size = (800, 500)
     stage = stage_of(trained("rgb"), size)
+    stage.picture().scene.pool.set_data(np.zeros((0, 3)), np.zeros((0, 3)))  # it lies everywhere
     before = studio.stage(stage, size=size)
     stage.eyes.zoom(factor, 300.0, 180.0)
     after = studio.stage(stage, size=size)
