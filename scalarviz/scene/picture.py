@@ -278,7 +278,7 @@ class Picture:
         self._solid: tuple[object, ...] = (None,)
         self._lit: Any = None
         self._seen: tuple[Layout, object, Projection] | None = None
-        self._parts: dict[str, Any] = {}  # of the flat canvas, see `Canvas2D.kept`
+        self._parts: dict[str, Any] = {}  # of the flat canvas, see `Canvas2D.by_turns`
 
     def set_theme(self, name: str) -> None:
         """Change the colors."""
