@@ -25,7 +25,7 @@ from scalarviz.scene.neuron_images import (
 )
 
 SPOKEN = 0.7  # brightness from which on a neuron has words
-EDGE = 12.0  # pixels by which names may leave the box of the network at its left
+EDGE = 9.0  # pixels by which names may leave the box of the network at its left
 
 
 def draw_neurons(

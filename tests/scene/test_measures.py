@@ -74,9 +74,9 @@ def test_cubes_of_thirteen_thousand_weights_are_cubes_and_no_tiles(name: str) ->
     assert max(each.most for each in found) <= FLAT_FROM
 
 
-# 49 maps, 2,138 cubes and ten bars share a stage that is 820 pixels wide beside the sorted digits.
+# Sixteen maps stand one above another, on some 530 and 300 pixels.
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "least"), [((1280, 800), 40.0), ((800, 500), 21.0)])
+@pytest.mark.parametrize(("size", "least"), [((1280, 800), 22.0), ((800, 500), 12.5)])
 def test_feature_maps_are_large_enough_to_be_seen(size: tuple[int, int], least: float) -> None:
     assert maps_of(stage_of(trained("digits"), size)).min() >= least
 
@@ -127,15 +127,16 @@ def test_the_network_fills_its_part_of_the_stage_and_no_more(
     assert max(wide, tall) > 0.9
 
 
-# Beside the exhibit, and above strip and caption, which keep the size of their letters.
+# Beside the exhibit, and above strip and caption, which keep the size of their letters; beside
+# texture two pictures that are two fifths of the width.
 @pytest.mark.some(4)
 @pytest.mark.parametrize(("size", "least"), [((640, 400), 0.59), ((640, 360), 0.57)])
 @every_scene
 def test_in_a_small_picture_the_network_takes_most_of_the_frame(
-    size: tuple[int, int], least: float, stage: Stage
+    name: str, size: tuple[int, int], least: float, stage: Stage
 ) -> None:
     xy = projection(stage)(stage.frame_data().layout.extent).xy
-    assert (np.ptp(xy, axis=0) / size).max() > least
+    assert (np.ptp(xy, axis=0) / size).max() > (0.52 if name == "texture" else least)
 
 
 @pytest.mark.some(4)

@@ -230,7 +230,7 @@ def test_the_right_number_is_found_however_far_into_the_bank(studio: Studio) -> 
         places += [(int(rng.integers(each.rows)), int(rng.integers(each.columns))) for _ in "123"]
         for row, column in places:
             middle = tuple(each.point(column + 0.5, row + 0.5).tolist())
-            see = project(Camera(middle, height=7.0, fov=0.0), [each], 160, 120)
+            see = project(Camera(middle, height=7.0, fov=0.0), [each], 320, 240)
             pixels = studio.look(cubes, see)
             for y, x in product(range(row - 3, row + 4), range(column - 3, column + 4)):
                 if 0 <= y <= rows and 0 <= x <= columns:
