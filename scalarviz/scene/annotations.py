@@ -124,7 +124,7 @@ def write_names(
     """Write the given names of neurons of a line: below squares and one that is alone, else beside.
 
     Channels of a color have theirs above them. Those beside are left, if they fit there, not
-    further left than the first of `edges`: cubes stand at the right. Those below end at the second.
+    further left than the first of `edges`: cubes stand at the right. All end at the second.
 
     Long names are in two lines if there is room for two. `silent` neurons have no words.
     """
@@ -150,7 +150,7 @@ def write_names(
         if line.is_color:
             y, color = ball.y - ball.radius - 0.55 * size, theme.channels[i]
         elif not below:
-            x, anchor = (x - far, "right") if left else (x + far, "left")
+            x, anchor = (x - far, "right") if left else (min(x + far, edges[1] - wide), "left")
             y = ball.y + (0.36 - (0.675 if "\n" in name else 0.0)) * size
         canvas.text(
             x,
