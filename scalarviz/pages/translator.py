@@ -64,6 +64,7 @@ SOURCES = {
     "story/camera_control.js": "stage/camera_control.py",
     "story/pace.js": "scene/pace.py",
     "story/annotations.js": "scene/annotations.py",
+    "story/telling.js": "scene/telling.py",
 }
 # What modules for pages have that are written by hand, by the module of Python.
 TEXTS = {

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import changed, old_and_new, rounded, short
 from scalarviz.scene.layout.camera import Box
-from scalarviz.scene.pace import ARRIVES, travelled
-from scalarviz.story.caption import Caption, Summand, ends_of_bars, words_beside
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -40,6 +38,7 @@ class Ball:
 BRACKET, OUTSIDE, ARMS, ARM = 2.2, 4.0, (5.0, 14.0), 0.28
 GAP = 8.0  # pixels from words to what they name, without a line
 SPOKEN_LETTERS = 12.0  # of the names of neurons in a sentence
+FARTHEST = 56.0  # half of how far they may stand from what they name
 
 
 def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
@@ -394,133 +393,3 @@ def write_number(canvas: Canvas2D, number: Number, color: Color, halo: Color) ->
             depth=number.depth,
             outline=halo,
         )
-
-
-# Terms of a sum of products: their numbers travel along the lines and stack up to the sum.
-
-STACK_LONG, BAR_HIGH, BAR_PITCH = 130.0, 7.0, 9.0  # pixels: a stack, a bar, from one to the next
-TERM_LETTERS, FEW_DIGITS = 13.0, 0.1  # letters of a number on its way; smaller ones have two digits
-
-
-def draw_terms(
-    canvas: Canvas2D,
-    theme: Theme,
-    terms: Sequence[Summand],
-    box: Box,
-    ends: Sequence[tuple[float, float]],
-    signs: tuple[str, str],
-    part: float,
-    place: Callable[[Summand, float], tuple[float, float] | None],
-    *,
-    back: bool,
-) -> None:
-    """Draw the bars of a sum as far as they have come, and the numbers that travel to them.
-
-    box    of the stack
-    ends   where bars begin and end, from 0 to 1
-    signs  colors of minus and plus; numbers that go `back` have another one
-    place  where a term is seen on its way to its cube, None out of the picture
-    """
-    scale, last, left = canvas.scale, len(ends) - 1, travelled(part)
-    step, zero = BAR_PITCH * scale, box.x + box.width * ends[0][0]
-    canvas.line([(zero, box.y), (zero, box.y + len(ends) * step)], theme.quiet, width=scale)
-    for row, (a, b) in enumerate(ends):
-        first, end = box.x + box.width * a, box.x + box.width * b
-        color = theme.push if back else signs[0] if end < first else signs[1]
-        x, y = min(first, end), box.y + row * step
-        grown = min(1.0, left - row - (1.0 if row < len(terms) else 0.0))
-        if row == last:
-            grown = 1.0 if part >= ARRIVES else 0.0
-        elif row < len(terms) and 0.0 <= left - row < 2.0:
-            cube = place(terms[row], min(1.0, left - row))
-            if cube is not None:
-                numbers = [terms[row].number, terms[row].weight][: 1 if grown < 0.0 else 2]
-                write_term(canvas, theme, cube, " × ".join([factor(n) for n in numbers]), color)
-                far = max(0.0, grown)
-                x, y = cube[0] + far * (x - cube[0]), cube[1] + far * (y - cube[1])
-        if grown <= 0.0:
-            continue
-        long, fill = max(grown * abs(end - first), scale), None if back and end < first else color
-        canvas.box(x, y, long, BAR_HIGH * scale, fill, outline=color, line=scale)
-        if grown >= 1.0 and row < last:  # where the next one begins
-            below = y + (BAR_PITCH + BAR_HIGH) * scale
-            canvas.line([(end, y), (end, below)], theme.ink, width=scale)
-
-
-def factor(value: float) -> str:
-    """Return a factor as it travels: as cubes have it, small ones with two digits."""
-    return short(value) if abs(value) >= FEW_DIGITS or value == 0.0 else rounded(value)
-
-
-def write_term(
-    canvas: Canvas2D, theme: Theme, at: tuple[float, float], words: str, color: str
-) -> None:
-    """Write a number over what it passes."""
-    (x, y), size = at, TERM_LETTERS * canvas.scale
-    wide = canvas.measure(words, size=size, bold=True) + size
-    left, top, fill, line = x - 0.5 * wide, y - 0.8 * size, theme.panel[:7], 1.5 * canvas.scale
-    canvas.box(left, top, wide, 1.6 * size, fill, radius=0.8 * size, outline=color, line=line)
-    base = y + 0.36 * size
-    canvas.text(x, base, words, size=size, color=theme.ink, bold=True, anchor="center")
-
-
-# The callout: a few words beside what the caption is about, below the bars of its sum.
-
-CALLOUT_LETTERS, PAD = 14.0, 8.0  # letters, and space around them
-FARTHEST = 56.0  # of words without bars
-MUCH = 1e6  # cost of a place for which the name is left out
-SHORTER = 60.0  # what it costs to leave out the name, which is marked anyway
-BOX_STEP = 4  # logical pixels of which the width of the box is a multiple: fonts differ by parts
-
-
-def write_callout(
-    canvas: Canvas2D,
-    theme: Theme,
-    caption: Caption,
-    subject: Box,
-    view: Box,
-    signs: tuple[str, str],
-    part: float,
-    free: Callable[[float, float, float], tuple[Box, float]],
-    place: Callable[[Summand, float], tuple[float, float] | None],
-    *,
-    back: bool,
-) -> Box | None:
-    """Write beside a subject in view what it is and has, below the bars of its sum.
-
-    free  returns the box of a width and height within reach that covers least, and what it costs
-
-    The others are those of `draw_terms`. Return the box of the words; None without any.
-    """
-    is_known, callout, summed = part >= ARRIVES, words_beside(caption), caption.summed
-    if not callout or not (is_known or summed is not None):
-        return None
-    scale, ends = canvas.scale, [] if summed is None else ends_of_bars(summed)
-    size, pad = CALLOUT_LETTERS * scale, PAD * scale
-    low = size + 1.4 * pad
-    high = low + len(ends) * BAR_PITCH * scale
-    best: Box | None = None
-    said, least = callout, math.inf
-    for cut, words in enumerate((callout, callout.split(": ")[-1])):
-        room = canvas.measure(words, size=size, bold=True) + 2.0 * pad
-        long = STACK_LONG * scale / (1.0 + cut) if ends else 0.0
-        wide: float = max(float(BOX_STEP * math.ceil(room / BOX_STEP)), long)
-        if wide > view.width or high > view.height:
-            continue
-        found, cost = free(wide, high, math.inf if ends else FARTHEST * scale)
-        cost += SHORTER * cut
-        if best is None or (cost < least and (summed is not None or least > MUCH)):
-            best, said, least = found, words, cost
-    if best is None:
-        return None
-    light = theme.accent if back else theme.light
-    lead(canvas, best, subject, light)
-    x, y, fill, line = best.x, best.y, theme.panel[:7], 1.5 * scale
-    canvas.box(x, y, best.width, best.height, fill, radius=0.4 * low, outline=light, line=line)
-    if summed is not None:
-        stack = Box(x + pad, y + 0.7 * pad, best.width - 2.0 * pad, 0.0)
-        draw_terms(canvas, theme, summed.largest, stack, ends, signs, part, place, back=back)
-    said = said if is_known else ": ".join(said.split(": ")[:-1])  # the name, until it is there
-    base = best.bottom - 0.5 * low + 0.36 * size
-    canvas.text(x + pad, base, said, size=size, color=theme.ink, bold=True)
-    return best

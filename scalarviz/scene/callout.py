@@ -1,16 +1,18 @@
-"""The callout: a few words beside the neuron or cube that the caption is about."""
+"""What an operation tells in the picture: its sum, and the names of what it speaks of."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.program import NONE
-from scalarviz.scene.annotations import FARTHEST, SPOKEN_LETTERS, lead, write_callout
+from scalarviz.scene.annotations import FARTHEST, SPOKEN_LETTERS, Ball, lead
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.cube_numbers import marks_of
@@ -20,14 +22,26 @@ from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.lights import are_at
 from scalarviz.scene.marks import MOST_CUBES, box_of_sphere, cube_boxes, least_covering
+from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.pace import BACK
-from scalarviz.story.caption import Summand
-
-# The callout.
+from scalarviz.scene.telling import (
+    COME,
+    CURVE,
+    Lane,
+    bars_size,
+    draw_bars,
+    draw_card,
+    draw_curve,
+    draw_upright,
+    stood,
+)
+from scalarviz.story.caption import Summed, ends_of_bars
+from scalarviz.story.facts import Neuron
 
 PLACES = 32, 24  # places that are tried, across and down
 SUBJECT = 1e8  # what a covered pixel of the subject costs, in pixels away,
-COVERED, CUBE = 1e4, 1e3  # another one, or one of a cube
+COVERED, CUBE, DIMMED = 1e4, 1e3, 0.005  # another one, one of a cube, and of one out of focus
+BESIDE = 12.0  # least pixels from a neuron to its card
 RIGHTWARDS = 1e-3  # what it costs to be a pixel further right; down twice as much
 
 
@@ -50,39 +64,71 @@ def box_of_place(see: Projection, line: Neurons, place: int) -> Box | None:
     return box_of_sphere(see, line.points[place], 0.5 * line.side if line.shape else line.radius)
 
 
-def draw_callout(
+def draw_told(
     canvas: Canvas2D,
     see: Projection,
     frame_data: FrameData,
     taken: Obstacles,
     theme: Theme,
-    scale: float,
-) -> Box | None:
-    """Write beside the subject of an operation what it is and has, below the bars of its sum.
+) -> list[Box]:
+    """Draw how an operation comes to its number; return the boxes of what was drawn.
 
-    Return the box of the words.
+    A sum stands forward on an upright tray, and as bars; an activation has its curve.
     """
-    caption, moment = frame_data.words.caption, frame_data.moment
-    subject = subject_of(frame_data, see)
-    if caption is None or moment is None or subject is None:
-        return None
-    signs, part = (theme.map.negative, theme.map.positive), frame_data.part
-    free = partial(free_place, see, frame_data, taken, subject, scale)
-    about = caption, subject, see.box, signs, part, free
-    place = partial(place_of_term, see, frame_data.layout)
-    return write_callout(canvas, theme, *about, place, back=moment.kind in BACK)
+    caption, see_box = frame_data.told, see.box
+    found = () if caption is None else caption.neurons[:1]
+    ball = next(filter(None, (ball_of(see, frame_data.layout, each) for each in found)), None)
+    if caption is None or ball is None:
+        return []
+    scale, part, kind = canvas.scale, frame_data.part, frame_data.moment and frame_data.moment.kind
+    back = kind in BACK
+    signs: Any = theme.map.negative, theme.map.positive
+    boxes, summed, bent = [], caption.summed, caption.bent
+    lanes = [] if summed is None else lanes_of(see, frame_data, summed, theme)
+    tray = stood(lanes, ball, see_box, scale, part) if frame_data.is_upright else None
+    if tray is not None:
+        boxes.append(tray.box)
+        cubes = partial(draw_cubes, canvas, theme=theme)
+        draw_upright(canvas, theme, lanes, ball, tray, signs, part, cubes)
+    wide, high = CURVE[0] * scale, CURVE[1] * scale
+    if summed is not None:
+        wide, high = bars_size(len(ends_of_bars(summed)), scale)
+    if part < COME or wide > see_box.width or high > see_box.height:
+        return boxes
+    around, reach = replace(taken, boxes=[*taken.boxes, *boxes]), ball.radius + BESIDE * scale
+    subject = Box(ball.x - reach, ball.y - reach, 2.0 * reach, 2.0 * reach)
+    box, _ = free_place(see, frame_data, around, subject, scale, wide, high, math.inf)
+    draw_card(canvas, theme, box, subject, back=back)
+    if summed is not None:
+        chips = [None if each.ball is None else each.color for each in lanes]
+        draw_bars(canvas, theme, summed, chips, box, signs, part, back=back)
+    elif bent is not None:
+        draw_curve(canvas, theme, bent, box, signs, part)
+    return [*boxes, box]
 
 
-def place_of_term(
-    see: Projection, layout: Layout, summand: Summand, part: float
-) -> tuple[float, float] | None:
-    """Return where a number is seen on its way to its cube; None if one is not in the picture."""
-    line, plate = layout.line_of(summand.neuron), layout.plate_of(summand.row)
-    if line is None or plate is None:
+def ball_of(see: Projection, layout: Layout, neuron: Neuron) -> Ball | None:
+    """Return a neuron as it is seen; None if it is not in the picture."""
+    found = layout.line_of(neuron)
+    if found is None or found[1] >= len(found[0].points):
         return None
-    (wall, row, column), start = plate, line[0].points[line[1]]
-    x, y = see(start + part * (wall.middle(row, column) - start)).xy[0].tolist()
-    return (x, y) if math.isfinite(x + y) else None
+    line, seen = found[0], see(found[0].points[found[1]])
+    (x, y), unit = seen.xy[0].tolist(), float(seen.unit[0])
+    radius = 0.5 * line.side if line.shape else line.radius
+    return Ball(x, y, radius * unit, float(seen.depth[0]), unit) if math.isfinite(x + y) else None
+
+
+def lanes_of(see: Projection, frame_data: FrameData, summed: Summed, theme: Theme) -> list[Lane]:
+    """Return the products of a sum as they are seen."""
+    top, lanes = float(frame_data.cubes.size_scales.max(initial=0.0)), []
+    for each in summed.largest:
+        ball = ball_of(see, frame_data.layout, each.neuron)
+        found, share = frame_data.layout.line_of(each.neuron), each.weight / (top or 1.0)
+        is_tube = found is not None and found[0].is_color
+        color = theme.channels[each.neuron[1] % 3] if is_tube else None
+        color = color or hue_of(theme, each.number)
+        lanes.append(Lane(ball, color, is_tube, each.number, each.weight, share))
+    return lanes
 
 
 def free_place(
@@ -105,7 +151,7 @@ def free_place(
     chosen = range(rows) if rows <= MOST_CUBES else marks_of(frame_data)
     cubes = cube_boxes(see, frame_data, chosen, 0.42)
     boxes = [(each, SUBJECT if each is subject else COVERED) for each in words]
-    boxes += [(each, CUBE) for each in cubes]
+    boxes += [(each, CUBE if frame_data.told is None else DIMMED) for each in cubes]
     view = see.box
     first = max(view.x, subject.x - reach - wide), max(view.y, subject.y - reach - high)
     last = (
@@ -131,6 +177,11 @@ def name_boxes(see: Projection, frame_data: FrameData, scale: float) -> list[Box
                 below = y + line.radius * unit
                 found.append(Box(x - 20.0 * scale, below, 40.0 * scale, high * scale))
     return found
+
+
+def hue_of(theme: Theme, number: float) -> str:
+    """Return the color of the sign of a number."""
+    return theme.map.negative if number < 0.0 else theme.map.positive
 
 
 # Names of the neurons that a sentence or a card names, beside their spheres.

@@ -65,6 +65,7 @@ def draw_caption(
         heads = heading(canvas, title, room, scale, one=offers)
         top = 1.25 * sum(letters for _, letters in heads)
         lines = int((HIGH * division.scene.height - top) // row) * (came or not offers)
+        lines = 0 if frame_data.told is not None else lines  # its numbers stand in the picture
         rows = rows_that_fit(canvas, caption, room, size, min(most, max(0, lines)))
         widths = [canvas.measure(line, size=letters, bold=True) for line, letters in heads]
         wide = max([*widths, *(width_of(canvas, each, size) for each in rows), room * offers])

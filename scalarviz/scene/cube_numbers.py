@@ -102,6 +102,8 @@ def marks_of(frame_data: FrameData) -> dict[int, str]:
     caption = frame_data.words.caption
     if frame_data.moment is None or caption is None or frame_data.part < NUMBERS["touched"]:
         return {}
+    if frame_data.is_upright:
+        return {}
     return {piece.row: piece.mark for piece in caption.pieces if piece.row != NONE}
 
 

@@ -439,6 +439,21 @@ class FrameData:
         made.__dict__.update(self.__dict__ | numbers)
         return made
 
+    @property
+    def told(self) -> Caption | None:
+        """The caption of an operation whose number is told in the picture; None of another one.
+
+        Nothing is told while one guesses.
+        """
+        caption = self.words.caption if self.moment is not None and self.guess is None else None
+        return caption if caption is not None and (caption.summed or caption.bent) else None
+
+    @property
+    def is_upright(self) -> bool:
+        """Whether a sum is told on an upright tray, while its own one is out of focus."""
+        is_sum = self.told is not None and self.told.summed is not None
+        return is_sum and self.moment is not None and self.moment.kind == "forward"
+
     @cached_property
     def _divisions(self) -> dict[tuple[float, float], Division]:
         return {}

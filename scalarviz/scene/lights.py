@@ -179,6 +179,7 @@ def focus_of(frame_data: FrameData) -> Focus | None:
         )
     else:
         return None
+    rows = [] if frame_data.is_upright else rows  # they stand upright
     return Focus(
         frozenset(rows),
         np.array([cells_of(plate, rows) for plate in layout.plates]).reshape(-1, 4),

@@ -242,7 +242,7 @@ def pointed_rows(frame_data: FrameData) -> frozenset[int]:
 def told_rows(frame_data: FrameData) -> frozenset[int]:
     """Return the bank indices of the cubes that the caption of an operation is about."""
     moment, caption = frame_data.moment, frame_data.words.caption
-    if moment is None or caption is None or moment.kind not in WAYS:
+    if moment is None or caption is None or moment.kind not in WAYS or frame_data.is_upright:
         return frozenset()
     told = [*(piece.row for piece in caption.pieces), *caption.rows]
     return frozenset(rows_walked(frame_data) or told)

@@ -55,6 +55,19 @@ class Summed:
     result: float
 
 
+@dataclass(frozen=True, slots=True)
+class Bent:
+    """What an activation makes of a number.
+
+    before, after  the number, and the result
+    points         of its curve, from left to right
+    """
+
+    before: float
+    after: float
+    points: tuple[tuple[float, float], ...]
+
+
 def ends_of_bars(summed: Summed) -> list[tuple[float, float]]:
     """Return where bars begin and end, from 0 to 1: of the products, then of the result.
 
@@ -89,6 +102,7 @@ class Caption:
              if there are no rows
     callout  a few words that stand beside the subject in the picture, such as "neuron 3: 0.28"
     summed   the sum of products that is the number of the subject; None if it is none
+    bent     what an activation made of the subject's number; None if it is none
     """
 
     title: str
@@ -99,6 +113,7 @@ class Caption:
     neurons: tuple[Neuron, ...] = ()
     callout: str = ""
     summed: Summed | None = None
+    bent: Bent | None = None
 
     @property
     def numbers(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from scalarviz.base.texts import plural, text
-from scalarviz.story.caption import Caption, Piece, plain_lines
+from scalarviz.story.caption import Bent, Caption, Piece, plain_lines
 from scalarviz.story.equations import (
     MOST_TERMS,
     PRODUCT,
@@ -42,6 +42,7 @@ from scalarviz.story.formats import FEW, MOST, both, exact_sum, fill, pretty, sa
 from scalarviz.story.names import sentence, short_name, unraveled
 from scalarviz.story.traced_weight import TracedWeight, largest_place, weights_into
 
+REACH, CURVE = 3.0, 24  # of the curve of an activation on both sides of 0, and its pieces there
 CaptionFn = Callable[[TracedWeight], Caption]
 NAME = re.compile(r"\b[A-Za-z_]\w*\b", re.ASCII)
 RESULT = re.compile(r"^\w+ =", re.ASCII)  # what a formula begins with
@@ -126,7 +127,15 @@ def activation(ctx: TracedWeight) -> Caption:
         return replace(plain(ctx), title=title)
     line = activation_line(name, row, z, a, ctx.before, ctx.behind)
     formula = f"a = {name}(z)" + (f" = {pretty(row.alone)}" if row.alone else "")
-    return about(ctx, Caption(title, formula, (line,)), a)
+    bent = bent_at(row.value, z, a) if math.isfinite(z) and math.isfinite(a) else None
+    return about(ctx, Caption(title, formula, (line,), bent=bent), a)
+
+
+def bent_at(value: Callable[[float], float], z: float, a: float) -> Bent:
+    """Return the curve of an activation around 0, as far as the number that it was given."""
+    reach: float = max(REACH, 1.25 * abs(z))
+    places = [reach * (i - CURVE) / CURVE for i in range(2 * CURVE + 1)]
+    return Bent(z, a, tuple([(place, value(place)) for place in places]))
 
 
 def case_of(cases: Cases, numbers: Mapping[str, float]) -> FormulaCase | None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalarviz.base.texts import texts
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import colors_of, layout_data, scene_data
@@ -327,6 +328,7 @@ BODY = f"""{SEE}
 const scene = unpackedAll(data.scene);
 const layout = new Layout(unpackedAll(data.layout));
 const state = unpackedAll(data.state);
+setTexts(data.texts);
 const remembered = new Remembered(new Scales());
 remembered.take(state, ["value"], 0);
 return data.parts.map((part) => {{
@@ -340,12 +342,14 @@ return data.parts.map((part) => {{
     text: (x, y, said) => words.push([x, y, said]),
     line: () => null,
     path: () => null,
+    fit: (words) => words,
+    image: () => null,
   }};
   const palette = new Palette(data.theme);
   const {{ boxes: taken, spheres }} = data.taken;
   const at = taken.map(({{ x, y, width, height }}) => new Box(x, y, width, height));
   const view = {{ paper, see, frame, palette, scale: 1, lit: null }};
-  drawCallout(view, {{ boxes: at, spheres }});
+  drawTold(view, {{ boxes: at, spheres }});
   return {{ boxes, words }};
 }});"""
 
@@ -366,7 +370,7 @@ def test_a_page_draws_the_terms_of_a_window(name: str) -> None:
         taken = drawn[0][2]
         known: dict[str, Any] = {"boxes": [*map(box_data, taken.boxes)], "spheres": taken.spheres}
         pictures = in_web(
-            "arrays layout story/camera projection scales frame_data palette callout",
+            "arrays layout story/camera projection scales frame_data palette callout texts",
             BODY,
             box=box_data(see.box),
             camera=astuple(stage.eyes.camera),
@@ -379,6 +383,7 @@ def test_a_page_draws_the_terms_of_a_window(name: str) -> None:
             theme=colors_of(DARK),
             taken=known,
             parts=PARTS,
+            texts=dict(texts()),
         )
         for part, (notes, _, _), picture in zip(PARTS, drawn, pictures, strict=True):
             assert [each[2] for each in picture["words"]] == [each[2] for each in notes.said], part

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.scene.callout import draw_callout
+from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles, draw_labels, inside
@@ -230,12 +230,13 @@ class Notes(OneByOne):
 def drawn_terms(
     stage: Stage, part: float = 1.0, given: FrameData | None = None
 ) -> tuple[Notes, Box | None, Obstacles]:
-    """The notes of a canvas, the box of the stack, and what it was to keep clear of."""
+    """The notes of a canvas, the box of the bars, and what it was to keep clear of."""
     frame_data, see = given or stage.frame_data(), projection(stage)
     size = see.width, see.height
     taken = draw_labels(Notes(*size), see, frame_data, DARK, 1.0)
     notes = Notes(*size)
-    return notes, draw_callout(notes, see, replace(frame_data, part=part), taken, DARK, 1.0), taken
+    boxes = draw_told(notes, see, replace(frame_data, part=part), taken, DARK)
+    return notes, boxes[-1] if boxes else None, taken
 
 
 def words_at_rest(studio: Any, name: str, size: tuple[int, int] = (1280, 800)) -> list[Written]:

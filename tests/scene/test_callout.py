@@ -1,4 +1,4 @@
-"""The callout and the terms of a sum: bars that add up, their path, and what they do not cover."""
+"""How a sum is told: bars that add up, their order, digits, and what they do not cover."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene.annotations import BAR_HIGH
-from scalarviz.scene.callout import draw_callout, name_boxes
+from scalarviz.scene.callout import draw_told, name_boxes
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import draw_opened
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.layout.division import Box
-from scalarviz.scene.marks import cube_boxes
-from scalarviz.scene.pace import SLOW_STEP, SUM, TERMS, TRAVEL, moved, pauses
+from scalarviz.scene.pace import ARRIVES, SLOW_STEP, TERMS, moved, pauses
+from scalarviz.scene.telling import ADDED, BAR_HIGH, printed
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.scene.measures import Notes, Words, drawn_terms, projection, stage_of
@@ -43,18 +44,16 @@ def stages(name: str, size: tuple[int, int]) -> Any:
     ],
     ids=str,
 )  # fmt: skip
-def test_the_callout_covers_no_sphere(name: str, size: tuple[int, int]) -> None:
+def test_what_is_told_covers_no_sphere(name: str, size: tuple[int, int]) -> None:
     found = 0
     for stage in stages(name, size):
         frame_data, see, canvas = stage.frame_data(), projection(stage), Words(*size)
         taken = draw_labels(canvas, see, frame_data, DARK, 1.0)
-        box = draw_callout(canvas, see, frame_data, taken, DARK, 1.0)
-        if box is None:
-            continue
-        found += 1
-        for x, y, radius in taken.spheres.tolist():
-            part = 0.6 * radius  # its number, or its map
-            assert not box.meets(Box(x - part, y - part, 2 * part, 2 * part)), frame_data.moment
+        for box in draw_told(canvas, see, frame_data, taken, DARK):
+            found += 1
+            for x, y, radius in taken.spheres.tolist():
+                part = 0.6 * radius  # its number, or its map
+                assert not box.meets(Box(x - part, y - part, 2 * part, 2 * part)), frame_data.moment
     assert found > 5
 
 
@@ -90,7 +89,7 @@ def sums(name: str, size: tuple[int, int]) -> Iterator[Stage]:
 
 def bars(notes: Notes) -> list[tuple[float, float, float]]:
     """Left end, length and top of each bar."""
-    return [(x, wide, y) for x, y, wide, high, *_ in notes.noted if high == BAR_HIGH]
+    return [(x, wide, y) for x, y, wide, high, _, rim in notes.noted if high == BAR_HIGH and rim]
 
 
 @QUICK
@@ -121,49 +120,41 @@ def test_bars_add_up_to_the_number_of_the_sphere_within_a_pixel(
 
 @QUICK
 @pytest.mark.parametrize(("name", "size"), SUMS, ids=str)
-def test_a_stack_covers_no_cube_label_sphere_or_exhibit(name: str, size: tuple[int, int]) -> None:
+def test_bars_cover_no_label_sphere_or_exhibit(name: str, size: tuple[int, int]) -> None:
     for stage in sums(name, size):
         frame_data, see = stage.frame_data(), projection(stage)
         _, box, taken = drawn_terms(stage)
         assert box is not None
-        if name not in LARGE:
-            cubes = cube_boxes(see, frame_data, range(len(frame_data.cubes.sizes)), 0.42)
+        if name not in LARGE:  # it may cover cubes that are out of focus
             spheres = [Box(x - r, y - r, 2 * r, 2 * r) for x, y, r in taken.spheres.tolist()]
-            assert not any(map(box.meets, [*cubes, *spheres, *taken.boxes]))
+            assert not any(map(box.meets, [*spheres, *taken.boxes]))
             assert not any(map(box.meets, name_boxes(see, frame_data, 1.0)))
         division = frame_data.division(*size)
         assert not division.exhibit.width or not box.meets(division.exhibit)
 
 
-@pytest.mark.slow
-def test_terms_leave_a_quarter_of_a_second_apart_and_stack_in_order() -> None:
+def test_bars_come_one_after_the_other_and_stay() -> None:
     stage = next(sums("rgb", (1280, 800)))
-    caption = stage.frame_data().words.caption
-    assert caption is not None and caption.summed is not None
-    *ends, _ = sorted(y for _, _, y in bars(drawn_terms(stage)[0]))
-    seen, counts = [], []
-    for frame in range(160):
-        seconds = frame / 100.0
-        notes, _, _ = drawn_terms(stage, min(1.0, seconds / SUM))
-        words = [said for _, _, said in notes.said if said != caption.callout]
-        there = sum(y in ends for _, _, y in bars(notes))
-        seen.append((seconds, words))
-        counts.append(there)
-        if seconds < 2.0 * TRAVEL - 0.01:
-            assert there == 0
-    assert counts == sorted(counts) and counts[-1] == len(ends)
-    firsts = {word: second for second, words in reversed(seen) for word in words}
-    products = [second for word, second in firsts.items() if "×" in word]
-    assert sorted(products) == pytest.approx([TRAVEL * (i + 1) for i in range(3)], abs=0.011)
-    assert not seen[-1][1], "the stack alone is left"
+    ends, counts = [y for _, _, y in bars(drawn_terms(stage)[0])], []
+    for part in np.linspace(0.0, 1.0, 101).tolist():
+        shown = [y for _, _, y in bars(drawn_terms(stage, part)[0])]
+        assert shown == ends[: len(shown)] and (shown == [] or part > ADDED)
+        assert len(shown) < len(ends) or part >= ARRIVES
+        counts.append(len(shown))
+    assert counts == sorted(counts) and {*counts} == {*range(len(ends) + 1)}
 
 
-def test_with_reduced_motion_the_stack_is_complete_at_once() -> None:
-    for stage in sums("rgb", (1280, 800)):
-        assert stage.frame_data().part == 1.0
-        notes, _, _ = drawn_terms(stage)
-        caption = stage.frame_data().words.caption
-        assert caption is not None and [said for _, _, said in notes.said] == [caption.callout]
+@given(st.lists(st.floats(-2.0, 2.0), min_size=1, max_size=6))
+def test_printed_terms_add_up_to_the_printed_sum(values: list[float]) -> None:
+    words = printed(values, sum(values))
+    if words:  # else they have no numbers
+        *terms, whole = (float(each.replace("−", "-")) for each in words)
+        assert sum(terms) == pytest.approx(whole, abs=1e-9)
+        assert whole == pytest.approx(sum(values), abs=0.5001 * 10.0 ** -max(map(places, words)))
+
+
+def places(words: str) -> int:
+    return len(words.partition(".")[2])
 
 
 @pytest.mark.parametrize("name", NINE)

@@ -1,12 +1,14 @@
-// The callout: a few words beside the neuron or cube that the caption is about; as
+// What an operation tells in the picture: its sum, and the names of what it speaks of; as
 // scene/callout.py.
 
 import { Box } from "./story/camera.js";
-import { FARTHEST, SPOKEN_LETTERS, lead, write_callout } from "./story/annotations.js";
-import { along3, minus3 } from "./projection.js";
+import { Ball, FARTHEST, SPOKEN_LETTERS, lead } from "./story/annotations.js";
+import * as telling from "./story/telling.js";
 import { BACK } from "./story/pace.js";
+import { ends_of_bars } from "./story/caption.js";
 import { areAt } from "./lights.js";
 import { cubeBox } from "./marks.js";
+import { drawCube } from "./tray_card.js";
 import { marksOf } from "./cube_numbers.js";
 import { text } from "./texts.js";
 
@@ -14,36 +16,74 @@ const CALLOUT = {
   places: [32, 24], // places that are tried, across and down
   subject: 1e8, // what a covered pixel of the subject costs, in pixels of distance,
   covered: 1e4, // another one,
-  cubes: 1e3, // and one of a cube
+  cubes: 1e3, // one of a cube,
+  dimmed: 0.005, // and of one out of focus
+  beside: 12, // least pixels from a neuron to its card
   equal: 1e-3, // to be a pixel further right; down twice as much
   most: 200, // cubes that it keeps clear of
   cube: 0.42, // half the side of the box around a cube
 };
 
-/** Write beside the subject of an operation what it is and has, below its bars; return the box. */
-export function drawCallout(view, taken) {
-  const { paper, see, frame, palette } = view;
-  const subject = frame.moment && frame.caption && subjectOf(view);
-  if (!subject) return null;
-  const free = (wide, high, reach) => {
-    const box = freePlace(view, taken, subject, [wide, high], reach);
-    return [box, box.cost];
-  };
-  const place = (summand, part) => placeOfNumber(see, frame.layout, summand, part);
+/** Draw how an operation comes to its number; return the boxes of what was drawn.
+ *
+ * A sum stands forward on an upright tray, and as bars; an activation has its curve.
+ */
+export function drawTold(view, taken, cards = []) {
+  const { paper, see, frame, palette, scale } = view;
+  const { told, part, isUpright } = frame;
+  const ball = told?.neurons.length ? ballOf(see, frame.layout, told.neurons[0]) : null;
+  if (!ball) return [];
+  const { summed, bent } = told;
   const [minus, , plus] = palette.ends;
-  const about = [frame.caption, subject, see.box, [minus, plus], frame.part, free, place];
-  return write_callout(paper, palette, ...about, BACK.has(frame.moment.kind));
+  const [back, boxes] = [BACK.has(frame.moment.kind), []];
+  const lanes = summed ? lanesOf(view, summed) : [];
+  const tray = isUpright ? telling.stood(lanes, ball, see.box, scale, part) : null;
+  if (tray) {
+    boxes.push(tray.box);
+    const cubes = (all) => all.forEach((each) => drawCube(view, ...each));
+    telling.draw_upright(paper, palette, lanes, ball, tray, [minus, plus], part, cubes);
+  }
+  const [wide, high] = summed
+    ? telling.bars_size(ends_of_bars(summed).length, scale)
+    : telling.CURVE.map((each) => each * scale);
+  if (part < telling.COME || wide > see.box.width || high > see.box.height) return boxes;
+  const reach = ball.radius + CALLOUT.beside * scale;
+  const subject = new Box(ball.x - reach, ball.y - reach, 2 * reach, 2 * reach);
+  const around = { ...taken, boxes: [...taken.boxes, ...boxes, ...cards] };
+  const box = freePlace(view, around, subject, [wide, high], Infinity);
+  telling.draw_card(paper, palette, box, subject, back);
+  const chips = lanes.map((each) => (each.ball ? each.color : null));
+  if (summed) telling.draw_bars(paper, palette, summed, chips, box, [minus, plus], part, back);
+  else telling.draw_curve(paper, palette, bent, box, [minus, plus], part);
+  return [...boxes, box];
 }
 
-/** The box around what the caption is about; null if that is not in the picture. */
-function subjectOf(view) {
-  const { see, frame } = view;
-  const row = frame.caption.rows?.[0] ?? -1;
-  const cube = row >= 0 ? cubeBox(view, row, CALLOUT.cube) : null;
-  if (cube) return cube;
-  const neuron = frame.caption.neurons?.[0];
-  const line = neuron && frame.layout.lineOf(neuron);
-  return line ? boxAround(see, line, neuron[1]) : null;
+/** A neuron as it is seen; null if it is not in the picture. */
+function ballOf(see, layout, neuron) {
+  const line = layout.lineOf(neuron);
+  if (!line || neuron[1] >= line.count) return null;
+  const { x, y, unit, depth } = see.one(line.point(neuron[1]));
+  const radius = (line.isImages ? 0.5 * line.side : line.radius) * unit;
+  return Number.isFinite(x + y) ? new Ball(x, y, radius, depth, unit) : null;
+}
+
+/** The products of a sum as they are seen. */
+function lanesOf({ see, frame, palette }, summed) {
+  const [minus, , plus] = palette.ends;
+  return summed.largest.map(({ neuron, row, number, weight }) => {
+    const isTube = frame.layout.lineOf(neuron)?.is_color ?? false;
+    const hue = number < 0 ? minus : plus;
+    const color = isTube ? (palette.channels[neuron[1] % 3] ?? hue) : hue;
+    const share = weight / (frame.sizeScaleAt(row) || 1);
+    return new telling.Lane(
+      ballOf(see, frame.layout, neuron),
+      color,
+      isTube,
+      number,
+      weight,
+      share,
+    );
+  });
 }
 
 /** The box around a neuron; null if it is behind the eye. */
@@ -67,7 +107,7 @@ function freePlace(view, taken, subject, [wide, high], reach) {
   const covers = [
     [subject, CALLOUT.subject],
     ...priced(words, CALLOUT.covered),
-    ...priced(cubeBoxes(view, every), CALLOUT.cubes),
+    ...priced(cubeBoxes(view, every), frame.told ? CALLOUT.dimmed : CALLOUT.cubes),
   ];
   const places = (low, top, first, last, steps) => {
     const [start, end] = [Math.max(low, first - reach), Math.min(top, last + reach)];
@@ -166,14 +206,4 @@ function spokenIn({ layout, moment, caption, named, pinnedRow, pinnedNeuron }) {
     if (fan) places.push(...fan.endsOf(row, unit));
   }
   return { told: `${said?.title ?? ""} ${named}`.toLowerCase(), places };
-}
-
-/** Where a number is seen on its way to its cube, [x, y]; null if one is not in the picture. */
-function placeOfNumber(see, layout, { row, neuron }, part) {
-  const [line, found] = [layout.lineOf(neuron), layout.plateOf(row)];
-  if (!line || !found) return null;
-  const start = line.point(neuron[1]);
-  const end = found.plate.middle(found.row, found.column);
-  const { x, y } = see.one(along3(start, part, minus3(end, start)));
-  return Number.isFinite(x + y) ? [x, y] : null;
 }

@@ -23,11 +23,13 @@ export class CaptionBox {
 
   /** Write a caption; `whole` shows the lines with all terms. */
   show(caption, whole) {
-    const lines = whole && caption.whole?.length ? caption.whole : (caption.lines ?? []);
+    const isTold = !whole && (caption.summed || caption.bent); // its numbers stand in the picture
+    const told = isTold ? [[{ words: "…", opens: true }]] : (caption.lines ?? []);
+    const lines = whole && caption.whole?.length ? caption.whole : told;
     setShown(this.element, Boolean(caption.title) && !caption.rests);
     if (!isNews(this.element, [caption.title, caption.formula, lines])) return;
     const parts = [made("h2", "", typeset(caption.title))];
-    if (caption.formula) parts.push(made("p", "formula", typeset(caption.formula)));
+    if (caption.formula && !isTold) parts.push(made("p", "formula", typeset(caption.formula)));
     parts.push(...lines.map((line) => made("p", "line", ...line.map((piece) => this.part(piece)))));
     this.element.replaceChildren(...parts, this.rest);
     this.element.scrollTop = 0;

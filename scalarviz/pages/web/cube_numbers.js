@@ -60,7 +60,8 @@ function firstRows(frame) {
 
 /** What the caption of an operation writes on cubes, by bank index. */
 export function marksOf(frame) {
-  if (!frame.moment || !frame.caption || frame.part < frame.scene.numbers.touched) return new Map();
+  const { moment, caption, part, isUpright } = frame;
+  if (!moment || !caption || part < frame.scene.numbers.touched || isUpright) return new Map();
   const told = frame.pieces.filter((piece) => (piece.row ?? -1) >= 0);
   return new Map(told.map((piece) => [piece.row, piece.mark ?? ""]));
 }

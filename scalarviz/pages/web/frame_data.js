@@ -68,6 +68,9 @@ export function frameOf(scene, layout, state, options, remembered, now) {
   const colors = own(color);
   const scales = remembered.scales;
   const { hover, pinned, pointed } = options;
+  const caption = options.caption ?? null;
+  const isTold = moment && !options.guess && (caption?.summed || caption?.bent);
+  const told = isTold ? caption : null; // its number is told in the picture
   return {
     scene,
     layout,
@@ -104,7 +107,9 @@ export function frameOf(scene, layout, state, options, remembered, now) {
             about,
           ),
     frozen: state.frozen ?? scene.frozen,
-    caption: options.caption ?? null,
+    caption,
+    told,
+    isUpright: Boolean(told?.summed) && moment.kind === "forward",
     pieces: options.caption?.pieces ?? [],
     hoverRow: hover?.row ?? -1,
     pinnedRow: pinned?.row ?? -1,

@@ -98,9 +98,10 @@ export function focusOf(frame) {
   if (!fans.length && !frame.walked) return null;
   const sums = fans.flatMap(([row, { fan, unit }]) => fan.endsOf(row, unit));
   const lit = fans.length ? sums : standingAt(layout, frame.walked);
+  const lying = frame.isUpright ? [] : rows;
   return {
-    rows: new Set(rows),
-    cells: layout.plates.map((plate) => rectangleOf(plate, rows)),
+    rows: new Set(lying),
+    cells: layout.plates.map((plate) => rectangleOf(plate, lying)),
     neurons: layout.neurons.map((line) => areAt(line, lit)),
   };
 }

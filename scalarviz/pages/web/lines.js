@@ -189,7 +189,7 @@ export function pointedRows(frame) {
 /** The bank indices of the cubes that the caption of an operation is about. */
 export function toldRows(frame) {
   const { moment, caption } = frame;
-  if (!moment || !caption || !WAYS.has(moment.kind)) return new Set();
+  if (!moment || !caption || !WAYS.has(moment.kind) || frame.isUpright) return new Set();
   const walked = rowsWalked(frame);
   if (walked.length) return new Set(walked);
   const told = [...frame.pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])];

@@ -4,7 +4,7 @@
 import { BeadQuads, POOL_ROWS, groundRows, sphereRows, wireRows } from "./beads.js";
 import { Box } from "./story/camera.js";
 import { Projection } from "./projection.js";
-import { drawCallout, drawSpoken } from "./callout.js";
+import { drawSpoken, drawTold } from "./callout.js";
 import { Palette, colorOf } from "./palette.js";
 import { Cubes } from "./cubes.js";
 import { CameraController } from "./story/camera_control.js";
@@ -327,8 +327,7 @@ export class Picture {
     drawGhosts(view);
     if (frame.moment?.kind === "loss") drawErrors(view);
     drawMarks(view);
-    const callout = frame.guess ? null : drawCallout(view, taken);
-    if (callout) taken.boxes.push(callout);
+    taken.boxes.push(...drawTold(view, taken, this.cards));
     drawSpoken(view, taken);
     this.pairs = drawTray(view, (neuron, ...size) => {
       const boxes = CORNERS.map((name) => this.boxAt(name, ...size));

@@ -1,0 +1,318 @@
+"""Telling: how a sum comes about, on a tray that stands upright, and in bars end to end.
+
+Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.scene.annotations import Ball, lead
+from scalarviz.scene.layout.camera import Box
+from scalarviz.scene.pace import ARRIVES
+from scalarviz.story.caption import Bent, Summed, ends_of_bars
+
+if TYPE_CHECKING:
+    from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
+    from scalarviz.scene.canvas.palette import Theme
+
+# Parts of an operation until which the tray has swung upright, light has come to its cubes, and
+# products to the ball; then bars come, one after the other, until the result ARRIVES.
+UPRIGHT, COME, ADDED = 0.12, 0.3, 0.46
+PLACE = 0.46  # of the tray, on the way to the ball
+PITCH, CUBE, WIDE = 64.0, 44.0, 116.0  # pixels of a lane, of its largest cube, of the tray
+LEAST_PITCH = 34.0  # of a lane with words
+LETTERS, AROUND = 12.0, 10.0  # of words, and space around a tray
+ROUND = 16  # pieces of a line
+BAR_HIGH, BAR_PITCH, BAR_LONG = (
+    12.0,
+    20.0,
+    118.0,
+)  # pixels: a bar, from one to the next, the longest
+CURVE = 180.0, 116.0  # pixels of the card of a curve
+NAME, NUMBER, PAD = 52.0, 44.0, 10.0  # width of names and numbers left of bars, space around
+
+
+@dataclass
+class Lane:
+    """A product of a sum, and what it is made of.
+
+    ball    where the number comes from, as it is seen; None: nothing comes in
+    color   of what comes in
+    tube    whether that is a color channel, which comes in a tube
+    number  what is multiplied by the weight
+    share   the weight as a share of the scale of the cubes
+    """
+
+    ball: Ball | None
+    color: Color
+    tube: bool
+    number: float
+    weight: float
+    share: float
+
+
+@dataclass
+class Upright:
+    """Where a tray stands upright: its box, and the middles of its lanes."""
+
+    box: Box
+    x: float
+    lanes: list[float]
+
+
+def stood(
+    lanes: Sequence[Lane], ball: Ball, view: Box, scale: float, part: float
+) -> Upright | None:
+    """Return where the tray of a ball stands, of an operation's `part`; None without room.
+
+    view  box of the picture that it stays in
+    """
+    pad, count = AROUND * scale, len(lanes)
+    starts = [each.ball.x + each.ball.radius for each in lanes if each.ball is not None]
+    end, start = ball.x - ball.radius, max(starts) if starts else -math.inf
+    start = max(start, view.x, end - 6.0 * PITCH * scale)
+    wide: float = min(WIDE * scale, 0.5 * (end - start))
+    pitch: float = min(PITCH * scale, (view.height - 2.0 * pad) / max(1, count))
+    if wide < 0.5 * CUBE * scale or pitch < 0.4 * CUBE * scale:
+        return None
+    x, high = start + PLACE * (end - start), pitch * count
+    top = min(max(ball.y - 0.5 * high, view.y + pad), view.bottom - pad - high)
+    risen: float = min(1.0, part / UPRIGHT)
+    places = [ball.y + risen * (top + pitch * (place + 0.5) - ball.y) for place in range(count)]
+    whole = risen * high
+    box = Box(x - 0.5 * wide, ball.y + risen * (top - ball.y) - 0.5 * pad, wide, whole + pad)
+    return Upright(box, x, places)
+
+
+def draw_upright(
+    canvas: Canvas2D,
+    theme: Theme,
+    lanes: Sequence[Lane],
+    ball: Ball,
+    tray: Upright,
+    signs: tuple[Color, Color],
+    part: float,
+    draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
+) -> None:
+    """Draw the tray: what comes in, its cubes, and the products on their way to the ball.
+
+    signs  colors of minus and plus
+    """
+    scale, box, x = canvas.scale, tray.box, tray.x
+    canvas.box(
+        box.x, box.y, box.width, box.height, theme.panel[:7], radius=6.0 * scale, outline=theme.rim
+    )
+    size, count = LETTERS * scale, max(1, len(lanes))
+    pitch = (box.height - AROUND * scale) / count
+    side: float = min(CUBE * scale, 0.62 * pitch, 0.6 * box.width)
+    sizes = [
+        abs(each.number) for each in lanes if each.ball is not None and each.number == each.number
+    ]
+    products = [each.number * each.weight for each in lanes]
+    largest: float = max([*sizes, 1e-30])
+    top: float = max([*[abs(each) for each in products if each == each], 1e-30])
+    come: float = clamped((part - UPRIGHT) / (COME - UPRIGHT))
+    gone: float = clamped((part - COME) / (ADDED - COME))
+    cubes: list[tuple[float, float, float, float]] = []
+    has_words = pitch >= LEAST_PITCH * scale and part >= UPRIGHT
+    for place, lane in enumerate(lanes):
+        y, product = tray.lanes[place], products[place]
+        middle = y - (0.5 * size if has_words else 0.0)
+        half = 0.5 * side * max(0.2, math.sqrt(min(1.0, abs(lane.share))))
+        if lane.ball is not None:
+            start = lane.ball.x + lane.ball.radius, lane.ball.y
+            wide = (1.6 + 3.4 * abs(lane.number) / largest) * scale
+            run(canvas, theme, start, (x - half, middle), come, wide, lane.color)
+            if lane.tube:
+                run(canvas, theme, start, (x - half, middle), come, 0.45 * wide, theme.ground)
+        angle = 1.1 * (place - 0.5 * (count - 1)) / count
+        end = ball.x - ball.radius * math.cos(angle), ball.y + ball.radius * math.sin(angle)
+        wide = (1.4 + 5.0 * abs(product) / top) * scale
+        run(canvas, theme, (x + half, middle), end, gone, wide, signs[0 if product < 0.0 else 1])
+        cubes.append((x, middle + half, side, min(1.0, max(-1.0, lane.share))))
+    draw_cubes(cubes)
+    for place, lane in enumerate(lanes):
+        if not has_words:
+            break
+        words = f"{short(lane.number)} × {short(lane.weight)}"
+        if lane.ball is None:
+            words = f"{text('plates.bias')} {short(lane.weight)}"
+        low = tray.lanes[place] + 0.5 * side + 0.5 * size
+        ink, halo = theme.ink, theme.ground
+        look = canvas.fit(typeset(words), 1.2 * box.width, size=size, bold=True)
+        canvas.text(x, low, look, size=size, color=ink, bold=True, anchor="center", outline=halo)
+
+
+def clamped(part: float) -> float:
+    """Return a part between 0 and 1."""
+    return min(1.0, max(0.0, part))
+
+
+def run(
+    canvas: Canvas2D,
+    theme: Theme,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    part: float,
+    width: float,
+    color: Color,
+) -> None:
+    """Draw a part of a curve that is level at both ends, from its start on, on a dark rim."""
+    if part <= 0.0:
+        return
+    (x, y), (right, low) = start, end
+    points: list[tuple[float, float]] = []
+    for i in range(ROUND + 1):
+        at = part * i / ROUND
+        points.append((x + at * (right - x), y + at * at * (3.0 - 2.0 * at) * (low - y)))
+    if color != theme.ground:
+        canvas.line(points, theme.ground, width=width + 3.0 * canvas.scale)
+    canvas.line(points, color, width=width)
+
+
+def draw_card(canvas: Canvas2D, theme: Theme, box: Box, subject: Box, *, back: bool) -> None:
+    """Draw an empty card, with a line to what it is about."""
+    light, scale = theme.accent if back else theme.light, canvas.scale
+    lead(canvas, box, subject, light)
+    rim, line, fill = 8.0 * scale, 1.5 * scale, theme.panel[:7]
+    canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=light, line=line)
+
+
+# The curve of an activation.
+
+
+def draw_curve(
+    canvas: Canvas2D, theme: Theme, bent: Bent, box: Box, signs: tuple[Color, Color], part: float
+) -> None:
+    """Draw what an activation makes of a number: along its curve as far as it has come.
+
+    box  of the card, which is drawn
+    """
+    scale, size, heights = canvas.scale, LETTERS * canvas.scale, [y for _, y in bent.points]
+    reach = bent.points[-1][0]
+    low: float = min([0.0, *heights])
+    high: float = max([0.0, *heights])
+    around = 1.6 * PAD * scale
+    wide, tall = box.width - 2.0 * around, box.height - 2.0 * around
+    unit = tall / (high - low or 1.0)
+    left, zero = box.x + around + 0.5 * wide, box.bottom - around + unit * low
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return left + 0.5 * wide * x / reach, zero - unit * y
+
+    thin, quiet = 1.2 * scale, theme.quiet
+    canvas.line([at(-reach, 0.0), at(reach, 0.0)], quiet, width=thin)
+    canvas.line([at(0.0, low), at(0.0, high)], quiet, width=thin)
+    canvas.line([at(x, y) for x, y in bent.points], theme.ink, width=2.0 * scale)
+    came: float = clamped((part - COME) / (ARRIVES - COME))
+    color = signs[0 if bent.after < 0.0 else 1]
+    foot, end = at(bent.before, 0.0), at(bent.before, bent.after)
+    canvas.line([at(0.0, 0.0), foot], color, width=3.0 * scale)
+    canvas.line([foot, (foot[0], foot[1] + came * (end[1] - foot[1]))], color, width=3.0 * scale)
+    dot = 5.0 * scale
+    on = foot[1] + came * (end[1] - foot[1])
+    canvas.box(
+        foot[0] - dot, on - dot, 2.0 * dot, 2.0 * dot, color, radius=dot, outline=theme.ground
+    )
+    below = foot[1] + (1.2 if bent.after >= 0.0 else -0.5) * size
+    words = f"{text('card.neuron.fact.sum')} {short(bent.before)}"
+    most = canvas.measure(words, size=size, bold=True) + 0.5 * PAD * scale
+    x = max(foot[0], box.x + most) if bent.before < 0.0 else min(foot[0], box.right - most)
+    look, halo, side = theme.ink, theme.panel[:7], "right" if bent.before < 0.0 else "left"
+    canvas.text(x, below, words, size=size, color=look, bold=True, anchor=side, outline=halo)
+    if came >= 1.0:
+        aside = -1.0 if bent.before > 0.0 else 1.0
+        canvas.text(
+            left + 0.8 * aside * size,
+            end[1] + 0.36 * size,
+            short(bent.after),
+            size=size,
+            color=color,
+            bold=True,
+            anchor="right" if aside < 0.0 else "left",
+            outline=halo,
+        )
+        canvas.line([(left, end[1]), end], color, width=thin)
+
+
+# Bars end to end.
+
+
+def printed(values: Sequence[float], result: float) -> list[str]:
+    """Return terms and their sum with digits that add up; nothing if they never do."""
+    for digits in (2, 3, 4):
+        power = 10.0**digits
+        parts = [round(each * power) for each in values]
+        if sum(parts) == round(result * power):
+            return [typeset(f"{each:.{digits}f}") for each in [*values, result]]
+    return []
+
+
+def bars_size(count: int, scale: float) -> tuple[float, float]:
+    """Return width and height of the card of so many bars."""
+    wide = NAME + NUMBER + BAR_LONG + 3.0 * PAD
+    return wide * scale, (count * BAR_PITCH + 2.0 * PAD) * scale
+
+
+def draw_bars(
+    canvas: Canvas2D,
+    theme: Theme,
+    summed: Summed,
+    chips: Sequence[Color | None],
+    box: Box,
+    signs: tuple[Color, Color],
+    part: float,
+    *,
+    back: bool,
+) -> None:
+    """Draw the terms of a sum on its card as bars end to end, as far as they have come.
+
+    chips    the color of what each term comes from; None for a bias, which is named
+    back     whether it goes back, in a color of its own
+    """
+    scale, ends, size = canvas.scale, ends_of_bars(summed), LETTERS * canvas.scale
+    values = [each.number * each.weight for each in summed.largest]
+    values += [] if summed.others is None else [summed.others]
+    words, last, pad = printed(values, summed.result), len(ends) - 1, PAD * scale
+    left, high, step = (
+        box.x + (NAME + NUMBER + 2.0 * PAD) * scale,
+        BAR_HIGH * scale,
+        BAR_PITCH * scale,
+    )
+    long, low = BAR_LONG * scale, box.y + pad
+    zero = left + long * ends[0][0]
+    canvas.line([(zero, low - 0.3 * pad), (zero, box.bottom - 0.7 * pad)], theme.quiet, width=scale)
+    come = (part - ADDED) / (ARRIVES - ADDED) * len(ends)
+    for row, (first, end) in enumerate(ends):
+        y = low + row * step + 0.5 * (step - high)
+        base, is_sum = y + 0.5 * high + 0.36 * size, row == last
+        chip = chips[row] if row < len(chips) else None
+        if chip is not None:
+            canvas.box(box.x + pad, y, high, high, chip, radius=0.5 * high)
+        else:
+            key = "card.neuron.fact.sum" if is_sum else "plates.bias"
+            name = "…" if row >= len(chips) and not is_sum else text(key)
+            letters = theme.ink if is_sum else theme.quiet
+            name = canvas.fit(name, NAME * scale, size=size, bold=is_sum)
+            canvas.text(box.x + pad, base, name, size=size, color=letters, bold=is_sum)
+        grown = clamped(come - row)
+        if is_sum:
+            grown = 1.0 if part >= ARRIVES else 0.0
+        if grown <= 0.0:
+            continue
+        a, b = left + long * first, left + long * (first + grown * (end - first))
+        color = theme.push if back else signs[0] if end < first else signs[1]
+        fill = None if back and end < first else color
+        wide: float = max(abs(b - a), scale)
+        canvas.box(min(a, b), y, wide, high, fill, outline=color, line=scale)
+        if len(words):
+            ink: Color = theme.ink if back else color
+            canvas.text(
+                left - 0.6 * pad, base, words[row], size=size, color=ink, bold=True, anchor="right"
+            )
