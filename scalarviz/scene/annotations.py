@@ -51,6 +51,68 @@ def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
             canvas.line([(x + right, y), (x, y), (x, y + down)], color, width=BRACKET * scale)
 
 
+# What a gradient asks of a cube, in pixels: hooks above it that point outward for a larger cube,
+# inward for a smaller one; the shortest and the longest, from its middle, and from the cube.
+HOOKS, APART, OVER = (4.0, 9.0), 3.0, 9.0
+
+
+def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
+    """Mark that the cube of a box shall become larger, for a share above 0 to 1, or smaller."""
+    scale = canvas.scale
+    long = scale * (HOOKS[0] + (HOOKS[1] - HOOKS[0]) * math.sqrt(min(1.0, abs(share))))
+    x, y, near = box.x + 0.5 * box.width, box.y - OVER * scale, APART * scale
+    for side in (-1.0, 1.0):
+        foot, tip = x + side * near, x + side * (near + long)
+        if share < 0.0:
+            foot, tip = tip, foot
+        hook = [(foot, y - 0.8 * long), (tip, y), (foot, y + 0.8 * long)]
+        canvas.line(hook, theme.ground, width=5.2 * scale)
+        canvas.line(hook, theme.push, width=2.6 * scale)
+
+
+# What was before: a dashed outline, on a dark line, in pixels on and off.
+
+DASH, SPACE = 4.2, 2.8
+
+
+def draw_before(canvas: Canvas2D, theme: Theme, points: Sequence[Sequence[float]]) -> None:
+    """Draw the dashed outline of points; nothing if one of them is not seen."""
+    if not math.isfinite(sum([x + y for x, y in points])):
+        return
+    ends, scale = outline_of(points), canvas.scale
+    ends = [*ends, ends[0]]
+    canvas.line(ends, theme.ground, width=3.4 * scale)
+    for i in range(len(ends) - 1):
+        x, y = ends[i]
+        right, low = ends[i + 1]
+        long, at = math.hypot(right - x, low - y), 0.0
+        while at < long:
+            a, b = at / long, min(1.0, (at + DASH * scale) / long)
+            start = x + a * (right - x), y + a * (low - y)
+            canvas.line(
+                [start, (x + b * (right - x), y + b * (low - y))], theme.light, width=1.7 * scale
+            )
+            at += (DASH + SPACE) * scale
+
+
+def outline_of(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
+    """Return the corners of the convex outline of points in the plane, in order."""
+    found: list[tuple[float, float]] = []
+    order = sorted([(float(x), float(y)) for x, y in points])
+    for way in (order, order[::-1]):
+        half: list[tuple[float, float]] = []
+        for x, y in way:
+            while len(half) > 1:
+                a, b = half[-2]
+                c, d = half[-1]
+                if (c - a) * (y - b) - (d - b) * (x - a) > 0.0:
+                    break
+                half.pop()
+            half.append((x, y))
+        found += half[:-1]
+    return found
+
+
 def lead(canvas: Canvas2D, box: Box, subject: Box, color: str) -> None:
     """Draw a line from words to their subject, unless they touch it."""
     start, end = box.shortest(subject)

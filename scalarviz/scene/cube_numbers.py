@@ -93,7 +93,8 @@ def first_rows(frame_data: FrameData) -> dict[int, int]:
     """Return the bank indices that have their numbers always: 0 if it is marked itself, else 1."""
     cards = frame_data.hover, frame_data.pinned
     chosen = [card.row for card in cards if card is not None and card.row != NONE]
-    beside = [*marks_of(frame_data), *rows_in_focus(frame_data)[: int(NUMBERS["most"])]]
+    moved, most = frame_data.cubes.moved[0], int(NUMBERS["most"])  # these have outlines
+    beside = [*marks_of(frame_data), *(() if moved else rows_in_focus(frame_data)[:most])]
     return dict.fromkeys(beside, 1) | dict.fromkeys([*chosen, *frame_data.beside], 0)
 
 

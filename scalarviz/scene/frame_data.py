@@ -42,6 +42,7 @@ class CubeValues:
     grown          the color scale before and after, while it has just grown; else None
     pushes         the gradients known in the step that is shown, NaN where they are not; or None
     top_push       gradient with the longest arrow; None: the largest one
+    moved          bank indices of what a step moves most, and how much larger that is drawn
     common         number with the strongest color where plates have one scale together; or None
     """
 
@@ -59,6 +60,7 @@ class CubeValues:
     pushes: FloatArray | None = None
     top_push: float | None = None
     common: float | None = None
+    moved: tuple[tuple[int, ...], float] = ((), 1.0)
 
 
 @dataclass(frozen=True)

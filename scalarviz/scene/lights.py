@@ -159,7 +159,7 @@ def gradient_path(program: Program, operation: Operation) -> list[str]:
 # Focus: the one sum that is looked at or spoken of, while all else falls back.
 
 # By kind of operation whose sentence is about a sum: whether all of that is in focus.
-SPOKEN = {"forward": True, "weight gradient": False, "input gradient": False}
+SPOKEN = {"forward": True, "weight gradient": True, "input gradient": False}
 FEW_ROWS = 64  # rows of a plate that are looked up one by one
 
 
@@ -204,6 +204,8 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
         if leaving:
             return rows_of_column(*leaving)
     caption, moment = frame_data.words.caption, frame_data.moment
+    if moment is not None and moment.kind == "step":
+        return [*frame_data.cubes.moved[0]]
     if caption is None or moment is None or moment.kind not in SPOKEN:
         return []
     walked = rows_walked(frame_data)

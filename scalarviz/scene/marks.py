@@ -8,20 +8,18 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE
-from scalarviz.scene.annotations import bracket
+from scalarviz.scene.annotations import bracket, draw_before, draw_push
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
-from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.frame_data import CubeValues, FrameData, Guess
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import Layout, Plate
+from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.lights import rows_of_sum, rows_walked
 from scalarviz.story.facts import Neuron
 
 LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
 SPOKEN = 3  # neurons and cubes of a caption that are marked
 MOST_FROZEN = 1500  # frozen cubes that are marked
-# Pairs of the corners of a box that are the ends of an edge.
-EDGES = np.array([(a, a | bit) for bit in (1, 2, 4) for a in range(8) if not a & bit])
 
 
 def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
@@ -74,16 +72,6 @@ def box_of_sphere(see: Projection, point: FloatArray, radius: float) -> Box | No
     seen = see(point)
     reach = radius * float(seen.unit[0])
     return box_around(np.concatenate([seen.xy - reach, seen.xy + reach]))
-
-
-def edges_of(
-    canvas: Canvas2D, see: Projection, corners: FloatArray, color: str, width: float
-) -> None:
-    """Draw the edges of a box, (8, 3), in space; `width` is that in a picture of 1280 x 800."""
-    seen = see(corners)
-    if np.isfinite(seen.xy).all():
-        depth, (start, end) = np.maximum(seen.depth[EDGES] - 2e-3, -1.0), seen.xy[EDGES.T]
-        canvas.segments(start, end, color, width=width * canvas.scale, depth=depth)
 
 
 def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:
@@ -159,119 +147,72 @@ def least_covering(
     return Box(float(lefts[k]), float(tops[i]), wide, high), float(cost[i, k])
 
 
-# What moves cubes: the push of each gradient, and the old size beside the new one at the step.
+# What moves cubes: what each gradient asks of one, and the old size beside the new one at the step.
 
-LEAST_CELL = 11.0  # pixels of a cell from which on its cube has an arrow
-MOST_ARROWS = 1500  # arrows
-SHORTEST_ARROW, LONGEST_ARROW = 0.3, 0.95  # of an arrow, as shares of a cell
-NO_GRADIENT = 1e-5  # of the scale of the cubes: a gradient up to this has no arrow
-FULL_GRADIENT = 10.0  # times that: the least gradient whose arrow has the full length
-NEARER = 1.2  # how far before its cube an arrow is
-LEAST_GHOST = 2.0  # least pixels by which a cube has grown or shrunk for a ghost
+MOST_PUSHED = 64  # cubes of a row that have their mark
+NO_GRADIENT = 1e-5  # of the scale of the cubes: a gradient up to this has no mark
+FULL_GRADIENT = 10.0  # times that: the least gradient whose mark has the full length
+LEAST_GHOST = 2.0  # least pixels by which a cube has grown or shrunk for an outline
 
 
-def draw_pushes(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
-) -> bool:
-    """Draw the way each cube is pushed: up if its number is to grow, longer for a larger gradient.
-
-    An arrow stands at the right edge of its cube's front, that of a cube with a number beside it.
-    Return whether there are any.
-    """
-    pushes = frame_data.cubes.pushes
-    if pushes is None:
+def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> bool:
+    """Mark what the cubes of the row spoken of shall become; return whether there are any."""
+    cubes, top, found = frame_data.cubes, longest_push(frame_data.cubes), 0
+    if top is None or cubes.pushes is None:
         return False
-    top = longest_push(frame_data.cubes)
-    if top is None:
-        return False
-    numbered, left = [*numbers_on_cubes(canvas, see, frame_data, scale)[0]], MOST_ARROWS
-    for number, plate in enumerate(frame_data.layout.plates):
-        unit = see(plate.point(plate.columns / 2.0, plate.rows / 2.0)).unit[0]
-        if not unit * plate.unit >= LEAST_CELL or left <= 0:
-            continue
-        row, column, rows = plate.cells()
-        shares = shares_of(pushes[rows], top, float(frame_data.cubes.size_scales[number]))
-        pushed = np.flatnonzero(shares)[:left]
-        row, column, rows = row[pushed], column[pushed], rows[pushed]
-        left -= len(rows)
-        half = plate.halves(frame_data.cubes.sizes[rows], frame_data.cubes.size_scales[number])
-        places = row, column, np.isin(rows, numbered)
-        draw_arrows(canvas, see, plate, places, half, -shares[pushed], theme, scale)
-    return left < MOST_ARROWS
+    for row in pushed_rows(frame_data):
+        scale = float(cubes.size_scales[frame_data.layout.plate_number(row)])
+        share = float(shares_of(cubes.pushes[[row]], top, scale)[0])
+        for box in cube_boxes(see, frame_data, [row], None) if share else ():
+            draw_push(canvas, theme, box, -share if cubes.sizes[row] >= 0.0 else share)
+            found += 1
+    return found > 0
+
+
+def pushed_rows(frame_data: FrameData) -> list[int]:
+    """Return the bank indices of the row that gradients of weights are told of."""
+    moment, caption, layout = frame_data.moment, frame_data.words.caption, frame_data.layout
+    if caption is None or moment is None or moment.kind != "weight gradient":
+        return []
+    told = [*rows_walked(frame_data), *caption.rows, *(piece.row for piece in caption.pieces)]
+    first = next((row for row in told if layout.plate_of(row) is not None), NONE)
+    fan = layout.fan_of(first)
+    rows = [first] if fan is None else rows_of_sum(*fan)
+    return [row for row in rows[:MOST_PUSHED] if layout.plate_of(row) is not None]
 
 
 def longest_push(cubes: CubeValues) -> float | None:
-    """Return the gradient with the longest arrow; None if there are no arrows."""
+    """Return the gradient with the longest mark; None if there are no marks."""
     if cubes.pushes is None or cubes.top_push:
         return cubes.top_push
     return float(np.abs(cubes.pushes[np.isfinite(cubes.pushes)]).max(initial=0.0)) or None
 
 
 def shares_of(pushes: FloatArray, top: float, scale: float) -> FloatArray:
-    """Return gradients as shares of the longest arrow's, -1 to 1; 0 for those without an arrow.
+    """Return gradients as shares of the longest mark's, -1 to 1; 0 for those without a mark.
 
     top    the largest gradient
-    scale  that of the cubes: gradients that are nearly 0 beside it have no arrow
+    scale  that of the cubes: gradients that are nearly 0 beside it have no mark
     """
     known = np.isfinite(pushes) & (np.abs(pushes) > NO_GRADIENT * scale)
     return np.where(known, pushes, 0.0) / max(top, FULL_GRADIENT * NO_GRADIENT * scale)
 
 
-def draw_arrows(
-    canvas: Canvas2D,
-    see: Projection,
-    plate: Plate,
-    cells: tuple[FloatArray, FloatArray, FloatArray],
-    half: FloatArray,
-    push: FloatArray,
-    theme: Theme,
-    scale: float,
-) -> None:
-    """Draw the arrows of some cubes of a plate; `push` is from -1 to 1.
-
-    cells  row and column of each cube, and whether its arrow stands beside it
-    """
-    row, column, beside = cells
-    middle, reach = plate.middle(row, column, half), half[:, np.newaxis]
-    face = middle + reach * plate.toward
-    front = see(face)
-    sides = np.stack([plate.along, plate.across]) / np.array(plate.cell)[:, np.newaxis]
-    level = middle + np.where(beside, -half, half)[:, np.newaxis] * plate.toward
-    edges = [see(level + reach * way).xy for way in (*sides, *-sides)]
-    right = max(edges, key=lambda xy: float(np.nan_to_num(xy[:, 0]).sum()))
-    right = right + np.outer(3.0 * scale * beside, (1.0, 0.0))
-    good = np.isfinite(right).all(axis=1)
-    # Before the cubes beside its own, too.
-    nearest = see(face[good] + NEARER * np.array(see.camera.toward))
-    depth = np.maximum(nearest.depth - 1e-4, -1.0)
-    share, sizes = push[good], front.unit[good] * plate.unit
-    length = (SHORTEST_ARROW + (LONGEST_ARROW - SHORTEST_ARROW) * np.sqrt(np.abs(share))) * sizes
-    width = np.maximum(1.6 * scale, 0.055 * sizes)
-    head = np.minimum(np.maximum(5.0 * scale, 0.2 * sizes), length)
-    rim, way = 1.2 * scale, np.outer(np.sign(share), (0.0, 1.0))
-    half_way = 0.5 * length[:, np.newaxis] * way
-    start, end = right[good] + half_way, right[good] - half_way
-    canvas.arrows(
-        start + rim * way, end - 1.6 * rim * way, theme.ground,
-        width=width + 2.0 * rim, head=head + 2.6 * rim, depth=depth,
-    )  # fmt: skip
-    canvas.arrows(start, end, theme.push, width=width, head=head, depth=depth)
-
-
 def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw the outline of each cube as it was before the step, where the difference is seen."""
-    before = frame_data.cubes.before
-    if before is None or len(before) > MOST_ARROWS:
-        return
-    cubes = frame_data.cubes
-    for number, plate in enumerate(frame_data.layout.plates):
-        row, column, rows = plate.cells()
-        top = float(cubes.size_scales[number])
-        old, new = plate.halves(before[rows], top), plate.halves(cubes.sizes[rows], top)
-        unit = see(plate.middle(row, column)).unit
-        for i in np.flatnonzero(2.0 * np.abs(new - old) * unit >= LEAST_GHOST).tolist():
-            corners = plate.corners_of(int(row[i]), int(column[i]), float(old[i]))
-            edges_of(canvas, see, corners, theme.light + "b0", 1.2)
+    """Draw the dashed outline of what a step moves most as it was before, where one sees it."""
+    before, layout = frame_data.cubes.before, frame_data.layout
+    for row in frame_data.cubes.moved[0] if before is not None else ():
+        found = layout.plate_of(row)
+        if found is None or before is None:
+            continue
+        plate, i, j = found
+        top = float(frame_data.cubes.size_scales[layout.plate_number(row)])
+        old, new = (
+            float(plate.halves(each[row], top)) for each in (before, frame_data.cubes.sizes)
+        )
+        seen = see(plate.corners_of(i, j, old))
+        if 2.0 * abs(new - old) * float(seen.unit[0]) >= LEAST_GHOST:
+            draw_before(canvas, theme, seen.xy.tolist())
 
 
 # What is guessed: a question mark over a cube, the arrow of who guesses, and the true one. In

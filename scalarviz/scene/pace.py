@@ -5,6 +5,7 @@ Pages have it in JavaScript, see docs/TRANSLATOR.md, and from `pace_data` what d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ MOVED = 0.5  # part of a step from which on the new numbers are there
 TRAVEL = 0.25  # seconds for each of the terms of a sum that travel, one after the other
 SUM = (TERMS + 1) * TRAVEL / ARRIVES  # seconds for a sum of products
 MOVE = 0.3  # seconds in which cubes get their new size
+SEEN_MOVE = 0.4  # the largest change of a step as it is drawn, as a share of the scale
 REST = 0.3  # seconds from the end of an operation to the next one, in a slow step
 SHOWN = 0.95  # share of the time from one to the next in which an operation moves
 SLOW_STEP = 16.0  # seconds for a slow step, at most; a second one takes half of the first
@@ -98,6 +100,18 @@ def moved(part: float, seconds: float) -> float:
     span = min(1.0, MOVE / seconds) if seconds else 1.0
     far = min(1.0, max(0.0, 0.5 + (part - 0.5) / span))
     return far * far * (3.0 - 2.0 * far)
+
+
+def magnification(change: float, scale: float) -> float:
+    """Return by how much the changes of a step are drawn larger: 1, or 2, 5, 10, 20, ... times.
+
+    change  the largest one; `scale` is the number of the largest cube
+    """
+    wanted = SEEN_MOVE * scale / change if change > 0.0 else 1.0
+    if not (math.isfinite(wanted) and wanted >= 2.0):
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(wanted))
+    return power * (5.0 if wanted >= 5.0 * power else 2.0 if wanted >= 2.0 * power else 1.0)
 
 
 def pace_data(program: Program) -> dict[str, Any]:

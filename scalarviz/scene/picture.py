@@ -352,8 +352,8 @@ class Picture:
         canvas = Canvas2D(see.width, see.height, ratio, scale, self._parts, frame_data.now)
 
         def scenery(part: Canvas2D) -> tuple[Obstacles, bool]:
-            arrows = draw_pushes(part, see, frame_data, theme, scale)
-            return draw_scenery(part, see, frame_data, lit, theme, scale), arrows
+            taken = draw_scenery(part, see, frame_data, lit, theme, scale)
+            return taken, draw_pushes(part, see, frame_data, theme)
 
         def lines(part: Canvas2D) -> LinePaint:
             draw_walls(part, see, frame_data, theme)
@@ -404,7 +404,9 @@ class Picture:
             if frame_data.pane is not None:
                 overlay.draw_pane_head(part, division, frame_data.pane, theme)
             else:
-                news = text("legend.pushes") if arrows else ""
+                factor = f"{frame_data.cubes.moved[1]:g}" if frame_data.cubes.moved[0] else ""
+                news = text("legend.moved", factor=factor) if factor else ""
+                news = text("legend.pushes") if arrows else news
                 legend = overlay.draw_head(part, division, frame_data, theme, news)
             return legend, draw_strip(part, division, frame_data, theme)
 

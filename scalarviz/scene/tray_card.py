@@ -26,7 +26,7 @@ LARGEST = 0.8  # most of a stage that the card takes
 
 
 def tray_box(frame_data: FrameData, division: Division) -> Box | None:
-    """Return where the tray of what is hovered, else pinned, has its card; None without one.
+    """Return where the tray of what is hovered, pinned or told has its card; None without one.
 
     It stands in the place of the card of what is pinned, which makes room, else at the lower right.
     """
@@ -40,13 +40,16 @@ def tray_box(frame_data: FrameData, division: Division) -> Box | None:
         scale = min(scale, card.width / wide)
         return Box(card.x, card.y, wide * scale, high * scale)
     corner = stage.right - wide * scale - MARGIN, stage.bottom - high * scale - MARGIN
+    if frame_data.told is not None:  # beside its neuron, and the result is seen
+        inner, is_late = division.inner, 2 * found[0].after > len(frame_data.layout.neurons)
+        corner = inner.x if is_late else inner.right - wide * scale, corner[1]
     return Box(*corner, wide * scale, high * scale)
 
 
 def draw_tray(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, box: Box, theme: Theme
 ) -> list[tuple[Box, int]]:
-    """Draw the tray of what is hovered, else pinned; return the boxes of its cubes, and their rows.
+    """Draw the tray of what is hovered, pinned or told; return boxes of its cubes, and rows.
 
     Without one there are none.
     """
@@ -96,9 +99,10 @@ def draw_tray(
 
 
 def tray_of(frame_data: FrameData) -> tuple[Fan, int] | None:
-    """Return the sums and the unit that are hovered, else pinned, if their cubes stand nowhere."""
+    """Return the sums and the unit that are hovered, pinned or told, whose cubes stand nowhere."""
     layout, cards = frame_data.layout, (frame_data.hover, frame_data.pinned)
-    neurons = frame_data.hover_neuron, frame_data.pinned_neuron
+    told = frame_data.told if frame_data.is_upright else None
+    neurons = frame_data.hover_neuron, frame_data.pinned_neuron, *(told.neurons if told else ())
     found = [layout.fan_into(each) for each in neurons if each is not None]
     found += [layout.fan_of(each.row) for each in cards if each is not None and each.row != NONE]
     return next((each for each in found if each is not None and each[0].is_direct), None)

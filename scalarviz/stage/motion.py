@@ -20,6 +20,7 @@ from scalarviz.scene.pace import (
     SHOWN,
     SLOWEST,
     longest,
+    magnification,
     moved,
 )
 from scalarviz.stage.by_parts import NeuronPart, walked
@@ -324,6 +325,26 @@ class Motion:
         """The gradients before and after the operation that is shown."""
         passage, now = self._shown, self.reading.numbers.grad
         return (now, now) if passage is None else (passage.before.grad, passage.after.grad)
+
+
+MOST_MOVED = 10  # cubes whose change is drawn in a step
+
+
+def magnified(
+    before: FloatArray, sizes: FloatArray, after: FloatArray, scale: float
+) -> tuple[FloatArray, tuple[tuple[int, ...], float]]:
+    """Return sizes in which the largest changes of a step are seen; their rows, and the factor.
+
+    before, after  the numbers before and after the step; `sizes` are on their way
+    scale          the number of the largest cube
+    """
+    changes = np.nan_to_num(np.abs(after - before), nan=0.0, posinf=0.0)
+    rows = np.argsort(-changes, kind="stable")[:MOST_MOVED]
+    rows = rows[changes[rows] > 0.0]
+    factor = magnification(float(changes[rows].max(initial=0.0)), scale)
+    sizes = sizes.copy()
+    sizes[rows] = before[rows] + factor * (sizes[rows] - before[rows])
+    return sizes, (tuple(rows.tolist()), factor)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ from scalarviz.stage.handles import (
     sphere_grip,
 )
 from scalarviz.stage.live_values import LiveValues
-from scalarviz.stage.motion import MOST_ANIMATED, Motion, blanked, pushes
+from scalarviz.stage.motion import MOST_ANIMATED, Motion, blanked, magnified, pushes
 from scalarviz.stage.narration import Cards, Narration
 from scalarviz.stage.network_layout import has_walls, layout_of, shape_of
 from scalarviz.stage.neuron_maps import SessionMaps
@@ -428,6 +428,11 @@ class Stage(Messages):
             colors, sizes = blanked(colors, row), blanked(sizes, row)
             pushed = None
         self._cards.foretells = self.hidden is None
+        moving: tuple[tuple[int, ...], float] = (), 1.0
+        if before is not None:
+            sizes, moving = magnified(
+                before, sizes, reading.numbers.value, float(scales.of(scales.size, plates).max())
+            )
         exhibit, maps = self._learned()
         wave = self._waved()
         self._seen = FrameData(
@@ -443,6 +448,7 @@ class Stage(Messages):
                 pushed,
                 top,
                 None if scales.per_layer else scales.stops.of((scales.color, -1)),
+                moving,
             ),
             replace(reading.buffers(self.motion.done), scale=scales.stops.of(("value", -1))),
             reading.curves.pointed(

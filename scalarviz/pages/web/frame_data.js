@@ -4,12 +4,12 @@
 import { readAnswers } from "./formulas.js";
 import { cutOff, partlyGrown, walkedIn } from "./by_neuron.js";
 import { numberAt } from "./arrays.js";
-import { ARRIVES, MOVED, moved } from "./story/pace.js";
+import { ARRIVES, MOVED, magnification, moved } from "./story/pace.js";
 
 /** @type {any} */
 const WHOLE = { walked: null }; // all neurons of a moment
 const BANKS = { value: "value", gradient: "grad" }; // by channel, where Python sends codes
-const FRAME = { fine: 200000 }; // larger banks are not animated
+const FRAME = { fine: 200000, moved: 10 }; // larger banks are not animated; cubes of a step that are drawn
 
 /** What is remembered from one picture to the next. */
 export class Remembered {
@@ -68,6 +68,12 @@ export function frameOf(scene, layout, state, options, remembered, now) {
   const colors = own(color);
   const scales = remembered.scales;
   const { hover, pinned, pointed } = options;
+  const isStep = moment?.kind === "step" && size === color && color === "value";
+  const before = isStep ? fewOrNone(state.before) : null;
+  const sizes = size === color ? colors : own(size);
+  const [drawn, moving] = before
+    ? magnified(before, sizes, numbersOf(state, "value"), scales.of(size))
+    : [sizes, [[], 1]];
   const caption = options.caption ?? null;
   const isTold = moment && !options.guess && (caption?.summed || caption?.bent);
   const told = isTold ? caption : null; // its number is told in the picture
@@ -77,7 +83,8 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     moment,
     part,
     colors,
-    sizes: size === color ? colors : own(size),
+    sizes: drawn,
+    moved: moving, // what a step moves most, and how much larger that is drawn
     weights: color === "value" ? colors : state.value,
     hasResult: options.result ?? false, // beside the picture
     doors: options.doors ?? [], // where it is entered
@@ -91,10 +98,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     clipped: scales.beyond(color, colors),
     tile: state.tile ?? 0, // weights of which a cube shows the mean
     numberAt: (row) => (state.exact ? numberAt(state, row, BANKS[color]) : colors[row]),
-    before:
-      moment?.kind === "step" && size === color && color === "value"
-        ? fewOrNone(state.before)
-        : null,
+    before,
     pushes:
       options.guess && options.guess.after === undefined // they tell the answer
         ? null
@@ -125,6 +129,20 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     guess: options.guess ?? null,
     ...buffersOf(scene, state, moment, part, walked),
   };
+}
+
+/** Sizes in which the largest changes of a step are seen; their rows, and the factor. */
+function magnified(before, sizes, after, scale) {
+  const changeOf = (i) => {
+    const change = Math.abs(after[i] - before[i]);
+    return Number.isFinite(change) ? change : 0;
+  };
+  const order = Array.from(before, (_, i) => i).sort((a, b) => changeOf(b) - changeOf(a) || a - b);
+  const rows = order.slice(0, FRAME.moved).filter((row) => changeOf(row) > 0);
+  const factor = magnification(rows.length ? changeOf(rows[0]) : 0, scale);
+  const drawn = sizes.slice();
+  for (const row of rows) drawn[row] = before[row] + factor * (sizes[row] - before[row]);
+  return [drawn, [rows, factor]];
 }
 
 function fewOrNone(before) {

@@ -66,14 +66,16 @@ export class MarksKey {
         sign,
         fans.some(({ biases }) => sign.dataset.mark !== "bias" || biases >= 0),
       );
-    setWords(byId("legend-news"), arrows ? text("legend.pushes") : newsOf(frame));
+    const [rows, times] = frame.moved;
+    const moved = rows.length ? text("legend.moved", { factor: String(times) }) : newsOf(frame);
+    setWords(byId("legend-news"), arrows ? text("legend.pushes") : moved);
     const ends = ends_of(legendOf(frame));
     ["legend-least", "legend-most"].forEach((id, k) => setWords(byId(id), typeset(ends[k])));
     if (!this.isOpen) return;
-    const rows = mark_rows(legendOf(frame), extraMarks(frame));
-    if (!isNews(this.list, rows)) return;
+    const marks = mark_rows(legendOf(frame), extraMarks(frame));
+    if (!isNews(this.list, marks)) return;
     this.list.replaceChildren(
-      ...rows.flatMap(([name, meaning]) => [made("dt", "", name), made("dd", "", meaning)]),
+      ...marks.flatMap(([name, meaning]) => [made("dt", "", name), made("dd", "", meaning)]),
     );
   }
 }

@@ -116,12 +116,14 @@ export function rowsInFocus({ layout, moment, caption, pieces, ...frame }) {
     const leaving = neuron && layout.fanFrom(neuron);
     if (leaving) return rowsOfColumn(leaving);
   }
+  if (moment?.kind === "step") return frame.moved[0];
   if (!caption || !moment || !SPOKEN.has(moment.kind)) return [];
   const walked = rowsWalked({ layout, moment, walked: frame.walked });
   if (walked.length) return walked;
   const told = [...pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])];
   const rows = [...new Set(told)].filter((row) => row >= 0).sort((a, b) => a - b);
-  const whole = moment.kind === "forward" && rows.length ? layout.fanOf(rows[0]) : null;
+  const isWhole = moment.kind !== "input gradient" && rows.length;
+  const whole = isWhole ? layout.fanOf(rows[0]) : null;
   return whole ? rowsOfSum(whole) : rows;
 }
 

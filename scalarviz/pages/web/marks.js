@@ -2,20 +2,14 @@
 // scene/marks.py.
 
 import { Box } from "./story/camera.js";
-import { along3 } from "./projection.js";
-import { bracket } from "./story/annotations.js";
-import { numbersOnCubes } from "./cube_numbers.js";
+import { bracket, draw_before, draw_push } from "./story/annotations.js";
+import { rowsOfSum, rowsWalked } from "./lights.js";
 
 const MARKS = {
   frozen: 8, // least pixels of a frozen cube at which it is marked
   spoken: 3, // neurons and cubes of a caption that are marked
   most: 1500, // frozen cubes that are marked
 };
-// prettier-ignore
-const CUBE_EDGES = [
-  [0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [1, 3], [4, 6], [5, 7], [0, 4], [1, 5], [2, 6], [3, 7],
-];
-
 /** Mark cubes and neurons that are chosen, and frozen cubes. */
 export function drawMarks(view) {
   const { frame, paper, palette } = view;
@@ -70,17 +64,6 @@ function frozenRows(frozen) {
   return KNOWN_FROZEN.get(frozen);
 }
 
-/** Draw the edges of a box of 8 corners; `width` is that in a picture of 1280 x 800. */
-function edgesOf({ paper, see, scale }, corners, color, width) {
-  const { x, y, depth } = see.see(corners);
-  if (!x.every(Number.isFinite)) return;
-  const near = (k) => Math.max(depth[k] - 2e-3, -1);
-  for (const [a, b] of CUBE_EDGES) {
-    const depths = [near(a), near(b)];
-    paper.segment([x[a], y[a]], [x[b], y[b]], color, { width: width * scale, depths });
-  }
-}
-
 /** Draw a bar along each side of a frozen cube. */
 function holdCube({ paper, see, frame, palette }, row) {
   const corners = cornersOfCube(frame, row, null, 0.05);
@@ -110,46 +93,49 @@ function cornersOfCube(frame, row, half, margin = 0) {
   return plate.cornersOf(found.row, found.column, own, margin * plate.unit);
 }
 
-// What moves cubes: the push of each gradient, and the old size beside the new one at the step.
+// What moves cubes: what each gradient asks of one, and the old size beside the new one at the step.
 
 const MOVES = {
-  least: 11, // pixels of a cell from which on its cube has an arrow
-  most: 1500, // arrows
-  shortest: 0.3, // of an arrow, as shares of a cell
-  longest: 0.95,
-  none: 1e-5, // of the scale of the cubes: a gradient up to this has no arrow
-  full: 10, // times that: the least gradient whose arrow has the full length
-  nearer: 1.2, // how far before its cube an arrow is
+  pushed: 64, // cubes of a row that have their mark
+  none: 1e-5, // of the scale of the cubes: a gradient up to this has no mark
+  full: 10, // times that: the least gradient whose mark has the full length
 };
 
-/** Draw the way each cube is pushed: up if its number is to grow; say whether there are any. */
+/** Mark what the cubes of the row that is spoken of shall become; say whether there are any. */
 export function drawPushes(view) {
-  const { frame, see } = view;
-  const { pushes } = frame;
-  if (!pushes) return false;
-  const sizes = pushes.map(Math.abs).filter((each) => each < Infinity);
-  const top = sizes.reduce((most, each) => (each > most ? each : most), 0);
-  if (!top) return false;
-  const numbered = numbersOnCubes(view);
-  let left = MOVES.most;
-  for (const plate of frame.layout.plates) {
-    const { unit } = see.one(plate.point(plate.columns / 2, plate.rows / 2));
-    if (!(unit * plate.unit >= MOVES.least) || left <= 0) continue;
-    const { rows, columns, indices } = plate.cells();
-    const scaleOfCubes = frame.sizeScaleAt(plate.first);
-    const chosen = [];
-    for (let i = 0; i < plate.size && chosen.length < left; i++) {
-      const push = -shareOf(pushes[indices[i]], top, scaleOfCubes);
-      const cube = { row: rows[i], column: columns[i], index: indices[i], push };
-      if (push !== 0) chosen.push(cube);
-    }
-    left -= chosen.length;
-    drawArrows(view, plate, chosen, numbered);
+  const { frame, paper, palette } = view;
+  const top = (frame.pushes ?? []).reduce(
+    (most, each) => (Math.abs(each) < Infinity ? Math.max(most, Math.abs(each)) : most),
+    0,
+  );
+  let found = 0;
+  for (const row of top ? pushedRows(frame) : []) {
+    const share = shareOf(frame.pushes[row], top, frame.sizeScaleAt(row));
+    const box = share ? cubeBox(view, row, null) : null;
+    if (!box) continue;
+    draw_push(paper, palette, box, frame.sizes[row] >= 0 ? -share : share);
+    found += 1;
   }
-  return left < MOVES.most;
+  return found > 0;
 }
 
-/** Return a gradient as a share of the longest arrow's, -1 to 1; 0 if it has none. */
+/** The bank indices of the row that gradients of weights are told of. */
+function pushedRows(frame) {
+  const { moment, caption, layout, pieces } = frame;
+  if (!caption || moment?.kind !== "weight gradient") return [];
+  const told = [
+    ...rowsWalked(frame),
+    ...(caption.rows ?? []),
+    ...pieces.map(({ row }) => row ?? -1),
+  ];
+  const stands = (row) => row >= 0 && layout.plateOf(row);
+  const first = told.find(stands);
+  if (first === undefined) return [];
+  const fan = layout.fanOf(first);
+  return (fan ? rowsOfSum(fan) : [first]).slice(0, MOVES.pushed).filter(stands);
+}
+
+/** Return a gradient as a share of the longest mark's, -1 to 1; 0 if it has none. */
 export function shareOf(push, top, scaleOfCubes) {
   const none = MOVES.none * scaleOfCubes;
   return Number.isFinite(push) && Math.abs(push) > none
@@ -157,63 +143,21 @@ export function shareOf(push, top, scaleOfCubes) {
     : 0;
 }
 
-/** Draw the arrows of some cubes of a plate at the right edges of their fronts, or beside them. */
-function drawArrows({ paper, see, frame, palette, scale }, plate, chosen, numbered) {
-  const ways = [plate.along, plate.across].flatMap((way, k) =>
-    [1, -1].map((side) => way.map((each) => (side * each) / plate.cell[k])),
-  );
-  const places = chosen.map(({ row, column, index }) => {
-    const half = plate.halfOf(frame.sizes[index], frame.sizeScaleAt(index));
-    const beside = numbered.has(index);
-    const middle = plate.middle(row, column, half);
-    const face = along3(middle, half, plate.toward);
-    const front = see.one(face);
-    const level = along3(middle, beside ? -half : half, plate.toward);
-    const edges = ways.map((way) => see.one(along3(level, half, way)));
-    // Before the cubes beside its own, too.
-    const near = along3(face, MOVES.nearer, see.camera.toward);
-    return { beside, front, edges, near: see.one(near).depth };
-  });
-  const sums = ways.map((_, k) => places.reduce((sum, each) => sum + (each.edges[k].x || 0), 0));
-  const right = sums.indexOf(Math.max(...sums));
-  const arrows = places.map(({ beside, front, edges, near }, i) => {
-    const { push } = chosen[i];
-    const size = front.unit * plate.unit;
-    const longer = (MOVES.longest - MOVES.shortest) * Math.sqrt(Math.abs(push));
-    const length = (MOVES.shortest + longer) * size * Math.sign(push);
-    const x = edges[right].x + (beside ? 3 * scale : 0);
-    const width = Math.max(1.6 * scale, 0.055 * size);
-    const head = Math.min(Math.max(5 * scale, 0.2 * size), Math.abs(length));
-    return { x, y: edges[right].y, length, width, head, depth: Math.max(near - 1e-4, -1) };
-  });
-  const good = arrows.filter(({ x, y }) => Number.isFinite(x + y));
-  const rim = 1.2 * scale;
-  for (const { x, y, length, width, head, depth } of good) {
-    const more = rim * Math.sign(length);
-    const [start, end] = [y + 0.5 * length + more, y - 0.5 * length - 1.6 * more];
-    const around = { width: width + 2 * rim, head: head + 2.6 * rim, depth };
-    paper.arrow([x, start], [x, end], palette.ground, around);
-  }
-  for (const { x, y, length, ...look } of good)
-    paper.arrow([x, y + 0.5 * length], [x, y - 0.5 * length], palette.push, look);
-}
-
-/** Draw the outline of each cube as it was before the step, where the difference is seen. */
-export function drawGhosts(view) {
-  const { frame, see, palette } = view;
-  const { before, sizes, sizeScaleAt, scene } = frame;
-  if (!before || before.length > MOVES.most) return;
-  for (const plate of frame.layout.plates) {
-    const { rows, columns, indices } = plate.cells();
-    const { unit } = see.see(plate.middles());
-    for (let i = 0; i < plate.size; i++) {
-      const [old, now] = [before, sizes].map((all) =>
-        plate.halfOf(all[indices[i]], sizeScaleAt(indices[i])),
+/** Draw the dashed outline of what a step moves most as it was before, where one sees it. */
+export function drawGhosts({ frame, see, paper, palette }) {
+  const { before, sizes, moved, layout, scene } = frame;
+  for (const row of before ? moved[0] : []) {
+    const found = layout.plateOf(row);
+    if (!found) continue;
+    const { plate } = found;
+    const [old, now] = [before, sizes].map((all) => plate.halfOf(all[row], frame.sizeScaleAt(row)));
+    const { x, y, unit } = see.see(plate.cornersOf(found.row, found.column, old, 0));
+    if (2 * Math.abs(now - old) * unit[0] >= scene.ghost)
+      draw_before(
+        paper,
+        palette,
+        Array.from(x, (each, i) => [each, y[i]]),
       );
-      if (!(2 * Math.abs(now - old) * unit[i] >= scene.ghost)) continue;
-      const corners = plate.cornersOf(rows[i], columns[i], old);
-      edgesOf(view, corners, `${palette.light}b0`, 1.2);
-    }
   }
 }
 

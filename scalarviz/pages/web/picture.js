@@ -321,8 +321,8 @@ export class Picture {
     paper.clip = [0, 0, this.right, this.size[1]];
     drawWalls(view, this.walls.of(view));
     const drawAbove = drawLines(view, this.fans.of(view));
-    this.arrows = drawPushes(view); // below the numbers
     const taken = (this.taken = drawScenery(view));
+    this.arrows = drawPushes(view);
     drawAbove();
     drawGhosts(view);
     if (frame.moment?.kind === "loss") drawErrors(view);

@@ -24,7 +24,7 @@ const TRAY = {
   faces: [0.94, 1.13, 0.62], // light on front, top and side
 };
 
-/** Draw the tray of what is hovered, else pinned; `corner` says where it is if not on its neuron. */
+/** Draw the tray of what is hovered, pinned or told; `corner` says where it is if not on its neuron. */
 export function drawTray(view, corner) {
   const { paper, palette, frame } = view;
   const found = trayOf(frame);
@@ -69,9 +69,12 @@ export function drawTray(view, corner) {
   return pairs;
 }
 
-/** The sums and the unit that are hovered, else pinned, if their cubes stand nowhere. */
-function trayOf({ layout, hoverNeuron, pinnedNeuron, hoverRow, pinnedRow }) {
-  const neurons = [hoverNeuron, pinnedNeuron].map((each) => each && layout.fanInto(each));
+/** The sums and the unit that are hovered, pinned or told, whose cubes stand nowhere. */
+function trayOf({ layout, hoverNeuron, pinnedNeuron, hoverRow, pinnedRow, told, isUpright }) {
+  const spoken = isUpright ? told.neurons : [];
+  const neurons = [hoverNeuron, pinnedNeuron, ...spoken].map(
+    (each) => each && layout.fanInto(each),
+  );
   const rows = [hoverRow, pinnedRow].map((each) => (each >= 0 ? layout.fanOf(each) : null));
   return [...neurons, ...rows].find((each) => each?.fan.direct) ?? null;
 }
