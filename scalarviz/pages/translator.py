@@ -47,6 +47,7 @@ SOURCES = {
     "story/equations.js": "story/equations.py",
     "story/forward_captions.js": "story/forward_captions.py",
     "story/backward_captions.js": "story/backward_captions.py",
+    "story/reason.js": "story/reason.py",
     "story/captions.js": "story/captions.py",
     "story/cards.js": "story/cards.py",
     "story/weight_card.js": "story/weight_card.py",

@@ -21,7 +21,13 @@ from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.lights import are_at
-from scalarviz.scene.marks import MOST_CUBES, box_of_sphere, cube_boxes, least_covering
+from scalarviz.scene.marks import (
+    MOST_CUBES,
+    box_of_neuron,
+    box_of_sphere,
+    cube_boxes,
+    least_covering,
+)
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.pace import BACK
 from scalarviz.scene.telling import (
@@ -29,13 +35,15 @@ from scalarviz.scene.telling import (
     CURVE,
     Lane,
     bars_size,
+    chain_places,
     draw_bars,
     draw_card,
+    draw_chain,
     draw_curve,
     draw_upright,
     stood,
 )
-from scalarviz.story.caption import Summed, ends_of_bars
+from scalarviz.story.caption import Link, Summed, ends_of_bars
 from scalarviz.story.facts import Neuron
 
 PLACES = 32, 24  # places that are tried, across and down
@@ -73,9 +81,15 @@ def draw_told(
 ) -> list[Box]:
     """Draw how an operation comes to its number; return the boxes of what was drawn.
 
-    A sum stands forward on an upright tray, and as bars; an activation has its curve.
+    A sum stands forward on an upright tray, and as bars; an activation has its curve; why a weight
+    is to change is a chain.
     """
     caption, see_box = frame_data.told, see.box
+    if caption is not None and caption.chain:
+        things = [thing_of(see, frame_data, each) for each in caption.chain]
+        places = chain_places(canvas, caption.chain, things, see_box)
+        draw_chain(canvas, theme, caption.chain, things, places, frame_data.part)
+        return places
     found = () if caption is None else caption.neurons[:1]
     ball = next(filter(None, (ball_of(see, frame_data.layout, each) for each in found)), None)
     if caption is None or ball is None:
@@ -85,7 +99,10 @@ def draw_told(
     signs: Any = theme.map.negative, theme.map.positive
     boxes, summed, bent = [], caption.summed, caption.bent
     lanes = [] if summed is None else lanes_of(see, frame_data, summed, theme)
+    into = frame_data.layout.fan_into(found[0]) if frame_data.is_upright else None
+    has_card = into is not None and into[0].is_direct  # see tray_card.py
     tray = stood(lanes, ball, see_box, scale, part) if frame_data.is_upright else None
+    tray = None if has_card else tray
     if tray is not None:
         boxes.append(tray.box)
         cubes = partial(draw_cubes, canvas, theme=theme)
@@ -105,6 +122,13 @@ def draw_told(
     elif bent is not None:
         draw_curve(canvas, theme, bent, box, signs, part)
     return [*boxes, box]
+
+
+def thing_of(see: Projection, frame_data: FrameData, link: Link) -> Box | None:
+    """Return the box of what a link of a reason is about; None if it is not in the picture."""
+    if link.neuron is not None:
+        return box_of_neuron(see, frame_data.layout, link.neuron)
+    return next(iter(cube_boxes(see, frame_data, [link.row], None)), None)
 
 
 def ball_of(see: Projection, layout: Layout, neuron: Neuron) -> Ball | None:

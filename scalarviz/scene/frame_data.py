@@ -448,7 +448,8 @@ class FrameData:
         Nothing is told while one guesses.
         """
         caption = self.words.caption if self.moment is not None and self.guess is None else None
-        return caption if caption is not None and (caption.summed or caption.bent) else None
+        is_told = caption is not None and (caption.summed or caption.bent or caption.chain)
+        return caption if is_told else None
 
     @property
     def is_upright(self) -> bool:

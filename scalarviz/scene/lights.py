@@ -213,7 +213,8 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
         return walked
     told = sorted({*(piece.row for piece in caption.pieces), *caption.rows} - {NONE})
     whole = layout.fan_of(told[0]) if told and SPOKEN[moment.kind] else None
-    return told if whole is None else rows_of_sum(*whole)
+    linked = [each.row for each in caption.chain[1:] if each.row != NONE]
+    return (told if whole is None else rows_of_sum(*whole)) + linked
 
 
 def rows_walked(frame_data: FrameData) -> list[int]:

@@ -258,13 +258,16 @@ def explain(
     moment, (whole, known, numbers) = frame_data.moment, fan
     if moment is None or not told or whole.is_direct:
         return
-    for row in told:
+    chain = frame_data.told.chain if frame_data.told is not None else ()
+    linked = {each.row for each in chain[1:]} - {NONE}
+    for row in told | linked:
         unit = whole.unit_of(row)
         if unit is None:
             continue
         column = whole.unit_before(row)
         cube = unit, column, numbers.halves[unit][column]
-        lit = lit_parts(known.seen, *cube, moment.kind, frame_data.part, len(told))
+        kind, part = (moment.kind, frame_data.part) if row in told else ("input gradient", 1.0)
+        lit = lit_parts(known.seen, *cube, kind, part, len(told))
         for i, (path, width, back) in enumerate(lit):
             depth = known.depths[unit][column] if i else BEHIND
             paint.light(path, 7 if back else 6, width, depth)

@@ -15,7 +15,7 @@ from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.annotations import Ball, lead
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES
-from scalarviz.story.caption import Bent, Summed, ends_of_bars
+from scalarviz.story.caption import Bent, Link, Summed, ends_of_bars
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -239,6 +239,79 @@ def draw_curve(
             outline=halo,
         )
         canvas.line([(left, end[1]), end], color, width=thin)
+
+
+# The chain of a reason: capsules in a row, each below what it is about, which a line leads to.
+
+CAPSULE, CHAIN_GAP, LOW = 26.0, 26.0, 12.0  # height of a capsule, between two, above the edge
+LINKS = 0.45, 0.95  # parts of an operation in which the links come, one after the other
+
+
+def chain_places(
+    canvas: Canvas2D, links: Sequence[Link], things: Sequence[Box | None], view: Box
+) -> list[Box]:
+    """Return the boxes of the links of a chain; none without room.
+
+    things  what each link is about, as it is seen
+    """
+    scale, size = canvas.scale, LETTERS * canvas.scale
+    gap, y = CHAIN_GAP * scale, view.bottom - (CAPSULE + LOW) * scale
+    boxes: list[Box] = []
+    left = view.x + 3.0 * size
+    for link, thing in zip(links, things, strict=True):
+        wide = canvas.measure(words_of(link), size=size, bold=True) + 2.0 * PAD * scale
+        x = left if thing is None else max(left, thing.x + 0.5 * (thing.width - wide))
+        boxes.append(Box(x, y, wide, CAPSULE * scale))
+        left = x + wide + gap
+    last: float = view.right
+    for place in range(len(boxes) - 1, -1, -1):  # what is too far right moves back
+        box = boxes[place]
+        boxes[place] = Box(min(box.x, last - box.width), box.y, box.width, box.height)
+        last = boxes[place].x - gap
+    return boxes if len(boxes) and boxes[0].x >= view.x + 2.0 * size else []
+
+
+def words_of(link: Link) -> str:
+    """Return the words of a link; the last one says what it is good for."""
+    return f"{link.words}: {text('reason.closer')}" if link.ends else link.words
+
+
+def draw_chain(
+    canvas: Canvas2D,
+    theme: Theme,
+    links: Sequence[Link],
+    things: Sequence[Box | None],
+    places: Sequence[Box],
+    part: float,
+) -> None:
+    """Draw a chain as far as it has come: lines from things down to their links, and arrows."""
+    scale, size = canvas.scale, LETTERS * canvas.scale
+    come = clamped((part - LINKS[0]) / (LINKS[1] - LINKS[0])) * len(links)
+    for place, box in enumerate(places):
+        if come < place + 0.5:
+            break
+        thing, link = things[place], links[place]
+        middle, radius, edge = box.x + 0.5 * box.width, 0.5 * box.height, 1.6 * scale
+        if thing is not None:
+            x = min(max(thing.x + 0.5 * thing.width, box.x + radius), box.right - radius)
+            canvas.line([(x, thing.bottom + 5.0 * scale), (x, box.y)], theme.lit, width=1.3 * scale)
+            middle = box.x + 0.5 * box.width
+        low = box.y + radius
+        if place > 0:
+            start, tip = places[place - 1].right + 2.0 * scale, box.x - 3.0 * scale
+            canvas.line([(start, low), (tip, low)], theme.lit, width=2.2 * scale)
+            head = 5.0 * scale
+            hook = [(tip - head, low - head), (tip, low), (tip - head, low + head)]
+            canvas.line(hook, theme.lit, width=2.2 * scale)
+        fill = theme.panel[:7]
+        canvas.box(
+            box.x, box.y, box.width, box.height, fill, radius=radius, outline=theme.lit, line=edge
+        )
+        words, base = words_of(link), low + 0.36 * size
+        canvas.text(middle, base, words, size=size, color=theme.ink, bold=True, anchor="center")
+        if place == 0:
+            before, ink, said = box.x - 0.5 * size, theme.ink, text("reason.if")
+            canvas.text(before, base, said, size=size, color=ink, bold=True, anchor="right")
 
 
 # Bars end to end.

@@ -56,6 +56,19 @@ class Summed:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A link of a chain of reasons: its words, and the weight or the neuron that they are about.
+
+    ends  whether it is what all that is good for
+    """
+
+    words: str
+    row: int = NONE
+    neuron: Neuron | None = None
+    ends: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Bent:
     """What an activation makes of a number.
 
@@ -103,6 +116,7 @@ class Caption:
     callout  a few words that stand beside the subject in the picture, such as "neuron 3: 0.28"
     summed   the sum of products that is the number of the subject; None if it is none
     bent     what an activation made of the subject's number; None if it is none
+    chain    why a gradient asks for what it does, where there is a simple reason
     """
 
     title: str
@@ -114,6 +128,7 @@ class Caption:
     callout: str = ""
     summed: Summed | None = None
     bent: Bent | None = None
+    chain: tuple[Link, ...] = ()
 
     @property
     def numbers(self) -> tuple[str, ...]:

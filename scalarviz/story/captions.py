@@ -56,6 +56,7 @@ from scalarviz.story.forward_captions import (
     weighted,
 )
 from scalarviz.story.names import sentence
+from scalarviz.story.reason import chain_of
 from scalarviz.story.traced_weight import (
     TracedWeight,
     explained_neuron,
@@ -310,7 +311,8 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     if len(written) == 1 and read is not None:
         neurons.append((operation.source, read[0]))
     callout = text("captions.callout.grad", grad=lines[-1][-1].words)
-    return Caption(title, formula, lines, whole, (row,), tuple(neurons), callout)
+    found = Caption(title, formula, lines, whole, (row,), tuple(neurons), callout)
+    return replace(found, chain=chain_of(ctx, row, total))
 
 
 def slope_times_signal(ctx: TracedWeight, row: int) -> Caption:

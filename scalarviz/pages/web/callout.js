@@ -7,7 +7,7 @@ import * as telling from "./story/telling.js";
 import { BACK } from "./story/pace.js";
 import { ends_of_bars } from "./story/caption.js";
 import { areAt } from "./lights.js";
-import { cubeBox } from "./marks.js";
+import { cubeBox, neuronBox } from "./marks.js";
 import { drawCube } from "./tray_card.js";
 import { marksOf } from "./cube_numbers.js";
 import { text } from "./texts.js";
@@ -26,18 +26,28 @@ const CALLOUT = {
 
 /** Draw how an operation comes to its number; return the boxes of what was drawn.
  *
- * A sum stands forward on an upright tray, and as bars; an activation has its curve.
+ * A sum stands forward on an upright tray, and as bars; an activation has its curve; why a weight
+ * is to change is a chain.
  */
 export function drawTold(view, taken, cards = []) {
   const { paper, see, frame, palette, scale } = view;
   const { told, part, isUpright } = frame;
+  if (told?.chain.length) {
+    const things = told.chain.map(({ row, neuron }) =>
+      neuron ? neuronBox(view, neuron) : cubeBox(view, row, null),
+    );
+    const places = telling.chain_places(paper, told.chain, things, see.box);
+    telling.draw_chain(paper, palette, told.chain, things, places, part);
+    return places;
+  }
   const ball = told?.neurons.length ? ballOf(see, frame.layout, told.neurons[0]) : null;
   if (!ball) return [];
   const { summed, bent } = told;
   const [minus, , plus] = palette.ends;
   const [back, boxes] = [BACK.has(frame.moment.kind), []];
   const lanes = summed ? lanesOf(view, summed) : [];
-  const tray = isUpright ? telling.stood(lanes, ball, see.box, scale, part) : null;
+  const hasCard = isUpright && frame.layout.fanInto(told.neurons[0])?.fan.direct; // see tray_card.js
+  const tray = isUpright && !hasCard ? telling.stood(lanes, ball, see.box, scale, part) : null;
   if (tray) {
     boxes.push(tray.box);
     const cubes = (all) => all.forEach((each) => drawCube(view, ...each));

@@ -23,7 +23,7 @@ export class CaptionBox {
 
   /** Write a caption; `whole` shows the lines with all terms. */
   show(caption, whole) {
-    const isTold = !whole && (caption.summed || caption.bent); // its numbers stand in the picture
+    const isTold = !whole && (caption.summed || caption.bent || caption.chain?.length); // its numbers stand in the picture
     const told = isTold ? [[{ words: "…", opens: true }]] : (caption.lines ?? []);
     const lines = whole && caption.whole?.length ? caption.whole : told;
     setShown(this.element, Boolean(caption.title) && !caption.rests);

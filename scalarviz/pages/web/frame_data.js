@@ -75,7 +75,8 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     ? magnified(before, sizes, numbersOf(state, "value"), scales.of(size))
     : [sizes, [[], 1]];
   const caption = options.caption ?? null;
-  const isTold = moment && !options.guess && (caption?.summed || caption?.bent);
+  const isTold =
+    moment && !options.guess && (caption?.summed || caption?.bent || caption?.chain?.length);
   const told = isTold ? caption : null; // its number is told in the picture
   return {
     scene,

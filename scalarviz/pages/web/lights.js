@@ -124,7 +124,8 @@ export function rowsInFocus({ layout, moment, caption, pieces, ...frame }) {
   const rows = [...new Set(told)].filter((row) => row >= 0).sort((a, b) => a - b);
   const isWhole = moment.kind !== "input gradient" && rows.length;
   const whole = isWhole ? layout.fanOf(rows[0]) : null;
-  return whole ? rowsOfSum(whole) : rows;
+  const linked = (caption.chain ?? []).slice(1).map((each) => each.row);
+  return [...(whole ? rowsOfSum(whole) : rows), ...linked.filter((row) => row >= 0)];
 }
 
 /** Where a neuron stands. */

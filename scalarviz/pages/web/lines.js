@@ -197,15 +197,17 @@ export function toldRows(frame) {
 }
 
 /** Draw light on the lines through the cubes that the caption of an operation is about. */
-function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part }) {
+function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part, ...frame }) {
   if (!moment || !told.size || fan.direct) return;
   const { palette } = paint;
-  for (const row of told) {
+  const linked = (frame.told?.chain ?? []).slice(1).map((each) => each.row);
+  for (const row of new Set([...told, ...linked.filter((each) => each >= 0)])) {
     const unit = fan.unitOf(row);
     if (unit < 0) continue;
     const column = fan.unitBefore(row);
     const half = halves[unit][column];
-    const lit = lit_parts(seen, unit, column, half, moment.kind, part, told.size);
+    const [kind, done] = told.has(row) ? [moment.kind, part] : ["input gradient", 1];
+    const lit = lit_parts(seen, unit, column, half, kind, done, told.size);
     lit.forEach(([path, width, back], k) => {
       const color = colorOf(back ? palette.accent : palette.lit);
       paint.light(path, color, width, k ? depthOf(unit, column) : BEHIND);

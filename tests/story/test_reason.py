@@ -1,0 +1,111 @@
+"""The chain of a reason says what a step of its weight does to the shown sample."""
+
+import math
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.core.program import Program
+from scalarviz.story.caption import Link
+from scalarviz.training.session.reading import caption, state_of
+
+NETWORKS = [
+    (sizes, kinds)
+    for sizes in ((3, 8, 3), (2, 4, 2, 1), (2, 6, 2), (1, 5, 1), (4, 3, 3, 3, 2))
+    for kinds in (("tanh", "sigmoid"), ("leaky_relu", "linear"))
+]
+FORMULAS = {
+    "tanh": np.tanh,
+    "sigmoid": lambda z: 1.0 / (1.0 + np.exp(-z)),
+    "leaky_relu": lambda z: np.where(z > 0.0, z, 0.01 * z),
+    "linear": lambda z: z,
+}
+STEP = 1e-7
+UP, DOWN = ("reason.higher", "reason.rises"), ("reason.lower", "reason.falls")
+
+
+def session_of(sizes: tuple[int, ...], kinds: tuple[str, str], seed: int) -> sv.Session:
+    rng = np.random.default_rng(seed)
+    inputs, targets = rng.normal(size=(8, sizes[0])), rng.uniform(0.1, 0.9, size=(8, sizes[-1]))
+    network = sv.Network([*sizes], *kinds, seed=seed, dtype="float64")
+    return sv.Session(network, (inputs, targets), optimizer=sv.SGD(0.2), batch=4, engine="python")
+
+
+def passed(program: Program, bank: np.ndarray, x: np.ndarray) -> dict[str, np.ndarray]:
+    """What each buffer holds, by numpy."""
+    held = {program.inputs.name: x}
+    for each in program.operations:
+        source = held[each.sources[0].name]
+        if each.kind == "activation":
+            held[each.target.name] = FORMULAS[each.formula](source)
+            continue
+        count = each.target.size * len(source)
+        weights = bank[each.weights : each.weights + count].reshape(each.target.size, -1)
+        biases = bank[each.biases : each.biases + each.target.size]
+        held[each.target.name] = weights @ source + biases
+    return held
+
+
+def is_true(session: sv.Session, row: int, chain: tuple[Link, ...]) -> bool:
+    """Whether a small step of this weight alone, as its gradient asks, does what each link says."""
+    program, state = session.network.program, state_of(session)
+    bank, x = np.array(state.value), np.array(state.values[program.inputs.name])
+    moved = bank.copy()
+    moved[row] -= math.copysign(STEP, state.grad[row])
+    old, new = (passed(program, numbers, x) for numbers in (bank, moved))
+    off = [np.abs(held[program.outputs.name] - state.target) for held in (old, new)]
+    is_larger = bool(abs(moved[row]) > abs(bank[row]))
+    found = [chain[0].words == text("reason.larger" if is_larger else "reason.smaller")]
+    for link in chain[1:]:
+        if link.words == text("reason.others"):
+            found.append((off[1] ** 2).sum() >= (off[0] ** 2).sum() - 1e-12)
+        elif link.neuron is None:
+            found.append(link.words == f"× {typeset(short(bank[link.row]))}")
+        else:
+            name, unit = link.neuron
+            rises = new[name][unit] > old[name][unit]
+            more = link.words.startswith(text("reason.more", name="")) or any(
+                link.words.endswith(text(key, name="")) for key in UP
+            )
+            found.append(rises == more)
+            if link.ends and name in {each.target.name for each in program.operations[-2:]}:
+                found.append(off[1][unit] < off[0][unit])
+    return all(found)
+
+
+def checked(network: int, steps: int) -> tuple[int, int, int]:
+    """Chains that were true, those of other samples among them, and weights without a chain."""
+    sizes, kinds = NETWORKS[network]
+    session, true, others, none = session_of(sizes, kinds, network), 0, 0, 0
+    rng = np.random.default_rng(0)
+    for _ in range(steps):
+        for moment in session.operations:
+            session.advance(1, "operation")
+            if not moment.startswith("weight gradient"):
+                continue
+            operation = session.network.program.operations[int(moment.split()[-1]) * 2]
+            row = int(rng.choice(operation.parameters))
+            chain = caption(session, row).chain
+            none += not chain
+            if chain:
+                assert is_true(session, row, chain), (row, chain)
+                true += 1
+                others += chain[-1].words == text("reason.others")
+    return true, others, none
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("network", range(len(NETWORKS)))
+def test_a_chain_says_what_a_step_does(network: int) -> None:
+    true, others, none = checked(network, 20)
+    assert 0 < others < true and none < true
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", range(len(NETWORKS)))
+def test_a_thousand_chains_say_what_a_thousand_steps_do(network: int) -> None:
+    true, others, _ = checked(network, 1000)
+    assert true > 1000 and others < true
