@@ -141,6 +141,8 @@ def draw_upright(
         if not has_words:
             break
         words = f"{short(lane.number)} × {short(lane.weight)}"
+        if canvas.measure(words, size=size, bold=True) > 1.3 * box.width:
+            words = f"× {short(lane.weight)}"
         if lane.ball is None:
             words = f"{text('plates.bias')} {short(lane.weight)}"
         low = tray.lanes[place] + 0.5 * side + 0.5 * size
