@@ -322,8 +322,7 @@ export class Picture {
     drawWalls(view, this.walls.of(view));
     const drawAbove = drawLines(view, this.fans.of(view));
     this.arrows = drawPushes(view); // below the numbers
-    const taken = (this.taken = drawScenery(view));
-    drawAbove();
+    const taken = (this.taken = drawScenery(view, drawAbove));
     drawGhosts(view);
     if (frame.moment?.kind === "loss") drawErrors(view);
     drawMarks(view);
@@ -399,10 +398,11 @@ function rendererOf(gl) {
 // scene/picture.py.
 
 /** Draw what stands on and beside cubes and spheres; return what other words must not cover. */
-function drawScenery(view) {
-  for (const line of view.frame.layout.neurons) drawNeurons(view, line);
+function drawScenery(view, drawAbove) {
   drawTied(view);
-  drawDoors(view);
+  drawDoors(view); // below the numbers
+  for (const line of view.frame.layout.neurons) drawNeurons(view, line);
+  drawAbove();
   drawNumbers(view);
   const taken = drawLabels(view);
   placeWritten(view, taken);
