@@ -206,7 +206,9 @@ def write_names(
         ball, color, anchor = balls[i], theme.ink, "center"
         x = min(ball.x, edges[1] - 0.5 * wide) if below else ball.x
         y, far = ball.y + ball.radius + 1.15 * size, ball.radius + margin
-        if silent[i] or (line.is_color and apart < 2.0 * ball.radius + size):
+        if silent[i] or (
+            line.is_color and apart < ball.radius + max(ball.radius + size, 1.8 * size)
+        ):
             continue  # the rings have the colors
         if line.is_color:
             y, color = ball.y - ball.radius - 0.55 * size, theme.channels[i]
@@ -344,7 +346,7 @@ def gradient_words(
 
 SMALLEST_BALL = 7.5  # least radius of a sphere in pixels for a number
 BIG, LITTLE = 14.0, 12.0  # sizes of the letters of numbers in spheres
-BALL_WIDE = 3.6  # radii of a sphere that its number may be wide
+BALL_WIDE, LEFT = 3.6, 0.9  # radii of a sphere: most of its number, and most that are left of it
 MOST = 128  # numbers in a line
 FACE_PART = 0.30  # size of the letters relative to the height of the face of a cube
 LEAST_LETTERS, LARGEST_LETTERS = 12.0, 16.0
@@ -352,15 +354,22 @@ LINE = 1.1  # from a line to the next, in sizes of letters
 ASIDE = 0.25  # how far a number moves at most to be on its cube, relative to the width of its face
 
 
-def numbers_in(canvas: Canvas2D, values: Sequence[float], radius: float) -> tuple[list[str], float]:
-    """Return the numbers of a line, and their size; none if they would be too small."""
+def numbers_in(
+    canvas: Canvas2D, values: Sequence[float], radius: float
+) -> tuple[list[str], float, list[float]]:
+    """Return the numbers of a line, and their size; none if they would be too small.
+
+    Each stands right of the middle of its ball if it is wider: products arrive at the left.
+    """
     if radius < SMALLEST_BALL * canvas.scale or len(values) > MOST:
-        return [], 0.0
+        return [], 0.0, []
     words = [short(value) for value in values]
     widest = canvas.widest(words, size=10.0, bold=True) / 10.0
     room = BALL_WIDE * radius / (widest * canvas.scale)
-    size = BIG if room >= BIG else LITTLE
-    return (words, size * canvas.scale) if room >= LITTLE else ([], 0.0)
+    size = canvas.scale * (BIG if room >= BIG else LITTLE)
+    halves = [0.5 * canvas.measure(each, size=size, bold=True) for each in words]
+    aside = [max(0.0, half - LEFT * radius) for half in halves]
+    return (words, size, aside) if room >= LITTLE else ([], 0.0, [])
 
 
 @dataclass(frozen=True)

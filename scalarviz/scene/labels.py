@@ -17,9 +17,9 @@ from scalarviz.scene.annotations import sign_words, write_end
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import ENDS, HALF, SIDE, Layout, Neurons, Sign
-from scalarviz.scene.layout.ways import BEHIND, Point, Stroke, curve
+from scalarviz.scene.layout.ways import BEHIND, Stroke, curve
 from scalarviz.scene.lines import CHANNEL, LinePaint
 from scalarviz.scene.neurons import balls_of, spheres_seen
 
@@ -295,11 +295,15 @@ def draw_doors(
     canvas: Canvas2D,
     see: Projection,
     frame_data: FrameData,
-    doors: Sequence[Point],
+    division: Division,
     theme: Theme,
 ) -> None:
     """Draw lines from the outputs to the result: one each, or from their middle to one door."""
-    line, buffers = frame_data.layout.neurons[-1], frame_data.buffers
+    exhibit, lines = frame_data.exhibit, frame_data.layout.neurons
+    if exhibit is None or not division.exhibit.width or not lines:
+        return
+    line, buffers = lines[-1], frame_data.buffers
+    doors = exhibit.doors(division.exhibit, division.scale)
     seen = see.of(line.points)
     reach = line.radius * float(seen.unit.max())
     rims = seen.xy + np.array([reach, 0.0])
@@ -307,9 +311,10 @@ def draw_doors(
     starts = rims if len(doors) == len(rims) else rims.mean(axis=0)[np.newaxis]
     if buffers.answers is not None and len(buffers.answers) == len(rims) > len(doors):
         starts = rims[[int(np.nan_to_num(buffers.answers).argmax())]]  # from the answer
-    if np.isfinite(starts).all() and line.is_color and len(starts) == len(rims):
+    is_seen = np.isfinite(starts).all() and doors[0][0] >= division.inner.right  # not below
+    if is_seen and line.is_color and len(starts) == len(rims):
         draw_tubes(canvas, starts.tolist(), doors, values, theme)
-    elif np.isfinite(starts).all():
+    elif is_seen:
         for (x, y), door in zip(starts.tolist(), doors, strict=False):
             canvas.line(curve((x, y), door), theme.quiet, width=COLOR_WIRE * canvas.scale)
 

@@ -184,12 +184,6 @@ def draw_lines(
         seen, rows, numbers = known.seen, known.rows, carried(fan, frame_data)
         if fan.is_direct:
             strokes = direct_strokes(seen, strongest(numbers.terms))
-            for _, unit, column in [step for step in thread if step[0] == number]:
-                two = numbers.values[column], numbers.terms[unit][column]
-                level = known.depths[unit][column][1] - NEARER
-                for stroke in thread_strokes(seen, unit, column, *two):
-                    hue = 1 if stroke.value > 0.0 else 2
-                    above.add([(stroke, hue, (level, level), False)])
         else:
             strokes = strokes_of(
                 seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
@@ -221,6 +215,13 @@ def draw_lines(
                 path = part_of(stroke.points, *glow.span)
                 paint.light(path, 7 if glow.back else 8, 2.0 * canvas.scale, depth)
         paint.add(added)
+        for _, unit, column in [step for step in thread if step[0] == number]:
+            two = numbers.values[column], numbers.terms[unit][column]
+            level = known.depths[unit][column][1] - NEARER
+            for stroke in thread_strokes(seen, unit, column, *two):
+                hue = 1 if stroke.value > 0.0 else 2
+                into = above if seen.square or stroke.kind == "in" else paint
+                into.add([(stroke, hue, (level, level), False)])
         explain(paint, (fan, known, numbers), told, frame_data)
     paint.draw()
     return above

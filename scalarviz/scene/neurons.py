@@ -70,16 +70,17 @@ def draw_neurons(
             look = {"depth": front[hatched], "hatch": 0.75 * hatch[hatched]}
             canvas.discs(xy[hatched], 0.92 * radius[hatched], fills[good][hatched], **look)
         places = np.flatnonzero(good[: len(numbers)])
-        words, size = numbers_in(canvas, numbers[places].tolist(), float(np.minimum.reduce(radius)))
+        least = float(np.minimum.reduce(radius))
+        words, size, aside = numbers_in(canvas, numbers[places].tolist(), least)
         said = [i for i in range(len(words)) if own[places[i], 0] >= SPOKEN]
         for i in [i for i in hatched.tolist() if i in said]:  # numbers stand on plain ground
             wide, (x, y) = canvas.measure(words[i], size=size, bold=True) + 6.0, xy[i].tolist()
-            place = x - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
+            place = x + aside[i] - 0.5 * wide, y - 0.6 * size, wide, 1.2 * size
             color, front_of_it = fills[places[i]], float(front[i])
             canvas.box(*place, color, radius=0.5 * size, depth=front_of_it)
         if said:
             canvas.texts(
-                xy[said] + [0.0, 0.36 * size],
+                xy[said] + [(aside[i], 0.36 * size) for i in said],
                 [words[i] for i in said],
                 size=size,
                 bold=True,

@@ -229,15 +229,21 @@ def draw_scenery(
     lit: Lights,
     theme: Theme,
     scale: float = 1.0,
+    above: LinePaint | None = None,
 ) -> Obstacles:
     """Draw what stands on and beside cubes and spheres, with depth, so that cubes hide it.
 
+    above  lines above squares, below all numbers
+
     Return what other words must not cover.
     """
+    draw_tied(canvas, see, frame_data, theme, scale)
     for i, line in enumerate(frame_data.layout.neurons):
         bright = lit.neurons_of(i, len(line.points))
         draw_neurons(canvas, see, line, bright, frame_data, theme, scale)
-    draw_tied(canvas, see, frame_data, theme, scale)
+    if above is not None:
+        above.canvas = canvas
+        above.draw()
     draw_numbers(canvas, see, frame_data, scale, lit)
     taken = draw_labels(canvas, see, frame_data, theme, scale)
     place_written(canvas, see, frame_data.layout, taken, theme, scale)
@@ -352,7 +358,7 @@ class Picture:
         canvas = Canvas2D(see.width, see.height, ratio, scale, self._parts, frame_data.now)
 
         def scenery(part: Canvas2D) -> tuple[Obstacles, bool]:
-            taken = draw_scenery(part, see, frame_data, lit, theme, scale)
+            taken = draw_scenery(part, see, frame_data, lit, theme, scale, above)
             return taken, draw_pushes(part, see, frame_data, theme)
 
         def lines(part: Canvas2D) -> LinePaint:
@@ -360,8 +366,6 @@ class Picture:
             return draw_lines(part, see, frame_data, lit, theme)
 
         def marks(part: Canvas2D) -> list[Box]:
-            above.canvas = part
-            above.draw()
             draw_ghosts(part, see, frame_data, theme)
             if frame_data.moment is not None and frame_data.moment.kind == "loss":
                 draw_errors(part, see, frame_data, theme, taken.boxes)
@@ -371,6 +375,8 @@ class Picture:
             draw_guess(part, see, frame_data, theme, scale)
             return taken.boxes
 
+        doors = partial(draw_doors, see=see, frame_data=frame_data, division=division, theme=theme)
+        canvas.by_turns("doors", (see, key), doors)  # below all numbers
         with canvas.clip(*division.view.place):
             above = canvas.by_turns("lines", (see, key, frame_data.wave), lines)
             found, arrows = canvas.by_turns("scenery", (see, key), scenery)
@@ -420,18 +426,10 @@ class Picture:
             made, boxes = draw_chips(part, division, frame_data, theme, taken, [caption])
             return chart, told, [*buttons, *made], [caption, *boxes]
 
-        exhibit, view = frame_data.exhibit, division.view
+        exhibit = frame_data.exhibit
         if exhibit is not None and division.exhibit.width:
-
-            def result(part: Canvas2D) -> list[tuple[float, float]]:
-                exhibit.paint(part, division.exhibit, theme)
-                return exhibit.doors(division.exhibit, scale)
-
-            doors = canvas.by_turns("exhibit", key, result)
-            if frame_data.layout.neurons and doors[0][0] >= division.inner.right:  # not below
-                draw = partial(draw_doors, see=see, frame_data=frame_data, doors=doors, theme=theme)
-                with canvas.clip(view.x, view.y, doors[0][0] - view.x, view.height):
-                    canvas.by_turns("doors", (see, key), draw)
+            paint = partial(exhibit.paint, box=division.exhibit, theme=theme)
+            canvas.by_turns("exhibit", key, paint)
         pinned = frame_data.pinned if frame_data.view is None else None  # else it is on its way
         if pinned is not None and card.width:
             canvas.by_turns(

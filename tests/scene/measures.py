@@ -6,6 +6,7 @@ Silhouettes by depth, terms.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,13 +19,15 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.scene.callout import draw_told
+from scalarviz.scene.canvas.canvas2d import ARROW, AXIS, BOX, CLIP, EXTRA, HALF, KIND, MIDDLE
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.labels import Obstacles, draw_labels, inside
+from scalarviz.scene.labels import Obstacles, draw_labels, inside, points_in
 from scalarviz.scene.layout.division import Box, Projection
+from scalarviz.scene.lights import lights
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
-from tests.studio import Noted, OneByOne, Studio, Written
+from tests.studio import Noted, OneByOne, Written
 
 NOTHING = -1
 
@@ -239,13 +242,87 @@ def drawn_terms(
     return notes, boxes[-1] if boxes else None, taken
 
 
-def words_at_rest(studio: Any, name: str, size: tuple[int, int] = (1280, 800)) -> list[Written]:
+class Layers(Noted):
+    """A canvas that remembers which of its shapes are the letters of a text, and their depth."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.letters: list[tuple[Written, int, int, float]] = []
+
+    def text(self, x: float, y: float, words: str, **look: Any) -> float:
+        first, before = self._quads.count, len(self.written)
+        wide = super().text(x, y, words, **look)
+        for each in self.written[before:]:
+            self.letters.append((each, first, self._quads.count, look.get("depth", -1.0)))
+        return wide
+
+
+def flat_of(stage: Stage) -> Any:
+    """All shapes and texts of a picture."""
+    data, picture = stage.frame_data(), stage.picture()
+    see = picture.see(data, stage.eyes.camera, *stage._extent)
+    lit = lights(data.layout, picture.program, data.moment, data.part, data.focus, data.attention)
+    with drawn_by(Layers) as drawn:
+        picture._flat(data, see, lit, 1.0)
+    return drawn[-1]
+
+
+def words_at_rest(name: str, size: tuple[int, int] = (1280, 800)) -> list[Written]:
     """All texts on the picture of a scene at rest; their sizes are those of the smallest scale."""
-    stage = stage_of(trained(name), size)
-    with drawn_by(Noted) as drawn:
-        studio.stage(stage, 0.0, size)
-    stage.leave()
-    return [replace(each, size=each.size / drawn[-1].scale) for each in drawn[-1].written]
+    flat = flat_of(stage_of(trained(name), size))
+    return [replace(each, size=each.size / flat.scale) for each in flat.written]
+
+
+NUMBER = re.compile(r"[-+−]?[\d,]*\.?\d+%?")
+
+
+def covered_numbers(stage: Stage) -> list[tuple[str, ...]]:
+    """Numbers on which a later shape, a nearer cube or an arrow head lies, and what that is."""
+    found: list[tuple[str, ...]] = []
+    flat, seen = flat_of(stage), look(stage)
+    rows, depths = flat._quads.rows(1.0), depths_of(stage)
+    numbers = np.arange(len(rows))
+    for text, first, last, depth in flat.letters:
+        if not NUMBER.fullmatch(text.words):
+            continue
+        points = points_in(text.box.inside(0.5), 15, 7)
+        on = lies_on(points, rows)
+        is_ground = on.all(axis=0) & (rows[:, KIND] == BOX) & (numbers < first)
+        ground = numbers[is_ground].max(initial=-1)  # what a card hides
+        heads = (rows[:, KIND] == ARROW) & (numbers > ground)
+        for row in np.flatnonzero(on.any(axis=0) & (heads | (numbers >= last))).tolist():
+            over = [each.words for each, start, end, _ in flat.letters if start <= row < end]
+            found.append((text.words, *over, f"{rows[row, [KIND, *range(4)]].round()}"))
+        x, y = points.T.astype(int)
+        for cube in {*seen.picture[y, x].tolist()} & {*range(len(depths))}:
+            if depths[cube] < depth:
+                found.append((text.words, f"cube {cube}"))
+    return found
+
+
+def depths_of(stage: Stage) -> list[float]:
+    """The depths of the middles of all cubes, in the order of `look`."""
+    see, found = projection(stage), []
+    for plate in stage.frame_data().layout.plates:
+        row, column, _ = plate.cells()
+        found += see(plate.middle(row, column)).depth.tolist()
+    return found
+
+
+def lies_on(points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Which points (n, 2) are inside which shapes of a canvas: (n, shapes)."""
+    along = rows[:, AXIS]
+    away = points[:, np.newaxis] - rows[:, MIDDLE]
+    right, down = (
+        (away * along).sum(axis=2),
+        away[..., 1] * along[:, 0] - away[..., 0] * along[:, 1],
+    )
+    wide, high = rows[:, HALF].T
+    narrow = np.clip((wide - right) / np.maximum(rows[:, EXTRA][:, 0], 1e-9), 0.0, 1.0)
+    high = np.where(rows[:, KIND] == ARROW, narrow * high, high)
+    found = (np.abs(right) < wide) & (np.abs(down) < high)
+    low, top = rows[:, CLIP][:, :2], rows[:, CLIP][:, 2:]
+    return found & ((points[:, np.newaxis] >= low) & (points[:, np.newaxis] < top)).all(axis=2)
 
 
 @contextmanager
@@ -263,6 +340,5 @@ def drawn_by(kind: type[Noted]) -> Iterator[list[Noted]]:
 
 
 if __name__ == "__main__":  # a table of the scenes that are named
-    room = Studio()
     for scene in sys.argv[1:]:
-        print(f"{scene:12} {len(words_at_rest(room, scene)):4} texts at rest")
+        print(f"{scene:12} {len(words_at_rest(scene)):4} texts at rest")

@@ -49,7 +49,6 @@ from tests.scene.measures import (
     words_at_rest,
 )
 from tests.sessions import advanced
-from tests.studio import Studio
 
 DARK = THEMES["dark"]
 NONE: dict[str, Any] = {}
@@ -83,8 +82,8 @@ SCENES = ["rgb", "circle", "xor", "xnor", "micrograd", "texture", "expression", 
 # Digits have their table of mistakes.
 @pytest.mark.some(3)
 @pytest.mark.parametrize("name", SCENES)
-def test_few_words_are_written_at_rest(studio: Studio, name: str) -> None:
-    words = [each.words for each in words_at_rest(studio, name)]
+def test_few_words_are_written_at_rest(name: str) -> None:
+    words = [each.words for each in words_at_rest(name)]
     assert 20 <= len(words) <= MOST_WORDS, words
 
 
@@ -94,8 +93,8 @@ TYPE = 12.0, 14.0, 16.0  # signs of a graph, formulas and numbers of pixels fit 
 @pytest.mark.some(2)
 @pytest.mark.parametrize("size", [(800, 500), (1280, 800), (1920, 1080), (3840, 2160)], ids=str)
 @pytest.mark.parametrize("name", ["rgb", "circle", "xor", "xnor", "texture", "normalized"])
-def test_letters_have_three_sizes(studio: Studio, name: str, size: tuple[int, int]) -> None:
-    found = {each.words: each.size for each in words_at_rest(studio, name, size)}
+def test_letters_have_three_sizes(name: str, size: tuple[int, int]) -> None:
+    found = {each.words: each.size for each in words_at_rest(name, size)}
     assert {words: each for words, each in found.items() if round(each, 1) not in TYPE} == {}
 
 
@@ -187,7 +186,7 @@ def test_lines_lead_from_the_outputs_to_the_doors_of_the_result(name: str) -> No
     assert exhibit is not None
     doors = exhibit.doors(frame_data.division(1280, 800).exhibit, 1.0)
     assert len(doors) == (3 if name == "rgb" else 1)
-    draw_doors(canvas, see, frame_data, doors, THEMES["dark"])
+    draw_doors(canvas, see, frame_data, frame_data.division(1280, 800), THEMES["dark"])
     rows, seen = canvas._quads.rows(1.0), see(line.points)
     rims = seen.xy + np.array([line.radius * seen.unit.max(), 0.0])
     answers = frame_data.buffers.answers

@@ -13,7 +13,16 @@ from scalarviz.scene.neurons import EDGE, draw_names
 from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.shaders import FLAT_FROM
 from scalarviz.stage.stage import Stage
-from tests.scene.measures import Words, look, maps_of, projection, stage_of, trained
+from tests.scene.measures import (
+    Words,
+    covered_numbers,
+    depths_of,
+    look,
+    maps_of,
+    projection,
+    stage_of,
+    trained,
+)
 
 SIZES = [(1280, 800), (640, 420)]
 MORE_SIZES = [(800, 500), (1920, 1080), (1000, 1000)]
@@ -180,11 +189,24 @@ def test_no_arrow_head_lies_on_a_cube(name: str, size: tuple[int, int], stage: S
 
     see, data, theme, canvas = projection(stage), stage.frame_data(), THEMES["dark"], Heads(*size)
     draw_lines(canvas, see, data, lights(data.layout, None, None, 1.0), theme)
-    seen, middles = look(stage), []
-    for plate in data.layout.plates:
-        row, column, _ = plate.cells()
-        middles += see(plate.middle(row, column)).depth.tolist()
+    seen, middles = look(stage), depths_of(stage)
     for x, y, depth in heads:
         cube = seen.picture[int(y), int(x)]
         assert not 0 <= cube < len(middles) or middles[cube] < depth  # which hides it
     assert heads or name == "expression"
+
+
+NINE = "rgb circle xor xnor digits texture micrograd expression normalized".split()
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        *[(1280, 800), (800, 500)],
+        *(pytest.param(each, marks=pytest.mark.slow) for each in [(640, 420), (1920, 1080)]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", NINE)
+def test_nothing_lies_on_a_number(name: str, size: tuple[int, int]) -> None:
+    assert covered_numbers(stage_of(trained(name), size)) == []

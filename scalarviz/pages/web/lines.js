@@ -137,12 +137,6 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
     const strokes = fan.direct
       ? direct_strokes(seen, strongest(terms))
       : strokes_of(seen, values, terms, halves, summed);
-    for (const { unit, column } of frame.layout.thread.filter((step) => step.number === number)) {
-      const two = [values[column], terms[unit][column]];
-      const level = far - NEARER;
-      for (const stroke of thread_strokes(seen, unit, column, ...two))
-        above.push([stroke, hueOf(stroke, seen, palette), [level, level], false]);
-    }
     for (const stroke of strokes) {
       const { kind, points, unit, column } = stroke;
       const row = unit < 0 || column < 0 ? -1 : fan.rowOf(unit, column);
@@ -159,6 +153,15 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
       if (glow && glow.span[0] < glow.span[1] && row >= 0) {
         const light = colorOf(glow.back ? palette.accent : palette.light);
         paint.light(part_of(points, glow.span[0], glow.span[1]), light, 2 * paper.scale, depth);
+      }
+    }
+    for (const { unit, column } of frame.layout.thread.filter((step) => step.number === number)) {
+      const two = [values[column], terms[unit][column]];
+      const level = far - NEARER;
+      for (const stroke of thread_strokes(seen, unit, column, ...two)) {
+        const line = [stroke, hueOf(stroke, seen, palette), [level, level], false];
+        if (seen.square || stroke.kind === "in") above.push(line);
+        else paint.add(...line); // below the numbers of balls
       }
     }
     explain(paint, { fan, seen, halves, depthOf }, told, frame);

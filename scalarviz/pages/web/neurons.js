@@ -47,13 +47,14 @@ export function drawNeurons(view, line) {
     const least = good.reduce((low, i) => Math.min(low, radius[i]), Infinity);
     const known = good.filter((i) => i < held.length);
     const numbers = known.map((i) => held[i]);
-    const [words, size] = numbers_in(paper, numbers, least);
+    const [words, size, aside] = numbers_in(paper, numbers, least);
     known.forEach((i, place) => {
       const [x, y, look] = [seen.x[i], seen.y[i], { depth: front[i], hatch: 0.75 }];
       if (hatched[i]) paper.disc(x, y, 0.92 * radius[i], fills[i], look);
       if (!size || view.lit.brightOf(line, i) < NEURONS.spoken) return;
-      if (hatched[i]) clearGround(view, x, y, words[place], size, fills[i], front[i]);
-      writeInside(paper, x, y, front[i], words[place], size, palette.number, palette.halo);
+      const middle = x + aside[place];
+      if (hatched[i]) clearGround(view, middle, y, words[place], size, fills[i], front[i]);
+      writeInside(paper, middle, y, front[i], words[place], size, palette.number, palette.halo);
     });
   }
   drawNames(view, line, seen, good);

@@ -321,9 +321,8 @@ export class Picture {
     paper.clip = [0, 0, this.right, this.size[1]];
     drawWalls(view, this.walls.of(view));
     const drawAbove = drawLines(view, this.fans.of(view));
-    const taken = (this.taken = drawScenery(view));
+    const taken = (this.taken = drawScenery(view, drawAbove));
     this.arrows = drawPushes(view);
-    drawAbove();
     drawGhosts(view);
     if (frame.moment?.kind === "loss") drawErrors(view);
     drawMarks(view);
@@ -398,10 +397,11 @@ function rendererOf(gl) {
 // scene/picture.py.
 
 /** Draw what stands on and beside cubes and spheres; return what other words must not cover. */
-function drawScenery(view) {
-  for (const line of view.frame.layout.neurons) drawNeurons(view, line);
+function drawScenery(view, drawAbove) {
   drawTied(view);
-  drawDoors(view);
+  drawDoors(view); // below the numbers
+  for (const line of view.frame.layout.neurons) drawNeurons(view, line);
+  drawAbove();
   drawNumbers(view);
   const taken = drawLabels(view);
   placeWritten(view, taken);

@@ -32,7 +32,11 @@ NEAR, ASIDE, LANES = 8.0, 9.0, (8.0, 5.0)  # pixels: cube to lanes, rim to lanes
 UNDER, RIBBON, TRACKS = 3.2, 5.0, (6.2, 3.6, 0.8)  # pixels below the edge; from track to track
 FAINT, SMALL = 0.05, 0.10  # of the largest that comes in, and product, of what has no hue or line
 FOOT = 0.45  # of half a cube, from its tray up to where a line enters it
-HEAD = 0.82, 0.88  # where on a product its head stands
+# Where on a product its head stands, of its length, at least, and pixels from there to the ball.
+HEAD, LEAST_HEAD, BEFORE = 0.82, 0.35, 16.0
+# Where it may stand on an upright piece, in halves of its length from the middle, and how far the
+# number of a ball may reach, in radii.
+PLACES, WIDE = (0.0, 2.0, -2.0, 4.0, -4.0), 2.6
 UPRIGHT, TIP = 34.0, 12.0  # pixels of an upright piece with room for a head, and of a head
 SPREAD = 1.1  # how far around the rim of a ball its products arrive, in radians
 
@@ -378,14 +382,21 @@ def head_of(fan: SeenFan, stroke: Stroke) -> list[Point]:
     """Return a short part of a strong line on which its head stands; none without room."""
     points = stroke.points
     if stroke.kind == "product":
-        return part_of(points, HEAD[0], HEAD[1])
+        wide = max(1e-9, points[CURVE][0] - points[0][0])
+        first = min(HEAD, 1.0 - BEFORE * fan.scale / wide)
+        return part_of(points, first, first + 0.06) if first > LEAST_HEAD else []
     least, half = UPRIGHT * fan.scale, 0.5 * TIP * fan.scale
     for i in range(1, len(points)):
         x, y = points[i - 1]
         right, below = points[i]
         if -1e-6 < right - x < 1e-6 and not -least <= below - y <= least:
-            middle, part = 0.5 * (y + below), half if below > y else -half
-            return [(x, middle - part), (x, middle + part)]
+            taken = [ring[1] for ring in fan.starts if x - ring[0] < WIDE * ring[2] + half]
+            ends = (-half, half) if below > y else (half, -half)
+            for away in PLACES:
+                middle = 0.5 * (y + below) + away * half
+                apart = min([abs(middle - each) for each in taken], default=least)
+                if apart >= 2.0 * half and abs(below - y) >= half * (2.0 + 2.0 * abs(away)):
+                    return [(x, middle + end) for end in ends]
     return []
 
 
