@@ -106,6 +106,7 @@ PROGRAMS = {
     "spheres": SPHERE,
     "wires": WIRE,
     "canvas": CANVAS,
+    "lines": (CANVAS[0], CANVAS[1].replace("#define LINES 0", "#define LINES 1")),
 }
 ES_HEADER = "#version 300 es\n" + "".join(
     f"precision highp {kind};\n" for kind in ("float", "int", "sampler2D")
