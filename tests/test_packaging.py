@@ -218,7 +218,7 @@ MODULES = {path.name for path in PACKAGE.joinpath("pages", "web").glob("*.js")}
 MODULES |= {"widget.js"}
 
 STAGES = (".vert", ".frag")
-PARTS = "cubes.frag", "evaluate.frag"  # of a program that other text completes
+PARTS = "box.vert", "cubes.frag", "evaluate.frag"  # of a program that other text completes
 
 
 SHADERS = {
@@ -230,8 +230,9 @@ SHADERS = {
         live_shader(Network([5, 3, 6], "tanh", seed=0)), 5, 6, 2
     ),
     "sphere.vert with key_light.glsl": SPHERE[0].replace(shaders.TRANSFORMS, ""),
-    "cubes.frag with texels_float.glsl": shaders.fragment(shaders.FLOATS),
-    "cubes.frag with texels_bytes.glsl": shaders.fragment(shaders.BYTES),
+    "box.vert with cells.glsl": shaders.cubes(shaders.FLOATS)[0].replace(shaders.TRANSFORMS, ""),
+    "cubes.frag with texels_float.glsl": shaders.cubes(shaders.FLOATS)[1],
+    "cubes.frag with texels_bytes.glsl": shaders.cubes(shaders.BYTES)[1],
 }
 
 GLSLANG = shutil.which("glslangValidator")

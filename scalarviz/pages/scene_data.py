@@ -114,7 +114,7 @@ def programs() -> dict[str, tuple[str, str]]:
     return {
         name: (plain(as_es(vertex, fragment=False)), plain(as_es(fragment, fragment=True)))
         for name, (vertex, fragment) in PROGRAMS.items()
-        if name in ("cubes", "pool", "grounds", "spheres", "wires", "canvas")
+        if name in ("cubes", "pool", "grounds", "spheres", "wires", "canvas", "lines")
     }
 
 

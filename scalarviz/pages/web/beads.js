@@ -146,7 +146,7 @@ export class BeadQuads {
     else gl.enable(gl.DEPTH_TEST);
     gl.depthFunc(gl.LESS);
     gl.depthMask(this.name === "spheres"); // wires mix where they cross
-    gl.enable(gl.BLEND);
+    if (this.name !== "pool") gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     this.copies.draw();
     gl.depthMask(true);

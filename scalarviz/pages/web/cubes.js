@@ -19,6 +19,8 @@ const BOX_FIELDS = [
   ["a_size", 4],
   ...BOX_TABLE.map((name) => [`a_${name}`, 4]),
 ];
+const FEW = 512; // cubes of a plate with a seat that have a box each
+const CELL = 12; // where a row has the cell of its box
 const LARGEST_SCALE = 1e37; // whose inverse is a float32
 const MANY_CUBES = 10000; // of which some are small at first
 
@@ -26,12 +28,13 @@ const MANY_CUBES = 10000; // of which some are small at first
 export class Cubes {
   constructor(gl, scene) {
     Object.assign(this, { gl, scene, given: null, sizes: null, turn: 0 });
-    const [vertex, fragment] = scene.programs.cubes;
     const { plates } = scene.layouts[0];
     const seated = plates.some(({ seat }) => seat) ? 1 : 0;
-    const kept = fragment.replace("#define SEATED 1", `#define SEATED ${seated}`);
-    const withFar = (far) => kept.replace("#define FAR 1", `#define FAR ${far}`);
-    this.programs = [0, 1].map((far) => [vertex, withFar(far)]);
+    const chosen = (text, far) =>
+      text
+        .replace("#define SEATED 1", `#define SEATED ${seated}`)
+        .replace("#define FAR 1", `#define FAR ${far}`);
+    this.programs = [0, 1].map((far) => scene.programs.cubes.map((text) => chosen(text, far)));
     this.made = [null, null]; // programs without and with small cubes, when they are needed
     this.program(scene.count > MANY_CUBES ? 1 : 0); // compiled while the network starts
     const { split } = scene.shader;
@@ -132,17 +135,17 @@ export class Cubes {
     });
   }
 
-  /** A row for each plate; what the shaders know of it is described in scene/visuals/shaders.py. */
+  /** A row for each box, of a plate or of a cube of few with a seat; what the shaders know of it is described in scene/visuals/shaders.py. */
   rows(plates, lights) {
     const { split } = this.scene.shader;
-    const found = plates.map((plate) => {
+    const found = plates.flatMap((plate) => {
       const i = plate.place;
       const pair = (number) => [Math.floor(number / split), number % split];
       const [rows, columns] = plate.room;
       // prettier-ignore
-      return [
+      const row = [
         ...plate.origin, ...plate.along, ...plate.across, ...plate.toward,
-        plate.columns, plate.rows, plate.half, plate.seat,
+        -1, -1, plate.half, plate.seat,
         plate.columns, plate.rows, ...pair(plate.first),
         ...pair(plate.stride), ...this.scalesOf(plate),
         lights.plates[i], plate.role === "bias" && !this.written ? 1 : 0, this.levels[i], lights.outside[i],
@@ -151,6 +154,9 @@ export class Cubes {
         plate.strides[1], plate.strides[0], ...plate.cell,
         ...(lights.focus?.cells[i] ?? EVERYWHERE),
       ];
+      if (!plate.seat || plate.size > FEW) return [row];
+      const { rows: down, columns: right } = plate.cells();
+      return Array.from(down, (y, k) => row.with(CELL, right[k]).with(CELL + 1, y));
     });
     return Float32Array.from(found.flat());
   }

@@ -30,7 +30,7 @@ function packedColor(color) {
 export class Paper {
   constructor(glyphs, width, height, ratio, scale) {
     Object.assign(this, { glyphs, width, height, ratio, scale });
-    Object.assign(this, { clip: NO_CLIP, words: [], images: [] });
+    Object.assign(this, { clip: NO_CLIP, words: [], runs: [] });
     this.rows = new Float32Array(64 * PAPER.numbers);
     this.count = 0;
   }
@@ -103,6 +103,7 @@ export class Paper {
   path(points, depths, color, width) {
     const [first, second] = packedColor(color);
     const half = width / 2;
+    const { count } = this;
     this.grow(points.length);
     for (let i = 0; i + 1 < points.length; i++) {
       const [x, y] = points[i];
@@ -122,6 +123,7 @@ export class Paper {
       rows[at + 13] = second;
       rows[at + 14] = rows[at + 15] = 0;
     }
+    this.note(count, null);
   }
 
   /** Make room for more shapes. */
@@ -143,12 +145,16 @@ export class Paper {
     const axis = [(rightX - x) / wide, (rightY - y) / wide];
     const colors = [...packedColor("#ffffff"), 0, 0];
     const middle = [(rightX + downX) / 2, (rightY + downY) / 2];
-    const at = this.count;
-    if (this.put(...middle, [wide / 2, high / 2], axis, depths, part, style, colors)) {
-      const last = this.images.at(-1);
-      if (last && last.pixels === pixels && last.stop === at) last.stop++;
-      else this.images.push({ start: at, stop: at + 1, pixels });
-    }
+    const { count } = this;
+    this.put(...middle, [wide / 2, high / 2], axis, depths, part, style, colors);
+    this.note(count, pixels);
+  }
+
+  /** Note that the shapes from `start` on are parts of an image, or lines if it is null. */
+  note(start, pixels) {
+    const last = this.runs.at(-1);
+    if (last?.pixels === pixels && last.stop === start) last.stop = this.count;
+    else if (start < this.count) this.runs.push({ start, stop: this.count, pixels });
   }
 
   /** Write text on the baseline y; x is where `anchor` says: "left", "center" or "right". */
@@ -197,16 +203,16 @@ export class Paper {
     return `${kept.trimEnd()}...`;
   }
 
-  /** Shapes from start to stop that are drawn by one call, with at most one image. */
+  /** Shapes from start to stop that are drawn by one call: all, parts of an image, or lines. */
   batches() {
     const found = [];
     let at = 0;
-    for (const { start, stop, pixels } of this.images) {
-      if (start > at) found.push({ start: at, stop: start, pixels: null });
+    for (const { start, stop, pixels } of this.runs) {
+      if (start > at) found.push({ start: at, stop: start });
       found.push({ start, stop, pixels });
       at = stop;
     }
-    if (this.count > at) found.push({ start: at, stop: this.count, pixels: null });
+    if (this.count > at) found.push({ start: at, stop: this.count });
     return found;
   }
 }
@@ -217,11 +223,12 @@ const INK_FIELDS = ["a_place", "a_axis", "a_extra", "a_style", "a_clip", "a_colo
 const INK_ROW = 24;
 const INK_STYLE = 14; // where the kind of a shape stands, to which the number of its corner is added
 
-/** The program, the letters and the images of a picture. */
+/** The programs, the letters and the images of a picture. */
 export class Ink {
   constructor(gl, scene, glyphs) {
     Object.assign(this, { gl, glyphs, version: -1, room: 0, sent: [], images: [] });
     this.program = new GlProgram(gl, scene.programs.canvas, INK_FIELDS);
+    this.lines = new GlProgram(gl, scene.programs.lines, INK_FIELDS);
     this.atlas = new GlTexture(gl, "letters");
     this.blank = new GlTexture(gl, "bytes");
     this.blank.set(1, 1, new Uint8Array(4));
@@ -249,31 +256,30 @@ export class Ink {
       this.atlas.set(...this.glyphs.size, this.glyphs.pixels);
       this.version = this.glyphs.version;
     }
-    this.program.use(
-      {
-        u_size: [paper.width, paper.height],
-        u_ratio: paper.ratio,
-        u_atlas_size: [this.atlas.width, this.atlas.height],
-      },
-      { u_atlas: 0, u_images: 1 },
-    );
+    const uniforms = {
+      u_size: [paper.width, paper.height],
+      u_ratio: paper.ratio,
+      u_atlas_size: [this.atlas.width, this.atlas.height],
+    };
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.enable(gl.DEPTH_TEST);
     gl.depthFunc(gl.LEQUAL);
     gl.depthMask(false);
     this.atlas.bind(0);
-    paper.batches().forEach(({ start, stop, pixels }, number) => {
-      this.imageOf(pixels, number).bind(1);
+    let images = 0;
+    for (const { start, stop, pixels } of paper.batches()) {
+      const program = pixels === null ? this.lines : this.program;
+      program.use(uniforms, { u_atlas: 0, u_images: 1 });
+      (pixels ? this.imageOf(pixels, images++) : this.blank).bind(1);
       gl.drawElements(gl.TRIANGLES, 6 * (stop - start), gl.UNSIGNED_INT, 24 * start);
-    });
+    }
     gl.depthMask(true);
     gl.disable(gl.BLEND);
     gl.bindVertexArray(null);
   }
 
   imageOf(pixels, number) {
-    if (!pixels) return this.blank;
     const kind = pixels.smooth ? "colors" : "bytes";
     if (this.images[number]?.kind !== kind) {
       this.images[number] = new GlTexture(this.gl, kind);

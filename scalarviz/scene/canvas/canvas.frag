@@ -1,4 +1,5 @@
 #version 120
+#define LINES 0               // 1: for lines without joints alone, since software renders all branches
 uniform float u_ratio;
 uniform vec2 u_atlas_size;
 uniform sampler2D u_atlas;
@@ -41,6 +42,9 @@ void main()
     if (any(lessThan(v_at, v_clip.xy)) || any(greaterThanEqual(v_at, v_clip.zw))) {
         discard;
     }
+#if LINES
+    gl_FragColor = v_fill * covered(to_box(v_place.xy, v_place.zw, v_place.w));
+#else
     vec2 at = v_place.xy;
     vec2 size = v_place.zw;
     float kind = v_style.z;
@@ -81,4 +85,5 @@ void main()
         fill.rgb = mix(fill.rgb, vec3(light), amount);
     }
     gl_FragColor = fill * inner + v_outline * (outer - inner);
+#endif
 }

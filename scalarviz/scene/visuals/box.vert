@@ -1,12 +1,11 @@
-#version 120
-// The box of a plate, and the view rays through it.
+// The box of a plate, or of a cube of a plate of few, and the view rays through it.
 
 attribute vec3 a_corner;
 attribute vec3 a_origin;
 attribute vec3 a_along;
 attribute vec3 a_across;
 attribute vec3 a_toward;
-attribute vec4 a_size;  // columns, rows, half the side of the largest cube, the seat of cubes
+attribute vec4 a_size;  // cell of the cube, or -1; half the side of the largest cube, the seat of cubes
 attribute vec4 a_grid;
 attribute vec4 a_scales;
 attribute vec4 a_looks;
@@ -26,6 +25,7 @@ varying vec4 v_key;  // the way to the light on them; last the seat
 varying vec4 v_tile;
 varying vec4 v_strides;
 varying vec4 v_focus;
+varying vec4 v_part;  // the columns and rows of the box: first place, last place
 
 // The transform of the view and its inverse, defined by vispy.
 vec4 to_clip(vec4 point);
@@ -47,8 +47,22 @@ vec3 on_plate(vec3 direction) {
 }
 
 void main() {
-    float low = a_size.w > 0.0 ? a_size.w - a_size.z : 0.0;
-    vec3 place = vec3(a_corner.xy * a_size.xy, low + (2.0 * a_corner.z - 1.0) * a_size.z);
+    grid = a_grid;
+    scales = a_scales;
+    tile = a_tile;
+    strides = a_strides;
+    cell_size = a_strides.zw;
+    largest = a_size.z;
+    seat = a_size.w;
+    // Where cubes may be flat, the first one has the box of all.
+    bool is_whole = FAR > 0 || a_size.x < 0.0;
+    vec2 cell = max(a_size.xy, 0.0);
+    float half_side = is_whole ? largest : 1.01 * share(number(address(cell), 1.0));
+    vec3 middle = middle_of(cell, half_side);
+    vec2 reach = half_side / cell_size;
+    v_part = is_whole ? vec4(0.0, 0.0, grid.xy) : vec4(middle.xy - reach, middle.xy + reach);
+    vec2 side = mix(v_part.xy, v_part.zw, a_corner.xy);
+    vec3 place = vec3(side, middle.z + (2.0 * a_corner.z - 1.0) * half_side);
     vec3 point = a_origin + place.x * a_along + place.y * a_across + place.z * a_toward;
     vec4 seen = to_clip(vec4(point, 1.0));
     // The eye is the origin of all rays; without perspective it is at infinity.
@@ -72,5 +86,5 @@ void main() {
     v_tile = a_tile;
     v_strides = a_strides;
     v_focus = a_focus;
-    gl_Position = seen;
+    gl_Position = FAR > 0 && a_size.x + a_size.y > 0.0 ? vec4(2.0, 2.0, 2.0, 1.0) : seen;
 }

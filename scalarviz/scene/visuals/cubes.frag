@@ -3,10 +3,8 @@
 // is so small that it is drawn flat, SEATED if none has a seat: software rendering computes both
 // sides of an `if`.
 
-uniform sampler2D u_numbers;
 uniform sampler2D u_means;
 uniform sampler2D u_colors;
-uniform vec2 u_numbers_size;
 uniform vec2 u_means_size;
 uniform vec3 u_ground;
 uniform float u_ids;
@@ -22,57 +20,9 @@ varying vec4 v_key;
 varying vec4 v_tile;
 varying vec4 v_strides;
 varying vec4 v_focus;
+varying vec4 v_part;
 
-vec4 grid, scales, looks, means, tile, strides;
-vec2 cell_size;
-
-// Defined in texels_float.glsl or texels_bytes.glsl.
-float one_number(vec2 at);
-bool is_number(float value);
-
-// The tile of a cell.
-vec2 tile_of(vec2 cell) {
-    return floor((cell + 0.5) / tile.zw);
-}
-
-// Whether a cell holds a cube: gaps between tiles hold none.
-bool has_cube(vec2 cell) {
-    return all(lessThan(cell - tile_of(cell) * tile.zw, tile.xy));
-}
-
-// The address of a cell; no product exceeds what a float counts exactly.
-vec2 address(vec2 cell) {
-    vec2 on = tile_of(cell);
-    cell -= on * tile.zw;
-    float before = dot(on, strides.xy);
-    float skipped = floor(before / SPLIT);
-    float upper = floor(cell.y / SPLIT);
-    float product = (cell.y - upper * SPLIT) * scales.y;
-    float over = floor(product / SPLIT);
-    float beyond = floor(cell.x / SPLIT);
-    float low = grid.w + product - over * SPLIT + cell.x - beyond * SPLIT;
-    low += before - skipped * SPLIT;
-    float carry = floor(low / SPLIT);
-    float high = grid.z + cell.y * scales.x + upper * scales.y + over + beyond + carry + skipped;
-    return vec2(high, low - carry * SPLIT);
-}
-
-// A number of the upper half of the texture (0, colors) or of the lower half (1, sizes).
-float number(vec2 where, float half_of) {
-    return one_number(vec2(where.y + 0.5, where.x + 0.5 + half_of * 0.5 * u_numbers_size.y));
-}
-
-// Half the side of a cube; NaN is drawn largest, so that it is noticed.
-float share(float size) {
-    float part = sqrt(abs(size) * scales.w);
-    return v_up.w * (part < 1.0 ? max(part, v_key.w > 0.0 ? LEAST : LEAST_ON_WALL) : 1.0);
-}
-
-// The middle of a cube on the plate; see `seat` of Plate.
-vec3 middle_of(vec2 cell, float half_side) {
-    float low = SEATED > 0 && v_key.w > 0.0 ? v_key.w - half_side : 0.0;
-    return vec3(cell + 0.5 + vec2(0.0, low / cell_size.y), low);
-}
+vec4 looks, means;
 
 // The color of a number, less bright out of focus.
 vec3 color_of(float value, vec2 cell) {
@@ -98,7 +48,7 @@ float letter(vec3 on_cube, vec3 normal) {
 
 // Whether a cube is solid: one near 0 is of dark glass with edges, and has no shadow.
 bool is_solid(float half_side) {
-    return half_side > HOLLOW * v_up.w || v_key.w <= 0.0;
+    return half_side > HOLLOW * largest || seat <= 0.0;
 }
 
 // How far the ray of a pixel passes a cube, in space: less than 0 through it.
@@ -115,7 +65,7 @@ float passed(vec3 offset, vec3 halves, vec3 inverse) {
 // What the shadow of the cube before this one leaves of the light, on plates with a seat.
 float lit_beside(vec2 cell, float toward, vec3 inverse) {
     vec2 nearer = cell + vec2(toward, 0.0);
-    bool there = v_key.w > 0.0 && nearer.x > -0.5 && nearer.x < grid.x - 0.5 && has_cube(nearer);
+    bool there = seat > 0.0 && nearer.x > -0.5 && nearer.x < grid.x - 0.5 && has_cube(nearer);
     nearer.x = clamp(nearer.x, 0.0, grid.x - 1.0);
     float half_side = share(number(address(nearer), 1.0));
     vec3 low = -0.2 * half_side * v_up.xyz;
@@ -185,6 +135,8 @@ vec4 means_at(vec2 place, vec2 longer, float smaller, float larger, float uprigh
 
 void main() {
     // Interpolation may change the last bits of what is the same on all corners.
+    largest = v_up.w;
+    seat = v_key.w;
     grid = floor(v_grid + 0.5);
     scales = vec4(floor(v_scales.xy + 0.5), v_scales.zw);
     looks = vec4(v_looks.xy, floor(v_looks.z + 0.5), v_looks.w);
@@ -226,9 +178,9 @@ void main() {
 #endif
 
     // Where the ray enters and leaves the box; v_place is on its far side.
-    float lowest = middle_of(vec2(0.0), v_up.w).z - v_up.w;
-    vec3 low = (vec3(0.0, 0.0, lowest) - v_place) * inverse;
-    vec3 high = (vec3(grid.xy, lowest + 2.0 * v_up.w) - v_place) * inverse;
+    float lowest = middle_of(vec2(0.0), largest).z - largest;
+    vec3 low = (vec3(v_part.xy, lowest) - v_place) * inverse;
+    vec3 high = (vec3(v_part.zw, lowest + 2.0 * largest) - v_place) * inverse;
     vec3 entries = min(low, high);
     vec3 exits = max(low, high);
     float enter = max(max(entries.x, entries.y), max(entries.z, nearest));
@@ -243,7 +195,7 @@ void main() {
     float half_side = 1.0;
 
     if (far < 1.0) {
-        vec2 start = clamp((v_place + ray * enter).xy, vec2(0.0), grid.xy - 1e-3);
+        vec2 start = clamp((v_place + ray * enter).xy, v_part.xy, v_part.zw - 1e-3);
         cell = floor(start);
         vec2 forward = vec2(greaterThan(ray_safe.xy, vec2(0.0)));
         vec2 next = (cell + forward - v_place.xy) * inverse.xy;

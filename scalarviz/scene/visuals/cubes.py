@@ -21,6 +21,7 @@ from vispy.visuals import Visual
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
+from scalarviz.core.program import Places
 from scalarviz.scene.canvas.palette import NOT_A_NUMBER, ColorMap, rgb
 from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.visuals import mip_levels
@@ -43,8 +44,7 @@ from scalarviz.scene.visuals.shaders import (
     OBLIQUE,
     SPLIT,
     TABLE,
-    VERTEX,
-    fragment,
+    cubes,
 )
 
 SMALLEST, LARGEST = 1e-37, 1e37  # scales whose inverse is a float32
@@ -58,7 +58,8 @@ SIDES = np.array(
     ],
     np.uint32,
 )
-# What the shaders know of a plate, see `shaders`: a row for each corner of its box.
+FEW = 512  # cubes of a plate with a seat that have a box each
+# What the shaders know of a plate, see `shaders`: a row for each corner of its boxes.
 EVERYWHERE = 0.0, 0.0, 1e6, 1e6
 LINES = np.dtype([(f"a_{name}", np.float32, 4) for name in TABLE])
 
@@ -77,7 +78,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.floats: Any = floats
         self._far = True  # whether the shader can draw small cubes
         self._seated = any(plate.seat for plate in plates)
-        Visual.__init__(self, VERTEX, self._fragment(far=True))
+        Visual.__init__(self, *self._shaders(far=True))
         self._draw_mode = "triangles"
         state = {"depth_test": True, "depth_func": "less", "depth_mask": True, "blend": False}
         self.set_gl_state(**state, cull_face="front")
@@ -104,9 +105,9 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.set_map(None, "#000000")
         self.ids = False
 
-    def _fragment(self, *, far: bool) -> str:
+    def _shaders(self, *, far: bool) -> tuple[str, str]:
         texels = BYTES if self.floats is False else FLOATS
-        return fragment(texels, far=far, seated=self._seated)
+        return cubes(texels, far=far, seated=self._seated)
 
     # Data to draw.
 
@@ -208,7 +209,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         if self.floats is None:
             self.floats = has_float_textures()
             if not self.floats:
-                self._far, self.shared_program.frag = True, self._fragment(far=True)
+                self._use_shader(far=True)
         largest = largest_texture()
         most = largest // 2 * SPLIT
         shown = [i for i, plate in enumerate(self.plates) if plate.indices.stop <= most]
@@ -226,24 +227,28 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def _set_geometry(self, shown: Sequence[int]) -> None:
         parts: dict[str, list[FloatArray]] = {}
         index = [np.zeros((0, 3), np.uint32)]
-        for place, i in enumerate(shown):
+        self._shown = []
+        for i in shown:
             plate = self.plates[i]
-            size = np.array([plate.columns, plate.rows, plate.half, plate.seat])
+            boxes = boxes_of(plate)
+            count = len(boxes)
             mirrored = np.dot(np.cross(plate.along, plate.across), plate.toward) < 0.0
-            index.append(8 * place + (SIDES[:, ::-1] if mirrored else SIDES))
+            corners = 8 * (len(self._shown) + np.arange(count, dtype=np.uint32)[:, None, None])
+            index.append((corners + (SIDES[:, ::-1] if mirrored else SIDES)).reshape(-1, 3))
             for name, value in (
                 *(("a_origin", plate.origin), ("a_along", plate.along)),
                 *(("a_across", plate.across), ("a_toward", plate.toward)),
-                ("a_size", size),
             ):
-                parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8, 0))
-            parts.setdefault("a_corner", []).append(CORNERS)
+                parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8 * count, 0))
+            sizes = np.hstack([boxes, np.full((count, 2), (plate.half, plate.seat))])
+            parts.setdefault("a_size", []).append(np.repeat(sizes, 8, 0))
+            parts.setdefault("a_corner", []).append(np.tile(CORNERS, (count, 1)))
+            self._shown += [i] * count
         for name, values in parts.items():
             data = np.concatenate(values).astype(np.float32)
             buffer = gloo.VertexBuffer(data)
             self._made.append(buffer)
             self.shared_program[name] = buffer
-        self._shown = list(shown)
         self._lines = gloo.VertexBuffer(self._rows())
         self._made.append(self._lines)
         for name in LINES.names or ():
@@ -322,7 +327,9 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             self._changed = False
         large = np.flatnonzero(self._table[:, 2, 2]).tolist()
         found = self._found
-        self._choose_shader(far=max([each.most for each in found]) > FLAT_FROM)
+        far = max([each.most for each in found]) > FLAT_FROM
+        if far != self._far:
+            self._use_shader(far=far)
         near = [each if i in large else ANYHOW for i, each in enumerate(found)]
         if not self._fresh or near != self._near:
             self._upload(near)
@@ -334,11 +341,10 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         if self.visible and self._prepare_draw(self):
             draw_triangles(self)
 
-    def _choose_shader(self, *, far: bool) -> None:
+    def _use_shader(self, *, far: bool) -> None:
         """Use the shader that also draws small cubes, or the faster one that does not."""
-        if far != self._far:
-            self._far = far
-            self.shared_program.frag = self._fragment(far=far)
+        self._far = far
+        self.shared_program.vert, self.shared_program.frag = self._shaders(far=far)
 
     def _upload(self, near: list[Near]) -> None:
         """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""
@@ -384,6 +390,12 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         table = self._means[above : above + rows]
         fill(table, plate, *given, scale, self._palette, finest)
         self._mean_texture.set_data(np.ascontiguousarray(table), offset=(above, left))
+
+
+def boxes_of(plate: Plate) -> Places:
+    """Return the cells of the cubes that have a box each, column and row; -1 for one around all."""
+    row, column, _ = plate.cells()
+    return np.c_[column, row] if plate.seat and plate.size <= FEW else np.full((1, 2), -1)
 
 
 CubesNode = create_visual_node(CubesVisual)

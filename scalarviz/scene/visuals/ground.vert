@@ -8,9 +8,9 @@ attribute vec2 a_corner;      // -1 or 1
 attribute vec3 a_center;
 attribute vec3 a_size;        // half the sides; without height a tray, below 0 the ground
 varying vec2 v_at;            // place in pixels from the middle; of the ground relative to its pool
-varying vec2 v_right;         // half the sides as they are seen
-varying vec2 v_up;
-varying vec2 v_near;
+varying vec3 v_right;         // ways of the sides as they are seen, and how far the outline is beside each
+varying vec3 v_up;
+varying vec3 v_near;
 varying float v_soft;         // how wide the edge of the outline is; of a tray half a pixel
 varying vec4 v_color;
 
@@ -25,12 +25,26 @@ vec2 seen(vec3 point) {
     return 0.5 * u_viewport * place.xy / place.w;
 }
 
+float cross2(vec2 a, vec2 b) {
+    return a.x * b.y - a.y * b.x;
+}
+
+// The way of a side, and how far beside it the outline of a box with two more sides is.
+vec3 beside(vec2 side, vec2 other, vec2 third) {
+    float reach = abs(cross2(side, other)) + abs(cross2(side, third));
+    float wide = length(side);  // 0 where a tray has no height
+    return wide > 1e-6 ? vec3(side, reach) / wide : vec3(0.0, 0.0, 1e6);
+}
+
 void main() {
     vec2 middle = seen(a_center);
-    v_right = seen(a_center + vec3(a_size.x, 0.0, 0.0)) - middle;
-    v_up = seen(a_center + vec3(0.0, a_size.y, 0.0)) - middle;
-    v_near = seen(a_center + vec3(0.0, 0.0, a_size.z)) - middle;
-    vec2 reach = abs(v_right) + abs(v_up) + abs(v_near);
+    vec2 right = seen(a_center + vec3(a_size.x, 0.0, 0.0)) - middle;
+    vec2 up = seen(a_center + vec3(0.0, a_size.y, 0.0)) - middle;
+    vec2 near = seen(a_center + vec3(0.0, 0.0, a_size.z)) - middle;
+    v_right = beside(right, up, near);
+    v_up = beside(up, near, right);
+    v_near = beside(near, right, up);
+    vec2 reach = abs(right) + abs(up) + abs(near);
     float size = a_size.y > 0.0 ? 2.0 * max(reach.x, reach.y) : 0.0;
     v_soft = max(0.16 * size, 0.5);
     v_color = size > 0.0 ? u_shadow : u_tray;

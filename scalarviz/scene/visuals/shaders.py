@@ -1,6 +1,7 @@
 """The shaders of cubes, spheres and wires, in GLSL 1.20, which every OpenGL since 2.1 understands.
 
-Each plate is drawn as one box. The fragment shader follows the view ray of a pixel from cell to
+Each plate is drawn as one box; of a plate with a seat and few cubes each cube is, unless it may be
+drawn flat. The fragment shader follows the view ray of a pixel from cell to
 cell of the grid to the first cube that it hits. Cubes of a few pixels are drawn as flat squares
 with smooth edges. Where cubes are smaller than a pixel, the mip levels are sampled instead.
 
@@ -49,11 +50,11 @@ uniform mat4 u_inverse;
 vec4 to_clip(vec4 point) { return u_transform * point; }
 vec4 from_clip(vec4 point) { return u_inverse * point; }
 """
-VERTEX = text_beside(__file__, "box.vert") + TRANSFORMS + text_beside(__file__, "key_light.glsl")
+BOX = text_beside(__file__, "box.vert") + TRANSFORMS + text_beside(__file__, "key_light.glsl")
 
 
-def fragment(texels: str, *, far: bool = True, seated: bool = True) -> str:
-    """Return the fragment shader.
+def cubes(texels: str, *, far: bool = True, seated: bool = True) -> tuple[str, str]:
+    """Return the vertex and the fragment shader of cubes.
 
     texels  FLOATS or BYTES
     far     whether there may be cubes so small that they are drawn flat, or as means
@@ -76,7 +77,9 @@ def fragment(texels: str, *, far: bool = True, seated: bool = True) -> str:
         "COLOR_SPAN": 0.5 * (COLORS - 1) / COLORS,
     }
     defines = [f"#define {name} {value}" for name, value in constants.items()]
-    return "\n".join(["#version 120", *defines, text_beside(__file__, "cubes.frag"), texels])
+    head = ["#version 120", *defines, text_beside(__file__, "cells.glsl")]
+    fragment = text_beside(__file__, "cubes.frag")
+    return "\n".join([*head, BOX, texels]), "\n".join([*head, fragment, texels])
 
 
 SPHERE = text_beside(__file__, "sphere.vert") + TRANSFORMS, text_beside(__file__, "sphere.frag")
@@ -94,15 +97,16 @@ CANVAS = (
 )
 # Vertex and fragment shader of each program, as vispy gets them.
 PROGRAMS = {
-    "cubes": (VERTEX, fragment(FLOATS)),
-    "near cubes": (VERTEX, fragment(FLOATS, far=False)),
-    "cubes without seats": (VERTEX, fragment(FLOATS, seated=False)),
-    "cubes by bytes": (VERTEX, fragment(BYTES)),
+    "cubes": cubes(FLOATS),
+    "near cubes": cubes(FLOATS, far=False),
+    "cubes without seats": cubes(FLOATS, seated=False),
+    "cubes by bytes": cubes(BYTES),
     "pool": POOL,
     "grounds": GROUND,
     "spheres": SPHERE,
     "wires": WIRE,
     "canvas": CANVAS,
+    "lines": (CANVAS[0], CANVAS[1].replace("#define LINES 0", "#define LINES 1")),
 }
 ES_HEADER = "#version 300 es\n" + "".join(
     f"precision highp {kind};\n" for kind in ("float", "int", "sampler2D")

@@ -1,0 +1,55 @@
+// The cells of a plate and the cubes in them; prepended to box.vert and cubes.frag, which set these.
+
+uniform sampler2D u_numbers;
+uniform vec2 u_numbers_size;
+vec4 grid, scales, tile, strides;
+vec2 cell_size;
+float largest, seat;  // half the side of the largest cube, and the height on which cubes stand
+
+// Defined in texels_float.glsl or texels_bytes.glsl.
+float one_number(vec2 at);
+bool is_number(float value);
+
+// The tile of a cell.
+vec2 tile_of(vec2 cell) {
+    return floor((cell + 0.5) / tile.zw);
+}
+
+// Whether a cell holds a cube: gaps between tiles hold none.
+bool has_cube(vec2 cell) {
+    return all(lessThan(cell - tile_of(cell) * tile.zw, tile.xy));
+}
+
+// The address of a cell; no product exceeds what a float counts exactly.
+vec2 address(vec2 cell) {
+    vec2 on = tile_of(cell);
+    cell -= on * tile.zw;
+    float before = dot(on, strides.xy);
+    float skipped = floor(before / SPLIT);
+    float upper = floor(cell.y / SPLIT);
+    float product = (cell.y - upper * SPLIT) * scales.y;
+    float over = floor(product / SPLIT);
+    float beyond = floor(cell.x / SPLIT);
+    float low = grid.w + product - over * SPLIT + cell.x - beyond * SPLIT;
+    low += before - skipped * SPLIT;
+    float carry = floor(low / SPLIT);
+    float high = grid.z + cell.y * scales.x + upper * scales.y + over + beyond + carry + skipped;
+    return vec2(high, low - carry * SPLIT);
+}
+
+// A number of the upper half of the texture (0, colors) or of the lower half (1, sizes).
+float number(vec2 where, float half_of) {
+    return one_number(vec2(where.y + 0.5, where.x + 0.5 + half_of * 0.5 * u_numbers_size.y));
+}
+
+// Half the side of a cube; NaN is drawn largest, so that it is noticed.
+float share(float size) {
+    float part = sqrt(abs(size) * scales.w);
+    return largest * (part < 1.0 ? max(part, seat > 0.0 ? LEAST : LEAST_ON_WALL) : 1.0);
+}
+
+// The middle of a cube on the plate; see `seat` of Plate.
+vec3 middle_of(vec2 cell, float half_side) {
+    float low = SEATED > 0 && seat > 0.0 ? seat - half_side : 0.0;
+    return vec3(cell + 0.5 + vec2(0.0, low / cell_size.y), low);
+}
