@@ -10,8 +10,11 @@ screenshot of JupyterLab in a browser, and stays as it is where there is none.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 import scalarviz as sv
 from docs.guide.microgpt import Gpt
@@ -19,6 +22,8 @@ from scalarviz import data
 from scalarviz.faces.scene_file import find, load
 from scalarviz.faces.scene_options import played
 from scalarviz.stage.show import Show
+from scalarviz.training.session.threads import FILM
+from scalarviz.training.session.timeline import holding
 from tests.faces.notebook import readme_picture
 
 FOLDER = Path(__file__).parent
@@ -51,8 +56,16 @@ def landscape(path: Path) -> None:
     sv.picture(scene("xor", 300), path, size=(1280, 720), past="landscape")
 
 
-def rgb_gif(path: Path) -> None:
-    sv.record(scene("rgb", 0), path, steps=1000, every=25, size=(720, 450), fps=5, progress=False)
+def film(path: Path) -> None:
+    """Write the film of a scene as an animated WebP of ten seconds."""
+    show, frames = replace(scene(path.stem, 0), about=""), []  # a card would cover neurons
+    with holding(show.session.timeline):
+        for step in FILM:
+            show.session.advance(step - show.session.step_index, progress=False)
+            frames.append(Image.fromarray(sv.picture(show, size=(800, 500), ratio=0.8)))
+    milliseconds = [340] * (len(FILM) - 1) + [1160]
+    more: dict[str, Any] = {"append_images": frames[1:], "duration": milliseconds, "loop": 0}
+    frames[0].save(path, save_all=True, quality=80, method=6, **more)
 
 
 def digits(path: Path) -> None:
@@ -103,7 +116,8 @@ def page(path: Path) -> None:
 PICTURES = {
     "rgb.png": rgb,
     "step.png": step,
-    "rgb.gif": rgb_gif,
+    "texture.webp": film,
+    "rgb.webp": film,
     "weights.png": weights,
     "landscape.png": landscape,
     "digits.png": digits,

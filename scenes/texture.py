@@ -61,6 +61,7 @@ def scene(
         title=f"A network of {len(network.bank):,} weights learns a picture",
         hint="scalarviz watch texture --transform zoom",
         steps=5_000,
+        film=True,
     )
 
 

@@ -184,6 +184,7 @@ RENDERING = {
     "out": Option(Path | None, None, "the file: .png, .mp4, .gif or .html (one step)", "-o"),
     "every": Option(int | None, None, "steps from one picture of a video to the next"),
     "operations": Option(bool, False, "a video of every operation of each step"),
+    "film": Option(bool, False, "a video of 27 pictures in 16 seconds, ever more steps apart"),
     "hold": Option(float | None, None, "seconds for each operation with --operations, else 1.5"),
     "pixels": Option(str, "", "width and height of the picture, such as 1280x720"),
     "fps": Option(int, 30, "pictures a second"),

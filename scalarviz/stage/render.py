@@ -39,6 +39,7 @@ from scalarviz.sweeps.sweep import Sweep
 from scalarviz.training.session.reading import names_of_cells
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import SharedClock
+from scalarviz.training.session.threads import FILM, PICTURE
 from scalarviz.training.session.timeline import holding
 
 Move = Literal["still", "orbit", "approach"]
@@ -143,6 +144,7 @@ def record(
     *,
     every: int | None = None,
     unit: Literal["step", "operation"] = "step",
+    film: bool = False,
     hold: float | None = None,
     fps: int = 30,
     move: Move = "still",
@@ -174,6 +176,8 @@ def record(
     steps       training steps; None, the default: those of the Show, 2000 for a Session
     every       steps from one frame to the next; None: so many that the video lasts 12 seconds
     unit        "step", the default; "operation" shows every operation of these steps, slowly
+    film        True: the 27 pictures of `film` of `Session.play`, 0.6 seconds each, instead of so
+                many steps; by default False
     hold        seconds for each operation, up to 60; by default 1.5
     fps         frames a second, 1 to 240; by default 30
     move        movement of the camera: "still", the default, "orbit" or "approach"
@@ -209,6 +213,8 @@ def record(
     clock: Session | SharedClock = (
         show.session if isinstance(show, Show) else SharedClock(show.sessions, replays=show.replays)
     )
+    if true_or_false(film, "film") and (steps is not None or every is not None or unit != "step"):
+        raise InputError("a film shows steps of its own: leave out steps, every and operations")
     steps = count_of(steps if steps is not None else show.steps, "steps")
     fps = whole_number(fps, "fps", 1, FASTEST)
     pick({each: each for each in MOVES}, move, "move of the camera")
@@ -221,13 +227,15 @@ def record(
     seconds = OPERATION if hold is None else number(hold, "hold", 0.0, LONGEST, open_low=True)
     every = max(1, round(steps / (SECONDS * fps))) if every is None else count_of(every, "every")
     stop = Stop()
+    frames = max(1, round(fps * PICTURE)) if film else 1  # of each picture
     if unit == "operation":
         pictures = max(1, round(fps * seconds))
         moments = by_operations(clock, steps, pictures)
         total = 1 + steps * len(clock.operations) * pictures
     else:
-        moments = by_steps(clock, steps, every, stop)
-        total = 1 - (-steps // every)
+        ends = [min(each, steps) for each in range(every, steps + every, every)]
+        moments = by_steps(clock, FILM[1:] if film else ends, stop)
+        total = frames * len(FILM) if film else 1 + len(ends)
     encoder = encoder_for(path, look.size, look.ratio, fps)
     fixed = bool(cameras) or move != "orbit"  # else each camera is fitted to the network
 
@@ -253,15 +261,18 @@ def record(
         paths = [camera_path(each, move, cameras) for each in stage.panes]
         if any(paths):
             frame = seen_from(0)
-        encoder.add(frame)
-        count = 1
+        count = 0
+        for _ in range(frames):
+            encoder.add(frame)
+            count += 1
         for _ in moments:
             if stop.asked:
                 raise KeyboardInterrupt  # raised between frames
             stage.tick(count / fps)
             frame = seen_from(count)
-            encoder.add(frame)
-            count += 1
+            for _ in range(frames):
+                encoder.add(frame)
+                count += 1
             tell(count, total)
         for _ in range(round(LAST * fps)):
             encoder.add(frame)
@@ -359,15 +370,16 @@ def story(
     return len(stills), page(stills, title or show.title, THEMES[look.theme].is_dark)
 
 
-def by_steps(session: Session | SharedClock, steps: int, every: int, stop: Stop) -> Iterator[None]:
-    """Advance `steps` steps, and yield after every `every` of them; stops early if asked.
+def by_steps(session: Session | SharedClock, goals: Sequence[int], stop: Stop) -> Iterator[None]:
+    """Advance to each of the steps `goals`, counted from here, and yield; stops early if asked.
 
     It also ends where the training stops by itself: of several, the last one that goes on.
     """
     portions, is_over = Portions(session), False
-    end = session.step_index + steps
-    while session.step_index < end and not is_over:
-        goal = min(session.step_index + every, end)
+    first = session.step_index
+    for goal in (first + each for each in goals):
+        if is_over:
+            return
         while session.step_index < goal and not stop.asked and not is_over:
             portions.take(goal - session.step_index)
             is_over = bool(session.stopped) if isinstance(session, Session) else session.is_over

@@ -111,6 +111,8 @@ class Show:
     about    a sentence below the title; by default "Each cube is one weight."
     speed    steps a second; None, the default: as fast as possible
     steps    steps of a training unless another number is given; by default 2000
+    film     whether a window that opens on it at step 0 plays `film` of `Session.play` by itself,
+             until the user does something; without animations it then waits. By default False
 
     Raises InputError if `session` is no Session or a number is out of range.
     """
@@ -121,6 +123,7 @@ class Show:
     about: str = field(default_factory=lambda: text("captions.start"))
     speed: float | None = None
     steps: int = STEPS
+    film: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.session, Session):

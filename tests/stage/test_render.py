@@ -201,6 +201,15 @@ def test_a_video_of_steps_holds_its_sample(
 
 
 @pytest.mark.usefixtures("opengl")
+def test_a_film_has_27_pictures_on_a_logarithmic_clock(session: sv.Session, tmp_path: Path) -> None:
+    refused(InputError, "of its own").by(sv.record, session, tmp_path / "a.gif", 9, film=True)
+    assert sv.record(session, tmp_path / "a.gif", film=True, fps=5, **SMALL) == 27 * 3 + 5
+    with opened(tmp_path / "a.gif") as gif:
+        pictures = {gif.seek(i) or gif.convert("RGB").tobytes() for i in range(gif.n_frames)}
+    assert len(pictures) == 27 and session.step_index == 2964
+
+
+@pytest.mark.usefixtures("opengl")
 def test_a_look_is_kept_and_its_options_can_be_changed(session: sv.Session, tmp_path: Path) -> None:
     look = RenderOptions(size=(160, 100), samples=1)
     sv.record(session, tmp_path / "a.gif", 1, every=1, fps=2, look=look)
@@ -426,9 +435,9 @@ def test_a_video_ends_where_the_training_stops_by_itself() -> None:
     s = sv.Session(sv.Network([2, 3, 1], seed=0), sv.data.Xor(), optimizer=sv.SGD(1e20))
     s.stop_when("not finite", "loss < 100")
     with Stop() as stop:
-        assert len(list(render.by_steps(s, 50, 2, stop))) == 1 and s.step_index == 1
+        assert len(list(render.by_steps(s, range(2, 51, 2), stop))) == 1 and s.step_index == 1
         s.stop_when("not finite")
-        assert len(list(render.by_steps(s, 50, 1, stop))) < 10
+        assert len(list(render.by_steps(s, range(1, 51), stop))) < 10
     assert "not finite" in s.stopped
 
 

@@ -37,7 +37,7 @@ SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of pictures and pages
 VIDEO = (1280, 720)
 KINDS = (".png", ".mp4", ".gif", ".html")
 VIDEOS = (".mp4", ".gif")
-OF_VIDEOS = ("every", "operations", "hold", "fps", "move")
+OF_VIDEOS = ("every", "operations", "film", "hold", "fps", "move")
 
 
 def render(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> int:
@@ -61,7 +61,7 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> Non
     start = show.session.step_index
     end = end_of(show, given["steps"], least=int(kind in VIDEOS))
     if kind in VIDEOS:
-        steps = given["steps"] or (1 if chosen["operations"] else end - start)
+        steps = given["steps"] or usual_steps(chosen, end - start)
         with saving(keep, show) as progress:
             write_video(show, path, steps, chosen, look, progress)
         tell_lost(show)
@@ -87,7 +87,7 @@ def render_several(several: Several, given: Mapping[str, Any]) -> int:
     chosen, path, kind, look = wanted(given, name, len(several.shows))
     if kind in VIDEOS:
         steps = steps_of(several, given["steps"], 1)
-        usual = 1 if chosen["operations"] else steps
+        usual = usual_steps(chosen, steps)
         write_video(several, path, given["steps"] or usual, chosen, look)
         return 0
     check_place(path)
@@ -130,10 +130,15 @@ def wanted(
     return chosen, path, kind, look
 
 
+def usual_steps(chosen: Mapping[str, Any], most: int) -> int | None:
+    """Return the steps of a video if none are given; None: a film has its own."""
+    return None if chosen["film"] else 1 if chosen["operations"] else most
+
+
 def write_video(
     shown: object,
     path: Path,
-    steps: int,
+    steps: int | None,
     chosen: Mapping[str, Any],
     look: RenderOptions,
     progress: bool | Callable[[int, int], None] = True,
@@ -143,6 +148,7 @@ def write_video(
         *(shown, path, steps),
         every=chosen["every"],
         unit="operation" if chosen["operations"] else "step",
+        film=chosen["film"],
         hold=chosen["hold"],
         fps=chosen["fps"],
         move=chosen["move"],

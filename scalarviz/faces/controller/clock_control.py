@@ -25,6 +25,7 @@ from scalarviz.stage.show import Several
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import Halted, SharedClock
+from scalarviz.training.session.threads import FILM
 from scalarviz.training.session.timeline import check_unit
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class ClockControl:
     until     the step where it pauses, or None
     asked     whether it should play
     errand    whether it plays only to reach `until`, at full speed
+    film      whether it plays a film, until the user does something
     measured  the speed while it plays, in steps a second, else 0
     """
 
@@ -86,7 +88,7 @@ class ClockControl:
     def begin(self, clock: Session | SharedClock, steps: int) -> None:
         """Start over with a session, or with several, at the chosen speed, for `steps` steps."""
         self.clock = clock
-        self.asked = self.errand = False
+        self.asked = self.errand = self.film = False
         self.until: int | None = clock.step_index + steps
         self._long: Clock | None = None  # clock within a step that took longer than AT_ONCE
         self._seen: deque[tuple[float, float]] = deque(maxlen=11)
@@ -125,8 +127,12 @@ class ClockControl:
         else:
             self.play()
 
-    def play(self, *, anew: bool = True) -> None:
-        """Play in the background; `anew`: beyond the step where it pauses, if it is there."""
+    def play(self, *, anew: bool = True, film: bool = False) -> None:
+        """Play in the background.
+
+        anew  whether it plays beyond the step where it pauses, if it is there
+        film  whether it plays a film first, see `Session.play`
+        """
         if self.waits():
             return
         self.walk.stop()
@@ -137,8 +143,16 @@ class ClockControl:
             if anew and self.until is not None and self.clock.step_index >= self.until:
                 self.until = None
             self._seen.clear()
+            self.film = film
             self._start(None if self.errand else self.speed)
             self.asked = True
+
+    def end_film(self) -> None:
+        """Play at the ordinary speed, as after any action of the user, if a film plays."""
+        if self.film:
+            self.film = False
+            with reporting_errors(self):
+                self._play_on()
 
     def play_on(self) -> None:
         """Play as before, up to the same step."""
@@ -267,7 +281,9 @@ class ClockControl:
     def _start(self, speed: float | None) -> None:
         """Play by steps, or by operations if they are slow enough to be seen."""
         rate = math.inf if speed is None else speed * len(self.clock.operations)
-        if rate <= SLOW * (1.0 + 1e-9):
+        if self.film and isinstance(self.clock, Session):
+            self.clock.play(speed, "step", self.until, film=True)
+        elif rate <= SLOW * (1.0 + 1e-9):
             self.clock.play(rate, "operation", self.until)
         else:
             self.clock.play(speed, "step", self.until)
@@ -284,7 +300,7 @@ class ClockControl:
     @property
     def flat_out(self) -> bool:
         """Whether it plays as fast as it can, so that drawing slows it down."""
-        if not self.asked:
+        if not self.asked or (self.film and self.clock.step_index < FILM[-1]):
             return False
         wanted = None if self.errand else self.speed
         return wanted is None or self._measure() < LAGS * wanted

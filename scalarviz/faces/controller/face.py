@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, final
 
@@ -137,6 +137,7 @@ class Face:
 
         setter  the setter of the row; None, the default: `set`
         """
+        self.time.end_film()
         act: Callable[..., object] = setter or row.set
         if row.acts_on == "each":
             self.change(lambda pane: act(pane, value))
@@ -158,6 +159,7 @@ class Face:
 
     def press(self, key: str, shift: bool = False) -> bool:
         """Execute the command of a key; return whether it has one."""
+        self.time.end_film()
         self.time.finish()
         if self.lead.guessing.press(key) or walk(self.lead, key):
             return True
@@ -304,6 +306,8 @@ class WatchOptions:
         reduced_motion  True: no animations, whatever the options say
         """
         still = self.reduced_motion or reduced_motion
+        if self.speed is not None and isinstance(show, Show):
+            show = replace(show, film=False)
         stages = stages_of(show, theme, reduced_motion=still, patience=AT_ONCE)
         stages.present, stages.nodes = self.present, self.nodes
         stages.color, stages.size = self.color, self.cubes
@@ -323,17 +327,19 @@ class Opening:
 
     face        one training, or several
     tour        whether the tour is shown, which several sessions do not have; None: only the first
-                time on this machine, and only at the start of a training
-    play        whether it plays without a tour, or when that is skipped
+                time on this machine, and only at the start of a training without a film
+    play        whether it plays without a tour, or when that is skipped; a film never does without
+                animations
     """
 
     def __init__(self, face: Face, tour: bool | None = None, *, play: bool = True) -> None:
         self.face = face
         lead = face.lead
         begins = lead.session.clock.place == (0, 0) and lead.stage.pinned is None
-        wanted = begins and not tours.was_seen() if tour is None else tour
+        self._film = begins and lead.show.film and not face.several
+        wanted = begins and not self._film and not tours.was_seen() if tour is None else tour
         self._tours = wanted and not face.several
-        self._plays = play
+        self._plays = play and not (self._film and lead.stage.reduced_motion)
         if any(pane.warming.said for pane in face.panes):
             held = face.all.held
             face.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
@@ -351,6 +357,6 @@ class Opening:
             if tours:
                 face.lead.guide.show_tour(face.time.play if plays else lambda: None)
             else:
-                face.time.play()
+                face.time.play(film=self._film)
         except ScalarvizError as error:
             face.lead.tell_error(error)

@@ -264,8 +264,9 @@ class Guide:
         then()
 
     def interrupt(self) -> None:
-        """End the tour or the sum, as any action of the user does."""
+        """End the tour, the sum or a film, as any action of the user does."""
         self._end_adding()
+        self.controller.time.end_film()
         if self.tour is not None:
             self.controller.withdraw()
             with suppress(OSError):

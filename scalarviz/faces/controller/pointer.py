@@ -54,6 +54,7 @@ class Pointer:
 
     def press(self, button: int, x: float, y: float, *, shift: bool = False) -> None:
         if self._button is None:
+            self.face.time.end_film()
             self._button, self._moved = button, False
             self._start = self._last = x, y
             self._shift = shift

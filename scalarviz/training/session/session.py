@@ -436,13 +436,21 @@ class Session:
                 self.timeline.fork()
 
     def play(
-        self, speed: float | None = None, unit: Unit = "step", until: int | None = None
+        self,
+        speed: float | None = None,
+        unit: Unit = "step",
+        until: int | None = None,
+        *,
+        film: bool = False,
     ) -> None:
         """Advance in a background thread; if it plays already, change speed, unit or end.
 
         speed  units per second; None, the default: as fast as possible
         unit   as in `advance`; by default "step"
         until  the step at which it pauses by itself; None, the default: none
+        film   True: first 27 moments in 16 seconds, on a logarithmic clock: after 0, 1, 2, 3, 4, 5,
+               6, 8, 11, ... 2,964 steps, 0.6 seconds apart, or more where training takes longer;
+               by default False
 
         Returns at once. Where no thread can be started, as in a browser, the running loop of
         asyncio advances it. Raises the error that ended the previous play if no `pause` has raised
@@ -453,9 +461,10 @@ class Session:
             steps = self.trainer.batches.steps_an_epoch
             speed, unit = (None if speed is None else speed * steps), "step"
         self.visits.stopped = ""
-        self._rests = speed is not None and speed * EVERY < 1.0
+        film = true_or_false(film, "film")
+        self._rests = film or (speed is not None and speed * EVERY < 1.0)
         end = None if until is None else size(until, "until", least=0)
-        self._player.play(self._portion, speed, unit, end)
+        self._player.play(self._portion, speed, unit, end, film=film)
         if self._rests:
             self.network.bank.fetch()
 

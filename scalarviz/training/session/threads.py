@@ -411,6 +411,10 @@ class SharedSnapshot(Snapshot):
 # Background play: a thread that advances a session until it is paused.
 
 BEHIND = 0.25  # seconds; a delay above this is dropped, not caught up
+# The steps of the pictures of a film, on a logarithmic clock and all different, and the seconds
+# from one to the next.
+FILM = [max(n, round(1.36**n - 1.0)) for n in range(27)]
+PICTURE = 0.6
 
 Portion = Callable[[int | None, str, int | None], int]
 
@@ -444,7 +448,15 @@ class Player:
         self._thread.stop()
         self._leader = ref(leader)
 
-    def play(self, portion: Portion, speed: float | None, unit: str, until: int | None) -> None:
+    def play(
+        self,
+        portion: Portion,
+        speed: float | None,
+        unit: str,
+        until: int | None,
+        *,
+        film: bool = False,
+    ) -> None:
         """Start playing, or go on with another speed or unit.
 
         portion  bound method, held weakly: `portion(most, unit, until)` advances by at most `most`
@@ -463,6 +475,8 @@ class Player:
             job = flat_out(weak, unit, until)
         else:
             job = at_speed(weak, unit, until, speed, begins)
+        if film:
+            job = film_first(weak, until, job)
         self._thread.start(resting(job, self._session_lock))
 
     def stop(self) -> None:
@@ -511,6 +525,24 @@ def at_speed(
             done += went
         del go_on
         yield min(BEHIND, max(0.0, start + (done + 1) / speed - time.perf_counter()))
+
+
+def film_first(portion: WeakMethod[Portion], until: int | None, job: Job) -> Job:
+    """Job: go to each step of FILM, counted from here, when it is due; then do another job."""
+    done, due = 0, time.perf_counter()
+    for goal in FILM:
+        while done < goal:
+            go_on = portion()
+            went = go_on(goal - done, "step", until) if go_on else 0
+            del go_on
+            if not went:
+                return
+            done += went
+            yield 0.0
+        due = max(due + PICTURE, time.perf_counter())
+        while (rest := due - time.perf_counter()) > 0.0:
+            yield min(BEHIND, rest)
+    yield from job
 
 
 @final

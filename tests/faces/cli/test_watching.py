@@ -559,6 +559,7 @@ def refuse_to_train(*given: object) -> None:
         ("--fps 0", "--fps is for videos, .mp4 or .gif, and NAME is none: leave it out"),
         ("--every 2", "--every is for videos, .mp4 or .gif, and NAME is none: leave it out"),
         ("--operations", "--operations is for videos, .mp4 or .gif, and NAME is none"),
+        ("--film", "--film is for videos, .mp4 or .gif, and NAME is none: leave it out"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_before_the_first_step(

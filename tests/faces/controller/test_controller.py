@@ -19,13 +19,15 @@ from scalarviz.faces.controller.control import state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.export import drop, open_run, save
-from scalarviz.faces.controller.face import Face, Opening
+from scalarviz.faces.controller.face import Face, Opening, WatchOptions
 from scalarviz.faces.controller.keys import controls_for, help_rows, keys_of
+from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.faces.controller.stopping import take_offer
 from scalarviz.scene.pace import pauses
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
+from scalarviz.training.session import threads
 from tests.faces.controller.conftest import Open
 from tests.machine import until
 from tests.studio import Studio
@@ -723,6 +725,39 @@ def test_a_training_that_is_held_begins_with_its_kernels(controller: Any, ticks:
     controller.warming.held = False
     opening.attend()
     assert controller.session.playing
+
+
+@pytest.mark.usefixtures("patient", "ticks")
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda face: face.press("n"),
+        lambda face: face.act(CONTROLS["speed"], 20.0),
+        lambda face: Pointer(face).press(LEFT, 300.0, 200.0),
+        lambda face: face.lead.edit(0, 0.5),
+        lambda face: face.time.seek(0),
+    ],
+    ids=["key", "speed", "mouse", "edit", "timeline"],
+)
+def test_a_film_plays_until_the_user_does_something(
+    make: MakeController, show: Show, monkeypatch: pytest.MonkeyPatch, act: Callable[[Face], object]
+) -> None:
+    monkeypatch.setattr(threads, "PICTURE", 60.0)
+    controller = make(replace(show, speed=None, film=True))
+    Opening(controller.face).attend()
+    assert controller.session.playing and not controller.time.flat_out  # and no tour is shown
+    act(controller.face)
+    until(lambda: not controller.session.playing or controller.session.step_index > 30)
+
+
+def test_a_film_waits_without_animations_and_a_given_speed_takes_its_place(
+    make: MakeController, show: Show
+) -> None:
+    controller = make(Show(show.session, film=True))
+    controller.stage.reduced_motion = True
+    Opening(controller.face).attend()
+    assert not controller.session.playing
+    assert not WatchOptions(speed=20.0).face(controller.show, "dark").lead.show.film
 
 
 # Keys, and what is shown.

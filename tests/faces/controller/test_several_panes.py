@@ -392,7 +392,7 @@ def drawn_steps(
     def record(several: Any, path: str, steps: int, **options: Any) -> None:
         assert several.replays
         clock = render.SharedClock(several.sessions, replays=True)
-        for _ in render.by_steps(clock, steps, 5, render.Stop()):
+        for _ in render.by_steps(clock, [*range(5, steps, 5), steps], render.Stop()):
             found.append([session.step_index for session in several.sessions])
 
     folder.mkdir()

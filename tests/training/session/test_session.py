@@ -5,8 +5,10 @@ import math
 import pickle
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakMethod
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.errors import GradientError, InputError, OrderError, OwnershipError, ShapeError
+from scalarviz.training.session import threads
 from scalarviz.training.session.branches import Clock
 from tests.machine import until
 from tests.sessions import RUNNABLE, advanced
@@ -421,6 +424,28 @@ def test_slow_playing_begins_at_once(playing: sv.Session) -> None:
     time.sleep(0.1)
     playing.pause()
     assert playing.clock.place == there
+
+
+@pytest.mark.parametrize(("each", "stands"), [(0.0, 27), (1.0, 1)])
+def test_a_film_stands_at_27_moments_if_training_keeps_up(
+    monkeypatch: pytest.MonkeyPatch, each: float, stands: int
+) -> None:
+    s = session()
+    stood: Any = Counter()  # seconds, by step
+    monkeypatch.setattr(time, "perf_counter", lambda: stood.total() + each * s.step_index)
+    for rest in threads.film_first(WeakMethod(s._portion), None, iter([])):
+        stood[s.step_index] += rest
+    steps = [*range(7), *(round(1.36**n - 1.0) for n in range(7, 27))]
+    assert +stood == pytest.approx(dict.fromkeys(steps[:stands], 0.6)) and s.step_index == 2964
+
+
+def test_a_film_goes_on_to_the_step_that_was_asked_for(
+    playing: sv.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "PICTURE", 0.001)
+    playing.play(until=3000, film=True)
+    until(lambda: not playing.playing)
+    assert playing.step_index == 3000
 
 
 def test_an_error_in_the_thread_reaches_the_caller() -> None:
