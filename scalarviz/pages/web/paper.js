@@ -30,7 +30,9 @@ function packedColor(color) {
 export class Paper {
   constructor(glyphs, width, height, ratio, scale) {
     Object.assign(this, { glyphs, width, height, ratio, scale });
-    Object.assign(this, { clip: NO_CLIP, words: [], runs: [] });
+    Object.assign(this, { clip: NO_CLIP, words: [] });
+    /** @type {any[]} */
+    this.runs = [];
     this.rows = new Float32Array(64 * PAPER.numbers);
     this.count = 0;
   }
