@@ -424,7 +424,7 @@ def test_captions_of_the_engine_are_those_of_a_session(tmp_path: Path) -> None:
 
 AFTER = {  # what is chosen after a step, in a page and in Python
     "rate": (
-        "clock.change({ kind: 'rate', rate: 0.25 })",
+        "clock.change({ kind: 'learning rate', rate: 0.25 })",
         lambda s: s.__setattr__("learning_rate", 0.25),
     ),
     "adam": (
