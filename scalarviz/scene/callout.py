@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +17,7 @@ from scalarviz.scene.annotations import FARTHEST, SPOKEN_LETTERS, Ball, lead
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.cube_numbers import marks_of
-from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.frame_data import FrameData, NeuronMaps
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
@@ -28,11 +29,14 @@ from scalarviz.scene.marks import (
     cube_boxes,
     least_covering,
 )
+from scalarviz.scene.neuron_images import heat_of, shaded, tiled
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.pace import BACK
 from scalarviz.scene.telling import (
+    BEFORE,
     COME,
     CURVE,
+    PLACE,
     Lane,
     bars_size,
     chain_places,
@@ -43,7 +47,7 @@ from scalarviz.scene.telling import (
     draw_upright,
     stood,
 )
-from scalarviz.story.caption import Link, Summed, ends_of_bars
+from scalarviz.story.caption import Caption, Link, Summand, Summed, ends_of_bars
 from scalarviz.story.facts import Neuron
 
 PLACES = 32, 24  # places that are tried, across and down
@@ -101,12 +105,17 @@ def draw_told(
     lanes = [] if summed is None else lanes_of(see, frame_data, summed, theme)
     into = frame_data.layout.fan_into(found[0]) if frame_data.is_upright else None
     has_card = into is not None and into[0].is_direct  # see tray_card.py
-    tray = stood(lanes, ball, see_box, scale, part) if frame_data.is_upright else None
-    tray = None if has_card else tray
+    is_told = frame_data.is_upright and not has_card
+    squares = squares_of(canvas, frame_data, caption, theme) if is_told else None
+    place = PLACE if squares is None else BEFORE
+    tray = stood(lanes, ball, see_box, scale, part, place) if is_told else None
     if tray is not None:
         boxes.append(tray.box)
         cubes = partial(draw_cubes, canvas, theme=theme)
-        draw_upright(canvas, theme, lanes, ball, tray, signs, part, cubes)
+        draw_upright(canvas, theme, lanes, ball, tray, signs, part, cubes, squares)
+        if squares is not None:
+            left, wide = tray.box.right, ball.x - ball.radius - tray.box.right
+            return [*boxes, Box(left, tray.box.y, wide, tray.box.height)]
     wide, high = CURVE[0] * scale, CURVE[1] * scale
     if summed is not None:
         wide, high = bars_size(len(ends_of_bars(summed)), scale)
@@ -122,6 +131,44 @@ def draw_told(
     elif bent is not None:
         draw_curve(canvas, theme, bent, box, signs, part)
     return [*boxes, box]
+
+
+def squares_of(
+    canvas: Canvas2D, frame_data: FrameData, caption: Caption, theme: Theme
+) -> Callable[[list[Box]], None] | None:
+    """Return what draws the products of a sum over all places, and their sums so far.
+
+    None where inputs or the neuron have no squares, and for more products than are shown.
+    """
+    maps, summed = frame_data.maps, caption.summed
+    line = frame_data.layout.line_of(caption.neurons[0])
+    if maps is None or maps.is_curve or summed is None or line is None or not line[0].square:
+        return None
+    one = np.ones(maps.values[line[0].values].shape[1:]) if line[0].values in maps.values else None
+    squares = [map_in(maps, each, one) for each in summed.largest]
+    if one is None or summed.others is not None or any(each is None for each in squares):
+        return None
+    weights = np.array([each.weight for each in summed.largest])
+    products = weights[:, np.newaxis, np.newaxis] * np.array(squares)
+    every = np.concatenate([products, np.cumsum(products, axis=0)])
+    parts = every / max(1e-9, float(np.abs(every).max()))
+    image, places = tiled(shaded(parts, heat_of(theme.name)))
+
+    def draw(boxes: list[Box]) -> None:
+        half = len(boxes) // 2
+        shown = [*range(half), *range(len(products), len(products) + half)]
+        corners = [[(b.x, b.y), (b.right, b.y), (b.x, b.bottom)] for b in boxes]
+        if boxes:
+            canvas.images(np.array(corners), image, places[shown], smooth=True, radius=4.0)
+
+    return draw
+
+
+def map_in(maps: NeuronMaps, summand: Summand, one: FloatArray | None) -> FloatArray | None:
+    """Return what a summand has over all places: that of its neuron, or `one` of a bias."""
+    name, place = summand.neuron
+    found = maps.values.get(name, ())
+    return found[place] if place < len(found) else one if place == len(found) else None
 
 
 def thing_of(see: Projection, frame_data: FrameData, link: Link) -> Box | None:

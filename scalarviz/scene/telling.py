@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Parts of an operation until which the tray has swung upright, light has come to its cubes, and
 # products to the ball; then bars come, one after the other, until the result ARRIVES.
 UPRIGHT, COME, ADDED = 0.12, 0.3, 0.46
-PLACE = 0.46  # of the tray, on the way to the ball
+PLACE, BEFORE = 0.46, 0.26  # of the tray, on the way to the ball, and before squares
 PITCH, CUBE, WIDE = 64.0, 44.0, 116.0  # pixels of a lane, of its largest cube, of the tray
 LEAST_PITCH = 34.0  # of a lane with words
 LETTERS, AROUND = 12.0, 10.0  # of words, and space around a tray
@@ -67,11 +67,17 @@ class Upright:
 
 
 def stood(
-    lanes: Sequence[Lane], ball: Ball, view: Box, scale: float, part: float
+    lanes: Sequence[Lane],
+    ball: Ball,
+    view: Box,
+    scale: float,
+    part: float,
+    place: float = PLACE,
 ) -> Upright | None:
     """Return where the tray of a ball stands, of an operation's `part`; None without room.
 
-    view  box of the picture that it stays in
+    view   box of the picture that it stays in
+    place  part of the way to the ball
     """
     pad, count = AROUND * scale, len(lanes)
     starts = [each.ball.x + each.ball.radius for each in lanes if each.ball is not None]
@@ -81,10 +87,10 @@ def stood(
     pitch: float = min(PITCH * scale, (view.height - 2.0 * pad) / max(1, count))
     if wide < 0.5 * CUBE * scale or pitch < 0.4 * CUBE * scale:
         return None
-    x, high = start + PLACE * (end - start), pitch * count
+    x, high = start + place * (end - start), pitch * count
     top = min(max(ball.y - 0.5 * high, view.y + pad), view.bottom - pad - high)
     risen: float = min(1.0, part / UPRIGHT)
-    places = [ball.y + risen * (top + pitch * (place + 0.5) - ball.y) for place in range(count)]
+    places = [ball.y + risen * (top + pitch * (each + 0.5) - ball.y) for each in range(count)]
     whole = risen * high
     box = Box(x - 0.5 * wide, ball.y + risen * (top - ball.y) - 0.5 * pad, wide, whole + pad)
     return Upright(box, x, places)
@@ -99,10 +105,13 @@ def draw_upright(
     signs: tuple[Color, Color],
     part: float,
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
+    draw_squares: Callable[[list[Box]], None] | None,
 ) -> None:
     """Draw the tray: what comes in, its cubes, and the products on their way to the ball.
 
-    signs  colors of minus and plus
+    signs         colors of minus and plus
+    draw_squares  draws what products are over all places, then their sums so far; None: these have
+                  no squares, and products run to the ball at once
     """
     scale, box, x = canvas.scale, tray.box, tray.x
     canvas.box(
@@ -131,11 +140,19 @@ def draw_upright(
             run(canvas, theme, start, (x - half, middle), come, wide, lane.color)
             if lane.tube:
                 run(canvas, theme, start, (x - half, middle), come, 0.45 * wide, theme.ground)
+        if draw_squares is not None:
+            cubes.append((x, middle + half, side, min(1.0, max(-1.0, lane.share))))
+            continue
         angle = 1.1 * (place - 0.5 * (count - 1)) / count
         end = ball.x - ball.radius * math.cos(angle), ball.y + ball.radius * math.sin(angle)
         wide = (1.4 + 5.0 * abs(product) / top) * scale
         run(canvas, theme, (x + half, middle), end, gone, wide, signs[0 if product < 0.0 else 1])
         cubes.append((x, middle + half, side, min(1.0, max(-1.0, lane.share))))
+    if draw_squares is not None:
+        end = ball.x - ball.radius, ball.y
+        heights = [y - (0.5 * size if has_words else 0.0) for y in tray.lanes]
+        added = (x, side), heights, end
+        draw_squares(added_squares(canvas, theme, *added, gone, products, signs))
     draw_cubes(cubes)
     for place, lane in enumerate(lanes):
         if not has_words:
@@ -149,6 +166,55 @@ def draw_upright(
         ink, halo = theme.ink, theme.ground
         look = canvas.fit(typeset(words), 1.2 * box.width, size=size, bold=True)
         canvas.text(x, low, look, size=size, color=ink, bold=True, anchor="center", outline=halo)
+
+
+def added_squares(
+    canvas: Canvas2D,
+    theme: Theme,
+    cube: tuple[float, float],
+    heights: Sequence[float],
+    end: tuple[float, float],
+    part: float,
+    products: Sequence[float],
+    signs: tuple[Color, Color],
+) -> list[Box]:
+    """Draw the lines of squares that add up; return the boxes of products, and of sums so far.
+
+    cube     where cubes stand, and the side of the largest
+    heights  of the lanes; `end` is where the last sum goes
+    part     of the time for all: those to come are not drawn
+    """
+    scale, count, size = canvas.scale, len(heights), LETTERS * canvas.scale
+    x, side = cube
+    room = end[0] - x
+    half = 0.5 * min(1.3 * side, 0.3 * room)
+    left, right = x + 0.4 * room, x + 0.76 * room
+    middle, wide = 0.5 * (left + right), 1.2 * size
+    shown = math.ceil(part * count) if part > 0.0 else 0
+    parts: list[Box] = []
+    sums: list[Box] = []
+    for place in range(shown):
+        y = heights[place]
+        color = signs[0 if products[place] < 0.0 else 1]
+        canvas.line([(x + 0.5 * side, y), (right, y)], color, width=3.0 * scale)
+        if place > 0:
+            before = sums[place - 1]
+            canvas.line([(right, before.bottom), (right, y)], theme.ink, width=3.0 * scale)
+            round_plus = middle - 0.6 * size, y - 0.6 * size
+            fill, rim = theme.panel[:7], 0.6 * size
+            canvas.box(
+                round_plus[0], round_plus[1], wide, wide, fill, radius=rim, outline=theme.quiet
+            )
+            canvas.text(
+                middle, y + 0.36 * size, "+", size=size, color=theme.ink, bold=True, anchor="center"
+            )
+        parts.append(Box(left - half, y - half, 2.0 * half, 2.0 * half))
+        sums.append(Box(right - half, y - half, 2.0 * half, 2.0 * half))
+    if shown == count and count:
+        last = sums[count - 1]
+        start = last.right, last.y + 0.5 * last.height
+        run(canvas, theme, start, end, 1.0, 3.4 * scale, theme.ink)
+    return [*parts, *sums]
 
 
 def clamped(part: float) -> float:

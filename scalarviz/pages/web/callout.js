@@ -47,11 +47,19 @@ export function drawTold(view, taken, cards = []) {
   const [back, boxes] = [BACK.has(frame.moment.kind), []];
   const lanes = summed ? lanesOf(view, summed) : [];
   const hasCard = isUpright && frame.layout.fanInto(told.neurons[0])?.fan.direct; // see tray_card.js
-  const tray = isUpright && !hasCard ? telling.stood(lanes, ball, see.box, scale, part) : null;
+  const isTold = isUpright && !hasCard;
+  const squares = isTold ? squaresOf(view) : null;
+  const place = squares ? telling.BEFORE : telling.PLACE;
+  const tray = isTold ? telling.stood(lanes, ball, see.box, scale, part, place) : null;
   if (tray) {
     boxes.push(tray.box);
     const cubes = (all) => all.forEach((each) => drawCube(view, ...each));
-    telling.draw_upright(paper, palette, lanes, ball, tray, [minus, plus], part, cubes);
+    const about = [lanes, ball, tray, [minus, plus], part, cubes, squares];
+    telling.draw_upright(paper, palette, ...about);
+    if (squares) {
+      const [left, { y, height }] = [tray.box.right, tray.box];
+      return [...boxes, new Box(left, y, ball.x - ball.radius - left, height)];
+    }
   }
   const [wide, high] = summed
     ? telling.bars_size(ends_of_bars(summed).length, scale)
@@ -66,6 +74,49 @@ export function drawTold(view, taken, cards = []) {
   if (summed) telling.draw_bars(paper, palette, summed, chips, box, [minus, plus], part, back);
   else telling.draw_curve(paper, palette, bent, box, [minus, plus], part);
   return [...boxes, box];
+}
+
+/** What draws the products of a sum over all places, and their sums so far; null without squares. */
+function squaresOf({ paper, palette, frame }) {
+  const { maps, told, layout, scene } = frame;
+  const { largest, others } = told.summed;
+  const line = layout.lineOf(told.neurons[0]);
+  const whole = line?.square && maps?.isPlane ? maps.values[line.values]?.[0] : null;
+  if (!whole || others !== null) return null;
+  const one = new Float32Array(whole.length).fill(1);
+  const found = largest.map(({ neuron: [name, place] }) => {
+    const own = maps.values[name] ?? [];
+    return own[place] ?? (place === own.length ? one : null);
+  });
+  if (found.some((each) => !each)) return null;
+  const products = found.map((own, i) => own.map((each) => largest[i].weight * each));
+  const sums = [];
+  for (const own of products) sums.push(own.map((each, cell) => each + (sums.at(-1)?.[cell] ?? 0)));
+  const top = [...products, ...sums].flatMap((own) =>
+    own.reduce((a, b) => Math.max(a, Math.abs(b)), 0),
+  );
+  const { side } = scene.maps;
+  const images = [...products, ...sums].map((own) =>
+    imageOfParts(own, Math.max(1e-9, ...top), side, palette),
+  );
+  return (boxes) =>
+    boxes.forEach(({ x, y, right, bottom }, i) => {
+      const half = boxes.length / 2;
+      const image = images[i < half ? i : products.length + i - half];
+      const edge = 0.5 / side;
+      const own = [edge, edge, 1 - edge, 1 - edge];
+      paper.image([x, y, right, y, x, bottom], image, own, [-1, -1], 4);
+    });
+}
+
+/** Numbers as an image of so many cells a side. */
+function imageOfParts(numbers, top, side, { heat }) {
+  const [bytes, middle] = [new Uint8Array(4 * side * side).fill(255), (heat.length / 3 - 1) / 2];
+  numbers.forEach((each, cell) => {
+    const shade = 3 * Math.round(middle * (1 + Math.min(1, Math.max(-1, each / top || 0))));
+    for (let k = 0; k < 3; k++) bytes[4 * cell + k] = heat[shade + k];
+  });
+  return { width: side, height: side, bytes, smooth: true };
 }
 
 /** A neuron as it is seen; null if it is not in the picture. */
