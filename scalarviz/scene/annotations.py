@@ -59,7 +59,8 @@ HOOKS, APART, OVER = (4.0, 9.0), 3.0, 9.0
 def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
     """Mark that the cube of a box shall become larger, for a share above 0 to 1, or smaller."""
     scale = canvas.scale
-    long = scale * (HOOKS[0] + (HOOKS[1] - HOOKS[0]) * math.sqrt(min(1.0, abs(share))))
+    long: float = scale * (HOOKS[0] + (HOOKS[1] - HOOKS[0]) * math.sqrt(min(1.0, abs(share))))
+    long = min(long, 0.3 * box.width)
     x, y, near = box.x + 0.5 * box.width, box.y - OVER * scale, APART * scale
     for side in (-1.0, 1.0):
         foot, tip = x + side * near, x + side * (near + long)

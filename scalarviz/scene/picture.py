@@ -410,8 +410,8 @@ class Picture:
             if frame_data.pane is not None:
                 overlay.draw_pane_head(part, division, frame_data.pane, theme)
             else:
-                factor = f"{frame_data.cubes.moved[1]:g}" if frame_data.cubes.moved[0] else ""
-                news = text("legend.moved", factor=factor) if factor else ""
+                factor = frame_data.cubes.moved[1]
+                news = text("legend.moved", factor=f"{factor:g}") if factor > 1.0 else ""
                 news = text("legend.pushes") if arrows else news
                 legend = overlay.draw_head(part, division, frame_data, theme, news)
             return legend, draw_strip(part, division, frame_data, theme)

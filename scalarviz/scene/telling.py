@@ -164,7 +164,7 @@ def draw_upright(
             words = f"{text('plates.bias')} {short(lane.weight)}"
         low = tray.lanes[place] + 0.5 * side + 0.5 * size
         ink, halo = theme.ink, theme.ground
-        look = canvas.fit(typeset(words), 1.2 * box.width, size=size, bold=True)
+        look = canvas.fit(typeset(words), 1.3 * box.width, size=size, bold=True)
         canvas.text(x, low, look, size=size, color=ink, bold=True, anchor="center", outline=halo)
 
 
@@ -377,7 +377,7 @@ def draw_chain(
         )
         words, base = words_of(link), low + 0.36 * size
         canvas.text(middle, base, words, size=size, color=theme.ink, bold=True, anchor="center")
-        if place == 0:
+        if place == 0 and len(links) > 1:
             before, ink, said = box.x - 0.5 * size, theme.ink, text("reason.if")
             canvas.text(before, base, said, size=size, color=ink, bold=True, anchor="right")
 

@@ -26,10 +26,11 @@ def chain_of(ctx: TracedWeight, row: int, total: float) -> tuple[Link, ...]:
     unit, way = written[0], -1.0 if total > 0.0 else 1.0  # way: where the value is to go
     x = 1.0 if read is None else float(ctx.inputs[read[0]])
     is_larger = way * float(ctx.state.value[row]) >= 0.0
-    first = Link(text("reason.larger") if is_larger else text("reason.smaller"), row)
+    wish = text("reason.larger") if is_larger else text("reason.smaller")
+    first = Link(wish, row)
     delta = float(ctx.upstream[unit])
     if not way * x * delta < 0.0:  # the shown sample does not ask for it
-        return first, Link(text("reason.others"))
+        return (Link(f"{wish}: {text('reason.others')}", row),)
     moves = 1.0 if way * x > 0.0 else -1.0
     if ctx.facts.outputs == operation.target or following(ctx, operation.target) == NONE:
         return first, ending(ctx, operation.target, unit, moves)

@@ -66,8 +66,8 @@ export class MarksKey {
         sign,
         fans.some(({ biases }) => sign.dataset.mark !== "bias" || biases >= 0),
       );
-    const [rows, times] = frame.moved;
-    const moved = rows.length ? text("legend.moved", { factor: String(times) }) : newsOf(frame);
+    const times = frame.moved[1];
+    const moved = times > 1 ? text("legend.moved", { factor: String(times) }) : newsOf(frame);
     setWords(byId("legend-news"), arrows ? text("legend.pushes") : moved);
     const ends = ends_of(legendOf(frame));
     ["legend-least", "legend-most"].forEach((id, k) => setWords(byId(id), typeset(ends[k])));
