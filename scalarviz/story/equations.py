@@ -169,12 +169,12 @@ def is_changed(terms: Sequence[EquationTerm], result: float) -> bool:
 def summed(
     terms: Sequence[EquationTerm], result: float, one: Neuron, most: int, back: bool = False
 ) -> Summed | None:
-    """Return a sum whose largest terms travel; None if there is none to show.
+    """Return a sum by its largest terms; None if there is none to show.
 
     terms   all terms, in the order of the picture: the number of a neuron, and the weight
     result  what the engine has
     one     the neuron "1", from which the bias comes
-    most    terms that travel
+    most    terms that stand for themselves
     back    whether the weight is the first factor
     """
     if is_changed(terms, result) or not math.isfinite(result):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 NONE = -1  # in place of an index
-TERMS = 6  # terms of a sum that travel
+TERMS = 6  # terms of a sum that stand for themselves
 Neuron = tuple[str, int]  # the name of a buffer, and the place in it
 Function = Callable[..., float]
 Numbers = Sequence[float]
