@@ -142,8 +142,7 @@ export class BeadQuads {
     if (!rows.length || !see.inverse) return;
     this.copies.set(rows);
     this.program.use({ ...see.uniforms, u_viewport: [width, height], u_ratio: ratio, ...colors });
-    if (BEADS[this.name] === GROUNDS) gl.disable(gl.DEPTH_TEST);
-    else gl.enable(gl.DEPTH_TEST);
+    gl.enable(gl.DEPTH_TEST);
     gl.depthFunc(gl.LESS);
     gl.depthMask(this.name === "spheres"); // wires mix where they cross
     if (this.name !== "pool") gl.enable(gl.BLEND);

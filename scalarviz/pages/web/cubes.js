@@ -30,11 +30,9 @@ export class Cubes {
     Object.assign(this, { gl, scene, given: null, sizes: null, turn: 0 });
     const { plates } = scene.layouts[0];
     const seated = plates.some(({ seat }) => seat) ? 1 : 0;
-    const chosen = (text, far) =>
-      text
-        .replace("#define SEATED 1", `#define SEATED ${seated}`)
-        .replace("#define FAR 1", `#define FAR ${far}`);
-    this.programs = [0, 1].map((far) => scene.programs.cubes.map((text) => chosen(text, far)));
+    const kept = scene.programs.cubes.map((text) => text.replace("SEATED 1", `SEATED ${seated}`));
+    const withFar = (far) => kept.map((text) => text.replace("FAR 1", `FAR ${far}`));
+    this.programs = [0, 1].map(withFar);
     this.made = [null, null]; // programs without and with small cubes, when they are needed
     this.program(scene.count > MANY_CUBES ? 1 : 0); // compiled while the network starts
     const { split } = scene.shader;

@@ -38,7 +38,7 @@ export class Paper {
   }
 
   put(x, y, half, axis, depths, extra, style, colors) {
-    if (!Number.isFinite(x + y + half[0] + half[1] + axis[0])) return false;
+    if (!Number.isFinite(x + y + half[0] + half[1] + axis[0])) return;
     this.grow(1);
     const at = this.count * PAPER.numbers;
     const { rows } = this;
@@ -50,7 +50,6 @@ export class Paper {
     rows.set(this.clip, at + 16);
     rows.set(colors, at + 20);
     this.count++;
-    return true;
   }
 
   /** Draw a rectangle from its top left corner; the outline is inside the edge. */
@@ -82,13 +81,8 @@ export class Paper {
   }
 
   /** Draw a straight line with round ends; depths of its two ends. */
-  segment([x, y], [endX, endY], color, { width = 1, depths = [-1, -1] } = {}) {
-    const length = Math.hypot(endX - x, endY - y);
-    const axis = length > 0 ? [(endX - x) / length, (endY - y) / length] : [1, 0];
-    const half = [length / 2 + width / 2, width / 2];
-    const middle = [(x + endX) / 2, (y + endY) / 2];
-    const colors = [...packedColor(color), 0, 0];
-    this.put(...middle, half, axis, depths, NO_EXTRA, [0, 0, SHAPES.capsule, 0], colors);
+  segment(start, end, color, { width = 1, depths = [-1, -1] } = {}) {
+    this.path([start, end], depths, color, width);
   }
 
   /** Draw a line through points in front of everything. */

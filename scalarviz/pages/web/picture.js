@@ -301,14 +301,15 @@ export class Picture {
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     const shadow = colorOf(palette.shadow);
     const pixels = [canvas.width, canvas.height, ratio];
+    this.cubes.setNumbers(frame);
+    this.cubes.draw(see, lit, canvas.width, canvas.height);
+    // Below cubes, but after them: what they cover is not computed.
     const light = { u_ground: palette.groundColor, u_pool: colorOf(palette.pool) };
     this.pool.draw(POOL_ROWS, see, ...pixels, light);
     this.grounds.draw(groundRows(frame), see, ...pixels, {
       u_tray: colorOf(palette.shelf),
       u_shadow: shadow,
     });
-    this.cubes.setNumbers(frame);
-    this.cubes.draw(see, lit, canvas.width, canvas.height);
     const look = { u_glass: colorOf(palette.glass), u_shadow: shadow };
     this.spheres.draw(sphereRows(frame, lit, palette), see, ...pixels, look);
     this.wires.draw(wireRows(frame, lit, palette, this.eyes.camera, scale), see, ...pixels);

@@ -13,19 +13,6 @@ attribute vec4 a_means;
 attribute vec4 a_tile;
 attribute vec4 a_strides;
 attribute vec4 a_focus;
-varying vec3 v_place;
-varying vec3 v_ray;
-varying vec4 v_depth;
-varying vec4 v_grid;
-varying vec4 v_scales;
-varying vec4 v_looks;
-varying vec4 v_means;
-varying vec4 v_up;   // the way up on the axes of the plate; last the half of a_size
-varying vec4 v_key;  // the way to the light on them; last the seat
-varying vec4 v_tile;
-varying vec4 v_strides;
-varying vec4 v_focus;
-varying vec4 v_part;  // the columns and rows of the box: first place, last place
 
 // The transform of the view and its inverse, defined by vispy.
 vec4 to_clip(vec4 point);
@@ -47,17 +34,16 @@ vec3 on_plate(vec3 direction) {
 }
 
 void main() {
-    grid = a_grid;
-    scales = a_scales;
-    tile = a_tile;
-    strides = a_strides;
-    cell_size = a_strides.zw;
-    largest = a_size.z;
-    seat = a_size.w;
+    v_grid = grid = a_grid;
+    v_scales = scales = a_scales;
+    v_tile = tile = a_tile;
+    v_strides = strides = a_strides;
+    v_up = vec4(on_axes(vec3(0.0, 1.0, 0.0)), a_size.z);
+    v_key.w = a_size.w;
     // Where cubes may be flat, the first one has the box of all.
     bool is_whole = FAR > 0 || a_size.x < 0.0;
     vec2 cell = max(a_size.xy, 0.0);
-    float half_side = is_whole ? largest : 1.01 * share(number(address(cell), 1.0));
+    float half_side = is_whole ? a_size.z : 1.01 * share(number(address(cell), 1.0));
     vec3 middle = middle_of(cell, half_side);
     vec2 reach = half_side / cell_size;
     v_part = is_whole ? vec4(0.0, 0.0, grid.xy) : vec4(middle.xy - reach, middle.xy + reach);
@@ -77,14 +63,9 @@ void main() {
     v_place = place;
     v_ray = on_plate(ray);
     v_depth = vec4(seen.zw, further.zw);
-    v_grid = a_grid;
-    v_scales = a_scales;
     v_looks = a_looks;
     v_means = a_means;
-    v_up = vec4(on_axes(vec3(0.0, 1.0, 0.0)), a_size.z);
-    v_key = vec4(on_axes(key_light(near, ray)), a_size.w);
-    v_tile = a_tile;
-    v_strides = a_strides;
+    v_key.xyz = on_axes(key_light(near, ray));
     v_focus = a_focus;
     gl_Position = FAR > 0 && a_size.x + a_size.y > 0.0 ? vec4(2.0, 2.0, 2.0, 1.0) : seen;
 }

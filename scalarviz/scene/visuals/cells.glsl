@@ -2,9 +2,21 @@
 
 uniform sampler2D u_numbers;
 uniform vec2 u_numbers_size;
+varying vec3 v_place;
+varying vec3 v_ray;
+varying vec4 v_depth;
+varying vec4 v_grid;
+varying vec4 v_scales;
+varying vec4 v_looks;
+varying vec4 v_means;
+varying vec4 v_up;   // the way up on the axes of the plate; last the half of a_size
+varying vec4 v_key;  // the way to the light on them; last the seat
+varying vec4 v_tile;
+varying vec4 v_strides;
+varying vec4 v_focus;
+varying vec4 v_part;  // the columns and rows of the box: first place, last place
 vec4 grid, scales, tile, strides;
-vec2 cell_size;
-float largest, seat;  // half the side of the largest cube, and the height on which cubes stand
+#define cell_size strides.zw
 
 // Defined in texels_float.glsl or texels_bytes.glsl.
 float one_number(vec2 at);
@@ -45,11 +57,11 @@ float number(vec2 where, float half_of) {
 // Half the side of a cube; NaN is drawn largest, so that it is noticed.
 float share(float size) {
     float part = sqrt(abs(size) * scales.w);
-    return largest * (part < 1.0 ? max(part, seat > 0.0 ? LEAST : LEAST_ON_WALL) : 1.0);
+    return v_up.w * (part < 1.0 ? max(part, v_key.w > 0.0 ? LEAST : LEAST_ON_WALL) : 1.0);
 }
 
 // The middle of a cube on the plate; see `seat` of Plate.
 vec3 middle_of(vec2 cell, float half_side) {
-    float low = SEATED > 0 && seat > 0.0 ? seat - half_side : 0.0;
+    float low = SEATED > 0 && v_key.w > 0.0 ? v_key.w - half_side : 0.0;
     return vec3(cell + 0.5 + vec2(0.0, low / cell_size.y), low);
 }

@@ -8,19 +8,6 @@ uniform sampler2D u_colors;
 uniform vec2 u_means_size;
 uniform vec3 u_ground;
 uniform float u_ids;
-varying vec3 v_place;
-varying vec3 v_ray;
-varying vec4 v_depth;
-varying vec4 v_grid;
-varying vec4 v_scales;
-varying vec4 v_looks;
-varying vec4 v_means;
-varying vec4 v_up;
-varying vec4 v_key;
-varying vec4 v_tile;
-varying vec4 v_strides;
-varying vec4 v_focus;
-varying vec4 v_part;
 
 vec4 looks, means;
 
@@ -48,7 +35,7 @@ float letter(vec3 on_cube, vec3 normal) {
 
 // Whether a cube is solid: one near 0 is of dark glass with edges, and has no shadow.
 bool is_solid(float half_side) {
-    return half_side > HOLLOW * largest || seat <= 0.0;
+    return half_side > HOLLOW * v_up.w || v_key.w <= 0.0;
 }
 
 // How far the ray of a pixel passes a cube, in space: less than 0 through it.
@@ -65,7 +52,7 @@ float passed(vec3 offset, vec3 halves, vec3 inverse) {
 // What the shadow of the cube before this one leaves of the light, on plates with a seat.
 float lit_beside(vec2 cell, float toward, vec3 inverse) {
     vec2 nearer = cell + vec2(toward, 0.0);
-    bool there = seat > 0.0 && nearer.x > -0.5 && nearer.x < grid.x - 0.5 && has_cube(nearer);
+    bool there = v_key.w > 0.0 && nearer.x > -0.5 && nearer.x < grid.x - 0.5 && has_cube(nearer);
     nearer.x = clamp(nearer.x, 0.0, grid.x - 1.0);
     float half_side = share(number(address(nearer), 1.0));
     vec3 low = -0.2 * half_side * v_up.xyz;
@@ -135,15 +122,12 @@ vec4 means_at(vec2 place, vec2 longer, float smaller, float larger, float uprigh
 
 void main() {
     // Interpolation may change the last bits of what is the same on all corners.
-    largest = v_up.w;
-    seat = v_key.w;
     grid = floor(v_grid + 0.5);
     scales = vec4(floor(v_scales.xy + 0.5), v_scales.zw);
     looks = vec4(v_looks.xy, floor(v_looks.z + 0.5), v_looks.w);
     means = floor(v_means + 0.5);
     tile = floor(v_tile + 0.5);
-    strides = vec4(floor(v_strides.xy + 0.5), 0.0, 0.0);
-    cell_size = v_strides.zw;
+    strides = vec4(floor(v_strides.xy + 0.5), v_strides.zw);
     vec3 ray = v_ray;
     vec3 ray_safe = mix(ray, vec3(1e-7), vec3(lessThan(abs(ray), vec3(1e-7))));
     vec3 inverse = 1.0 / ray_safe;
@@ -178,9 +162,9 @@ void main() {
 #endif
 
     // Where the ray enters and leaves the box; v_place is on its far side.
-    float lowest = middle_of(vec2(0.0), largest).z - largest;
+    float lowest = middle_of(vec2(0.0), v_up.w).z - v_up.w;
     vec3 low = (vec3(v_part.xy, lowest) - v_place) * inverse;
-    vec3 high = (vec3(v_part.zw, lowest + 2.0 * largest) - v_place) * inverse;
+    vec3 high = (vec3(v_part.zw, lowest + 2.0 * v_up.w) - v_place) * inverse;
     vec3 entries = min(low, high);
     vec3 exits = max(low, high);
     float enter = max(max(entries.x, entries.y), max(entries.z, nearest));

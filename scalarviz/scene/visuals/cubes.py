@@ -21,7 +21,6 @@ from vispy.visuals import Visual
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
-from scalarviz.core.program import Places
 from scalarviz.scene.canvas.palette import NOT_A_NUMBER, ColorMap, rgb
 from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.visuals import mip_levels
@@ -58,6 +57,7 @@ SIDES = np.array(
     ],
     np.uint32,
 )
+AXES = "origin", "along", "across", "toward"
 FEW = 512  # cubes of a plate with a seat that have a box each
 # What the shaders know of a plate, see `shaders`: a row for each corner of its boxes.
 EVERYWHERE = 0.0, 0.0, 1e6, 1e6
@@ -225,30 +225,23 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._fresh, self._changed = False, True
 
     def _set_geometry(self, shown: Sequence[int]) -> None:
-        parts: dict[str, list[FloatArray]] = {}
+        boxes = [(i, cell) for i in shown for cell in boxes_of(self.plates[i])]
+        self._shown = [i for i, _ in boxes]
+        plates = [self.plates[i] for i in self._shown]
+        parts = {name: [getattr(each, name) for each in plates] for name in AXES}
+        parts["size"] = [
+            (*cell, each.half, each.seat) for (_, cell), each in zip(boxes, plates, strict=True)
+        ]
+        corners = {name: np.repeat(values, 8, 0) for name, values in parts.items()}
+        corners["corner"] = np.tile(CORNERS, (len(boxes), 1))
         index = [np.zeros((0, 3), np.uint32)]
-        self._shown = []
-        for i in shown:
-            plate = self.plates[i]
-            boxes = boxes_of(plate)
-            count = len(boxes)
+        for place, plate in enumerate(plates):
             mirrored = np.dot(np.cross(plate.along, plate.across), plate.toward) < 0.0
-            corners = 8 * (len(self._shown) + np.arange(count, dtype=np.uint32)[:, None, None])
-            index.append((corners + (SIDES[:, ::-1] if mirrored else SIDES)).reshape(-1, 3))
-            for name, value in (
-                *(("a_origin", plate.origin), ("a_along", plate.along)),
-                *(("a_across", plate.across), ("a_toward", plate.toward)),
-            ):
-                parts.setdefault(name, []).append(np.repeat(value[np.newaxis], 8 * count, 0))
-            sizes = np.hstack([boxes, np.full((count, 2), (plate.half, plate.seat))])
-            parts.setdefault("a_size", []).append(np.repeat(sizes, 8, 0))
-            parts.setdefault("a_corner", []).append(np.tile(CORNERS, (count, 1)))
-            self._shown += [i] * count
-        for name, values in parts.items():
-            data = np.concatenate(values).astype(np.float32)
-            buffer = gloo.VertexBuffer(data)
+            index.append(8 * place + (SIDES[:, ::-1] if mirrored else SIDES))
+        for name, data in corners.items() if boxes else ():
+            buffer = gloo.VertexBuffer(data.astype(np.float32))
             self._made.append(buffer)
-            self.shared_program[name] = buffer
+            self.shared_program[f"a_{name}"] = buffer
         self._lines = gloo.VertexBuffer(self._rows())
         self._made.append(self._lines)
         for name in LINES.names or ():
@@ -392,10 +385,10 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._mean_texture.set_data(np.ascontiguousarray(table), offset=(above, left))
 
 
-def boxes_of(plate: Plate) -> Places:
+def boxes_of(plate: Plate) -> Any:
     """Return the cells of the cubes that have a box each, column and row; -1 for one around all."""
     row, column, _ = plate.cells()
-    return np.c_[column, row] if plate.seat and plate.size <= FEW else np.full((1, 2), -1)
+    return np.c_[column, row] if plate.seat and plate.size <= FEW else [(-1, -1)]
 
 
 CubesNode = create_visual_node(CubesVisual)

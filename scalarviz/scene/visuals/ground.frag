@@ -10,7 +10,7 @@ varying vec4 v_color;
 
 // How far a place is outside a pair of sides of the outline, below 0 between them.
 float beyond(vec3 side) {
-    return abs(side.x * v_at.y - side.y * v_at.x) - side.z;
+    return abs(dot(side.xy, v_at)) - side.z;
 }
 
 void main() {
@@ -18,7 +18,7 @@ void main() {
     float outside = max(max(beyond(v_right), beyond(v_up)), front);
     float alpha = v_color.a * smoothstep(v_soft, -v_soft, outside);
     // The front edge of a tray, which is below, is a line.
-    bool is_front = v_soft <= 0.5 && (v_near.x * v_at.y - v_near.y * v_at.x) * v_near.x < 0.0;
+    bool is_front = v_soft <= 0.5 && dot(v_near.xy, v_at) * v_near.y < 0.0;
     alpha *= is_front ? 1.0 + clamp(1.0 - abs(front + 0.5), 0.0, 1.0) : 1.0;
     gl_FragColor = vec4(v_color.rgb * alpha, alpha);
 }

@@ -8,7 +8,7 @@ attribute vec2 a_corner;      // -1 or 1
 attribute vec3 a_center;
 attribute vec3 a_size;        // half the sides; without height a tray, below 0 the ground
 varying vec2 v_at;            // place in pixels from the middle; of the ground relative to its pool
-varying vec3 v_right;         // ways of the sides as they are seen, and how far the outline is beside each
+varying vec3 v_right;         // the ways aside from the sides, and how far the outline is there
 varying vec3 v_up;
 varying vec3 v_near;
 varying float v_soft;         // how wide the edge of the outline is; of a tray half a pixel
@@ -25,15 +25,11 @@ vec2 seen(vec3 point) {
     return 0.5 * u_viewport * place.xy / place.w;
 }
 
-float cross2(vec2 a, vec2 b) {
-    return a.x * b.y - a.y * b.x;
-}
-
-// The way of a side, and how far beside it the outline of a box with two more sides is.
+// The way aside from a side, and how far there the outline of a box with two more sides is.
 vec3 beside(vec2 side, vec2 other, vec2 third) {
-    float reach = abs(cross2(side, other)) + abs(cross2(side, third));
-    float wide = length(side);  // 0 where a tray has no height
-    return wide > 1e-6 ? vec3(side, reach) / wide : vec3(0.0, 0.0, 1e6);
+    vec2 aside = vec2(-side.y, side.x) / max(length(side), 1e-6);
+    float reach = abs(dot(aside, other)) + abs(dot(aside, third));
+    return vec3(aside, side == vec2(0.0) ? 1e6 : reach);  // a tray has no height
 }
 
 void main() {
@@ -49,9 +45,9 @@ void main() {
     v_soft = max(0.16 * size, 0.5);
     v_color = size > 0.0 ? u_shadow : u_tray;
     v_at = a_corner * (reach + v_soft + 1.0);
-    gl_Position = vec4((middle + size * vec2(0.05, -0.1) + v_at) / (0.5 * u_viewport), 0.0, 1.0);
+    gl_Position = vec4((middle + size * vec2(0.05, -0.1) + v_at) / (0.5 * u_viewport), 0.99999, 1.0);
     if (a_size.x < 0.0) {
         v_at = (a_corner - POOL) / POOL_SIZE;
-        gl_Position = vec4(a_corner, 0.0, 1.0);
+        gl_Position = vec4(a_corner, 0.99999, 1.0);
     }
 }
