@@ -45,6 +45,7 @@ from scalarviz.stage.show import Show
 from scalarviz.story.commands import PAGE_BUTTONS, first_groups, page_keys
 from scalarviz.training.session.reading import came_from
 from scalarviz.training.session.session import Session
+from scalarviz.training.session.threads import FILM, PICTURE
 
 LARGEST = 10_000_000  # bytes of a page
 STEPS = 500  # of a recording
@@ -185,6 +186,7 @@ def made_page(
     markup = markup_of_page()
     probe, made, measured = probe_of(show.session), None, None
     exhibit = exhibit_data(show.session)
+    films = show.film and show.session.step_index == 0
     data: dict[str, Any] = {}
     parts: dict[str, str] = {}
     script = bundle("main.js", partial(module_text, kinds=kinds_in(exhibit)))
@@ -206,6 +208,7 @@ def made_page(
             "came": came_from(show.session),
             "theme": theme or "",
             "speed": first_speed(show),
+            "film": films and {"steps": FILM, "seconds": PICTURE},
             "tint": show.session.data.input_tint,
             "exhibit": exhibit,
             "first": first_groups(),

@@ -374,6 +374,37 @@ def test_playing_goes_at_its_rate_and_sends_states_that_are_taken(page: InPage) 
     assert fast["step"] >= 5000 and found["states"] <= 30 * fast["seconds"] + 4
 
 
+def test_a_film_stands_at_its_steps_until_the_user_does_something(page: InPage) -> None:
+    stood = page.run("""
+        const page = client();
+        let now = 0;
+        performance.now = () => now;
+        await page.ask("play", {rate: 100, film: {steps: [0, 1, 4, 9], seconds: 0.6}});
+        const stood = [];
+        for (const passed of [0, 600, 600, 600, 600, 1000]) {
+            now += passed;
+            await sleep(200);
+            stood.push(workers[0].server.clock.step);
+        }
+        page.end();
+        return stood;
+    """)
+    body = """
+        const sent = [];
+        const ask = async (name, { film } = {}) => sent.push([name, film]);
+        const player = new Player({ ask }, { moments: 12, speed: 100 });
+        player.play("a film");
+        for (let i = 0; i < 2; i++) player.endFilm();
+        await player.pause();
+        player.endFilm();
+        return sent;
+    """
+    assert [stood, in_web("player", body)] == [
+        [0, 1, 4, 9, 9, 109],
+        [["play", "a film"], ["play", None], ["pause", None]],
+    ]
+
+
 def test_the_sample_stays_while_it_plays_and_in_a_pause(page: InPage) -> None:
     found = page.run("""
         const page = client();

@@ -508,11 +508,11 @@ export class App {
     return done === count ? { step: begun + 1, operation: 0 } : { step: begun, operation: done };
   }
 
-  play() {
+  play(film = null) {
     this.guess.leave();
     this.byNeuron.shown.clear();
     this.moveTo(this.state);
-    this.player.play();
+    this.player.play(film);
   }
 
   /** Show some more neurons of the last operation, or fewer; go on where there are no others. */

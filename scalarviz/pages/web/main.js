@@ -71,8 +71,17 @@ async function start() {
     app.chip.stand(`${text(missing)} ${text("page.spare", { steps })}`); // until another one comes
   }
   addEventListener("hashchange", () => followLink(app, location.hash));
-  if (!(await followLink(app, location.hash))) await showTour(app);
+  if (!(await followLink(app, location.hash))) await begin(app);
   return undefined;
+}
+
+/** Begin with the film of a page, until the user does something, or with the tour. */
+function begin(app) {
+  const { film } = app.spec.page;
+  if (!film || app.calm || app.spec.recording) return showTour(app);
+  for (const kind of ["keydown", "pointerdown"])
+    app.listen(window, kind, () => app.player.endFilm());
+  return app.play(film);
 }
 
 if (typeof document !== "undefined") start().catch(failWith);

@@ -52,6 +52,7 @@ export class Player {
     this.client = client;
     this.moments = moments;
     this.playing = false;
+    this.film = null; // the film that it plays until the user does something
     this.walks = false; // whether it plays by operations, one command after the other
     this.speeds = SPEEDS; // of the unit by which it plays
     this.speed = nearestSpeed(speed); // a place in them
@@ -131,10 +132,16 @@ export class Player {
     return steps !== null && steps * this.moments <= SLOW ? steps * this.moments : null;
   }
 
-  play() {
+  /** Play; `film`, if there is one, first. */
+  play(film = null) {
     this.drop();
     this.playing = true;
-    this.start();
+    this.start(film);
+  }
+
+  /** Play at the present speed, if a film plays. */
+  endFilm() {
+    if (this.film && this.playing) this.start();
   }
 
   async pause() {
@@ -175,12 +182,13 @@ export class Player {
     if (isHidden) this.pause();
   }
 
-  /** Start what plays at the present speed. */
-  async start() {
+  /** Start what plays at the present speed, after a film if there is one. */
+  async start(film = null) {
     const walk = (this.walk += 1);
-    this.walks = this.operations !== null;
+    this.film = film;
+    this.walks = !film && this.operations !== null;
     if (!this.walks) {
-      await this.turn("play", { rate: this.speeds[this.speed].steps });
+      await this.turn("play", { rate: this.speeds[this.speed].steps, film });
       return;
     }
     await this.ask("pause");

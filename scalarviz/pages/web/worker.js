@@ -33,6 +33,7 @@ export class Server {
     this.waiting = []; // commands
     this.goal = null; // {target, command, shows}: a moment to go to, of a command
     this.rate = undefined; // steps a second while it plays; null: as fast as it goes
+    this.film = null; // {steps, seconds}: where it stands first, and for how long each
     this.began = 0;
     this.due = 0; // steps due since `began` that were taken
     this.sent = 0; // when the last state was sent
@@ -88,6 +89,7 @@ export class Server {
     if (jumps) this.rate = undefined;
     if (name === "play") {
       this.rate = args.rate ?? null;
+      this.film = args.film ?? null;
       this.catchUp();
     } else if (name === "advance") {
       return this.pursue({ target: clock.after(args.count, args.unit), command, shows: true });
@@ -158,21 +160,27 @@ export class Server {
     const { clock, rate } = this;
     const now = performance.now();
     const seconds = (now - this.began) / 1000;
-    const steps = rate === null ? Infinity : Math.floor(seconds * rate) - this.due;
+    const goal = this.film?.steps[Math.floor(seconds / this.film.seconds)];
+    if (this.film && goal === undefined) {
+      this.film = null;
+      this.catchUp();
+      return 0;
+    }
+    const steps = rate === null ? 2 ** 40 : Math.floor(seconds * rate) - this.due;
     const first = clock.step;
-    if (steps > 0) {
-      const target = rate === null ? clock.after(2 ** 40, "step") : clock.after(steps, "step");
-      clock.forward(target, now + PORTION);
+    if (steps > 0 || this.film) {
+      clock.forward(clock.after(this.film ? goal - first : steps, "step"), now + PORTION);
       clock.shown.at = clock.place(); // the sample stays the same, also in a pause
       this.due += clock.step - first;
     }
-    if (rate !== null && performance.now() - now > PORTION) this.catchUp();
+    if (rate !== null && !this.film && performance.now() - now > PORTION) this.catchUp();
     if (clock.stopped) {
       this.rate = undefined;
       this.send();
       return 0;
     }
     if (clock.step !== first) this.show();
+    if (this.film) return clock.step < goal ? 0 : BETWEEN_STATES;
     if (rate === null) return 0;
     return Math.max(1, 1000 * ((this.due + 1) / rate) - (performance.now() - this.began));
   }
