@@ -268,7 +268,7 @@ def draw_spoken(
 ) -> None:
     """Write names beside spheres, where they cover nothing.
 
-    Lines with names of their own have none, nor a neuron whose name is in the callout.
+    Lines with names of their own have none, nor a neuron whose name is in the picture already.
     """
     told, places = spoken_names(frame_data)
     written, size = " ".join(canvas.words).lower(), SPOKEN_LETTERS * scale

@@ -55,7 +55,7 @@ def name_of(channel: str) -> str:
 def mark_rows(cubes: CubeValues, extra: Iterable[str]) -> list[tuple[str, str]]:
     """Return the names of the marks that are in a picture, and what they mean.
 
-    extra  marks that not every picture has, such as "dot" and "frozen"
+    extra  marks that not every picture has, such as "striped" and "frozen"
     """
     names: list[str] = ["cube", "sphere", "numbers", *extra]
     rows = [(text(f"marks.{name}.name"), text(f"marks.{name}.meaning")) for name in names]

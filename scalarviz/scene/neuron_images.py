@@ -1,4 +1,4 @@
-"""Images and colors of neurons: feature maps, squares with what each computes, and gradients."""
+"""Images and colors of neurons: feature maps, and squares with what each computes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ def draw_pictures(
     frame(canvas, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
     numbers_of_channels(canvas, xy, seen, line, theme)
     write_on_pictures(canvas, see, line, name, dropped, frame_data, theme)
-    draw_gradients(canvas, xy[good], line, frame_data, good, depth, theme)
 
 
 def seen_pictures(
@@ -167,29 +166,6 @@ def write_on_pictures(
         depth=seen.depth[inside] - 1e-4,
         outline=HALO,
     )
-
-
-def draw_gradients(
-    canvas: Canvas2D,
-    xy: FloatArray,
-    line: Neurons,
-    frame_data: FrameData,
-    good: FloatArray,
-    depth: FloatArray,
-    theme: Theme,
-) -> None:
-    """Draw the gradients as smaller images over the lower right corners."""
-    found = flow_parts(line, frame_data)
-    if found is None or np.hypot(*(xy[0, 1] - xy[0, 0])) < 8.0:
-        return
-    flow, part = found
-    right, down = 0.5 * (xy[:, 1] - xy[:, 0]), 0.5 * (xy[:, 2] - xy[:, 0])
-    corner = xy[:, 0] + 1.1 * (right + down)
-    small = np.stack([corner, corner + right, corner + down], axis=1)
-    near = depth - 1e-4
-    colors = theme.map(np.where(flow == 0.0, 0.0, np.sign(flow) * part))
-    paste(canvas, small, colors, line.shape, good, near)
-    frame(canvas, small, rgb((theme.ground,))[0], near)
 
 
 # Squares: what each neuron computes over all places of the inputs.
@@ -428,20 +404,6 @@ def painted_line(line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArr
             own = painted(name, values[name], frame_data, theme)
             found[: len(own)] = own
     return found
-
-
-def flow_parts(line: Neurons, frame_data: FrameData) -> tuple[FloatArray, FloatArray] | None:
-    """Return the gradients of a row of neurons and their magnitudes, 0.25 to 1; None if unknown."""
-    flows = frame_data.buffers.flows
-    known = [flows[name] for name in line.buffers if name in flows] if flows else []
-    if not known:
-        return None
-    flow = np.append(known[0], known[-1][len(known[0]) :])  # of those that one has not come to
-    top = max((float(np.abs(each).max()) for each in flows.values() if each.size), default=0.0)
-    if not np.isfinite(top) or top == 0.0:
-        return None
-    with np.errstate(divide="ignore"):
-        return flow, np.clip(1.0 + np.log10(np.abs(flow) / top) / 3.0, 0.25, 1.0)
 
 
 def left_out(line: Neurons, frame_data: FrameData) -> FloatArray:

@@ -18,7 +18,6 @@ from scalarviz.scene.neuron_images import (
     crosses,
     draw_pictures,
     draw_squares,
-    flow_parts,
     held,
     left_out,
     painted_line,
@@ -94,8 +93,6 @@ def draw_neurons(
     silent = (own[good, 0] < SPOKEN).tolist()
     if line.names:
         draw_names(canvas, seen, line, good, theme, edges, silent)
-    if not frame_data.layout.signs:  # where it is written
-        draw_flows(canvas, xy, radius, good, line, frame_data, theme)
 
 
 NONE_FLAT = np.zeros(0)
@@ -150,27 +147,6 @@ def draw_names(
     shown = np.flatnonzero(good)[: len(line.names)].tolist()
     names, balls = [line.names[place] for place in shown], balls_of(seen, line.radius, good)
     write_names(canvas, theme, line, names, balls, edges, silent)
-
-
-def draw_flows(
-    canvas: Canvas2D,
-    xy: FloatArray,
-    radius: FloatArray,
-    good: FloatArray,
-    line: Neurons,
-    frame_data: FrameData,
-    theme: Theme,
-) -> None:
-    """Draw the gradient of each neuron as a dot on its rim, larger for a larger gradient."""
-    found = flow_parts(line, frame_data) if radius[0] >= 4.0 else None
-    if found is None:
-        return
-    flow, part = (each[good[: len(each)]] for each in found)
-    xy, radius = xy[: len(flow)], radius[: len(flow)]
-    # On the side without wires.
-    places = xy + radius[:, np.newaxis] * [0.75, 0.75]
-    canvas.discs(places, 0.42 * radius * part + 1.6, theme.ground)
-    canvas.discs(places, 0.42 * radius * part, theme.map(np.sign(flow) * 0.85))
 
 
 def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, theme: Theme) -> None:

@@ -476,8 +476,6 @@ def extra_marks(frame_data: FrameData) -> Iterator[str]:
         yield "striped"
     if any((each > 0.0).any() for each in buffers.left_out.values()):
         yield "crossed"
-    if buffers.flows:
-        yield "dot"
     if cubes.pushes is not None:
         yield "arrow"
     if cubes.before is not None:

@@ -235,7 +235,6 @@ class BatchSum:
             text("captions.batch.formula", x=self.letter),
             ((Piece(self.name, self.row, mark=so_far),), (Piece(total),)),
             rows=(self.row,),
-            callout=text("captions.batch.callout", sum=so_far),
         )
 
 

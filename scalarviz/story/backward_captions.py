@@ -65,25 +65,23 @@ def delta(ctx: TracedWeight) -> Caption:
     is_activation = row is not None and ctx.operation.source in ctx.moment.gradients
     if not ctx.is_last:
         assert row is not None
-        line, result, slope = slope_line(ctx, row, arrived)
+        line, slope = slope_line(ctx, row, arrived)
         title = row.back.replace("{unit}", ctx.called(ctx.behind)) or slope_words(ctx, row)
         formula = text("captions.delta.formula", slope=slope)
-        return about(ctx, Caption(sentence(title), formula, (line,)), result, "delta")
+        return about(ctx.behind, Caption(sentence(title), formula, (line,)))
     formula, first = loss_derivative(ctx, arrived, "dL/dp" if is_activation else "signal")
-    lines, result = [first], arrived
+    lines = [first]
     if is_activation:
         assert row is not None
-        line, result, slope = slope_line(ctx, row, arrived)
+        line, slope = slope_line(ctx, row, arrived)
         lines.append(line)
         formula += " × " + A_NAME.sub("p", slope)  # a² becomes p²
     title = output_words(ctx, arrived)
-    return about(ctx, Caption(title, f"signal = {formula}", tuple(lines)), result, "delta")
+    return about(ctx.behind, Caption(title, f"signal = {formula}", tuple(lines)))
 
 
-def slope_line(
-    ctx: TracedWeight, row: ActivationFacts, arrived: float
-) -> tuple[CaptionLine, float, str]:
-    """Return what arrives times the slope as a line, the delta, and the formula of the slope."""
+def slope_line(ctx: TracedWeight, row: ActivationFacts, arrived: float) -> tuple[CaptionLine, str]:
+    """Return what arrives times the slope as a line, and the formula of the slope."""
     place = ctx.place[0]
     z, a = float(ctx.inputs[place]), float(ctx.outputs[place])
     result, known = float(ctx.gradient[place]), {"z": z, "a": a}
@@ -98,7 +96,7 @@ def slope_line(
         term, sloped = EquationTerm((slope_at(ctx, row),), neuron=ctx.behind), exact_sum
     parts: list[EquationTerm | str] = ["signal = ", EquationTerm((arrived,)), " × ", term]
     line = equation(parts, lambda v: v[0] * sloped(v[1:]), result, about=ctx.behind)
-    return line, result, shown
+    return line, shown
 
 
 def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
@@ -201,7 +199,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     kind = "scale" if len(operation.shape) == 1 else "sum"
     caption = caption_of(f"weighted_back.{kind}", line, unit=ctx.called(ctx.before))
     added = summed(terms, arrived, ctx.behind, TERMS, back=True)
-    return about(ctx, replace(caption, whole=whole, summed=added), arrived, "arrives")
+    return about(ctx.before, replace(caption, whole=whole, summed=added))
 
 
 def row_back(ctx: TracedWeight) -> Caption:
@@ -209,7 +207,7 @@ def row_back(ctx: TracedWeight) -> Caption:
     formula = ctx.operation.formula or ctx.operation.kind
     line = plain_lines(f"{listed(ctx.upstream)} → {listed(ctx.gradient)}")
     caption = caption_of("row_back", *line, name=formula.replace("_", " "), formula=formula)
-    return about(ctx, caption, float(ctx.gradient[ctx.place[1]]), "arrives")
+    return about(ctx.before, caption)
 
 
 def norm_back(ctx: TracedWeight) -> Caption:
@@ -237,7 +235,7 @@ def norm_back(ctx: TracedWeight) -> Caption:
     line = equation(parts, compute, result, about=ctx.before)
     unit = ctx.called(ctx.before)
     caption = caption_of("norm_back" if centred else "rms_back", line, unit=unit)
-    return about(ctx, caption, result, "arrives")
+    return about(ctx.before, caption)
 
 
 def normed(ctx: TracedWeight) -> tuple[list[list[float]], float] | None:
@@ -269,7 +267,7 @@ def softmax_back(ctx: TracedWeight) -> Caption:
     parts += [EquationTerm((g[place],)), *signed(shared), ")"]
     line = equation(parts, lambda v: v[0] * (v[1] + sign * v[2]), result, about=ctx.before)
     unit = ctx.called(ctx.before)
-    return about(ctx, caption_of("softmax_back", line, unit=unit), result, "arrives")
+    return about(ctx.before, caption_of("softmax_back", line, unit=unit))
 
 
 def log_softmax_back(ctx: TracedWeight) -> Caption:
@@ -280,7 +278,7 @@ def log_softmax_back(ctx: TracedWeight) -> Caption:
     parts += [EquationTerm((y,), neuron=ctx.behind), ")"]
     line = equation(parts, lambda v: v[0] + sign * v[1] * math.exp(v[2]), result, about=ctx.before)
     unit = ctx.called(ctx.before)
-    return about(ctx, caption_of("log_softmax_back", line, unit=unit), result, "arrives")
+    return about(ctx.before, caption_of("log_softmax_back", line, unit=unit))
 
 
 def branch_back(ctx: TracedWeight) -> Caption:
@@ -294,7 +292,7 @@ def branch_back(ctx: TracedWeight) -> Caption:
     terms = [rest, EquationTerm((through,), neuron=ctx.behind)]
     line = sum_line(terms, result, about=ctx.before)
     caption = caption_of("branch_back", line, unit=ctx.called(ctx.before))
-    return about(ctx, caption, result, "arrives")
+    return about(ctx.before, caption)
 
 
 def unchanged_back(ctx: TracedWeight) -> Caption:
@@ -305,7 +303,7 @@ def unchanged_back(ctx: TracedWeight) -> Caption:
     line: CaptionLine = (Piece(words, neuron=ctx.before),)
     unit = ctx.called(ctx.behind)
     caption = caption_of("sum_back" if is_sum else "concatenation_back", line, unit=unit)
-    return about(ctx, caption, found, "arrives")
+    return about(ctx.before, caption)
 
 
 def product_back(ctx: TracedWeight) -> Caption:
@@ -318,7 +316,7 @@ def product_back(ctx: TracedWeight) -> Caption:
         term = product_term((found, factor), ctx.behind, (other, place))
         lines.append(sum_line([term], found * factor, about=(source, place)))
     caption = caption_of("product_back", *lines, unit=ctx.called(ctx.behind))
-    return about(ctx, caption, found * float(ctx.held(b)[place]), "arrives")
+    return about(ctx.before, caption)
 
 
 def parametric_back(ctx: TracedWeight) -> Caption:
@@ -331,7 +329,7 @@ def parametric_back(ctx: TracedWeight) -> Caption:
     slope, found = derivative(float(ctx.inputs[place]), *given), float(ctx.gradient[place])
     term = EquationTerm((float(ctx.upstream[place]), slope), PRODUCT)
     line = sum_line([term], found, about=ctx.before)
-    return about(ctx, caption_of("row_back", line, name=name, formula=name), found, "arrives")
+    return about(ctx.before, caption_of("row_back", line, name=name, formula=name))
 
 
 def dropout_back(ctx: TracedWeight) -> Caption:
@@ -343,7 +341,7 @@ def dropout_back(ctx: TracedWeight) -> Caption:
         line: CaptionLine = (Piece(words, neuron=ctx.before),)
     else:
         line = kept_line(EquationTerm((arrived,)), rate, result, ctx.before)
-    return about(ctx, caption_of("dropout_back", line, unit=unit), result, "arrives")
+    return about(ctx.before, caption_of("dropout_back", line, unit=unit))
 
 
 def pool_back(ctx: TracedWeight) -> Caption:
@@ -364,7 +362,7 @@ def pool_back(ctx: TracedWeight) -> Caption:
         line = average_line(ctx, terms, result, ctx.before, start)
     elif len(mine) > 1:
         line = sum_line(terms, result, start=start, about=ctx.before)
-    return about(ctx, Caption(title, formula, (line,)), result, "arrives")
+    return about(ctx.before, Caption(title, formula, (line,)))
 
 
 def pool_words(ctx: TracedWeight, reached: bool) -> tuple[str, str]:

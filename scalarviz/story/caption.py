@@ -113,7 +113,6 @@ class Caption:
              is the subject
     neurons  neurons that are spoken of, beside those of the pieces; the first one is the subject
              if there are no rows
-    callout  a few words that stand beside the subject in the picture, such as "neuron 3: 0.28"
     summed   the sum of products that is the number of the subject; None if it is none
     bent     what an activation made of the subject's number; None if it is none
     chain    why a gradient asks for what it does, where there is a simple reason
@@ -125,7 +124,6 @@ class Caption:
     whole: tuple[tuple[Piece, ...], ...] = ()
     rows: tuple[int, ...] = ()
     neurons: tuple[Neuron, ...] = ()
-    callout: str = ""
     summed: Summed | None = None
     bent: Bent | None = None
     chain: tuple[Link, ...] = ()
@@ -152,15 +150,6 @@ class Caption:
         return "\n".join(filter(None, (self.title, self.formula, *self.numbers)))
 
     __repr__ = __str__  # a prompt and a notebook show it, too
-
-
-def words_beside(caption: Caption) -> str:
-    """Return what stands beside the subject: the callout, or else what its cube would say."""
-    if caption.callout:
-        return caption.callout
-    own = caption.rows[:1]
-    marks = [piece.mark for piece in caption.pieces if piece.row in own and piece.mark]
-    return marks[0].replace("\n", " ") if marks else ""
 
 
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:

@@ -274,8 +274,7 @@ def zero_grad(ctx: TracedWeight) -> Caption:
     line = Piece(f"{start} "), Piece(words, ctx.row, mark="gradient\n0")
     found = caption_of("zero_grad", line)
     title = text("captions.zero_grad.first") if is_first else found.title
-    callout = text("captions.callout.grad", grad=words)
-    return replace(found, title=title, rows=(ctx.row,), callout=callout)
+    return replace(found, title=title, rows=(ctx.row,))
 
 
 def forward(ctx: TracedWeight) -> Caption:
@@ -310,9 +309,8 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     neurons = [(operation.target, written[0])] if len(written) == 1 else []
     if len(written) == 1 and read is not None:
         neurons.append((operation.source, read[0]))
-    callout = text("captions.callout.grad", grad=lines[-1][-1].words)
-    found = Caption(title, formula, lines, whole, (row,), tuple(neurons), callout)
-    return replace(found, chain=chain_of(ctx, row, total))
+    chain = chain_of(ctx, row, total)
+    return Caption(title, formula, lines, whole, (row,), tuple(neurons), chain=chain)
 
 
 def slope_times_signal(ctx: TracedWeight, row: int) -> Caption:
@@ -323,8 +321,7 @@ def slope_times_signal(ctx: TracedWeight, row: int) -> Caption:
     title = sentence(text(f"captions.weight_gradient.{kind}", name=name, way=way))
     line = Piece("gradient = "), Piece(said(grad), row)
     formula = text("captions.weight_gradient.by_slope")
-    callout = text("captions.callout.grad", grad=said(grad))
-    return Caption(title, formula, (line,), rows=(row,), callout=callout)
+    return Caption(title, formula, (line,), rows=(row,))
 
 
 Pairs = Sequence[tuple[float, float]]  # input and delta of a sample, at each place of a weight

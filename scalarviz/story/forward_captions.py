@@ -54,16 +54,9 @@ def caption_of(key: str, *lines: CaptionLine, **fields: object) -> Caption:
     return Caption(sentence(title), formula, lines)
 
 
-def about(ctx: TracedWeight, caption: Caption, value: float, what: str = "") -> Caption:
-    """Return a caption whose subject is a neuron with this value.
-
-    what  "": the output of the operation, the default; "delta": that of its delta; "arrives": the
-          input, with what arrives there
-    """
-    neuron = ctx.before if what == "arrives" else ctx.behind
-    fields = {"unit": ctx.called(neuron), "value": said(value)}
-    words = text(f"captions.callout.{what}" if what else "captions.callout", **fields)
-    return replace(caption, neurons=(neuron,), callout=words)
+def about(neuron: Neuron, caption: Caption) -> Caption:
+    """Return a caption with this subject."""
+    return replace(caption, neurons=(neuron,))
 
 
 def floats(numbers: Numbers) -> list[float]:
@@ -114,7 +107,7 @@ def weighted(ctx: TracedWeight) -> Caption:
     bias = text("captions.weighted.bias") if has_bias and operation.kind != "scale" else ""
     added = summed(terms, y, (source, len(x)), TERMS)
     caption = replace(caption, formula=caption.formula + bias, whole=whole, summed=added)
-    return about(ctx, caption, y)
+    return about(ctx.behind, caption)
 
 
 def activation(ctx: TracedWeight) -> Caption:
@@ -128,7 +121,7 @@ def activation(ctx: TracedWeight) -> Caption:
     line = activation_line(name, row, z, a, ctx.before, ctx.behind)
     formula = f"a = {name}(z)" + (f" = {pretty(row.alone)}" if row.alone else "")
     bent = bent_at(row.value, z, a) if math.isfinite(z) and math.isfinite(a) else None
-    return about(ctx, Caption(title, formula, (line,), bent=bent), a)
+    return about(ctx.behind, Caption(title, formula, (line,), bent=bent))
 
 
 def bent_at(value: Callable[[float], float], z: float, a: float) -> Bent:
@@ -202,7 +195,7 @@ def parametric(ctx: TracedWeight) -> Caption:
         parts += [", ", EquationTerm((float(numbers[each]),), row=each)]
     line = equation([*parts, ")"], lambda v: value(*v), y, about=ctx.behind)
     formula = f"y = {name}(x, {', '.join(row.parameters)})"
-    return about(ctx, Caption(title, formula, (line,)), y)
+    return about(ctx.behind, Caption(title, formula, (line,)))
 
 
 def parameter_rows(ctx: TracedWeight, output: int) -> list[int]:
@@ -220,14 +213,14 @@ def plain(ctx: TracedWeight) -> Caption:
     inputs = ", ".join(listed(ctx.held(each)) for each in ctx.operation.sources)
     lines = plain_lines(f"{inputs} → {listed(ctx.outputs)}")
     caption = Caption(text("captions.plain", name=name), pretty(ctx.operation.meaning), lines)
-    return about(ctx, caption, float(ctx.outputs[ctx.place[0]]))
+    return about(ctx.behind, caption)
 
 
 def unchanged(ctx: TracedWeight) -> Caption:
     """A branch, or a concatenation: the numbers go on as they are."""
     is_branch, line = ctx.operation.kind == "branch", plain_lines(listed(ctx.outputs))
     caption = caption_of("branch" if is_branch else "concatenation", *line)
-    return about(ctx, caption, float(ctx.outputs[ctx.place[0]]))
+    return about(ctx.behind, caption)
 
 
 def joined(ctx: TracedWeight) -> Caption:
@@ -238,14 +231,14 @@ def joined(ctx: TracedWeight) -> Caption:
         EquationTerm((x,), neuron=ctx.before),
     ]
     line = sum_line(terms, y, about=ctx.behind)
-    return about(ctx, caption_of("sum", line, unit=ctx.called(ctx.behind)), y)
+    return about(ctx.behind, caption_of("sum", line, unit=ctx.called(ctx.behind)))
 
 
 def product(ctx: TracedWeight) -> Caption:
     place, (a, b) = ctx.place[0], ctx.operation.sources
     numbers, result = [float(ctx.held(each)[place]) for each in (a, b)], float(ctx.outputs[place])
     line = sum_line([product_term(numbers, (a, place), (b, place))], result, about=ctx.behind)
-    return about(ctx, caption_of("product", line, unit=ctx.called(ctx.behind)), result)
+    return about(ctx.behind, caption_of("product", line, unit=ctx.called(ctx.behind)))
 
 
 def product_term(numbers: Sequence[float], first: Neuron, second: Neuron) -> EquationTerm:
@@ -266,9 +259,9 @@ def dropout(ctx: TracedWeight) -> Caption:
     if own_y == 0.0 and own_x != 0.0:
         out: CaptionLine = (Piece(text("captions.dropout.own", x=said(own_x)), neuron=ctx.behind),)
         lines = out, *plain_lines(count)
-        return about(ctx, caption_of("dropout_out", *lines, unit=unit), own_y)
+        return about(ctx.behind, caption_of("dropout_out", *lines, unit=unit))
     line = kept_line(EquationTerm((own_x,), neuron=ctx.before), rate, own_y, ctx.behind)
-    return about(ctx, caption_of("dropout", line, *plain_lines(count), unit=unit), own_y)
+    return about(ctx.behind, caption_of("dropout", line, *plain_lines(count), unit=unit))
 
 
 def kept_line(number: EquationTerm, rate: float, result: float, about: Neuron) -> CaptionLine:
@@ -318,7 +311,7 @@ def batch_norm(ctx: TracedWeight) -> Caption:
     )
     lines, unit = (line, *plain_lines(shown)), ctx.called(ctx.behind)
     caption = caption_of("frozen_batch_norm" if held else "batch_norm", *lines, unit=unit)
-    return about(ctx, caption, y)
+    return about(ctx.behind, caption)
 
 
 def is_held(ctx: TracedWeight) -> bool:
@@ -347,7 +340,7 @@ def row_formula(ctx: TracedWeight) -> Caption:
     else:
         lines = plain_lines(f"{listed(ctx.inputs)} → {listed(ctx.outputs)}")
     title = sentence(operation.caption.replace("{unit}", ctx.called(ctx.behind)))
-    return about(ctx, Caption(title, operation.written, lines), own)
+    return about(ctx.behind, Caption(title, operation.written, lines))
 
 
 def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
@@ -517,7 +510,6 @@ def loss(ctx: TracedWeight) -> Caption:
         text("captions.loss.title", loss=said(whole, 3)),
         f"L = {factor_of(function)}{words}",
         neurons=tuple((behind, i) for i in range(min(outputs, MOST_TERMS))),
-        callout=text("captions.callout.loss", loss=said(whole)),
     )
     if (function.error.compute if function.scalar else function.of_row) is None:
         return replace(caption, lines=plain_lines(only(whole)))

@@ -367,13 +367,12 @@ def names_of(frame_data: FrameData) -> set[str]:
 def test_the_key_explains_the_marks_of_the_picture_alone() -> None:
     plain = frame_at("circle", 0)
     assert len(plain.buffers.saturated) and names_of(plain) >= {text("marks.cube.name")}
-    none = replace(plain, buffers=replace(plain.buffers, saturated={}, flows={}))
+    none = replace(plain, buffers=replace(plain.buffers, saturated={}))
     few = {text(f"marks.{name}.name") for name in ("cube", "sphere", "numbers")}
     assert names_of(none) == few
     for name, given in {
         "striped": {"saturated": {"tanh 0": np.array([0.0, 0.5])}},
         "crossed": {"left_out": {"tanh 0": np.array([0.0, 1.0])}},
-        "dot": {"flows": {"tanh 0": np.array([0.0, 1.0])}},
     }.items():
         found = names_of(replace(none, buffers=replace(none.buffers, **given)))
         assert found - few == {text(f"marks.{name}.name")}

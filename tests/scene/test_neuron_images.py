@@ -13,7 +13,7 @@ from scalarviz.scene.layout.plates import DOWN, NEAR, Layout, reach_of
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.neuron_images import heat_of
 from scalarviz.scene.picture import Picture
-from tests.studio import Studio, at, ground_of, shade
+from tests.studio import Studio, at, ground_of
 
 SIZE = (1200, 560)
 
@@ -138,19 +138,6 @@ def test_left_out_neurons_of_a_line_are_crossed_out(studio: Studio) -> None:
     changed = (plain != crossed).any(axis=2)
     for i, (x, y) in enumerate(see(layout.neurons[1].points).xy.astype(int)):
         assert changed[y - 8 : y + 8, x - 8 : x + 8].any() == bool(mask[i])
-
-
-def test_gradients_are_a_smaller_picture_in_the_corner(studio: Studio) -> None:
-    values, flows = np.zeros(24), np.full(24, -1e-3)
-    flows[:12] = 1e-3
-    frame_data = sight_of(LAYOUT, 57, values={"inputs": values}, flows={"inputs": flows})
-    pixels, see = shot(studio, frame_data, PROGRAM)
-    for corners, value in zip(LAYOUT.neurons[0].corners(), (1.0, -1.0), strict=True):
-        first, right, down = see(corners).xy
-        inside = first + 0.8 * (right - first) + 0.8 * (down - first)
-        np.testing.assert_allclose(at(pixels, inside), shade("dark", value), atol=3)
-        outside = first + 0.2 * (right - first) + 0.2 * (down - first)
-        np.testing.assert_allclose(at(pixels, outside), heat_of("dark")[255, :3], atol=3)
 
 
 def test_all_pictures_of_a_line_are_drawn_at_once() -> None:

@@ -92,7 +92,7 @@ def words_of(said: Caption) -> str:
     """All text of a caption."""
     lines = [piece.words for line in (*said.lines, *said.whole) for piece in line]
     marks = [piece.mark for line in (*said.lines, *said.whole) for piece in line]
-    return " ".join([said.title, said.formula, said.callout, *lines, *marks])
+    return " ".join([said.title, said.formula, *lines, *marks])
 
 
 def all_captions() -> list[str]:

@@ -197,7 +197,6 @@ def test_at_the_very_start_nothing_is_computed() -> None:
     first = walk(rgb())["zero_grad"]
     assert first.title == "The first step begins: nothing is pushed yet."
     assert first.numbers == ("The weight from input R to neuron 0: gradient 0",)
-    assert first.callout == "gradient 0"
 
 
 # Nothing is moved.

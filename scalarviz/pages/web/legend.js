@@ -22,12 +22,11 @@ function newsOf(frame) {
 }
 
 /** The marks that not every picture has. */
-function extraMarks({ saturated, values, leftOut, flows, pushes, before, frozen }) {
+function extraMarks({ saturated, values, leftOut, pushes, before, frozen }) {
   const some = (each) => Array.from(each ?? []).some((x) => x > 0);
   const known = {
     striped: Object.keys(saturated).some((name) => name in values && some(saturated[name])),
     crossed: Object.values(leftOut).some(some),
-    dot: Object.keys(flows).length > 0,
     arrow: pushes !== null,
     before: before !== null,
     frozen: some(frozen),

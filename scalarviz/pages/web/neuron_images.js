@@ -43,7 +43,6 @@ export function drawMaps(view, line) {
   corners.forEach((corner, i) => frameMap(paper, corner, rim, depths[i]));
   numberMaps(view, seen, channels);
   writeOnMaps(view, line, name, left);
-  drawMapFlows(view, line, corners, good, depths);
 }
 
 /** The color of each pixel: its true color, else by its number on the map's own scale. */
@@ -147,24 +146,6 @@ function writeOnMaps(view, line, name, left) {
     const look = { size, color: palette.number, anchor: "center", depth, outline: palette.halo };
     paper.text(seen.x[i], seen.y[i] + 0.36 * size, short(frame.values[name][i]), look);
   }
-}
-
-/** Draw the gradients as smaller images over the lower right corners. */
-function drawMapFlows({ paper, palette, frame }, line, corners, good, depths) {
-  const found = flowsOf(line, frame);
-  const [x, y, rightX, rightY] = corners[0];
-  if (!found || Math.hypot(rightX - x, rightY - y) < 8) return;
-  const colors = found.parts.map((part, i) => palette.map(Math.sign(found.flow[i]) * part));
-  const small = corners.map(([a, b, c, d, e, f]) => {
-    const right = [0.5 * (c - a), 0.5 * (d - b)];
-    const down = [0.5 * (e - a), 0.5 * (f - b)];
-    const corner = [a + 1.1 * (right[0] + down[0]), b + 1.1 * (right[1] + down[1])];
-    const moved = (way) => [corner[0] + way[0], corner[1] + way[1]];
-    return [...corner, ...moved(right), ...moved(down)];
-  });
-  const near = depths.map((pair) => pair.map((depth) => depth - 1e-4));
-  pasteMaps(paper, small, mapImage(line, colors), good, near);
-  small.forEach((corner, i) => frameMap(paper, corner, palette.groundColor, near[i]));
 }
 
 // What each neuron computes over all places of the inputs, in its square.
@@ -415,20 +396,6 @@ export function goodOf(seen) {
   const found = [];
   for (let i = 0; i < seen.x.length; i++) if (Number.isFinite(seen.x[i] + seen.y[i])) found.push(i);
   return found;
-}
-
-/** The gradients of a line and their magnitudes, 0.25 to 1; null if they are unknown. */
-export function flowsOf(line, frame) {
-  const [first, ...rest] = line.buffers.filter((each) => each in frame.flows);
-  if (!first) return null;
-  let top = 0;
-  for (const each of Object.values(frame.flows))
-    for (const flow of each) top = Math.max(top, Math.abs(flow));
-  if (!Number.isFinite(top) || top === 0) return null;
-  const own = Array.from(frame.flows[first]); // and of those that one has not come to:
-  const flow = [...own, ...Array.from(frame.flows[rest.at(-1)] ?? []).slice(own.length)];
-  const part = (each) => Math.min(1, Math.max(0.25, 1 + Math.log10(Math.abs(each) / top) / 3));
-  return { flow, parts: flow.map(part) };
 }
 
 /** Which neurons of a line dropout drops. */

@@ -8,7 +8,6 @@ import {
   drawMaps,
   drawSquares,
   droppedIn,
-  flowsOf,
   goodOf,
   heldBy,
   paintedLine,
@@ -58,7 +57,6 @@ export function drawNeurons(view, line) {
     });
   }
   drawNames(view, line, seen, good);
-  if (!frame.layout.signs.length) drawFlows(view, line, seen, radius, good); // where it is written
 }
 
 /** Points just before the fronts of spheres, where their numbers stand. */
@@ -89,18 +87,6 @@ function drawNames({ paper, palette, scale, see, frame, lit }, line, seen, good)
   const names = own.map((i) => line.names[i]);
   const silent = own.map((i) => lit.brightOf(line, i) < NEURONS.spoken);
   write_names(paper, palette, line, names, balls, edges, silent);
-}
-
-/** Draw the gradient of each neuron as a dot on its rim, larger for a larger gradient. */
-function drawFlows({ paper, palette, frame }, line, seen, radius, good) {
-  const found = flowsOf(line, frame);
-  if (!found || radius[good[0]] < 4) return;
-  for (const i of good.filter((place) => place < found.flow.length)) {
-    const size = 0.42 * radius[i] * found.parts[i];
-    const [x, y] = [seen.x[i] + 0.75 * radius[i], seen.y[i] + 0.75 * radius[i]]; // the side without wires
-    paper.disc(x, y, size + 1.6, palette.ground);
-    paper.disc(x, y, size, palette.map(Math.sign(found.flow[i]) * 0.85));
-  }
 }
 
 /** Draw the line of a skip connection, which ends in an arrow. */
