@@ -37,8 +37,6 @@ class Ball:
 # are a share of the width.
 BRACKET, OUTSIDE, ARMS, ARM = 2.2, 4.0, (5.0, 14.0), 0.28
 GAP = 8.0  # pixels from words to what they name, without a line
-SPOKEN_LETTERS = 12.0  # of the names of neurons in a sentence
-FARTHEST = 56.0  # half of how far they may stand from what they name
 
 
 def bracket(canvas: Canvas2D, box: Box, color: str) -> None:

@@ -33,7 +33,7 @@ from scalarviz.core.program import Program
 from scalarviz.errors import DisplayError
 from scalarviz.scene import overlay
 from scalarviz.scene.bead_arrays import beads_of, grounds_of
-from scalarviz.scene.callout import draw_spoken, draw_told
+from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme, rgb
 from scalarviz.scene.canvas.renderer import STATE, Renderer, set_state
@@ -371,7 +371,6 @@ class Picture:
                 draw_errors(part, see, frame_data, theme, taken.boxes)
             draw_marks(part, see, frame_data, theme)
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
-            draw_spoken(part, see, frame_data, taken, theme, scale)
             draw_guess(part, see, frame_data, theme, scale)
             return taken.boxes
 

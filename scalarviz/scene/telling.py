@@ -244,6 +244,25 @@ def run(
     canvas.line(points, color, width=width)
 
 
+def card_place(wide: float, high: float, subject: Box, view: Box, others: Sequence[Box]) -> Box:
+    """Return where a card stands beside its subject, in view: it covers least, and is near."""
+    x, y = subject.x + 0.5 * (subject.width - wide), subject.y + 0.5 * (subject.height - high)
+    best, least = Box(view.x, view.y, wide, high), math.inf
+    for left in (subject.right, x, subject.x - wide, view.right - wide, view.x):
+        for top in (y, subject.bottom, subject.y - high, view.bottom - high, view.y):
+            left, top = min(left, view.right - wide), min(top, view.bottom - high)
+            box = Box(max(left, view.x), max(top, view.y), wide, high)
+            start, end = box.shortest(subject)
+            cost = math.hypot(end[0] - start[0], end[1] - start[1])
+            for each in (subject, subject, *others):
+                across = min(box.right, each.right) - max(box.x, each.x)
+                down = min(box.bottom, each.bottom) - max(box.y, each.y)
+                cost += max(across, 0.0) * max(down, 0.0)
+            if cost < least:
+                best, least = box, cost
+    return best
+
+
 def draw_card(canvas: Canvas2D, theme: Theme, box: Box, subject: Box, *, back: bool) -> None:
     """Draw an empty card, with a line to what it is about."""
     light, scale = theme.accent if back else theme.light, canvas.scale

@@ -21,7 +21,7 @@ from scalarviz import data
 from scalarviz.base.texts import texts
 from scalarviz.pages.page import module_text, page_of
 from scalarviz.pages.scene_data import SHAPES, scene_data
-from scalarviz.scene.callout import draw_spoken, draw_told
+from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas import fonts
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
@@ -167,7 +167,6 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
         draw_errors(canvas, see, seen, look)
     draw_marks(canvas, see, seen, look)
     taken.boxes += draw_told(canvas, see, seen, taken, look)
-    draw_spoken(canvas, see, seen, taken, look, scale)
     tray = tray_in_corner(seen, seen.division(*size))
     if tray is not None:
         draw_tray(canvas, see, seen, tray, look)

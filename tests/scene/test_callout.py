@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene.callout import draw_told, name_boxes
+from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import draw_opened
 from scalarviz.scene.labels import draw_labels
@@ -122,13 +122,11 @@ def test_bars_add_up_to_the_number_of_the_sphere_within_a_pixel(
 @pytest.mark.parametrize(("name", "size"), SUMS, ids=str)
 def test_bars_cover_no_label_sphere_or_exhibit(name: str, size: tuple[int, int]) -> None:
     for stage in sums(name, size):
-        frame_data, see = stage.frame_data(), projection(stage)
-        _, box, taken = drawn_terms(stage)
+        frame_data, (_, box, taken) = stage.frame_data(), drawn_terms(stage)
         assert box is not None
         if name not in LARGE:  # it may cover cubes that are out of focus
             spheres = [Box(x - r, y - r, 2 * r, 2 * r) for x, y, r in taken.spheres.tolist()]
             assert not any(map(box.meets, [*spheres, *taken.boxes]))
-            assert not any(map(box.meets, name_boxes(see, frame_data, 1.0)))
         division = frame_data.division(*size)
         assert not division.exhibit.width or not box.meets(division.exhibit)
 

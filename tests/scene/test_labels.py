@@ -3,8 +3,6 @@
 Legible, and never over cubes.
 """
 
-import re
-from collections.abc import Iterator
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -16,7 +14,6 @@ from scalarviz import data
 from scalarviz.base.texts import text, texts
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import layout_data
-from scalarviz.scene.callout import draw_spoken, draw_told
 from scalarviz.scene.canvas import canvas2d
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
@@ -26,13 +23,11 @@ from scalarviz.scene.labels import (
     draw_doors,
     draw_labels,
     draw_tied,
-    is_on,
     tied_color,
 )
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.legend import ends_of, mark_rows, news_of
 from scalarviz.scene.lights import lights
-from scalarviz.scene.neurons import spheres_seen
 from scalarviz.scene.overlay import draw_head, draw_marks_key, extra_marks
 from scalarviz.scene.picture import draw_scenery
 from scalarviz.stage.show import Show
@@ -202,92 +197,6 @@ def drawn_words(stage: Stage) -> list[str]:
     canvas = Canvas2D(1280, 800)
     draw_labels(canvas, projection(stage), stage.frame_data(), DARK, 1.0)
     return canvas.words
-
-
-NAMED = re.compile(r"\b(?:neuron|wave) \d+")
-SIZES = [(1280, 800), (800, 500)]
-SCENES = {"rgb": 10, "xor": 10, "xnor": 8, "circle": 8, "normalized": 6, "texture": 1}
-
-
-def moments(name: str, steps: int, size: tuple[int, int]) -> Iterator[Stage]:
-    """The stage of a scene at each operation of some steps, with several samples."""
-    show = Show.of(load(find(name))(engine="cpu" if name == "texture" else "python"))
-    session = show.session
-    for step in range(steps):
-        session.advance(5)
-        session.focus = step % session.trainer.batches.size
-        for _ in range(len(session.operations) - 1):
-            session.advance(1, "operation")
-            yield stage_of(show, size)
-        session.advance(1, "operation")
-
-
-def title_of(stage: Stage) -> str:
-    caption = stage.frame_data().words.caption
-    assert caption is not None
-    return caption.title.lower()
-
-
-def written(stage: Stage, part: float = 1.0) -> list[tuple[str, Box]]:
-    """The words beside the neurons of a stage, of which no name covers a sphere or a label.
-
-    Between the squares of a block there is no room: a name lies on some that are not spoken of.
-    """
-    frame_data, see = replace(stage.frame_data(), part=part), projection(stage)
-    canvas = Words(see.width, see.height)
-    taken = draw_labels(Words(see.width, see.height), see, frame_data, DARK, 1.0)
-    boxes = [*taken.boxes, *draw_told(canvas, see, frame_data, taken, DARK)]
-    taken.boxes[:], first = boxes, len(canvas.words)
-    lines = [line for line in frame_data.layout.neurons if not line.shape]
-    free = [not each.square or len(each.points) < 33 for each in lines]
-    spheres, _ = spheres_seen(see, frame_data.layout)
-    spheres = spheres[np.repeat(free, [len(each.points) for each in lines])]
-    draw_spoken(canvas, see, frame_data, taken, DARK, 1.0)
-    for name, place in canvas.found[first:]:
-        assert not is_on(place, spheres) and not any(map(place.meets, boxes)), name
-    return [(words.lower(), place) for words, place in canvas.found]
-
-
-def without_a_name(stage: Stage) -> list[str]:
-    seen = " ".join(words for words, _ in written(stage))
-    return [each for each in NAMED.findall(title_of(stage)) if each not in seen]
-
-
-@pytest.mark.some(1)
-@pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize(("name", "steps"), [*dict.fromkeys(SCENES, 1).items()])
-def test_a_neuron_that_a_sentence_names_has_its_name_beside_it(
-    name: str, steps: int, size: tuple[int, int]
-) -> None:
-    told = [(title_of(each), without_a_name(each)) for each in moments(name, steps, size)]
-    assert len(told) > 9 * steps and any(NAMED.search(title) for title, _ in told)
-    assert [each for each in told if each[1]] == []
-
-
-@pytest.mark.slow
-def test_600_sentences_name_no_sphere_without_a_name() -> None:
-    told = [
-        (title_of(stage), without_a_name(stage))
-        for name, steps in SCENES.items()
-        for stage in moments(name, steps, SIZES[0])
-    ]
-    assert len(told) >= 600
-    assert [each for each in told if each[1]] == []
-
-
-def test_a_sum_has_its_name_from_its_start_to_its_end() -> None:
-    stage = next(each for each in moments("rgb", 1, SIZES[0]) if "adds up" in title_of(each))
-    early, late = [written(stage, part) for part in (0.1, 1.0)]
-    assert "neuron 0" in dict(early) and "neuron 0" in dict(late)
-
-
-@pytest.mark.parametrize("thing", [0, ("affine 0", 5)], ids=str)
-def test_the_neurons_of_a_card_have_their_names(thing: int | tuple[str, int]) -> None:
-    stage = stage_of(Show.of(load(find("rgb"))(engine="python")), SIZES[0])
-    stage.pin(thing)
-    pinned = stage.frame_data().pinned
-    assert pinned is not None
-    assert [words for words, _ in written(stage)] == NAMED.findall(pinned.name.lower())
 
 
 def legend_of(

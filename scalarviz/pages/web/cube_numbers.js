@@ -52,7 +52,7 @@ export function numbersOnCubes(view, told = true) {
 function firstRows(frame) {
   const { hoverRow, pinnedRow, beside, scene } = frame;
   const chosen = [hoverRow, pinnedRow, ...beside].filter((row) => row >= 0);
-  const focused = frame.moved[0].length ? [] : rowsInFocus(frame); // these have outlines
+  const focused = frame.moved?.[0].length ? [] : rowsInFocus(frame); // these have outlines
   const spoken = [...marksOf(frame).keys(), ...focused.slice(0, scene.numbers.most)];
   const found = new Map(spoken.map((row) => [row, 1]));
   for (const row of chosen) found.set(row, 0);

@@ -4,7 +4,7 @@
 import { BeadQuads, POOL_ROWS, groundRows, sphereRows, wireRows } from "./beads.js";
 import { Box } from "./story/camera.js";
 import { Projection } from "./projection.js";
-import { drawSpoken, drawTold } from "./callout.js";
+import { drawTold } from "./callout.js";
 import { Palette, colorOf } from "./palette.js";
 import { Cubes } from "./cubes.js";
 import { CameraController } from "./story/camera_control.js";
@@ -328,7 +328,6 @@ export class Picture {
     if (frame.moment?.kind === "loss") drawErrors(view);
     drawMarks(view);
     taken.boxes.push(...drawTold(view, taken, this.cards));
-    drawSpoken(view, taken);
     this.pairs = drawTray(view, (neuron, ...size) => {
       const boxes = CORNERS.map((name) => this.boxAt(name, ...size));
       const box = boxes.find((each) => !neuron?.meets(each)) ?? boxes[0];
