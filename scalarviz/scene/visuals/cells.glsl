@@ -5,15 +5,9 @@ uniform vec2 u_numbers_size;
 varying vec3 v_place;
 varying vec3 v_ray;
 varying vec4 v_depth;
-varying vec4 v_grid;
-varying vec4 v_scales;
-varying vec4 v_looks;
-varying vec4 v_means;
+varying vec4 v_grid, v_scales, v_looks, v_means, v_tile, v_strides, v_focus;
 varying vec4 v_up;   // the way up on the axes of the plate; last the half of a_size
 varying vec4 v_key;  // the way to the light on them; last the seat
-varying vec4 v_tile;
-varying vec4 v_strides;
-varying vec4 v_focus;
 varying vec4 v_part;  // the columns and rows of the box: first place, last place
 vec4 grid, scales, tile, strides;
 #define cell_size strides.zw

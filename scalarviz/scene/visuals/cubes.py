@@ -57,7 +57,6 @@ SIDES = np.array(
     ],
     np.uint32,
 )
-AXES = "origin", "along", "across", "toward"
 FEW = 512  # cubes of a plate with a seat that have a box each
 # What the shaders know of a plate, see `shaders`: a row for each corner of its boxes.
 EVERYWHERE = 0.0, 0.0, 1e6, 1e6
@@ -228,16 +227,19 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         boxes = [(i, cell) for i in shown for cell in boxes_of(self.plates[i])]
         self._shown = [i for i, _ in boxes]
         plates = [self.plates[i] for i in self._shown]
-        parts = {name: [getattr(each, name) for each in plates] for name in AXES}
-        parts["size"] = [
-            (*cell, each.half, each.seat) for (_, cell), each in zip(boxes, plates, strict=True)
-        ]
+        parts = {
+            **{
+                name: [getattr(each, name) for each in plates]
+                for name in ("origin", "along", "across", "toward")
+            },
+            "size": [
+                (*cell, each.half, each.seat) for (_, cell), each in zip(boxes, plates, strict=True)
+            ],
+        }
         corners = {name: np.repeat(values, 8, 0) for name, values in parts.items()}
         corners["corner"] = np.tile(CORNERS, (len(boxes), 1))
-        index = [np.zeros((0, 3), np.uint32)]
-        for place, plate in enumerate(plates):
-            mirrored = np.dot(np.cross(plate.along, plate.across), plate.toward) < 0.0
-            index.append(8 * place + (SIDES[:, ::-1] if mirrored else SIDES))
+        turned = [np.dot(np.cross(each.along, each.across), each.toward) < 0.0 for each in plates]
+        sides = [8 * i + (SIDES[:, ::-1] if turn else SIDES) for i, turn in enumerate(turned)]
         for name, data in corners.items() if boxes else ():
             buffer = gloo.VertexBuffer(data.astype(np.float32))
             self._made.append(buffer)
@@ -246,7 +248,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._made.append(self._lines)
         for name in LINES.names or ():
             self.shared_program[name] = self._lines[name]
-        self._index_buffer = gloo.IndexBuffer(np.concatenate(index).astype(np.uint32))
+        self._index_buffer = gloo.IndexBuffer(np.array(sides, np.uint32).reshape(-1, 3))
         self._made.append(self._index_buffer)
 
     def _rows(self) -> Any:

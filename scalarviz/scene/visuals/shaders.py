@@ -51,6 +51,7 @@ vec4 to_clip(vec4 point) { return u_transform * point; }
 vec4 from_clip(vec4 point) { return u_inverse * point; }
 """
 BOX = text_beside(__file__, "box.vert") + TRANSFORMS + text_beside(__file__, "key_light.glsl")
+WALK = text_beside(__file__, "cubes.frag")
 
 
 def cubes(texels: str, *, far: bool = True, seated: bool = True) -> tuple[str, str]:
@@ -78,8 +79,7 @@ def cubes(texels: str, *, far: bool = True, seated: bool = True) -> tuple[str, s
     }
     defines = [f"#define {name} {value}" for name, value in constants.items()]
     head = ["#version 120", *defines, text_beside(__file__, "cells.glsl")]
-    fragment = text_beside(__file__, "cubes.frag")
-    return "\n".join([*head, BOX, texels]), "\n".join([*head, fragment, texels])
+    return "\n".join([*head, BOX, texels]), "\n".join([*head, WALK, texels])
 
 
 SPHERE = text_beside(__file__, "sphere.vert") + TRANSFORMS, text_beside(__file__, "sphere.frag")
