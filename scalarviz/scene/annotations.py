@@ -366,8 +366,8 @@ def numbers_in(
     widest = canvas.widest(words, size=10.0, bold=True) / 10.0
     room = BALL_WIDE * radius / (widest * canvas.scale)
     size = canvas.scale * (BIG if room >= BIG else LITTLE)
-    halves = [0.5 * canvas.measure(each, size=size, bold=True) for each in words]
-    aside = [max(0.0, half - LEFT * radius) for half in halves]
+    wide = [canvas.measure(each, size=size, bold=True) for each in words]
+    aside = [max(0.0, 0.5 * each - LEFT * radius) for each in wide]
     return (words, size, aside) if room >= LITTLE else ([], 0.0, [])
 
 
@@ -387,6 +387,10 @@ class Number:
     def ends(self) -> tuple[float, float, float, float]:
         """Left, top, right and bottom."""
         return self.x - self.wide, self.y - self.high, self.x + self.wide, self.y + self.high
+
+    @property
+    def box(self) -> Box:
+        return Box(self.x - self.wide, self.y - self.high, 2.0 * self.wide, 2.0 * self.high)
 
 
 def choices(
@@ -445,6 +449,23 @@ def fitted(
     x = front[0] + (more if aside > 0.0 else -more)
     depth = -1.0 if rank < 2 else max(near, -1.0)
     return Number(words, x, front[1], size, depth, 0.5 * letter * size, 0.5 * line * size)
+
+
+def around_ball(ball: tuple[float, float, float], scale: float) -> Number:
+    """Return a number without words that is as large as a ball with its number and brackets.
+
+    ball  middle and radius
+    """
+    x, y, radius = ball
+    reach = radius + (OUTSIDE + BRACKET) * scale
+    right = max(reach, (BALL_WIDE - LEFT) * radius)
+    return Number("", x + 0.5 * (right - reach), y, 0.0, 0.0, 0.5 * (right + reach), reach)
+
+
+def is_free(numbers: Sequence[Number], x: float, y: float, reach: float) -> bool:
+    """Return whether no number is within reach of a point."""
+    away = [max(abs(x - each.x) - each.wide, abs(y - each.y) - each.high) for each in numbers]
+    return min(away, default=reach) >= reach
 
 
 def write_number(canvas: Canvas2D, number: Number, color: Color, halo: Color) -> None:

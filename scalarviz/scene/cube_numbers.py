@@ -17,7 +17,14 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Places
-from scalarviz.scene.annotations import LEAST_LETTERS, Number, choices, fitted, write_number
+from scalarviz.scene.annotations import (
+    LEAST_LETTERS,
+    Number,
+    around_ball,
+    choices,
+    fitted,
+    write_number,
+)
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER
 from scalarviz.scene.frame_data import FrameData
@@ -62,7 +69,8 @@ def numbers_on_cubes(
     shown = [i for i, row in enumerate(rows) if frame_data.numbers or row in first]
     order = sorted(shown, key=lambda i: (first.get(rows[i], 2), faces.far[i]))
     hidden, found = Hidden(see, frame_data, faces), dict[int, Number]()
-    boxes, count = np.zeros((len(rows), 4)), 0
+    taken = np.array([around_ball(each, scale).ends for each in hidden.spheres.tolist()])
+    boxes, count = np.concatenate([taken.reshape(-1, 4), np.zeros((len(rows), 4))]), len(taken)
     for i in order[: int(NUMBERS["most"])]:
         row, rank = rows[i], first.get(rows[i], 2)
         own, before = faces.order[i].tolist(), frame_data.cubes.before
@@ -76,8 +84,8 @@ def numbers_on_cubes(
             if number is None:
                 continue
             x, y, right, bottom = ends = number.ends
-            low, high = boxes[:count, :2] < (right, bottom), boxes[:count, 2:] > (x, y)
-            if (low & high).all(axis=1).any():
+            low = boxes[:count, :2] < (right + NUMBERS["apart"], bottom)
+            if (low & (boxes[:count, 2:] > (x - NUMBERS["apart"], y))).all(axis=1).any():
                 continue
             if is_open and hidden(i, face, NUMBERS["seen"] * (right - x)):
                 continue
@@ -118,6 +126,7 @@ NUMBERS = {
     "searched": 100_000,  # cubes of a wall: larger ones are not searched for cubes in sight
     "touched": 0.4,  # part of an operation from which on light has come to the cubes
     "before": 0.875,  # from the middle of a cell to where its number stands: before cubes beside it
+    "apart": 2.0,  # between two numbers
     "seen": 0.45,  # how far from its middle a number must be seen, relative to its width
 }
 PAIRS = (1, 2), (0, 2), (0, 1)  # the axes along a face, by the axis that it is orthogonal to

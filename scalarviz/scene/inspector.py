@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scalarviz.scene.annotations import around_ball
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.charts import draw_history
+from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
 from scalarviz.scene.layout.division import Box, Division, Projection
-from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.marks import (
     MOST_CUBES,
     box_of_neuron,
@@ -21,6 +22,7 @@ from scalarviz.scene.marks import (
     cube_boxes,
     least_covering,
 )
+from scalarviz.scene.neurons import spheres_seen
 from scalarviz.story.caption import Card, CardLine, CardTable
 
 # The card, set in the height that is free.
@@ -285,7 +287,7 @@ def wrapped(
 TIP_ROW, TIP_PAD = 18.0, 12.0  # height of a line, and margins in pixels
 TIP_STEP = 12.0  # pixels between two places that are tried
 # What it costs to cover a pixel of each, and to be a pixel further away.
-HOVERED, ENDS, PANEL, FAN, SPHERE, OTHER = 1e6, 100.0, 20.0, 2.0, 1.0, 0.3
+HOVERED, ENDS, PANEL, FAN, SPHERE, OTHER = 1e6, 100.0, 20.0, 2.0, 10.0, 0.3
 FAR_TIP = 8.0
 
 
@@ -333,9 +335,10 @@ def tooltip_box(
     groups: list[tuple[float, Iterable[Box | None]]] = [
         (PANEL, [division.card, division.exhibit]),
         (ENDS, messages),
+        (ENDS, [each.box for each in numbers_on_cubes(canvas, see, frame_data, scale)[0].values()]),
         (ENDS, [box and box.inside(-1.0) for box in ends]),
         (FAN, cubes),
-        (SPHERE, spheres_of(see, frame_data.layout)),
+        (SPHERE, spheres_of(see, frame_data, scale)),
         (OTHER, cubes_of(see, frame_data)),
     ]
     covers = [(box, cost) for cost, boxes in groups for box in boxes if box is not None]
@@ -402,9 +405,12 @@ def cubes_of(see: Projection, frame_data: FrameData) -> list[Box]:
     return cube_boxes(see, frame_data, range(len(frame_data.cubes.sizes)), 0.4)
 
 
-def spheres_of(see: Projection, layout: Layout) -> list[Box | None]:
-    """Return the boxes of all spheres of a small network."""
-    lines = [line for line in layout.neurons if not line.shape]
-    if sum(len(line.points) for line in lines) > MOST_CUBES:
-        return []
-    return [box_of_sphere(see, point, line.radius) for line in lines for point in line.points]
+def spheres_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:
+    """Return the boxes of the bright spheres of a small network, with their numbers."""
+    focus, (spheres, _) = frame_data.focus, spheres_seen(see, frame_data.layout)
+    bright = np.isfinite(spheres).all(axis=1)
+    if focus is not None:
+        lines = zip(frame_data.layout.neurons, focus.neurons, strict=True)
+        bright &= np.concatenate([lit for line, lit in lines if not line.shape])
+    found = [around_ball((x, y, radius), scale).box for x, y, radius in spheres[bright].tolist()]
+    return found if len(spheres) <= MOST_CUBES else []

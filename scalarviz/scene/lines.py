@@ -12,8 +12,10 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE
+from scalarviz.scene.annotations import is_free
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, rgb
+from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import RIGHT, UP, Fan, Layout, Neurons
@@ -178,6 +180,7 @@ def draw_lines(
     paint, above = LinePaint(canvas, theme), LinePaint(canvas, theme)
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
     thread = frame_data.layout.thread
+    written = [*numbers_on_cubes(canvas, see, frame_data, scale)[0].values()]
     for number, (fan, known) in enumerate(zip(frame_data.layout.fans, fans, strict=True)):
         if known is None:
             continue
@@ -207,7 +210,8 @@ def draw_lines(
             added += [(stroke, hue, depth, is_in and seen.tubes)]
             if stroke.strong and (is_product or is_in):
                 way, middle = head_of(seen, stroke), 0.5 * (depth[0] + depth[1])
-                paint.heads += [(*way[0], *way[-1], hue, part, middle)] if way else []
+                is_drawn = way and is_free(written, *way[0], TIP * scale)
+                paint.heads += [(*way[0], *way[-1], hue, part, middle)] if is_drawn else []
             glow = glows[is_product]
             if glow is not None and glow.span[0] < glow.span[1] and row != NONE:
                 paint.add(added)

@@ -227,7 +227,7 @@ class Cards:
         if card is not None:
             return Card(NONE, card.name, card.facts)
         known = numbers_of(*moment_of(self.reading, layout, done), hovered.neuron)
-        if known is None:
+        if known is None or known.name not in known.facts.buffers:  # of a graph of values
             return None
         into = layout.fan_into(hovered.neuron)
         first = NONE if into is None else into[0].weights

@@ -276,10 +276,10 @@ def words_at_rest(name: str, size: tuple[int, int] = (1280, 800)) -> list[Writte
 NUMBER = re.compile(r"[-+−]?[\d,]*\.?\d+%?")
 
 
-def covered_numbers(stage: Stage) -> list[tuple[str, ...]]:
+def covered_numbers(stage: Stage, seen: Seen) -> list[tuple[str, ...]]:
     """Numbers on which a later shape, a nearer cube or an arrow head lies, and what that is."""
     found: list[tuple[str, ...]] = []
-    flat, seen = flat_of(stage), look(stage)
+    flat = flat_of(stage)
     rows, depths = flat._quads.rows(1.0), depths_of(stage)
     numbers = np.arange(len(rows))
     for text, first, last, depth in flat.letters:

@@ -4,7 +4,7 @@
 // cubes are to have theirs, a number is left out that would be wider than its cell, meet another
 // one, or be covered by something nearer. Out of focus there are no numbers.
 
-import { LEAST_LETTERS, choices, fitted, write_number } from "./story/annotations.js";
+import { LEAST_LETTERS, around_ball, choices, fitted, write_number } from "./story/annotations.js";
 import { MOVED } from "./story/pace.js";
 import { rowsInFocus } from "./lights.js";
 import { along3, dot3, minus3 } from "./projection.js";
@@ -20,7 +20,7 @@ export function drawNumbers(view) {
 /** What is written on cubes, by bank index; `told`: with the arithmetic of the caption. */
 export function numbersOnCubes(view, told = true) {
   const { frame } = view;
-  const { most, seen } = frame.scene.numbers;
+  const { most, seen, apart } = frame.scene.numbers;
   const first = firstRows(frame);
   if (!first.size && !frame.numbers) return new Map();
   const cubes = facesSeen(view, first);
@@ -30,12 +30,11 @@ export function numbersOnCubes(view, told = true) {
   const shown = cubes.filter(({ index }) => frame.numbers || first.has(index));
   const sorted = shown.sort((a, b) => rank(a) - rank(b) || a.far - b.far);
   const found = new Map();
+  const balls = spheres.map((each) => around_ball(each.slice(0, 3), view.scale));
   for (const cube of sorted.slice(0, most)) {
-    const taken = [...found.values()];
-    const meets = (a) =>
-      taken.some(
-        (b) => Math.abs(a.x - b.x) < a.wide + b.wide && Math.abs(a.y - b.y) < a.high + b.high,
-      );
+    const taken = [...balls, ...found.values()];
+    const isBeside = (a, b) => Math.abs(a.x - b.x) < a.wide + b.wide + apart;
+    const meets = (a) => taken.some((b) => isBeside(a, b) && Math.abs(a.y - b.y) < a.high + b.high);
     for (const [words, face, isOpen] of choicesOf(frame, cube, marks.get(cube.index), rank(cube))) {
       const number = numberOn(view.paper, cube, face, words, rank(cube));
       if (!number || meets(number)) continue;

@@ -1,8 +1,10 @@
 // What comes into cubes and what leaves them, drawn in the picture; as scene/lines.py.
 
 import { colorOf, mixedColor } from "./palette.js";
+import { numbersOnCubes } from "./cube_numbers.js";
 import { rowsOfColumn, rowsOfSum, rowsWalked } from "./lights.js";
 import { along3, row3 } from "./projection.js";
+import { is_free } from "./story/annotations.js";
 import {
   BEHIND,
   LIT,
@@ -123,10 +125,12 @@ function strongest(terms) {
 }
 
 /** Draw the lines of all trays; return what draws those above squares. */
-export function drawLines({ paper, see, frame, lit, palette }, fans) {
+export function drawLines(view, fans) {
+  const { paper, see, frame, lit, palette } = view;
   const above = [];
   const paint = new LinePaint(paper, palette);
   const [told, pointed] = [toldRows(frame), pointedRows(frame)];
+  const written = [...numbersOnCubes(view).values()];
   frame.layout.fans.forEach((fan, number) => {
     const seen = fans[number];
     if (!seen) return;
@@ -148,7 +152,7 @@ export function drawLines({ paper, see, frame, lit, palette }, fans) {
       else stroke.strength *= part;
       paint.add(stroke, color, depth, isIn && seen.tubes);
       if (stroke.strong && (isProduct || isIn))
-        paint.head(head_of(seen, stroke), color, part, depth);
+        paint.head(head_of(seen, stroke), color, part, depth, written);
       const glow = lit.glowOf(fan.operation, isProduct);
       if (glow && glow.span[0] < glow.span[1] && row >= 0) {
         const light = colorOf(glow.back ? palette.accent : palette.light);
@@ -226,9 +230,9 @@ export class LinePaint {
     this.heads = [];
   }
 
-  /** Add a head on a short way, if there is one; `part` is how bright it is. */
-  head(way, color, part, depths) {
-    if (!way.length) return;
+  /** Add a head on a short way, if there is one, beside what is written; `part` is how bright. */
+  head(way, color, part, depths, written) {
+    if (!way.length || !is_free(written, ...way[0], TIP * this.paper.scale)) return;
     const [[x, y], last] = [way[0], way.at(-1)];
     const far = Math.max(Math.hypot(last[0] - x, last[1] - y), 1e-9);
     const along = [(last[0] - x) / far, (last[1] - y) / far];

@@ -382,8 +382,8 @@ def head_of(fan: SeenFan, stroke: Stroke) -> list[Point]:
     """Return a short part of a strong line on which its head stands; none without room."""
     points = stroke.points
     if stroke.kind == "product":
-        wide = max(1e-9, points[CURVE][0] - points[0][0])
-        first = min(HEAD, 1.0 - BEFORE * fan.scale / wide)
+        long = max(1e-9, points[CURVE][0] - points[0][0])
+        first = min(HEAD, 1.0 - BEFORE * fan.scale / long)
         return part_of(points, first, first + 0.06) if first > LEAST_HEAD else []
     least, half = UPRIGHT * fan.scale, 0.5 * TIP * fan.scale
     for i in range(1, len(points)):
