@@ -15,7 +15,7 @@ from scalarviz.core.program import NONE
 from scalarviz.scene.annotations import FARTHEST, SPOKEN_LETTERS, Ball, lead
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
-from scalarviz.scene.cube_numbers import marks_of
+from scalarviz.scene.cube_numbers import rows_spoken_of
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
@@ -172,7 +172,7 @@ def free_place(
     rows = len(frame_data.cubes.sizes)
     words = [subject, *taken.boxes, *name_boxes(see, frame_data, scale)]
     words += [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
-    chosen = range(rows) if rows <= MOST_CUBES else marks_of(frame_data)
+    chosen = range(rows) if rows <= MOST_CUBES else rows_spoken_of(frame_data)
     cubes = cube_boxes(see, frame_data, chosen, 0.42)
     boxes = [(each, SUBJECT if each is subject else COVERED) for each in words]
     boxes += [(each, CUBE if frame_data.told is None else DIMMED) for each in cubes]

@@ -9,7 +9,7 @@ import { ends_of_bars } from "./story/caption.js";
 import { areAt } from "./lights.js";
 import { cubeBox, neuronBox } from "./marks.js";
 import { drawCube } from "./tray_card.js";
-import { marksOf } from "./cube_numbers.js";
+import { rowsSpokenOf } from "./cube_numbers.js";
 import { text } from "./texts.js";
 
 const CALLOUT = {
@@ -111,7 +111,7 @@ function freePlace(view, taken, subject, [wide, high], reach) {
   const { see, frame } = view;
   const count = frame.sizes.length;
   const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
-  const every = count <= CALLOUT.most ? frame.sizes.keys() : marksOf(frame).keys();
+  const every = count <= CALLOUT.most ? frame.sizes.keys() : rowsSpokenOf(frame);
   const words = [...taken.boxes, ...nameBoxes(view), ...taken.spheres.map(around)];
   const priced = (boxes, price) => boxes.map((box) => [box, price]);
   const covers = [
