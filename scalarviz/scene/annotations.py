@@ -394,7 +394,6 @@ class Number:
 
 
 def choices(
-    mark: str | None,
     before: float | None,
     value: float | None,
     faces: Sequence[int],
@@ -402,7 +401,6 @@ def choices(
 ) -> list[tuple[str, int, bool]]:
     """Return what a cube may have written on it, on which face, and whether only if that is seen.
 
-    mark           arithmetic of the caption, if there is any
     before, value  its number before and after a step, if they are known
     faces          those that look largest first
     rank           0 for a cube that is marked: it has its number at any size; 1 for one of a sum:
@@ -410,7 +408,7 @@ def choices(
 
     The best is first.
     """
-    every = [mark] if mark else []
+    every: list[str] = []
     if before is not None and value is not None:
         every += [old_and_new(before, value), *changed(before, value)]
     every += [] if value is None else [short(value)]

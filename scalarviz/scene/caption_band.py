@@ -333,7 +333,7 @@ def draw_bar(canvas: Canvas2D, box: Box, piece: Piece, frame_data: FrameData, th
 
 
 def colors_of(piece: Piece, frame_data: FrameData, theme: Theme) -> list[FloatArray]:
-    """Return the colors of the neuron and the weight of a piece, in the order of its factors.
+    """Return the colors of the neuron and the weight of a piece.
 
     Of what came in times delta, they are the colors of the two neurons.
     """
@@ -351,5 +351,4 @@ def colors_of(piece: Piece, frame_data: FrameData, theme: Theme) -> list[FloatAr
         scale = float(frame_data.cubes.color_scales[which])
         value = frame_data.cubes.colors[piece.row : piece.row + 1]
         found.append(np.asarray(theme.map(value, scale))[0])
-    first = piece.mark.partition("\n")[0]
-    return found[::-1] if first and piece.words.startswith(f"{first} ") else found
+    return found

@@ -2,9 +2,8 @@
 
 What is hovered, pinned or spoken of has its numbers, covered by nothing, on cubes of any size. If
 all cubes are to have theirs, a number is left out that would be wider than its cell, meet another
-number, or be covered by something nearer. Cubes of the caption have its arithmetic if there is room
-on all of them; while weights move, cubes have the numbers before and after the step. Out of focus
-there are no numbers.
+number, or be covered by something nearer. While weights move, cubes have the numbers before and
+after the step. Out of focus there are no numbers.
 """
 
 from __future__ import annotations
@@ -54,17 +53,13 @@ def draw_numbers(
 
 
 def numbers_on_cubes(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, scale: float, *, told: bool = True
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, scale: float
 ) -> tuple[dict[int, Number], dict[int, int]]:
-    """Return what is written on cubes, and the number of the plate of each, by bank index.
-
-    told  False: the arithmetic of the caption is left out
-    """
+    """Return what is written on cubes, and the number of the plate of each, by bank index."""
     first = first_rows(frame_data)
     if not first and not frame_data.numbers:
         return {}, {}
     faces = faces_seen(see, frame_data, first, scale)
-    marks = {row: mark for row, mark in marks_of(frame_data).items() if mark and told}
     rows = faces.rows.tolist()
     shown = [i for i, row in enumerate(rows) if frame_data.numbers or row in first]
     order = sorted(shown, key=lambda i: (first.get(rows[i], 2), faces.far[i]))
@@ -76,7 +71,7 @@ def numbers_on_cubes(
         own, before = faces.order[i].tolist(), frame_data.cubes.before
         old = float(before[row]) if before is not None and frame_data.part >= MOVED else None
         value = float(frame_data.cubes.colors[row])
-        for words, face, is_open in choices(marks.get(row), old, value, own, rank):
+        for words, face, is_open in choices(old, value, own, rank):
             room = faces.high.item(i, face), faces.wide.item(i, face), faces.tall.item(i, face)
             front = faces.fronts.item(i, face, 0), faces.fronts.item(i, face, 1)
             place = front, faces.middles.item(i, 0) - front[0], faces.near.item(i)
@@ -92,8 +87,6 @@ def numbers_on_cubes(
             found[row], boxes[count] = number, ends
             count += 1
             break
-    if any(row in rows and (row not in found or found[row].words != marks[row]) for row in marks):
-        return numbers_on_cubes(canvas, see, frame_data, scale, told=False)
     return found, dict(zip(rows, faces.plates.tolist(), strict=True))
 
 
@@ -102,18 +95,18 @@ def first_rows(frame_data: FrameData) -> dict[int, int]:
     cards = frame_data.hover, frame_data.pinned
     chosen = [card.row for card in cards if card is not None and card.row != NONE]
     moved, most = frame_data.cubes.moved[0], int(NUMBERS["most"])  # these have outlines
-    beside = [*marks_of(frame_data), *(() if moved else rows_in_focus(frame_data)[:most])]
+    beside = [*rows_spoken_of(frame_data), *(() if moved else rows_in_focus(frame_data)[:most])]
     return dict.fromkeys(beside, 1) | dict.fromkeys([*chosen, *frame_data.beside], 0)
 
 
-def marks_of(frame_data: FrameData) -> dict[int, str]:
-    """Return what the caption of an operation writes on cubes, by bank index."""
+def rows_spoken_of(frame_data: FrameData) -> list[int]:
+    """Return the bank indices in the caption of an operation; none while its sum is upright."""
     caption = frame_data.words.caption
     if frame_data.moment is None or caption is None or frame_data.part < NUMBERS["touched"]:
-        return {}
+        return []
     if frame_data.is_upright:
-        return {}
-    return {piece.row: piece.mark for piece in caption.pieces if piece.row != NONE}
+        return []
+    return [piece.row for piece in caption.pieces if piece.row != NONE]
 
 
 # Faces of cubes as they are seen: where a number may stand on each, and what hides it.

@@ -227,21 +227,21 @@ class BatchSum:
         last = (x, delta) if delta.shape[1] == 1 else (own[:, np.newaxis],)
         factors = [float(each[number - 1, 0]) for each in last]
         first = before if number > 1 else None
-        (line, so_far), grad = written_alike(lambda: (sum_of(first, factors, now), said(self.grad)))
+        line, grad = written_alike(lambda: (sum_of(first, factors, now), said(self.grad)))
         counts = {"number": number, "count": self.count}
         total = text("captions.batch.line", number=number, sum=line, total=grad)
         return Caption(
             text(f"captions.batch.{'done' if samples >= self.count else 'title'}", **counts),
             text("captions.batch.formula", x=self.letter),
-            ((Piece(self.name, self.row, mark=so_far),), (Piece(total),)),
+            ((Piece(self.name, self.row),), (Piece(total),)),
             rows=(self.row,),
         )
 
 
-def sum_of(before: float | None, factors: list[float], now: float) -> tuple[str, str]:
-    """Return a sum so far plus a product as an equation, and its result."""
+def sum_of(before: float | None, factors: list[float], now: float) -> str:
+    """Return a sum so far plus a product as an equation."""
     if before is None and len(factors) == 1:
-        return said(now), said(now)
+        return said(now)
     values = [*([] if before is None else [before]), *factors]
 
     def compute(v: Sequence[float]) -> float:
@@ -251,7 +251,7 @@ def sum_of(before: float | None, factors: list[float], now: float) -> tuple[str,
     shown, result, _ = agreeing(values, compute, now)
     product = " × ".join(shown[-len(factors) :])
     terms = [*shown[: len(shown) - len(factors)], product]
-    return f"{' + '.join(terms).replace('+ -', '- ')} = {result}", result
+    return f"{' + '.join(terms).replace('+ -', '- ')} = {result}"
 
 
 def last_moment(session: Session) -> Moment | None:

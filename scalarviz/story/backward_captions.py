@@ -10,7 +10,6 @@ from dataclasses import replace
 from scalarviz.base.texts import plural, text
 from scalarviz.story.caption import Caption, Piece, plain_lines
 from scalarviz.story.equations import (
-    FIRST_ON_CUBE,
     PRODUCT,
     CaptionLine,
     EquationTerm,
@@ -188,9 +187,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     rows, into = weights_from(ctx.facts, operation, column)
     target, value = operation.target, ctx.state.value
     terms = [
-        EquationTerm(
-            (float(value[row]), float(upstream[i])), PRODUCT, row, (target, i), FIRST_ON_CUBE
-        )
+        EquationTerm((float(value[row]), float(upstream[i])), PRODUCT, row, (target, i))
         for row, i in zip(rows, into, strict=True)
     ]
     keep = first_of(into, output) if ctx.chosen else NONE

@@ -18,7 +18,6 @@ class Piece:
     words   its text, such as "0.27 × -0.105" or " + "
     row     bank index of the weight that it is about; -1 for none
     neuron  the neuron that it is about, as the name of a buffer and the place in it; None for none
-    mark    what is written on the weight's cube meanwhile, such as "-.028"; "" for its value
     opens   whether it stands for terms that are left out, and shows them when it is clicked
     behind  the neuron whose delta is its second factor; None if it is no product with a delta
     """
@@ -26,7 +25,6 @@ class Piece:
     words: str
     row: int = NONE
     neuron: Neuron | None = None
-    mark: str = ""
     opens: bool = False
     behind: Neuron | None = None
 

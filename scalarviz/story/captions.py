@@ -12,12 +12,10 @@ from scalarviz.base.texts import plural, text
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
 from scalarviz.story.caption import Caption, Piece, plain_lines
 from scalarviz.story.equations import (
-    FIRST_ON_CUBE,
     LONGEST_FORMULA,
     PRODUCT,
     CaptionLine,
     EquationTerm,
-    ending_on,
     equation,
     in_brackets,
     is_exact,
@@ -133,10 +131,8 @@ def moved(found: Explained, now: float, name: str) -> Caption:
         ended, shown = ending(found, exactly, figures(shown))
     new = ended[-1].words
     title = text("captions.step.title", name=name, old=shown, new=new)
-    mark = f"{shown}\n→ {new}"
-    ended = tuple(replace(piece, mark=mark) if piece.row == row else piece for piece in ended)
     if not any(piece.row == row for piece in ended):
-        ended = *ended[:-1], replace(ended[-1], row=row, mark=mark)
+        ended = *ended[:-1], replace(ended[-1], row=row)
     formula = text("captions.step.formula", formula=pretty(fill(last.words, names)))
     whole = (ended, *before)
     lines = tuple(folded(line) for line in whole)
@@ -147,7 +143,7 @@ def changed(found: Explained, now: float, name: str) -> Caption:
     """Return how a weight has changed, where it is not known how that comes about."""
     old, new = both(found.value, now)
     title = text("captions.step.title", name=name, old=old, new=new)
-    line = Piece(old, found.row, mark=f"{old}\n→ {new}"), Piece(f" → {new}")
+    line = Piece(old, found.row), Piece(f" → {new}")
     return Caption(title, "", (line,), rows=(found.row,))
 
 
@@ -271,7 +267,7 @@ def zero_grad(ctx: TracedWeight) -> Caption:
     is_first = old == 0.0 and ctx.state.step == 0
     words = "0" if is_first or before is None else f"{said(old)} → 0"
     start = ctx.opened(text("captions.zero_grad.of", name=ctx.name_of(ctx.row)))
-    line = Piece(f"{start} "), Piece(words, ctx.row, mark="gradient\n0")
+    line = Piece(f"{start} "), Piece(words, ctx.row)
     found = caption_of("zero_grad", line)
     title = text("captions.zero_grad.first") if is_first else found.title
     return replace(found, title=title, rows=(ctx.row,))
@@ -394,11 +390,11 @@ def gradient_lines(
     )
     is_shared = len(ctx.homes_of(row)) > 1
     grad = products.total if is_shared else products.grad
-    if len(own) == 1:  # it stands on the cube
-        own = [replace(own[0], row=row, mark=FIRST_ON_CUBE)]
+    if len(own) == 1:
+        own = [replace(own[0], row=row)]
 
     def ended(line: CaptionLine) -> CaptionLine:
-        return line if len(own) == 1 else ending_on(line, row)
+        return line if len(own) == 1 else (*line[:-1], replace(line[-1], row=row))
 
     if ctx.samples == 1:
         whole = (ended(whole_line(own, grad, start=start)),) if is_long(own) else ()

@@ -41,7 +41,6 @@ class EquationTerm:
     words    makes its text from the numbers as they are written
     row      bank index of the weight that it is about, or NONE
     neuron   the neuron that it is about, or None
-    mark     makes the text on the weight's cube; None for none
     stays    whether it is shown however long the sum is
     exact    whether its numbers are not rounded
     opens    whether it stands for terms that are left out
@@ -52,7 +51,6 @@ class EquationTerm:
     words: Words = "{}".format
     row: int = NONE
     neuron: Neuron | None = None
-    mark: Words | None = None
     stays: bool = False
     exact: bool = False
     opens: bool = False
@@ -64,8 +62,6 @@ class EquationTerm:
 
 
 PRODUCT = "{} × {}".format
-SECOND_ON_CUBE = "{1}\n× {0}".format  # the second factor is the weight
-FIRST_ON_CUBE = "{0}\n× {1}".format
 
 
 def equation(
@@ -95,9 +91,8 @@ def equation(
             continue
         own = shown[at : at + len(part.numbers)]
         at += len(part.numbers)
-        mark = "" if part.mark is None else part.mark(*own)
         words = part.words(*own)
-        pieces.append(Piece(words, part.row, part.neuron, mark, part.opens, part.behind))
+        pieces.append(Piece(words, part.row, part.neuron, part.opens, part.behind))
     sign = " = " if agrees else " ≈ "
     return *pieces, Piece(sign), Piece(ending, neuron=about)
 
@@ -201,12 +196,6 @@ def whole_line(
     return written_apart(
         lambda: sum_line(terms, result, keep=keep, about=about, start=start, most=MOST_TERMS)
     )
-
-
-def ending_on(line: CaptionLine, row: int) -> CaptionLine:
-    """Return a line whose result stands on the cube of a weight, as its grad."""
-    last = line[-1]
-    return *line[:-1], replace(last, row=row, mark=f"gradient\n{last.words}")
 
 
 def shortened(terms: Sequence[EquationTerm], keep: int, most: int) -> list[EquationTerm]:

@@ -12,7 +12,6 @@ from scalarviz.story.caption import Bent, Caption, Piece, plain_lines
 from scalarviz.story.equations import (
     MOST_TERMS,
     PRODUCT,
-    SECOND_ON_CUBE,
     SHOWN_TERMS,
     CaptionLine,
     EquationTerm,
@@ -90,15 +89,15 @@ def weighted(ctx: TracedWeight) -> Caption:
     rows, read = weights_into(ctx.facts, operation, output)
     source = operation.source
     terms = [
-        EquationTerm((float(x[i]), float(value[row])), PRODUCT, row, (source, i), SECOND_ON_CUBE)
+        EquationTerm((float(x[i]), float(value[row])), PRODUCT, row, (source, i))
         for row, i in zip(rows, read, strict=True)
     ]
     kind, has_bias = operation.kind, operation.biases != NONE
     if has_bias:
         row = operation.biases + output // operation.each
         word = text("plates.shift" if kind == "scale" else "plates.bias")
-        named, mark = f"{word} {{}}".format, "{}\n× 1".format
-        terms.append(EquationTerm((float(value[row]),), named, row, mark=mark, stays=True))
+        named = f"{word} {{}}".format
+        terms.append(EquationTerm((float(value[row]),), named, row, stays=True))
     keep = first_of(read, column) if ctx.chosen else NONE
     kind = "shifted" if kind == "scale" and has_bias else kind
     line = sum_line(terms, y, keep=keep, about=ctx.behind)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.base.texts.decimals import changed
+from scalarviz.base.texts.decimals import changed, short
+from scalarviz.core.program import NONE
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import marks
 from scalarviz.scene.annotations import Number
@@ -147,18 +148,20 @@ def test_the_hovered_cube_has_its_number_where_cubes_are_too_small_for_any() -> 
 @pytest.mark.some(3)
 @pytest.mark.parametrize("operation", [2, 4, 9, 11])
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
-def test_the_arithmetic_of_a_caption_is_on_all_of_its_cubes_or_on_none(
+def test_what_a_caption_speaks_of_has_its_number_and_no_arithmetic(
     operation: int, size: Any
 ) -> None:
     show = Show.of(load(find("rgb"))())
     show.session.advance(20)
     show.session.advance(operation, "operation")
     stage = stage_of(show, size)
-    caption = stage.frame_data().words.caption
-    marks = [piece.mark for piece in caption.pieces if piece.mark] if caption else []
-    said = [words for words, _ in written(stage).found]
-    lines = [line for mark in marks for line in mark.split("\n")]
-    assert all(line in said for line in lines) or not any("×" in words for words in said)
+    data, found = stage.frame_data(), numbers(stage)
+    assert data.words.caption is not None and data.part == 1.0
+    spoken = {piece.row for piece in data.words.caption.pieces} - {NONE}
+    assert spoken and data.is_upright == (operation < 9)
+    assert data.is_upright or found.keys() >= spoken
+    for row, number in found.items():
+        assert number.words == short(float(data.cubes.colors[row]))
 
 
 @pytest.mark.parametrize("factor", [1e-4, 0.01, 1.0, 300.0])

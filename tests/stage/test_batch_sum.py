@@ -91,7 +91,7 @@ def test_each_caption_can_be_checked_with_a_calculator(make: Any, name: str) -> 
         if number > 1:
             assert float(re.match(r"\S+", sum_of)[0]) == pytest.approx(before, rel=6e-2)
         before = own[:number].sum()
-        assert caption.lines[0][0].mark == so_far and caption.rows == (found.row,)
+        assert caption.lines[0][0].row == found.row and caption.rows == (found.row,)
     assert found.caption(count).title == f"All {count} samples are added up."
     assert caption.pieces[0].row == found.row and caption.lines[0][0].words == found.name
 

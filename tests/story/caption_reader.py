@@ -91,8 +91,7 @@ def agrees(value: float, written: str) -> bool:
 def words_of(said: Caption) -> str:
     """All text of a caption."""
     lines = [piece.words for line in (*said.lines, *said.whole) for piece in line]
-    marks = [piece.mark for line in (*said.lines, *said.whole) for piece in line]
-    return " ".join([said.title, said.formula, *lines, *marks])
+    return " ".join([said.title, said.formula, *lines])
 
 
 def all_captions() -> list[str]:

@@ -18,6 +18,7 @@ from scalarviz.training.session.reading import caption
 from tests.sessions import advanced
 from tests.story.caption_reader import (
     FUNCTIONS,
+    NUMBER,
     OWN_NAMES,
     agrees,
     as_python,
@@ -317,8 +318,7 @@ def test_every_line_of_an_own_optimizer_is_right(name: str, steps: int) -> None:
         if not result.endswith("inf"):
             assert_right(side, result, **known)
     assert agrees(float(s.network.bank.value[ROW]), told.lines[0][-1].words)
-    (marked,) = {piece.mark for piece in told.pieces if piece.row == ROW}
-    old, new = marked.split("\n→ ")
+    old, new = NUMBER.findall(told.title)[-2:]
     assert agrees(before, old) and agrees(float(s.network.bank.value[ROW]), new)
     lines = [each for each in lines_of(s, ROW) if " = " in each]
     for line in (each for each in lines if "... = " not in each and not each.endswith("inf")):

@@ -17,14 +17,13 @@ export function drawNumbers(view) {
       write_number(paper, number, palette.number, palette.halo);
 }
 
-/** What is written on cubes, by bank index; `told`: with the arithmetic of the caption. */
-export function numbersOnCubes(view, told = true) {
+/** What is written on cubes, by bank index. */
+export function numbersOnCubes(view) {
   const { frame } = view;
   const { most, seen, apart } = frame.scene.numbers;
   const first = firstRows(frame);
   if (!first.size && !frame.numbers) return new Map();
   const cubes = facesSeen(view, first);
-  const marks = new Map(told ? [...marksOf(frame)].filter(([, mark]) => mark) : []);
   const spheres = spheresSeen(view);
   const rank = ({ index }) => first.get(index) ?? 2;
   const shown = cubes.filter(({ index }) => frame.numbers || first.has(index));
@@ -35,7 +34,7 @@ export function numbersOnCubes(view, told = true) {
     const taken = [...balls, ...found.values()];
     const isBeside = (a, b) => Math.abs(a.x - b.x) < a.wide + b.wide + apart;
     const meets = (a) => taken.some((b) => isBeside(a, b) && Math.abs(a.y - b.y) < a.high + b.high);
-    for (const [words, face, isOpen] of choicesOf(frame, cube, marks.get(cube.index), rank(cube))) {
+    for (const [words, face, isOpen] of choicesOf(frame, cube, rank(cube))) {
       const number = numberOn(view.paper, cube, face, words, rank(cube));
       if (!number || meets(number)) continue;
       if (isOpen && isHidden(cube, face, 2 * seen * number.wide, cubes, spheres)) continue;
@@ -43,8 +42,7 @@ export function numbersOnCubes(view, told = true) {
       break;
     }
   }
-  const isLeft = ({ index }) => marks.has(index) && found.get(index)?.words !== marks.get(index);
-  return cubes.some(isLeft) ? numbersOnCubes(view, false) : found;
+  return found;
 }
 
 /** The bank indices that have their numbers always: 0 if it is marked itself, else 1. */
@@ -52,24 +50,23 @@ function firstRows(frame) {
   const { hoverRow, pinnedRow, beside, scene } = frame;
   const chosen = [hoverRow, pinnedRow, ...beside].filter((row) => row >= 0);
   const focused = frame.moved?.[0].length ? [] : rowsInFocus(frame); // these have outlines
-  const spoken = [...marksOf(frame).keys(), ...focused.slice(0, scene.numbers.most)];
+  const spoken = [...rowsSpokenOf(frame), ...focused.slice(0, scene.numbers.most)];
   const found = new Map(spoken.map((row) => [row, 1]));
   for (const row of chosen) found.set(row, 0);
   return found;
 }
 
-/** What the caption of an operation writes on cubes, by bank index. */
-export function marksOf(frame) {
+/** The bank indices in the caption of an operation; none while its sum is upright. */
+export function rowsSpokenOf(frame) {
   const { moment, caption, part, isUpright } = frame;
-  if (!moment || !caption || part < frame.scene.numbers.touched || isUpright) return new Map();
-  const told = frame.pieces.filter((piece) => (piece.row ?? -1) >= 0);
-  return new Map(told.map((piece) => [piece.row, piece.mark ?? ""]));
+  if (!moment || !caption || part < frame.scene.numbers.touched || isUpright) return [];
+  return frame.pieces.map((piece) => piece.row ?? -1).filter((row) => row >= 0);
 }
 
 /** What a cube may have written on it, on which face, and whether only if that is seen; the best first. */
-function choicesOf(frame, { index, order }, mark, rank) {
+function choicesOf(frame, { index, order }, rank) {
   const old = frame.before && frame.part >= MOVED ? frame.before[index] : null;
-  return choices(mark ?? null, old, frame.numberAt(index) ?? null, order, rank);
+  return choices(old, frame.numberAt(index) ?? null, order, rank);
 }
 
 /** Words on a face of a cube in letters as large as fit; null if these would be small. */

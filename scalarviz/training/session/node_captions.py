@@ -274,7 +274,7 @@ def batch_line(ctx: TracedWeight, name: str, row: int, gradients: FloatArray) ->
         return []
     words = said(float(gradients.sum()))
     start = text("captions.node.batch", name=name, count=len(gradients))
-    return [(Piece(start), Piece(words, row, mark=f"gradient\n{words}"))]
+    return [(Piece(start), Piece(words, row))]
 
 
 def of_sample(ctx: TracedWeight, line: CaptionLine) -> CaptionLine:
