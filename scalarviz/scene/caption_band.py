@@ -1,6 +1,6 @@
 """The caption on its card: its title and lines, and a panel with all terms of a long sum.
 
-Each term has a bar in the colors of its neuron and its weight, and a box for the mouse.
+Each term has a box for the mouse.
 """
 
 from __future__ import annotations
@@ -8,19 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import Theme, contrast, rgb
+from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.neuron_images import painted
-from scalarviz.scene.pace import ARRIVES
 from scalarviz.story.caption import Caption, Piece
-from scalarviz.story.facts import Neuron
 
 PieceBox = tuple[Box, Piece]  # the box of a piece on the picture
 Line = tuple[Piece, ...]
@@ -31,8 +25,6 @@ CARD_PAD, BUTTONS = 12.0, 42.0  # pixels around its words, and height of a row o
 TITLE, SIZE = 16.0, 14.0  # letters of the caption
 SMALLER = 13.0, 12.0  # of a title of one line
 LEAST = 1.25  # distance of rows, in letters
-LATER = "…", "·"  # in place of a result while its light is on its way: the wider one that fits
-BAR, SEEN = 3.0, 3.0  # height of a bar, and the least contrast of its color
 MORE = Piece("…", opens=True)
 SIGNS = " + ", " = ", " ≈ "
 BARE_SIGNS = "+", "-", "×", "/", "=", "≈"
@@ -252,7 +244,7 @@ def is_about(piece: Piece) -> bool:
 
 
 def width_of(canvas: Canvas2D, row: Group, size: float) -> float:
-    return sum(canvas.measure(piece.words, size=size) for piece, _ in merged(row))
+    return sum(canvas.measure(piece.words, size=size) for piece in merged(row))
 
 
 def draw_rows(
@@ -266,89 +258,31 @@ def draw_rows(
 ) -> list[PieceBox]:
     """Write rows below each other; return the boxes of the pieces that are about something."""
     (left, y), found = start, []
-    is_known = frame_data.moment is None or frame_data.part >= ARRIVES
     for row in rows:
         x, y = left, y + high
-        for piece, is_result in merged(row):
+        for piece in merged(row):
             wide = canvas.measure(piece.words, size=size)
             box = Box(x, y - 1.02 * size, wide, high)
             if is_about(piece) or piece.opens:
                 if same(piece, frame_data.pointed):
                     canvas.box(*box.place, theme.rim, radius=4.0, outline=theme.light)
-                draw_bar(canvas, Box(x, y + 0.22 * size, wide, BAR), piece, frame_data, theme)
                 found.append((box, piece))
             color = theme.accent if piece.opens else theme.ink if is_about(piece) else theme.quiet
-            words = piece.words
-            if is_result and not is_known:
-                words = LATER[canvas.measure(LATER[0], size=size) > wide]
-            canvas.text(x, y, words, size=size, color=color)
+            canvas.text(x, y, piece.words, size=size, color=color)
             x += wide
     return found
 
 
-def merged(row: Group) -> list[tuple[Piece, bool]]:
-    """Return a row with what is about nothing in one piece, and which pieces are results."""
-    found: list[tuple[Piece, bool]] = []
-    for i, piece in enumerate(row):
-        is_alone = is_about(piece) or piece.opens
-        if ends_equation(row, i):
-            found.append((piece, True))
-            continue
-        last, was_result = found[-1] if found else (MORE, False)
-        if not (is_alone or was_result or is_about(last) or last.opens):
-            found.pop()
-            piece = Piece(last.words + piece.words)
-        found.append((piece, False))
+def merged(row: Group) -> Group:
+    """Return a row with what is about nothing in one piece."""
+    found: Group = []
+    for piece in row:
+        if found and not any(is_about(each) or each.opens for each in (piece, found[-1])):
+            piece = Piece(found.pop().words + piece.words)
+        found.append(piece)
     return found
-
-
-def ends_equation(row: Group, place: int) -> bool:
-    """Return whether a piece of a row is the number behind the last sign of an equation."""
-    behind = row[place + 1].words.strip() if place + 1 < len(row) else ""
-    return place > 0 and row[place - 1].words.strip() in ("=", "≈") and behind[:1] in ("", ";")
 
 
 def same(piece: Piece, other: Piece | None) -> bool:
     """Return whether two pieces are about the same, such as a term in the band and the panel."""
     return other is not None and (piece.row, piece.neuron) == (other.row, other.neuron)
-
-
-def color_of(neuron: Neuron | None, frame_data: FrameData, theme: Theme) -> FloatArray | None:
-    """Return the color of a neuron; None if it has none."""
-    name, place = neuron or ("", 0)
-    values = frame_data.buffers.values.get(name)
-    if values is None or place >= len(values):
-        return None
-    return np.asarray(painted(name, values, frame_data, theme)[place])
-
-
-def draw_bar(canvas: Canvas2D, box: Box, piece: Piece, frame_data: FrameData, theme: Theme) -> None:
-    """Draw the bar of a piece: in the color of its neuron, its weight, or half by half."""
-    colors = colors_of(piece, frame_data, theme)
-    ground = rgb((theme.ground,))[0]
-    part = box.width / max(1, len(colors))
-    for i, color in enumerate(colors):
-        rim = theme.quiet if contrast(color, ground) < SEEN else None
-        canvas.box(box.x + i * part, box.y, part, box.height, color, outline=rim)
-
-
-def colors_of(piece: Piece, frame_data: FrameData, theme: Theme) -> list[FloatArray]:
-    """Return the colors of the neuron and the weight of a piece.
-
-    Of what came in times delta, they are the colors of the two neurons.
-    """
-    if piece.behind is not None:
-        both = (color_of(each, frame_data, theme) for each in (piece.neuron, piece.behind))
-        return [color for color in both if color is not None]
-    found = []
-    own = color_of(piece.neuron, frame_data, theme)
-    if own is not None:
-        found.append(own)
-    plate = frame_data.layout.plate_of(piece.row) if piece.row != NONE else None
-    if plate is not None:
-        plates = frame_data.layout.plates
-        which = next(i for i, each in enumerate(plates) if each is plate[0])
-        scale = float(frame_data.cubes.color_scales[which])
-        value = frame_data.cubes.colors[piece.row : piece.row + 1]
-        found.append(np.asarray(theme.map(value, scale))[0])
-    return found

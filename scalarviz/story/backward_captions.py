@@ -40,7 +40,6 @@ from scalarviz.story.forward_captions import (
     loss_term,
     mean,
     parameter_rows,
-    product_term,
     term_of,
     variance,
     window,
@@ -310,7 +309,7 @@ def product_back(ctx: TracedWeight) -> Caption:
     lines = []
     for source, other in ((a, b), (b, a)):
         factor = float(ctx.held(other)[place])
-        term = product_term((found, factor), ctx.behind, (other, place))
+        term = EquationTerm((found, factor), PRODUCT, neuron=ctx.behind)
         lines.append(sum_line([term], found * factor, about=(source, place)))
     caption = caption_of("product_back", *lines, unit=ctx.called(ctx.behind))
     return about(ctx.before, caption)

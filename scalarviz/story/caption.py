@@ -19,14 +19,12 @@ class Piece:
     row     bank index of the weight that it is about; -1 for none
     neuron  the neuron that it is about, as the name of a buffer and the place in it; None for none
     opens   whether it stands for terms that are left out, and shows them when it is clicked
-    behind  the neuron whose delta is its second factor; None if it is no product with a delta
     """
 
     words: str
     row: int = NONE
     neuron: Neuron | None = None
     opens: bool = False
-    behind: Neuron | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -418,14 +418,13 @@ def gradient_lines(
 
 def terms_of(ctx: TracedWeight, row: int, pairs: Pairs) -> list[EquationTerm]:
     """Return the products of the focus sample, whose numbers the neurons have."""
-    source, target = ctx.operation.source, ctx.operation.target
     written, read = ctx.uses(row)
     before: list[Neuron | None] = [None] * len(written)
     if read is not None:
-        before = [(source, i) for i in read]
+        before = [(ctx.operation.source, i) for i in read]
     return [
-        EquationTerm(pair, PRODUCT, neuron=neuron, behind=(target, i))
-        for pair, neuron, i in zip(pairs, before, written, strict=True)
+        EquationTerm(pair, PRODUCT, neuron=neuron)
+        for pair, neuron in zip(pairs, before, strict=True)
     ]
 
 

@@ -44,7 +44,6 @@ class EquationTerm:
     stays    whether it is shown however long the sum is
     exact    whether its numbers are not rounded
     opens    whether it stands for terms that are left out
-    behind   the neuron whose delta is the second factor, or None
     """
 
     numbers: tuple[float, ...]
@@ -54,7 +53,6 @@ class EquationTerm:
     stays: bool = False
     exact: bool = False
     opens: bool = False
-    behind: Neuron | None = None
 
     @property
     def value(self) -> float:
@@ -92,7 +90,7 @@ def equation(
         own = shown[at : at + len(part.numbers)]
         at += len(part.numbers)
         words = part.words(*own)
-        pieces.append(Piece(words, part.row, part.neuron, part.opens, part.behind))
+        pieces.append(Piece(words, part.row, part.neuron, part.opens))
     sign = " = " if agrees else " ≈ "
     return *pieces, Piece(sign), Piece(ending, neuron=about)
 

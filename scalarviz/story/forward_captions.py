@@ -236,13 +236,10 @@ def joined(ctx: TracedWeight) -> Caption:
 def product(ctx: TracedWeight) -> Caption:
     place, (a, b) = ctx.place[0], ctx.operation.sources
     numbers, result = [float(ctx.held(each)[place]) for each in (a, b)], float(ctx.outputs[place])
-    line = sum_line([product_term(numbers, (a, place), (b, place))], result, about=ctx.behind)
+    line = sum_line(
+        [EquationTerm(tuple(numbers), PRODUCT, neuron=(a, place))], result, about=ctx.behind
+    )
     return about(ctx.behind, caption_of("product", line, unit=ctx.called(ctx.behind)))
-
-
-def product_term(numbers: Sequence[float], first: Neuron, second: Neuron) -> EquationTerm:
-    """Return the product of the numbers of two neurons."""
-    return EquationTerm(tuple(numbers), PRODUCT, neuron=first, behind=second)
 
 
 def dropout(ctx: TracedWeight) -> Caption:

@@ -13,12 +13,10 @@ from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import caption_band
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
+from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import (
     SIZE,
-    colors_of,
     draw_caption,
-    draw_opened,
     is_about,
     rows_of,
     rows_that_fit,
@@ -127,64 +125,18 @@ def test_without_room_the_formula_goes_first_then_lines_stand_side_by_side() -> 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("done", [2, 4, 5, 6, 7, 8, 9])
-def test_the_caption_stays_in_its_place_at_every_size(
-    studio: Studio, size: tuple[int, int], done: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows, bars and boxes are inside the card, and large enough to read."""
-    bars: list[Box] = []
-    real = caption_band.draw_bar
-
-    def noted(canvas: Any, box: Box, *rest: Any) -> None:
-        bars.append(box)
-        real(canvas, box, *rest)
-
-    monkeypatch.setattr(caption_band, "draw_bar", noted)
-    stage = stage_at(done)
-    drawn(studio, stage, size)
-    bars.clear()
-    frame_data = stage.frame_data()
+def test_the_caption_stays_in_its_place_at_every_size(size: tuple[int, int], done: int) -> None:
+    """Boxes are inside the card, and large enough to read."""
+    frame_data = stage_at(done).frame_data()
     division = frame_data.division(*size)
     card, found = draw_caption(Canvas2D(*size), division, frame_data, THEMES["dark"])
-    assert found and (bars or frame_data.told)
+    assert found
     assert division.inner.x <= card.x and card.right <= division.inner.right + 0.5
     assert division.scene.y <= card.y and card.bottom <= division.scene.bottom
-    for box in [*bars, *(box for box, _ in found)]:
+    for box, _ in found:
         assert card.x <= box.x and box.right <= card.right
         assert card.y <= box.y and box.bottom <= card.bottom + 0.5
     assert all(box.height >= 1.2 * SIZE for box, _ in found)
-
-
-def test_each_term_has_the_colors_of_its_neuron_and_its_weight() -> None:
-    stage = stage_at(2)
-    frame_data = stage.frame_data()
-    assert frame_data.words.caption is not None
-    first, *_ = [p for p in frame_data.words.caption.pieces if p.row != NONE]
-    theme = THEMES["dark"]
-    neuron, weight = colors_of(first, frame_data, theme)
-    assert neuron == pytest.approx(frame_data.buffers.tints["inputs"][0])  # R is red
-    value = frame_data.cubes.colors[first.row : first.row + 1]
-    assert weight == pytest.approx(theme.map(value, float(frame_data.cubes.color_scales[0]))[0])
-    stage = stage_at(9)  # back: the weight comes first
-    back = stage.frame_data()
-    assert back.words.caption is not None
-    first = next(p for p in back.words.caption.pieces if p.row != NONE)
-    value = back.cubes.colors[first.row : first.row + 1]
-    weight = np.asarray(theme.map(value, float(back.cubes.color_scales[0]))[0])
-    assert colors_of(first, back, theme)[0] == pytest.approx(weight)
-
-
-@pytest.mark.parametrize("pinned", [0, 24])  # a weight, and a bias
-def test_what_came_in_times_delta_has_the_colors_of_two_spheres(pinned: int) -> None:
-    stage = stage_at(11)
-    stage.pin(pinned)
-    frame_data, theme = stage.frame_data(), THEMES["dark"]
-    assert frame_data.words.caption is not None
-    (piece,) = [p for p in frame_data.words.caption.pieces if p.row == pinned]
-    *came, behind = colors_of(piece, frame_data, theme)
-    inputs = frame_data.buffers.tints["inputs"]
-    assert came == ([pytest.approx(inputs[0])] if pinned == 0 else [])  # of a bias, nothing
-    values = frame_data.buffers.values["affine 0"]
-    assert behind == pytest.approx(theme.map(values, frame_data.buffers.scale)[0])
 
 
 def test_before_the_first_step_the_caption_says_what_the_network_learns() -> None:
@@ -195,51 +147,6 @@ def test_before_the_first_step_the_caption_says_what_the_network_learns() -> Non
     for size in ((1280, 800), (1280, 500), (380, 800)):
         draw_caption(sheet := canvas(), frame_data.division(*size), frame_data, THEMES["dark"])
         assert " ".join(sheet.words).startswith(frame_data.words.about)
-
-
-def test_a_result_is_not_written_while_its_light_is_on_its_way(studio: Studio) -> None:
-    stage = stage_at(3)
-    stage.frame_data()
-    stage.session.advance(1, "operation")
-    frame_data = stage.frame_data()
-    assert frame_data.moment is not None and frame_data.words.caption is not None
-    division, theme = frame_data.division(1280, 800), THEMES["dark"]
-    drawn_words, boxes = [], []
-    for part in (0.5, 0.8):
-        sheet = canvas()
-        opened = replace(frame_data, part=part, opened=True)
-        boxes.append(draw_opened(sheet, division, opened, theme))
-        drawn_words.append(sheet.words)
-    result = frame_data.words.caption.lines[0][-1].words
-    early, late = drawn_words
-    assert boxes[0] == boxes[1] and result in late and result not in early
-    assert [a for a, b in zip(early, late, strict=True) if a != b] == ["…"]
-
-
-@pytest.mark.some(1)
-@pytest.mark.parametrize("theme", ["dark", "light"])
-def test_bars_are_seen_on_the_ground(
-    studio: Studio, theme: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn_bars = []
-    real = Canvas2D.box
-
-    def noted(self: Canvas2D, *args: Any, **options: Any) -> None:
-        if args[3] == caption_band.BAR and options.get("outline", "") != "":
-            drawn_bars.append((np.asarray(args[4]), options["outline"]))
-        real(self, *args, **options)
-
-    monkeypatch.setattr(Canvas2D, "box", noted)
-    ground = rgb((THEMES[theme].ground,))[0]
-    for done in (2, 4, 9):
-        stage = stage_at(done, theme=theme)
-        stage.over.opened = True
-        drawn(studio, stage)
-    assert len(drawn_bars) > 10
-    for color, outline in drawn_bars:
-        if outline is not None:
-            color = rgb((outline,))[0]
-        assert contrast(color, ground) >= 3.0
 
 
 def test_a_click_on_what_is_left_out_shows_all_terms(studio: Studio) -> None:
