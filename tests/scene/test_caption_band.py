@@ -164,13 +164,13 @@ def test_each_term_has_the_colors_of_its_neuron_and_its_weight() -> None:
     assert neuron == pytest.approx(frame_data.buffers.tints["inputs"][0])  # R is red
     value = frame_data.cubes.colors[first.row : first.row + 1]
     assert weight == pytest.approx(theme.map(value, float(frame_data.cubes.color_scales[0]))[0])
-    stage = stage_at(9)  # back: the weight comes first
+    stage = stage_at(9)  # back, in the same order
     back = stage.frame_data()
     assert back.words.caption is not None
     first = next(p for p in back.words.caption.pieces if p.row != NONE)
     value = back.cubes.colors[first.row : first.row + 1]
     weight = np.asarray(theme.map(value, float(back.cubes.color_scales[0]))[0])
-    assert colors_of(first, back, theme)[0] == pytest.approx(weight)
+    assert colors_of(first, back, theme)[1] == pytest.approx(weight)
 
 
 @pytest.mark.parametrize("pinned", [0, 24])  # a weight, and a bias
