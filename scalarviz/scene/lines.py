@@ -21,6 +21,7 @@ from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import RIGHT, UP, Fan, Layout, Neurons
 from scalarviz.scene.layout.ways import (
     BEHIND,
+    LED,
     LIT,
     MOST,
     MOST_DIRECT,
@@ -28,7 +29,6 @@ from scalarviz.scene.layout.ways import (
     PICKED,
     TIP,
     TUBE,
-    WAYS,
     Point,
     SeenFan,
     Stroke,
@@ -40,6 +40,7 @@ from scalarviz.scene.layout.ways import (
     thread_strokes,
 )
 from scalarviz.scene.lights import Lights, rows_of_column, rows_of_sum, rows_walked
+from scalarviz.scene.pace import WAYS_BACK
 
 LARGEST: float = np.finfo(np.float64).max  # in place of infinity
 CHANNEL = 3  # number of the color of the first channel, see `LinePaint`
@@ -245,9 +246,9 @@ def pointed_rows(frame_data: FrameData) -> frozenset[int]:
 
 
 def told_rows(frame_data: FrameData) -> frozenset[int]:
-    """Return the bank indices of the cubes that the caption of an operation is about."""
+    """Return the bank indices of the cubes that the caption of gradients is about."""
     moment, caption = frame_data.moment, frame_data.words.caption
-    if moment is None or caption is None or moment.kind not in WAYS or frame_data.is_upright:
+    if moment is None or caption is None or moment.kind not in LED:
         return frozenset()
     told = [*(piece.row for piece in caption.pieces), *caption.rows]
     return frozenset(rows_walked(frame_data) or told)
@@ -259,7 +260,7 @@ def explain(
     told: frozenset[int],
     frame_data: FrameData,
 ) -> None:
-    """Draw light on the lines through the cubes that the caption of an operation is about."""
+    """Draw light on the lines through the cubes that the caption of gradients is about."""
     moment, (whole, known, numbers) = frame_data.moment, fan
     if moment is None or not told or whole.is_direct:
         return
@@ -271,8 +272,9 @@ def explain(
             continue
         column = whole.unit_before(row)
         cube = unit, column, numbers.halves[unit][column]
-        kind, part = (moment.kind, frame_data.part) if row in told else ("input gradient", 1.0)
-        lit = lit_parts(known.seen, *cube, kind, part, len(told))
+        is_back = moment.kind in WAYS_BACK or row not in told
+        part = frame_data.part if row in told else 1.0
+        lit = lit_parts(known.seen, *cube, is_back, part, len(told))
         for i, (path, width, back) in enumerate(lit):
             depth = known.depths[unit][column] if i else BEHIND
             paint.light(path, 7 if back else 6, width, depth)

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from scalarviz.core.program import Moment, Program
-from scalarviz.story.facts import NONE, TERMS
+from scalarviz.story.facts import NONE
 
 SHORTEST, LONGEST = 0.1, 0.9  # seconds for one operation
 SLOWEST = 2.4  # seconds for one operation while it plays slowly
 ARRIVES = 0.8  # part of an operation from which its results are shown
 MOVED = 0.5  # part of a step from which on the new numbers are there
-TRAVEL = 0.25  # seconds for each of the terms of a sum that travel, one after the other
 SUM = 1.56  # seconds for a sum of products
 MOVE = 0.3  # seconds in which cubes get their new size
 SEEN_MOVE = 0.4  # the largest change of a step as it is drawn, as a share of the scale
@@ -84,11 +83,6 @@ def shared(seconds: Sequence[float], *, again: bool) -> list[float]:
     own = [each + REST for each in seconds]
     share = min(1.0, SLOW_STEP / sum(own)) * (0.5 if again else 1.0)
     return [share * each for each in own]
-
-
-def travelled(part: float) -> float:
-    """Return how many terms have left when `part` of a sum is done; then the others arrive."""
-    return (TERMS + 1) * min(1.0, part / ARRIVES)
 
 
 def moved(part: float, seconds: float) -> float:

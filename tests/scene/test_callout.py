@@ -15,10 +15,11 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import draw_opened
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.layout.division import Box
-from scalarviz.scene.pace import ARRIVES, SLOW_STEP, TERMS, moved, pauses
+from scalarviz.scene.pace import ARRIVES, SLOW_STEP, moved, pauses
 from scalarviz.scene.telling import ADDED, BAR_HIGH, printed
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.story.facts import TERMS
 from tests.scene.measures import Notes, Words, drawn_terms, projection, stage_of
 
 DARK = THEMES["dark"]

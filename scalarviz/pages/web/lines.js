@@ -7,6 +7,7 @@ import { along3, row3 } from "./projection.js";
 import { is_free } from "./story/annotations.js";
 import {
   BEHIND,
+  LED,
   LIT,
   MOST,
   MOST_DIRECT,
@@ -15,7 +16,6 @@ import {
   SeenFan,
   TIP,
   TUBE,
-  WAYS,
   direct_strokes,
   head_of,
   lit_parts,
@@ -23,6 +23,7 @@ import {
   strokes_of,
   thread_strokes,
 } from "./story/ways.js";
+import { WAYS_BACK } from "./story/pace.js";
 
 /** What `make` returns of a view, until the layout, the camera or the size changes. */
 export class KnownView {
@@ -193,17 +194,17 @@ export function pointedRows(frame) {
   return new Set(rows);
 }
 
-/** The bank indices of the cubes that the caption of an operation is about. */
+/** The bank indices of the cubes that the caption of gradients is about. */
 export function toldRows(frame) {
   const { moment, caption } = frame;
-  if (!moment || !caption || !WAYS.has(moment.kind) || frame.isUpright) return new Set();
+  if (!moment || !caption || !LED.has(moment.kind)) return new Set();
   const walked = rowsWalked(frame);
   if (walked.length) return new Set(walked);
   const told = [...frame.pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])];
   return new Set(told.filter((row) => row >= 0));
 }
 
-/** Draw light on the lines through the cubes that the caption of an operation is about. */
+/** Draw light on the lines through the cubes that the caption of gradients is about. */
 function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part, ...frame }) {
   if (!moment || !told.size || fan.direct) return;
   const { palette } = paint;
@@ -213,8 +214,8 @@ function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part, ..
     if (unit < 0) continue;
     const column = fan.unitBefore(row);
     const half = halves[unit][column];
-    const [kind, done] = told.has(row) ? [moment.kind, part] : ["input gradient", 1];
-    const lit = lit_parts(seen, unit, column, half, kind, done, told.size);
+    const isBack = WAYS_BACK.has(moment.kind) || !told.has(row);
+    const lit = lit_parts(seen, unit, column, half, isBack, told.has(row) ? part : 1, told.size);
     lit.forEach(([path, width, back], k) => {
       const color = colorOf(back ? palette.accent : palette.lit);
       paint.light(path, color, width, k ? depthOf(unit, column) : BEHIND);

@@ -48,12 +48,7 @@ LANE = 0.6  # of a lane, that light fills at most
 CLEAR = 16  # lines of a caption that are drawn at full width
 NEARER = 1e-4  # so much nearer than squares are the lines above them
 BEHIND = (0.9999, 0.9999)  # the depth of lines before cubes: behind all cubes
-# By kind of operation: whether the lines before and behind the cubes carry numbers back.
-WAYS = {
-    "forward": (False, False),
-    "input gradient": (True, True),
-    "weight gradient": (False, True),
-}
+LED = {"input gradient", "weight gradient"}  # operations whose light is led through cubes
 
 
 @dataclass
@@ -226,25 +221,24 @@ def way_out(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
 
 
 def lit_parts(
-    fan: SeenFan, unit: int, column: int, half: float, kind: str, part: float, count: int
+    fan: SeenFan, unit: int, column: int, half: float, back: bool, part: float, count: int
 ) -> list[tuple[list[Point], float, bool]]:
     """Return what is lit before and behind a cube: path, width, and whether it leads back.
 
     half   half the side of the cube
-    part   of an operation of a kind that is done: light leaves a trail
+    back   whether light leads back before the cube, too; else it meets there what comes in
+    part   of an operation that is done: light leaves a trail
     count  cubes that the operation is about
     """
     early, late = min(1.0, part / 0.45), min(1.0, max(0.0, (part - 0.5) / 0.45))
-    spans = [(0.0, early), (0.0, late) if kind == "forward" else (1.0 - early, 1.0)]
-    if kind == "input gradient":
-        spans[0] = (1.0 - late, 1.0)
+    spans = [(1.0 - late, 1.0) if back else (0.0, early), (1.0 - early, 1.0)]
     paths = [way_in(fan, unit, column, 0, half) if column < fan.count else []]
     paths += [way_out(fan, unit, column, half)]
     width = 2.0 * LIT * fan.scale * min(1.0, math.sqrt(CLEAR / count))
     widths = [min(width, LANE * fan.apart), width]
     found: list[tuple[list[Point], float, bool]] = []
-    for path, (first, last), wide, back in zip(paths, spans, widths, WAYS[kind], strict=True):
-        found += [(part_of(path, first, last) if first < last else [], wide, back)]
+    for path, (first, last), wide, way in zip(paths, spans, widths, (back, True), strict=True):
+        found += [(part_of(path, first, last) if first < last else [], wide, way)]
     return found
 
 
