@@ -176,6 +176,7 @@ def inside(points: FloatArray, polygons: FloatArray) -> npt.NDArray[np.bool_]:
 # Words in space: the formula between cubes, and the names below them.
 
 MEASURED_LETTERS = 20.0  # size of letters at which words are measured
+TYPE = 12.0, 14.0, 16.0  # sizes of names
 
 
 def place_written(
@@ -193,7 +194,8 @@ def place_written(
         if np.isfinite(xy).all():
             wide = float(np.linalg.norm(xy[1] - xy[0]))
             size = MEASURED_LETTERS * wide / canvas.measure(each.words, size=MEASURED_LETTERS)
-            size = max(size, each.least * scale)
+            named = max([step for step in TYPE if step * scale <= size], default=each.least)
+            size = named * scale if each.least else size
             x, y = xy.mean(axis=0).tolist()
             half = 0.5 * canvas.measure(each.words, size=size)
             apart = x - half >= edge + 0.5 * size or abs(y - line) >= size

@@ -19,7 +19,7 @@ from scalarviz.scene.layout.plates import Neurons
 
 # Feature maps: one image per channel, between the plates of a network.
 
-NUMBERED = 11.0  # least pixels between two images for channel numbers
+NUMBERED = 12.0  # letters of channel numbers, and least pixels between two images for them
 WRITTEN, MOST_WRITTEN = 34.0, 600  # screen pixels per number for writing it, most numbers
 CROSSED = 5.0  # screen pixels per number for crossing out dropped ones
 HIGHEST_TEXTURE = 4096  # rows of one texture image
@@ -130,10 +130,10 @@ def numbers_of_channels(
         return
     first, right, down = xy[0]
     side = np.ptp([first, right, down, right + down - first], axis=0).max()
-    if xy[1, 0, 1] - first[1] - side >= NUMBERED:
+    if xy[1, 0, 1] - first[1] - side >= (size := NUMBERED * canvas.scale):
         words = [*map(str, range(len(xy)))]
-        places, depth = xy[:, 2] + [0.0, 9.0], seen.depth[::3]
-        canvas.texts(places, words, size=9.0, color=theme.quiet, depth=depth)
+        places, depth = xy[:, 2] + [0.0, size], seen.depth[::3]
+        canvas.texts(places, words, size=size, color=theme.quiet, depth=depth)
 
 
 def write_on_pictures(

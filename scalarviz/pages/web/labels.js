@@ -208,7 +208,8 @@ export function placeWritten({ paper, see, frame, palette, scale }, taken) {
     const { x, y } = see.see(ends);
     if (![...x, ...y].every(Number.isFinite)) continue;
     const wide = Math.hypot(x[1] - x[0], y[1] - y[0]) / paper.measure(words, { size: 20 });
-    const size = Math.max(20 * wide, least * scale);
+    const named = Math.max(least, ...[12, 14, 16].filter((step) => step * scale <= 20 * wide));
+    const size = least ? named * scale : 20 * wide;
     const [middle, high] = [(x[0] + x[1]) / 2, (y[0] + y[1]) / 2];
     const half = 0.5 * paper.measure(words, { size });
     const apart = middle - half >= edge + 0.5 * size || Math.abs(high - line) >= size;

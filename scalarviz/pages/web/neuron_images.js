@@ -7,7 +7,7 @@ import { short } from "./story/decimals.js";
 import { inputsOn } from "./plane_exhibit.js";
 
 const MAPS = {
-  numbered: 11, // least pixels between two images for channel numbers
+  numbered: 12, // letters of channel numbers, and least pixels between two images for them
   written: 34, // pixels for a number on a pixel of an image
   mostWritten: 600,
   crossed: 5, // pixels for crossing out a dropped number
@@ -114,10 +114,11 @@ function numberMaps({ paper, palette }, seen, channels) {
     const ends = [first, right, down, right + down - first];
     return Math.max(...ends) - Math.min(...ends);
   });
-  if (!(seen.y[3] - seen.y[0] - Math.max(...sides) >= MAPS.numbered)) return;
+  const size = MAPS.numbered * paper.scale;
+  if (!(seen.y[3] - seen.y[0] - Math.max(...sides) >= size)) return;
   for (let i = 0; i < channels; i++) {
     const [x, y] = [seen.x[3 * i + 2], seen.y[3 * i + 2]];
-    paper.text(x, y + 9, String(i), { size: 9, color: palette.quiet, depth: seen.depth[3 * i] });
+    paper.text(x, y + size, String(i), { size, color: palette.quiet, depth: seen.depth[3 * i] });
   }
 }
 
