@@ -350,7 +350,7 @@ def test_no_control_speaks_of_code(make: Callable[[], sv.Session], what: str, op
         controller = opened(make(), Heard)
         pin(controller, what)
         for value in values_of(control, controller):
-            control.set(controller, value)
+            controller.face.act(control, value)
             controller.time.pause()
         assert [said for said in notices_of(controller) if CODE.search(said)] == [], control.name
 

@@ -219,7 +219,7 @@ def test_a_click_on_skip_finishes_the_step_and_plays(watcher: Watcher) -> None:
         lambda c: c.time.operation(-1),
         lambda c: c.time.operation(+1),
         lambda c: set_learning_rate(c, 0.25),
-        lambda c: c.click(5.0, 5.0),
+        lambda c: c.face.click(5.0, 5.0),
         lambda c: c.next_sample(),
         lambda c: c.time.set_speed(3.0),
         lambda c: c.session.advance(1, "operation"),  # a cell of a notebook
