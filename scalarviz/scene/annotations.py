@@ -227,46 +227,6 @@ def write_names(
         )
 
 
-def write_errors(
-    canvas: Canvas2D,
-    theme: Theme,
-    errors: Sequence[float],
-    balls: Sequence[Ball],
-    colors: Sequence[Color],
-    *,
-    named: bool,
-    labels: Sequence[Box],
-    right: float,
-) -> None:
-    """Draw how far outputs are off their targets: a bar and a number.
-
-    They stand right of outputs, or below a single one and the `labels` there, and below all if they
-    would go beyond x = `right`.
-    """
-    scale, size = canvas.scale, 12.0 * canvas.scale
-    apart = abs(balls[1].y - balls[0].y) if len(balls) > 1 else 1e9
-    room = max(apart - 2.0 * balls[0].radius - 54.0 * scale, 6.0 * scale)
-    top: float = max([abs(error) for error in errors] + [1e-12])
-    for error, ball, color in zip(errors, balls, colors, strict=True):
-        reach, wide = min(0.8 * ball.unit, room) * abs(error) / top + 2.0, 0.3 * ball.unit
-        number = short(error)
-        number = f"+{number}" if error > 0.0 and number != "0" else number
-        words = text("outputs.off", error=number)
-        left, half = ball.x + ball.radius + 6.0 * scale, 0.5 * canvas.measure(words, size=size)
-        if len(errors) > 1 and left + reach + 5.0 + 2.0 * half <= right:
-            canvas.box(left, ball.y - wide / 2.0, reach, wide, color, radius=2.0)
-            x, below, anchor = left + reach + 5.0, ball.y + 0.35 * size, "left"
-        else:
-            down, anchor = 21.0 if named and len(errors) == 1 else 6.0, "center"
-            low = ball.y + ball.radius + down * scale
-            canvas.box(ball.x - wide / 2.0, low, wide, reach, color, radius=2.0)
-            x, below = min(ball.x, right - half), low + reach + size + 2.0
-            place = Box(x - half, below - size, 2.0 * half, 1.2 * size)
-            below = max([below] + [each.bottom + size for each in labels if each.meets(place)])
-        ink, halo = theme.ink, theme.ground
-        canvas.text(x, below, words, size=size, color=ink, anchor=anchor, outline=halo)
-
-
 # Signs of a graph: the operation above each node, its name and its gradient below.
 
 LARGEST, SMALLEST = 17.0, 9.0  # pixels of letters

@@ -27,7 +27,6 @@ SMALLER = 13.0, 12.0  # of a title of one line
 LEAST = 1.25  # distance of rows, in letters
 MORE = Piece("…", opens=True)
 SIGNS = " + ", " = ", " ≈ "
-BARE_SIGNS = "+", "-", "×", "/", "=", "≈"
 WORDS = re.compile(r"\S+\s*|\s+")
 
 
@@ -40,8 +39,8 @@ def draw_caption(
 ) -> tuple[Box, list[PieceBox]]:
     """Draw the caption on a card where it covers least; return the card, and boxes of pieces.
 
-    If there is no room for all lines, the formula is left out, then the last lines: "…" opens them.
-    A card that would cover something is narrower; without lines, a click on it opens them.
+    If there is no room for all lines, the formula is left out, then the lines: a click on the card
+    opens them. A card that would cover something is narrower.
     Offers are below the title: the last row of the card is left to them.
     """
     words, scale, offers = frame_data.words, division.scale, bool(frame_data.offers)
@@ -155,43 +154,13 @@ def heading(
 def rows_that_fit(
     canvas: Canvas2D, caption: Caption, width: float, size: float, room: int
 ) -> list[Group]:
-    """Return at most `room` rows: with the formula, else without; the last one may end in "…"."""
-    formula: list[Line] = [(Piece(caption.formula),)] if caption.formula else []
+    """Return the formula and all lines in at most `room` rows; without the formula, else none."""
     lines = [line for line in caption.lines if line]
-    rows = rows_of(canvas, [*formula, *lines], width, size)
-    if len(rows) > room and lines:
-        rows = rows_of(canvas, lines, width, size)
-    if len(rows) > room:
-        rows = rows_of(canvas, joined(canvas, lines, width, size), width, size)
-    if len(rows) <= room:
-        return rows
-    rows = rows[:room]
-    if rows:
-        rows[-1] = ending(canvas, rows[-1], width, size)
-    return rows
-
-
-def joined(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) -> list[Line]:
-    """Return lines with short ones beside each other."""
-    found: list[Line] = []
-    for line in lines:
-        longer = [*found[-1], Piece(";   "), *line] if found else []
-        if longer and width_of(canvas, longer, size) <= width:
-            found[-1] = tuple(longer)
-        else:
-            found.append(line)
-    return found
-
-
-def ending(canvas: Canvas2D, row: Group, width: float, size: float) -> Group:
-    """Return a row that ends in "…", without what is too much then."""
-    own = canvas.measure(f" {MORE.words}", size=size)
-    kept = list(row)
-    while kept and (
-        width_of(canvas, kept, size) + own > width or kept[-1].words.strip() in BARE_SIGNS
-    ):
-        kept.pop()
-    return [*kept, Piece(" "), MORE]
+    for formula in ([(Piece(caption.formula),)], []):
+        rows = rows_of(canvas, [*(formula if caption.formula else []), *lines], width, size)
+        if len(rows) <= room:
+            return rows
+    return []
 
 
 def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) -> list[Group]:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.scene.annotations import Ball, numbers_in, write_errors, write_names
+from scalarviz.scene.annotations import Ball, numbers_in, write_names
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.layout.division import Box, ProjectedPoints, Projection
+from scalarviz.scene.layout.division import ProjectedPoints, Projection
 from scalarviz.scene.layout.plates import Layout, Neurons
 from scalarviz.scene.neuron_images import (
     crosses,
@@ -161,34 +161,3 @@ def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, th
         canvas.line(seen.xy, color, width=width, depth=seen.depth)
         start, end = seen.xy[-2:]
         canvas.arrows(start, end, color, width=width, head=5.0 * width, depth=seen.depth[-1])
-
-
-def draw_errors(
-    canvas: Canvas2D,
-    see: Projection,
-    frame_data: FrameData,
-    theme: Theme,
-    labels: Sequence[Box] = (),
-) -> None:
-    """Draw how far each output, as the loss reads it, is off its target: a bar and a number."""
-    target, answers = frame_data.buffers.target, frame_data.buffers.answers
-    lines = frame_data.layout.neurons
-    if target is None or answers is None or not lines:
-        return
-    line = lines[-1]
-    seen = see(line.points)
-    is_close = seen.unit[0] >= 22.0 and not line.shape
-    if not len(answers) == len(target) == len(line.points) or not is_close:
-        return
-    errors, named = answers - target, bool(line.names)
-    colors, balls = [*theme.map(np.sign(errors) * 0.8)], balls_of(seen, line.radius)
-    write_errors(
-        canvas,
-        theme,
-        errors.tolist(),
-        balls,
-        colors,
-        named=named,
-        labels=labels,
-        right=see.box.right,
-    )

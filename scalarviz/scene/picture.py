@@ -56,7 +56,7 @@ from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.lights import Lights, lights
 from scalarviz.scene.lines import LinePaint, draw_lines
 from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_pushes
-from scalarviz.scene.neurons import draw_errors, draw_neurons
+from scalarviz.scene.neurons import draw_neurons
 from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.overlay import Button, OnTop, draw_chips
 from scalarviz.scene.strip import Place, draw_hovered, draw_strip
@@ -367,8 +367,6 @@ class Picture:
 
         def marks(part: Canvas2D) -> list[Box]:
             draw_ghosts(part, see, frame_data, theme)
-            if frame_data.moment is not None and frame_data.moment.kind == "loss":
-                draw_errors(part, see, frame_data, theme, taken.boxes)
             draw_marks(part, see, frame_data, theme)
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
             draw_guess(part, see, frame_data, theme, scale)

@@ -29,7 +29,6 @@ from scalarviz.scene.frame_data import FrameData, NeuronMaps
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.lights import focus_of, lights
 from scalarviz.scene.marks import draw_ghosts, draw_marks, draw_pushes
-from scalarviz.scene.neurons import draw_errors
 from scalarviz.scene.picture import draw_scenery
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.stage.render_options import RenderOptions, drawn
@@ -163,8 +162,6 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     taken = draw_scenery(canvas, see, seen, lit, look, scale)
     draw_pushes(canvas, see, seen, look, scale)
     draw_ghosts(canvas, see, seen, look)
-    if seen.moment is not None and seen.moment.kind == "loss":
-        draw_errors(canvas, see, seen, look)
     draw_marks(canvas, see, seen, look)
     taken.boxes += draw_told(canvas, see, seen, taken, look)
     tray = tray_in_corner(seen, seen.division(*size))

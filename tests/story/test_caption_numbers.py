@@ -20,11 +20,8 @@ from scalarviz.base.texts import texts
 from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.program import NONE
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.lights import lights
-from scalarviz.scene.neurons import draw_errors
 from scalarviz.stage.narration import blocks_of_weight
-from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.backward_captions import BACKWARD_KINDS
 from scalarviz.story.caption import Caption, CardLine, Piece
@@ -35,7 +32,6 @@ from scalarviz.story.names import name_of_row
 from scalarviz.story.traced_weight import path_of_weight, weights_from, weights_into
 from scalarviz.training.session.reading import buffers_of, caption, facts_of, operation_facts
 from scalarviz.training.session.value_session import session_of
-from tests.scene.measures import Words, projection, stage_of
 from tests.sessions import advanced, networks
 from tests.stage.test_first_sight import SCENES
 from tests.story.caption_reader import (
@@ -568,17 +564,6 @@ def compared(loss: str) -> tuple[sv.Session, FloatArray, FloatArray]:
         "mse": raw,
     }
     return session, predictions[loss], np.eye(3)[1]
-
-
-@LOSSES
-def test_at_the_loss_each_output_is_off_as_the_loss_reads_it(loss: str) -> None:
-    session, predictions, targets = compared(loss)
-    stage = stage_of(Show(session), (1280, 800))
-    canvas, see = Words(1280, 800), projection(stage)
-    draw_errors(canvas, see, stage.frame_data(), THEMES["dark"])
-    assert all(box.right <= see.box.right + 0.5 for _, box in canvas.found)
-    off = [float(words.removeprefix("off by ")) for words in canvas.words]
-    np.testing.assert_allclose(off, predictions - targets, atol=0.00501)
 
 
 @pytest.mark.some(3)

@@ -1,7 +1,7 @@
 // What stands on and beside the spheres of neurons; as scene/neurons.py.
 
 import { colorOf } from "./palette.js";
-import { numbers_in, write_errors, write_names } from "./story/annotations.js";
+import { numbers_in, write_names } from "./story/annotations.js";
 import {
   ballsOf,
   crossOut,
@@ -17,7 +17,6 @@ import {
 const NEURONS = {
   spoken: 0.7, // brightness from which on a neuron has words
   edge: 12, // pixels by which names may leave the box of the network at its left
-  errors: 22, // least pixels of a cell for the errors of outputs
 };
 
 /** Write names and numbers of a line of neurons, or draw images. */
@@ -103,18 +102,4 @@ function drawWay({ paper, see, palette, lit }, line) {
   paper.path(points, seen.depth, color, width);
   const head = { head: 5 * width, depth: seen.depth[count - 1] };
   paper.arrow(points.at(-2), points.at(-1), color, { width, ...head });
-}
-
-/** Draw how far each output, as the loss reads it, is off its target: a bar and a number. */
-export function drawErrors({ paper, see, palette, frame }) {
-  const { target, answers, layout } = frame;
-  const line = layout.neurons.at(-1);
-  if (!target || !answers || !line) return;
-  const seen = see.see(line.points);
-  const close = seen.unit[0] >= NEURONS.errors && !line.isImages;
-  if (!close || answers.length !== target.length || answers.length !== line.count) return;
-  const errors = Array.from(answers, (each, i) => each - target[i]);
-  const colors = errors.map((error) => palette.map(Math.sign(error) * 0.8));
-  const balls = ballsOf(seen, line.radius);
-  write_errors(paper, palette, errors, balls, colors, line.names.length > 0, [], see.box.right);
 }

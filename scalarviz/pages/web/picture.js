@@ -17,7 +17,7 @@ import { threadOf, withThread } from "./threads.js";
 import { drawTray } from "./tray_card.js";
 import { drawWalls, wallsSeen } from "./wall_lines.js";
 import { drawGhosts, drawGuess, drawMarks, drawPushes } from "./marks.js";
-import { drawErrors, drawNeurons } from "./neurons.js";
+import { drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
 import { Scales } from "./scales.js";
@@ -325,7 +325,6 @@ export class Picture {
     const taken = (this.taken = drawScenery(view, drawAbove));
     this.arrows = drawPushes(view);
     drawGhosts(view);
-    if (frame.moment?.kind === "loss") drawErrors(view);
     drawMarks(view);
     taken.boxes.push(...drawTold(view, taken, this.cards));
     this.pairs = drawTray(view, (neuron, ...size) => {
