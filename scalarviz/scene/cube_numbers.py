@@ -2,8 +2,8 @@
 
 What is hovered, pinned or spoken of has its numbers, covered by nothing, on cubes of any size. If
 all cubes are to have theirs, a number is left out that would be wider than its cell, meet another
-number, or be covered by something nearer. While weights move, cubes have the numbers before and
-after the step. Out of focus there are no numbers.
+number or a neuron, or be covered by something nearer. While weights move, cubes have the numbers
+before and after the step. Out of focus there are no numbers.
 """
 
 from __future__ import annotations
@@ -79,8 +79,9 @@ def numbers_on_cubes(
             if number is None:
                 continue
             x, y, right, bottom = ends = number.ends
-            low = boxes[:count, :2] < (right + NUMBERS["apart"], bottom)
-            if (low & (boxes[:count, 2:] > (x - NUMBERS["apart"], y))).all(axis=1).any():
+            others = boxes[len(taken) if rank == 0 else 0 : count]  # what is marked has its number
+            low = others[:, :2] < (right + NUMBERS["apart"], bottom)
+            if (low & (others[:, 2:] > (x - NUMBERS["apart"], y))).all(axis=1).any():
                 continue
             if is_open and hidden(i, face, NUMBERS["seen"] * (right - x)):
                 continue

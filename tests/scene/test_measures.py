@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.lights import lights
 from scalarviz.scene.lines import draw_lines
@@ -218,3 +219,19 @@ def test_nothing_lies_on_a_number_also_while_a_neuron_is_hovered(
     for line in stage.plan.neurons:
         stage.hover_neuron = line.values, len(line.points) // 2
         assert covered_numbers(stage, seen) == [], stage.hover_neuron
+
+
+@pytest.mark.parametrize("name", ["rgb", "circle", "xor", "xnor", "normalized"])
+def test_what_is_written_on_a_cube_is_its_weight_at_the_printed_digits(name: str) -> None:
+    stage = stage_of(trained(name), (1280, 800))
+    weights, written = stage.session.network.bank.value, []
+    for row in (None, *range(len(weights))):
+        stage.numbers, stage.hover = row is None, row
+        about = Words(1280, 800), projection(stage), stage.frame_data(), 1.0
+        found = numbers_on_cubes(*about)[0]
+        assert row is None or [*found] == [row]
+        written += [(number.words, weights[each]) for each, number in found.items()]
+    for words, weight in written:
+        unit = 0.1 ** len(words.partition(".")[2])
+        assert abs(float(words) - weight) <= 0.5001 * unit, words
+    assert len(written) > 1.2 * len(weights)

@@ -31,7 +31,7 @@ export function numbersOnCubes(view) {
   const found = new Map();
   const balls = spheres.map((each) => around_ball(each.slice(0, 3), view.scale));
   for (const cube of sorted.slice(0, most)) {
-    const taken = [...balls, ...found.values()];
+    const taken = [...(rank(cube) ? balls : []), ...found.values()]; // what is marked has its number
     const isBeside = (a, b) => Math.abs(a.x - b.x) < a.wide + b.wide + apart;
     const meets = (a) => taken.some((b) => isBeside(a, b) && Math.abs(a.y - b.y) < a.high + b.high);
     for (const [words, face, isOpen] of choicesOf(frame, cube, rank(cube))) {
