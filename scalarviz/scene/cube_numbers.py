@@ -29,7 +29,7 @@ from scalarviz.scene.canvas.palette import HALO, NUMBER
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import Plate
-from scalarviz.scene.lights import Lights, rows_in_focus
+from scalarviz.scene.lights import Lights, rows_in_focus, rows_told
 from scalarviz.scene.neurons import spheres_seen
 from scalarviz.scene.pace import MOVED
 
@@ -96,18 +96,8 @@ def first_rows(frame_data: FrameData) -> dict[int, int]:
     cards = frame_data.hover, frame_data.pinned
     chosen = [card.row for card in cards if card is not None and card.row != NONE]
     moved, most = frame_data.cubes.moved[0], int(NUMBERS["most"])  # these have outlines
-    beside = [*rows_spoken_of(frame_data), *(() if moved else rows_in_focus(frame_data)[:most])]
+    beside = [*rows_told(frame_data), *(() if moved else rows_in_focus(frame_data)[:most])]
     return dict.fromkeys(beside, 1) | dict.fromkeys([*chosen, *frame_data.beside], 0)
-
-
-def rows_spoken_of(frame_data: FrameData) -> list[int]:
-    """Return the bank indices in the caption of an operation; none while its sum is upright."""
-    caption = frame_data.words.caption
-    if frame_data.moment is None or caption is None or frame_data.part < NUMBERS["touched"]:
-        return []
-    if frame_data.is_upright:
-        return []
-    return [piece.row for piece in caption.pieces if piece.row != NONE]
 
 
 # Faces of cubes as they are seen: where a number may stand on each, and what hides it.
@@ -118,7 +108,6 @@ NUMBERS = {
     "shortest": 1.9,  # width of a number such as "-.1", in sizes of letters
     "most": 400,  # numbers in a picture, and cubes of a sum
     "searched": 100_000,  # cubes of a wall: larger ones are not searched for cubes in sight
-    "touched": 0.4,  # part of an operation from which on light has come to the cubes
     "before": 0.875,  # from the middle of a cell to where its number stands: before cubes beside it
     "apart": 2.0,  # between two numbers
     "seen": 0.45,  # how far from its middle a number must be seen, relative to its width

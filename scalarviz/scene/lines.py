@@ -39,7 +39,7 @@ from scalarviz.scene.layout.ways import (
     strokes_of,
     thread_strokes,
 )
-from scalarviz.scene.lights import Lights, rows_of_column, rows_of_sum, rows_walked
+from scalarviz.scene.lights import Lights, rows_of_column, rows_of_sum, rows_told
 from scalarviz.scene.pace import WAYS_BACK
 
 LARGEST: float = np.finfo(np.float64).max  # in place of infinity
@@ -247,11 +247,8 @@ def pointed_rows(frame_data: FrameData) -> frozenset[int]:
 
 def told_rows(frame_data: FrameData) -> frozenset[int]:
     """Return the bank indices of the cubes that the caption of gradients is about."""
-    moment, caption = frame_data.moment, frame_data.words.caption
-    if moment is None or caption is None or moment.kind not in LED:
-        return frozenset()
-    told = [*(piece.row for piece in caption.pieces), *caption.rows]
-    return frozenset(rows_walked(frame_data) or told)
+    moment = frame_data.moment
+    return frozenset(rows_told(frame_data) if moment is not None and moment.kind in LED else ())
 
 
 def explain(

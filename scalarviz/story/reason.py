@@ -72,8 +72,8 @@ def ending(ctx: TracedWeight, name: str, unit: int, moves: float) -> Link:
     neuron = name, unit
     if following(ctx, name) == NONE:
         called = short_name(ctx.facts, unit)
-        key = "reason.more" if moves > 0.0 else "reason.less"
+        words = text("reason.more" if moves > 0.0 else "reason.less", name=called)
     else:
         called = ctx.called(neuron)
-        key = "reason.rises" if moves > 0.0 else "reason.falls"
-    return Link(text(key, name=called), neuron=neuron, ends=True)
+        words = text("reason.rises" if moves > 0.0 else "reason.falls", name=called)
+    return Link(words, neuron=neuron, ends=True)

@@ -213,8 +213,11 @@ def moving() -> Stage:
 
 
 def test_no_frame_draws_a_size_outside_the_old_and_the_new_one(moving: Stage) -> None:
-    old, new = moving.frame_data().cubes.before, moving.session.network.bank.value.copy()
-    assert old is not None
+    cubes, new = moving.frame_data().cubes, moving.session.network.bank.value.copy()
+    old, (rows, factor) = cubes.before, cubes.moved
+    assert old is not None and len(rows) == 10 and factor > 1.0
+    for row in rows:  # what moves most is drawn larger
+        new[row] = old[row] + factor * (new[row] - old[row])
     low, high = np.minimum(old, new) - 1e-7, np.maximum(old, new) + 1e-7
     seen = []
     for frame in range(110):
@@ -234,9 +237,7 @@ def test_a_ghost_is_drawn_from_two_pixels_on(
     moving.tick(20.0)
     frame_data, see, drawn = moving.frame_data(), projection(moving), []
     frame_data.cubes.before[::3] *= 0.5
-    monkeypatch.setattr(
-        marks, "edges_of", lambda canvas, see, corners, *look: drawn.append(corners)
-    )
+    monkeypatch.setattr(marks, "draw_before", lambda *given: drawn.append(given[2]))
     marks.draw_ghosts(Notes(1280, 800), see, frame_data, DARK)
     far = 0
     for number, plate in enumerate(frame_data.layout.plates):
@@ -246,8 +247,9 @@ def test_a_ghost_is_drawn_from_two_pixels_on(
             for each in (frame_data.cubes.before, frame_data.cubes.sizes)
         ]
         unit = see(plate.middle(row, column)).unit
-        far += int((2.0 * np.abs(sides[1] - sides[0]) * unit >= 2.0).sum())
-    assert 0 < len(drawn) == far < len(frame_data.cubes.sizes)
+        is_seen = 2.0 * np.abs(sides[1] - sides[0]) * unit >= 2.0
+        far += int((is_seen & np.isin(rows, frame_data.cubes.moved[0])).sum())
+    assert 0 < len(drawn) == far
 
 
 def test_a_change_is_an_arrow_with_its_amount_in_window_and_page() -> None:

@@ -328,11 +328,13 @@ def test_the_cells_and_neurons_of_a_sum_are_in_focus_and_a_page_has_the_same(cas
     assert set(found["rows"]) == focus.rows
 
 
-def test_at_rest_and_at_a_step_nothing_falls_back() -> None:
+def test_at_rest_nothing_falls_back_and_at_a_step_all_but_what_it_moves_most() -> None:
     s = advanced(made(3, 4, 2), 1)
     assert focus_of(stage_of(s, (1280, 800)).frame_data()) is None
     s.advance(len(s.operations), "operation")
-    assert focus_of(stage_of(s, (1280, 800)).frame_data()) is None
+    data = stage_of(s, (1280, 800)).frame_data()
+    focus, (rows, factor) = focus_of(data), data.cubes.moved
+    assert focus is not None and focus.rows == set(rows) and len(rows) == 10 and factor > 1.0
 
 
 @pytest.mark.some(1)

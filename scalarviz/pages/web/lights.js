@@ -107,7 +107,8 @@ export function focusOf(frame) {
 }
 
 /** The bank indices of a cube, a sum or a column, in order: under the mouse, else pinned, else spoken of. */
-export function rowsInFocus({ layout, moment, caption, pieces, ...frame }) {
+export function rowsInFocus(frame) {
+  const { layout, moment, caption } = frame;
   for (const name of ["hover", "pinned"]) {
     const [row, neuron] = [frame[`${name}Row`], frame[`${name}Neuron`]];
     if (row >= 0 && layout.fanOf(row)) return [row];
@@ -118,10 +119,7 @@ export function rowsInFocus({ layout, moment, caption, pieces, ...frame }) {
   }
   if (moment?.kind === "step") return frame.moved[0];
   if (!caption || !moment || !SPOKEN.has(moment.kind)) return [];
-  const walked = rowsWalked({ layout, moment, walked: frame.walked });
-  if (walked.length) return walked;
-  const told = [...pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])];
-  const rows = [...new Set(told)].filter((row) => row >= 0).sort((a, b) => a - b);
+  const rows = rowsTold(frame);
   const isWhole = moment.kind !== "input gradient" && rows.length;
   const whole = isWhole ? layout.fanOf(rows[0]) : null;
   const linked = (caption.chain ?? []).slice(1).map((each) => each.row);
@@ -132,6 +130,15 @@ export function rowsInFocus({ layout, moment, caption, pieces, ...frame }) {
 function standingAt(layout, [name, place]) {
   const own = layout.neurons.filter((line) => line.buffers.includes(name));
   return own.map((line) => row3(line.points, place));
+}
+
+/** The bank indices that an operation has come to by neurons, else of its caption. */
+export function rowsTold(frame) {
+  const { moment, caption, pieces } = frame;
+  const walked = rowsWalked(frame);
+  if (walked.length || !caption || !moment) return walked;
+  const told = [...pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])];
+  return [...new Set(told)].filter((row) => row >= 0).sort((a, b) => a - b);
 }
 
 /** The bank indices of the neuron that weight gradients have come to; else none. */

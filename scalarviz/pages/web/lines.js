@@ -2,7 +2,7 @@
 
 import { colorOf, mixedColor } from "./palette.js";
 import { numbersOnCubes } from "./cube_numbers.js";
-import { rowsOfColumn, rowsOfSum, rowsWalked } from "./lights.js";
+import { rowsOfColumn, rowsOfSum, rowsTold } from "./lights.js";
 import { along3, row3 } from "./projection.js";
 import { is_free } from "./story/annotations.js";
 import {
@@ -196,12 +196,7 @@ export function pointedRows(frame) {
 
 /** The bank indices of the cubes that the caption of gradients is about. */
 export function toldRows(frame) {
-  const { moment, caption } = frame;
-  if (!moment || !caption || !LED.has(moment.kind)) return new Set();
-  const walked = rowsWalked(frame);
-  if (walked.length) return new Set(walked);
-  const told = [...frame.pieces.map((piece) => piece.row ?? -1), ...(caption.rows ?? [])];
-  return new Set(told.filter((row) => row >= 0));
+  return new Set(LED.has(frame.moment?.kind) ? rowsTold(frame) : []);
 }
 
 /** Draw light on the lines through the cubes that the caption of gradients is about. */
