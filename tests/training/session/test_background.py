@@ -234,10 +234,10 @@ def test_without_threads_the_loop_of_asyncio_plays_a_session() -> None:
         at = session.step_index
         await asyncio.sleep(0.01)
         assert not session.playing and session.step_index == at
-        session.play(until=at + 3)
+        session.play(until=at + 1, film=True)
         while session.playing:
             await asyncio.sleep(0)
-        assert session.step_index == at + 3
+        assert session.step_index == at + 1
 
     asyncio.run(watch())
 
