@@ -53,7 +53,7 @@ def draw_told(
     taken: Obstacles,
     theme: Theme,
 ) -> list[Box]:
-    """Draw how an operation comes to its number; return the boxes of what was drawn.
+    """Draw how an operation comes to its number; return the boxes that it covers.
 
     A sum stands forward on an upright tray, and as bars; an activation has its curve; why a weight
     is to change is a chain.

@@ -243,7 +243,7 @@ def draw_rows(
 
 
 def merged(row: Group) -> Group:
-    """Return a row with what is about nothing in one piece."""
+    """Return a row whose pieces about nothing are one."""
     found: Group = []
     for piece in row:
         if found and not any(is_about(each) or each.opens for each in (piece, found[-1])):

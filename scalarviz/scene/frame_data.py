@@ -443,9 +443,9 @@ class FrameData:
 
     @property
     def told(self) -> Caption | None:
-        """The caption of an operation whose number is told in the picture; None of another one.
+        """The caption of an operation whose number is explained in the picture; None of another one.
 
-        Nothing is told while one guesses.
+        Nothing is explained while one guesses.
         """
         caption = self.words.caption if self.moment is not None and self.guess is None else None
         is_told = caption is not None and (caption.summed or caption.bent or caption.chain)
@@ -453,7 +453,7 @@ class FrameData:
 
     @property
     def is_upright(self) -> bool:
-        """Whether a sum is told on an upright tray, while its own one is out of focus."""
+        """Whether a sum stands on an upright tray, while its own one is out of focus."""
         is_sum = self.told is not None and self.told.summed is not None
         return is_sum and self.moment is not None and self.moment.kind == "forward"
 

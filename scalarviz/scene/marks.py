@@ -170,7 +170,7 @@ def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
 
 
 def pushed_rows(frame_data: FrameData) -> list[int]:
-    """Return the bank indices of the row that gradients of weights are told of."""
+    """Return the bank indices of the row that gradients of weights are explained for."""
     moment, caption, layout = frame_data.moment, frame_data.words.caption, frame_data.layout
     if caption is None or moment is None or moment.kind != "weight gradient":
         return []

@@ -45,7 +45,7 @@ class Lane:
     ball    where the number comes from, as it is seen; None: nothing comes in
     color   of what comes in
     tube    whether that is a color channel, which comes in a tube
-    number  what is multiplied by the weight
+    number  the other factor of the product
     share   the weight as a share of the scale of the cubes
     """
 
@@ -351,7 +351,7 @@ def chain_places(
         boxes.append(Box(x, y, wide, CAPSULE * scale))
         left = x + wide + gap
     last: float = view.right
-    for place in range(len(boxes) - 1, -1, -1):  # what is too far right moves back
+    for place in range(len(boxes) - 1, -1, -1):  # those too far right move back
         box = boxes[place]
         boxes[place] = Box(min(box.x, last - box.width), box.y, box.width, box.height)
         last = boxes[place].x - gap

@@ -26,7 +26,7 @@ LARGEST = 0.8  # most of a stage that the card takes
 
 
 def tray_box(frame_data: FrameData, division: Division) -> Box | None:
-    """Return where the tray of what is hovered, pinned or told has its card; None without one.
+    """Return where the card of a hovered, pinned or explained tray stands; None without one.
 
     It stands in the place of the card of what is pinned, which makes room, else at the lower right.
     """
@@ -49,7 +49,7 @@ def tray_box(frame_data: FrameData, division: Division) -> Box | None:
 def draw_tray(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, box: Box, theme: Theme
 ) -> list[tuple[Box, int]]:
-    """Draw the tray of what is hovered, pinned or told; return boxes of its cubes, and rows.
+    """Draw the tray of what is hovered, pinned or explained; return boxes of cubes, and rows.
 
     Without one there are none.
     """
@@ -99,7 +99,7 @@ def draw_tray(
 
 
 def tray_of(frame_data: FrameData) -> tuple[Fan, int] | None:
-    """Return the sums and the unit that are hovered, pinned or told, whose cubes stand nowhere."""
+    """Return sums and unit that are hovered, pinned or explained, whose cubes stand nowhere."""
     layout, cards = frame_data.layout, (frame_data.hover, frame_data.pinned)
     told = frame_data.told if frame_data.is_upright else None
     neurons = frame_data.hover_neuron, frame_data.pinned_neuron, *(told.neurons if told else ())

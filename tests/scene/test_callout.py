@@ -1,4 +1,4 @@
-"""How a sum is told: bars that add up, their order, digits, and what they do not cover."""
+"""How a sum is explained: bars that add up, their order, digits, and what they do not cover."""
 
 from collections.abc import Iterator
 from itertools import pairwise

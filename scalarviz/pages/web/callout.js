@@ -11,7 +11,7 @@ import { drawCube } from "./tray_card.js";
 
 const BESIDE = 12; // least pixels from a neuron to its card
 
-/** Draw how an operation comes to its number; return the boxes of what was drawn.
+/** Draw how an operation comes to its number; return the boxes that it covers.
  *
  * A sum stands forward on an upright tray, and as bars; an activation has its curve; why a weight
  * is to change is a chain.

@@ -77,7 +77,7 @@ export function frameOf(scene, layout, state, options, remembered, now) {
   const caption = options.caption ?? null;
   const isTold =
     moment && !options.guess && (caption?.summed || caption?.bent || caption?.chain?.length);
-  const told = isTold ? caption : null; // its number is told in the picture
+  const told = isTold ? caption : null; // its number is explained in the picture
   return {
     scene,
     layout,

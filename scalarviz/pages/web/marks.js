@@ -119,7 +119,7 @@ export function drawPushes(view) {
   return found > 0;
 }
 
-/** The bank indices of the row that gradients of weights are told of. */
+/** The bank indices of the row that gradients of weights are explained for. */
 function pushedRows(frame) {
   const { moment, caption, layout, pieces } = frame;
   if (!caption || moment?.kind !== "weight gradient") return [];

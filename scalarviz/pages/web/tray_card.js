@@ -24,7 +24,7 @@ const TRAY = {
   faces: [0.94, 1.13, 0.62], // light on front, top and side
 };
 
-/** Draw the tray of what is hovered, pinned or told; `corner` says where it is if not on its neuron. */
+/** Draw the tray of what is hovered, pinned or explained; `corner` says where it is if not on its neuron. */
 export function drawTray(view, corner) {
   const { paper, palette, frame } = view;
   const found = trayOf(frame);
@@ -69,7 +69,7 @@ export function drawTray(view, corner) {
   return pairs;
 }
 
-/** The sums and the unit that are hovered, pinned or told, whose cubes stand nowhere. */
+/** The sums and the unit that are hovered, pinned or explained, whose cubes stand nowhere. */
 function trayOf({ layout, hoverNeuron, pinnedNeuron, hoverRow, pinnedRow, told, isUpright }) {
   const spoken = isUpright ? told.neurons : [];
   const neurons = [hoverNeuron, pinnedNeuron, ...spoken].map(
