@@ -443,7 +443,7 @@ class FrameData:
 
     @property
     def told(self) -> Caption | None:
-        """The caption of an operation whose number is explained in the picture; None of another one.
+        """The caption of an operation that is explained in the picture; None of another one.
 
         Nothing is explained while one guesses.
         """
