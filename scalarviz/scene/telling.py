@@ -456,8 +456,8 @@ def draw_bars(
         if chip is not None:
             canvas.box(box.x + pad, y, high, high, chip, radius=0.5 * high)
         else:
-            key = "card.neuron.fact.sum" if is_sum else "plates.bias"
-            name = "…" if row >= len(chips) and not is_sum else text(key)
+            name = "…" if row >= len(chips) else text("plates.bias")
+            name = text("card.neuron.fact.sum") if is_sum else name
             letters = theme.ink if is_sum else theme.quiet
             name = canvas.fit(name, NAME * scale, size=size, bold=is_sum)
             canvas.text(box.x + pad, base, name, size=size, color=letters, bold=is_sum)

@@ -71,9 +71,9 @@ def ending(ctx: TracedWeight, name: str, unit: int, moves: float) -> Link:
     """Return the last link: what becomes of an output, or of a neuron on the way to one."""
     neuron = name, unit
     if following(ctx, name) == NONE:
-        called = short_name(ctx.facts, unit)
-        words = text("reason.more" if moves > 0.0 else "reason.less", name=called)
+        name = short_name(ctx.facts, unit)
+        words = text("reason.more", name=name) if moves > 0.0 else text("reason.less", name=name)
     else:
-        called = ctx.called(neuron)
-        words = text("reason.rises" if moves > 0.0 else "reason.falls", name=called)
+        name = ctx.called(neuron)
+        words = text("reason.rises", name=name) if moves > 0.0 else text("reason.falls", name=name)
     return Link(words, neuron=neuron, ends=True)

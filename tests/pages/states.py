@@ -199,9 +199,10 @@ def compare(session: sv.Session, states: list[Any], wanted: list[Any], folder: P
     found = said_by_node({"spec": spec_of(session), "states": states}, folder)["states"]
     for place, (ours, theirs) in enumerate(zip(wanted, found, strict=True)):
         for question, mine, other in zip(states[place]["asked"], ours, theirs, strict=True):
-            sums = [each.pop("summed", None) for each in (mine, other)]
+            for name in ("summed", "bent"):
+                both = [each.pop(name, None) for each in (mine, other)]
+                assert alike(*both), f"moment {place}, {question}: {both}"
             assert other == mine, differences(mine, other, place, question)
-            assert alike(*sums), f"moment {place}, {question}: {sums}"
 
 
 def alike(ours: Any, theirs: Any) -> bool:

@@ -19,6 +19,7 @@ import scalarviz as sv
 from scalarviz.base.texts.decimals import short
 from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
+from scalarviz.scene.marks import cube_boxes, pushed_rows
 from scalarviz.stage.encoders import png
 from scalarviz.stage.storyboard_page import COLORS, StoryboardStill, page
 from scalarviz.story.caption import Caption, plain_lines
@@ -31,7 +32,6 @@ from tests.studio import (
     assert_dimmed,
     at,
     biases,
-    ground_of,
     lit,
     shade,
     widths,
@@ -157,25 +157,23 @@ def test_a_weight_gradient_grows_the_cubes_of_its_layer_only(
         assert parts.max() > 0.5
 
 
-def test_each_cube_is_pushed_by_an_arrow_up_or_down(walk: Walk) -> None:
-    """Its head is where it points to: there is more of it."""
+def test_hooks_stand_over_the_cubes_of_the_row_that_is_spoken_of(studio: Studio) -> None:
+    """They are the longer, the larger the gradient."""
+    walk = Walk(studio, marks=True)
     walk.go_to("weight gradient 0")
-    pixels, unit = walk.look(1.0), walk.unit()
-    shown = walk.stage.frame_data().cubes
-    push = rgb((THEMES["dark"].push,))[0] * 255.0
-    ways, half = [], walk.stage.plan.plates[0].halves(shown.sizes, float(shown.size_scales[0]))
-    for _, _, _, index, (x, y) in walk.cubes():
-        left, reach = round(x + half[index] * unit), round(0.5 * unit)
-        around = pixels[round(y) - reach : round(y) + reach, left - 6 : left + 7]
-        inked = (np.abs(around - push).max(axis=2) < 24).sum(axis=1)
-        above, below = inked[:reach].sum(), inked[reach:].sum()
-        assert above + below > 10
-        if abs(int(above) - int(below)) > 2:
-            ways.append((above > below) == (shown.pushes[index] < 0.0))
-    assert len(ways) > 40 and np.mean(ways) > 0.95
+    pixels, data = walk.look(1.0), walk.stage.frame_data()
+    push, long = rgb((THEMES["dark"].push,))[0] * 255.0, {}
+    rows = pushed_rows(data)
+    for row in rows:
+        (box,) = cube_boxes(walk.see, data, [row], None)
+        left, right = (round(box.x + 0.5 * box.width + side * 16.0) for side in (-1, 1))
+        above = pixels[round(box.y) - 20 : round(box.y), left:right]
+        long[abs(float(data.cubes.pushes[row]))] = (np.abs(above - push).max(axis=2) < 40).sum()
+    assert len(rows) == 4 and max(long.values()) > 20
+    assert long[max(long)] >= long[min(long)]
 
 
-def test_a_step_has_the_old_size_around_the_new_one(walk: Walk) -> None:
+def test_a_step_has_dashes_around_what_moves_most_where_it_was(walk: Walk) -> None:
     values = walk.session.network.bank.value
     walk.session.learning_rate, values[:] = 14.0, np.sign(values)  # so that sizes change
     walk.go_to("weight gradient 0")
@@ -183,18 +181,23 @@ def test_a_step_has_the_old_size_around_the_new_one(walk: Walk) -> None:
     assert walk.go() == "step"
     pixels, unit = walk.look(1.0), walk.unit()
     shown = walk.stage.frame_data().cubes
-    assert shown.pushes is None and shown.sizes is shown.colors
+    rows, factor = shown.moved
+    assert shown.pushes is None and len(rows) == 10
     np.testing.assert_array_equal(shown.before, old)
+    np.testing.assert_allclose(
+        shown.sizes[list(rows)], (old + factor * (values - old))[list(rows)], rtol=1e-6
+    )
     halves, top = walk.stage.plan.plates[0].halves, float(shown.size_scales[0])
     was, now = halves(old, top), halves(shown.sizes, top)
-    ground, seen = ground_of("dark"), 0
+    light, seen = rgb((THEMES["dark"].light,))[0] * 255.0, 0
     for _, _, _, index, (x, y) in walk.cubes():
-        if (was - now)[index] * unit < 2.0:
-            continue  # only those that have shrunk stand free
+        if index not in rows or abs(was - now)[index] * unit < 2.0:
+            continue
         seen += 1
-        edge = round(x - was[index] * unit)
-        assert np.abs(pixels[round(y) + 4, edge - 2 : edge + 3] - ground).max() > 60
-    assert seen > 3
+        edge, half = round(x - was[index] * unit), round(was[index] * unit)
+        side = pixels[round(y) - half : round(y) + half, edge - 2 : edge + 3]
+        assert (np.abs(side - light).max(axis=2) < 60).any(axis=1).sum() > 0.2 * len(side)
+    assert seen > 2
 
 
 # Neurons.
@@ -215,25 +218,6 @@ def test_a_sphere_is_empty_then_holds_the_sum_and_then_the_activation(walk: Walk
             np.testing.assert_allclose(at(pixels, place), lit(color), atol=8)
         if values is not None:
             assert {short(float(value)) for value in values} <= set(walk.stage.picture().words)
-
-
-def test_at_the_loss_each_output_has_a_bar_and_its_error(
-    walk: Walk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scalarviz.scene.picture.draw_doors", lambda *_, **given: None)  # over bars
-    for name in NAMES:
-        walk.go_to(name)
-        pixels, frame_data = walk.look(1.0), walk.stage.frame_data()
-        outputs, see = walk.stage.plan.neurons[-1], walk.see
-        assert ("sigmoid 1" in frame_data.buffers.values) == (NAMES.index(name) >= 4)
-        if frame_data.buffers.target is None:
-            continue
-        errors = frame_data.buffers.values["sigmoid 1"] - frame_data.buffers.target
-        below = see(outputs.points).xy + np.array([0.0, outputs.radius * walk.unit() + 8.0])
-        for place, error in zip(below, errors, strict=True):
-            bar = shade("dark", np.sign(error) * 0.8)
-            shown = np.abs(at(pixels, place) - bar).max() < 8
-            assert shown == (name == "loss")
 
 
 NASTY = "<script>alert(\"1\")</script> & 'more'"

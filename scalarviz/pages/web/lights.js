@@ -173,7 +173,7 @@ function rectangleOf(plate, rows) {
 }
 
 /** Which neurons of a line are at one of these places or in an image there. */
-export function areAt(line, places) {
+function areAt(line, places) {
   const reach = 1e-4 + 0.5 * line.side * Math.max(0, ...line.shape.slice(1));
   const is = (point) => places.some((at) => at.every((x, k) => Math.abs(x - point[k]) <= reach));
   return Array.from({ length: line.count }, (_, i) => is(row3(line.points, i)));
