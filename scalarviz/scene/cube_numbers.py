@@ -29,7 +29,7 @@ from scalarviz.scene.canvas.palette import HALO, NUMBER
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.layout.plates import Plate
-from scalarviz.scene.lights import Lights, rows_in_focus, rows_told
+from scalarviz.scene.lights import Lights, rows_explained, rows_in_focus
 from scalarviz.scene.neurons import spheres_seen
 from scalarviz.scene.pace import MOVED
 
@@ -96,7 +96,7 @@ def first_rows(frame_data: FrameData) -> dict[int, int]:
     cards = frame_data.hover, frame_data.pinned
     chosen = [card.row for card in cards if card is not None and card.row != NONE]
     moved, most = frame_data.cubes.moved[0], int(NUMBERS["most"])  # these have outlines
-    beside = [*rows_told(frame_data), *(() if moved else rows_in_focus(frame_data)[:most])]
+    beside = [*rows_explained(frame_data), *(() if moved else rows_in_focus(frame_data)[:most])]
     return dict.fromkeys(beside, 1) | dict.fromkeys([*chosen, *frame_data.beside], 0)
 
 

@@ -208,13 +208,13 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
         return [*frame_data.cubes.moved[0]]
     if caption is None or moment is None or moment.kind not in SPOKEN:
         return []
-    told = rows_told(frame_data)
+    told = rows_explained(frame_data)
     whole = layout.fan_of(told[0]) if told and SPOKEN[moment.kind] else None
     linked = [each.row for each in caption.chain[1:] if each.row != NONE]
     return (told if whole is None else rows_of_sum(*whole)) + linked
 
 
-def rows_told(frame_data: FrameData) -> list[int]:
+def rows_explained(frame_data: FrameData) -> list[int]:
     """Return the bank indices that an operation has come to by neurons, else of its caption."""
     caption, walked = frame_data.words.caption, rows_walked(frame_data)
     if walked or caption is None or frame_data.moment is None:

@@ -39,7 +39,7 @@ from scalarviz.scene.layout.ways import (
     strokes_of,
     thread_strokes,
 )
-from scalarviz.scene.lights import Lights, rows_of_column, rows_of_sum, rows_told
+from scalarviz.scene.lights import Lights, rows_explained, rows_of_column, rows_of_sum
 from scalarviz.scene.pace import WAYS_BACK
 
 LARGEST: float = np.finfo(np.float64).max  # in place of infinity
@@ -248,7 +248,9 @@ def pointed_rows(frame_data: FrameData) -> frozenset[int]:
 def told_rows(frame_data: FrameData) -> frozenset[int]:
     """Return the bank indices of the cubes that the caption of gradients is about."""
     moment = frame_data.moment
-    return frozenset(rows_told(frame_data) if moment is not None and moment.kind in LED else ())
+    return frozenset(
+        rows_explained(frame_data) if moment is not None and moment.kind in LED else ()
+    )
 
 
 def explain(

@@ -6,7 +6,7 @@
 
 import { LEAST_LETTERS, around_ball, choices, fitted, write_number } from "./story/annotations.js";
 import { MOVED } from "./story/pace.js";
-import { rowsInFocus, rowsTold } from "./lights.js";
+import { rowsInFocus, rowsExplained } from "./lights.js";
 import { along3, dot3, minus3 } from "./projection.js";
 
 /** Write numbers on the cubes. */
@@ -50,7 +50,7 @@ function firstRows(frame) {
   const { hoverRow, pinnedRow, beside, scene } = frame;
   const chosen = [hoverRow, pinnedRow, ...beside].filter((row) => row >= 0);
   const focused = frame.moved?.[0].length ? [] : rowsInFocus(frame); // these have outlines
-  const spoken = [...rowsTold(frame), ...focused.slice(0, scene.numbers.most)];
+  const spoken = [...rowsExplained(frame), ...focused.slice(0, scene.numbers.most)];
   const found = new Map(spoken.map((row) => [row, 1]));
   for (const row of chosen) found.set(row, 0);
   return found;

@@ -119,7 +119,7 @@ export function rowsInFocus(frame) {
   }
   if (moment?.kind === "step") return frame.moved[0];
   if (!caption || !moment || !SPOKEN.has(moment.kind)) return [];
-  const rows = rowsTold(frame);
+  const rows = rowsExplained(frame);
   const isWhole = moment.kind !== "input gradient" && rows.length;
   const whole = isWhole ? layout.fanOf(rows[0]) : null;
   const linked = (caption.chain ?? []).slice(1).map((each) => each.row);
@@ -133,7 +133,7 @@ function standingAt(layout, [name, place]) {
 }
 
 /** The bank indices that an operation has come to by neurons, else of its caption. */
-export function rowsTold(frame) {
+export function rowsExplained(frame) {
   const { moment, caption, pieces } = frame;
   const walked = rowsWalked(frame);
   if (walked.length || !caption || !moment) return walked;

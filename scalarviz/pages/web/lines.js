@@ -2,7 +2,7 @@
 
 import { colorOf, mixedColor } from "./palette.js";
 import { numbersOnCubes } from "./cube_numbers.js";
-import { rowsOfColumn, rowsOfSum, rowsTold } from "./lights.js";
+import { rowsOfColumn, rowsOfSum, rowsExplained } from "./lights.js";
 import { along3, row3 } from "./projection.js";
 import { is_free } from "./story/annotations.js";
 import {
@@ -196,7 +196,7 @@ export function pointedRows(frame) {
 
 /** The bank indices of the cubes that the caption of gradients is about. */
 export function toldRows(frame) {
-  return new Set(LED.has(frame.moment?.kind) ? rowsTold(frame) : []);
+  return new Set(LED.has(frame.moment?.kind) ? rowsExplained(frame) : []);
 }
 
 /** Draw light on the lines through the cubes that the caption of gradients is about. */
