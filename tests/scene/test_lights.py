@@ -300,7 +300,9 @@ def test_the_cells_and_neurons_of_a_sum_are_in_focus_and_a_page_has_the_same(cas
         lit |= set(indices[inside].tolist())
     assert lit == focus.rows
     fans = [layout.fan_of(row) for row in focus.rows]
-    ends = np.concatenate([fan.ends[[unit]] for fan, unit in fans if fan is not None] or [[]])
+    ends = np.concatenate(
+        [fan.ends[[unit]] for fan, unit in fans if fan is not None] or [np.zeros((0, 3))]
+    )
     for line, mask in zip(layout.neurons, focus.neurons, strict=True):
         known = (np.abs(line.points[:, np.newaxis] - ends) < 1e-9).all(axis=2).any(axis=1)
         assert mask[known].all()
@@ -321,6 +323,7 @@ def test_the_cells_and_neurons_of_a_sum_are_in_focus_and_a_page_has_the_same(cas
             "moment": None if moment is None else {"kind": moment.kind},
             "caption": None if caption is None else {"rows": list(caption.rows)},
             "pieces": [{"row": piece.row} for piece in pieces],
+            "isUpright": frame_data.is_upright,
         },
     )
     np.testing.assert_array_equal(found["cells"], focus.cells)
