@@ -95,8 +95,11 @@ def first_rows(frame_data: FrameData) -> dict[int, int]:
     """Return the bank indices that have their numbers always: 0 if it is marked itself, else 1."""
     cards = frame_data.hover, frame_data.pinned
     chosen = [card.row for card in cards if card is not None and card.row != NONE]
-    moved, most = frame_data.cubes.moved[0], int(NUMBERS["most"])  # these have outlines
-    beside = [*rows_explained(frame_data), *(() if moved else rows_in_focus(frame_data)[:most])]
+    told, most = frame_data.told, int(NUMBERS["most"])
+    chain = told.chain if told is not None else ()
+    marked = bool(frame_data.cubes.moved[0] or chain)  # these have outlines or hooks
+    beside = [*rows_explained(frame_data), *(each.row for each in chain if each.row != NONE)]
+    beside += [] if marked else rows_in_focus(frame_data)[:most]
     return dict.fromkeys(beside, 1) | dict.fromkeys([*chosen, *frame_data.beside], 0)
 
 

@@ -49,8 +49,11 @@ export function numbersOnCubes(view) {
 function firstRows(frame) {
   const { hoverRow, pinnedRow, beside, scene } = frame;
   const chosen = [hoverRow, pinnedRow, ...beside].filter((row) => row >= 0);
-  const focused = frame.moved?.[0].length ? [] : rowsInFocus(frame); // these have outlines
-  const spoken = [...rowsExplained(frame), ...focused.slice(0, scene.numbers.most)];
+  const chain = frame.told?.chain ?? [];
+  const linked = chain.map(({ row }) => row).filter((row) => row >= 0);
+  const isMarked = frame.moved?.[0].length || chain.length; // these have outlines or hooks
+  const focused = isMarked ? [] : rowsInFocus(frame);
+  const spoken = [...rowsExplained(frame), ...linked, ...focused.slice(0, scene.numbers.most)];
   const found = new Map(spoken.map((row) => [row, 1]));
   for (const row of chosen) found.set(row, 0);
   return found;
