@@ -59,6 +59,7 @@ from scalarviz.story.traced_weight import (
     TracedWeight,
     explained_neuron,
     explained_row,
+    largest_place,
     row_beside,
 )
 
@@ -243,7 +244,8 @@ def caption_of_state(
         neuron = explained_neuron(facts, state, moment)
     if neuron is not None:
         row = row_beside(facts, neuron) if chosen else explained_row(facts, state, moment, neuron)
-    row = first_row(facts, state) if row is None else row
+    if row is None:
+        row = moved_row(facts, state) if moment.kind == "step" else first_row(facts, state)
     traced = TracedWeight(facts, state, moment, row, neuron, chosen)
     return written_alike(lambda: tell(traced))
 
@@ -252,6 +254,18 @@ def first_row(facts: Facts, state: State) -> int:
     """Return the weight that is followed by default, preferably one that learns; NONE without."""
     learning = (row for row, frozen in enumerate(state.frozen) if not frozen)
     return next(learning, facts.first_row)
+
+
+MOST_COMPARED = 20_000  # weights whose changes are compared for a caption
+
+
+def moved_row(facts: Facts, state: State) -> int:
+    """Return the weight that a step has moved most; of very many weights, that of `first_row`."""
+    value, before = state.value, state.before
+    if before is None or not 0 < len(value) <= MOST_COMPARED or facts.is_graph:
+        return first_row(facts, state)
+    moves = [abs(float(value[i]) - float(before[i])) for i in range(len(value))]
+    return largest_place([each if each == each else 0.0 for each in moves])
 
 
 # Captions of a network's moments.

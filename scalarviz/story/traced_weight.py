@@ -181,16 +181,24 @@ def row_beside(facts: Facts, neuron: Neuron) -> int:
 def explained_row(facts: Facts, state: State, moment: MomentFacts, neuron: Neuron) -> int:
     """Return the weight of a neuron that is told of if nobody has chosen one.
 
-    It is the one of `row_beside`, or if this one is not pushed, the one of its sum that is most.
+    It is the one of `row_beside`; at its gradient the one of its sum that is pushed most, of those
+    that the shown sample pushes the same way, if there are any.
     """
     row = row_beside(facts, neuron)
     homes = [each for each in facts.operations if owns(each, row)]
     is_known = moment.kind in PUSHING  # its gradient, at this moment
-    if not is_known or not homes or state.grad[row] != 0.0 or len(homes[0].shape) < 2:
+    if not is_known or not homes or len(homes[0].shape) < 2:
         return row
-    count = per_unit(homes[0])
-    first = row - (row - homes[0].weights) % count
-    return first + place_of_largest(state.grad[first : first + count])
+    home, count = homes[0], per_unit(homes[0])
+    unit = (row - home.weights) // count
+    first = home.weights + unit * count
+    pushes = [float(each) for each in state.grad[first : first + count]]
+    if home.kind == "affine" and home.target in state.gradients:
+        delta = float(state.gradients[home.target][unit])
+        sent = [delta * float(each) for each in state.values[home.source]]
+        own = [x if x * y > 0.0 else 0.0 for x, y in zip(pushes, sent, strict=True)]
+        pushes = own if max([abs(each) for each in own]) > 0.0 else pushes
+    return first + place_of_largest(pushes)
 
 
 def place_of_largest(numbers: Numbers) -> int:

@@ -209,7 +209,7 @@ def test_what_learns_is_explained_by_itself(tmp_path: Path) -> None:
     for state in Walk(session).states(2):
         states.append({"state": state, "asked": [asked]})
         wanted.append([expected(session, state, *asked)])
-    assert session.caption().rows == (3,)
+    assert session.caption().rows[0] > 2
     compare(session, states, wanted, tmp_path)
 
 
