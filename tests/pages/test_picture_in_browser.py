@@ -160,7 +160,7 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     focused = seen.focus, seen.attention, seen.wave
     lit = lights(*shown, *focused)
     taken = draw_scenery(canvas, see, seen, lit, look, scale)
-    draw_pushes(canvas, see, seen, look, scale)
+    draw_pushes(canvas, see, seen, look)
     draw_ghosts(canvas, see, seen, look)
     draw_marks(canvas, see, seen, look)
     taken.boxes += draw_told(canvas, see, seen, taken, look)
