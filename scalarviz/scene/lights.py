@@ -61,22 +61,19 @@ def lights(
     focus: Focus | None = None,
     attention: float = 1.0,
     wave: float | None = None,
-    *,
-    walks: bool = False,
 ) -> Lights:
     """Return the lights when `part` of an operation, 0 to 1, is done.
 
-    focus      what stays bright; None: all that takes part
+    focus      what stays bright, without light on other lines; None: all that takes part
     attention  how far all else has fallen back, 0 to 1
     wave       without an operation, how much of a whole step is done; None: nothing is lit
-    walks      whether one goes by neurons: only lines of the caption have light
     """
     if moment is None and wave is not None and program is not None:
         shown = of_wave(layout, program, wave)
     else:
         shown = of_moment(layout, program, moment, part)
-    if walks:
-        shown.glows.clear()
+        if focus is not None:
+            shown.glows.clear()
     shown.outside = shown.plates
     if focus is not None:
         shown.focus, shown.level = focus, 1.0 - attention * (1.0 - DIM)

@@ -456,7 +456,6 @@ class Picture:
         lit = self._lit = lights(
             *(frame_data.layout, self.program, frame_data.moment, frame_data.part),
             *(frame_data.focus, frame_data.attention, frame_data.wave),
-            walks=frame_data.walked is not None,
         )
         self._set_cubes(frame_data, lit)
         spheres, wires = beads_of(frame_data, lit, self.theme, camera, scale)

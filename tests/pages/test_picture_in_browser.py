@@ -158,9 +158,9 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     canvas = Canvas2D(*size, 1.0, scale)
     shown = seen.layout, stage.reading.program, seen.moment, seen.part
     focused = seen.focus, seen.attention, seen.wave
-    lit = lights(*shown, *focused, walks=seen.walked is not None)
+    lit = lights(*shown, *focused)
     taken = draw_scenery(canvas, see, seen, lit, look, scale)
-    draw_pushes(canvas, see, seen, look, scale)
+    draw_pushes(canvas, see, seen, look)
     draw_ghosts(canvas, see, seen, look)
     draw_marks(canvas, see, seen, look)
     taken.boxes += draw_told(canvas, see, seen, taken, look)

@@ -143,11 +143,10 @@ def test_without_weights_the_neuron_alone_is_in_focus(walked: Stage, name: str) 
     assert [mask.nonzero()[0].tolist() for mask in focus.neurons if mask.any()] == [[1]]
 
 
-def test_of_the_lines_those_of_the_neuron_have_light(walked: Stage) -> None:
+def test_no_lines_have_light_beside_the_neuron(walked: Stage) -> None:
     seen = to(walked, "affine 0", 2)
-    program = walked.reading.program
-    of_all = lights(seen.layout, program, seen.moment, 0.4)
-    assert of_all.glows and not lights(seen.layout, program, seen.moment, 0.4, walks=True).glows
+    about = seen.layout, walked.reading.program, seen.moment, 0.4
+    assert lights(*about).glows and not lights(*about, focus_of(seen)).glows
 
 
 def test_the_glass_of_a_neuron_that_is_still_to_come_is_empty(walked: Stage) -> None:

@@ -9,26 +9,16 @@ const LIGHTS = { small: 2000, dimSmall: 0.7 };
 /**
  * What is lit when `part` of a moment, 0 to 1, is done; `moment` is null for a network at rest.
  *
- * focus      what stays bright, see lights.js; null: all that takes part
+ * focus      what stays bright, without light on other lines; null: all that takes part
  * attention  how far all else has fallen back, 0 to 1
  * wave       without a moment, how much of a whole step is done; null: nothing is lit
- * walks      whether one goes by neurons: only lines of the caption have light
  */
-export function lightsOf(
-  layout,
-  scene,
-  moment,
-  part,
-  focus = null,
-  attention = 1,
-  wave = null,
-  walks = false,
-) {
+export function lightsOf(layout, scene, moment, part, focus = null, attention = 1, wave = null) {
   const isWave = !moment && wave !== null;
   const shown = isWave
     ? lightsOfWave(layout, scene, wave)
     : lightsOfMoment(layout, scene, moment, part);
-  if (walks) shown.glows.clear();
+  if (focus && !isWave) shown.glows.clear();
   const level = focus ? 1 - attention * (1 - scene.shader.dim) : 1;
   const outside = shown.plates.map((each) => Math.min(each, level));
   const plates = focus ? shown.plates.map(() => 1) : shown.plates;

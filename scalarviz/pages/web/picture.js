@@ -289,7 +289,6 @@ export class Picture {
       this.focus,
       this.level,
       frame.wave,
-      frame.walked !== null,
     );
     this.glyphs.tidy();
     const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
