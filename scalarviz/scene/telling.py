@@ -410,7 +410,7 @@ def printed(values: Sequence[float], result: float) -> list[str]:
         power = 10.0**digits
         parts = [round(each * power) for each in values]
         if sum(parts) == round(result * power):
-            return [typeset(f"{each:.{digits}f}") for each in [*values, result]]
+            return [typeset(f"{each / power:.{digits}f}") for each in [*parts, sum(parts)]]
     return []
 
 
