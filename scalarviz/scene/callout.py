@@ -61,7 +61,8 @@ def draw_told(
     caption, see_box = frame_data.told, see.box
     if caption is not None and caption.chain:
         things = [thing_of(see, frame_data, each) for each in caption.chain]
-        places = chain_places(canvas, caption.chain, things, see_box)
+        others = [*taken.boxes, *sphere_boxes(taken)]
+        places = chain_places(canvas, caption.chain, things, see_box, others)
         draw_chain(canvas, theme, caption.chain, things, places, frame_data.part)
         return places
     found = () if caption is None else caption.neurons[:1]
@@ -89,13 +90,14 @@ def draw_told(
     wide, high = CURVE[0] * scale, CURVE[1] * scale
     if summed is not None:
         wide, high = bars_size(len(ends_of_bars(summed)), scale)
-    if part < COME or wide > see_box.width or high > see_box.height:
+    if has_card or part < COME or wide > see_box.width or high > see_box.height:
         return boxes
     reach = ball.radius + BESIDE * scale
-    others = [*taken.boxes, *boxes]
-    others += [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
     subject = Box(ball.x - reach, ball.y - reach, 2.0 * reach, 2.0 * reach)
+    others = [*taken.boxes, *boxes, subject.inside(1.0), *sphere_boxes(taken)]
     box = card_place(wide, high, subject, see_box, others)
+    if box is None:
+        return boxes
     draw_card(canvas, theme, box, subject, back=back)
     if summed is not None:
         chips = [None if each.ball is None else each.color for each in lanes]
@@ -103,6 +105,11 @@ def draw_told(
     elif bent is not None:
         draw_curve(canvas, theme, bent, box, signs, part)
     return [*boxes, box]
+
+
+def sphere_boxes(taken: Obstacles) -> list[Box]:
+    """Return the boxes around spheres."""
+    return [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
 
 
 def squares_of(

@@ -314,6 +314,7 @@ def draw_doors(
     if buffers.answers is not None and len(buffers.answers) == len(rims) > len(doors):
         starts = rims[[int(np.nan_to_num(buffers.answers).argmax())]]  # from the answer
     is_seen = np.isfinite(starts).all() and doors[0][0] >= division.inner.right  # not below
+    is_seen = is_seen and starts[0, 0] <= doors[0][0]
     if is_seen and line.is_color and len(starts) == len(rims):
         draw_tubes(canvas, starts.tolist(), doors, values, theme)
     elif is_seen:

@@ -35,6 +35,7 @@ BAR_HIGH, BAR_PITCH, BAR_LONG = (
     118.0,
 )  # pixels: a bar, from one to the next, the longest
 CURVE = 180.0, 116.0  # pixels of the card of a curve
+PLACES = 9  # that are tried for a card, across and down, less one
 NAME, NUMBER, PAD = 52.0, 44.0, 10.0  # width of names and numbers left of bars, space around
 
 
@@ -244,22 +245,28 @@ def run(
     canvas.line(points, color, width=width)
 
 
-def card_place(wide: float, high: float, subject: Box, view: Box, others: Sequence[Box]) -> Box:
-    """Return where a card stands beside its subject, in view: it covers least, and is near."""
+def card_place(
+    wide: float, high: float, subject: Box, view: Box, others: Sequence[Box]
+) -> Box | None:
+    """Return where a card stands beside its subject, in view: near it, and it covers no other.
+
+    None where it would cover one.
+    """
     x, y = subject.x + 0.5 * (subject.width - wide), subject.y + 0.5 * (subject.height - high)
-    best, least = Box(view.x, view.y, wide, high), math.inf
-    for left in (subject.right, x, subject.x - wide, view.right - wide, view.x):
-        for top in (y, subject.bottom, subject.y - high, view.bottom - high, view.y):
-            left, top = min(left, view.right - wide), min(top, view.bottom - high)
-            box = Box(max(left, view.x), max(top, view.y), wide, high)
+    best: Box | None = None
+    least = math.inf
+    right, low = view.right - wide, view.bottom - high
+    parts = [i / PLACES for i in range(PLACES + 1)]
+    lefts = [subject.right, x, subject.x - wide, *[view.x + i * (right - view.x) for i in parts]]
+    tops = [y, subject.bottom, subject.y - high, *[view.y + i * (low - view.y) for i in parts]]
+    for left in lefts:
+        for top in tops:
+            x, y = max(min(left, right), view.x), max(min(top, low), view.y)
+            box = Box(x, y, wide, high)
             start, end = box.shortest(subject)
-            cost = math.hypot(end[0] - start[0], end[1] - start[1])
-            for each in (subject, subject, *others):
-                across = min(box.right, each.right) - max(box.x, each.x)
-                down = min(box.bottom, each.bottom) - max(box.y, each.y)
-                cost += max(across, 0.0) * max(down, 0.0)
-            if cost < least:
-                best, least = box, cost
+            far = math.hypot(end[0] - start[0], end[1] - start[1])
+            if far < least and not is_over([box], others):
+                best, least = box, far
     return best
 
 
@@ -335,14 +342,39 @@ LINKS = 0.45, 0.95  # parts of an operation in which the links come, one after t
 
 
 def chain_places(
-    canvas: Canvas2D, links: Sequence[Link], things: Sequence[Box | None], view: Box
+    canvas: Canvas2D,
+    links: Sequence[Link],
+    things: Sequence[Box | None],
+    view: Box,
+    others: Sequence[Box],
 ) -> list[Box]:
     """Return the boxes of the links of a chain; none without room.
 
     things  what each link is about, as it is seen
+    others  boxes that they do not cover: at the lower edge of the view, else higher
     """
+    scale = canvas.scale
+    low, top = view.bottom - (CAPSULE + LOW) * scale, view.y + LOW * scale
+    heights = [low, top, *[low + i / PLACES * (top - low) for i in range(1, PLACES)]]
+    for height in heights:
+        found = chain_at(canvas, links, things, view, height)
+        if not is_over(found, others):
+            return found
+    return []
+
+
+def is_over(boxes: Sequence[Box], others: Sequence[Box]) -> bool:
+    """Return whether one of some boxes covers another one."""
+    met = [each for each in others for box in boxes if box.meets(each)]
+    return len(met) > 0
+
+
+def chain_at(
+    canvas: Canvas2D, links: Sequence[Link], things: Sequence[Box | None], view: Box, y: float
+) -> list[Box]:
+    """Return the boxes of the links of a chain at a height; none without room."""
     scale, size = canvas.scale, LETTERS * canvas.scale
-    gap, y = CHAIN_GAP * scale, view.bottom - (CAPSULE + LOW) * scale
+    gap = CHAIN_GAP * scale
     boxes: list[Box] = []
     left = view.x + 3.0 * size
     for link, thing in zip(links, things, strict=True):
@@ -381,7 +413,10 @@ def draw_chain(
         middle, radius, edge = box.x + 0.5 * box.width, 0.5 * box.height, 1.6 * scale
         if thing is not None:
             x = min(max(thing.x + 0.5 * thing.width, box.x + radius), box.right - radius)
-            canvas.line([(x, thing.bottom + 5.0 * scale), (x, box.y)], theme.lit, width=1.3 * scale)
+            below = thing.bottom + 5.0 * scale < box.y
+            start, end = (thing.bottom + 5.0 * scale, box.y) if below else (thing.y, box.bottom)
+            over = thing.x + 0.5 * thing.width
+            canvas.line([(over, start), (x, end)], theme.lit, width=1.3 * scale)
             middle = box.x + 0.5 * box.width
         low = box.y + radius
         if place > 0:

@@ -321,6 +321,12 @@ class Motion:
         return colors, colors, first if is_step else None
 
     @property
+    def after(self) -> FloatArray:
+        """The values after the operation that is shown."""
+        passage = self._shown
+        return self.reading.numbers.value if passage is None else passage.after.value
+
+    @property
     def gradients(self) -> tuple[FloatArray, FloatArray]:
         """The gradients before and after the operation that is shown."""
         passage, now = self._shown, self.reading.numbers.grad

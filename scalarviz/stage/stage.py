@@ -431,7 +431,7 @@ class Stage(Messages):
         moving: tuple[tuple[int, ...], float] = (), 1.0
         if before is not None:
             sizes, moving = magnified(
-                before, sizes, reading.numbers.value, float(scales.of(scales.size, plates).max())
+                before, sizes, self.motion.after, float(scales.of(scales.size, plates).max())
             )
         exhibit, maps = self._learned()
         wave = self._waved()

@@ -25,6 +25,7 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.labels import Obstacles, draw_labels, inside, points_in
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.lights import lights
+from scalarviz.scene.telling import BAR_HIGH
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
 from tests.studio import Noted, OneByOne, Written
@@ -233,13 +234,14 @@ class Notes(OneByOne):
 def drawn_terms(
     stage: Stage, part: float = 1.0, given: FrameData | None = None
 ) -> tuple[Notes, Box | None, Obstacles]:
-    """The notes of a canvas, the box of the bars, and what it was to keep clear of."""
+    """The notes of a canvas, the box of the bars or None, and what it was to keep clear of."""
     frame_data, see = given or stage.frame_data(), projection(stage)
     size = see.width, see.height
     taken = draw_labels(Notes(*size), see, frame_data, DARK, 1.0)
     notes = Notes(*size)
     boxes = draw_told(notes, see, replace(frame_data, part=part), taken, DARK)
-    return notes, boxes[-1] if boxes else None, taken
+    has_bars = any(high == BAR_HIGH and rim for _, _, _, high, _, rim in notes.noted)
+    return notes, boxes[-1] if has_bars else None, taken
 
 
 class Layers(Noted):

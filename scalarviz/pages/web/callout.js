@@ -11,6 +11,8 @@ import { drawCube } from "./tray_card.js";
 
 const BESIDE = 12; // least pixels from a neuron to its card
 
+const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
+
 /** Draw how an operation comes to its number; return the boxes that it covers.
  *
  * A sum stands forward on an upright tray, and as bars; an activation has its curve; why a weight
@@ -23,7 +25,8 @@ export function drawTold(view, taken, cards = []) {
     const things = told.chain.map(({ row, neuron }) =>
       neuron ? neuronBox(view, neuron) : cubeBox(view, row, null),
     );
-    const places = telling.chain_places(paper, told.chain, things, see.box);
+    const all = [...taken.boxes, ...taken.spheres.map(around)];
+    const places = telling.chain_places(paper, told.chain, things, see.box, all);
     telling.draw_chain(paper, palette, told.chain, things, places, part);
     return places;
   }
@@ -51,12 +54,13 @@ export function drawTold(view, taken, cards = []) {
   const [wide, high] = summed
     ? telling.bars_size(ends_of_bars(summed).length, scale)
     : telling.CURVE.map((each) => each * scale);
-  if (part < telling.COME || wide > see.box.width || high > see.box.height) return boxes;
+  const hasRoom = wide <= see.box.width && high <= see.box.height;
+  if (hasCard || part < telling.COME || !hasRoom) return boxes;
   const reach = ball.radius + BESIDE * scale;
   const subject = new Box(ball.x - reach, ball.y - reach, 2 * reach, 2 * reach);
-  const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
   const others = [...taken.boxes, ...boxes, ...cards, ...taken.spheres.map(around)];
-  const box = telling.card_place(wide, high, subject, see.box, others);
+  const box = telling.card_place(wide, high, subject, see.box, [...others, subject.inside(1)]);
+  if (!box) return boxes;
   telling.draw_card(paper, palette, box, subject, back);
   const chips = lanes.map((each) => (each.ball ? each.color : null));
   if (summed) telling.draw_bars(paper, palette, summed, chips, box, [minus, plus], part, back);
