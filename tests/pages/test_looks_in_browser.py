@@ -210,8 +210,9 @@ def test_the_map_of_the_plane_is_square_on_a_phone(tab: Tab) -> None:
 NAMES_FIT = """(({see, placed, glyphs, ratio, right}) => {
     const line = placed.neurons.at(-1), {x, unit} = see.see(line.points);
     return line.names.map((name, i) => {
-        const wide = glyphs.width(name, Math.round(13 * ratio), true) / ratio;
-        return x[i] + line.radius * unit[i] + 6 + wide <= right;
+        const wide = glyphs.width(name, Math.round(12 * ratio), true) / ratio;
+        const left = Math.min(x[i] + line.radius * unit[i] + 6, see.box.right + 9 - wide);
+        return left + wide <= right;
     });
 })(app.picture)"""
 

@@ -16,7 +16,7 @@ import {
 
 const NEURONS = {
   spoken: 0.7, // brightness from which on a neuron has words
-  edge: 12, // pixels by which names may leave the box of the network at its left
+  edge: 9, // pixels by which names may leave the box of the network at its left
 };
 
 /** Write names and numbers of a line of neurons, or draw images. */
