@@ -166,9 +166,19 @@ def simulator() -> Iterator[None]:
                 self._allocations[place] = np.full(shape, unset, kind)
             return self._allocations[place]
 
+    at_once, call = threading.RLock(), kernel.FakeCUDAKernel.__call__
+
+    def one_after_another(self: Any, *arguments: Any) -> Any:
+        """Launch; numba takes a kernel for a function of one that another thread has launched."""
+        if hasattr(threading.current_thread(), "blockIdx"):  # a function of a kernel
+            return call(self, *arguments)
+        with at_once:
+            return call(self, *arguments)
+
     interval = sys.getswitchinterval()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FakeCUDAShared, "array", array)
+        patch.setattr(kernel.FakeCUDAKernel, "__call__", one_after_another)
         if os.environ.get("SIMULATED_BLOCKS") == "numba":
             sys.setswitchinterval(5e-5)
         else:
