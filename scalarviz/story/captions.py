@@ -265,7 +265,10 @@ def moved_row(facts: Facts, state: State) -> int:
     if before is None or not 0 < len(value) <= MOST_COMPARED or facts.is_graph:
         return first_row(facts, state)
     moves = [abs(float(value[i]) - float(before[i])) for i in range(len(value))]
-    return largest_place([each if each == each else 0.0 for each in moves])
+    moves = [
+        0.0 if state.frozen[i] or moves[i] != moves[i] else moves[i] for i in range(len(value))
+    ]
+    return largest_place(moves) if max(moves) > 0.0 else first_row(facts, state)
 
 
 # Captions of a network's moments.
