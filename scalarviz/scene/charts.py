@@ -279,7 +279,7 @@ def write_scale(
     low, pad, gap = plot.bottom - 6.0 * scale, 8.0 * scale, 12.0 * scale
     if not losses.is_linear and plot.width > 20.0 * size:
         canvas.text(plot.x + pad, low, text("chart.log"), **look)
-    if scales.last != curve.at:  # which is named beside the curve
+    if plot.right - scales.x(curve.at) > 3.0 * size:  # else it is named beside the curve
         canvas.text(plot.right - pad, low, f"{scales.last:,.0f}", anchor="right", **look)
     left = max(plot.x + OF_PARTS * plot.width * (words_from > 0.0), words_from + gap)
     right, wide = plot.right, canvas.measure(about[0][0], size=size)
