@@ -42,9 +42,8 @@ def rgb(path: Path) -> None:
 
 
 def step(path: Path) -> None:
-    show = scene("rgb", 30)
-    moments = [moment.kind for moment in show.session.network.program.moments]
-    show.session.advance(moments.index("weight gradient") + 1, "operation")
+    show = scene("rgb", 60)
+    show.session.advance(show.session.operations.index("weight gradient 0") + 1, "operation")
     sv.picture(show, path)
 
 

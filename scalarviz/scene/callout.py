@@ -61,8 +61,7 @@ def draw_told(
     caption, see_box = frame_data.told, see.box
     if caption is not None and caption.chain:
         things = [thing_of(see, frame_data, each) for each in caption.chain]
-        others = [*taken.boxes, *sphere_boxes(taken)]
-        places = chain_places(canvas, caption.chain, things, see_box, others)
+        places = chain_places(canvas, caption.chain, things, see_box)
         draw_chain(canvas, theme, caption.chain, things, places, frame_data.part)
         return places
     found = () if caption is None else caption.neurons[:1]
@@ -94,7 +93,8 @@ def draw_told(
         return boxes
     reach = ball.radius + BESIDE * scale
     subject = Box(ball.x - reach, ball.y - reach, 2.0 * reach, 2.0 * reach)
-    others = [*taken.boxes, *boxes, subject.inside(1.0), *sphere_boxes(taken)]
+    spheres = [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
+    others = [*taken.boxes, *boxes, subject.inside(1.0), *spheres]
     box = card_place(wide, high, subject, see_box, others)
     if box is None:
         return boxes
@@ -105,11 +105,6 @@ def draw_told(
     elif bent is not None:
         draw_curve(canvas, theme, bent, box, signs, part)
     return [*boxes, box]
-
-
-def sphere_boxes(taken: Obstacles) -> list[Box]:
-    """Return the boxes around spheres."""
-    return [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
 
 
 def squares_of(

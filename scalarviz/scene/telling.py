@@ -245,6 +245,12 @@ def run(
     canvas.line(points, color, width=width)
 
 
+def is_over(boxes: Sequence[Box], others: Sequence[Box]) -> bool:
+    """Return whether one of some boxes covers another one."""
+    met = [each for each in others for box in boxes if box.meets(each)]
+    return len(met) > 0
+
+
 def card_place(
     wide: float, high: float, subject: Box, view: Box, others: Sequence[Box]
 ) -> Box | None:
@@ -337,44 +343,19 @@ def draw_curve(
 
 # The chain of a reason: capsules in a row, each below what it is about, which a line leads to.
 
-CAPSULE, CHAIN_GAP, LOW = 26.0, 26.0, 12.0  # height of a capsule, between two, above the edge
+CAPSULE, CHAIN_GAP, LOW = 26.0, 26.0, 3.0  # height of a capsule, between two, above the edge
 LINKS = 0.45, 0.95  # parts of an operation in which the links come, one after the other
 
 
 def chain_places(
-    canvas: Canvas2D,
-    links: Sequence[Link],
-    things: Sequence[Box | None],
-    view: Box,
-    others: Sequence[Box],
+    canvas: Canvas2D, links: Sequence[Link], things: Sequence[Box | None], view: Box
 ) -> list[Box]:
-    """Return the boxes of the links of a chain; none without room.
+    """Return the boxes of the links of a chain, at the lower edge of a view; none without room.
 
     things  what each link is about, as it is seen
-    others  boxes that they do not cover: at the lower edge of the view, else higher
     """
-    scale = canvas.scale
-    low, top = view.bottom - (CAPSULE + LOW) * scale, view.y + LOW * scale
-    heights = [low, top, *[low + i / PLACES * (top - low) for i in range(1, PLACES)]]
-    for height in heights:
-        found = chain_at(canvas, links, things, view, height)
-        if not is_over(found, others):
-            return found
-    return []
-
-
-def is_over(boxes: Sequence[Box], others: Sequence[Box]) -> bool:
-    """Return whether one of some boxes covers another one."""
-    met = [each for each in others for box in boxes if box.meets(each)]
-    return len(met) > 0
-
-
-def chain_at(
-    canvas: Canvas2D, links: Sequence[Link], things: Sequence[Box | None], view: Box, y: float
-) -> list[Box]:
-    """Return the boxes of the links of a chain at a height; none without room."""
     scale, size = canvas.scale, LETTERS * canvas.scale
-    gap = CHAIN_GAP * scale
+    gap, y = CHAIN_GAP * scale, view.bottom - (CAPSULE + LOW) * scale
     boxes: list[Box] = []
     left = view.x + 3.0 * size
     for link, thing in zip(links, things, strict=True):
@@ -413,10 +394,8 @@ def draw_chain(
         middle, radius, edge = box.x + 0.5 * box.width, 0.5 * box.height, 1.6 * scale
         if thing is not None:
             x = min(max(thing.x + 0.5 * thing.width, box.x + radius), box.right - radius)
-            below = thing.bottom + 5.0 * scale < box.y
-            start, end = (thing.bottom + 5.0 * scale, box.y) if below else (thing.y, box.bottom)
-            over = thing.x + 0.5 * thing.width
-            canvas.line([(over, start), (x, end)], theme.lit, width=1.3 * scale)
+            above = thing.x + 0.5 * thing.width, thing.bottom + 5.0 * scale
+            canvas.line([above, (x, box.y)], theme.lit, width=1.3 * scale)
             middle = box.x + 0.5 * box.width
         low = box.y + radius
         if place > 0:

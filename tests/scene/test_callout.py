@@ -50,12 +50,15 @@ def test_what_is_told_covers_no_sphere(name: str, size: tuple[int, int]) -> None
     for stage in stages(name, size):
         frame_data, see, canvas = stage.frame_data(), projection(stage), Words(*size)
         taken = draw_labels(canvas, see, frame_data, DARK, 1.0)
+        caption = frame_data.words.caption
+        if caption is None or caption.chain:  # over what is out of focus, which has no words
+            continue
         for box in draw_told(canvas, see, frame_data, taken, DARK):
             found += 1
             for x, y, radius in taken.spheres.tolist():
                 part = 0.6 * radius  # its number, or its map
                 assert not box.meets(Box(x - part, y - part, 2 * part, 2 * part)), frame_data.moment
-    assert found > 4
+    assert found > 3
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)

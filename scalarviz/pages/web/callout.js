@@ -25,8 +25,7 @@ export function drawTold(view, taken, cards = []) {
     const things = told.chain.map(({ row, neuron }) =>
       neuron ? neuronBox(view, neuron) : cubeBox(view, row, null),
     );
-    const all = [...taken.boxes, ...taken.spheres.map(around)];
-    const places = telling.chain_places(paper, told.chain, things, see.box, all);
+    const places = telling.chain_places(paper, told.chain, things, see.box);
     telling.draw_chain(paper, palette, told.chain, things, places, part);
     return places;
   }
