@@ -297,6 +297,7 @@ def html(
     raw     HTML by name
     policy  what the page may load
     """
+    style = re.sub("\n +", "\n", style)  # without indents
     codes = {"style": style, "script": script, "loader": loader}
     sources = {name: fingerprint(code) for name, code in codes.items()}
     rules = "; ".join(f"{name} {allowed}" for name, allowed in policy.items())

@@ -165,7 +165,7 @@ def draw_upright(
             words = f"{text('plates.bias')} {short(lane.weight)}"
         low = tray.lanes[place] + 0.5 * side + 0.5 * size
         ink, halo = theme.ink, theme.ground
-        look = canvas.fit(typeset(words), 1.3 * box.width, size=size, bold=True)
+        look = typeset(words)
         canvas.text(x, low, look, size=size, color=ink, bold=True, anchor="center", outline=halo)
 
 
@@ -190,7 +190,7 @@ def added_squares(
     room = end[0] - x
     half = 0.5 * min(1.3 * side, 0.3 * room)
     left, right = x + 0.4 * room, x + 0.76 * room
-    middle, wide = 0.5 * (left + right), 1.2 * size
+    middle = 0.5 * (left + right)
     shown = math.ceil(part * count) if part > 0.0 else 0
     parts: list[Box] = []
     sums: list[Box] = []
@@ -201,13 +201,15 @@ def added_squares(
         if place > 0:
             before = sums[place - 1]
             canvas.line([(right, before.bottom), (right, y)], theme.ink, width=3.0 * scale)
-            round_plus = middle - 0.6 * size, y - 0.6 * size
-            fill, rim = theme.panel[:7], 0.6 * size
-            canvas.box(
-                round_plus[0], round_plus[1], wide, wide, fill, radius=rim, outline=theme.quiet
-            )
             canvas.text(
-                middle, y + 0.36 * size, "+", size=size, color=theme.ink, bold=True, anchor="center"
+                middle,
+                y + 0.36 * size,
+                "+",
+                size=size,
+                color=theme.ink,
+                bold=True,
+                anchor="center",
+                outline=theme.ground,
             )
         parts.append(Box(left - half, y - half, 2.0 * half, 2.0 * half))
         sums.append(Box(right - half, y - half, 2.0 * half, 2.0 * half))
@@ -245,12 +247,6 @@ def run(
     canvas.line(points, color, width=width)
 
 
-def is_over(boxes: Sequence[Box], others: Sequence[Box]) -> bool:
-    """Return whether one of some boxes covers another one."""
-    met = [each for each in others for box in boxes if box.meets(each)]
-    return len(met) > 0
-
-
 def card_place(
     wide: float, high: float, subject: Box, view: Box, others: Sequence[Box]
 ) -> Box | None:
@@ -271,7 +267,7 @@ def card_place(
             box = Box(x, y, wide, high)
             start, end = box.shortest(subject)
             far = math.hypot(end[0] - start[0], end[1] - start[1])
-            if far < least and not is_over([box], others):
+            if far < least and not any(box.meets(each) for each in others):
                 best, least = box, far
     return best
 
@@ -338,7 +334,6 @@ def draw_curve(
             anchor="right" if aside < 0.0 else "left",
             outline=halo,
         )
-        canvas.line([(left, end[1]), end], color, width=thin)
 
 
 # The chain of a reason: capsules in a row, each below what it is about, which a line leads to.
@@ -396,7 +391,6 @@ def draw_chain(
             x = min(max(thing.x + 0.5 * thing.width, box.x + radius), box.right - radius)
             above = thing.x + 0.5 * thing.width, thing.bottom + 5.0 * scale
             canvas.line([above, (x, box.y)], theme.lit, width=1.3 * scale)
-            middle = box.x + 0.5 * box.width
         low = box.y + radius
         if place > 0:
             start, tip = places[place - 1].right + 2.0 * scale, box.x - 3.0 * scale
