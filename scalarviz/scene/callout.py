@@ -1,4 +1,4 @@
-"""What an operation tells in the picture: its sum, and the names of what it speaks of."""
+"""How an operation is explained in the picture: its sum, its curve, the reason of a gradient."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ from scalarviz.scene.frame_data import FrameData, NeuronMaps
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.marks import (
-    box_of_neuron,
-    cube_boxes,
-)
+from scalarviz.scene.marks import box_of_neuron, cube_boxes
 from scalarviz.scene.neuron_images import heat_of, shaded, tiled
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.pace import BACK
@@ -68,8 +65,8 @@ def draw_told(
     ball = next(filter(None, (ball_of(see, frame_data.layout, each) for each in found)), None)
     if caption is None or ball is None:
         return []
-    scale, part, kind = canvas.scale, frame_data.part, frame_data.moment and frame_data.moment.kind
-    back = kind in BACK
+    scale, part = canvas.scale, frame_data.part
+    back = frame_data.moment is not None and frame_data.moment.kind in BACK
     signs: Any = theme.map.negative, theme.map.positive
     boxes, summed, bent = [], caption.summed, caption.bent
     lanes = [] if summed is None else lanes_of(see, frame_data, summed, theme)

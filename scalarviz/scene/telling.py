@@ -1,4 +1,4 @@
-"""Telling: how a sum comes about, on a tray that stands upright, and in bars end to end.
+"""Telling: a sum on an upright tray and in bars, an activation's curve, the chain of a reason.
 
 Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 """
@@ -29,11 +29,7 @@ PITCH, CUBE, WIDE = 64.0, 44.0, 116.0  # pixels of a lane, of its largest cube, 
 LEAST_PITCH = 34.0  # of a lane with words
 LETTERS, AROUND = 12.0, 10.0  # of words, and space around a tray
 ROUND = 16  # pieces of a line
-BAR_HIGH, BAR_PITCH, BAR_LONG = (
-    12.0,
-    20.0,
-    118.0,
-)  # pixels: a bar, from one to the next, the longest
+BAR_HIGH, BAR_PITCH, BAR_LONG = 12.0, 20.0, 118.0  # pixels; from a bar to the next, the longest
 CURVE = 180.0, 116.0  # pixels of the card of a curve
 PLACES = 9  # that are tried for a card, across and down, less one
 NAME, NUMBER, PAD = 52.0, 44.0, 10.0  # width of names and numbers left of bars, space around
@@ -423,7 +419,7 @@ def printed(values: Sequence[float], result: float) -> list[str]:
 
 
 def bars_size(count: int, scale: float) -> tuple[float, float]:
-    """Return width and height of the card of so many bars."""
+    """Return width and height of the card of some bars."""
     wide = NAME + NUMBER + BAR_LONG + 3.0 * PAD
     return wide * scale, (count * BAR_PITCH + 2.0 * PAD) * scale
 

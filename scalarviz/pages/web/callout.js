@@ -1,4 +1,4 @@
-// What an operation tells in the picture: its sum, and the names of what it speaks of; as
+// How an operation is explained in the picture: its sum, its curve, the reason of a gradient; as
 // scene/callout.py.
 
 import { Box } from "./story/camera.js";
@@ -100,7 +100,7 @@ function squaresOf({ paper, palette, frame }) {
     });
 }
 
-/** Numbers as an image of so many cells a side. */
+/** Numbers as an image of `side` times `side` cells. */
 function imageOfParts(numbers, top, side, { heat }) {
   const [bytes, middle] = [new Uint8Array(4 * side * side).fill(255), (heat.length / 3 - 1) / 2];
   numbers.forEach((each, cell) => {
