@@ -15,7 +15,7 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.plates import DOWN, RIGHT, Layout, Neurons, Wires
 from scalarviz.scene.lights import Lights
 from scalarviz.scene.neuron_images import painted_line
-from scalarviz.scene.pace import Glow
+from scalarviz.scene.pace import BACK, OF_CUBES
 from scalarviz.scene.visuals.shaders import HOLLOW
 
 FAR = 1000.0  # so far behind their places wires cross nothing that is not theirs
@@ -47,15 +47,11 @@ def beads_of(
         for i, line in enumerate(layout.neurons)
         if not line.shape and not line.square
     ]
-    bundles = [(each, lit.glow_of(each.operation, not each.outgoing)) for each in layout.wires]
-    nets = joined([net_of(bundle, glow, theme, scale) for bundle, glow in bundles], OF_WIRES)
-    nets[2][:, 3] *= lit.level
-    lights = [light_on(bundle, glow, theme, scale) for bundle, glow in bundles if glow is not None]
-    shining = joined(lights, OF_WIRES)
+    wires = joined([wires_of(each, frame_data, theme, scale) for each in layout.wires], OF_WIRES)
+    wires[2][:, 3] *= lit.level
     if camera is not None and layout.fans and layout.wires:
-        for wires in (nets, shining):
-            wires[:2] = [behind(camera, points) for points in wires[:2]]
-    return joined(spheres, OF_SPHERES), joined([nets, shining], OF_WIRES)
+        wires[:2] = [behind(camera, points) for points in wires[:2]]
+    return joined(spheres, OF_SPHERES), wires
 
 
 def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
@@ -116,20 +112,14 @@ def spheres_of(
     return line.points, np.full(count, line.radius), faded(fills, bright, ground), rings
 
 
-def net_of(bundle: Wires, glow: Glow | None, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
-    """Return the wires of a bundle, brighter if they contribute."""
-    light = theme.accent if glow and glow.back else theme.light
-    paint = theme.wire if glow is None else light + "58"
-    return strokes(bundle.start, bundle.end, paint, THIN * scale)
-
-
-def light_on(bundle: Wires, glow: Glow, theme: Theme, scale: float) -> tuple[FloatArray, ...]:
-    """Return the light that runs on the wires of a bundle; none between two pulses."""
-    first, last = glow.span
-    count = len(bundle.start) if first < last else 0
-    start, way = bundle.start[:count], (bundle.end - bundle.start)[:count]
-    paint = (theme.accent if glow.back else theme.light) + "e0"
-    return strokes(start + first * way, start + last * way, paint, 2.0 * THIN * scale)
+def wires_of(
+    bundle: Wires, frame_data: FrameData, theme: Theme, scale: float
+) -> tuple[FloatArray, ...]:
+    """Return the wires of a bundle, lit while an operation goes along them."""
+    moment, paint, wide = frame_data.moment, theme.wire, THIN
+    if moment is not None and (moment.kind in OF_CUBES and moment.operation == bundle.operation):
+        paint, wide = theme.accent if moment.kind in BACK else theme.light, 2.0 * THIN
+    return strokes(bundle.start, bundle.end, paint, wide * scale)
 
 
 def strokes(start: FloatArray, end: FloatArray, paint: str, width: float) -> tuple[FloatArray, ...]:

@@ -386,8 +386,7 @@ class FrameData:
     focus          what is in focus; None: everything
     attention      how far what is out of focus has fallen back, 0 to 1
     numbers        whether all cubes have their numbers
-    wave           how much of the light of a whole step is done while it plays; None: none is
-    beside   further pinned weights, by their bank indices
+    beside         further pinned weights, by their bank indices
     walked         the neuron that the operation has come to, where one goes by neurons; or None
     guess          what is guessed, or None
     menus, panel   pixels that these take, see `Division.of`
@@ -427,7 +426,6 @@ class FrameData:
     focus: Focus | None = None
     attention: float = 1.0
     numbers: bool = False
-    wave: float | None = None
     beside: Sequence[int] = ()
     walked: Neuron | None = None
     guess: Guess | None = None

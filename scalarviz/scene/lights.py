@@ -1,4 +1,4 @@
-"""Lights: brightness of plates, neurons and wires during an operation, and the sum in focus.
+"""Lights: brightness of plates and neurons during an operation, and the sum in focus.
 
 Brightness shows what is active; hue stays reserved for the sign of numbers.
 """
@@ -13,7 +13,7 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE, Moment, Operation, Program
 from scalarviz.scene.frame_data import Focus, FrameData, Mask
 from scalarviz.scene.layout.plates import Fan, Layout, Neurons, Plate
-from scalarviz.scene.pace import LIT, RUNS, WAYS_BACK, Glow, glows_of
+from scalarviz.scene.pace import LIT, OF_CUBES, WAYS_BACK
 from scalarviz.scene.visuals.shaders import DIM as DIM
 
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
@@ -21,16 +21,14 @@ DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would loo
 
 @dataclass
 class Lights:
-    """Brightness of plates and rows of neurons, and the light on them.
+    """Brightness of plates and rows of neurons.
 
     plates   brightness in focus, and `outside`
     neurons  brightness of each line, in the order of the layout
-    glows    the light on the lines before and behind the cubes of operations that take part
     """
 
     plates: FloatArray
     neurons: FloatArray
-    glows: dict[int, list[Glow]] = field(default_factory=dict)
     outside: FloatArray = field(default_factory=lambda: np.ones(0))
     focus: Focus | None = None
     level: float = 1.0
@@ -39,10 +37,6 @@ class Lights:
         """Return whether the cube of a bank index is dimmed."""
         is_outside = self.focus is not None and row not in self.focus.rows
         return is_outside or bool(self.plates[plate] < 1.0)
-
-    def glow_of(self, operation: int, behind: bool) -> Glow | None:
-        """Return the light on the lines before the cubes of an operation, or behind them."""
-        return self.glows[operation][behind] if operation in self.glows else None
 
     def neurons_of(self, number: int, count: int) -> FloatArray:
         """Return the brightness of each neuron of a line, (count, 1)."""
@@ -57,23 +51,15 @@ def lights(
     layout: Layout,
     program: Program | None,
     moment: Moment | None,
-    part: float,
     focus: Focus | None = None,
     attention: float = 1.0,
-    wave: float | None = None,
 ) -> Lights:
-    """Return the lights when `part` of an operation, 0 to 1, is done.
+    """Return the lights of an operation.
 
-    focus      what stays bright, without light on other lines; None: all that takes part
+    focus      what stays bright; None: all that takes part
     attention  how far all else has fallen back, 0 to 1
-    wave       without an operation, how much of a whole step is done; None: nothing is lit
     """
-    if moment is None and wave is not None and program is not None:
-        shown = of_wave(layout, program, wave)
-    else:
-        shown = of_moment(layout, program, moment, part)
-        if focus is not None:
-            shown.glows.clear()
+    shown = of_moment(layout, program, moment)
     shown.outside = shown.plates
     if focus is not None:
         shown.focus, shown.level = focus, 1.0 - attention * (1.0 - DIM)
@@ -82,9 +68,7 @@ def lights(
     return shown
 
 
-def of_moment(
-    layout: Layout, program: Program | None, moment: Moment | None, part: float
-) -> Lights:
+def of_moment(layout: Layout, program: Program | None, moment: Moment | None) -> Lights:
     """Return the lights of an operation without a focus."""
     shown = Lights(np.ones(len(layout.plates)), np.ones(len(layout.neurons)))
     if moment is None or program is None or moment.kind not in LIT:
@@ -95,28 +79,6 @@ def of_moment(
         many = sum(plate.size for plate in layout.plates) > SMALL
         bright = bright_plates(layout, program, moment)
         shown.plates[:] = np.where(bright, 1.0, DIM_SMALL if many else DIM)
-    if moment.kind in RUNS:
-        shown.glows[moment.operation] = glows_of(moment.kind, part)
-    return shown
-
-
-def of_wave(layout: Layout, program: Program, part: float) -> Lights:
-    """Return the lights of a whole step of which `part` is done: they run forward, then back."""
-    shown = of_moment(layout, program, None, 1.0)
-    wired = {each.operation for each in layout.wires} | {each.operation for each in layout.fans}
-    back = {each.operation for each in program.moments if each.kind in WAYS_BACK}
-    ways = [
-        each
-        for each in program.moments
-        if each.operation in wired
-        and (
-            each.kind in ("forward", *WAYS_BACK)
-            or (each.kind == "weight gradient" and each.operation not in back)
-        )
-    ]
-    at = part * len(ways)
-    for moment in ways[int(at) : int(at) + 1]:
-        shown.glows[moment.operation] = glows_of(moment.kind, at - int(at))
     return shown
 
 
@@ -135,12 +97,14 @@ def lit_buffers(program: Program, moment: Moment) -> set[str]:
 def bright_plates(layout: Layout, program: Program, moment: Moment) -> list[bool]:
     """Return which plates have the cubes of an operation; numbers go back through no bias."""
     own = [each.operation == moment.operation != NONE for each in layout.plates]
-    if program.is_graph and moment.kind in RUNS:  # a cube may be read by several operations
+    if program.is_graph and moment.kind in OF_CUBES:  # a cube may be read by several operations
         rows = program.rows_read(moment.operation)
         own = [each.first in rows for each in layout.plates]
     is_back = moment.kind in WAYS_BACK
     return [
-        is_own and moment.kind in RUNS and (not is_back or each.role in ("weight", "gain", "value"))
+        is_own
+        and moment.kind in OF_CUBES
+        and (not is_back or each.role in ("weight", "gain", "value"))
         for is_own, each in zip(own, layout.plates, strict=True)
     ]
 

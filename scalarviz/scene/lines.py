@@ -35,7 +35,6 @@ from scalarviz.scene.layout.ways import (
     direct_strokes,
     head_of,
     lit_parts,
-    part_of,
     strokes_of,
     thread_strokes,
 )
@@ -193,7 +192,6 @@ def draw_lines(
                 seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
             )
         focus, outside = (None, 1.0) if lit.focus is None else (lit.focus.rows, lit.level)
-        glows = [lit.glow_of(fan.operation, behind) for behind in (False, True)]
         added: list[Added] = []
         for stroke in strokes:
             unit, column, kind = stroke.unit, stroke.column, stroke.kind
@@ -213,12 +211,6 @@ def draw_lines(
                 way, middle = head_of(seen, stroke), 0.5 * (depth[0] + depth[1])
                 is_drawn = way and is_free(written, *way[0], TIP * scale)
                 paint.heads += [(*way[0], *way[-1], hue, part, middle)] if is_drawn else []
-            glow = glows[is_product]
-            if glow is not None and glow.span[0] < glow.span[1] and row != NONE:
-                paint.add(added)
-                added = []
-                path = part_of(stroke.points, *glow.span)
-                paint.light(path, 7 if glow.back else 8, 2.0 * canvas.scale, depth)
         paint.add(added)
         for _, unit, column in [step for step in thread if step[0] == number]:
             two = numbers.values[column], numbers.terms[unit][column]
@@ -282,8 +274,8 @@ def explain(
 class LinePaint:
     """Paths that are drawn together, in their order, each over its dark casing.
 
-    Colors are quiet, those of plus and minus, the three channels, what is lit, the light of the
-    way back and of the way forward, by their numbers.
+    Colors are quiet, those of plus and minus, the three channels, what is lit, and the light of the
+    way back, by their numbers.
     """
 
     def __init__(self, canvas: Canvas2D, theme: Theme) -> None:
@@ -356,6 +348,4 @@ class LinePaint:
 def colors_of(theme: Theme) -> tuple[FloatArray, FloatArray]:
     """Return the colors of lines, see `LinePaint`, and that of the ground."""
     signs = theme.wire, theme.map.positive, theme.map.negative
-    return rgb((*signs, *theme.channels, theme.lit, theme.accent, theme.light)), rgb(
-        (theme.ground,)
-    )[0]
+    return rgb((*signs, *theme.channels, theme.lit, theme.accent)), rgb((theme.ground,))[0]

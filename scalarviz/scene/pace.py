@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from scalarviz.core.program import Moment, Program
@@ -25,42 +24,11 @@ SHOWN = 0.95  # share of the time from one to the next in which an operation mov
 SLOW_STEP = 16.0  # seconds for a slow step, at most; a second one takes half of the first
 
 
-# Light that runs along lines.
-
-Span = tuple[float, float]  # start and end of the lit part of a line, from 0 to 1
-PULSE = 0.4  # length of the light, as a share of its line
-# The parts of an operation in which light runs along the lines before the cubes and behind them,
-# and whether it is that of the way back.
-FIRST, SECOND = (0.0, 0.45), (0.5, 0.95)
-RUNS: dict[str, list[tuple[Span, bool]]] = {
-    "forward": [(FIRST, False), (SECOND, False)],
-    "weight gradient": [(FIRST, False), (FIRST, True)],  # what came in meets what comes back
-    "input gradient": [(SECOND, True), (FIRST, True)],
-    "operand gradient": [(SECOND, True), (FIRST, True)],
-}
+# Operations that are about their own cubes, those of the way back, and those that light anything.
 WAYS_BACK = {"input gradient", "operand gradient"}
-BACK = {"delta", "weight gradient", *WAYS_BACK}  # kinds that have the light of the way back
-LIT = {"forward", "loss", "step", *BACK}  # kinds that light anything; in others nothing is dimmed
-
-
-@dataclass(frozen=True)
-class Glow:
-    """The light on lines: where it runs, and whether it is that of the way back."""
-
-    span: Span
-    back: bool = False
-
-
-def glows_of(kind: str, part: float) -> list[Glow]:
-    """Return the light before the cubes of an operation, of which `part` is done, and behind."""
-    return [Glow(pulse(part, first, last, back), back) for (first, last), back in RUNS[kind]]
-
-
-def pulse(part: float, first: float, last: float, reverse: bool) -> Span:
-    """Return where light is that runs along a line between two parts of the operation."""
-    head = (1.0 + PULSE) * min(1.0, max(0.0, (part - first) / (last - first)))
-    start, end = (1.0, 1.0) if part >= last else (max(0.0, head - PULSE), min(1.0, head))
-    return (1.0 - end, 1.0 - start) if reverse else (start, end)
+OF_CUBES = {"forward", "weight gradient", *WAYS_BACK}
+BACK = {"delta", "weight gradient", *WAYS_BACK}
+LIT = {"forward", "loss", "step", *BACK}
 
 
 # Seconds.

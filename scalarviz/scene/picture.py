@@ -258,7 +258,7 @@ HEAD = attrgetter(
 )
 # What cubes, balls and their light depend on, besides the view.
 SOLID = attrgetter(
-    *("layout", "cubes", "buffers", "moment", "part", "focus", "attention", "wave", "walked")
+    *("layout", "cubes", "buffers", "moment", "part", "focus", "attention", "walked")
 )
 
 
@@ -375,7 +375,7 @@ class Picture:
         doors = partial(draw_doors, see=see, frame_data=frame_data, division=division, theme=theme)
         canvas.by_turns("doors", (see, key), doors)  # below all numbers
         with canvas.clip(*division.view.place):
-            above = canvas.by_turns("lines", (see, key, frame_data.wave), lines)
+            above = canvas.by_turns("lines", (see, key), lines)
             found, arrows = canvas.by_turns("scenery", (see, key), scenery)
             taken = replace(found, boxes=[*found.boxes])
             taken.boxes = [*canvas.by_turns("marks", (see, key), marks)]
@@ -454,8 +454,8 @@ class Picture:
     def _set_solid(self, frame_data: FrameData, camera: Camera, scale: float) -> None:
         """Set all that is solid, in its light."""
         lit = self._lit = lights(
-            *(frame_data.layout, self.program, frame_data.moment, frame_data.part),
-            *(frame_data.focus, frame_data.attention, frame_data.wave),
+            *(frame_data.layout, self.program, frame_data.moment),
+            *(frame_data.focus, frame_data.attention),
         )
         self._set_cubes(frame_data, lit)
         spheres, wires = beads_of(frame_data, lit, self.theme, camera, scale)

@@ -108,7 +108,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         """Set spheres and wires; they stand for neurons without numbers."""
         nothing = np.zeros(0)
         frame_data = FrameData(plan, CubeValues(nothing, nothing, "", "", nothing, nothing))
-        spheres, wires = beads_of(frame_data, lights(plan, None, None, 1.0), look)
+        spheres, wires = beads_of(frame_data, lights(plan, None, None), look)
         self._around[0].set_data(*spheres)
         lines = [lines_in_space(fan, look) for fan in plan.fans if fan.size <= LINED]
         self._around[1].set_data(*joined([wires, *lines], OF_WIRES))

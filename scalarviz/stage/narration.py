@@ -95,7 +95,6 @@ class Narration:
         *,
         clock: bool,
         instead: Caption | None = None,
-        every: int = 1,
     ) -> PictureWords:
         """Return all texts of a picture.
 
@@ -105,12 +104,9 @@ class Narration:
         neuron   the pinned neuron, or None
         clock    whether the step is one of the texts
         instead  the caption if it is not that of the operation; None: that
-        every    while it plays, of how many steps one is lit
         """
         step = text("chart.step", step=self.reading.session.step_index) if clock else ""
-        caption = instead or self._caption(
-            show, motion, pinned, neuron, hint=not clock, every=every
-        )
+        caption = instead or self._caption(show, motion, pinned, neuron, hint=not clock)
         session = self.reading.session
         is_new = instead is None and session.clock == Clock()
         moves = session.playing or (motion.walking and motion.current)
@@ -125,7 +121,6 @@ class Narration:
         neuron: Neuron | None,
         *,
         hint: bool,
-        every: int,
     ) -> Caption:
         """Return the caption below the stage: of the operation shown, else of the training."""
         session = self.reading.session
@@ -138,8 +133,7 @@ class Narration:
             return Caption(came_from(session) or text("captions.before"), hint_words)
         if session.playing:
             lesson, words = self.lesson(), progress_in(self.reading)
-            lit = text("captions.playing.every", count=every) if every > 1 else ""
-            return Caption(lesson, words) if lesson else Caption(words, lit)
+            return Caption(lesson, words) if lesson else Caption(words)
         steps, loss = session.step_index, session.loss
         is_edited = any(action.kind in OF_THE_LOSS for action in done_in(session.timeline))
         if loss != loss:

@@ -40,6 +40,7 @@ from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.lights import focus_of
 from scalarviz.scene.marks import corners_of
 from scalarviz.scene.overlay import OnTop
+from scalarviz.stage.attention import Attention
 from scalarviz.stage.background import Answer
 from scalarviz.stage.by_parts import BatchSum
 from scalarviz.stage.camera_control import CameraController, ViewBox
@@ -66,7 +67,7 @@ from scalarviz.stage.handles import (
     sphere_grip,
 )
 from scalarviz.stage.live_values import LiveValues
-from scalarviz.stage.motion import MOST_ANIMATED, Motion, blanked, magnified, pushes
+from scalarviz.stage.motion import Motion, blanked, magnified, pushes
 from scalarviz.stage.narration import Cards, Narration
 from scalarviz.stage.network_layout import has_walls, layout_of, shape_of
 from scalarviz.stage.neuron_maps import SessionMaps
@@ -80,7 +81,6 @@ from scalarviz.stage.pointing import (
     target_at,
 )
 from scalarviz.stage.show import Show
-from scalarviz.stage.wave import Attention, Wave
 from scalarviz.story.caption import Caption, Card, Cell
 from scalarviz.story.facts import Neuron
 from scalarviz.story.guide import tour_caption
@@ -208,7 +208,7 @@ class Stage(Messages):
         self.narration = Narration(self.reading)
         self._sum: Answer[BatchSum | None] = Answer(None)
         self.reading.answers.append(self._sum)
-        self.part_of_tour, self.adding, self._wave = "", 0.0, Wave()
+        self.part_of_tour, self.adding = "", 0.0
         self._cells: tuple[object, Sequence[Cell]] = None, ()
         self._is_read = False  # whether the session was read for the next picture
         self.rescale()
@@ -347,11 +347,7 @@ class Stage(Messages):
         moving = self.eyes.tick(now) or self.scales.tick(now)
         moving = self._view_box.tick(now) or moving or self.adding > 0.0
         # While texts wait for their turn, there are more pictures.
-        lights = (
-            self._attention.moves
-            or self._wave.every > 0
-            or self._turn not in (None, int(now / TURN))
-        )
+        lights = self._attention.moves or self._turn not in (None, int(now / TURN))
         return self.motion.tick(now) or moving or lights or self.expire(now) or self.reading.pending
 
     def read(self) -> Position:
@@ -434,7 +430,6 @@ class Stage(Messages):
                 before, sizes, self.motion.after, float(scales.of(scales.size, plates).max())
             )
         exhibit, maps = self._learned()
-        wave = self._waved()
         self._seen = FrameData(
             self.plan,
             CubeValues(
@@ -481,7 +476,6 @@ class Stage(Messages):
             marks=self.marks or self.over.legend,
             menus=self.menus,
             panel=self.panel,
-            wave=wave,
             beside=self.beside,
             walked=None if neurons is None else neurons.neuron,
             guess=self.guess,
@@ -514,7 +508,7 @@ class Stage(Messages):
             or seen.view is not None
         ):
             return None
-        new: dict[str, Any] = {"wave": self._waved(), "now": self._now}
+        new: dict[str, Any] = {"now": self._now}
         if reading.numbers is not self._numbers:
             colors, sizes, _ = self.motion.mixed(scales.color, scales.size, self._source())
             new["cubes"] = replace(seen.cubes, colors=colors, sizes=sizes)
@@ -543,15 +537,6 @@ class Stage(Messages):
         thread = thread_of(plan, reading.numbers.value, known)
         if thread and thread != plan.thread:
             self.plan = with_thread(plan, thread)
-
-    def _waved(self) -> float | None:
-        """Return how much of the light of a whole step is done, if steps play that are lit."""
-        plays = self.session.playing and not self.motion.walking and self.own is None
-        count = len(self.reading.numbers.value)
-        if not plays or self.reduced_motion or count > MOST_ANIMATED or not self.plan.neurons:
-            self._wave.stop()
-            return None
-        return self._wave.at(self.reading.here.clock.step, self._now)
 
     def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
         """Return the result, and what the neurons compute if that is shown."""
@@ -599,7 +584,6 @@ class Stage(Messages):
             *(self.show, self.motion, *told),
             clock=self.silent or self.present or self.pane is not None,
             instead=instead,
-            every=self._wave.every,
         )
         if self.guess is not None and instead is None and found.caption is not None:
             return replace(found, caption=replace(found.caption, title=self.guess.title))

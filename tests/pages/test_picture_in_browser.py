@@ -156,9 +156,8 @@ def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: 
     see, look = stage.picture().see(seen, stage.eyes.camera, *size), THEMES[theme]
     scale = seen.division(*size).scale
     canvas = Canvas2D(*size, 1.0, scale)
-    shown = seen.layout, stage.reading.program, seen.moment, seen.part
-    focused = seen.focus, seen.attention, seen.wave
-    lit = lights(*shown, *focused)
+    shown = seen.layout, stage.reading.program, seen.moment
+    lit = lights(*shown, seen.focus, seen.attention)
     taken = draw_scenery(canvas, see, seen, lit, look, scale)
     draw_pushes(canvas, see, seen, look)
     draw_ghosts(canvas, see, seen, look)

@@ -1,7 +1,6 @@
 """The numbers of the page's picture, in Node: colors, scales, lights, pushes, means, an Affine."""
 
 from dataclasses import astuple
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -118,34 +117,16 @@ def test_scales_have_the_same_stops_and_grow_as_slowly() -> None:
 def test_every_moment_is_lit_alike(make: Any) -> None:
     session = make()
     program, plan = session.network.program, layout_of(session)
-    parts = [0.0, 0.1, 0.3, 0.5, 0.62, 0.9, 1.0]
     body = """
     const scene = unpackedAll(data.scene);
     const layout = new Layout(unpackedAll(data.layout));
-    const told = (lit) => ({ ...lit, glows: [...lit.glows] });
-    const at = (...about) => told(lightsOf(layout, scene, ...about));
-    const lit = (moment) => data.parts.map((part) => at(moment, part));
-    const waves = data.parts.map((part) => at(null, 1, null, 1, part));
-    return [...[null, ...scene.moments].map(lit), waves];"""
-    found = in_web(
-        "arrays layout lights",
-        body,
-        scene=scene_data(session),
-        layout=layout_data(plan),
-        parts=parts,
-    )
-    for moment, shown in zip([None, *program.moments, "wave"], found, strict=True):
-        for part, lit in zip(parts, shown, strict=True):
-            wave = part if moment == "wave" else None
-            about = (None, 1.0) if moment == "wave" else (moment, part)
-            expected = lights(plan, program, *about, wave=wave)
-            for name in ("plates", "neurons"):
-                np.testing.assert_allclose(lit[name], getattr(expected, name), atol=1e-12)
-            assert [place for place, _ in lit["glows"]] == [*expected.glows]
-            ours = [glow for _, glows in lit["glows"] for glow in glows]
-            for own, glow in zip(ours, chain(*expected.glows.values()), strict=True):
-                assert own["back"] == glow.back
-                np.testing.assert_allclose(own["span"], glow.span)
+    return [null, ...scene.moments].map((moment) => lightsOf(layout, scene, moment));"""
+    about = {"scene": scene_data(session), "layout": layout_data(plan)}
+    found = in_web("arrays layout lights", body, **about)
+    for moment, lit in zip([None, *program.moments], found, strict=True):
+        expected = lights(plan, program, moment)
+        for name in ("plates", "neurons"):
+            np.testing.assert_allclose(lit[name], getattr(expected, name), atol=1e-12)
 
 
 def test_gradients_are_pushed_when_they_are_known() -> None:

@@ -263,7 +263,7 @@ def flat_of(stage: Stage) -> Any:
     """All shapes and texts of a picture."""
     data, picture = stage.frame_data(), stage.picture()
     see = picture.see(data, stage.eyes.camera, *stage._extent)
-    lit = lights(data.layout, picture.program, data.moment, data.part, data.focus, data.attention)
+    lit = lights(data.layout, picture.program, data.moment, data.focus, data.attention)
     with drawn_by(Layers) as drawn:
         picture._flat(data, see, lit, 1.0)
     return drawn[-1]

@@ -171,7 +171,7 @@ def test_the_stage_writes_plain_decimals(factor: float) -> None:
     stage = stage_of(show, (1280, 800))
     stage.numbers = True
     data, canvas = stage.frame_data(), Words(1280, 800)
-    lit = lights(data.layout, None, None, 0.0)
+    lit = lights(data.layout, None, None)
     draw_scenery(canvas, projection(stage), data, lit, THEMES["dark"])
     assert not any(re.search(r"\d[eE][-+]?\d", words) for words, _ in canvas.found)
 
@@ -192,7 +192,7 @@ def test_numbers_on_cubes_and_spheres_have_one_color_with_a_halo(theme: str) -> 
     stage = stage_of(trained("rgb"), (1280, 800))
     stage.numbers = True
     data, canvas = stage.frame_data(), Inks(1280, 800)
-    lit = lights(data.layout, None, None, 0.0)
+    lit = lights(data.layout, None, None)
     draw_scenery(canvas, projection(stage), data, lit, THEMES[theme])
     assert canvas.inks == {(NUMBER, HALO)}
 

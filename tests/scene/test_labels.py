@@ -63,7 +63,7 @@ def covered(stage: Stage, place: Box) -> int:
 def test_the_name_of_an_input_lies_over_no_cube(name: str, size: tuple[int, int]) -> None:
     stage, canvas = stage_of(trained(name), size), Words(*size)
     data, names = stage.frame_data(), stage.plan.neurons[0].names
-    lit = lights(data.layout, stage.session.network.program, None, 1.0)
+    lit = lights(data.layout, stage.session.network.program, None)
     draw_scenery(canvas, projection(stage), data, lit, DARK, 1.0)
     found = [each for each in canvas.found if each[0] in names]
     assert len(found) >= len(names)

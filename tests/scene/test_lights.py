@@ -4,7 +4,6 @@ Fronts keep the color of their number, and the operation or sum that is shown is
 """
 
 import itertools
-from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,8 @@ from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Layout, Plate
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.layout.ways import BEHIND
-from scalarviz.scene.lights import DIM, Lights, focus_of, lights
+from scalarviz.scene.lights import DIM, focus_of, lights
 from scalarviz.scene.lines import draw_lines, known_fan
-from scalarviz.scene.pace import BACK
 from scalarviz.stage.pointing import NOTHING
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
@@ -200,63 +198,19 @@ def test_every_operation_of_every_network_has_its_light(made: object) -> None:
     layout = laid_out(program)
     for moment in program.moments:
         touched = {i for i, p in enumerate(layout.plates) if p.operation == moment.operation}
-        for part in PARTS:
-            shown = lights(layout, program, moment, part)
-            assert len(shown.plates) == len(layout.plates)
-            assert len(shown.neurons) == len(layout.neurons)
-            assert set(np.unique([*shown.plates, *shown.neurons])) <= {DIM, 1.0}
-            if moment.kind in ("zero_grad", "step"):
-                resting = DIM if moment.kind == "step" else 1.0
-                assert (shown.plates == 1.0).all() and (shown.neurons == resting).all()
-                continue
-            bright = {i for i, each in enumerate(shown.plates) if each == 1.0}
-            assert bright <= touched  # what takes no part is dim
-            if moment.kind in ("forward", "weight gradient"):
-                assert bright == touched
-            assert {*shown.glows} <= {moment.operation}
-            for glow in chain(*shown.glows.values()):
-                assert 0.0 <= glow.span[0] <= glow.span[1] <= 1.0
-                assert not glow.back or moment.kind in BACK
-            assert (shown.neurons == 1.0).any()
-
-
-def test_light_goes_on_without_a_leap() -> None:
-    program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    layout = laid_out(program)
-    parts = np.linspace(0.0, 0.999, 60)
-
-    def course(name: str) -> list[Lights]:
-        (moment,) = [each for each in program.moments if each.name == name]
-        return [lights(layout, program, moment, part) for part in parts]
-
-    for name in ("affine 0", "affine 1", "input gradient 1", "weight gradient 0"):
-        for before, after in pairwise(course(name)):
-            assert (after.plates == before.plates).all()
-            glows = (chain(*shown.glows.values()) for shown in (before, after))
-            for first, last in zip(*glows, strict=True):
-                ways = zip(first.span, last.span, strict=True)
-                assert max(abs(a - b) for a, b in ways) < 0.08
-
-
-def test_light_goes_from_left_to_right_and_on_the_way_back_from_right_to_left() -> None:
-    program = sv.Network([3, 8, 3], "tanh", seed=0).program
-    layout = trays_layout(program, lambda layer: ("", ""))
-    moments = {moment.name: moment for moment in program.moments}
-
-    def heads(name: str, part: float) -> dict[bool, tuple[float, float, bool]]:
-        """By whether lines are before cubes: where light is, and whether it goes back."""
-        (glows,) = lights(layout, program, moments[name], part).glows.values()
-        return {i == 0: (*glow.span, glow.back) for i, glow in enumerate(glows)}
-
-    early, late = heads("affine 0", 0.2), heads("affine 0", 0.75)
-    assert early[True][0] < early[True][1] < 1.0 and early[False][:2] == (0.0, 0.0)
-    assert late[True][:2] == (1.0, 1.0) and late[False][1] > 0.0 and not late[False][2]
-    early, late = heads("input gradient 1", 0.2), heads("input gradient 1", 0.75)
-    assert 0.0 < early[False][0] < early[False][1] and early[True][:2] == (1.0, 1.0)
-    assert late[False][:2] == (0.0, 0.0) and late[True][0] < 1.0 and late[True][2]
-    meets = heads("weight gradient 0", 0.3)
-    assert meets[True][1] > 0.5 and not meets[True][2]
-    assert meets[False][0] < 0.5 and meets[False][2]
+        shown = lights(layout, program, moment)
+        assert len(shown.plates) == len(layout.plates)
+        assert len(shown.neurons) == len(layout.neurons)
+        assert set(np.unique([*shown.plates, *shown.neurons])) <= {DIM, 1.0}
+        if moment.kind in ("zero_grad", "step"):
+            resting = DIM if moment.kind == "step" else 1.0
+            assert (shown.plates == 1.0).all() and (shown.neurons == resting).all()
+            continue
+        bright = {i for i, each in enumerate(shown.plates) if each == 1.0}
+        assert bright <= touched  # what takes no part is dim
+        if moment.kind in ("forward", "weight gradient"):
+            assert bright == touched
+        assert (shown.neurons == 1.0).any()
 
 
 def with_pin(stage: Stage, row: int) -> Stage:
@@ -354,7 +308,7 @@ def test_what_is_out_of_focus_has_35_percent_and_no_words_and_the_rest_is_unchan
     focus = frame_data.focus
     assert focus is not None
     after = studio.stage(stage, size=size)
-    dims = lights(frame_data.layout, None, None, 1.0, focus)
+    dims = lights(frame_data.layout, None, None, focus)
     assert (dims.outside == dims.level).all() and (dims.plates == 1.0).all()
     out = []
     for number, row in enumerate(seen.rows.tolist()):  # by their colors: the ground is grey
@@ -377,7 +331,7 @@ def test_lines_of_what_comes_in_are_behind_all_cubes_and_products_begin_in_their
         def segments(self, *ends: Any, **look: Any) -> None:
             found.append(look["depth"])
 
-    lit = lights(frame_data.layout, None, None, 1.0)
+    lit = lights(frame_data.layout, None, None)
     draw_lines(Noted(1280, 800), see, frame_data, lit, THEMES["dark"])
     depths, plates = np.concatenate(found), frame_data.layout.plates
     corners = np.concatenate([see(plate.corners()).depth for plate in plates])
@@ -407,7 +361,7 @@ def test_all_else_falls_back_within_a_moment_and_comes_back_slower(calm: bool) -
     body = """
     const attention = new Attention();
     return data.times.map((now) => attention.follow(now < 3, now, data.calm));"""
-    assert in_web("story/wave", body, times=times, calm=calm) == found
+    assert in_web("story/attention", body, times=times, calm=calm) == found
 
 
 def test_a_resting_mouse_lights_nothing_while_operations_are_shown() -> None:

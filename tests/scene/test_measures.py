@@ -189,7 +189,7 @@ def test_no_arrow_head_lies_on_a_cube(name: str, size: tuple[int, int], stage: S
             heads.extend(zip(*places.T, np.broadcast_to(depth, len(places)), strict=True))
 
     see, data, theme, canvas = projection(stage), stage.frame_data(), THEMES["dark"], Heads(*size)
-    draw_lines(canvas, see, data, lights(data.layout, None, None, 1.0), theme)
+    draw_lines(canvas, see, data, lights(data.layout, None, None), theme)
     seen, middles = look(stage), depths_of(stage)
     for x, y, depth in heads:
         cube = seen.picture[int(y), int(x)]

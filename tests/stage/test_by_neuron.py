@@ -13,7 +13,7 @@ from scalarviz.errors import InputError
 from scalarviz.scene.bead_arrays import spheres_of
 from scalarviz.scene.canvas.palette import THEMES, rgb
 from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.lights import focus_of, lights, rows_of_sum
+from scalarviz.scene.lights import focus_of, rows_of_sum
 from scalarviz.scene.picture import Canvas
 from scalarviz.stage.by_parts import check_neurons, has_neurons, sizes_of
 from scalarviz.stage.stage import Stage
@@ -141,12 +141,6 @@ def test_without_weights_the_neuron_alone_is_in_focus(walked: Stage, name: str) 
     focus = focus_of(to(walked, name, 2))
     assert focus is not None and not focus.rows
     assert [mask.nonzero()[0].tolist() for mask in focus.neurons if mask.any()] == [[1]]
-
-
-def test_no_lines_have_light_beside_the_neuron(walked: Stage) -> None:
-    seen = to(walked, "affine 0", 2)
-    about = seen.layout, walked.reading.program, seen.moment, 0.4
-    assert lights(*about).glows and not lights(*about, focus_of(seen)).glows
 
 
 def test_the_glass_of_a_neuron_that_is_still_to_come_is_empty(walked: Stage) -> None:

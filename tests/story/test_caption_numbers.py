@@ -536,7 +536,7 @@ def test_both_ways_are_lit_where_they_come_together() -> None:
     program = sv.Network([sv.Residual(sv.Dense(2, 3, "tanh"), sv.Dense(3, 2))], seed=0).program
     layout = trays_layout(program, lambda label: ("", ""))
     (moment,) = [m for m in program.moments if m.name == "sum 0"]
-    shown = lights(layout, program, moment, 0.5)
+    shown = lights(layout, program, moment)
     lit = {
         name
         for i, line in enumerate(layout.neurons)

@@ -31,7 +31,6 @@ import { GuessBox } from "./guess_box.js";
 import { leadOn, leadTour, showTour, skipTour, slowStep } from "./guide.js";
 import { MarksKey } from "./legend.js";
 import { Motion } from "./motion.js";
-import { Wave } from "./story/wave.js";
 import { readyFacts } from "./facts.js";
 import { Past } from "./past_charts.js";
 import { Player } from "./player.js";
@@ -40,7 +39,6 @@ import { isSameThing } from "./pointing.js";
 import { Picture, isMoved } from "./picture.js";
 
 const MOST_BESIDE = 5; // weights that are pinned beside another one
-const MOST_LIT = 200000; // weights of a training whose steps are lit
 
 /** All that a page shows and does, for a spec, a client of its worker, and a picture. */
 export class App {
@@ -56,7 +54,6 @@ export class App {
     this.byNeuron = new ByNeuron();
     /** How many neurons each moment has, where one goes by neurons; 1: it is one whole. */
     this.counts = spec.scene.moments.map(({ neurons }) => neurons?.[1] ?? 1);
-    this.wave = new Wave();
     const { earlier } = spec.page; // losses, as of a state, before step 0
     this.losses = new LossRecord(earlier?.from);
     if (earlier)
@@ -259,12 +256,11 @@ export class App {
     if (!this.state) return;
     if (this.tour) leadTour(this, now);
     const { state, neuron, part, seconds, moving } = this.motion.at(now);
-    const wave = this.waveAt(state, now);
     this.guess.show(this.state);
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, numbers: this.numbers, color: this.channel, size: this.sizes, maps: this.mapsOf(state), wave, guess: this.guess.question,
+      beside: this.beside, numbers: this.numbers, color: this.channel, size: this.sizes, maps: this.mapsOf(state), guess: this.guess.question,
       result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], named: this.pinned && cardOf(this.spec, state, this.pinned)?.name,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
@@ -297,7 +293,7 @@ export class App {
     if (state.exact) this.client.know(state, () => this.request());
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
-    if (moving || moves || this.wave.every || (this.tour && !this.calm)) this.request();
+    if (moving || moves || (this.tour && !this.calm)) this.request();
   }
 
   /** Return the maps of neurons with the place of the sample that is shown; null without. */
@@ -306,15 +302,6 @@ export class App {
     const plane = this.exhibit?.plane;
     const dot = () => this.maps.dot(state) ?? (plane?.state && plane.place());
     return maps ? Object.assign(maps, { dot: dot() }) : null;
-  }
-
-  /** Return how much of the light of a whole step is done, if steps play that are lit. */
-  waveAt(state, now) {
-    const walks = state.moment >= 0 || state.operation > 0 || this.tour;
-    if (this.player.playing && !walks && !this.calm && !state.own && state.value.length <= MOST_LIT)
-      return this.wave.at(state.step, now);
-    this.wave.stop();
-    return null;
   }
 
   /** Return the part of the picture that the network may fill. */

@@ -4,6 +4,7 @@
 import { colorOf } from "./palette.js";
 import { paintedLine } from "./neuron_images.js";
 import { along3, length3, minus3, row3 } from "./projection.js";
+import { BACK, OF_CUBES } from "./story/pace.js";
 import { GlCopies, GlProgram, copyNames } from "./gl.js";
 
 const WIRES = {
@@ -57,19 +58,21 @@ export function sphereRows(frame, lit, palette) {
   return Float32Array.from(found);
 }
 
-/** The rows of all wires, brighter if they contribute, and the light running on them. */
-export function wireRows(frame, lit, palette, eyes, scale) {
-  const camera = frame.layout.fans.length ? eyes : null;
-  const nets = new Strokes(camera, lit.level);
-  const shining = new Strokes(camera, 1);
-  for (const bundle of frame.layout.wires) {
-    const light = lit.glowOf(bundle.operation, !bundle.outgoing);
-    const paint = light && (light.back ? palette.accent : palette.light);
-    nets.addAll(bundle.start, bundle.end, light ? `${paint}58` : palette.wire, WIRES.thin * scale);
-    if (light)
-      shining.addAll(bundle.start, bundle.end, `${paint}e0`, 2 * WIRES.thin * scale, light.span);
+/** The rows of all wires, lit while an operation goes along them. */
+export function wireRows({ layout, moment }, lit, palette, camera, scale) {
+  const found = [];
+  for (const { operation, start, end } of layout.wires) {
+    const isLit = OF_CUBES.has(moment?.kind) && moment.operation === operation;
+    const light = BACK.has(moment?.kind) ? palette.accent : palette.light;
+    const [r, g, b, a = 1] = colorOf(isLit ? light : palette.wire);
+    const width = (isLit ? 2 : 1) * WIRES.thin * scale;
+    for (let i = 0; i < start.length / 3; i++) {
+      const ends = [row3(start, i), row3(end, i)];
+      const points = layout.fans.length ? ends.map((each) => behind(camera, each)) : ends;
+      found.push(...points.flat(), r, g, b, a * lit.level, width);
+    }
   }
-  return Float32Array.from([...nets.rows, ...shining.rows]);
+  return Float32Array.from(found);
 }
 
 /** A point moved far away from the eye: it is seen at the same place. */
@@ -77,31 +80,6 @@ export function behind({ target, distance, slope, toward }, point) {
   if (!slope) return along3(point, -WIRES.far, toward);
   const way = minus3(point, along3(target, distance, toward));
   return along3(point, WIRES.far / length3(way), way);
-}
-
-/** Rows of wires of a brightness, moved far away from the eye if there is a camera. */
-class Strokes {
-  constructor(camera, bright) {
-    this.camera = camera;
-    this.bright = bright;
-    this.rows = [];
-  }
-
-  /** Add wires between points of two flat arrays, or a span of each. */
-  addAll(starts, ends, paint, width, span = [0, 1]) {
-    for (let i = 0; i < starts.length / 3; i++)
-      this.add(row3(starts, i), row3(ends, i), paint, width, span);
-  }
-
-  add(start, end, paint, width, span = [0, 1]) {
-    const [first, last] = span;
-    if (!(first < last)) return;
-    const way = [0, 1, 2].map((k) => end[k] - start[k]);
-    let points = [...along3(start, first, way), ...along3(start, last, way)];
-    if (this.camera) points = [0, 3].flatMap((i) => behind(this.camera, points.slice(i, i + 3)));
-    const [r, g, b, a = 1] = colorOf(paint);
-    this.rows.push(...points, r, g, b, a * this.bright, width);
-  }
 }
 
 // A square or a strip for each sphere and wire, drawn as one.

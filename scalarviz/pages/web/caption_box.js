@@ -103,9 +103,7 @@ export function captionFor(app, state, number) {
     return isEarly ? py.replace_fields(found, { lines: found.lines.slice(0, 1) }) : found;
   }
   if (isPlaying) {
-    const { every } = app.wave;
-    const lit = every > 1 ? text("captions.playing.every", { count: every }) : "";
-    return new Caption(progressOf(state, app.losses, verdictIn(app, state)), lit);
+    return new Caption(progressOf(state, app.losses, verdictIn(app, state)));
   }
   if (state.own) {
     const outputs = state.values[spec.facts.outputs];

@@ -124,7 +124,6 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     pointed: pointed ?? null,
     named: options.named ?? "",
     numbers: options.numbers ?? false,
-    wave: options.wave ?? null,
     maps: options.maps ?? null,
     walked,
     guess: options.guess ?? null,

@@ -1,24 +1,18 @@
-// Brightness of plates, neurons and wires during an operation, and the light on them; as
-// scene/lights.py.
+// Brightness of plates and neurons during an operation; as scene/lights.py.
 
-import { LIT, RUNS, WAYS_BACK, glows_of } from "./story/pace.js";
+import { LIT, OF_CUBES, WAYS_BACK } from "./story/pace.js";
 import { row3 } from "./projection.js";
 
 const LIGHTS = { small: 2000, dimSmall: 0.7 };
 
 /**
- * What is lit when `part` of a moment, 0 to 1, is done; `moment` is null for a network at rest.
+ * What is lit in a moment; it is null for a network at rest.
  *
- * focus      what stays bright, without light on other lines; null: all that takes part
+ * focus      what stays bright; null: all that takes part
  * attention  how far all else has fallen back, 0 to 1
- * wave       without a moment, how much of a whole step is done; null: nothing is lit
  */
-export function lightsOf(layout, scene, moment, part, focus = null, attention = 1, wave = null) {
-  const isWave = !moment && wave !== null;
-  const shown = isWave
-    ? lightsOfWave(layout, scene, wave)
-    : lightsOfMoment(layout, scene, moment, part);
-  if (focus && !isWave) shown.glows.clear();
+export function lightsOf(layout, scene, moment, focus = null, attention = 1) {
+  const shown = lightsOfMoment(layout, scene, moment);
   const level = focus ? 1 - attention * (1 - scene.shader.dim) : 1;
   const outside = shown.plates.map((each) => Math.min(each, level));
   const plates = focus ? shown.plates.map(() => 1) : shown.plates;
@@ -28,15 +22,13 @@ export function lightsOf(layout, scene, moment, part, focus = null, attention = 
     return focus.neurons[line.place][place] ? 1 : Math.min(bright, level);
   };
   const isDim = (row, plate) => ((focus?.rows.has(row) ?? true) ? plates[plate] < 1 : true);
-  const glowOf = (operation, behind) => shown.glows.get(operation)?.[behind ? 1 : 0] ?? null;
-  return { ...shown, plates, outside, level, focus, brightOf, isDim, glowOf };
+  return { ...shown, plates, outside, level, focus, brightOf, isDim };
 }
 
-function lightsOfMoment(layout, scene, moment, part) {
+function lightsOfMoment(layout, scene, moment) {
   const shown = {
     plates: layout.plates.map(() => 1),
     neurons: layout.neurons.map(() => 1),
-    glows: new Map(), // before and behind the cubes of operations that take part
   };
   if (!moment || !LIT.has(moment.kind)) return shown;
   const { dim } = scene.shader;
@@ -45,33 +37,15 @@ function lightsOfMoment(layout, scene, moment, part) {
   const rest = layout.size > LIGHTS.small ? LIGHTS.dimSmall : dim;
   if (moment.kind !== "step")
     shown.plates = layout.plates.map((plate) => (isBright(scene, moment, plate) ? 1 : rest));
-  if (RUNS.has(moment.kind)) shown.glows.set(moment.operation, glows_of(moment.kind, part));
   return shown;
 }
 
 /** Whether the cubes of a plate are bright in a moment; numbers go back through no bias. */
 function isBright(scene, { kind, operation }, plate) {
-  if (!RUNS.has(kind)) return false;
+  if (!OF_CUBES.has(kind)) return false;
   const { rows } = scene.operations[operation]; // in a graph a cube may be read by several operations
   const isOwn = rows ? rows.includes(plate.first) : plate.operation === operation;
   return isOwn && (!WAYS_BACK.has(kind) || ["weight", "gain", "value"].includes(plate.role));
-}
-
-/** The lights of a whole step of which a part is done: they run forward, then back. */
-function lightsOfWave(layout, scene, part) {
-  const shown = lightsOfMoment(layout, scene, null, 1);
-  const isWayBack = ({ kind }) => WAYS_BACK.has(kind);
-  const back = new Set(scene.moments.filter(isWayBack).map(({ operation }) => operation));
-  const isWay = (each) =>
-    each.kind === "forward" ||
-    isWayBack(each) ||
-    (each.kind === "weight gradient" && !back.has(each.operation));
-  const wired = new Set([...layout.wires, ...layout.fans].map(({ operation }) => operation));
-  const ways = scene.moments.filter((each) => wired.has(each.operation) && isWay(each));
-  const at = part * ways.length;
-  const moment = ways[Math.floor(at)];
-  if (moment) shown.glows.set(moment.operation, glows_of(moment.kind, at % 1));
-  return shown;
 }
 
 // The one sum that is looked at or explained, while all else falls back.

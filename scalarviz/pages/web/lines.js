@@ -19,7 +19,6 @@ import {
   direct_strokes,
   head_of,
   lit_parts,
-  part_of,
   strokes_of,
   thread_strokes,
 } from "./story/ways.js";
@@ -143,7 +142,7 @@ export function drawLines(view, fans) {
       ? direct_strokes(seen, strongest(terms))
       : strokes_of(seen, values, terms, halves, summed);
     for (const stroke of strokes) {
-      const { kind, points, unit, column } = stroke;
+      const { kind, unit, column } = stroke;
       const row = unit < 0 || column < 0 ? -1 : fan.rowOf(unit, column);
       const [isProduct, isIn] = [kind === "product", kind === "in"];
       const depth = isProduct ? depthOf(unit, column) : BEHIND;
@@ -154,11 +153,6 @@ export function drawLines(view, fans) {
       paint.add(stroke, color, depth, isIn && seen.tubes);
       if (stroke.strong && (isProduct || isIn))
         paint.head(head_of(seen, stroke), color, part, depth, written);
-      const glow = lit.glowOf(fan.operation, isProduct);
-      if (glow && glow.span[0] < glow.span[1] && row >= 0) {
-        const light = colorOf(glow.back ? palette.accent : palette.light);
-        paint.light(part_of(points, glow.span[0], glow.span[1]), light, 2 * paper.scale, depth);
-      }
     }
     for (const { unit, column } of frame.layout.thread.filter((step) => step.number === number)) {
       const two = [values[column], terms[unit][column]];

@@ -23,7 +23,7 @@ import { targetAt } from "./pointing.js";
 import { Scales } from "./scales.js";
 import { drawDoors, drawLabels, drawTied, placeSigns, placeWritten } from "./labels.js";
 import { drawNumbers } from "./cube_numbers.js";
-import { Attention } from "./story/wave.js";
+import { Attention } from "./story/attention.js";
 
 const PICTURE = {
   stage: [1280, 600], // logical pixels of a stage whose letters have their own size
@@ -281,15 +281,7 @@ export class Picture {
       const name = k ? "height" : "width";
       if (canvas[name] !== pixels) canvas[name] = pixels;
     });
-    const lit = lightsOf(
-      this.placed,
-      this.scene,
-      frame.moment,
-      frame.part,
-      this.focus,
-      this.level,
-      frame.wave,
-    );
+    const lit = lightsOf(this.placed, this.scene, frame.moment, this.focus, this.level);
     this.glyphs.tidy();
     const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
     const view = { paper, see, frame, palette, lit, scale };

@@ -139,7 +139,7 @@ def test_before_a_cube_is_the_sign_of_what_comes_in_and_after_it_that_of_the_pro
         LinePaint, "add", lambda self, added: hues.extend(each[:2] for each in added)
     )
     data, see = stage.frame_data(), projection(stage)
-    draw_lines(Canvas2D(1280, 800), see, data, lights(data.layout, None, None, 1.0), THEMES["dark"])
+    draw_lines(Canvas2D(1280, 800), see, data, lights(data.layout, None, None), THEMES["dark"])
     drawn = iter(hues)
     values, bank = data.buffers.values, stage.session.network.bank.value
     for fan, known, numbers in layers(stage):
