@@ -24,7 +24,7 @@ SCENES = "rgb circle xor xnor digits texture micrograd expression normalized".sp
 PLAYED, WALKED, FIRST, COUNTED = 40, 25, 5, 10  # pictures; the first ones do not count
 SPEED = 20  # steps a second while it plays
 PICTURES = 50  # a second, by the clock of the pictures
-MORE = "light", "value", "landscape", "operation"
+MORE = "value", "landscape", "operation"
 
 
 def measured(name: str, unit: str, steps: int = 50, shown_before: int = 0) -> tuple[float, int]:
@@ -39,7 +39,6 @@ def measured(name: str, unit: str, steps: int = 50, shown_before: int = 0) -> tu
     look = RenderOptions(size=(1280, 800), samples=1)
     with look.canvas() as canvas, look.on(shown(show)) as stage:
         stage.lead.patience = AT_ONCE  # as in a window
-        stage.lead.reduced_motion = unit != "light"  # which there is in a window
         if unit in PASTS:
             stage.curve_view.large = True
             stage.curve_view.choose(unit)

@@ -59,7 +59,7 @@ from scalarviz.story.traced_weight import (
     TracedWeight,
     explained_neuron,
     explained_row,
-    largest_place,
+    moved_row,
     row_beside,
 )
 
@@ -245,7 +245,8 @@ def caption_of_state(
     if neuron is not None:
         row = row_beside(facts, neuron) if chosen else explained_row(facts, state, moment, neuron)
     if row is None:
-        row = moved_row(facts, state) if moment.kind == "step" else first_row(facts, state)
+        row = moved_row(facts, state, moment) if moment.kind == "step" else NONE
+        row = first_row(facts, state) if row == NONE else row
     traced = TracedWeight(facts, state, moment, row, neuron, chosen)
     return written_alike(lambda: tell(traced))
 
@@ -254,21 +255,6 @@ def first_row(facts: Facts, state: State) -> int:
     """Return the weight that is followed by default, preferably one that learns; NONE without."""
     learning = (row for row, frozen in enumerate(state.frozen) if not frozen)
     return next(learning, facts.first_row)
-
-
-MOST_COMPARED = 20_000  # weights whose changes are compared for a caption
-
-
-def moved_row(facts: Facts, state: State) -> int:
-    """Return the weight that a step has moved most; of very many weights, that of `first_row`."""
-    value, before = state.value, state.before
-    if before is None or not 0 < len(value) <= MOST_COMPARED or facts.is_graph:
-        return first_row(facts, state)
-    moves = [abs(float(value[i]) - float(before[i])) for i in range(len(value))]
-    moves = [
-        0.0 if state.frozen[i] or moves[i] != moves[i] else moves[i] for i in range(len(value))
-    ]
-    return largest_place(moves) if max(moves) > 0.0 else first_row(facts, state)
 
 
 # Captions of a network's moments.

@@ -218,25 +218,50 @@ def largest_place(numbers: Numbers) -> int:
 def explained_neuron(facts: Facts, state: State, moment: MomentFacts) -> Neuron | None:
     """Return the neuron that is told of if nobody has chosen one; None: there is none yet.
 
-    It has the largest sum of its layer, which in a convolution is a window with contrast; before
-    relu the largest above 0, which goes on. Behind the last layer it is the right output, if there
-    are classes.
+    It is on the thread of the step, see `thread_at`.
     """
-    summed = [i for i, each in enumerate(facts.operations) if each.weights != NONE]
-    at = summed
+    at = summing(facts)
     if moment.operation != NONE:
         end = moment.operation + (0 if moment.kind == "input gradient" else 1)
-        at = [i for i in summed if i < end]
-    right = right_output(facts, state)
-    if right is not None and (moment.operation == NONE or len(at) == len(summed)):
-        return right
+        at = [i for i in at if i < end]
     if moment.kind in ("zero_grad", "step") or not at:
         return None
-    target = facts.operations[at[-1]].target
+    return thread_at(facts, state, at[-1])
+
+
+def summing(facts: Facts) -> list[int]:
+    """Return the operations that have weights."""
+    return [i for i, each in enumerate(facts.operations) if each.weights != NONE]
+
+
+def thread_at(facts: Facts, state: State, number: int) -> Neuron:
+    """Return the neuron of an operation with weights that all moments of a step tell of.
+
+    It has the largest sum of its layer, which in a convolution is a window with contrast; before
+    relu the largest above 0, which goes on. In the last layer it is the right output, if there are
+    classes.
+    """
+    right = right_output(facts, state)
+    if right is not None and number == summing(facts)[-1]:
+        return right
+    target = facts.operations[number].target
     sums = [float(each) for each in state.values[target]]
     if any(each.source == target and each.formula == "relu" for each in facts.operations):
         sums = [max(each, 0.0) for each in sums]
     return target, place_of_largest(sums)
+
+
+def moved_row(facts: Facts, state: State, moment: MomentFacts) -> int:
+    """Return the weight that a step tells of: that of its thread which moved most; else NONE."""
+    found, most, before = NONE, 0.0, state.before
+    if before is None or facts.is_graph:
+        return NONE
+    for number in summing(facts):
+        row = explained_row(facts, state, moment, thread_at(facts, state, number))
+        move = abs(float(state.value[row]) - float(before[row]))
+        if move > most:
+            found, most = row, move
+    return found
 
 
 def right_output(facts: Facts, state: State) -> Neuron | None:

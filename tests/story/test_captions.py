@@ -28,7 +28,7 @@ from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.reading import caption
 from tests.pages.node import in_web
 from tests.pages.states import spec_of
-from tests.sessions import advanced
+from tests.sessions import advanced, colours, image, inverting, plane
 from tests.story.caption_reader import NUMBER, agrees, equations, value_of, walk
 from tests.wording import refused
 
@@ -450,7 +450,23 @@ def test_a_weight_that_is_not_pushed_is_not_the_one_that_is_told(digits: sv.Sess
     sums = digits.network.program.operations[-1]
     first = sums.weights + (row - sums.weights) // 64 * 64
     grad = np.abs(digits.network.bank.grad[first : first + 64])
-    assert grad[0] == 0.0 and row == first + grad.argmax() and told["step"].rows[0] == row
+    assert grad[0] == 0.0 and row == first + grad.argmax()
+
+
+@pytest.mark.parametrize("make", [colours, plane, image, lambda: inverting("cpu")])
+def test_a_step_tells_of_the_weight_of_its_thread_that_moves_most(make: Any) -> None:
+    s = make()
+    for _ in range(5):
+        before = s.network.bank.value.copy()
+        told = walk(s)
+        (row,) = told["step"].rows
+        rows = {each for name in told if "weight grad" in name for each in told[name].rows}
+        moves = np.abs(s.network.bank.value - before)
+        assert row in rows and moves[row] == max(moves[each] for each in rows)
+        for moment in s.network.program.moments:  # of one neuron, backward as forward
+            if moment.kind == "weight gradient" and told[moment.name].neurons:
+                forward = told[s.network.program.operations[moment.operation].name]
+                assert forward.neurons[0] == told[moment.name].neurons[0]
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
