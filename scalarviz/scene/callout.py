@@ -30,9 +30,11 @@ from scalarviz.scene.telling import (
     bars_size,
     card_place,
     chain_places,
+    changes_size,
     draw_bars,
     draw_card,
     draw_chain,
+    draw_changes,
     draw_curve,
     draw_upright,
     stood,
@@ -40,7 +42,7 @@ from scalarviz.scene.telling import (
 from scalarviz.story.caption import Caption, Link, Summand, Summed, ends_of_bars
 from scalarviz.story.facts import Neuron
 
-BESIDE = 12.0  # least pixels from a neuron to its card
+BESIDE, NAMED = 12.0, 18.0  # least pixels from a neuron to its card, and above one for its name
 
 
 def draw_told(
@@ -61,16 +63,16 @@ def draw_told(
         places = chain_places(canvas, caption.chain, things, see_box)
         draw_chain(canvas, theme, caption.chain, things, places, frame_data.part)
         return places
-    found = () if caption is None else caption.neurons[:1]
-    ball = next(filter(None, (ball_of(see, frame_data.layout, each) for each in found)), None)
-    if caption is None or ball is None:
+    subject = None if caption is None else caption.subject
+    ball = None if subject is None else ball_of(see, frame_data.layout, subject)
+    if caption is None or subject is None or ball is None:
         return []
     scale, part = canvas.scale, frame_data.part
     back = frame_data.moment is not None and frame_data.moment.kind in BACK
     signs: Any = theme.map.negative, theme.map.positive
     boxes, summed, bent = [], caption.summed, caption.bent
     lanes = [] if summed is None else lanes_of(see, frame_data, summed, theme)
-    into = frame_data.layout.fan_into(found[0]) if frame_data.is_upright else None
+    into = frame_data.layout.fan_into(subject) if frame_data.is_upright else None
     has_card = into is not None and into[0].is_direct  # see tray_card.py
     is_told = frame_data.is_upright and not has_card
     squares = squares_of(canvas, frame_data, caption, theme) if is_told else None
@@ -86,19 +88,27 @@ def draw_told(
     wide, high = CURVE[0] * scale, CURVE[1] * scale
     if summed is not None:
         wide, high = bars_size(len(ends_of_bars(summed)), scale)
+    elif caption.changes:
+        wide, high = changes_size(len(caption.changes), scale)
     if has_card or part < COME or wide > see_box.width or high > see_box.height:
         return boxes
     reach = ball.radius + BESIDE * scale
-    subject = Box(ball.x - reach, ball.y - reach, 2.0 * reach, 2.0 * reach)
-    spheres = [Box(x - r, y - r, 2.0 * r, 2.0 * r) for x, y, r in taken.spheres.tolist()]
-    others = [*taken.boxes, *boxes, subject.inside(1.0), *spheres]
-    box = card_place(wide, high, subject, see_box, others)
+    around = Box(ball.x - reach, ball.y - reach, 2.0 * reach, 2.0 * reach)
+    name = NAMED * scale
+    spheres = [Box(x - r, y - r - name, 2.0 * r, 2.0 * r + name) for x, y, r in taken.spheres]
+    moved = cube_boxes(see, frame_data, frame_data.cubes.moved[0], None) if caption.changes else []
+    others = [*taken.boxes, *boxes, around.inside(1.0), *spheres, *moved]
+    box = card_place(wide, high, around, see_box, others)
     if box is None:
         return boxes
-    draw_card(canvas, theme, box, subject, back=back)
+    draw_card(canvas, theme, box, around, back=back)
     if summed is not None:
         chips = [None if each.ball is None else each.color for each in lanes]
         draw_bars(canvas, theme, summed, chips, box, signs, part, back=back)
+    elif caption.changes:
+        neurons = [each.neuron for each in caption.changes]
+        colors = [color_of(frame_data.layout, each, theme) for each in neurons]
+        draw_changes(canvas, theme, caption.changes, colors, box, part)
     elif bent is not None:
         draw_curve(canvas, theme, bent, box, signs, part)
     return [*boxes, box]
@@ -165,14 +175,16 @@ def lanes_of(see: Projection, frame_data: FrameData, summed: Summed, theme: Them
     top, lanes = float(frame_data.cubes.size_scales.max(initial=0.0)), []
     for each in summed.largest:
         ball = ball_of(see, frame_data.layout, each.neuron)
-        found, share = frame_data.layout.line_of(each.neuron), each.weight / (top or 1.0)
-        is_tube = found is not None and found[0].is_color
-        color = theme.channels[each.neuron[1] % 3] if is_tube else None
-        color = color or hue_of(theme, each.number)
-        lanes.append(Lane(ball, color, is_tube, each.number, each.weight, share))
+        hue = theme.map.negative if each.number < 0.0 else theme.map.positive
+        color, share = color_of(frame_data.layout, each.neuron, theme), each.weight / (top or 1.0)
+        is_tube = color != theme.ink
+        lanes.append(
+            Lane(ball, color if is_tube else hue, is_tube, each.number, each.weight, share)
+        )
     return lanes
 
 
-def hue_of(theme: Theme, number: float) -> str:
-    """Return the color of the sign of a number."""
-    return theme.map.negative if number < 0.0 else theme.map.positive
+def color_of(layout: Layout, neuron: Neuron | None, theme: Theme) -> str:
+    """Return the color of a channel, and that of words for all else."""
+    found = None if neuron is None else layout.line_of(neuron)
+    return theme.channels[found[1] % 3] if found and found[0].is_color else theme.ink

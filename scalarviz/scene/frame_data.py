@@ -446,7 +446,9 @@ class FrameData:
         Nothing is explained while one guesses.
         """
         caption = self.words.caption if self.moment is not None and self.guess is None else None
-        is_told = caption is not None and (caption.summed or caption.bent or caption.chain)
+        is_told = caption is not None and (
+            caption.summed or caption.bent or caption.chain or caption.changes
+        )
         return caption if is_told else None
 
     @property

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.base.texts.decimals import CHANGE, short, typeset
 from scalarviz.scene.annotations import Ball, lead
 from scalarviz.scene.layout.camera import Box
-from scalarviz.scene.pace import ARRIVES
-from scalarviz.story.caption import Bent, Link, Summed, ends_of_bars
+from scalarviz.scene.pace import ARRIVES, MOVED
+from scalarviz.story.caption import Bent, Change, Link, Summed, ends_of_bars
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -403,6 +403,48 @@ def draw_chain(
         if place == 0 and len(links) > 1:
             before, ink, said = box.x - 0.5 * size, theme.ink, text("reason.if")
             canvas.text(before, base, said, size=size, color=ink, bold=True, anchor="right")
+
+
+# What a step makes of the outputs: bars of change from one line, drawn larger than they are.
+
+CHANGED = 110.0  # width of a number before and after
+
+
+def changes_size(count: int, scale: float) -> tuple[float, float]:
+    """Return width and height of the card of some changes."""
+    return (NAME + CHANGED + BAR_LONG + 3.0 * PAD) * scale, (
+        (count + 1) * BAR_PITCH + 2.0 * PAD
+    ) * scale
+
+
+def draw_changes(
+    canvas: Canvas2D,
+    theme: Theme,
+    changes: Sequence[Change],
+    colors: Sequence[Color],
+    box: Box,
+    part: float,
+) -> None:
+    """Draw on a card how outputs change; the largest change has the longest bar."""
+    scale, size, pad = canvas.scale, LETTERS * canvas.scale, PAD * canvas.scale
+    left, step, half = box.x + pad, BAR_PITCH * scale, 0.5 * BAR_LONG * scale
+    zero, top = box.right - pad - half, box.y + pad + BAR_PITCH * scale
+    most: float = max([1e-300, *[abs(each.after - each.before) for each in changes]])
+    grown = clamped((part - MOVED) / (ARRIVES - MOVED))
+    title = canvas.fit(text("reason.changes"), box.width - 2.0 * pad, size=size)
+    ink = theme.ink
+    canvas.text(left, box.y + pad + 0.9 * size, title, size=size, color=theme.quiet)
+    canvas.line([(zero, top), (zero, box.bottom - pad)], theme.quiet, width=scale)
+    for row, each in enumerate(changes):
+        y, color = top + row * step, colors[row]
+        low, long = y + 0.5 * step + 0.36 * size, half * grown * (each.after - each.before) / most
+        name = canvas.fit(each.name, NAME * scale, size=size, bold=True)
+        canvas.text(left, low, name, size=size, color=color, bold=True)
+        words = f"{short(each.before, CHANGE)} → {short(each.after, CHANGE)}"
+        canvas.text(left + NAME * scale, low, words, size=size, color=ink, bold=True)
+        high = BAR_HIGH * scale
+        y += 0.5 * (step - high)
+        canvas.box(min(zero, zero + long), y, max(abs(long), scale), high, color)
 
 
 # Bars end to end.

@@ -65,6 +65,16 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """How a step moves an output of the shown sample, or how far all are off: None."""
+
+    neuron: Neuron | None
+    name: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
 class Bent:
     """What an activation makes of a number.
 
@@ -112,6 +122,7 @@ class Caption:
     summed   the sum of products that is the number of the subject; None if it is none
     bent     what an activation made of the subject's number; None if it is none
     chain    why a gradient asks for what it does, where there is a simple reason
+    changes  what a step makes of the outputs of the shown sample
     """
 
     title: str
@@ -123,6 +134,16 @@ class Caption:
     summed: Summed | None = None
     bent: Bent | None = None
     chain: tuple[Link, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def subject(self) -> Neuron | None:
+        """The neuron that the picture explains; of several outputs the one that changes most."""
+        most, found = -1.0, self.neurons[0] if len(self.neurons) else None
+        for each in self.changes:
+            if each.neuron is not None and abs(each.after - each.before) > most:
+                most, found = abs(each.after - each.before), each.neuron
+        return found
 
     @property
     def numbers(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from scalarviz.base.texts import plural, text
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
-from scalarviz.story.caption import Caption, Piece, plain_lines
+from scalarviz.story.caption import Caption, Change, Piece, plain_lines
 from scalarviz.story.equations import (
     LONGEST_FORMULA,
     PRODUCT,
@@ -23,7 +23,7 @@ from scalarviz.story.equations import (
     sum_line,
     whole_line,
 )
-from scalarviz.story.facts import NONE, Explained, Facts, Neuron, Numbers, State, UpdateLine
+from scalarviz.story.facts import NONE, TERMS, Explained, Facts, Neuron, Numbers, State, UpdateLine
 from scalarviz.story.formats import (
     FEW,
     both,
@@ -60,6 +60,7 @@ from scalarviz.story.traced_weight import (
     explained_neuron,
     explained_row,
     moved_row,
+    right_output,
     row_beside,
 )
 
@@ -84,7 +85,33 @@ def step(ctx: TracedWeight) -> Caption:
         old, new = both(state.loss, state.again)
         words = plural("captions.step.loss", ctx.samples, old=old, new=new)
         caption = with_line(caption, words)
-    return caption
+    return replace(caption, changes=changes_of(ctx))
+
+
+def changes_of(ctx: TracedWeight) -> tuple[Change, ...]:
+    """Return what a step makes of the outputs of the shown sample; of many, the right class."""
+    outputs, answer, right = ctx.facts.outputs, ctx.state.answer, right_output(ctx.facts, ctx.state)
+    every, size = ctx.of_batch("values", outputs), ctx.facts.buffers[outputs].size
+    if answer is None or every is None:
+        return ()
+    before = floats(every)[ctx.sample * size : (ctx.sample + 1) * size]
+    names, places = ctx.facts.buffers[outputs].names, list(range(size))
+    if size > TERMS:
+        places = [] if right is None else [right[1]]
+    found: list[Change] = []
+    for place in places:
+        name = names[place] if place < len(names) else text("picture.out")
+        found.append(Change((outputs, place), name, before[place], float(answer[place])))
+    target = ctx.state.target
+    if len(places) == size and target is not None and not ctx.facts.loss.logits:
+        off = [mean_off(each, floats(target)) for each in (before, floats(answer))]
+        found.append(Change(None, text("reason.off"), off[0], off[1]))
+    return tuple(found)
+
+
+def mean_off(outputs: Sequence[float], target: Sequence[float]) -> float:
+    """Return how far outputs are off in the mean."""
+    return mean([abs(each - goal) for each, goal in zip(outputs, target, strict=True)])
 
 
 def with_line(caption: Caption, words: str) -> Caption:

@@ -458,7 +458,8 @@ class State:
     target           targets of the sample, or None
     batch, focus     number of samples, and which of them is the focus
     all              those of all samples; None if they are too many
-    again            the loss of the same batch after the step; None where that is not known
+    again, answer    the loss of the same batch after the step, and the outputs of the focus sample;
+                     None where they are not known
     edited           what a user has changed since the last step: the values before, by row
     explained        how a weight moves
     run              of a compiled function: what holds its numbers
@@ -484,6 +485,7 @@ class State:
     focus: int = 0
     all: BatchNumbers | None = None
     again: float | None = None
+    answer: Numbers | None = None
     edited: Mapping[int, float] = field(default_factory=dict)
     explained: Callable[[int], Explained] | None = None
     run: Any = None

@@ -10,8 +10,7 @@ import { cubeBox, neuronBox } from "./marks.js";
 import { drawCube } from "./tray_card.js";
 
 const BESIDE = 12; // least pixels from a neuron to its card
-
-const around = ([x, y, r]) => new Box(x - r, y - r, 2 * r, 2 * r);
+const NAMED = 18; // pixels above a neuron for its name
 
 /** Draw how an operation comes to its number; return the boxes that it covers.
  *
@@ -29,13 +28,13 @@ export function drawTold(view, taken, cards = []) {
     telling.draw_chain(paper, palette, told.chain, things, places, part);
     return places;
   }
-  const ball = told?.neurons.length ? ballOf(see, frame.layout, told.neurons[0]) : null;
+  const ball = told?.subject ? ballOf(see, frame.layout, told.subject) : null;
   if (!ball) return [];
-  const { summed, bent } = told;
+  const { summed, bent, changes } = told;
   const [minus, , plus] = palette.ends;
   const [back, boxes] = [BACK.has(frame.moment.kind), []];
   const lanes = summed ? lanesOf(view, summed) : [];
-  const hasCard = isUpright && frame.layout.fanInto(told.neurons[0])?.fan.direct; // see tray_card.js
+  const hasCard = isUpright && frame.layout.fanInto(told.subject)?.fan.direct; // see tray_card.js
   const isTold = isUpright && !hasCard;
   const squares = isTold ? squaresOf(view) : null;
   const place = squares ? telling.BEFORE : telling.PLACE;
@@ -50,20 +49,28 @@ export function drawTold(view, taken, cards = []) {
       return [...boxes, new Box(left, y, ball.x - ball.radius - left, height)];
     }
   }
-  const [wide, high] = summed
-    ? telling.bars_size(ends_of_bars(summed).length, scale)
-    : telling.CURVE.map((each) => each * scale);
+  let [wide, high] = telling.CURVE.map((each) => each * scale);
+  if (summed) [wide, high] = telling.bars_size(ends_of_bars(summed).length, scale);
+  else if (changes.length) [wide, high] = telling.changes_size(changes.length, scale);
   const hasRoom = wide <= see.box.width && high <= see.box.height;
   if (hasCard || part < telling.COME || !hasRoom) return boxes;
   const reach = ball.radius + BESIDE * scale;
   const subject = new Box(ball.x - reach, ball.y - reach, 2 * reach, 2 * reach);
-  const others = [...taken.boxes, ...boxes, ...cards, ...taken.spheres.map(around)];
+  const name = NAMED * scale;
+  const spheres = taken.spheres.map(
+    ([x, y, r]) => new Box(x - r, y - r - name, 2 * r, 2 * r + name),
+  );
+  const moved = changes.length ? frame.moved[0].map((row) => cubeBox(view, row, null)) : [];
+  const others = [...taken.boxes, ...boxes, ...cards, ...spheres, ...moved.filter(Boolean)];
   const box = telling.card_place(wide, high, subject, see.box, [...others, subject.inside(1)]);
   if (!box) return boxes;
   telling.draw_card(paper, palette, box, subject, back);
   const chips = lanes.map((each) => (each.ball ? each.color : null));
   if (summed) telling.draw_bars(paper, palette, summed, chips, box, [minus, plus], part, back);
-  else telling.draw_curve(paper, palette, bent, box, [minus, plus], part);
+  else if (changes.length) {
+    const colors = changes.map(({ neuron }) => channelOf(view, neuron) ?? palette.ink);
+    telling.draw_changes(paper, palette, changes, colors, box, part);
+  } else telling.draw_curve(paper, palette, bent, box, [minus, plus], part);
   return [...boxes, box];
 }
 
@@ -120,20 +127,25 @@ function ballOf(see, layout, neuron) {
 }
 
 /** The products of a sum as they are seen. */
-function lanesOf({ see, frame, palette }, summed) {
+function lanesOf(view, summed) {
+  const { see, frame, palette } = view;
   const [minus, , plus] = palette.ends;
   return summed.largest.map(({ neuron, row, number, weight }) => {
-    const isTube = frame.layout.lineOf(neuron)?.is_color ?? false;
-    const hue = number < 0 ? minus : plus;
-    const color = isTube ? (palette.channels[neuron[1] % 3] ?? hue) : hue;
+    const channel = channelOf(view, neuron);
+    const color = channel ?? (number < 0 ? minus : plus);
     const share = weight / (frame.sizeScaleAt(row) || 1);
     return new telling.Lane(
       ballOf(see, frame.layout, neuron),
       color,
-      isTube,
+      Boolean(channel),
       number,
       weight,
       share,
     );
   });
+}
+
+/** The colour of a channel; null for other neurons. */
+function channelOf({ frame, palette }, neuron) {
+  return neuron && frame.layout.lineOf(neuron)?.is_color ? palette.channels[neuron[1] % 3] : null;
 }

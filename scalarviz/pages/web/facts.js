@@ -68,11 +68,17 @@ export function readyState(facts, state) {
   frozenOf(facts, state).forEach((row) => (frozen[row] = 1));
   const found = {
     ...state, all, before, earlier, grad_before, target, batch, focus, edited, values, gradients,
-    bank_state, frozen, again: lossAgain(facts, state), run: null,
+    bank_state, frozen, again: lossAgain(facts, state), answer: answerOf(facts, state), run: null,
     explained: (row) => explainedOf(facts, state, row),
   }; // prettier-ignore
   readied.set(state, found);
   return found;
+}
+
+/** Return the outputs of the focus sample by the weights after the step; null if not known. */
+function answerOf({ learning, buffers, outputs }, { fresh, focus = 0 }) {
+  const { size } = buffers[outputs];
+  return learning || !fresh ? null : fresh.slice(focus * size, (focus + 1) * size);
 }
 
 /** Return the loss of the same batch by the weights after the step; null where it is not known. */

@@ -76,7 +76,9 @@ export function frameOf(scene, layout, state, options, remembered, now) {
     : [sizes, [[], 1]];
   const caption = options.caption ?? null;
   const isTold =
-    moment && !options.guess && (caption?.summed || caption?.bent || caption?.chain?.length);
+    moment &&
+    !options.guess &&
+    (caption?.summed || caption?.bent || caption?.chain?.length || caption?.changes?.length);
   const told = isTold ? caption : null; // its number is explained in the picture
   return {
     scene,

@@ -505,6 +505,7 @@ def state_of(session: Session) -> State:
             values, gradients, slots = map(copies, (values, gradients, slots))
             targets, before = targets.copy(), before.copy()
     focus = min(session.focus, len(targets) - 1)
+    again, answer = (None, None) if operation else after_step(session, focus)
 
     def own(numbers: FloatArray) -> list[float]:
         """Return the numbers of the focus sample."""
@@ -531,7 +532,8 @@ def state_of(session: Session) -> State:
             flat(gradients),
             Later(lambda: targets.astype(np.float64).ravel()),
         ),
-        again=None if operation else loss_again(session),
+        again=again,
+        answer=answer,
         edited=edits(session),
         explained=lambda row: explained_now(session, row),
         run=run if operation else None,
@@ -565,10 +567,11 @@ def edits(session: Session) -> dict[int, float]:
     return {row: float(before[row]) for row in rows}
 
 
-def loss_again(session: Session) -> float | None:
-    """Return the loss of the same batch by the weights after the step; None if it is not known.
+def after_step(session: Session, focus: int) -> tuple[float | None, list[float] | None]:
+    """Return the loss of the same batch by the weights after the step, and the outputs of a sample.
 
-    Dropout and the like differ in training and evaluation, and a user's function may fail.
+    None where they are not known: dropout and the like differ in training and evaluation, and a
+    user's function may fail.
     """
     timeline, trainer, network = session.timeline, session.timeline.trainer, session.network
     actions = timeline.branch.actions_at(timeline.clock.place)[: timeline.clock.actions]
@@ -577,9 +580,13 @@ def loss_again(session: Session) -> float | None:
     is_plain = not any(each.about.learning for each in network.program.operations)
     few = is_small(len(inputs), targets.size)
     if not (is_plain and few and all(each.kind in HARMLESS for each in actions)):
-        return None
-    found = value_at(lambda: trainer.loss(network(inputs), targets))
-    return None if math.isnan(found) and not math.isnan(timeline.loss) else found
+        return None, None
+    outputs = network(inputs)
+    found = value_at(lambda: trainer.loss(outputs, targets))
+    if math.isnan(found) and not math.isnan(timeline.loss):
+        return None, None
+    answer: list[float] = outputs[focus].astype(np.float64).tolist()
+    return found, answer
 
 
 def explained_now(session: Session, row: int) -> Explained:
