@@ -469,6 +469,24 @@ def test_a_step_tells_of_the_weight_of_its_thread_that_moves_most(make: Any) -> 
                 assert forward.neurons[0] == told[moment.name].neurons[0]
 
 
+@pytest.mark.parametrize("make", [colours, plane, lambda: inverting("cpu")])
+def test_a_step_says_what_it_makes_of_the_shown_sample(make: Any) -> None:
+    s = advanced(make(), 3)
+    with s.timeline.at_work():
+        inputs, targets = (each[s.focus] for each in s.trainer.batches.at(3))
+    before = s.network(inputs[np.newaxis])[0]
+    told = walk(s)["step"]
+    *outputs, off = told.changes
+    after = s.network(inputs[np.newaxis])[0]
+    np.testing.assert_allclose([each.before for each in outputs], before, rtol=1e-6)
+    np.testing.assert_allclose([each.after for each in outputs], after, rtol=1e-6)
+    wanted = [np.abs(each - targets).mean() for each in (before, after)]
+    np.testing.assert_allclose([off.before, off.after], wanted, rtol=1e-5)
+    assert told.subject == outputs[np.abs(after - before).argmax()].neuron
+    names = [each.name for each in outputs]
+    assert names == (["R", "G", "B"] if len(before) == 3 else ["OUT"])
+
+
 @pytest.mark.parametrize("engine", ["python", "cpu"])
 def test_a_step_is_told_after_a_seek_and_after_loading(engine: str, tmp_path: Path) -> None:
     x, y = np.array([[0.0, 1.0], [0.0, -1.0]]), np.eye(2)
