@@ -69,6 +69,42 @@ def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
         canvas.line(hook, theme.push, width=2.6 * scale)
 
 
+# A question over a cube: above it hooks and words of the guess, below it those of what came. Size
+# of letters, and pixels from the middle of hooks to that of words.
+QUESTION, APART_WORDS = 17.0, 24.0
+
+
+def draw_question(
+    canvas: Canvas2D,
+    theme: Theme,
+    cube: tuple[float, float, float],
+    guess: str,
+    came: str | None,
+    ways: tuple[float, float],
+) -> None:
+    """Draw a question, or the answer to it.
+
+    cube   middle and half a side
+    guess  words of the guess; `came`, of the answer, None while it is asked
+    ways   1 for a larger cube, -1 for a smaller one, 0 for neither; of the guess, and in truth
+    """
+    (x, y, half), scale, size = cube, canvas.scale, QUESTION * canvas.scale
+    above, below = y - half - OVER * scale, y + half + OVER * scale
+    for way, middle in ((ways[0], above), (ways[1], below)):
+        if way != 0.0:
+            draw_push(canvas, theme, Box(x - half, middle + OVER * scale, 2.0 * half, 0.0), way)
+    high, apart = 1.6 * size, APART_WORDS * scale
+    parts = [(guess, above - apart, theme.accent), ("?" if came is None else "", y, theme.ink)]
+    for words, middle, color in [*parts, (came or "", below + apart, theme.ink)]:
+        wide: float = canvas.measure(words, size=size, bold=True) + size
+        left, top = min(max(x - 0.5 * wide, 0.0), canvas.width - wide), middle - 0.5 * high
+        fill, edge, rim, line = theme.panel[:7], theme.accent, 0.4 * size, 1.5 * scale
+        if words:
+            canvas.box(left, top, wide, high, fill, radius=rim, outline=edge, line=line)
+            low = middle + 0.36 * size
+            canvas.text(left + 0.5 * size, low, words, size=size, color=color, bold=True)
+
+
 # What was before: a dashed outline, on a dark line, in pixels on and off.
 
 DASH, SPACE = 4.2, 2.8

@@ -327,10 +327,9 @@ class Guess:
     row     its bank index
     kind    "value" or "gradient"
     title   the question, or what came of it
-    way     the arrow of who guesses: 1 up, -1 down, 0 neither; None before there is one; `label`,
-            what it means
+    way     the guess: 1 up, -1 down, 0 neither; None before there is one; `label`, what it means
     typed   the number that he has typed; "" for none
-    came    the true arrow; None of a number that is none
+    came    the true way; None of a number that is none
     result  the true number; None while it is asked
     """
 

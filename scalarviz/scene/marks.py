@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE
-from scalarviz.scene.annotations import bracket, draw_before, draw_push
+from scalarviz.scene.annotations import bracket, draw_before, draw_push, draw_question
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import CubeValues, FrameData, Guess
@@ -215,100 +215,35 @@ def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
             draw_before(canvas, theme, seen.xy.tolist())
 
 
-# What is guessed: a question mark over a cube, the arrow of who guesses, and the true one. In
-# place of arrows a gradient has signs.
+# What is guessed, see `draw_question`.
 
-GUESS_LONG, GUESS_WIDE, GUESS_HEAD = 52.0, 7.0, 20.0  # of an arrow
-GUESS_GAP = 20.0  # between the edge of the cube and the middle of an arrow, and from there to words
-GUESS_LETTERS, GUESS_SIGN = 17.0, 29.0  # letters
+GUESS_LEAST, GUESS_GAP = 15.0, 20.0  # least half of a cube, and from there to words
 GUESS_MARGIN = 70.0  # from the edge of the picture
 
 
 def draw_guess(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
-    """Draw a question mark over the cube; left of it what was guessed, right of it what came."""
+    """Draw what is asked about a cube, what was guessed and what came."""
     guess = frame_data.guess
     mark = None if guess is None else mark_of(frame_data, see, guess, scale)
     if guess is None or mark is None:
         return
     x, y, away = mark
-    draw = draw_sign if guess.kind == "gradient" else draw_way
-    for side, way, words, color in (
-        (-1.0, guess.way, guess.typed or guess.label, theme.accent),
-        (1.0, guess.came, guess.result or "", theme.metric),
-        (0.0, None, "?" * (guess.result is None), theme.ink),
-    ):
-        draw(canvas, x + side * away, y, way, color, theme, scale)
-        beside = x + side * (away + GUESS_GAP * scale)
-        write_guess(canvas, beside, y, words, side, color, theme, scale)
-    for way in (1, -1) if guess.way is None else ():  # it can be dragged
-        draw(canvas, x, y - 2.0 * way * GUESS_GAP * scale, way, theme.quiet, theme, 0.7 * scale)
+    grows = 0.0 if guess.kind == "gradient" else np.sign(frame_data.cubes.sizes[guess.row]) or 1.0
+    ways = float(grows * (guess.way or 0)), float(grows * (guess.came or 0))
+    said = guess.typed or guess.label or "⇅"  # it can be dragged
+    draw_question(canvas, theme, (x, y, away - GUESS_GAP * scale), said, guess.result, ways)
 
 
 def mark_of(
     frame_data: FrameData, see: Projection, guess: Guess, scale: float
 ) -> tuple[float, float, float] | None:
-    """Return where the question mark is, and how far beside it the arrows; None if unseen."""
-    xy = see(corners_of(frame_data, guess.row, 0.42)).xy
-    if not len(xy) or not np.isfinite(xy).all():
+    """Return where a question is, and how far beside it words begin; None if unseen."""
+    own, cell = (see(corners_of(frame_data, guess.row, half)).xy for half in (None, 0.42))
+    if not len(own) or not np.isfinite([own, cell]).all():
         return None
     inner = see.box.inside(GUESS_MARGIN * scale)
-    x, y = np.clip(xy.mean(axis=0), (inner.x, inner.y), (inner.right, inner.bottom)).tolist()
-    return x, y, max(15.0 * scale, 0.5 * float(np.ptp(xy[:, 0]))) + GUESS_GAP * scale
-
-
-def draw_sign(
-    canvas: Canvas2D,
-    x: float,
-    y: float,
-    way: int | None,
-    color: str,
-    theme: Theme,
-    scale: float,
-) -> None:
-    """Write +, − or 0 around a point; nothing for None."""
-    if way is not None:
-        size = GUESS_SIGN * scale
-        canvas.box(x - 0.4 * size, y - 0.4 * size, 0.8 * size, 0.8 * size, theme.panel[:7])
-        sign = "0+−"[way]
-        canvas.text(x, y + 0.36 * size, sign, size=size, color=color, bold=True, anchor="center")
-
-
-def draw_way(
-    canvas: Canvas2D,
-    x: float,
-    y: float,
-    way: int | None,
-    color: str,
-    theme: Theme,
-    scale: float,
-) -> None:
-    """Draw an arrow up or down around a point; a bar for neither, nothing for None."""
-    wide, half = GUESS_WIDE * scale, 0.5 * GUESS_LONG * scale
-    if way == 0:
-        canvas.box(x - 0.5 * half, y - 0.5 * wide, half, wide, color, outline=theme.ground)
-    for rim, ink in ((2.0 * scale, theme.ground), (0.0, color)) if way else ():
-        end = (way or 0) * (half + rim)
-        look = {"width": wide + 2.0 * rim, "head": GUESS_HEAD * scale + 2.6 * rim}
-        canvas.arrows((x, y + end), (x, y - end * (1.0 + rim / half)), ink, **look)
-
-
-def write_guess(
-    canvas: Canvas2D,
-    x: float,
-    y: float,
-    words: str,
-    side: float,
-    color: str,
-    theme: Theme,
-    scale: float,
-) -> None:
-    """Write words in a box beside a point: on the left for a side of -1, over it for 0."""
-    size = GUESS_LETTERS * scale
-    wide = canvas.measure(words, size=size, bold=True)
-    box = x + 0.5 * (side - 1.0) * wide - 0.5 * size, y - 0.8 * size, wide + size, 1.6 * size
-    if words:
-        edge = None if side else theme.accent
-        canvas.box(*box, theme.panel[:7], radius=0.4 * size, outline=edge, line=2.0 * scale)
-        canvas.text(box[0] + 0.5 * size, y + 0.36 * size, words, size=size, color=color, bold=True)
+    x, y = np.clip(own.mean(axis=0), (inner.x, inner.y), (inner.right, inner.bottom)).tolist()
+    half = max(GUESS_LEAST * scale, 0.5 * float(np.ptp(cell[:, 0])))
+    return x, y, half + GUESS_GAP * scale

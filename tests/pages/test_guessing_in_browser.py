@@ -143,8 +143,8 @@ def test_while_it_asks_a_drag_is_the_guess_and_moves_no_weight(opened: Opens) ->
         x, y = tab.place_of("app.guess.question")
         half = tab.ask("app.picture.placeOf(app.guess.question).half")
         scale = max(1.0, min(size[0] / 1280.0, tab.ask("app.picture.size[1]") / 600.0))
-        aside = max(11.0 * scale, 1.2 * half) + 18.0 * scale
-        for up in (30.0, -30.0):  # on the arrow, whatever is there
+        aside = max(15.0 * scale, half) + 20.0 * scale
+        for up in (30.0, -30.0):  # on the words, whatever is there
             dragged(tab, x - aside, y - 0.8 * up * scale, up)
             assert tab.ask("app.guess.question.way") == (1 if up > 0.0 else -1)
         for row in range(len(state["value"])):
@@ -156,23 +156,21 @@ def test_while_it_asks_a_drag_is_the_guess_and_moves_no_weight(opened: Opens) ->
 
 
 @pytest.mark.slow
-def test_arrows_wait_for_the_answer_and_a_gradient_has_signs(opened: Opens) -> None:
+def test_marks_wait_for_the_answer_and_a_gradient_has_words(opened: Opens) -> None:
     tab = asked(opened("rgb", place="#step=2&guess=1", reduced_motion="reduce").ready())
-    pushes, signs = (
-        "app.picture.frame.pushes !== null",
-        "app.picture.words.filter((each) => '+−'.includes(each))",
-    )
-    assert not tab.ask(pushes) and tab.ask(signs) == []
+    pushes = "app.picture.frame.pushes !== null"
+    said = "app.picture.words.filter((each) => ['⇅', 'Positive', 'Negative'].includes(each))"
+    assert not tab.ask(pushes) and tab.ask(said) == ["⇅"]
     tab.press("ArrowUp")
     tab.press("Enter")
     tab.press("x")
     asked(tab)
-    assert not tab.ask(pushes) and tab.ask(signs) == ["+", "−"]
+    assert not tab.ask(pushes) and tab.ask(said) == ["⇅"]
     tab.press("ArrowDown")
-    assert tab.ask(signs) == ["−"]
+    assert tab.ask(said) == ["Negative"]
     tab.press("Enter")
-    assert tab.ask(pushes) and len(tab.ask(signs)) == 2
-    assert tab.ask("'+−'[Number(app.guess.question.truth < 0)]") == tab.ask(signs)[1]
+    assert tab.ask(pushes) and tab.ask(said) == ["Negative"]
+    assert tab.ask("app.picture.words.includes(app.guess.question.after)")
 
 
 @pytest.mark.slow

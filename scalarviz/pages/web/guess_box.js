@@ -98,8 +98,14 @@ export class GuessBox {
 
   /** Guess a way. */
   choose(way) {
-    if (this.isAsking) this.question.way = way;
+    if (this.isAsking) Object.assign(this.question, { way, label: this.labelOf(way) });
     this.app.request();
+  }
+
+  /** What a way means in the question. */
+  labelOf(way) {
+    const [name] = Object.entries(WAYS).find(([, each]) => each === way);
+    return text(`guess.${name}.${this.question.kind}`);
   }
 
   /** Go on: show the answer if a way is guessed, ask the next question after it. */
@@ -130,12 +136,11 @@ export class GuessBox {
     const [old, fresh] = both(before, after);
     const key = kind === "value" && !truth ? "stays" : kind;
     const came = text(`guess.came.${key}`, { before: old, after: fresh });
-    const [name] = Object.entries(WAYS).find(([, each]) => each === way);
-    const label = text(`guess.${name}.${kind}`);
+    const label = this.labelOf(way);
     const guess = isWay ? label : label.toLowerCase();
     const reply = isRight ? "guess.right" : isWay ? "guess.half" : "guess.wrong";
     const words = text(reply, { came, guess, typed });
-    Object.assign(question, { truth, words, after: typeset(fresh) });
+    Object.assign(question, { truth, words, label: typed || label, after: typeset(fresh) });
     const [right, asked] = [this.right + Number(isRight), this.asked + 1];
     Object.assign(this, { right, asked });
     if (isFramed()) window.parent.postMessage({ scalarviz: "guess", right, asked }, "*");

@@ -271,7 +271,7 @@ def test_the_answer_is_nowhere_before_it_is_given(
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("theme", list(THEMES))
-def test_a_question_mark_then_two_arrows_are_seen(
+def test_a_question_mark_then_guess_and_answer_are_seen(
     opened: Open, session: sv.Session, studio: Any, theme: str
 ) -> None:
     session.advance(2)
@@ -280,25 +280,25 @@ def test_a_question_mark_then_two_arrows_are_seen(
     controller.face.press("p")
     assert all_words(controller, studio).split("\n").count("?") == 2  # one is the legend's
     x, y = stage.place_of(stage.hidden.row)
-    colors = [np.array(rgb255(color)) for color in (THEMES[theme].accent, THEMES[theme].metric)]
-    left, right = (
-        (slice(int(y) - 30, int(y) + 30), slice(int(x) - 70, int(x))),
-        (
-            slice(int(y) - 30, int(y) + 30),
-            slice(int(x), int(x) + 70),
-        ),
+    push = np.array(rgb255(THEMES[theme].push))
+    across = slice(int(x) - 70, int(x) + 70)
+    above, below = (
+        (slice(int(y) - 50, int(y) - 15), across),
+        (slice(int(y) + 15, int(y) + 50), across),
     )
 
-    def count(part: Any, color: Any) -> int:
-        return int((np.abs(studio.stage(stage, 40.0, SIZE)[part] - color).max(axis=-1) < 4).sum())
+    def count() -> list[int]:
+        near = np.abs(studio.stage(stage, 40.0, SIZE) - push).max(axis=-1) < 4
+        return [int(near[part].sum()) for part in (above, below)]
 
-    assert count(right, colors[1]) == 0
-    before = count(left, colors[0])
+    before = count()
     controller.face.press("up")
-    assert count(left, colors[0]) > before + 50
+    asked = count()
+    assert asked[0] > before[0] + 20 and asked[1] == before[1]
+    assert text("guess.up.value") in all_words(controller, studio).split("\n")
     controller.face.press("enter")
     assert all_words(controller, studio).split("\n").count("?") == 1
-    assert count(right, colors[1]) > 50 and count(left, colors[0]) > 50
+    assert count()[1] > before[1] + 20
 
 
 def rgb255(color: str) -> list[int]:
@@ -380,21 +380,23 @@ def test_the_arrows_of_all_weights_wait_for_the_answer(controller: Controller, s
     assert pushes is not None and np.isfinite(pushes).all()
 
 
-def test_a_gradient_has_signs_in_place_of_arrows(controller: Controller, studio: Any) -> None:
+def test_the_guess_of_a_gradient_is_told_in_words(controller: Controller, studio: Any) -> None:
     asked_about(controller, 0)
     stage = stage_of(controller)
 
-    def signs() -> list[str]:
-        return [each for each in all_words(controller, studio).split("\n") if each in "+−"]
+    def said() -> list[str]:
+        lines = all_words(controller, studio).split("\n")
+        buttons = ["Positive"] if stage.hidden is not None else []
+        return [each for each in ("⇅", "Positive") if lines.count(each) > buttons.count(each)]
 
-    assert signs() == []
+    assert said() == ["⇅"]
     controller.face.press("escape")
     asked_about(controller, 1)
-    assert signs() == ["+", "−"]
+    assert said() == ["⇅"]
     controller.face.press("up")
-    assert signs() == ["+"]
+    assert said() == ["Positive"]
     controller.face.press("enter")
-    assert signs() == ["+", "+" if stage.guess.came == 1 else "−"]
+    assert said() == ["Positive"] and stage.guess.result in all_words(controller, studio)
 
 
 @pytest.mark.parametrize(
