@@ -276,7 +276,7 @@ def test_a_whole_translation_is_used_without_a_warning(
     speak(
         {key: words.upper() if "{" not in words else f"¡{words}!" for key, words in ENGLISH.items()}
     )
-    assert text("captions.zero_grad.title") == "A NEW STEP BEGINS: THE LAST PUSHES ARE FORGOTTEN."
+    assert text("captions.zero_grad.title") == "A NEW STEP BEGINS: THE LAST GRADIENTS ARE CLEARED."
     assert text("chart.step", step=1250) == "¡step 1,250!"
     assert plural("counts.samples", 2) == "¡2 samples!"
     assert caplog.messages == []
@@ -426,7 +426,7 @@ def test_a_step_is_told_in_german_without_a_warning(caplog: pytest.LogCaptureFix
     for _ in s.operations:
         s.advance(1, "operation")
         told.append(caption(s).title)
-    assert told[0] == "Der erste Schritt beginnt: Noch ist nichts geschoben."
+    assert told[0] == "Der erste Schritt beginnt: Noch gibt es keine Gradienten."
     assert "Neuron 0 addiert, was ankommt." in told
     assert text("page.html.language") == "de"
     assert caplog.messages == []

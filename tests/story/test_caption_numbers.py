@@ -196,7 +196,7 @@ def test_a_positive_grad_pushes_down(told: Any) -> None:
         if name.startswith("weight gradient"):
             grad = float(NUMBER.findall(said.numbers[-1])[-1])
             way = "down" if grad > 0.0 else "up" if grad < 0.0 else "not"
-            assert f" pushed {way}" in said.title or f" is {way} pushed" in said.title, name
+            assert f" should go {way}:" in said.title, name
             ways.add(way)
     assert len(ways) > 1 or not told[0].network.layers
 
@@ -408,7 +408,7 @@ def test_a_window_is_added_up_with_the_numbers_that_the_kernel_sees() -> None:
 def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
     session, row = picture_session(), 1 * 18 + 9 + 4
     told = walk(session, row)["weight gradient 0"]
-    assert told.title.startswith("The weight at 1, 1 of filter 1 for map 1 is pushed")
+    assert told.title.startswith("The weight at 1, 1 of filter 1 for map 1 should go")
     assert told.formula == "gradient = x × signal, added up over 16 places"
     first, last = told.numbers
     assert "... 13 more (" in first and "2 more samples" in last

@@ -77,20 +77,20 @@ def test_a_step_is_told_in_plain_sentences() -> None:
     old, new = titles["step"].rstrip(".").split(" from ")[-1].split(" to ")
     assert float(new) == close(s.network.bank.value[16]) and old != new
     assert list(titles.values()) == [
-        "A new step begins: the last pushes are forgotten.",
+        "A new step begins: the last gradients are cleared.",
         "Neuron 5 adds up what arrives.",
         "Neuron 5: tanh squeezes it between -1 and 1.",
         "Output B adds up what arrives.",
         f"Output B is {said(p)}; it should be {said(t)}.",
         f"The loss says how far off the outputs are: {said(s.loss, 3)}.",
         f"Output B is {said(t - p)} too low: the loss falls if it goes up.",
-        f"The weight from neuron 5 to output B is pushed {way(s, 32 + 2 * 8 + 5)}: "
-        "its gradient is input times error signal.",
-        "What is wrong goes back to neuron 5, times the weights.",
+        f"The weight from neuron 5 to output B should go {way(s, 32 + 2 * 8 + 5)}: "
+        "its gradient is input times signal.",
+        "The signal goes back to neuron 5, times the weights.",
         f"Neuron 5 is at {said(float(s.numbers('tanh 0').outputs[0, 5]))}, "
         f"where tanh has the slope {said(slope)}: {said(slope)} of what arrives goes on.",
-        f"The weight from input G to neuron 5 is pushed {way(s, 16)}: "
-        "its gradient is input times error signal.",
+        f"The weight from input G to neuron 5 should go {way(s, 16)}: "
+        "its gradient is input times signal.",
         f"The weight from input G to neuron 5 moves from {old} to {new}.",
     ]
 
@@ -195,7 +195,7 @@ def test_a_neuron_is_followed_as_a_weight_is() -> None:
 def test_at_the_very_start_nothing_is_computed() -> None:
     assert caption(rgb()) == Caption("No step is done yet.")
     first = walk(rgb())["zero_grad"]
-    assert first.title == "The first step begins: nothing is pushed yet."
+    assert first.title == "The first step begins: there are no gradients yet."
     assert first.numbers == ("The weight from input R to neuron 0: gradient 0",)
 
 

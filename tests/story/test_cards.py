@@ -151,7 +151,7 @@ def test_one_sentence_says_why_it_changed() -> None:
     push = session.network.bank.value[5] - (session.back(1), session.network.bank.value[5])[1]
     numbers = re.findall(r"-?[\d.]*\d(?:e-?\d+)?", words)
     name = f"In sample {f}: Input B sent"
-    assert words.startswith(name) and "the error signal of neuron 1 was " in words
+    assert words.startswith(name) and "the signal of neuron 1 was " in words
     _, x, _, delta, samples, grad, number, by = map(float, numbers)
     assert (samples, number) == (8, 20)
     wanted = step.x[5][f], step.delta[5][f], step.grad[5], abs(push)
@@ -208,8 +208,8 @@ def test_within_a_step_the_card_says_what_is_known_so_far_and_when_the_rest_come
         assert any(isinstance(each, CardTable) for each in card.blocks) == ("moves at" in seen[-1])
     delta = session.operations.index("delta 0")
     for words in seen[1:delta]:
-        assert 'signal is not computed yet: it comes at "layer 0: slope"' in words
-    assert 'product is not computed yet: it comes at "layer 0: push"' in seen[delta]
+        assert 'signal is not computed yet: it comes at "layer 0: signal"' in words
+    assert 'product is not computed yet: it comes at "layer 0: gradient"' in seen[delta]
     assert 'The weight moves at "move".' in seen[-1]
     session.advance(1, "operation")
     assert lines_of(card_of(session, 5), "large") != before
@@ -382,8 +382,8 @@ def test_neurons_have_their_sum_activation_delta_and_what_they_send(sample: int)
         given, result = formula.removeprefix("tanh(").split(") = ")
         assert float(given) == pytest.approx(z1[i], rel=0.006)
         assert abs(np.tanh(float(given)) - float(result)) < 0.51 * last_place(result)
-        (said,) = [line for line in lines_of(card) if line.startswith("error signal")]
-        assert float(said.split(":")[0].split()[2]) == pytest.approx(delta1[i], rel=0.06)
+        (said,) = [line for line in lines_of(card) if line.startswith("signal")]
+        assert float(said.split(":")[0].split()[1]) == pytest.approx(delta1[i], rel=0.06)
         assert ("raise" in said) == (delta1[i] > 0.0)
         assert [cells[0] for cells in sends.rows] == ["output R", "output G", "output B"]
         for cells, weight in zip(sends.rows, w2[:, i], strict=True):
@@ -566,7 +566,7 @@ def test_a_card_explains_a_weight_without_the_numbers_of_all_samples() -> None:
         is_whole = not session.clock.operation
         assert len(lines) == len(all_lines) and (is_whole or lines[0] == all_lines[0])
         assert not tables_of(Card(40, "", (), blocks_about(facts, few, 40)))
-    assert lines[0].startswith("The chain rule gives a gradient of") and " pushed it " in lines[0]
+    assert lines[0].startswith("The chain rule gives a gradient of") and " moved it " in lines[0]
 
 
 def test_a_correction_of_a_custom_kind_is_written_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
