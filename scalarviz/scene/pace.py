@@ -19,9 +19,12 @@ MOVED = 0.5  # part of a step from which on the new numbers are there
 SUM = 1.56  # seconds for a sum of products
 MOVE = 0.3  # seconds in which cubes get their new size
 SEEN_MOVE = 0.4  # the largest change of a step as it is drawn, as a share of the scale
+SEAM = 0.35  # light between OUT and its goal on the way back
 REST = 0.3  # seconds from the end of an operation to the next one, in a slow step
 SHOWN = 0.95  # share of the time from one to the next in which an operation moves
-SLOW_STEP = 16.0  # seconds for a slow step, at most; a second one takes half of the first
+# Seconds for a slow step of few operations and of many, at most; for each of many, if that is less.
+# A second one takes half of the first.
+SLOW_STEP, SLOWEST_STEP, EACH = 12.0, 16.0, 0.6
 
 
 # Operations that are about their own cubes, those of the way back, and those that light anything.
@@ -49,7 +52,8 @@ def pauses(program: Program, *, again: bool) -> list[float]:
 def shared(seconds: Sequence[float], *, again: bool) -> list[float]:
     """Return the seconds of operations with a rest after each, and less for many."""
     own = [each + REST for each in seconds]
-    share = min(1.0, SLOW_STEP / sum(own)) * (0.5 if again else 1.0)
+    most = min(SLOWEST_STEP, max(SLOW_STEP, EACH * len(own)))
+    share = min(1.0, most / sum(own)) * (0.5 if again else 1.0)
     return [share * each for each in own]
 
 
@@ -62,6 +66,16 @@ def moved(part: float, seconds: float) -> float:
     span = min(1.0, MOVE / seconds) if seconds else 1.0
     far = min(1.0, max(0.0, 0.5 + (part - 0.5) / span))
     return far * far * (3.0 - 2.0 * far)
+
+
+def seam(kind: str, part: float) -> float:
+    """Return the light between OUT and its goal, 0 to 1: it flashes, and stays for the way back.
+
+    kind  of the operation of which `part` is done; "" for none
+    """
+    if kind == "loss":
+        return math.sin(math.pi * part) if part < 0.5 else 1.0 - (1.0 - SEAM) * (2.0 * part - 1.0)
+    return SEAM if kind in BACK else 0.0
 
 
 def magnification(change: float, scale: float) -> float:

@@ -59,6 +59,7 @@ from scalarviz.scene.marks import draw_ghosts, draw_guess, draw_marks, draw_push
 from scalarviz.scene.neurons import draw_neurons
 from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.overlay import Button, OnTop, draw_chips
+from scalarviz.scene.pace import seam
 from scalarviz.scene.strip import Place, draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
@@ -251,6 +252,19 @@ def draw_scenery(
     return taken
 
 
+def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:
+    """Draw the light between OUT and its goal."""
+    moment, exhibit = frame_data.moment, frame_data.exhibit
+    light = seam("" if moment is None else moment.kind, frame_data.part)
+    if exhibit is None or not light:
+        return
+    places = exhibit.places(box, canvas.scale)
+    start, wide = places.out.right, (places.goal.x - places.out.right) * light
+    if wide > 0.0:
+        left = start + 0.5 * (places.goal.x - start - wide)
+        canvas.box(left, places.out.y, wide, places.out.height, theme.accent, radius=0.5 * wide)
+
+
 # What title and legend depend on.
 HEAD = attrgetter(
     *("words.title", "cubes.color", "cubes.size", "cubes.per_layer", "cubes.clipped"),
@@ -427,6 +441,7 @@ class Picture:
         if exhibit is not None and division.exhibit.width:
             paint = partial(exhibit.paint, box=division.exhibit, theme=theme)
             canvas.by_turns("exhibit", key, paint)
+            draw_seam(canvas, frame_data, division.exhibit, theme)
         pinned = frame_data.pinned if frame_data.view is None else None  # else it is on its way
         if pinned is not None and card.width:
             canvas.by_turns(

@@ -259,7 +259,7 @@ def moved_row(facts: Facts, state: State, moment: MomentFacts) -> int:
     for number in summing(facts):
         row = explained_row(facts, state, moment, thread_at(facts, state, number))
         move = abs(float(state.value[row]) - float(before[row]))
-        if move > most:
+        if move > most and not state.frozen[row]:
             found, most = row, move
     return found
 

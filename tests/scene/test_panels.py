@@ -420,7 +420,11 @@ def test_a_part_is_filled_as_far_as_it_is_done(studio: Studio, theme: Theme) -> 
 
 def test_the_names_of_the_operation_under_the_mouse_are_written_over_it() -> None:
     frame_data = sight(program_of("3-8-3"))
-    names = ((2, "layer 0: add up   affine 0"), (8, "layer 1: gradient   weight gradient 1"), (0, ""))
+    names = (
+        (2, "layer 0: add up   affine 0"),
+        (8, "layer 1: gradient   weight gradient 1"),
+        (0, ""),
+    )
     for done, said in names:
         canvas, division, places = drawn(frame_data, (1280, 800))
         before = len(canvas.words)
