@@ -23,7 +23,7 @@ from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.flows import SAME, LayerStep, Parameter
 from scalarviz.files.onnx.onnx_graph import Array, Constant, GraphNode, ModelGraph, shortest
-from scalarviz.files.onnx_names import Names
+from scalarviz.files.onnx_names import Names, unused
 
 # PATTERNS: activations that exporters write out in several nodes, by the operators of these. In a
 # pattern, x is the value that goes in, a number is one that the file stores, and another name
@@ -255,9 +255,7 @@ def rms_norm(node: GraphNode, uses: Uses) -> Fused | None:
         parts = {"square": square, "mean": mean, "sum": added, "root": root, "quotient": divided[0]}
         inputs = (x, gain, added.inputs[1], *mean.inputs[1:])
         made = replaced("RMSNorm", node, inputs, node, **parts)
-        norm = GraphNode(
-            made.operator, made.name, inputs, made.outputs, mean.attributes, made.parts
-        )
+        norm = replace(made, attributes=mean.attributes)
         return norm, (*divided, root, added, mean, square)
     return None
 
@@ -401,17 +399,9 @@ class KnownLayers:
                     f"its weights {shorten(each.name)} are used twice, once in a Residual: save "
                     "them under two names"
                 )
-            parameters.append(replace(each, name=self._free(each.name)))
+            parameters.append(replace(each, name=unused(each.name, self.taken)))
         inner = tuple(map(self.apart, made.inner))
         return renamed(replace(made, parameters=tuple(parameters), inner=inner), made)
-
-    def _free(self, name: str) -> str:
-        wanted, count = name, 1
-        while name in self.taken:
-            count += 1
-            name = f"{wanted}_{count}"
-        self.taken.add(name)
-        return name
 
 
 def matrices_of(made: BuiltLayer) -> list[str]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
+from pathlib import Path
+from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 
@@ -46,10 +47,6 @@ from scalarviz.files.onnx.onnx_graph import Array, the_package
 from scalarviz.files.onnx_names import Names, check_names, clean_names, texts_of, unused
 from scalarviz.training.network.network import Network
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-
 OPSET = 20  # the first with Gelu
 FORMAT = 9  # IR version of that opset
 
@@ -58,13 +55,6 @@ def save_model(net: Network, path: object) -> None:
     """Write a network as a model; see `scalarviz.files.onnx.save`."""
     onnx = the_package()
     found = as_path(path)
-    model = as_model(net, onnx)
-    onnx.checker.check_model(model, full_check=True)
-    replace_file(found, model.SerializeToString(deterministic=True))
-
-
-def as_model(net: Network, onnx: Any) -> Any:
-    """Return a network as a ModelProto."""
     if not isinstance(net, Network):
         raise InputError(
             f"sv.onnx.save saves a Network, not {shorten(net)}: write sv.onnx.save(net, path)"
@@ -76,12 +66,19 @@ def as_model(net: Network, onnx: Any) -> Any:
     writer = GraphWriter(net, onnx.helper, names)
     for layer, own in zip(net.layers, names["layers"], strict=True):
         write_layer(writer, layer, own)
-    return onnx.helper.make_model(
-        writer.finish(),
+    write_model(onnx, writer.finish(), found)
+
+
+def write_model(onnx: Any, graph: Any, path: Path) -> None:
+    """Write a graph as a checked model."""
+    model = onnx.helper.make_model(
+        graph,
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
         ir_version=FORMAT,
         producer_name="scalarviz",
     )
+    onnx.checker.check_model(model, full_check=True)
+    replace_file(path, model.SerializeToString(deterministic=True))
 
 
 def plain_names(layers: Sequence[Layer]) -> Names:
@@ -343,14 +340,10 @@ def rms_norm(at: LayerContext[RMSNorm]) -> None:
     writer.node("Mul", at.name, writer.current, at.rows("weight", 0, row))
 
 
-def softmax(at: LayerContext[Layer]) -> None:
+def of_row(operator: str, at: LayerContext[Layer]) -> None:
+    """Write an operator of all numbers of a sample."""
     at.writer.flat(at.name)
-    at.writer.node("Softmax", at.name, axis=-1)
-
-
-def log_softmax(at: LayerContext[Layer]) -> None:
-    at.writer.flat(at.name)
-    at.writer.node("LogSoftmax", at.name, axis=-1)
+    at.writer.node(operator, at.name, axis=-1)
 
 
 def spread(at: LayerContext[Layer]) -> None:
@@ -467,9 +460,9 @@ WRITERS: Mapping[str, tuple[str, Callable[[LayerContext[Any]], None]]] = {
     "RMSNorm": ("rms_norm", rms_norm),
     "PReLU": ("prelu", prelu),
     "Elementwise": ("formula", elementwise),
-    "Softmax": ("softmax", softmax),
+    "Softmax": ("softmax", partial(of_row, "Softmax")),
     "Spread": ("spread", spread),
-    "LogSoftmax": ("log_softmax", log_softmax),
+    "LogSoftmax": ("log_softmax", partial(of_row, "LogSoftmax")),
     "Activation": ("activation", activation),
     "Dropout": ("dropout", dropout),
     "FrequencyEncoding": ("encoding", encoding),
@@ -596,8 +589,14 @@ class Trial(FormulaNodes):
 
 # A graph that is built node by node, with unique names.
 
-FLOAT, INT64, DOUBLE = 1, 7, 11  # data types of the format
 BATCH = "batch"
+
+
+def tensor_of(helper: Any, name: str, array: Array) -> Any:
+    """Return an array as a TensorProto."""
+    kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+    data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    return helper.make_tensor(name, kind, array.shape, data, raw=True)
 
 
 class GraphWriter(FormulaNodes):
@@ -613,7 +612,7 @@ class GraphWriter(FormulaNodes):
         self.net = net
         self.helper = helper
         self.names = names
-        self.kind = DOUBLE if net.dtype == "float64" else FLOAT
+        self.kind = helper.np_dtype_to_tensor_dtype(np.dtype(net.dtype))
         first = net.layers[0]
         self.current = names["input"] or "input"
         self.shape: Shape = tuple(names.get("shape", ())) or first.input_shape or (net.inputs,)
@@ -662,16 +661,12 @@ class GraphWriter(FormulaNodes):
 
     def store(self, name: str, array: Array) -> str:
         """Store an array under a name, or a similar one if it is taken; return the name."""
-        known = self._numbers.get(name)
-        integers = array.dtype.kind == "i"
-        kind = INT64 if integers else self.kind
-        plain = np.ascontiguousarray(array, np.int64 if integers else self.net.dtype)
-        data = plain.astype(plain.dtype.newbyteorder("<")).tobytes()
-        if known is not None and known.raw_data == data and known.dims == list(array.shape):
+        plain = array.astype(np.int64 if array.dtype.kind == "i" else self.net.dtype)
+        if tensor_of(self.helper, name, plain) == self._numbers.get(name):
             return name
         stored = name if name and name not in self._used else self._free(name or "numbers")
         self._used.add(stored)
-        self._numbers[stored] = self.helper.make_tensor(stored, kind, array.shape, data, raw=True)
+        self._numbers[stored] = tensor_of(self.helper, stored, plain)
         return stored
 
     def store_once(self, layer: Layer, role: str, name: str, array: Array) -> str:
