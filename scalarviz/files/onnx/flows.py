@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import Shape, shorten
 from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.layers import Affine, Flatten, FrequencyEncoding, Layer, Reshape
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import TwoBranches
 from scalarviz.errors import InputError
-from scalarviz.files.onnx.onnx_graph import MOST_DIMENSIONS, Array, Constant, GraphNode
-
-Shape = tuple[int, ...]  # of one sample
-Names = dict[str, Any]
+from scalarviz.files.checked_safetensors import Array
+from scalarviz.files.onnx.onnx_graph import Constant, GraphNode
+from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names
 
 LARGEST_SAMPLE = 2**24  # numbers
 MOST_OCTAVES = 64
@@ -82,9 +81,14 @@ class LayerStep:
     first: int = 0
 
 
+def layer_size(shape: Shape) -> Any:
+    """Return what a layer is given as the size of a sample: a picture's shape, else a number."""
+    return shape if len(shape) == PICTURE else prod(shape)
+
+
 def nothing(shape: Shape) -> LayerStep:
     """Return an identity step, for places that need a layer."""
-    return LayerStep(Activation(shape if len(shape) == PICTURE else prod(shape), "linear"), {})
+    return LayerStep(Activation(layer_size(shape), "linear"), {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +158,7 @@ class Flow:
             with np.errstate(all="ignore"):  # Affine raises an error for what is not finite
                 scale, shift = last.layer.scale * scale, last.layer.shift * scale + shift
             here, names = replace(here, steps=here.steps[:-1]), {**last.names, **names}
-        shape = here.shape if len(here.shape) == PICTURE else here.shape[0]
-        return here.then(Affine(shape, scale, shift), names)
+        return here.then(Affine(layer_size(here.shape), scale, shift), names)
 
     def seen_as(self, shape: Shape, node: GraphNode) -> Flow:
         """Return the same numbers in another shape."""
@@ -180,7 +183,7 @@ class Flow:
         if len(self.shape) == 1:
             layer = Flatten(self.seen)
         else:
-            layer = Reshape(self.seen if len(self.seen) == PICTURE else self.seen[0], self.shape)
+            layer = Reshape(layer_size(self.seen), self.shape)
         return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, self.view)))
 
     @property
@@ -291,8 +294,7 @@ class NodeContext:
             found.array.size <= MOST_DIMENSIONS + 1,
             f"its {shorten(found.name)} has {found.array.size:,} numbers",
         )
-        numbers: list[Any] = found.array.ravel().tolist()
-        return numbers
+        return found.array.ravel().tolist()
 
     def parameter(self, role: str, place: int, shape: Shape) -> Parameter:
         """Return a constant as a parameter of exactly this shape, leading 1s aside."""
@@ -351,6 +353,5 @@ class NodeContext:
     def activated(self, name: str, **names: str) -> Flow:
         """Append an activation, whose numbers have these names in the file."""
         flow = self.flow.settled
-        shape = flow.shape if len(flow.shape) == PICTURE else prod(flow.shape)
-        layer = Activation(shape, name)
+        layer = Activation(layer_size(flow.shape), name)
         return flow.then(layer, {**self.names, **names}, shape=flow.shape)

@@ -21,8 +21,9 @@ from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.errors import InputError
+from scalarviz.files.checked_safetensors import Array
 from scalarviz.files.onnx.flows import SAME, LayerStep, Parameter
-from scalarviz.files.onnx.onnx_graph import Array, Constant, GraphNode, ModelGraph, shortest
+from scalarviz.files.onnx.onnx_graph import Constant, GraphNode, ModelGraph, shortest
 from scalarviz.files.onnx_names import Names, unused
 
 # PATTERNS: activations that exporters write out in several nodes, by the operators of these. In a

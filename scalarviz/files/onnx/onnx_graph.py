@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.base.checks import shorten
 from scalarviz.base.limits import NODE, PART, Budget
@@ -20,7 +19,8 @@ from scalarviz.base.messages import visible
 from scalarviz.base.shell_commands import needed
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import shown
-from scalarviz.files.checked_safetensors import size_of
+from scalarviz.files.checked_safetensors import Array, size_of
+from scalarviz.files.onnx_names import LONGEST, MOST_DIMENSIONS
 
 
 def the_package() -> Any:
@@ -28,7 +28,6 @@ def the_package() -> Any:
     return needed("onnx", "ONNX files need onnx", "onnx")
 
 
-LONGEST_NAME = 1000
 OLDEST = 9  # oldest opset whose operators are read
 
 OWN_DOMAINS = ("", "ai.onnx")
@@ -163,7 +162,7 @@ def a_text(name: Any) -> str:
 
 def a_name(name: Any) -> str:
     """Return a name, or raise InputError if it is too long."""
-    if len(a_text(name)) > LONGEST_NAME:
+    if len(a_text(name)) > LONGEST:
         raise InputError(f"it is damaged: {shorten(name)} is no name")
     return str(name)
 
@@ -260,8 +259,6 @@ def passed_on(node: GraphNode, source: Constant) -> Constant:
 # tensors in a second file. It must lie in the folder of the model, after resolving links, and
 # must be long enough.
 
-Array = npt.NDArray[Any]
-
 # Data types of the format: how bytes are stored, and the field for single numbers.
 TYPES = {
     1: ("<f4", "float_data"),
@@ -274,8 +271,6 @@ TYPES = {
 FLOATS = (1, 10, 11)
 HALF = 10
 EXTERNAL = 1  # data_location of tensors in another file
-
-MOST_DIMENSIONS = 8
 
 
 @dataclass(frozen=True, eq=False)

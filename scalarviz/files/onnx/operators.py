@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import Shape, shorten
 from scalarviz.base.limits import WAVE
 from scalarviz.core.formulas.activations import (
     ACTIVATIONS,
@@ -48,10 +48,10 @@ from scalarviz.files.onnx.flows import (
     LayerStep,
     NodeContext,
     Parameter,
-    Shape,
     UnsupportedNode,
     Waves,
     checked,
+    layer_size,
     nothing,
     require,
 )
@@ -160,8 +160,7 @@ def dropout(at: NodeContext) -> Flow:
     stored = at.constant(1)
     rate = float(stored.array.ravel()[0]) if stored and stored.array.size == 1 else 0.5
     rate = at.get("ratio", rate)
-    shape = flow.shape if len(flow.shape) == PICTURE else prod(flow.shape)
-    layer = Dropout(shape, rate)
+    layer = Dropout(layer_size(flow.shape), rate)
     names = at.names
     if stored:
         names["ratio"] = stored.name
@@ -718,9 +717,8 @@ def batch_norm(at: NodeContext) -> Flow:
     weight, bias = at.parameter("weight", 1, channels), at.parameter("bias", 2, channels)
     mean, variance = at.parameter("mean", 3, channels), at.parameter("variance", 4, channels)
     require(not (variance.values < 0).any(), f"its variance {shorten(variance.name)} is below 0")
-    shape = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
     momentum = round(1.0 - at.get("momentum", 0.9), 6)  # ONNX gives the share that is kept
-    layer = BatchNorm(shape, eps=at.get("epsilon", 1e-5), momentum=momentum)
+    layer = BatchNorm(layer_size(flow.shape), eps=at.get("epsilon", 1e-5), momentum=momentum)
     names = {**at.names, "mean": mean.name, "variance": variance.name}
     state = {"running_mean": mean.values, "running_variance": variance.values}
     return flow.then(layer, names, weight, bias, shape=flow.shape, state=state)
@@ -738,7 +736,7 @@ def layer_norm(at: NodeContext) -> Flow:
     weight = at.parameter("weight", 1, flow.shape)
     shift = Parameter("bias", f"{at.node.name}.bias", np.broadcast_to(0.0, count), matrix=False)
     bias = at.parameter("bias", 2, flow.shape) if at.constant(2) else shift
-    parameters = [Parameter(p.role, p.name, p.values, False) for p in (weight, bias)]
+    parameters = [replace(each, matrix=False) for each in (weight, bias)]
     layer = LayerNorm(count, at.get("epsilon", 1e-5))
     return flow.then(layer, at.names, *parameters, shape=flow.shape)
 
@@ -766,10 +764,9 @@ def prelu(at: NodeContext) -> Flow:
         slopes.size == 1 or slopes.shape == flow.shape[:1] + (1,) * len(flow.shape[1:]),
         f"its slopes have the shape {slopes.shape} for {flow.shape} numbers",
     )
-    size = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
-    weight = at.parameter("weight", 1, slopes.shape)
-    weight = Parameter("weight", weight.name, weight.values.ravel(), matrix=False)
-    return flow.then(PReLU(size, slopes.size), at.names, weight, shape=flow.shape)
+    weight = replace(at.parameter("weight", 1, slopes.shape), matrix=False)
+    layer = PReLU(layer_size(flow.shape), slopes.size)
+    return flow.then(layer, at.names, weight, shape=flow.shape)
 
 
 def constant_names(at: NodeContext, **places: int) -> dict[str, str]:

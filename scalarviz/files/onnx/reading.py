@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scalarviz.base.checks import matching, shorten
+from scalarviz.base.checks import Shape, matching, shorten
 from scalarviz.base.limits import Budget
 from scalarviz.base.messages import inform
 from scalarviz.core.bank import DTYPES
@@ -18,7 +18,6 @@ from scalarviz.files.onnx.flows import (
     Flow,
     LayerStep,
     NodeContext,
-    Shape,
     UnsupportedNode,
     checked,
     nothing,

@@ -26,7 +26,8 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import NONE, Buffer, Operation, Windows, parametric_counts
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path
-from scalarviz.files.onnx.onnx_graph import Array, the_package
+from scalarviz.files.checked_safetensors import Array
+from scalarviz.files.onnx.onnx_graph import the_package
 from scalarviz.files.onnx.writing import FormulaNodes, tensor_of, write_model
 from scalarviz.files.onnx_names import unused
 from scalarviz.training.session.session import Session

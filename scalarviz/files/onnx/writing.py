@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import Shape, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS, OnnxOperator
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.formulas.formula_trees import Tree, UnwritableError, function_tree
@@ -42,8 +42,8 @@ from scalarviz.core.layers import (
 from scalarviz.core.layers.nested import TwoBranches
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
-from scalarviz.files.onnx.flows import Shape
-from scalarviz.files.onnx.onnx_graph import Array, the_package
+from scalarviz.files.checked_safetensors import Array
+from scalarviz.files.onnx.onnx_graph import the_package
 from scalarviz.files.onnx_names import Names, check_names, clean_names, texts_of, unused
 from scalarviz.training.network.network import Network
 
