@@ -92,8 +92,7 @@ class InOrder(Batches):
 
     def rows(self, step: int) -> Order:
         """Return the rows of a step, in order."""
-        rows: Order = np.arange(self.samples)[self._slice(step)]
-        return rows
+        return np.arange(self.samples)[self._slice(step)]
 
     def _slice(self, step: int) -> slice:
         start = (step - int(self.settings[0])) % self.steps_an_epoch * self.size
@@ -138,8 +137,7 @@ class Picked(Batches):
     def rows(self, step: int) -> Order:
         """Return the rows of a step."""
         u, _ = unit_pairs(self.seed, STREAM_PICKS, step, 0, self.count(step))
-        rows: Order = np.floor(u * self.samples).astype(np.int64)
-        return rows
+        return np.floor(u * self.samples).astype(np.int64)
 
     def at(self, step: int) -> Pair:
         rows = self.rows(step)

@@ -271,8 +271,7 @@ class Gaussians(PlaneSet):
 
     def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
         centre = 0.8 * classes - 0.4
-        cloud: FloatArray = centre[:, np.newaxis] + 0.14 * normals(u, v)
-        return cloud
+        return centre[:, np.newaxis] + 0.14 * normals(u, v)
 
 
 @final
@@ -380,8 +379,7 @@ def normals(u: FloatArray, v: FloatArray) -> FloatArray:
 
 def as_targets(classes: FloatArray, signed: bool) -> FloatArray:
     """Return one target a row: the classes 0 and 1, or -1 and 1."""
-    targets: FloatArray = (2.0 * classes - 1.0 if signed else classes)[:, np.newaxis]
-    return targets
+    return (2.0 * classes - 1.0 if signed else classes)[:, np.newaxis]
 
 
 def check_class(targets: FloatArray, *, signed: bool) -> None:

@@ -59,8 +59,7 @@ def sepia(rgb: FloatArray) -> FloatArray:
 
 def swap(rgb: FloatArray) -> FloatArray:
     """Blue, red and green take the places of red, green and blue."""
-    swapped: FloatArray = rgb[:, [2, 0, 1]]
-    return swapped
+    return rgb[:, [2, 0, 1]]
 
 
 def hue(rgb: FloatArray, angle: float = 90.0) -> FloatArray:

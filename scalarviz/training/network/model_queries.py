@@ -106,8 +106,7 @@ def probabilities(model: Model, x: object) -> FloatArray:
         return outputs
     loss = Loss("sigmoid_cross_entropy" if model.outputs == 1 else "softmax_cross_entropy")
     found = predictions_of(loss, np.atleast_2d(outputs)).astype(outputs.dtype)
-    proba: FloatArray = found[0] if outputs.ndim == 1 else found
-    return proba
+    return found[0] if outputs.ndim == 1 else found
 
 
 def end_of(program: Program, values: FloatArray) -> str:
