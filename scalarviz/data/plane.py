@@ -17,7 +17,7 @@ from scalarviz.core.formulas.elementary import sin
 from scalarviz.core.formulas.formula import Target, pick
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
 from scalarviz.data.data_set import DOUBLE, STREAM_NOISE, STREAM_PLACES, TableSet, whole
-from scalarviz.data.samples import count_of, same_bits, share_of, split
+from scalarviz.data.samples import count_of, cut, same_bits, share_of
 from scalarviz.errors import InputError
 
 PORTION = 2**16  # points made at once
@@ -198,7 +198,8 @@ class PlaneSet(TableSet):
             ]
             moved = self.places(some, *drawn) + noise * normals(*shifts)
             points[first : first + PORTION] = same_bits(moved) * scale
-        training, held_out = split((points, as_targets(classes, signed)), share)
+        tests = samples - max(1, round(share * samples))
+        training, held_out = cut((points, as_targets(classes, signed)), tests)
         self.points = training[0]
         self.held_out_points = np.zeros((0, 2)) if held_out is None else held_out[0]
         if held_out is not None:

@@ -147,14 +147,6 @@ def checked_names(key: str, names: object, count: int, what: str) -> list[str]:
     return given
 
 
-def split(whole: Pair, share: float) -> tuple[Pair, Pair | None]:
-    """Return the first `share` of the rows, at least one, for training, and the held-out rest."""
-    inputs, targets = whole
-    count = max(1, round(share * len(inputs)))
-    held_out = (inputs[count:], targets[count:]) if count < len(inputs) else None
-    return (inputs[:count], targets[:count]), held_out
-
-
 def cut(whole: Pair, tests: int) -> tuple[Pair, Pair | None]:
     """Return samples for training, and the last `tests` of them, held out; None for none."""
     inputs, targets = whole

@@ -20,11 +20,12 @@ from scalarviz.core.bank_arrays import block_name
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.trace import BYTES, EVERY_OPERATION, MOST_OPERANDS, NONE, NUMBERS, Trace
 from scalarviz.core.value import Value
+from scalarviz.data.data_set import DOUBLE
 from scalarviz.engines.registry import EngineRow, choose, choose_for_expression
 from scalarviz.errors import InputError
 from scalarviz.files import networks
 from scalarviz.files.checked_safetensors import Array, Description, read_one_of, write
-from scalarviz.files.networks import DOUBLE, field, optional, slots_of, steps_of
+from scalarviz.files.networks import field, optional, slots_of, steps_of
 from scalarviz.training.network.expression import Expression
 from scalarviz.training.network.named_arrays import as_arrays
 from scalarviz.training.network.network import Network

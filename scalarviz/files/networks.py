@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import MOST, shorten
 from scalarviz.base.limits import LAYER, Budget
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import SCALING, Bank
@@ -33,6 +33,7 @@ from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.elementwise_layers import Elementwise
 from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.core.precision import Precision
+from scalarviz.data.data_set import DOUBLE
 from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
@@ -43,8 +44,6 @@ from scalarviz.training.network.network import Network
 
 KIND = "network"
 WHOLE = "value"
-MOST_STEPS = 2**63
-DOUBLE = 8  # bytes of a number, at most
 
 
 def save_network(net: Network, path: object) -> None:
@@ -263,7 +262,7 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
 def steps_of(description: Description) -> int:
     """Return the number of steps that were taken."""
     steps: int = field(description, "step_count", int)
-    if not 0 <= steps < MOST_STEPS:
+    if not 0 <= steps < MOST:
         raise InputError(f"step_count must be from 0 to 2**63 - 1, not {shorten(steps)}")
     return steps
 

@@ -193,7 +193,8 @@ def describe_timeline(
     timeline: Timeline, network: Network, data: bool = True, keyframes: int | None = None
 ) -> tuple[Description, Arrays]:
     """Return a training as a JSON object and arrays; the rest is as in `save_timeline`."""
-    trainer, here, start = timeline.trainer, timeline.clock, settings_at_start(timeline)
+    trainer, here = timeline.trainer, timeline.clock
+    start: Settings = timeline.branches[0].frames[0].settings
     with timeline.visit(Clock(here.step)):
         now = Frame.of(trainer.bank, here.step, trainer.settings)
     owner = timeline.branch.owner_of(now.step)
@@ -239,7 +240,7 @@ def describe_timeline(
         **describe_marks(timeline),
         **describe_origin(timeline.origin),
         **({"title": timeline.title} if timeline.title else {}),
-        **own_of(timeline),
+        **own_of(start, timeline.branches),
     }
     if not data and len(writer.needed) > 1:
         raise InputError(
@@ -249,15 +250,8 @@ def describe_timeline(
     return description, arrays | writer.arrays
 
 
-def settings_at_start(timeline: Timeline) -> Settings:
-    """Return the settings with which a training began."""
-    settings: Settings = timeline.branches[0].frames[0].settings
-    return settings
-
-
-def own_of(timeline: Timeline) -> Description:
+def own_of(start: Settings, branches: Sequence[Branch]) -> Description:
     """Return the entry of the formulas of the user's own that a training has ever used."""
-    start, branches = settings_at_start(timeline), timeline.branches
     activations = [*start.activations, *chosen(branches, "activation", "name")]
     losses = [start.loss, *chosen(branches, "loss")]
     optimizers = [start.optimizer, *chosen(branches, "optimizer")]

@@ -18,6 +18,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.base.messages import visible
 from scalarviz.base.shell_commands import needed
+from scalarviz.core.program import columns
 from scalarviz.errors import InputError, OrderError
 from scalarviz.files.atomic import as_path, replace_file, save_text
 from scalarviz.sweeps.tasks import NEVER, Outcome
@@ -95,7 +96,7 @@ class SweepTable:
         return file.getvalue()
 
     def __repr__(self) -> str:
-        lines = text_lines([[*map(visible, self.columns)], *self._shown()])
+        lines = columns([[*map(visible, self.columns)], *self._shown()], str.rjust)
         if len(self) > SHOWN:
             lines.append(f"... {len(self) - SHOWN:,} rows more")
         return "\n".join([*lines, *self.notes])
@@ -118,15 +119,6 @@ class SweepTable:
             ]
             for row, _ in zip(cells, range(SHOWN), strict=False)
         ]
-
-
-def text_lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows of cells as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    ]
 
 
 def is_empty(cell: object) -> bool:

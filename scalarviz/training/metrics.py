@@ -23,6 +23,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray, as_floats, is_one_each, one_hot
 from scalarviz.base.leaf_calls import confusion_html
 from scalarviz.core.formulas.metric_formulas import METRICS, cut
+from scalarviz.core.program import columns
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 __all__ = [
@@ -118,11 +119,7 @@ class Confusion:
     def __repr__(self) -> str:
         lines = [["", *self.names]]
         lines += [[name, *map(str, row)] for name, row in zip(self.names, self.counts, strict=True)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(word.rjust(width) for word, width in zip(line, widths, strict=True))
-            for line in lines
-        )
+        return "\n".join(columns(lines, str.rjust))
 
     def _repr_html_(self) -> str:
         return confusion_html((self.counts, self.names))

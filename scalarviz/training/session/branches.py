@@ -220,12 +220,13 @@ class Branch:
         """Return a new branch from a moment on, with the actions before it."""
         gone_back = self.end > now
         here = bisect_left(self.journal, now.place, key=place_of) + now.actions
-        done = self.journal[:here]
-        for action in self.journal[here:]:
-            asked = action.asked
-            if asked and (asked < now.place or (asked == now.place and not gone_back)):
-                done.append(action)
-        return Branch(number, self, now, done, now)
+        asked = [
+            each
+            for each in self.journal[here:]
+            if each.asked
+            and (each.asked < now.place or (each.asked == now.place and not gone_back))
+        ]
+        return Branch(number, self, now, self.journal[:here] + asked, now)
 
     def frame_before(self, step: int) -> Frame | None:
         """Return the newest keyframe up to a step, of this branch or its ancestors, or None."""
