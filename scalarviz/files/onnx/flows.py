@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import Shape, shorten
+from scalarviz.base.checks import Shape, require, shorten
 from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.layers import Affine, Flatten, FrequencyEncoding, Layer, Reshape
@@ -37,17 +37,11 @@ SAME = 1e-5  # relative tolerance for constants of a formula
 
 
 class UnsupportedNode(InputError):
-    """An operator without a counterpart; `node` is where, if it is not the current node."""
+    """An operator without a counterpart: `node`, which is not the current node."""
 
-    def __init__(self, why: str, node: GraphNode | None = None) -> None:
+    def __init__(self, why: str, node: GraphNode) -> None:
         super().__init__(why)
         self.node = node
-
-
-def require(condition: object, why: str) -> None:
-    """Raise UnsupportedNode, with the reason, unless a condition holds."""
-    if not condition:
-        raise UnsupportedNode(why)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +204,7 @@ ROLES = {"Mul": "node", "Sin": "sin", "Cos": "cos", "Concat": "concat", "Flatten
 
 
 def checked(shape: Shape) -> Shape:
-    """Return a shape; raise UnsupportedNode if it is too large."""
+    """Return a shape; raise InputError if it is too large."""
     require(
         prod(shape) <= LARGEST_SAMPLE, f"{shorten(shape)} are more than {LARGEST_SAMPLE:,} numbers"
     )
@@ -222,7 +216,7 @@ def of_features(numbers: Array, shape: Shape) -> Array:
     try:
         each = np.broadcast_to(numbers, (1, *shape)).reshape(shape[0], -1)
     except ValueError:
-        raise UnsupportedNode(
+        raise InputError(
             f"it takes numbers of the shape {numbers.shape} and {shorten(shape)} a sample: give "
             "each feature or channel one"
         ) from None
@@ -246,18 +240,16 @@ class NodeContext:
 
     @property
     def flow(self) -> Flow:
-        """The only computed input; raise UnsupportedNode if another input is not a constant."""
+        """The only computed input; raise InputError if another input is not a constant."""
         first = self.inputs[0] if self.inputs else None
         rest = [each for each in self.inputs[1:] if isinstance(each, Flow)]
         if not isinstance(first, Flow) or rest:
-            raise UnsupportedNode(
-                "it is to work on one computed value, and on numbers of the file else"
-            )
+            raise InputError("it is to work on one computed value, and on numbers of the file else")
         return first
 
     @property
     def row(self) -> Flow:
-        """The same; raise UnsupportedNode if it is not a vector per sample."""
+        """The same; raise InputError if it is not a vector per sample."""
         flow = self.flow.settled
         require(
             len(flow.shape) == 1,
@@ -267,7 +259,7 @@ class NodeContext:
 
     @property
     def picture(self) -> Flow:
-        """The same; raise UnsupportedNode if it is not an image per sample."""
+        """The same; raise InputError if it is not an image per sample."""
         flow = self.flow.settled
         require(
             len(flow.shape) == PICTURE,
@@ -281,10 +273,10 @@ class NodeContext:
         return found if isinstance(found, Constant) else None
 
     def needed(self, place: int, what: str) -> Constant:
-        """Return the constant at an input; raise UnsupportedNode if there is none."""
+        """Return the constant at an input; raise InputError if there is none."""
         found = self.constant(place)
         if found is None:
-            raise UnsupportedNode(f"its {what} are not stored in the file")
+            raise InputError(f"its {what} are not stored in the file")
         return found
 
     def few(self, place: int) -> list[Any]:
@@ -319,7 +311,7 @@ class NodeContext:
         return [self.parameter("bias", 2, (outputs,))]
 
     def get(self, name: str, default: Any, items: type = int) -> Any:
-        """Return an attribute; raise UnsupportedNode if its type is wrong, or its items'."""
+        """Return an attribute; raise InputError if its type is wrong, or its items'."""
         found = self.node.attributes.get(name, default)
         if isinstance(default, float) and isinstance(found, int):
             found = float(found)
@@ -332,13 +324,11 @@ class NodeContext:
         return found
 
     def only(self, name: str, default: Any, *allowed: Any) -> None:
-        """Raise UnsupportedNode if an attribute is neither the default nor one of those allowed."""
-        found = self.get(name, default)
-        if found not in (allowed or (default,)):
-            wanted, *_ = allowed or (default,)
-            raise UnsupportedNode(
-                f"its {name} must be {shorten(wanted)} here, not {shorten(found)}"
-            )
+        """Raise InputError if an attribute is neither the default nor one of those allowed."""
+        found, wanted = self.get(name, default), allowed or (default,)
+        require(
+            found in wanted, f"its {name} must be {shorten(wanted[0])} here, not {shorten(found)}"
+        )
 
     def scaled(self, flow: Flow, scale: Array, shift: Array, names: Names) -> Flow:
         """Append an Affine to a `flow`, as `flow.scaled`, within the budget."""

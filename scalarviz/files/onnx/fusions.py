@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
 from scalarviz.core.layers.elementwise_layers import Activation
@@ -381,11 +381,11 @@ class KnownLayers:
                 self.layers[name] = (made, found)
             return found
         first, before = self.layers[matrices[0]]
-        if not are_one(first, made):
-            raise InputError(
-                f"its weights {shorten(matrices[0])} are used by two layers that differ in more "
-                "than their place: save them under two names"
-            )
+        require(
+            are_one(first, made),
+            f"its weights {shorten(matrices[0])} are used by two layers that differ in more "
+            "than their place: save them under two names",
+        )
         return renamed(before, made)
 
     def apart(self, made: BuiltLayer) -> BuiltLayer:
@@ -395,11 +395,11 @@ class KnownLayers:
         """
         parameters = []
         for each in made.parameters:
-            if each.matrix and each.name in self.taken:
-                raise InputError(
-                    f"its weights {shorten(each.name)} are used twice, once in a Residual: save "
-                    "them under two names"
-                )
+            require(
+                not each.matrix or each.name not in self.taken,
+                f"its weights {shorten(each.name)} are used twice, once in a Residual: save "
+                "them under two names",
+            )
             parameters.append(replace(each, name=unused(each.name, self.taken)))
         inner = tuple(map(self.apart, made.inner))
         return renamed(replace(made, parameters=tuple(parameters), inner=inner), made)
