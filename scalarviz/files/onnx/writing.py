@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar, final
 import numpy as np
 
 from scalarviz.base.checks import Shape, shorten
-from scalarviz.core.formulas.activations import ACTIVATIONS, OnnxOperator
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.formulas.formula_trees import Tree, UnwritableError, function_tree
 from scalarviz.core.layers import (
@@ -59,8 +59,9 @@ def save_model(net: Network, path: object) -> None:
         raise InputError(
             f"sv.onnx.save saves a Network, not {shorten(net)}: write sv.onnx.save(net, path)"
         )
-    given = plain_names(net.layers) if net.names is None else net.names
-    names = clean_names(check_names(given, net.layers))
+    nothing: list[Names] = [{} for _ in net.layers]
+    plain = {"graph": "network", "input": "input", "output": "output", "layers": nothing}
+    names = clean_names(check_names(plain if net.names is None else net.names, net.layers))
     check_layers(net.layers)
     check_places(net.layers)
     writer = GraphWriter(net, onnx.helper, names)
@@ -79,12 +80,6 @@ def write_model(onnx: Any, graph: Any, path: Path) -> None:
     )
     onnx.checker.check_model(model, full_check=True)
     replace_file(path, model.SerializeToString(deterministic=True))
-
-
-def plain_names(layers: Sequence[Layer]) -> Names:
-    """Return the names of a network that was not loaded from an ONNX file."""
-    nothing: list[Names] = [{} for _ in layers]
-    return {"graph": "network", "input": "input", "output": "output", "layers": nothing}
 
 
 def check_layers(layers: Iterable[Layer]) -> None:
@@ -134,12 +129,6 @@ def odd_parts(layers: Iterable[Layer]) -> list[str]:
 # How each layer is written.
 
 
-def operator_of(activation: str) -> OnnxOperator | None:
-    """Return the operator of an activation; None if ONNX has none or it is linear."""
-    row = ACTIVATIONS.get(activation)
-    return None if row is None else row.onnx
-
-
 def can_write(activation: str) -> bool:
     """Return whether an activation has an operator, or can be written by its formula."""
     row = ACTIVATIONS.get(activation)
@@ -177,12 +166,13 @@ class LayerContext(Generic[LayerT]):
 
     def activate(self, role: str, ending: str) -> None:
         """Write the layer's activation, if it has one."""
-        operator = operator_of(self.layer.activation)
-        writer, x = self.writer, self.writer.current
+        if self.layer.activation == "linear":
+            return
+        row = ACTIVATIONS[self.layer.activation]
+        operator, writer, x = row.onnx, self.writer, self.writer.current
         if operator is None:
-            if self.layer.activation != "linear":
-                writer.place = self.called(role, ending)
-                writer.current = writer.formula(ACTIVATIONS[self.layer.activation].value, x)
+            writer.place = self.called(role, ending)
+            writer.current = writer.formula(row.value, x)
             return
         if operator.gate:
             role_of_gate = operator.gate.lower()

@@ -169,22 +169,23 @@ def bent(problem: Problem, i: int, step: float, enough: float) -> bool:
 def gap(problem: Problem, i: int, step: float) -> float:
     """Return the difference of the slopes after and before the point."""
     here = problem.function(problem.point)
-    sides = []
-    for h in (step, -step):
-        point = problem.point.copy()
-        point[i] += h
-        sides.append((problem.function(point) - here) / (point[i] - problem.point[i]))
-    return float(abs(sides[0] - sides[1]))
+    ends = [beside(problem, i, h) for h in (step, -step)]
+    after, before = [(value - here) / (place - problem.point[i]) for place, value in ends]
+    return float(abs(after - before))
 
 
 def slope(problem: Problem, i: int, step: float) -> float:
     """Return the slope of the line through the points one step before and after."""
-    point = problem.point.copy()
-    point[i] = after = problem.point[i] + step
-    high = problem.function(point)
-    point[i] = before = problem.point[i] - step
-    low = problem.function(point)
+    after, high = beside(problem, i, step)
+    before, low = beside(problem, i, -step)
     return float((high - low) / (after - before))
+
+
+def beside(problem: Problem, i: int, step: float) -> tuple[Any, float]:
+    """Return entry i a step from the point, and the function there."""
+    point = problem.point.copy()
+    point[i] += step
+    return point[i], problem.function(point)
 
 
 @singledispatch
