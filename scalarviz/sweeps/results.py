@@ -23,6 +23,7 @@ from scalarviz.errors import InputError, OrderError
 from scalarviz.files.atomic import as_path, replace_file, save_text
 from scalarviz.sweeps.tasks import NEVER, Outcome
 from scalarviz.training.session.measurements import csv_of, data_frame
+from scalarviz.training.session.replicas import mean_of
 
 if TYPE_CHECKING:
     from scalarviz.sweeps.sweep import Sweep
@@ -210,12 +211,6 @@ def value_of(setting: Mapping[str, Any], outcome: Outcome | None, column: str) -
 def rate_of(outcome: Outcome) -> Interval:
     """Return the share of networks that succeeded, with its interval."""
     return rate(int((outcome.succeeded != NEVER).sum()), len(outcome.seeds))
-
-
-def mean_of(last: FloatArray) -> float:
-    """Return the mean of the last values of a metric."""
-    known = last[np.isfinite(last)]
-    return float(known.mean()) if known.size else math.nan
 
 
 def table_of_runs(sweep: Sweep) -> SweepTable:

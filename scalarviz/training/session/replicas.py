@@ -157,7 +157,7 @@ class Replicas:
             while left:
                 left -= self._take_steps(min(left, int(self._pace)))
                 if left:
-                    bar.tell(self.step_index - first, self._mean_loss())
+                    bar.tell(self.step_index - first, mean_of(self._losses[-1][:, -1]))
                     ctrl_c.deliver()
                     self._session_lock.between()
         finally:
@@ -171,12 +171,6 @@ class Replicas:
         in_time = count * SECONDS / max(time.perf_counter() - start, 1e-9)
         self._pace = min(max(in_time, 1.0), GROWTH * self._pace, MOST_STEPS)
         return count
-
-    def _mean_loss(self) -> float:
-        """Return the mean of the newest losses of the networks that have not stopped."""
-        newest = self._losses[-1][:, -1]
-        going_on = newest[np.isfinite(newest)]
-        return float(going_on.mean()) if going_on.size else math.nan
 
     @property
     def losses(self) -> FloatArray:
@@ -243,6 +237,12 @@ class Replicas:
     def __repr__(self) -> str:
         seeds = shorten(self.seeds)
         return f"Replicas({len(self)} networks with the seeds {seeds}; step {self.step_index:,})"
+
+
+def mean_of(numbers: FloatArray) -> float:
+    """Return the mean of the finite ones of some numbers, such as of networks that go on."""
+    known = numbers[np.isfinite(numbers)]
+    return float(known.mean()) if known.size else math.nan
 
 
 def class_of_many(engine: str) -> type[CpuMany | CudaMany]:
