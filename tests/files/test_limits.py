@@ -39,7 +39,8 @@ def test_a_limit_is_a_whole_number(load: Callable[..., object], limit: Any, tmp_
     if load is sv.onnx.load:
         pytest.importorskip("onnx", reason="models take onnx")
     (tmp_path / "file").write_bytes(b"")
-    refused(InputError, limit).by(load, tmp_path / "file", limit=limit)
+    with refused(InputError, limit):
+        load(tmp_path / "file", limit=limit)
 
 
 # ---- data sets are weighed before they are made -------------------------------------------------
