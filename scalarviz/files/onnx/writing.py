@@ -652,11 +652,13 @@ class GraphWriter(FormulaNodes):
     def store(self, name: str, array: Array) -> str:
         """Store an array under a name, or a similar one if it is taken; return the name."""
         plain = array.astype(np.int64 if array.dtype.kind == "i" else self.net.dtype)
-        if tensor_of(self.helper, name, plain) == self._numbers.get(name):
+        made = tensor_of(self.helper, name, plain)
+        if made == self._numbers.get(name):
             return name
         stored = name if name and name not in self._used else self._free(name or "numbers")
         self._used.add(stored)
-        self._numbers[stored] = tensor_of(self.helper, stored, plain)
+        made.name = stored
+        self._numbers[stored] = made
         return stored
 
     def store_once(self, layer: Layer, role: str, name: str, array: Array) -> str:
