@@ -139,6 +139,12 @@ def as_floats(x: object, who: str, *, keep: bool = False, copy: bool = True) -> 
         ) from error
 
 
+def require(condition: object, why: str) -> None:
+    """Raise InputError, with the reason, unless a condition holds."""
+    if not condition:
+        raise InputError(why)
+
+
 def refuse_mask(x: object, who: str) -> None:
     """Raise InputError if some numbers are masked, since numpy.asarray would drop the mask."""
     if is_masked(x):
@@ -362,19 +368,18 @@ def as_targets(
     try:
         wanted, _ = as_batch(targets, width, who, copy=copy)
     except ShapeError as error:
-        one_each = as_one_each(targets, samples, width, who, classes)
-        if one_each is None:
-            raise ShapeError(f"{error}{labels_as_rows(targets, samples, width)}") from None
-        return one_each
-    if len(wanted) != samples:
-        one_each = as_one_each(targets, samples, width, who, classes)
-        if one_each is None:
-            raise ShapeError(
-                f"the {of_what} have {samples} rows and the targets {len(wanted)}: pass one target "
-                f"for each{labels_as_rows(targets, samples, width)}"
-            )
-        return one_each
-    return wanted
+        why = str(error)
+    else:
+        if len(wanted) == samples:
+            return wanted
+        why = (
+            f"the {of_what} have {samples} rows and the targets {len(wanted)}: pass one target "
+            "for each"
+        )
+    one_each = as_one_each(targets, samples, width, who, classes)
+    if one_each is None:
+        raise ShapeError(f"{why}{labels_as_rows(targets, samples, width)}")
+    return one_each
 
 
 def as_one_each(

@@ -78,9 +78,12 @@ class Guard:
 
     `with guard:` waits for it; `acquire(seconds)` waits at most so long (-1: without limit), and
     returns whether it was acquired.
+
+    of_kernels  whether it raises the error also if no thread held it, but kernels were loaded
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, of_kernels: bool = False) -> None:
+        self._of_kernels = of_kernels
         self._lock = threading.RLock()
         self.is_lost = False
         _guards.add(self)
@@ -90,6 +93,8 @@ class Guard:
         return self._lock.acquire(timeout=seconds)
 
     def _check(self) -> None:
+        if self._of_kernels:
+            check_process()
         if self.is_lost:
             raise EngineError(FORKED)
 
@@ -115,28 +120,9 @@ class Guard:
             self.is_lost = True
 
 
-@final
-class OneAtATime:
-    """A lock around parallel kernels.
-
-    numba's simplest threading layer, "workqueue", crashes if two Python threads run parallel
-    kernels at once.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    @property
-    def __enter__(self) -> Callable[[], bool]:
-        check_process()  # a thread of the parent may have held the lock
-        return self._lock.__enter__
-
-    @property
-    def __exit__(self) -> Callable[..., None]:
-        return self._lock.__exit__
-
-
-ONE_AT_A_TIME = OneAtATime()
+# numba's simplest threading layer, "workqueue", crashes if two Python threads run parallel kernels
+# at once.
+ONE_AT_A_TIME = Guard(of_kernels=True)
 
 
 @final
@@ -151,8 +137,7 @@ class RefusedKernel:
     def __call__(self, *_: object, **__: object) -> NoReturn:
         raise EngineError(FORKED)
 
-    def __getitem__(self, _: object) -> NoReturn:  # kernel launches on a GPU
-        raise EngineError(FORKED)
+    __getitem__ = __call__  # kernel launches on a GPU
 
 
 def _lose_threads() -> None:

@@ -10,16 +10,11 @@ from collections.abc import Iterable, Mapping
 from types import FunctionType
 
 LONGEST = 100  # characters of a word that is looked up
-OWN = "there is none: sv.activation(function, derivative) adds one of your own"
 OWN_LOSS = "sv.loss(function) adds a loss of your own, and returns what is passed here"
 NONE = "leave it out: there is no such variant here"
-MODEL = "write sv.Network([sv.Dense(3, 8, 'tanh'), sv.Dense(8, 3)]), say"
 CALLBACK = "write s.on_step(f, every=100), where f(view) sees the step and can stop the training"
-HELD_OUT = "write data=sv.data.Arrays(inputs, targets, share=0.8), or held_out=(inputs, targets)"
 TRAIN = "write sv.Session(net, data).advance(steps), or net.train(inputs, targets, steps=100)"
-DATA = "write sv.data.Arrays(inputs, targets), or pass the pair itself"
 PARAMETERS = "the network, or the session, brings its parameters itself"
-BY_HAND = "set s.learning_rate between two steps"
 NO_SUCH = "there is no such layer here; the kinds there are: sv.Dense, sv.Conv2d, sv.Residual ..."
 
 ACTIVATIONS = {
@@ -29,19 +24,20 @@ ACTIVATIONS = {
     **dict.fromkeys(("identity", "none", "null", ""), "linear"),
     "softmax": "sv.Softmax is a layer here, and the loss 'softmax_cross_entropy' has its own",
     "logsoftmax": "sv.LogSoftmax is a layer here; 'softmax_cross_entropy' has its own",
-    **dict.fromkeys(("hardshrink", "softshrink", "tanhshrink", "prelu"), OWN),
+    **dict.fromkeys(
+        ("hardshrink", "softshrink", "tanhshrink", "prelu"),
+        "there is none: sv.activation(function, derivative) adds one of your own",
+    ),
 }
-SOFTMAX_LOSS = dict.fromkeys(
-    ("ce", "crossentropy", "categoricalcrossentropy", "sparsecategoricalcrossentropy", "nll"),
-    "softmax_cross_entropy",
-)
-SIGMOID_LOSS = dict.fromkeys(
-    ("bce", "bcewithlogits", "binarycrossentropy", "binarycrossentropywithlogits", "log"),
-    "sigmoid_cross_entropy",
-)
 LOSSES = {
-    **SOFTMAX_LOSS,
-    **SIGMOID_LOSS,
+    **dict.fromkeys(
+        ("ce", "crossentropy", "categoricalcrossentropy", "sparsecategoricalcrossentropy", "nll"),
+        "softmax_cross_entropy",
+    ),
+    **dict.fromkeys(
+        ("bce", "bcewithlogits", "binarycrossentropy", "binarycrossentropywithlogits", "log"),
+        "sigmoid_cross_entropy",
+    ),
     **dict.fromkeys(("l1", "meanabsoluteerror"), "mae"),
     **dict.fromkeys(("mse", "l2", "meansquarederror", "squarederror", "rmse"), "mse"),
     "huber": "huber",
@@ -65,7 +61,9 @@ SCHEDULES = {
         "write Schedule('cosine', steps=T_max, floor=eta_min / lr)",
     ),
     **dict.fromkeys(("onecyclelr", "linearlr", "warmup", "linear"), "warmup_cosine"),
-    **dict.fromkeys(("reducelronplateau", "lambdalr", "multisteplr"), BY_HAND),
+    **dict.fromkeys(
+        ("reducelronplateau", "lambdalr", "multisteplr"), "set s.learning_rate between two steps"
+    ),
 }
 INITIALIZERS = {
     **dict.fromkeys(("kaiming", "kaiminguniform", "he"), "he_uniform"),
@@ -123,7 +121,10 @@ ARGUMENTS = {
     "lr": "write optimizer=sv.SGD(lr)",
     **dict.fromkeys(("epochs", "nepochs", "numepochs"), "write s.advance(n, 'epoch') of a session"),
     **dict.fromkeys(("callback", "callbacks"), CALLBACK),
-    **dict.fromkeys(("validationdata", "validationsplit", "valdata", "testdata"), HELD_OUT),
+    **dict.fromkeys(
+        ("validationdata", "validationsplit", "valdata", "testdata"),
+        "write data=sv.data.Arrays(inputs, targets, share=0.8), or held_out=(inputs, targets)",
+    ),
 }
 OF_ESTIMATORS = {  # those of scikit-learn's networks
     "hiddenlayersizes": "hidden",
@@ -175,7 +176,7 @@ LAYERS = {
     "linear": "write sv.Dense(inputs, outputs)",
     **dict.fromkeys(
         ("sequential", "model", "module", "mlp"),
-        MODEL,
+        "write sv.Network([sv.Dense(3, 8, 'tanh'), sv.Dense(8, 3)]), say",
     ),
     **dict.fromkeys(("batchnorm1d", "batchnorm2d"), "BatchNorm"),
     **dict.fromkeys(("dropout1d", "dropout2d"), "Dropout"),
@@ -194,7 +195,10 @@ PUBLIC = {
         "numpy's arrays go in and come out; sv.Value is one number with a gradient",
     ),
     "parameter": "Weight",
-    **dict.fromkeys(("dataset", "dataloader", "tensordataset"), DATA),
+    **dict.fromkeys(
+        ("dataset", "dataloader", "tensordataset"),
+        "write sv.data.Arrays(inputs, targets), or pass the pair itself",
+    ),
     **dict.fromkeys(("train", "trainer", "fit", "run"), TRAIN),
     **dict.fromkeys(("callback", "callbacks", "modelcheckpoint"), CALLBACK),
     "reducelronplateau": "ReduceOnPlateau",
@@ -206,36 +210,39 @@ PUBLIC = {
 
 # Attributes, by the class that lacks the name, or on which it cannot be set.
 TO_CUDA = "write net.to('cuda'), or s.to('cuda') of a session"
-KEEP = "write net.save(path), and sv.load(path)"
-COMES_WITH = "pass {0}= to sv.Session: it holds for the whole training"
-SWITCH = "write s.switch(number), or s.branch() for a new one"
-METRICS = "pass metrics=['accuracy', ...] to sv.Session: it holds for the whole training"
-SEEK = "write s.seek(step), s.advance() or s.back()"
 FREEZE = "write .freeze(), or s.freeze(part) of a session"
-UNFREEZE = "write s.freeze(part, False)"
-PENALTY = "set s.optimizer to one with it, such as sv.SGD(0.1, l2=0.01)"
 SET_ACTIVATION = "call s.set_activation(layer, name) of the session, or of the network"
-ANOTHER_OPTIMIZER = "optimizer.settings has it; to change it, make another optimizer"
-ON_THE_BANK = "write net.save(path), which keeps what optimizers note too"
 ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
     "Session": {
         "lr": "learning_rate",
-        **{each: COMES_WITH.format(each) for each in ("memory", "seed")},
+        **{
+            each: f"pass {each}= to sv.Session: it holds for the whole training"
+            for each in ("memory", "seed")
+        },
         "batchsize": "batch",
         "loss": "set s.loss_function",
         **dict.fromkeys(("criterion", "lossfn", "objective"), "loss_function"),
         "network": "make a Session of the other network",
-        "unfreeze": UNFREEZE,
-        **dict.fromkeys(("l1", "l2", "weightdecay"), PENALTY),
+        "unfreeze": "write s.freeze(part, False)",
+        **dict.fromkeys(
+            ("l1", "l2", "weightdecay"),
+            "set s.optimizer to one with it, such as sv.SGD(0.1, l2=0.01)",
+        ),
         **dict.fromkeys(("net", "model"), "network"),
         "cuda": TO_CUDA,
         **dict.fromkeys(("device", "backend"), "engine"),
         "activation": SET_ACTIVATION,
-        **dict.fromkeys(("branches", "currentbranch", "branch"), SWITCH),
-        **dict.fromkeys(("stepindex", "step", "clock", "epoch", "done", "next"), SEEK),
+        **dict.fromkeys(
+            ("branches", "currentbranch", "branch"),
+            "write s.switch(number), or s.branch() for a new one",
+        ),
+        **dict.fromkeys(
+            ("stepindex", "step", "clock", "epoch", "done", "next"),
+            "write s.seek(step), s.advance() or s.back()",
+        ),
         **dict.fromkeys(("train", "fit", "run"), "write s.advance(steps)"),
         "playing": "write s.play() and s.pause()",
-        "metrics": METRICS,
+        "metrics": "pass metrics=['accuracy', ...] to sv.Session: it holds for the whole training",
         **dict.fromkeys(("callbacks", "addcallback", "oncallback"), CALLBACK),
         "pinned": "write s.pin(weight)",
         **dict.fromkeys(("parameters", "weights"), "write s.network.parameters()"),
@@ -257,7 +264,7 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         "cpu": TO_CUDA.replace("cuda", "cpu"),
         "eval": "leave it out: net(x) evaluates, and net.forward(x) is for a backward",
         "predict": "write net(x)",
-        **dict.fromkeys(("saveweights", "loadweights"), KEEP),
+        **dict.fromkeys(("saveweights", "loadweights"), "write net.save(path), and sv.load(path)"),
         **dict.fromkeys(("double", "float", "half", "astype"), "write net.copy('float64'), say"),
         **dict.fromkeys(("engine", "device"), "call net.to('cpu'), or s.to('cpu') of a session"),
         "precision": "call net.to(engine, precision)",
@@ -285,8 +292,14 @@ ATTRIBUTES_OF: Mapping[str, Mapping[str, str]] = {
         "zerograd": "write net.zero_grad()",
         "learningrate": "lr",
         "paramgroups": "optimizer.lr is the rate of all parameters",
-        **dict.fromkeys(("statedict", "loadstatedict", "state"), ON_THE_BANK),
-        **dict.fromkeys(("momentum", "alpha", "beta1", "beta2", "eps", "decay"), ANOTHER_OPTIMIZER),
+        **dict.fromkeys(
+            ("statedict", "loadstatedict", "state"),
+            "write net.save(path), which keeps what optimizers note too",
+        ),
+        **dict.fromkeys(
+            ("momentum", "alpha", "beta1", "beta2", "eps", "decay"),
+            "optimizer.settings has it; to change it, make another optimizer",
+        ),
         "name": "make another optimizer",
     },
 }

@@ -650,10 +650,9 @@ class Program:
         return "\n".join([head, *columns(lines), *([f"... and {more:,} more"] if more > 0 else [])])
 
 
-def columns(lines: Sequence[tuple[str, ...]]) -> list[str]:
+def columns(
+    lines: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.ljust
+) -> list[str]:
     """Format rows of cells as lines of text with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    ]
+    return ["  ".join(map(align, line, widths)).rstrip() for line in lines]

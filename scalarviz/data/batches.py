@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, as_floats, shorten, size
+from scalarviz.base.checks import FloatArray, as_floats, require, shorten, size
 from scalarviz.core.formulas.randomness import (
     LARGEST_TABLE,
     STREAM_PICKS,
@@ -92,8 +92,7 @@ class InOrder(Batches):
 
     def rows(self, step: int) -> Order:
         """Return the rows of a step, in order."""
-        rows: Order = np.arange(self.samples)[self._slice(step)]
-        return rows
+        return np.arange(self.samples)[self._slice(step)]
 
     def _slice(self, step: int) -> slice:
         start = (step - int(self.settings[0])) % self.steps_an_epoch * self.size
@@ -109,8 +108,10 @@ class Shuffled(Batches):
     def __init__(
         self, inputs: FloatArray, targets: FloatArray, batch: int | None, seed: int = 0
     ) -> None:
-        if len(inputs) > LARGEST_TABLE:
-            raise InputError(f"a table has at most {LARGEST_TABLE:,} samples, not {len(inputs):,}")
+        require(
+            len(inputs) <= LARGEST_TABLE,
+            f"a table has at most {LARGEST_TABLE:,} samples, not {len(inputs):,}",
+        )
         super().__init__(inputs, targets, batch, len(inputs), seed)
 
     def rows(self, step: int) -> Order:
@@ -138,8 +139,7 @@ class Picked(Batches):
     def rows(self, step: int) -> Order:
         """Return the rows of a step."""
         u, _ = unit_pairs(self.seed, STREAM_PICKS, step, 0, self.count(step))
-        rows: Order = np.floor(u * self.samples).astype(np.int64)
-        return rows
+        return np.floor(u * self.samples).astype(np.int64)
 
     def at(self, step: int) -> Pair:
         rows = self.rows(step)

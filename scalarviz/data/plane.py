@@ -12,12 +12,12 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, number, shorten, true_or_false
+from scalarviz.base.checks import FloatArray, number, require, shorten, true_or_false
 from scalarviz.core.formulas.elementary import sin
 from scalarviz.core.formulas.formula import Target, pick
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
 from scalarviz.data.data_set import DOUBLE, STREAM_NOISE, STREAM_PLACES, TableSet, whole
-from scalarviz.data.samples import count_of, same_bits, share_of, split
+from scalarviz.data.samples import count_of, cut, same_bits, share_of
 from scalarviz.errors import InputError
 
 PORTION = 2**16  # points made at once
@@ -198,7 +198,8 @@ class PlaneSet(TableSet):
             ]
             moved = self.places(some, *drawn) + noise * normals(*shifts)
             points[first : first + PORTION] = same_bits(moved) * scale
-        training, held_out = split((points, as_targets(classes, signed)), share)
+        tests = samples - max(1, round(share * samples))
+        training, held_out = cut((points, as_targets(classes, signed)), tests)
         self.points = training[0]
         self.held_out_points = np.zeros((0, 2)) if held_out is None else held_out[0]
         if held_out is not None:
@@ -271,8 +272,7 @@ class Gaussians(PlaneSet):
 
     def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
         centre = 0.8 * classes - 0.4
-        cloud: FloatArray = centre[:, np.newaxis] + 0.14 * normals(u, v)
-        return cloud
+        return centre[:, np.newaxis] + 0.14 * normals(u, v)
 
 
 @final
@@ -362,8 +362,10 @@ def features_in(names: object) -> list[str]:
         )
     for name in given:
         pick(FEATURES, name, "feature")
-    if len(set(given)) < len(given):
-        raise InputError(f"each feature can be an input once, not {shorten(names)}: leave one out")
+    require(
+        len(set(given)) == len(given),
+        f"each feature can be an input once, not {shorten(names)}: leave one out",
+    )
     return [] if tuple(given) == PLANE else list(given)
 
 
@@ -380,8 +382,7 @@ def normals(u: FloatArray, v: FloatArray) -> FloatArray:
 
 def as_targets(classes: FloatArray, signed: bool) -> FloatArray:
     """Return one target a row: the classes 0 and 1, or -1 and 1."""
-    targets: FloatArray = (2.0 * classes - 1.0 if signed else classes)[:, np.newaxis]
-    return targets
+    return (2.0 * classes - 1.0 if signed else classes)[:, np.newaxis]
 
 
 def check_class(targets: FloatArray, *, signed: bool) -> None:

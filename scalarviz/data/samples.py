@@ -17,6 +17,7 @@ from scalarviz.base.checks import (
     as_rows_remedy,
     number,
     one_hot,
+    require,
     shorten,
     size,
 )
@@ -140,19 +141,11 @@ def checked_names(key: str, names: object, count: int, what: str) -> list[str]:
     given = names_in(names)
     if isinstance(names, (list, tuple)) and not given:
         return []
-    if len(given) != count or not all(isinstance(name, str) for name in given):
-        raise InputError(
-            f"{key} are a list of texts, one for each of the {what}, not {shorten(names)}"
-        )
+    require(
+        len(given) == count and all(isinstance(name, str) for name in given),
+        f"{key} are a list of texts, one for each of the {what}, not {shorten(names)}",
+    )
     return given
-
-
-def split(whole: Pair, share: float) -> tuple[Pair, Pair | None]:
-    """Return the first `share` of the rows, at least one, for training, and the held-out rest."""
-    inputs, targets = whole
-    count = max(1, round(share * len(inputs)))
-    held_out = (inputs[count:], targets[count:]) if count < len(inputs) else None
-    return (inputs[:count], targets[:count]), held_out
 
 
 def cut(whole: Pair, tests: int) -> tuple[Pair, Pair | None]:
@@ -176,15 +169,14 @@ def with_tests(
     `held_out` is a pair of arrays, or the number of samples at the end of `whole`; `names` are
     those of the classes, `shape` that of a picture, or ().
     """
-    if share != 1.0:
-        raise InputError(f"pass share={shorten(share)} or held_out, not both")
+    require(share == 1.0, f"pass share={shorten(share)} or held_out, not both")
     if not isinstance(held_out, (tuple, list)):
         return whole, count_of(held_out, "held_out", high=len(whole[0]) - 1)
-    if len(held_out) != 2:
-        raise InputError(
-            f"held_out is a pair of arrays (inputs, targets) or a number of samples, not "
-            f"{len(held_out)} arrays"
-        )
+    require(
+        len(held_out) == 2,
+        f"held_out is a pair of arrays (inputs, targets) or a number of samples, not "
+        f"{len(held_out)} arrays",
+    )
     tests, other = as_table(held_out[0], as_labels(held_out[1], names)[0], copy=False)
     widths = [tuple(table.shape[1] for table in pair) for pair in (whole, tests)]
     if widths[0] != widths[1]:
@@ -204,8 +196,7 @@ def with_tests(
 def share_of(share: object) -> float:
     """Return a share above 0 and at most 1; raise InputError for anything else."""
     result = number(share, "share", 0.0, open_low=True)
-    if result > 1.0:
-        raise InputError(f"share must be at most 1, all samples, not {shorten(share)}")
+    require(result <= 1.0, f"share must be at most 1, all samples, not {shorten(share)}")
     return result
 
 
@@ -288,8 +279,7 @@ def as_samples(
             f"{count:,} samples, not {shorten(targets)}"
         )
     as_batch(y, widths[1], "the target of a sample to add")
-    if not count:
-        raise InputError("there is no sample to add: pass at least one")
+    require(count, "there is no sample to add: pass at least one")
     return x, y
 
 

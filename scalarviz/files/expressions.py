@@ -13,18 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import answered, shorten
+from scalarviz.base.checks import answered, require, shorten
 from scalarviz.base.limits import Budget
 from scalarviz.core.bank import DTYPES
 from scalarviz.core.bank_arrays import block_name
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.trace import BYTES, EVERY_OPERATION, MOST_OPERANDS, NONE, NUMBERS, Trace
 from scalarviz.core.value import Value
+from scalarviz.data.data_set import DOUBLE
 from scalarviz.engines.registry import EngineRow, choose, choose_for_expression
 from scalarviz.errors import InputError
 from scalarviz.files import networks
 from scalarviz.files.checked_safetensors import Array, Description, read_one_of, write
-from scalarviz.files.networks import DOUBLE, field, optional, slots_of, steps_of
+from scalarviz.files.networks import field, optional, slots_of, steps_of
 from scalarviz.training.network.expression import Expression
 from scalarviz.training.network.named_arrays import as_arrays
 from scalarviz.training.network.network import Network
@@ -100,8 +101,7 @@ def build_expression(
     left, named = iter(leaves), dict[str, Any]()
     for name, shape in field(description, "walls", dict).items():
         count = prod(shape) if is_shape(shape) else 0
-        if not 0 < count <= len(leaves):
-            raise InputError(f"{shorten(name)} has the shape {shorten(shape)}")
+        require(0 < count <= len(leaves), f"{shorten(name)} has the shape {shorten(shape)}")
         named[name] = np.array([*islice(left, count)], object).reshape(shape)
     walls = as_arrays(named)
     for leaf, label in zip(left, field(description, "labels", list), strict=True):
@@ -138,19 +138,24 @@ def trace_of(
     inputs, outputs = field(description, "inputs", int), field(description, "outputs", list)
     first = inputs + len(constants) + len(leaves)
     made = first + len(chosen)
-    if inputs < 1:
-        raise InputError(f"it has {inputs} inputs")
+    require(inputs >= 1, f"it has {inputs} inputs")
     budget.take(DOUBLE * made, f"one sample on its way through {made:,} numbers")
-    if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(numbers)):
-        raise InputError("an operation is none of those it names")
+    require(
+        not len(chosen) or (chosen.min() >= 0 and chosen.max() < len(numbers)),
+        "an operation is none of those it names",
+    )
     operations = np.array(numbers, np.int64)[chosen]
     counts = np.array([len(row.partials) for row in EVERY_OPERATION.values()])[operations]
     taken = np.arange(MOST_OPERANDS) < counts[:, np.newaxis]
     later = first + np.arange(len(chosen))[:, np.newaxis]
-    if not np.where(taken, (operands >= 0) & (operands < later), operands == NONE).all():
-        raise InputError("an operation takes what is not there, or is not computed yet")
-    if not outputs or not all(type(place) is int and 0 <= place < made for place in outputs):
-        raise InputError(f"its results are {shorten(outputs)}, of {made:,} numbers")
+    require(
+        np.where(taken, (operands >= 0) & (operands < later), operands == NONE).all(),
+        "an operation takes what is not there, or is not computed yet",
+    )
+    require(
+        outputs and all(type(place) is int and 0 <= place < made for place in outputs),
+        f"its results are {shorten(outputs)}, of {made:,} numbers",
+    )
     results = description.get("results", {"labels": {}, "names": {}})  # missing in older files
     texts = [texts_of(field(results, each, dict), len(chosen)) for each in ("labels", "names")]
     return Trace(inputs, constants, leaves, operations, operands, outputs, *texts)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import MOST, require, shorten
 from scalarviz.base.limits import LAYER, Budget
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import SCALING, Bank
@@ -33,6 +33,7 @@ from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.elementwise_layers import Elementwise
 from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.core.precision import Precision
+from scalarviz.data.data_set import DOUBLE
 from scalarviz.engines.registry import EngineRow
 from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.files.atomic import as_path, shown
@@ -43,8 +44,6 @@ from scalarviz.training.network.network import Network
 
 KIND = "network"
 WHOLE = "value"
-MOST_STEPS = 2**63
-DOUBLE = 8  # bytes of a number, at most
 
 
 def save_network(net: Network, path: object) -> None:
@@ -107,11 +106,11 @@ def describe(net: Network) -> Description:
 def describe_layer(layer: Layer) -> Description:
     """Return the kind of a layer, by the name of its class, and its settings."""
     kind = type(layer).__name__
-    if {**OWN, **LAYERS}.get(kind) is not type(layer):
-        raise InputError(
-            f"a layer of the class {kind} cannot be saved, since another class of layers has that "
-            "name by now: give yours another name, and make the network anew"
-        )
+    require(
+        {**OWN, **LAYERS}.get(kind) is type(layer),
+        f"a layer of the class {kind} cannot be saved, since another class of layers has that "
+        "name by now: give yours another name, and make the network anew",
+    )
     if isinstance(layer, Elementwise):
         layer.formula.check_is_current()
     settings = layer.settings()
@@ -149,13 +148,14 @@ def build(
     described, order = field(description, "layers", list), field(description, "order", list)
     budget.allow(len(order), "layers in order", LAYER)
     layers = [build_layer(each, budget) for each in described]
-    if not all(type(i) is int and 0 <= i < len(layers) for i in order):
-        raise InputError(f"order names layers that are not there: {shorten(order)}")
+    require(
+        all(type(i) is int and 0 <= i < len(layers) for i in order),
+        f"order names layers that are not there: {shorten(order)}",
+    )
     chain = [layers[i] for i in order]
     rows = sum(layer.size for layer in dict.fromkeys(chain))
     found = sum(array.size for name, array in arrays.items() if is_value(name))
-    if rows != found:
-        raise InputError(f"its layers have {rows:,} parameters, and its arrays {found:,}")
+    require(rows == found, f"its layers have {rows:,} parameters, and its arrays {found:,}")
     names = check_names(description["names"], chain) if "names" in description else None
     net = Network(
         chain,
@@ -172,8 +172,7 @@ def build(
 def build_layer(description: object, budget: Budget, depth: int = 0) -> Layer:
     """Return a layer from its description."""
     budget.allow(1, "layers", LAYER)
-    if depth > MOST_DEPTH:
-        raise InputError(f"layers stand in layers more than {MOST_DEPTH} deep")
+    require(depth <= MOST_DEPTH, f"layers stand in layers more than {MOST_DEPTH} deep")
     if not isinstance(description, dict):
         raise InputError(f"a layer is described by an object, not by {shorten(description)}")
     name = field(description, "kind", str)
@@ -263,8 +262,7 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
 def steps_of(description: Description) -> int:
     """Return the number of steps that were taken."""
     steps: int = field(description, "step_count", int)
-    if not 0 <= steps < MOST_STEPS:
-        raise InputError(f"step_count must be from 0 to 2**63 - 1, not {shorten(steps)}")
+    require(0 <= steps < MOST, f"step_count must be from 0 to 2**63 - 1, not {shorten(steps)}")
     return steps
 
 
@@ -299,14 +297,16 @@ def check_arrays(
             continue
         if found is None:
             raise InputError(f"the array {name} is missing")
-        if found.shape != shape or found.dtype.name != dtype:
-            raise InputError(
-                f"the array {name} is {found.dtype} of shape {found.shape}, and should be {dtype} "
-                f"of shape {shape}"
-            )
+        require(
+            found.shape == shape and found.dtype.name == dtype,
+            f"the array {name} is {found.dtype} of shape {found.shape}, and should be {dtype} "
+            f"of shape {shape}",
+        )
     scaling = arrays["state"][:SCALING]
-    if not (np.isfinite(scaling).all() and scaling[0] > 0.0):
-        raise InputError(f"the loss scale must be a finite number above 0, not {scaling[0]}")
+    require(
+        np.isfinite(scaling).all() and scaling[0] > 0.0,
+        f"the loss scale must be a finite number above 0, not {scaling[0]}",
+    )
 
 
 # Custom formulas: a file has their names and digests, and no code. The entry "own" of a
@@ -354,11 +354,11 @@ def check_own(description: Description) -> None:
                     f"it uses the {shown} of the user's own, and a file holds no code: register it "
                     f"with {named} before loading"
                 )
-            if row.digest != digest:
-                raise InputError(
-                    f"it was made with another {shown} than the one that is registered now: "
-                    f"register the former one with {named} before loading"
-                )
+            require(
+                row.digest == digest,
+                f"it was made with another {shown} than the one that is registered now: "
+                f"register the former one with {named} before loading",
+            )
 
 
 def names_in(layers: Iterable[Description], setting: str) -> Iterator[str]:

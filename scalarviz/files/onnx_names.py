@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.core.layers import Layer
 from scalarviz.errors import InputError
 
@@ -48,10 +48,10 @@ def check_shape(shape: object, layers: Sequence[Layer]) -> None:
     """Raise InputError unless this is a shape of the inputs of the first layer."""
     inputs = layers[0].inputs if layers else 0
     sizes = shape if isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS else [0]
-    if not all(type(n) is int and n > 0 for n in sizes) or prod(sizes) != inputs:
-        raise InputError(
-            f"a sample has {inputs} numbers, and cannot have the shape {shorten(shape)}"
-        )
+    require(
+        all(type(n) is int and n > 0 for n in sizes) and prod(sizes) == inputs,
+        f"a sample has {inputs} numbers, and cannot have the shape {shorten(shape)}",
+    )
 
 
 def check_layers(names: object, layers: Sequence[Layer]) -> None:

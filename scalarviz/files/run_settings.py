@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast, final
 
 import numpy as np
@@ -49,12 +49,9 @@ class SettingsWriter:
             name = f"array {len(self.arrays)}"
             self.arrays[name] = thing
             return {"array": name}
-        if isinstance(thing, Optimizer):
-            return {"optimizer": describe_optimizer(thing)}
-        if isinstance(thing, Precision):
-            return {"precision": vars(thing)}
-        if isinstance(thing, Loss):
-            return {"loss": describe_loss(thing)}
+        for name, (kind, describe) in DESCRIBED.items():
+            if isinstance(thing, kind):
+                return {name: describe(thing)}
         if isinstance(thing, DataSet):
             if id(thing) not in self._known:
                 self._kept.append(thing)
@@ -99,9 +96,7 @@ class SettingsReader:
             return [self.read(each) for each in thing]
         if not isinstance(thing, dict):
             return thing
-        kind, value = next(iter(thing.items()), ("", None))
-        if len(thing) != 1:
-            kind = ""
+        kind, value = next(iter(thing.items())) if len(thing) == 1 else ("", None)
         if kind == "array":
             return pick(self._arrays, value, "array")
         if kind == "own":
@@ -169,6 +164,13 @@ def describe_optimizer(optimizer: Optimizer) -> Description:
             **{key: value for key, value in limits.items() if value < math.inf},
         },
     }
+
+
+DESCRIBED: dict[str, tuple[type, Callable[[Any], Description]]] = {
+    "optimizer": (Optimizer, describe_optimizer),
+    "precision": (Precision, vars),
+    "loss": (Loss, describe_loss),
+}
 
 
 def build_optimizer(value: Description) -> Optimizer:

@@ -17,7 +17,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import shorten, size
+from scalarviz.base.checks import require, shorten, size
 from scalarviz.base.limits import GROWTH, LONGEST_MARK, MADE, MOST_PRODUCTS, PRODUCTS, Budget
 from scalarviz.base.messages import LONGEST_LINE, caution, visible
 from scalarviz.core.bank import Bank
@@ -103,11 +103,11 @@ def save_timeline(
 def check_saving(timeline: Timeline) -> Any:
     """Return the network of a training; raise InputError if it cannot be saved."""
     network = timeline.trainer.network
-    if not network.layers:
-        raise InputError(
-            "a session of a compiled function cannot be saved, since the function is code: keep "
-            "the numbers of its parameters, and compile it again"
-        )
+    require(
+        network.layers,
+        "a session of a compiled function cannot be saved, since the function is code: keep "
+        "the numbers of its parameters, and compile it again",
+    )
     return network
 
 
@@ -193,7 +193,8 @@ def describe_timeline(
     timeline: Timeline, network: Network, data: bool = True, keyframes: int | None = None
 ) -> tuple[Description, Arrays]:
     """Return a training as a JSON object and arrays; the rest is as in `save_timeline`."""
-    trainer, here, start = timeline.trainer, timeline.clock, settings_at_start(timeline)
+    trainer, here = timeline.trainer, timeline.clock
+    start: Settings = timeline.branches[0].frames[0].settings
     with timeline.visit(Clock(here.step)):
         now = Frame.of(trainer.bank, here.step, trainer.settings)
     owner = timeline.branch.owner_of(now.step)
@@ -239,25 +240,18 @@ def describe_timeline(
         **describe_marks(timeline),
         **describe_origin(timeline.origin),
         **({"title": timeline.title} if timeline.title else {}),
-        **own_of(timeline),
+        **own_of(start, timeline.branches),
     }
-    if not data and len(writer.needed) > 1:
-        raise InputError(
-            f"this training has used {len(writer.needed)} data sets, and one can be passed when it "
-            "is loaded: save it with its data"
-        )
+    require(
+        data or len(writer.needed) <= 1,
+        f"this training has used {len(writer.needed)} data sets, and one can be passed when it "
+        "is loaded: save it with its data",
+    )
     return description, arrays | writer.arrays
 
 
-def settings_at_start(timeline: Timeline) -> Settings:
-    """Return the settings with which a training began."""
-    settings: Settings = timeline.branches[0].frames[0].settings
-    return settings
-
-
-def own_of(timeline: Timeline) -> Description:
+def own_of(start: Settings, branches: Sequence[Branch]) -> Description:
     """Return the entry of the formulas of the user's own that a training has ever used."""
-    start, branches = settings_at_start(timeline), timeline.branches
     activations = [*start.activations, *chosen(branches, "activation", "name")]
     losses = [start.loss, *chosen(branches, "loss")]
     optimizers = [start.optimizer, *chosen(branches, "optimizer")]
@@ -359,19 +353,21 @@ class Rebuilding:
         timeline.origin = read_origin(description)
         branches = self.branches()
         number = field(description, "branch", int)
-        if not 0 <= number < len(branches):
-            raise InputError(
-                f"it stands on branch {number}, and has the branches 0 to {len(branches) - 1}"
-            )
+        require(
+            0 <= number < len(branches),
+            f"it stands on branch {number}, and has the branches 0 to {len(branches) - 1}",
+        )
         branch, clock = branches[number], build_clock(description.get("clock"))
-        if clock > branch.end:
-            raise InputError(f"the clock stands at step {clock.step}, beyond the end of its branch")
+        require(
+            clock <= branch.end,
+            f"the clock stands at step {clock.step}, beyond the end of its branch",
+        )
         frame = branch.frame_before(clock.step)
-        if frame is None or frame.step != clock.step:
-            raise InputError(
-                f"there is no keyframe of step {clock.step:,}, where it stands: it was not saved "
-                "as it is"
-            )
+        require(
+            frame is not None and frame.step == clock.step,
+            f"there is no keyframe of step {clock.step:,}, where it stands: it was not saved "
+            "as it is",
+        )
         before = branch.actions_at((clock.step, 0))[: None if clock.operation else clock.actions]
         timeline.take_over(branches, branch, Clock(clock.step, 0, len(before)))
         if clock.operation and trainer.products > MOST_PRODUCTS.get(self.network.engine, PRODUCTS):
@@ -382,18 +378,17 @@ class Rebuilding:
             return timeline
         timeline.go(clock)
         timeline.remember()
-        if timeline.clock != clock:
-            raise InputError(
-                f"step {clock.step} has no moment {tuple(clock)}, where the clock stands"
-            )
+        require(
+            timeline.clock == clock,
+            f"step {clock.step} has no moment {tuple(clock)}, where the clock stands",
+        )
         trainer.check_untouched()
         return timeline
 
     def _first_values(self) -> Array:
         """Return the initial weights; their count is compared with that of the network."""
         found = pick(self.arrays, "frames 0 value", "array")
-        if found.ndim != 2 or not len(found):
-            raise InputError("the keyframe of step 0 is missing")
+        require(found.ndim == 2 and len(found), "the keyframe of step 0 is missing")
         values: Array = found[0]
         return values
 
@@ -402,11 +397,15 @@ class Rebuilding:
         kinds = {"optimizer": Optimizer, "data": DataSet, "precision": Precision}
         read = {name: self.reader.read(value.get(name)) for name in kinds}
         for name, kind in kinds.items():
-            if not isinstance(read[name], kind):
-                raise InputError(f"{shorten(read[name])} is not of the type {kind.__name__}")
+            require(
+                isinstance(read[name], kind),
+                f"{shorten(read[name])} is not of the type {kind.__name__}",
+            )
         names = field(value, "activations", list)
-        if len(names) != len(self.network.layers):
-            raise InputError(f"{shorten(names)} is not an activation for each layer")
+        require(
+            len(names) == len(self.network.layers),
+            f"{shorten(names)} is not an activation for each layer",
+        )
         for layer, name in enumerate(names):
             check_activation(self.network, layer, name)
         loss = make(Loss, field(self.description, "loss", dict), "loss")
@@ -442,11 +441,12 @@ class Rebuilding:
         """Return all branches, with journal, losses and keyframes."""
         branches: list[Branch] = []
         for value in field(self.description, "branches", list):
-            if not isinstance(value, dict):
-                raise InputError(f"{shorten(value)} is no branch")
+            require(isinstance(value, dict), f"{shorten(value)} is no branch")
             branches.append(self._branch(value, branches))
-        if not branches or not branches[0].frames or branches[0].frames[0].step != 0:
-            raise InputError("the keyframe of step 0 is missing")
+        require(
+            branches and branches[0].frames and branches[0].frames[0].step == 0,
+            "the keyframe of step 0 is missing",
+        )
         return branches
 
     def _branch(self, value: Description, before: Sequence[Branch]) -> Branch:
@@ -456,27 +456,33 @@ class Rebuilding:
         if above is None and (number or parent is not None):
             raise InputError(f"branch {number} leaves {shorten(parent)}, which is not before it")
         fork, end = build_clock(value.get("fork")), build_clock(value.get("end"))
-        if not fork <= min(end, above.end if above else Clock()):
-            raise InputError(
-                f"branch {number} goes from {tuple(fork)} to {tuple(end)}, which cannot be"
-            )
+        require(
+            fork <= min(end, above.end if above else Clock()),
+            f"branch {number} goes from {tuple(fork)} to {tuple(end)}, which cannot be",
+        )
         branch = Branch(number, above, fork, self._journal(value, number, end), end)
         branch.given_name = checked_name(value.get("name", ""))
         losses = pick(self.arrays, f"losses {number}", "array")
-        if losses.dtype != np.float64 or losses.shape != (end.step - fork.step,):
-            raise InputError(f"branch {number} does not have one loss for each of its steps")
+        require(
+            losses.dtype == np.float64 and losses.shape == (end.step - fork.step,),
+            f"branch {number} does not have one loss for each of its steps",
+        )
         branch.record.record(fork.step, losses)
         read_metrics(self.arrays, value.get("metrics", []), number, branch)
         branch.frames.extend(self._frames(number, branch.journal))
-        if any(not fork.step <= frame.step <= end.step for frame in branch.frames):
-            raise InputError(f"branch {number} has keyframes of steps that it does not have")
+        require(
+            all(fork.step <= frame.step <= end.step for frame in branch.frames),
+            f"branch {number} has keyframes of steps that it does not have",
+        )
         return branch
 
     def _journal(self, value: Description, number: int, end: Clock) -> list[Action]:
         """Return the actions of a branch, in order."""
         journal = list(map(self._action, field(value, "journal", list)))
-        if any(after.place < action.place for action, after in pairwise(journal)):
-            raise InputError(f"the journal of branch {number} is out of order")
+        require(
+            all(action.place <= after.place for action, after in pairwise(journal)),
+            f"the journal of branch {number} is out of order",
+        )
         if journal and journal[-1].place > (end.step + 1, 0):
             raise InputError(
                 f"branch {number} ends at step {end.step}, and something was done at step "
@@ -529,17 +535,20 @@ class Rebuilding:
         forms = {"frozen": ((len(bank),), "bool")} | forms_of(bank)
         shapes = needed | {name: ((count, *each), dtype) for name, (each, dtype) in forms.items()}
         for name, array in found.items():
-            if (array.shape, array.dtype.name) != pick(shapes, name, "array of keyframes"):
-                raise InputError(f"the keyframes' {name} is {array.dtype} of shape {array.shape}")
+            require(
+                (array.shape, array.dtype.name) == pick(shapes, name, "array of keyframes"),
+                f"the keyframes' {name} is {array.dtype} of shape {array.shape}",
+            )
         for name in (*needed, *(ARRAYS if count else ())):
             pick(found, name, "array of keyframes")
         if count:
             check_states(self.network, found["state"])
-        if (found["count"] < 0).any():
-            raise InputError("a keyframe has taken fewer steps than none")
+        require((found["count"] >= 0).all(), "a keyframe has taken fewer steps than none")
         steps = found["step"].tolist()
-        if any(later <= step for step, later in pairwise(steps)):
-            raise InputError("keyframes are out of order")
+        require(
+            all(step < later for step, later in pairwise(steps)),
+            "keyframes are out of order",
+        )
         numbers = [name for name in found if name not in ("step", "frozen")]
         return [
             Frame(
@@ -563,8 +572,10 @@ def asked_at(asked: object, place: Clock, kind: str) -> tuple[int, int] | None:
         return None
     moment = build_clock([*asked, 0]) if isinstance(asked, list) else place
     waits = moment.step + 1 == place.step and moment.operation and not place.operation
-    if not waits or not ACTIONS[kind].waits:
-        raise InputError(f"the action {kind!r} at step {place.step:,} waits for no step")
+    require(
+        waits and ACTIONS[kind].waits,
+        f"the action {kind!r} at step {place.step:,} waits for no step",
+    )
     return moment.place
 
 
@@ -609,8 +620,10 @@ def read_metrics(arrays: Mapping[str, Array], names: object, number: int, branch
         fits = steps.dtype == np.int64 and values.dtype == np.float64 and steps.size > 0
         fits = fits and steps.ndim == 1 and steps.shape == values.shape
         fits = fits and bool((np.diff(steps, prepend=branch.fork.step) > 0).all())
-        if not fits or steps[-1] > branch.end.step:
-            raise InputError(f"branch {number} has values of {name} at steps that it does not have")
+        require(
+            fits and steps[-1] <= branch.end.step,
+            f"branch {number} has values of {name} at steps that it does not have",
+        )
         branch.metrics[name] = MetricPoints(steps.tolist(), values.tolist())
 
 
@@ -656,15 +669,20 @@ def restore_marks(timeline: Timeline, description: Description) -> None:
     if "marks" not in description:
         return
     listed = field(description, "marks", list)
-    if len(listed) > MOST_MARKS:
-        raise InputError(f"it has {len(listed)} marks, and at most {MOST_MARKS} are kept")
+    require(
+        len(listed) <= MOST_MARKS, f"it has {len(listed)} marks, and at most {MOST_MARKS} are kept"
+    )
     marks = []
     for given in listed:
-        if not isinstance(given, list) or len(given) != 3 or not isinstance(given[2], str):
-            raise InputError(f"a mark is a branch, a step and a text, not {shorten(given)}")
+        require(
+            isinstance(given, list) and len(given) == 3 and isinstance(given[2], str),
+            f"a mark is a branch, a step and a text, not {shorten(given)}",
+        )
         number, step = (size(each, "a number of a mark", 0) for each in given[:2])
-        if number >= len(timeline.branches) or step > timeline.branches[number].end.step:
-            raise InputError(f"a mark is at step {step} of branch {number}, which does not exist")
+        require(
+            number < len(timeline.branches) and step <= timeline.branches[number].end.step,
+            f"a mark is at step {step} of branch {number}, which does not exist",
+        )
         marks.append(Mark(timeline.branches[number], step, visible(given[2], LONGEST_MARK)))
     timeline.stops.marks = tuple(marks)
 
@@ -687,7 +705,6 @@ def read_origin(description: Description) -> Origin | None:
         return None
     value = field(description, "origin", dict)
     did = field(value, "did", str)
-    if len(did) > LONGEST:
-        raise InputError(f"its origin {shorten(did)} is longer than {LONGEST} characters")
+    require(len(did) <= LONGEST, f"its origin {shorten(did)} is longer than {LONGEST} characters")
     step, operation = (size(field(value, name, int), name, 0) for name in ("step", "operation"))
     return Origin(visible(did, LONGEST), step, operation)

@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.base.messages import visible
 from scalarviz.base.shell_commands import needed
+from scalarviz.core.program import columns
 from scalarviz.errors import InputError, OrderError
 from scalarviz.files.atomic import as_path, replace_file, save_text
 from scalarviz.sweeps.tasks import NEVER, Outcome
 from scalarviz.training.session.measurements import csv_of, data_frame
+from scalarviz.training.session.replicas import mean_of
 
 if TYPE_CHECKING:
     from scalarviz.sweeps.sweep import Sweep
@@ -57,8 +59,10 @@ class SweepTable:
 
     def sorted_by(self, column: str, falling: bool = False) -> SweepTable:
         """Return the table with its rows ordered by a column; empty cells come last."""
-        if column not in self.columns:
-            raise InputError(f"the table has the columns {', '.join(self.columns)}, not {column!r}")
+        require(
+            column in self.columns,
+            f"the table has the columns {', '.join(self.columns)}, not {column!r}",
+        )
         order = in_order(dict(enumerate(self.columns[column])), falling=falling)
         columns = {name: [column[i] for i in order] for name, column in self.columns.items()}
         return SweepTable(columns, self.notes)
@@ -95,7 +99,7 @@ class SweepTable:
         return file.getvalue()
 
     def __repr__(self) -> str:
-        lines = text_lines([[*map(visible, self.columns)], *self._shown()])
+        lines = columns([[*map(visible, self.columns)], *self._shown()], str.rjust)
         if len(self) > SHOWN:
             lines.append(f"... {len(self) - SHOWN:,} rows more")
         return "\n".join([*lines, *self.notes])
@@ -118,15 +122,6 @@ class SweepTable:
             ]
             for row, _ in zip(cells, range(SHOWN), strict=False)
         ]
-
-
-def text_lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows of cells as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    ]
 
 
 def is_empty(cell: object) -> bool:
@@ -216,12 +211,6 @@ def value_of(setting: Mapping[str, Any], outcome: Outcome | None, column: str) -
 def rate_of(outcome: Outcome) -> Interval:
     """Return the share of networks that succeeded, with its interval."""
     return rate(int((outcome.succeeded != NEVER).sum()), len(outcome.seeds))
-
-
-def mean_of(last: FloatArray) -> float:
-    """Return the mean of the last values of a metric."""
-    known = last[np.isfinite(last)]
-    return float(known.mean()) if known.size else math.nan
 
 
 def table_of_runs(sweep: Sweep) -> SweepTable:

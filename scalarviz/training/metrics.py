@@ -20,10 +20,11 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, as_floats, is_one_each, one_hot
+from scalarviz.base.checks import FloatArray, as_floats, is_one_each, one_hot, require
 from scalarviz.base.leaf_calls import confusion_html
 from scalarviz.core.formulas.metric_formulas import METRICS, cut
-from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from scalarviz.core.program import columns
+from scalarviz.errors import NotFiniteError, ShapeError
 
 __all__ = [
     "Confusion", "accuracy", "auc", "binary_accuracy", "confusion", "f1", "mae", "max_error", "mse",
@@ -118,11 +119,7 @@ class Confusion:
     def __repr__(self) -> str:
         lines = [["", *self.names]]
         lines += [[name, *map(str, row)] for name, row in zip(self.names, self.counts, strict=True)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(word.rjust(width) for word, width in zip(line, widths, strict=True))
-            for line in lines
-        )
+        return "\n".join(columns(lines, str.rjust))
 
     def _repr_html_(self) -> str:
         return confusion_html((self.counts, self.names))
@@ -146,8 +143,10 @@ def confusion(
     else:
         said, true, classes = p.argmax(axis=1), t.argmax(axis=1), p.shape[1]
     called = tuple(map(str, range(classes) if names is None else names))
-    if len(called) != classes:
-        raise InputError(f"there are {classes} classes and {len(called)} names: pass one for each")
+    require(
+        len(called) == classes,
+        f"there are {classes} classes and {len(called)} names: pass one for each",
+    )
     counts = np.zeros((classes, classes), np.int64)
     np.add.at(counts, (true.astype(np.int64), said.astype(np.int64)), 1)
     return Confusion(counts, called)

@@ -309,8 +309,7 @@ def test_a_tensor_is_taken_as_it_is(way: str) -> None:
 @pytest.mark.parametrize("way", TAKEN)
 @pytest.mark.parametrize("said", TENSORS)
 def test_what_numpy_cannot_read_is_answered_by_what_to_call(way: str, said: str) -> None:
-    with refused(InputError, said):
-        TAKEN[way](TENSORS[said])
+    refused(InputError, said).by(TAKEN[way], TENSORS[said])
 
 
 def test_other_places_say_it_too() -> None:
@@ -332,15 +331,13 @@ def test_an_array_that_raises_anything_is_answered() -> None:
         def __array__(self, dtype: object = None, copy: object = None) -> Any:
             raise KeyError("odd")
 
-    with refused(InputError, "Odd"):
-        small_net()(Odd())
+    refused(InputError, "Odd").by(small_net(), Odd())
 
 
 def test_a_list_that_is_in_itself_is_no_array() -> None:
     endless: list[Any] = []
     endless.append(endless)
-    with refused(InputError, endless):
-        small_net()(endless)
+    refused(InputError, endless).by(small_net(), endless)
 
 
 # Types that other packages add to numpy: bfloat16 and its like, of ml_dtypes.
@@ -373,10 +370,8 @@ MASKED = np.ma.array(NUMBERS, mask=[[True, False], [False, False]])
 
 @pytest.mark.parametrize("way", TAKEN)
 def test_a_masked_array_is_answered_by_what_to_write(way: str) -> None:
-    with refused(InputError, "1 masked number"):
-        TAKEN[way](MASKED)
-    with refused(InputError, "1 masked number"):
-        TAKEN[way](list(MASKED))
+    refused(InputError, "1 masked number").by(TAKEN[way], MASKED)
+    refused(InputError, "1 masked number").by(TAKEN[way], list(MASKED))
     TAKEN[way](MASKED.filled(0.0))
     TAKEN[way](np.ma.array(NUMBERS))  # nothing is masked
 
@@ -418,8 +413,7 @@ class Table:
 
 @pytest.mark.parametrize("wrong", ["red", {}, date(2020, 1, 1)])
 def test_a_column_that_has_no_numbers_is_named(wrong: object) -> None:
-    with refused(InputError, wrong):
-        small_net()(Table(a=[1.0, 2.0], b=[3.0, wrong]))
+    refused(InputError, wrong).by(small_net(), Table(a=[1.0, 2.0], b=[3.0, wrong]))
 
 
 # What makes batches.

@@ -17,7 +17,7 @@ from secrets import token_hex
 
 import pytest
 
-from tests.machine import ROOT
+from tests.machine import ROOT, output_of
 
 fcntl = pytest.importorskip("fcntl", reason="terminals are those of POSIX")
 termios = pytest.importorskip("termios", reason="terminals are those of POSIX")
@@ -405,11 +405,7 @@ with lossy_streams():
     print("said")
     os._exit(0)
 """
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
-    )
-    assert done.stdout == "said\n"
+    assert output_of("-c", code, env=os.environ | {"PYTHONUNBUFFERED": "1"}) == "said\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is a device of Linux")
@@ -421,11 +417,7 @@ with lossy_streams():
     print("\\u0416")
     sys.exit(0)
 """
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "cp1252"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, "\\u0416\n")
+    assert output_of("-c", code, env=os.environ | {"PYTHONIOENCODING": "cp1252"}) == "\\u0416\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is a device of Linux")

@@ -43,7 +43,8 @@ from tests.stage.test_displays import Drawn
 
 PACKAGE = ROOT / "scalarviz"
 FILES = sorted(PACKAGE.rglob("*.py"))
-ENGLISH: dict[str, str] = json.loads(Path(table.__file__).with_name("english.json").read_text())
+FOLDER = Path(table.__file__).parent
+ENGLISH: dict[str, str] = json.loads((FOLDER / "english.json").read_text(encoding="utf-8"))
 
 # What shows something to people.
 SHOWS = [
@@ -255,7 +256,7 @@ def test_a_text_is_words_with_named_fields() -> None:
 
 
 def test_the_table_is_sorted_and_has_no_key_twice() -> None:
-    source = Path(table.__file__).with_name("english.json").read_text(encoding="utf-8")
+    source = (FOLDER / "english.json").read_text(encoding="utf-8")
     keys = re.findall(r'^"([^"]+)":', source, re.MULTILINE)
     assert keys == sorted(set(keys))
 
@@ -358,10 +359,8 @@ def speak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[
     texts.cache_clear()
 
 
-FOLDER = Path(table.__file__).parent
 SOURCE = (FOLDER / "german.json").read_text(encoding="utf-8")
 GERMAN: dict[str, str] = json.loads(SOURCE)
-ENGLISH_TEXTS: dict[str, str] = json.loads((FOLDER / "english.json").read_text(encoding="utf-8"))
 MENUS = ("File", "Scenes", "Time", "View", "Help")
 OPTIONS = ("map", "shape", "first_setup")  # of scenes
 GERMAN_ROWS: dict[str, Container[str]] = {
@@ -397,20 +396,20 @@ def numbers_in(words: str) -> list[str]:
 
 
 def test_every_text_is_translated_and_has_the_same_fields_and_numbers() -> None:
-    assert ENGLISH_TEXTS.keys() - GERMAN.keys() == set()
-    for key, words in ENGLISH_TEXTS.items():
+    assert ENGLISH.keys() - GERMAN.keys() == set()
+    for key, words in ENGLISH.items():
         assert fields_of(GERMAN[key]) == fields_of(words), key
         assert numbers_in(GERMAN[key]) == numbers_in(words), key
 
 
 def test_no_text_stayed_english() -> None:
-    for key, words in ENGLISH_TEXTS.items():
+    for key, words in ENGLISH.items():
         if GERMAN[key] == words:
             assert set(re.findall(r"[^\W\d_]{3,}", re.sub(r"\{[^}]*\}", " ", words))) <= SAME, key
 
 
 def test_other_texts_belong_to_rows() -> None:
-    for key in GERMAN.keys() - ENGLISH_TEXTS.keys():
+    for key in GERMAN.keys() - ENGLISH.keys():
         _, name, row, _ = key.split(".")
         assert row in GERMAN_ROWS[name], key
 

@@ -144,19 +144,15 @@ def test_a_safetensors_file_of_somebody_else_says_so(path: Path) -> None:
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
-    with refused(FileError, "nowhere"):
-        read(tmp_path / "nowhere", "network")
-    with refused(FileError, "'tmp_path'"):
-        read(tmp_path, "network")
-    with refused(InputError, "3"):
-        read(3, "network")
+    refused(FileError, "nowhere").by(read, tmp_path / "nowhere", "network")
+    refused(FileError, "'tmp_path'").by(read, tmp_path, "network")
+    refused(InputError, "3").by(read, 3, "network")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are as on Unix")
 def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with refused(FileError, "'tmp_path/pipe'"):
-        read(tmp_path / "pipe", "network")
+    refused(FileError, "'tmp_path/pipe'").by(read, tmp_path / "pipe", "network")
 
 
 def test_a_file_that_may_not_be_read_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,8 +162,7 @@ def test_a_file_that_may_not_be_read_says_so(path: Path, monkeypatch: pytest.Mon
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", closed)
-    with refused(FileError, "Permission denied"):
-        read(path, "network")
+    refused(FileError, "Permission denied").by(read, path, "network")
 
 
 def test_a_file_that_is_larger_than_the_memory_is_not_read(
@@ -175,8 +170,7 @@ def test_a_file_that_is_larger_than_the_memory_is_not_read(
 ) -> None:
     write(path, "network", {}, {"a": np.zeros(100)})
     monkeypatch.setattr(checked_safetensors, "memory_size", lambda: 2 * path.stat().st_size)
-    with refused(FileError, "some.safetensors"):
-        read(path, "network")
+    refused(FileError, "some.safetensors").by(read, path, "network")
 
 
 # ---- hostile files, with a right checksum -------------------------------------------------------
@@ -282,21 +276,18 @@ def test_a_large_file_of_another_kind_is_not_read(path: Path) -> None:
     with path.open("wb") as file:
         file.write(struct.pack("<Q", 2) + b"{}")
         file.truncate(2**40)  # a terabyte, of which the disk holds nothing
-    with refused(FileError, "some.safetensors"):
-        read(path, "network")
+    refused(FileError, "some.safetensors").by(read, path, "network")
 
 
 def test_what_cannot_be_read_back_is_not_written(path: Path) -> None:
-    with refused(InputError, "float16"):
-        write(path, "run", {}, {"a": np.zeros(1, np.float16)})
-    with refused(InputError, "object"):
-        write(path, "run", {}, {"a": np.array([None])})
-    with refused(ScalarvizError, "'net'"):
-        write(path, "net", {}, {})
+    refused(InputError, "float16").by(write, path, "run", {}, {"a": np.zeros(1, np.float16)})
+    refused(InputError, "object").by(write, path, "run", {}, {"a": np.array([None])})
+    refused(ScalarvizError, "'net'").by(write, path, "net", {}, {})
     with pytest.raises(ValueError, match="JSON"):
         write(path, "run", {"a": float("nan")}, {})
-    with refused(InputError, "bytes"):
-        write(path, "run", {"a": "x" * checked_safetensors.LARGEST_HEADER}, {})
+    refused(InputError, "bytes").by(
+        write, path, "run", {"a": "x" * checked_safetensors.LARGEST_HEADER}, {}
+    )
     assert not path.exists()
 
 
@@ -321,8 +312,7 @@ def test_a_failure_in_the_middle_leaves_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with refused(FileError, "No space left on device"):
-        replace_file(path, b"new")
+    refused(FileError, "No space left on device").by(replace_file, path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -355,22 +345,19 @@ def test_a_file_that_says_it_may_not_be_written_stays(
     path = tmp_path / "file"
     path.write_bytes(b"old")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with refused(FileError, "'tmp_path/file'"):
-        replace_file(path, b"new")
+    refused(FileError, "'tmp_path/file'").by(replace_file, path, b"new")
     assert path.read_bytes() == b"old"
 
 
 @on_posix
 def test_a_pipe_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with refused(FileError, "'tmp_path/pipe'"):
-        replace_file(tmp_path / "pipe", b"")
+    refused(FileError, "'tmp_path/pipe'").by(replace_file, tmp_path / "pipe", b"")
 
 
 @pytest.mark.parametrize("path", [None, 3, "", "a\0b", "a\ud800"])
 def test_what_is_no_path_is_refused(path: object) -> None:
-    with refused(InputError, path):
-        replace_file(path, b"")
+    refused(InputError, path).by(replace_file, path, b"")
 
 
 def test_a_name_may_be_as_long_as_the_system_permits(tmp_path: Path) -> None:
@@ -400,8 +387,7 @@ def test_names_that_the_system_does_not_take_are_file_errors(
     (tmp_path / "loop.html").symlink_to("loop.html")
     (tmp_path / "ring").symlink_to("gnir")
     (tmp_path / "gnir").symlink_to("ring")
-    with refused(FileError, name[-9:].strip("/"), varies=r"'[^']*'"):
-        write(tmp_path / name)
+    refused(FileError, name[-9:].strip("/"), varies=r"'[^']*'").by(write, tmp_path / name)
 
 
 def test_what_a_killed_program_left_is_removed_and_what_is_being_written_stays(
@@ -573,8 +559,9 @@ def test_quick_saving_and_progress_false_show_nothing(
     with Progress(9, wanted=False):
         save(tmp_path)
     assert tty.getvalue() == ""
-    with refused(InputError, "progress must be True or False, not 'no'"):
-        save(tmp_path, progress="no")
+    refused(InputError, "progress must be True or False, not 'no'").by(
+        save, tmp_path, progress="no"
+    )
 
 
 @pytest.mark.usefixtures("_large_files")

@@ -280,8 +280,7 @@ def test_what_is_wrong_is_said_when_it_is_loaded(
     changed = copy.deepcopy(good_run[0])
     ONE[name](changed)
     write(tmp_path / "run", "run", changed, good_run[1])
-    with refused(FileError, "tmp_path/run"):
-        sv.Session.load(tmp_path / "run")
+    refused(FileError, "tmp_path/run").by(sv.Session.load, tmp_path / "run")
 
 
 @pytest.mark.parametrize("number", [np.inf, np.nan, -1.0, 0.5, 2.0**40])
@@ -300,8 +299,7 @@ def test_a_state_that_no_layer_has_is_refused_when_it_is_loaded(
     arrays[name] = arrays[name].copy()
     arrays[name][..., -1] = number  # a half of the seed of Dropout
     write(tmp_path / "run", "run", about, arrays)
-    with refused(FileError, "tmp_path/run"):
-        sv.Session.load(tmp_path / "run")
+    refused(FileError, "tmp_path/run").by(sv.Session.load, tmp_path / "run")
 
 
 @pytest.mark.some(20)
@@ -402,8 +400,7 @@ def test_sizes_beyond_all_measure_are_refused(
     changed = copy.deepcopy(good_network[0])
     changed["layers"][place]["settings"] = settings
     write(tmp_path / "net", "network", changed, good_network[1])
-    with refused(FileError, "tmp_path/net"):
-        sv.load(tmp_path / "net")
+    refused(FileError, "tmp_path/net").by(sv.load, tmp_path / "net")
 
 
 def test_what_is_spoiled_above_was_a_good_network(good_network: Whole, tmp_path: Path) -> None:

@@ -25,12 +25,10 @@ PIXELS = np.random.default_rng(0).integers(0, 256, (300, 8, 8), dtype=np.uint8)
 def test_a_budget_counts_bytes_and_things() -> None:
     budget = Budget(1000)
     budget.take(600, "one")
-    with refused(InputError, "401 bytes"):
-        budget.take(401, "two")
+    refused(InputError, "401 bytes").by(budget.take, 401, "two")
     layers = Budget(1000)
     layers.allow(10, "layers", 100)
-    with refused(InputError, "11 layers"):
-        layers.allow(1, "layers", 100)
+    refused(InputError, "11 layers").by(layers.allow, 1, "layers", 100)
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "1", True])
@@ -107,8 +105,7 @@ def kept(path: Path, chosen: DataSet) -> Path:
 def test_data_that_a_run_only_describes_may_take_so_much(tmp_path: Path) -> None:
     path = kept(tmp_path / "run", data.Rgb(levels=4))
     needed = (4**3 + 512) * 6 * 8
-    with refused(FileError, f"limit={needed}"):
-        sv.Session.load(path, limit=needed - 1)
+    refused(FileError, f"limit={needed}").by(sv.Session.load, path, limit=needed - 1)
     assert sv.Session.load(path, limit=needed).step_index == 2
     description, arrays = read(path, "run")
     description["start"]["data"]["data"]["settings"]["levels"] = 128  # the most that can be asked
@@ -132,8 +129,7 @@ def test_data_that_a_run_holds_always_loads(
 def test_a_batch_that_is_drawn_from_nowhere_is_weighed(tmp_path: Path) -> None:
     texture = data.Texture(np.zeros((2, 2, 3)), samples=1000)
     sv.Session(sv.Network([2, 3]), texture, engine="python").save(tmp_path / "run")
-    with refused(FileError, "1,000 samples"):
-        sv.Session.load(tmp_path / "run", limit=39_999)
+    refused(FileError, "1,000 samples").by(sv.Session.load, tmp_path / "run", limit=39_999)
     assert sv.Session.load(tmp_path / "run", limit=40_000).data.samples == 1000
 
 
@@ -141,10 +137,8 @@ def test_layers_and_a_sample_on_its_way_are_weighed(tmp_path: Path) -> None:
     path = tmp_path / "net"
     sv.Network([sv.FrequencyEncoding(2, octaves=5000), sv.Dense(20_000, 1)]).save(path)
     numbers = 2 + 20_000 + 1
-    with refused(FileError, "2 layers"):
-        sv.load(path, limit=10_240)
-    with refused(FileError, f"limit={8 * numbers}"):
-        sv.load(path, limit=8 * numbers - 1)
+    refused(FileError, "2 layers").by(sv.load, path, limit=10_240)
+    refused(FileError, f"limit={8 * numbers}").by(sv.load, path, limit=8 * numbers - 1)
     sv.load(path, limit=400_000)
 
 
@@ -193,8 +187,7 @@ def test_a_run_without_the_keyframe_where_it_stands_is_refused(tmp_path: Path) -
     description, arrays = read(path, "run")
     first = {name: array[:1] for name, array in arrays.items() if name.startswith("frames 0")}
     write(path, "run", description, arrays | first)
-    with refused(FileError, "step 2"):
-        sv.Session.load(path)
+    refused(FileError, "step 2").by(sv.Session.load, path)
 
 
 def test_half_of_a_large_step_is_not_taken_while_loading(

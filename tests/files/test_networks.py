@@ -102,8 +102,7 @@ def test_training_goes_on_as_if_it_had_not_stopped(
 @pytest.mark.parametrize("wrong", [{"dynamic": 1}, {"dynamic": "yes"}, {"loss_scale": True}])
 def test_a_precision_that_no_file_could_hold_is_refused(wrong: dict[str, Any]) -> None:
     (value,) = wrong.values()
-    with refused(InputError, value):
-        sv.Precision("mixed", **wrong)
+    refused(InputError, value).by(sv.Precision, "mixed", **wrong)
 
 
 def test_an_engine_that_cannot_run_here_is_not_called_a_bad_file(
@@ -116,8 +115,7 @@ def test_an_engine_that_cannot_run_here_is_not_called_a_bad_file(
         ENGINES, "far", EngineRow("far", PythonEngine, lambda: "a cable is missing")
     )
     save_network(sv.Network([2, 2]), path)
-    with refused(EngineError, "a cable"):
-        sv.load(path, "far")
+    refused(EngineError, "a cable").by(sv.load, path, "far")
 
 
 # ---- files that describe no network -------------------------------------------------------------
@@ -235,8 +233,7 @@ def test_a_file_that_describes_no_network_says_why(
     description, arrays = copy.deepcopy(good)
     WRONG[name](description, arrays)
     write(path, "network", description, arrays)
-    with refused(FileError, "net.safetensors"):
-        sv.load(path)
+    refused(FileError, "net.safetensors").by(sv.load, path)
 
 
 def test_arrays_have_the_names_and_shapes_of_the_parameters(path: Path) -> None:
@@ -309,19 +306,19 @@ def test_the_ending_of_the_name_chooses_the_writer(ending: str, tmp_path: Path) 
 )
 def test_the_ending_of_another_program_is_refused(name: str, tmp_path: Path) -> None:
     net = sv.Network([2, 1])
-    with refused(InputError, name, ".onnx", varies=r"'.*?(?=net\.)"):
-        net.save(tmp_path / name)
-    with refused(InputError, name, varies=r"'.*?(?=net\.)"):
-        sv.Session(net, sv.data.Xor(), "mse").save(tmp_path / name)
-    with refused(InputError, name, varies=r"'.*?(?=net\.)"):
-        Autosave(tmp_path / name)
+    refused(InputError, name, ".onnx", varies=r"'.*?(?=net\.)").by(net.save, tmp_path / name)
+    refused(InputError, name, varies=r"'.*?(?=net\.)").by(
+        sv.Session(net, sv.data.Xor(), "mse").save, tmp_path / name
+    )
+    refused(InputError, name, varies=r"'.*?(?=net\.)").by(Autosave, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_file_of_arrays_is_no_safetensors_file(tmp_path: Path) -> None:
     sv.Network([2, 1]).save(tmp_path / "net.npz")
-    with refused(FileError, "net.npz", "is no safetensors file", varies=r"'.*?(?=net\.)"):
-        sv.load(tmp_path / "net.npz")
+    refused(FileError, "net.npz", "is no safetensors file", varies=r"'.*?(?=net\.)").by(
+        sv.load, tmp_path / "net.npz"
+    )
 
 
 def bend(x: float) -> float:
@@ -383,8 +380,7 @@ def test_another_formula_of_that_name_is_refused(run: Path) -> None:
         return (p - t) ** 6
 
     sv.loss(other, name="quartic")
-    with refused(FileError, "another loss"):
-        sv.Session.load(run)
+    refused(FileError, "another loss").by(sv.Session.load, run)
 
 
 def test_a_network_needs_its_activations_and_the_slots_of_its_optimizer(tmp_path: Path) -> None:
@@ -394,11 +390,9 @@ def test_a_network_needs_its_activations_and_the_slots_of_its_optimizer(tmp_path
     net.save(path)
     assert np.array_equal(sv.load(path).bank.slots["slow"], net.bank.slots["slow"])
     OPTIMIZERS.popitem()
-    with refused(FileError, "slow"):
-        sv.load(path)
+    refused(FileError, "slow").by(sv.load, path)
     ACTIVATIONS.popitem()
-    with refused(FileError, "bend"):
-        sv.load(path)
+    refused(FileError, "bend").by(sv.load, path)
 
 
 def test_a_file_from_before_there_were_digests_goes_by_the_name(tmp_path: Path) -> None:
@@ -419,8 +413,7 @@ def test_a_hostile_entry_is_refused(own: Any, tmp_path: Path) -> None:
     sv.Network([2, 1]).save(path)
     description, arrays = read(path, "network")
     write(path, "network", description | {"own": own}, arrays)
-    with refused(FileError):
-        sv.load(path)
+    refused(FileError).by(sv.load, path)
 
 
 # ---- digests ------------------------------------------------------------------------------------

@@ -161,8 +161,7 @@ def test_a_file_with_fewer_keyframes_leads_to_the_same_moments(
                     each.seek(step)
                 assert same(s, loaded)
     assert sizes[0] > 2 * sizes[1] > 2 * sizes[2]
-    with refused(InputError, "-1"):
-        s.save(tmp_path / "none", keyframes=-1)
+    refused(InputError, "-1").by(s.save, tmp_path / "none", keyframes=-1)
 
 
 def test_keyframes_of_a_file_are_16_megabytes_unless_more_are_wanted(
@@ -199,16 +198,14 @@ def test_data_made_by_code_must_be_passed_again(tmp_path: Path) -> None:
     generated = data.Generated(make, inputs=2, outputs=1)
     s = advanced(sv.Session(sv.Network([2, 1]), generated, batch=4, engine="cpu"), 10)
     s.save(tmp_path / "run")
-    with refused(FileError, "tmp_path/run"):
-        sv.Session.load(tmp_path / "run")
+    refused(FileError, "tmp_path/run").by(sv.Session.load, tmp_path / "run")
     assert same(s, sv.Session.load(tmp_path / "run", data=generated))
 
 
 def test_a_session_of_a_function_is_refused(tmp_path: Path) -> None:
     a = sv.Value(0.5)
     s = sv.Session(sv.compile(lambda x: a * x, inputs=1), ([[1.0]], [[2.0]]))
-    with refused(InputError):
-        s.save(tmp_path / "run")
+    refused(InputError).by(s.save, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -311,8 +308,7 @@ def test_names_and_classes_are_those_of_the_file(path: Path) -> None:
     ],
 )
 def test_other_data_are_refused_by_what_differs(given: object, value: str, path: Path) -> None:
-    with refused(FileError, value):
-        sv.Session.load(path, given)
+    refused(FileError, value).by(sv.Session.load, path, given)
 
 
 def test_what_the_package_makes_itself_is_saved_as_ever(tmp_path: Path) -> None:
@@ -326,11 +322,9 @@ def test_what_the_package_makes_itself_is_saved_as_ever(tmp_path: Path) -> None:
 def test_a_run_of_two_data_sets_is_saved_whole_or_not_at_all(tmp_path: Path) -> None:
     s = trained()
     s.data = table(X + 1.0)
-    with refused(InputError, "2 data sets"):
-        s.save(tmp_path / "run", data=False)
+    refused(InputError, "2 data sets").by(s.save, tmp_path / "run", data=False)
     assert not [*tmp_path.iterdir()]
-    with refused(InputError, "None"):
-        s.save(tmp_path / "run", data=None)  # type: ignore[arg-type]  # wrong on purpose
+    refused(InputError, "None").by(s.save, tmp_path / "run", data=None)
 
 
 @pytest.mark.slow
@@ -352,5 +346,4 @@ def test_many_classes_in_a_file_take_no_memory(path: Path) -> None:
     description, arrays = read(path, "run")
     description["start"]["data"]["data"]["settings"]["classes"] = 2**24
     write(path, "run", description, arrays)
-    with refused(FileError, "the rows of its labels"):
-        sv.Session.load(path, table())
+    refused(FileError, "the rows of its labels").by(sv.Session.load, path, table())

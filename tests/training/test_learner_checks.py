@@ -192,13 +192,18 @@ CHECKS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+def made_of(code: str) -> Any:
+    """What a learner has written."""
+    names: dict[str, Any] = {"math": math, "np": np}
+    exec(code, names)
+    return names.get("Mine") or names["mine"]
+
+
 def checked(which: str, right: str = "", wrong: str = "") -> Any:
     """The check of one of these codes, with a mistake in place of what is right."""
     code, run = CHECKS[which]
     assert right in code, "the mistake has no place"
-    names: dict[str, Any] = {"math": math, "np": np}
-    exec(code.replace(right, wrong) if right else code, names)
-    return run(names.get("Mine") or names["mine"])
+    return run(made_of(code.replace(right, wrong) if right else code))
 
 
 @pytest.mark.parametrize("which", CHECKS)
@@ -565,13 +570,12 @@ def test_a_class_made_of_ours_is_right() -> None:
 
 
 def test_a_perceptron_may_be_made_of_weights_of_ones_own() -> None:
-    names: dict[str, Any] = {}
-    exec(WEIGHT, names)
+    mine = made_of(WEIGHT)
 
     class Perceptron:
         def __init__(self, weights: list[float], bias: float) -> None:
-            self.weights = [names["Mine"](weight) for weight in weights]
-            self.bias = names["Mine"](bias)
+            self.weights = [mine(weight) for weight in weights]
+            self.bias = mine(bias)
 
         def forward(self, x: Any) -> float:
             total = sum(w.forward(x) for w, x in zip(self.weights, x, strict=True))
@@ -610,7 +614,6 @@ def test_a_layer_that_is_none_of_ours_is_checked_by_differences() -> None:
 
 
 def test_micrograd_is_right() -> None:
-    names: dict[str, Any] = {"math": math}
     reflected = """
     def __neg__(self):
         return self * Mine(-1.0)
@@ -628,20 +631,18 @@ def test_micrograd_is_right() -> None:
         out._backward = _backward
         return out
 """
-    exec(VALUE + reflected, names)
-    assert sv.check(names["Mine"])
-    exec((VALUE + reflected).replace("+= other * self.data **", "= other * self.data **"), names)
-    found = sv.check(names["Mine"])
+    assert sv.check(made_of(VALUE + reflected))
+    wrong = reflected.replace("+= other * self.data **", "= other * self.data **")
+    found = sv.check(made_of(VALUE + wrong))
     assert "a.grad of a / a is -2" in str(found.wrong) and "+=" in str(found.wrong)
 
 
 def test_a_kink_is_no_mistake() -> None:
     code = PERCEPTRON.replace("math.tanh(self.sum)", "max(0.0, self.sum)")
     code = code.replace("(1 - self.y**2)", "(self.sum > 0)")
-    names: dict[str, Any] = {}
-    exec(code, names)
-    assert sv.check(names["Mine"]([1.0, 1.0], 0.0), x=[1.0, -1.0])
-    assert sv.check(names["Mine"]([1.0, 1.0], 0.0), sv.Perceptron(2, "relu"), x=[1.0, 2.0])
+    mine = made_of(code)
+    assert sv.check(mine([1.0, 1.0], 0.0), x=[1.0, -1.0])
+    assert sv.check(mine([1.0, 1.0], 0.0), sv.Perceptron(2, "relu"), x=[1.0, 2.0])
 
 
 class Layer:
@@ -686,9 +687,7 @@ def test_a_rate_may_be_an_argument_of_an_optimizer_and_an_optimizer_one_of_a_ste
 
 
 def test_an_optimizer_keeps_its_state_when_it_is_checked() -> None:
-    names: dict[str, Any] = {}
-    exec(MOMENTUM, names)
-    made = names["Mine"](0.1)
+    made = made_of(MOMENTUM)(0.1)
     assert sv.check(made, sv.Momentum(0.1)) and sv.check(made, sv.Momentum(0.1))
     assert made.velocity == 0.0
 
@@ -800,9 +799,8 @@ def test_what_cannot_be_checked_is_refused() -> None:
     refused(InputError, "Bare").by(sv.check, Bare([1.0], 0.0))
     refused(InputError, "None").by(sv.check, None, sv.SGD(0.1))
     refused(InputError, "Perceptron").by(sv.check, sv.Perceptron(2))
-    with refused(InputError, "Dense"):
-        names: dict[str, Any] = {"math": math}
-        exec(PERCEPTRON, names)
-        sv.check(names["Mine"]([1.0, 2.0], 0.0), sv.Dense(3, 2), x=[1.0, 2.0, 3.0])
+    mine = made_of(PERCEPTRON)
+    wide = [1.0, 2.0, 3.0]
+    refused(InputError, "Dense").by(sv.check, mine([1.0, 2.0], 0.0), sv.Dense(3, 2), x=wide)
     refused(InputError, "'tanh'").by(sv.check, Bare([1.0], 0.0), "tanh")
-    refused(InputError, "2,007").by(sv.check, names["Mine"]([0.001] * 1003, 0.25))
+    refused(InputError, "2,007").by(sv.check, mine([0.001] * 1003, 0.25))

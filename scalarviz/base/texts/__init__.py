@@ -106,12 +106,11 @@ def choose(language: str) -> None:
 
 def is_usable(key: str, words: object, english: Mapping[str, str]) -> bool:
     """Whether the words of a translation can be shown: the row or the English text is known."""
-    if not isinstance(words, str):
-        return False
     try:
-        return key.startswith(ROWS) or fields_of(words) <= fields_of(english[key])
+        is_known = key.startswith(ROWS) or fields_of(str(words)) <= fields_of(english[key])
     except (LookupError, ValueError):
         return False
+    return is_known and isinstance(words, str)
 
 
 def fields_of(words: str) -> set[tuple[str, str | None, str | None]]:

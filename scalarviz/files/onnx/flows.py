@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import Shape, require, shorten
 from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.layers import Affine, Flatten, FrequencyEncoding, Layer, Reshape
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import TwoBranches
 from scalarviz.errors import InputError
-from scalarviz.files.onnx.onnx_graph import MOST_DIMENSIONS, Array, Constant, GraphNode
-
-Shape = tuple[int, ...]  # of one sample
-Names = dict[str, Any]
+from scalarviz.files.checked_safetensors import Array
+from scalarviz.files.onnx.onnx_graph import Constant, GraphNode
+from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names
 
 LARGEST_SAMPLE = 2**24  # numbers
 MOST_OCTAVES = 64
@@ -38,17 +37,11 @@ SAME = 1e-5  # relative tolerance for constants of a formula
 
 
 class UnsupportedNode(InputError):
-    """An operator without a counterpart; `node` is where, if it is not the current node."""
+    """An operator without a counterpart: `node`, which is not the current node."""
 
-    def __init__(self, why: str, node: GraphNode | None = None) -> None:
+    def __init__(self, why: str, node: GraphNode) -> None:
         super().__init__(why)
         self.node = node
-
-
-def require(condition: object, why: str) -> None:
-    """Raise UnsupportedNode, with the reason, unless a condition holds."""
-    if not condition:
-        raise UnsupportedNode(why)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +75,14 @@ class LayerStep:
     first: int = 0
 
 
+def layer_size(shape: Shape) -> Any:
+    """Return what a layer is given as the size of a sample: a picture's shape, else a number."""
+    return shape if len(shape) == PICTURE else prod(shape)
+
+
 def nothing(shape: Shape) -> LayerStep:
     """Return an identity step, for places that need a layer."""
-    return LayerStep(Activation(shape if len(shape) == PICTURE else prod(shape), "linear"), {})
+    return LayerStep(Activation(layer_size(shape), "linear"), {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +152,7 @@ class Flow:
             with np.errstate(all="ignore"):  # Affine raises an error for what is not finite
                 scale, shift = last.layer.scale * scale, last.layer.shift * scale + shift
             here, names = replace(here, steps=here.steps[:-1]), {**last.names, **names}
-        shape = here.shape if len(here.shape) == PICTURE else here.shape[0]
-        return here.then(Affine(shape, scale, shift), names)
+        return here.then(Affine(layer_size(here.shape), scale, shift), names)
 
     def seen_as(self, shape: Shape, node: GraphNode) -> Flow:
         """Return the same numbers in another shape."""
@@ -180,7 +177,7 @@ class Flow:
         if len(self.shape) == 1:
             layer = Flatten(self.seen)
         else:
-            layer = Reshape(self.seen if len(self.seen) == PICTURE else self.seen[0], self.shape)
+            layer = Reshape(layer_size(self.seen), self.shape)
         return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, self.view)))
 
     @property
@@ -207,7 +204,7 @@ ROLES = {"Mul": "node", "Sin": "sin", "Cos": "cos", "Concat": "concat", "Flatten
 
 
 def checked(shape: Shape) -> Shape:
-    """Return a shape; raise UnsupportedNode if it is too large."""
+    """Return a shape; raise InputError if it is too large."""
     require(
         prod(shape) <= LARGEST_SAMPLE, f"{shorten(shape)} are more than {LARGEST_SAMPLE:,} numbers"
     )
@@ -219,7 +216,7 @@ def of_features(numbers: Array, shape: Shape) -> Array:
     try:
         each = np.broadcast_to(numbers, (1, *shape)).reshape(shape[0], -1)
     except ValueError:
-        raise UnsupportedNode(
+        raise InputError(
             f"it takes numbers of the shape {numbers.shape} and {shorten(shape)} a sample: give "
             "each feature or channel one"
         ) from None
@@ -243,18 +240,16 @@ class NodeContext:
 
     @property
     def flow(self) -> Flow:
-        """The only computed input; raise UnsupportedNode if another input is not a constant."""
+        """The only computed input; raise InputError if another input is not a constant."""
         first = self.inputs[0] if self.inputs else None
         rest = [each for each in self.inputs[1:] if isinstance(each, Flow)]
         if not isinstance(first, Flow) or rest:
-            raise UnsupportedNode(
-                "it is to work on one computed value, and on numbers of the file else"
-            )
+            raise InputError("it is to work on one computed value, and on numbers of the file else")
         return first
 
     @property
     def row(self) -> Flow:
-        """The same; raise UnsupportedNode if it is not a vector per sample."""
+        """The same; raise InputError if it is not a vector per sample."""
         flow = self.flow.settled
         require(
             len(flow.shape) == 1,
@@ -264,7 +259,7 @@ class NodeContext:
 
     @property
     def picture(self) -> Flow:
-        """The same; raise UnsupportedNode if it is not an image per sample."""
+        """The same; raise InputError if it is not an image per sample."""
         flow = self.flow.settled
         require(
             len(flow.shape) == PICTURE,
@@ -278,10 +273,10 @@ class NodeContext:
         return found if isinstance(found, Constant) else None
 
     def needed(self, place: int, what: str) -> Constant:
-        """Return the constant at an input; raise UnsupportedNode if there is none."""
+        """Return the constant at an input; raise InputError if there is none."""
         found = self.constant(place)
         if found is None:
-            raise UnsupportedNode(f"its {what} are not stored in the file")
+            raise InputError(f"its {what} are not stored in the file")
         return found
 
     def few(self, place: int) -> list[Any]:
@@ -291,8 +286,7 @@ class NodeContext:
             found.array.size <= MOST_DIMENSIONS + 1,
             f"its {shorten(found.name)} has {found.array.size:,} numbers",
         )
-        numbers: list[Any] = found.array.ravel().tolist()
-        return numbers
+        return found.array.ravel().tolist()
 
     def parameter(self, role: str, place: int, shape: Shape) -> Parameter:
         """Return a constant as a parameter of exactly this shape, leading 1s aside."""
@@ -317,7 +311,7 @@ class NodeContext:
         return [self.parameter("bias", 2, (outputs,))]
 
     def get(self, name: str, default: Any, items: type = int) -> Any:
-        """Return an attribute; raise UnsupportedNode if its type is wrong, or its items'."""
+        """Return an attribute; raise InputError if its type is wrong, or its items'."""
         found = self.node.attributes.get(name, default)
         if isinstance(default, float) and isinstance(found, int):
             found = float(found)
@@ -330,13 +324,11 @@ class NodeContext:
         return found
 
     def only(self, name: str, default: Any, *allowed: Any) -> None:
-        """Raise UnsupportedNode if an attribute is neither the default nor one of those allowed."""
-        found = self.get(name, default)
-        if found not in (allowed or (default,)):
-            wanted, *_ = allowed or (default,)
-            raise UnsupportedNode(
-                f"its {name} must be {shorten(wanted)} here, not {shorten(found)}"
-            )
+        """Raise InputError if an attribute is neither the default nor one of those allowed."""
+        found, wanted = self.get(name, default), allowed or (default,)
+        require(
+            found in wanted, f"its {name} must be {shorten(wanted[0])} here, not {shorten(found)}"
+        )
 
     def scaled(self, flow: Flow, scale: Array, shift: Array, names: Names) -> Flow:
         """Append an Affine to a `flow`, as `flow.scaled`, within the budget."""
@@ -351,6 +343,5 @@ class NodeContext:
     def activated(self, name: str, **names: str) -> Flow:
         """Append an activation, whose numbers have these names in the file."""
         flow = self.flow.settled
-        shape = flow.shape if len(flow.shape) == PICTURE else prod(flow.shape)
-        layer = Activation(shape, name)
+        layer = Activation(layer_size(flow.shape), name)
         return flow.then(layer, {**self.names, **names}, shape=flow.shape)

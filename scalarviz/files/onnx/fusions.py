@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.errors import InputError
+from scalarviz.files.checked_safetensors import Array
 from scalarviz.files.onnx.flows import SAME, LayerStep, Parameter
-from scalarviz.files.onnx.onnx_graph import Array, Constant, GraphNode, ModelGraph, shortest
-from scalarviz.files.onnx_names import Names
+from scalarviz.files.onnx.onnx_graph import Constant, GraphNode, ModelGraph, shortest
+from scalarviz.files.onnx_names import Names, unused
 
 # PATTERNS: activations that exporters write out in several nodes, by the operators of these. In a
 # pattern, x is the value that goes in, a number is one that the file stores, and another name
@@ -255,9 +256,7 @@ def rms_norm(node: GraphNode, uses: Uses) -> Fused | None:
         parts = {"square": square, "mean": mean, "sum": added, "root": root, "quotient": divided[0]}
         inputs = (x, gain, added.inputs[1], *mean.inputs[1:])
         made = replaced("RMSNorm", node, inputs, node, **parts)
-        norm = GraphNode(
-            made.operator, made.name, inputs, made.outputs, mean.attributes, made.parts
-        )
+        norm = replace(made, attributes=mean.attributes)
         return norm, (*divided, root, added, mean, square)
     return None
 
@@ -382,11 +381,11 @@ class KnownLayers:
                 self.layers[name] = (made, found)
             return found
         first, before = self.layers[matrices[0]]
-        if not are_one(first, made):
-            raise InputError(
-                f"its weights {shorten(matrices[0])} are used by two layers that differ in more "
-                "than their place: save them under two names"
-            )
+        require(
+            are_one(first, made),
+            f"its weights {shorten(matrices[0])} are used by two layers that differ in more "
+            "than their place: save them under two names",
+        )
         return renamed(before, made)
 
     def apart(self, made: BuiltLayer) -> BuiltLayer:
@@ -401,17 +400,9 @@ class KnownLayers:
                     f"its weights {shorten(each.name)} are used twice, once in a Residual: save "
                     "them under two names"
                 )
-            parameters.append(replace(each, name=self._free(each.name)))
+            parameters.append(replace(each, name=unused(each.name, self.taken)))
         inner = tuple(map(self.apart, made.inner))
         return renamed(replace(made, parameters=tuple(parameters), inner=inner), made)
-
-    def _free(self, name: str) -> str:
-        wanted, count = name, 1
-        while name in self.taken:
-            count += 1
-            name = f"{wanted}_{count}"
-        self.taken.add(name)
-        return name
 
 
 def matrices_of(made: BuiltLayer) -> list[str]:

@@ -12,15 +12,15 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import require, shorten
 from scalarviz.base.limits import NODE, PART, Budget
 from scalarviz.base.messages import visible
 from scalarviz.base.shell_commands import needed
 from scalarviz.errors import FileError, InputError
 from scalarviz.files.atomic import shown
-from scalarviz.files.checked_safetensors import size_of
+from scalarviz.files.checked_safetensors import Array, size_of
+from scalarviz.files.onnx_names import LONGEST, MOST_DIMENSIONS
 
 
 def the_package() -> Any:
@@ -28,7 +28,6 @@ def the_package() -> Any:
     return needed("onnx", "ONNX files need onnx", "onnx")
 
 
-LONGEST_NAME = 1000
 OLDEST = 9  # oldest opset whose operators are read
 
 OWN_DOMAINS = ("", "ai.onnx")
@@ -112,8 +111,7 @@ def read_bytes(path: Path, limit: int) -> bytes:
 def as_graph(model: Any, folder: Path, budget: Budget) -> ModelGraph:
     """Return a ModelProto as plain data."""
     found = model.graph
-    if not found.node or not found.output:
-        raise InputError("it is damaged, or no ONNX file: there is no graph in it")
+    require(found.node and found.output, "it is damaged, or no ONNX file: there is no graph in it")
     budget.allow(len(found.node), "nodes", NODE)
     stored = {
         name: Constant(name, Stored(each, folder, budget))
@@ -137,11 +135,11 @@ def opset_of(model: Any) -> int:
     """Return the version of the operators; raise InputError if it is too old."""
     versions = [int(each.version) for each in model.opset_import if each.domain in OWN_DOMAINS]
     opset = max(versions, default=0)
-    if opset < OLDEST:
-        raise InputError(
-            f"its operators are of opset {opset}, and those from {OLDEST} on can be read: export "
-            "it again with a newer opset"
-        )
+    require(
+        opset >= OLDEST,
+        f"its operators are of opset {opset}, and those from {OLDEST} on can be read: export "
+        "it again with a newer opset",
+    )
     return opset
 
 
@@ -163,7 +161,7 @@ def a_text(name: Any) -> str:
 
 def a_name(name: Any) -> str:
     """Return a name, or raise InputError if it is too long."""
-    if len(a_text(name)) > LONGEST_NAME:
+    if len(a_text(name)) > LONGEST:
         raise InputError(f"it is damaged: {shorten(name)} is no name")
     return str(name)
 
@@ -260,8 +258,6 @@ def passed_on(node: GraphNode, source: Constant) -> Constant:
 # tensors in a second file. It must lie in the folder of the model, after resolving links, and
 # must be long enough.
 
-Array = npt.NDArray[Any]
-
 # Data types of the format: how bytes are stored, and the field for single numbers.
 TYPES = {
     1: ("<f4", "float_data"),
@@ -274,8 +270,6 @@ TYPES = {
 FLOATS = (1, 10, 11)
 HALF = 10
 EXTERNAL = 1  # data_location of tensors in another file
-
-MOST_DIMENSIONS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,12 +312,16 @@ class Constant:
 
 def decode(tensor: Any, folder: Path, budget: Budget) -> Array:
     """Return the numbers of a TensorProto; errors continue after the name of the tensor."""
-    if tensor.data_type not in TYPES:
-        raise InputError(f"are of the type {tensor.data_type}, which is none of plain numbers")
+    require(
+        tensor.data_type in TYPES,
+        f"are of the type {tensor.data_type}, which is none of plain numbers",
+    )
     kind, listed = TYPES[tensor.data_type]
     shape = tuple(tensor.dims)
-    if len(shape) > MOST_DIMENSIONS or any(n < 0 for n in shape):
-        raise InputError(f"have the shape {shorten(shape)}")
+    require(
+        len(shape) <= MOST_DIMENSIONS and all(n >= 0 for n in shape),
+        f"have the shape {shorten(shape)}",
+    )
     count = prod(shape)
     stored = np.dtype(kind)
     try:
@@ -331,10 +329,10 @@ def decode(tensor: Any, folder: Path, budget: Budget) -> Array:
     except InputError as error:
         raise InputError(f"have the shape {shorten(shape)}, which is too large: {error}") from None
     found = numbers_of(tensor, listed, stored, count, folder)
-    if len(found) != count:
-        raise InputError(f"have the shape {shorten(shape)}, but there are {len(found)} of them")
-    if tensor.data_type in FLOATS and not np.isfinite(found).all():
-        raise InputError("are not all finite")
+    require(
+        len(found) == count, f"have the shape {shorten(shape)}, but there are {len(found)} of them"
+    )
+    require(tensor.data_type not in FLOATS or np.isfinite(found).all(), "are not all finite")
     return found.reshape(shape)
 
 
@@ -345,8 +343,7 @@ def numbers_of(tensor: Any, name: str, stored: np.dtype[Any], count: int, folder
     if tensor.HasField("raw_data"):
         return as_numbers(tensor.raw_data, stored)
     listed = getattr(tensor, name)
-    if len(listed) != count:
-        raise InputError(f"should be {count:,}, but there are {len(listed):,} of them")
+    require(len(listed) == count, f"should be {count:,}, but there are {len(listed):,} of them")
     if tensor.data_type == HALF:  # float16 bits stored as integers
         return np.array(listed, np.int64).astype(np.uint16).view("<f2")
     return np.array(listed, stored)
@@ -354,8 +351,10 @@ def numbers_of(tensor: Any, name: str, stored: np.dtype[Any], count: int, folder
 
 def as_numbers(data: bytes, stored: np.dtype[Any]) -> Array:
     """Decode bytes as numbers."""
-    if len(data) % stored.itemsize:
-        raise InputError(f"take {len(data):,} bytes, which is no whole number of them")
+    require(
+        len(data) % stored.itemsize == 0,
+        f"take {len(data):,} bytes, which is no whole number of them",
+    )
     if stored.kind == "b":
         return np.frombuffer(data, np.uint8).astype(np.bool_)
     return np.frombuffer(data, stored)
@@ -371,12 +370,16 @@ def read_external(tensor: Any, length: int, folder: Path) -> bytes:
         stated = int(about.get("length", length))
     except ValueError:
         raise InputError("lie in another file at a place that is no number") from None
-    if offset < 0 or stated != length:
-        raise InputError(f"take {length:,} bytes, and their file is said to have {stated:,}")
+    require(
+        offset >= 0 and stated == length,
+        f"take {length:,} bytes, and their file is said to have {stated:,}",
+    )
     try:
         status = path.stat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size < offset + length:
-            raise InputError(f"lie in the file {path.name!r}, which is too short")
+        require(
+            stat.S_ISREG(status.st_mode) and status.st_size >= offset + length,
+            f"lie in the file {path.name!r}, which is too short",
+        )
         with path.open("rb") as file:
             file.seek(offset)
             data = file.read(length)
@@ -391,12 +394,16 @@ def inside(location: str, folder: Path) -> Path:
     """Return the path of a file in a folder; raise InputError if it leads out, by a link too."""
     parts = PurePosixPath(location).parts
     odd = PureWindowsPath(location).anchor or "\\" in location or "\0" in location
-    if not parts or odd or ".." in parts or parts[0] == "/":
-        raise InputError(f"lie in {shorten(location)}, which is no file in the model's folder")
+    require(
+        parts and not odd and ".." not in parts and parts[0] != "/",
+        f"lie in {shorten(location)}, which is no file in the model's folder",
+    )
     root = Path(os.path.realpath(folder))
     path = Path(os.path.realpath(root / location))
-    if not path.is_relative_to(root):
-        raise InputError(f"lie in {shorten(location)}, which leads out of the model's folder")
+    require(
+        path.is_relative_to(root),
+        f"lie in {shorten(location)}, which leads out of the model's folder",
+    )
     return path
 
 

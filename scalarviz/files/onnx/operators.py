@@ -1,7 +1,7 @@
 """OPERATORS: how each ONNX operator is read. To add one, write a function and a row.
 
 A function takes a `NodeContext`, the node with its inputs, and returns the output as a Flow; it
-raises UnsupportedNode, with the reason, if it cannot.
+raises InputError, with the reason, if it cannot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
+from scalarviz.base.checks import Shape, require, shorten
 from scalarviz.base.limits import WAVE
 from scalarviz.core.formulas.activations import (
     ACTIVATIONS,
@@ -40,6 +40,7 @@ from scalarviz.core.layers import (
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import Concatenate, Product, Residual, TwoBranches
 from scalarviz.core.layers.rowwise_layers import PictureShape, Spread
+from scalarviz.errors import InputError
 from scalarviz.files.onnx.flows import (
     PICTURE,
     READ,
@@ -48,12 +49,10 @@ from scalarviz.files.onnx.flows import (
     LayerStep,
     NodeContext,
     Parameter,
-    Shape,
-    UnsupportedNode,
     Waves,
     checked,
+    layer_size,
     nothing,
-    require,
 )
 from scalarviz.files.onnx.onnx_graph import FLOATS, Constant, shortest
 
@@ -160,8 +159,7 @@ def dropout(at: NodeContext) -> Flow:
     stored = at.constant(1)
     rate = float(stored.array.ravel()[0]) if stored and stored.array.size == 1 else 0.5
     rate = at.get("ratio", rate)
-    shape = flow.shape if len(flow.shape) == PICTURE else prod(flow.shape)
-    layer = Dropout(shape, rate)
+    layer = Dropout(layer_size(flow.shape), rate)
     names = at.names
     if stored:
         names["ratio"] = stored.name
@@ -194,7 +192,7 @@ def picture_of(flow: Flow) -> PictureShape:
 
 
 def window_of(at: NodeContext, kernel: tuple[int, ...] | None = None) -> PoolingWindow:
-    """Return the window of a node; raise UnsupportedNode if it is unsupported."""
+    """Return the window of a node; raise InputError if it is unsupported."""
     given = tuple(at.get("kernel_shape", list(kernel or ())))
     require(
         len(given) == 2 and (not kernel or given == kernel) and min(given) >= 1,
@@ -216,7 +214,7 @@ def window_of(at: NodeContext, kernel: tuple[int, ...] | None = None) -> Pooling
 
 
 def pair_of(at: NodeContext, name: str) -> tuple[int, int]:
-    """Return an attribute of two numbers of pixels; raise UnsupportedNode for others."""
+    """Return an attribute of two numbers of pixels; raise InputError for others."""
     found = at.get(name, [1, 1])
     require(
         len(found) == 2 and min(found) >= 1,
@@ -278,7 +276,7 @@ def convolution(at: NodeContext) -> Flow:
 
 
 def square(at: NodeContext) -> tuple[int, int, int]:
-    """Return side, stride and padding of a window; raise UnsupportedNode if it is not a square."""
+    """Return side, stride and padding of a window; raise InputError if it is not a square."""
     window = window_of(at)
     at.only("dilations", [1, 1])
     height, width = window.kernel
@@ -357,7 +355,7 @@ def multiply(at: NodeContext) -> Flow:
     stored = [each for each in at.inputs if isinstance(each, Constant)]
     if len(flows) != 1 or len(stored) != 1:
         kind = "computed" if flows else "stored"
-        raise UnsupportedNode(f"it multiplies two {kind} values: {READ}")
+        raise InputError(f"it multiplies two {kind} values: {READ}")
     flow, numbers, name = flows[0], stored[0].array, stored[0].name
     if len(flow.seen) != 1 and flow.waves is None:
         return at.scaled(flow, numbers, np.zeros(1), {"node": at.node.name, "weight": name})
@@ -375,7 +373,7 @@ def multiply(at: NodeContext) -> Flow:
     try:
         shape = np.broadcast_shapes(flow.shape, numbers.shape)
     except ValueError:
-        raise UnsupportedNode(
+        raise InputError(
             f"it multiplies {shorten(flow.shape)} by the shape {numbers.shape}"
         ) from None
     weigh(at, checked(shape))
@@ -389,9 +387,8 @@ def wave(f: str, at: NodeContext) -> Flow:
     """Sin or Cos of an encoding; elsewhere, Sin is an activation."""
     flow = at.flow
     if flow.waves is None or flow.is_wave:
-        if f == "sin":
-            return at.activated("sin")
-        raise UnsupportedNode("there is a cosine in the frequency encoding only")
+        require(f == "sin", "there is a cosine in the frequency encoding only")
+        return at.activated("sin")
     waves = flow.waves
     weigh(at, flow.shape)
     f_of_all = np.full(flow.shape, f, "U3")
@@ -421,7 +418,7 @@ def concat(at: NodeContext) -> Flow:
             for name in ("place", "factor", "f")
         )
     except ValueError:
-        raise UnsupportedNode("the shapes of what it puts side by side do not fit") from None
+        raise InputError("the shapes of what it puts side by side do not fit") from None
     nodes = dict.fromkeys(node for part in parts for node in part.nodes)
     made = Waves(place, factor, f, (*nodes, at.node), parts[0].stored)
     return Flow(factor.shape, flows[0].seen, flows[0].steps, waves=made)
@@ -493,12 +490,12 @@ def linear_classifier(at: NodeContext) -> Flow:
     if (outputs, classes, kind) == (1, 2, "LOGISTIC"):  # 1 - sigmoid(z) and sigmoid(z)
         coefficients, intercepts = [0.0] * len(coefficients) + coefficients, [0.0, *intercepts]
         outputs, kind = 2, "SOFTMAX"
-    if outputs != classes:  # the format then derives the missing rows by a rule of its own
-        rows = "1 row" if outputs == 1 else f"{outputs} rows"
-        raise UnsupportedNode(
-            f"it has {rows} of coefficients for {classes} classes, and needs one for each: choose "
-            "an earlier value with output=, or train it with more classes"
-        )
+    rows = "1 row" if outputs == 1 else f"{outputs} rows"
+    require(  # the format derives missing rows by a rule of its own
+        outputs == classes,
+        f"it has {rows} of coefficients for {classes} classes, and needs one for each: choose "
+        "an earlier value with output=, or train it with more classes",
+    )
     found = linear(at, coefficients, intercepts)
     last = {"node": f"{at.node.name}.{kind.lower()}"}
     if kind == "SOFTMAX":
@@ -651,7 +648,7 @@ def activation(rows: Sequence[ActivationFormula], at: NodeContext) -> Flow:
             return at.activated(row.name)
     if rows[0].name not in FAMILIES:
         told = ", ".join(f"{key} = {value}" for key, value in given.items())
-        raise UnsupportedNode(f"it has {told}, which no activation here has")
+        raise InputError(f"it has {told}, which no activation here has")
     settings = ",".join(map(repr, given.values()))
     return at.activated(activation_row(f"{rows[0].name}({settings})").name)
 
@@ -687,7 +684,7 @@ def bound(at: NodeContext, place: int, name: str, none: float) -> float:
         f"its {name} is computed, and must be a number",
     )
     if stored is not None and stored.array.size != 1:
-        raise UnsupportedNode(f"its {name} {shorten(stored.name)} is not one number")
+        raise InputError(f"its {name} {shorten(stored.name)} is not one number")
     number = at.get(name, none) if stored is None else shortest(float(stored.array.ravel()[0]))
     return none if abs(number) >= LARGEST else number
 
@@ -718,9 +715,8 @@ def batch_norm(at: NodeContext) -> Flow:
     weight, bias = at.parameter("weight", 1, channels), at.parameter("bias", 2, channels)
     mean, variance = at.parameter("mean", 3, channels), at.parameter("variance", 4, channels)
     require(not (variance.values < 0).any(), f"its variance {shorten(variance.name)} is below 0")
-    shape = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
     momentum = round(1.0 - at.get("momentum", 0.9), 6)  # ONNX gives the share that is kept
-    layer = BatchNorm(shape, eps=at.get("epsilon", 1e-5), momentum=momentum)
+    layer = BatchNorm(layer_size(flow.shape), eps=at.get("epsilon", 1e-5), momentum=momentum)
     names = {**at.names, "mean": mean.name, "variance": variance.name}
     state = {"running_mean": mean.values, "running_variance": variance.values}
     return flow.then(layer, names, weight, bias, shape=flow.shape, state=state)
@@ -738,7 +734,7 @@ def layer_norm(at: NodeContext) -> Flow:
     weight = at.parameter("weight", 1, flow.shape)
     shift = Parameter("bias", f"{at.node.name}.bias", np.broadcast_to(0.0, count), matrix=False)
     bias = at.parameter("bias", 2, flow.shape) if at.constant(2) else shift
-    parameters = [Parameter(p.role, p.name, p.values, False) for p in (weight, bias)]
+    parameters = [replace(each, matrix=False) for each in (weight, bias)]
     layer = LayerNorm(count, at.get("epsilon", 1e-5))
     return flow.then(layer, at.names, *parameters, shape=flow.shape)
 
@@ -766,10 +762,9 @@ def prelu(at: NodeContext) -> Flow:
         slopes.size == 1 or slopes.shape == flow.shape[:1] + (1,) * len(flow.shape[1:]),
         f"its slopes have the shape {slopes.shape} for {flow.shape} numbers",
     )
-    size = flow.shape if len(flow.shape) == PICTURE else flow.shape[0]
-    weight = at.parameter("weight", 1, slopes.shape)
-    weight = Parameter("weight", weight.name, weight.values.ravel(), matrix=False)
-    return flow.then(PReLU(size, slopes.size), at.names, weight, shape=flow.shape)
+    weight = replace(at.parameter("weight", 1, slopes.shape), matrix=False)
+    layer = PReLU(layer_size(flow.shape), slopes.size)
+    return flow.then(layer, at.names, weight, shape=flow.shape)
 
 
 def constant_names(at: NodeContext, **places: int) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scalarviz.base.checks import matching, shorten
+from scalarviz.base.checks import Shape, matching, require, shorten
 from scalarviz.base.limits import Budget
 from scalarviz.base.messages import inform
 from scalarviz.core.bank import DTYPES
@@ -18,8 +18,6 @@ from scalarviz.files.onnx.flows import (
     Flow,
     LayerStep,
     NodeContext,
-    Shape,
-    UnsupportedNode,
     checked,
     nothing,
 )
@@ -93,8 +91,7 @@ def ends(graph: ModelGraph, output: str | None) -> tuple[Port, str]:
         names = [port.name for port in graph.inputs]
         raise InputError(f"it has {len(names)} inputs, {shorten(names)}, and a network has one")
     (source,) = graph.inputs
-    if not source.numbers:
-        raise InputError(f"its input {shorten(source.name)} takes no numbers with a fraction")
+    require(source.numbers, f"its input {shorten(source.name)} takes no numbers with a fraction")
     if output is not None:
         made = [name for node in graph.nodes for name in node.outputs if name]
         if output not in made:
@@ -136,11 +133,11 @@ def told(found: tuple[GraphNode, str]) -> str:
 def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) -> tuple[int, ...]:
     """Return the shape of one sample, from the input or the first weights."""
     sizes = source.sizes
-    if sizes is not None and len(sizes) < 2:
-        raise InputError(
-            f"its input {shorten(source.name)} has the shape {shorten(sizes)}, without a batch: "
-            "export it with one in front"
-        )
+    require(
+        sizes is None or len(sizes) >= 2,
+        f"its input {shorten(source.name)} has the shape {shorten(sizes)}, without a batch: "
+        "export it with one in front",
+    )
     known = tuple(n for n in (sizes or ())[1:] if n is not None)
     if sizes is not None and len(known) == len(sizes) - 1:
         return checked(known)
@@ -177,16 +174,14 @@ def walk(graph: ModelGraph, source: Port, target: str) -> tuple[Shape, tuple[Lay
             flow = run(node, graph, flows, batch)
             if flow is not None and place < len(node.outputs):
                 flows[node.outputs[place]] = flow
-        except UnsupportedNode as error:
-            odd.append((error.node or node, str(error)))
         except InputError as error:
-            odd.append((node, str(error)))
+            odd.append((getattr(error, "node", node), str(error)))
     end = flows.get(target)
     steps: tuple[LayerStep, ...] = ()
     try:
         steps = (end.settled.steps or (nothing(end.shape),)) if end else ()
-    except UnsupportedNode as error:
-        odd.append((error.node or nodes[-1], str(error)))
+    except InputError as error:
+        odd.append((getattr(error, "node", nodes[-1]), str(error)))
     if odd:
         raise InputError(*all_of(odd))
     if end is None:
@@ -212,13 +207,13 @@ def run(
     """Return the output of a node; None if an input is unknown."""
     read = reader(node.operator)
     if read is None:
-        raise UnsupportedNode(unknown(node))
+        raise InputError(unknown(node))
     inputs = []
     for name in node.inputs:
         if name in flows and flows[name] is None:
             return None
         if name and name not in flows and name not in graph.constants:
-            raise UnsupportedNode(f"it takes {shorten(name)}, which nothing before it gives")
+            raise InputError(f"it takes {shorten(name)}, which nothing before it gives")
         inputs.append(flows[name] if name in flows else graph.constants.get(name))
     return read(NodeContext(node, graph.opset, batch, tuple(inputs), graph.budget))
 
@@ -246,11 +241,11 @@ def check_output(graph: ModelGraph, target: str, end: Flow) -> None:
         fits = len(sizes) == len(end.shape) and all(
             stated in (None, n) for stated, n in zip(sizes, end.shape, strict=True)
         )
-        if not fits:
-            raise InputError(
-                f"its output {shorten(target)} is said to have {shorten(sizes)} numbers a sample, "
-                f"and has {shorten(end.shape)}"
-            )
+        require(
+            fits,
+            f"its output {shorten(target)} is said to have {shorten(sizes)} numbers a sample, "
+            f"and has {shorten(end.shape)}",
+        )
 
 
 # ---- the network --------------------------------------------------------------------------------
@@ -277,8 +272,10 @@ def build(made: Sequence[BuiltLayer], frozen: Frozen, dtype: str, budget: Budget
             rows = slice(row, row + parameter.values.size)
             with np.errstate(over="ignore"):
                 net.bank.value[rows] = parameter.values.ravel()
-            if not np.isfinite(net.bank.value[rows]).all():
-                raise InputError(f"the numbers {shorten(parameter.name)} do not fit into {dtype}")
+            require(
+                np.isfinite(net.bank.value[rows]).all(),
+                f"the numbers {shorten(parameter.name)} do not fit into {dtype}",
+            )
             net.bank.frozen[rows] = parameter.name in frozen
             row = rows.stop
         for name, values in each.state.items():

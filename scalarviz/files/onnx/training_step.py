@@ -25,9 +25,10 @@ from scalarviz.core.layers.parameters import ParameterArray, named_layers, state
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import NONE, Buffer, Operation, Windows, parametric_counts
 from scalarviz.errors import InputError
-from scalarviz.files.atomic import as_path, replace_file
-from scalarviz.files.onnx.onnx_graph import Array, the_package
-from scalarviz.files.onnx.writing import FORMAT, OPSET, FormulaNodes
+from scalarviz.files.atomic import as_path
+from scalarviz.files.checked_safetensors import Array
+from scalarviz.files.onnx.onnx_graph import the_package
+from scalarviz.files.onnx.writing import FormulaNodes, tensor_of, write_model
 from scalarviz.files.onnx_names import unused
 from scalarviz.training.session.session import Session
 
@@ -44,14 +45,8 @@ def save_step_model(session: Session, path: object) -> None:
             "sv.onnx.save_step(sv.Session(net, data), path)"
         )
     with session.doing():
-        model = onnx.helper.make_model(
-            StepWriter(session, onnx.helper).graph(),
-            opset_imports=[onnx.helper.make_opsetid("", OPSET)],
-            ir_version=FORMAT,
-            producer_name="scalarviz",
-        )
-    onnx.checker.check_model(model, full_check=True)
-    replace_file(found, model.SerializeToString(deterministic=True))
+        graph = StepWriter(session, onnx.helper).graph()
+    write_model(onnx, graph, found)
 
 
 @final
@@ -282,7 +277,7 @@ class StepGraph(FormulaNodes):
         """Append a node with several results, and return their names."""
         key = operator, inputs, repr(sorted(attributes.items()))
         if key not in self._known:
-            name = self._free(f"{self.place}/{operator}")
+            name = unused(f"{self.place}/{operator}", self._names)
             made = [f"{name}:{i}" if i else name for i in range(results)]
             self._known[key] = made
             self._nodes.append(
@@ -290,29 +285,20 @@ class StepGraph(FormulaNodes):
             )
         return self._known[key]
 
-    def _free(self, name: str) -> str:
-        found = unused(name, self._names)
-        self._names.add(found)
-        return found
-
     def number(self, value: float | Array, dtype: str = "") -> str:
         """Return the name of constants, of the dtype of the graph by default."""
         array = np.asarray(value, dtype or self.dtype)
         key = array.dtype.str, array.shape, array.tobytes()
         if key not in self._known:
-            name = self._free(f"{array.tolist()}" if array.size < 5 else "constants")
+            stem = f"{array.tolist()}" if array.size < 5 else "constants"
+            name = unused(stem, self._names)
             self._known[key] = [name]
-            self._store(name, array)
+            self.numbers[name] = tensor_of(self.helper, name, array)
         return self._known[key][0]
 
     def integers(self, *values: int) -> str:
         """Return the name of a row of integers, such as axes or sizes."""
         return self.number(np.array(values), "int64")
-
-    def _store(self, name: str, array: Array) -> None:
-        kind = self.helper.np_dtype_to_tensor_dtype(array.dtype)
-        data = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
-        self.numbers[name] = self.helper.make_tensor(name, kind, array.shape, data, raw=True)
 
     def given(self, name: str, shape: tuple[Any, ...], array: Array | None = None) -> str:
         """Add an input of the graph, which is `array` where it is not given; return its name."""
@@ -321,7 +307,7 @@ class StepGraph(FormulaNodes):
         kind = self.helper.np_dtype_to_tensor_dtype(dtype)
         self.inputs.append(self.helper.make_tensor_value_info(name, kind, list(shape)))
         if array is not None:
-            self._store(name, array)
+            self.numbers[name] = tensor_of(self.helper, name, array)
         return name
 
     def result(self, name: str, value: str, shape: tuple[int, ...], dtype: str = "") -> None:
@@ -557,21 +543,14 @@ def unchanged_back(at: StepOperation) -> tuple[str, ...]:
     return tuple([at.upstream for _ in at.inputs])
 
 
-def joined(at: StepOperation) -> str:
-    return at.graph.put("Add", *at.inputs)
-
-
-def product(at: StepOperation) -> str:
-    return at.graph.put("Mul", *at.inputs)
+def of_inputs(operator: str, at: StepOperation, **attributes: int) -> str:
+    """Write an operator of all inputs."""
+    return at.graph.put(operator, *at.inputs, **attributes)
 
 
 def product_back(at: StepOperation) -> tuple[str, ...]:
     x, second = at.inputs
     return at.graph.put("Mul", at.upstream, second), at.graph.put("Mul", at.upstream, x)
-
-
-def concatenation(at: StepOperation) -> str:
-    return at.graph.put("Concat", *at.inputs, axis=1)
 
 
 def concatenation_back(at: StepOperation) -> tuple[str, ...]:
@@ -656,18 +635,10 @@ def norm_back(centres: bool, at: StepOperation) -> tuple[str, ...]:
     return (less_shared(at, y, at.upstream, factor, (1,), shifts=centres),)
 
 
-def softmax(at: StepOperation) -> str:
-    return at.graph.put("Softmax", at.x, axis=1)
-
-
 def softmax_back(at: StepOperation) -> tuple[str, ...]:
     graph, y = at.graph, at.y
     mean = graph.sums(graph.put("Mul", at.upstream, y), 1, keep=True)
     return (graph.put("Mul", y, graph.put("Sub", at.upstream, mean)),)
-
-
-def log_softmax(at: StepOperation) -> str:
-    return at.graph.put("LogSoftmax", at.x, axis=1)
 
 
 def log_softmax_back(at: StepOperation) -> tuple[str, ...]:
@@ -770,16 +741,16 @@ KINDS: dict[str, tuple[Forward, Backward]] = {
     "parametric": (parametric, parametric_back),
     "convolution": (convolution, convolution_back),
     "branch": (unchanged, unchanged_back),
-    "sum": (joined, unchanged_back),
-    "product": (product, product_back),
-    "concatenation": (concatenation, concatenation_back),
+    "sum": (partial(of_inputs, "Add"), unchanged_back),
+    "product": (partial(of_inputs, "Mul"), product_back),
+    "concatenation": (partial(of_inputs, "Concat", axis=1), concatenation_back),
     "batch_norm": (batch_norm, batch_norm_back),
 }
 ROWS: dict[str, tuple[Forward, Backward]] = {
     "layer_norm": (partial(norm, True), partial(norm_back, True)),
     "rms_norm": (partial(norm, False), partial(norm_back, False)),
-    "softmax": (softmax, softmax_back),
-    "log_softmax": (log_softmax, log_softmax_back),
+    "softmax": (partial(of_inputs, "Softmax", axis=1), softmax_back),
+    "log_softmax": (partial(of_inputs, "LogSoftmax", axis=1), log_softmax_back),
     "frequency_encoding": (encoding, encoding_back),
     "spread": (spread, spread_back),
     "max_pool": (max_pool, max_pool_back),

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
+from pathlib import Path
+from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 
-from scalarviz.base.checks import shorten
-from scalarviz.core.formulas.activations import ACTIVATIONS, OnnxOperator
+from scalarviz.base.checks import Shape, shorten
+from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.formulas.formula_trees import Tree, UnwritableError, function_tree
 from scalarviz.core.layers import (
@@ -41,14 +42,10 @@ from scalarviz.core.layers import (
 from scalarviz.core.layers.nested import TwoBranches
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
-from scalarviz.files.onnx.flows import Shape
-from scalarviz.files.onnx.onnx_graph import Array, the_package
+from scalarviz.files.checked_safetensors import Array
+from scalarviz.files.onnx.onnx_graph import the_package
 from scalarviz.files.onnx_names import Names, check_names, clean_names, texts_of, unused
 from scalarviz.training.network.network import Network
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 OPSET = 20  # the first with Gelu
 FORMAT = 9  # IR version of that opset
@@ -58,36 +55,31 @@ def save_model(net: Network, path: object) -> None:
     """Write a network as a model; see `scalarviz.files.onnx.save`."""
     onnx = the_package()
     found = as_path(path)
-    model = as_model(net, onnx)
-    onnx.checker.check_model(model, full_check=True)
-    replace_file(found, model.SerializeToString(deterministic=True))
-
-
-def as_model(net: Network, onnx: Any) -> Any:
-    """Return a network as a ModelProto."""
     if not isinstance(net, Network):
         raise InputError(
             f"sv.onnx.save saves a Network, not {shorten(net)}: write sv.onnx.save(net, path)"
         )
-    given = plain_names(net.layers) if net.names is None else net.names
-    names = clean_names(check_names(given, net.layers))
+    nothing: list[Names] = [{} for _ in net.layers]
+    plain = {"graph": "network", "input": "input", "output": "output", "layers": nothing}
+    names = clean_names(check_names(plain if net.names is None else net.names, net.layers))
     check_layers(net.layers)
     check_places(net.layers)
     writer = GraphWriter(net, onnx.helper, names)
     for layer, own in zip(net.layers, names["layers"], strict=True):
         write_layer(writer, layer, own)
-    return onnx.helper.make_model(
-        writer.finish(),
+    write_model(onnx, writer.finish(), found)
+
+
+def write_model(onnx: Any, graph: Any, path: Path) -> None:
+    """Write a graph as a checked model."""
+    model = onnx.helper.make_model(
+        graph,
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
         ir_version=FORMAT,
         producer_name="scalarviz",
     )
-
-
-def plain_names(layers: Sequence[Layer]) -> Names:
-    """Return the names of a network that was not loaded from an ONNX file."""
-    nothing: list[Names] = [{} for _ in layers]
-    return {"graph": "network", "input": "input", "output": "output", "layers": nothing}
+    onnx.checker.check_model(model, full_check=True)
+    replace_file(path, model.SerializeToString(deterministic=True))
 
 
 def check_layers(layers: Iterable[Layer]) -> None:
@@ -137,12 +129,6 @@ def odd_parts(layers: Iterable[Layer]) -> list[str]:
 # How each layer is written.
 
 
-def operator_of(activation: str) -> OnnxOperator | None:
-    """Return the operator of an activation; None if ONNX has none or it is linear."""
-    row = ACTIVATIONS.get(activation)
-    return None if row is None else row.onnx
-
-
 def can_write(activation: str) -> bool:
     """Return whether an activation has an operator, or can be written by its formula."""
     row = ACTIVATIONS.get(activation)
@@ -180,12 +166,13 @@ class LayerContext(Generic[LayerT]):
 
     def activate(self, role: str, ending: str) -> None:
         """Write the layer's activation, if it has one."""
-        operator = operator_of(self.layer.activation)
-        writer, x = self.writer, self.writer.current
+        if self.layer.activation == "linear":
+            return
+        row = ACTIVATIONS[self.layer.activation]
+        operator, writer, x = row.onnx, self.writer, self.writer.current
         if operator is None:
-            if self.layer.activation != "linear":
-                writer.place = self.called(role, ending)
-                writer.current = writer.formula(ACTIVATIONS[self.layer.activation].value, x)
+            writer.place = self.called(role, ending)
+            writer.current = writer.formula(row.value, x)
             return
         if operator.gate:
             role_of_gate = operator.gate.lower()
@@ -343,14 +330,10 @@ def rms_norm(at: LayerContext[RMSNorm]) -> None:
     writer.node("Mul", at.name, writer.current, at.rows("weight", 0, row))
 
 
-def softmax(at: LayerContext[Layer]) -> None:
+def of_row(operator: str, at: LayerContext[Layer]) -> None:
+    """Write an operator of all numbers of a sample."""
     at.writer.flat(at.name)
-    at.writer.node("Softmax", at.name, axis=-1)
-
-
-def log_softmax(at: LayerContext[Layer]) -> None:
-    at.writer.flat(at.name)
-    at.writer.node("LogSoftmax", at.name, axis=-1)
+    at.writer.node(operator, at.name, axis=-1)
 
 
 def spread(at: LayerContext[Layer]) -> None:
@@ -467,9 +450,9 @@ WRITERS: Mapping[str, tuple[str, Callable[[LayerContext[Any]], None]]] = {
     "RMSNorm": ("rms_norm", rms_norm),
     "PReLU": ("prelu", prelu),
     "Elementwise": ("formula", elementwise),
-    "Softmax": ("softmax", softmax),
+    "Softmax": ("softmax", partial(of_row, "Softmax")),
     "Spread": ("spread", spread),
-    "LogSoftmax": ("log_softmax", log_softmax),
+    "LogSoftmax": ("log_softmax", partial(of_row, "LogSoftmax")),
     "Activation": ("activation", activation),
     "Dropout": ("dropout", dropout),
     "FrequencyEncoding": ("encoding", encoding),
@@ -596,8 +579,14 @@ class Trial(FormulaNodes):
 
 # A graph that is built node by node, with unique names.
 
-FLOAT, INT64, DOUBLE = 1, 7, 11  # data types of the format
 BATCH = "batch"
+
+
+def tensor_of(helper: Any, name: str, array: Array) -> Any:
+    """Return an array as a TensorProto."""
+    kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+    data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    return helper.make_tensor(name, kind, array.shape, data, raw=True)
 
 
 class GraphWriter(FormulaNodes):
@@ -613,7 +602,7 @@ class GraphWriter(FormulaNodes):
         self.net = net
         self.helper = helper
         self.names = names
-        self.kind = DOUBLE if net.dtype == "float64" else FLOAT
+        self.kind = helper.np_dtype_to_tensor_dtype(np.dtype(net.dtype))
         first = net.layers[0]
         self.current = names["input"] or "input"
         self.shape: Shape = tuple(names.get("shape", ())) or first.input_shape or (net.inputs,)
@@ -662,16 +651,14 @@ class GraphWriter(FormulaNodes):
 
     def store(self, name: str, array: Array) -> str:
         """Store an array under a name, or a similar one if it is taken; return the name."""
-        known = self._numbers.get(name)
-        integers = array.dtype.kind == "i"
-        kind = INT64 if integers else self.kind
-        plain = np.ascontiguousarray(array, np.int64 if integers else self.net.dtype)
-        data = plain.astype(plain.dtype.newbyteorder("<")).tobytes()
-        if known is not None and known.raw_data == data and known.dims == list(array.shape):
+        plain = array.astype(np.int64 if array.dtype.kind == "i" else self.net.dtype)
+        made = tensor_of(self.helper, name, plain)
+        if made == self._numbers.get(name):
             return name
         stored = name if name and name not in self._used else self._free(name or "numbers")
         self._used.add(stored)
-        self._numbers[stored] = self.helper.make_tensor(stored, kind, array.shape, data, raw=True)
+        made.name = stored
+        self._numbers[stored] = made
         return stored
 
     def store_once(self, layer: Layer, role: str, name: str, array: Array) -> str:

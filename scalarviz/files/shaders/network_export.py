@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +17,7 @@ from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file, shown
 from scalarviz.files.networks import describe
 from scalarviz.files.shaders.shader import GLSL, HLSL, Language, write_shader
-
-if TYPE_CHECKING:
-    from scalarviz.training.network.network import Network
-
+from scalarviz.training.network.network import Network
 
 PRECISIONS = {"float32": np.float32, "float16": np.float16}
 
@@ -63,16 +61,12 @@ def rounded(net: Network, precision: str) -> FloatArray:
     return values
 
 
-def export_shader(language: Language) -> Callable[[Network, FloatArray, str], bytes]:
-    """Return the function that exports in a shader language."""
-
-    def export(net: Network, values: FloatArray, precision: str) -> bytes:
-        note = "weights in float32"
-        if precision != "float32":
-            note = f"weights rounded to {precision}, computed in float32"
-        return write_shader(net, values.astype(np.float32), language, note).encode()
-
-    return export
+def export_shader(language: Language, net: Network, values: FloatArray, precision: str) -> bytes:
+    """Return the source of a shader in a language."""
+    note = "weights in float32"
+    if precision != "float32":
+        note = f"weights rounded to {precision}, computed in float32"
+    return write_shader(net, values.astype(np.float32), language, note).encode()
 
 
 def export_arrays(net: Network, values: FloatArray, precision: str) -> bytes:
@@ -134,7 +128,7 @@ def describe_operation(
 
 
 EXPORTS: dict[str, Callable[[Network, FloatArray, str], bytes]] = {
-    ".glsl": export_shader(GLSL),
-    ".hlsl": export_shader(HLSL),
+    ".glsl": partial(export_shader, GLSL),
+    ".hlsl": partial(export_shader, HLSL),
     ".npz": export_arrays,
 }

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -331,16 +332,10 @@ def nothing(shader: Shader, operation: Operation) -> list[str]:
     return []
 
 
-def added(shader: Shader, operation: Operation) -> list[str]:
-    """y = x + the second buffer."""
+def joined(sign: str, shader: Shader, operation: Operation) -> list[str]:
+    """y = x + or * the second buffer."""
     x, second = map(shader.array, operation.sources)
-    return by_number(shader, operation.target, f"{second}[i] + {x}[i]")
-
-
-def product(shader: Shader, operation: Operation) -> list[str]:
-    """y = x times the second buffer."""
-    x, second = map(shader.array, operation.sources)
-    return by_number(shader, operation.target, f"{x}[i] * {second}[i]")
+    return by_number(shader, operation.target, f"{x}[i] {sign} {second}[i]")
 
 
 def concatenation(shader: Shader, operation: Operation) -> list[str]:
@@ -364,8 +359,8 @@ WRITERS: dict[str, Callable[[Shader, Operation], list[str]]] = {
     "batch_norm": batch_norm,
     "dropout": nothing,
     "branch": nothing,
-    "sum": added,
-    "product": product,
+    "sum": partial(joined, "+"),
+    "product": partial(joined, "*"),
     "concatenation": concatenation,
 }
 

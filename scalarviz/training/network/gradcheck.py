@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, answered, as_batch, as_sample, check_signature, number
+from scalarviz.base.checks import (
+    FloatArray,
+    answered,
+    as_batch,
+    as_sample,
+    check_signature,
+    number,
+    require,
+)
 from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.initializers import Init
@@ -103,8 +111,9 @@ def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 
     estimates = {i: difference(problem, i, tolerance) for i in entries}
     smooth = {i: estimate for i, estimate in estimates.items() if estimate is not None}
     here = abs(problem.function(problem.point))
-    if not np.isfinite(here):
-        raise InputError("the function is not a finite number at this point: choose another point")
+    require(
+        np.isfinite(here), "the function is not a finite number at this point: choose another point"
+    )
     if not smooth:
         raise GradientMismatchError(
             "the function has a kink in every direction at this point: choose another point"
@@ -160,22 +169,23 @@ def bent(problem: Problem, i: int, step: float, enough: float) -> bool:
 def gap(problem: Problem, i: int, step: float) -> float:
     """Return the difference of the slopes after and before the point."""
     here = problem.function(problem.point)
-    sides = []
-    for h in (step, -step):
-        point = problem.point.copy()
-        point[i] += h
-        sides.append((problem.function(point) - here) / (point[i] - problem.point[i]))
-    return float(abs(sides[0] - sides[1]))
+    ends = [beside(problem, i, h) for h in (step, -step)]
+    after, before = [(value - here) / (place - problem.point[i]) for place, value in ends]
+    return float(abs(after - before))
 
 
 def slope(problem: Problem, i: int, step: float) -> float:
     """Return the slope of the line through the points one step before and after."""
-    point = problem.point.copy()
-    point[i] = after = problem.point[i] + step
-    high = problem.function(point)
-    point[i] = before = problem.point[i] - step
-    low = problem.function(point)
+    after, high = beside(problem, i, step)
+    before, low = beside(problem, i, -step)
     return float((high - low) / (after - before))
+
+
+def beside(problem: Problem, i: int, step: float) -> tuple[Any, float]:
+    """Return entry i a step from the point, and the function there."""
+    point = problem.point.copy()
+    point[i] += step
+    return point[i], problem.function(point)
 
 
 @singledispatch

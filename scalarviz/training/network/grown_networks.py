@@ -13,7 +13,7 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import shorten, size
+from scalarviz.base.checks import require, shorten, size
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import is_like
 from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
@@ -94,8 +94,8 @@ def with_neurons(net: Network, layer: int, count: int, start: Start, seed: int) 
 
     With the start "same", weights from them to the next layer are 0. Raises InputError.
     """
-    index = inner_dense(net, layer, "neurons cannot be added to")
-    old, after, count = dense(net[index]), dense(net[index + 1]), size(count, "count")
+    index, old, after = inner_dense(net, layer, "neurons cannot be added to")
+    count = size(count, "count")
     wider = check_width(old.outputs + count)
     everyone = np.append(np.arange(old.outputs), np.full(count, NONE))
     places = as_they_are(net)
@@ -109,17 +109,16 @@ def with_neurons(net: Network, layer: int, count: int, start: Start, seed: int) 
 
 def without_neuron(net: Network, layer: int, neuron: int, seed: int) -> GrownNetwork:
     """Return a network without one perceptron of a layer; raise InputError if it has only one."""
-    index = inner_dense(net, layer, "no neuron can be removed from")
-    old, after = dense(net[index]), dense(net[index + 1])
+    index, old, after = inner_dense(net, layer, "no neuron can be removed from")
     gone = whole(neuron)
     if gone is None or not 0 <= gone < old.outputs:
         raise InputError(
             f"layer {index} has neurons 0 to {old.outputs - 1}, and no {shorten(neuron)}"
         )
-    if old.outputs == 1:
-        raise InputError(
-            f"neuron 0 is the only one of layer {index}, and cannot be removed: remove the layer"
-        )
+    require(
+        old.outputs != 1,
+        f"neuron 0 is the only one of layer {index}, and cannot be removed: remove the layer",
+    )
     left = np.delete(np.arange(old.outputs), gone)
     places = as_they_are(net)
     places[index] = GrownLayer(old, like(old, outputs=old.outputs - 1), left, np.arange(old.inputs))
@@ -142,8 +141,7 @@ def with_layer(
         raise InputError(
             f"a layer is inserted at an index from 0 to {count - 1}, not {shorten(layer)}{last}"
         )
-    after = net[index]
-    check_dense(net, index, "a layer can only be inserted before a Dense layer")
+    after = dense_at(net, index, "a layer can only be inserted before a Dense layer")
     width = after.inputs
     outputs = width if neurons is None else check_width(size(neurons, "neurons"))
     name = net[max(index - 1, 0)].activation if activation is None else activation
@@ -153,14 +151,13 @@ def with_layer(
     stay[:width] = np.arange(min(width, outputs))
     places = as_they_are(net)
     if outputs != width:
-        places[index] = with_inputs(dense(after), stay)
+        places[index] = with_inputs(after, stay)
     places.insert(index, GrownLayer(None, new))
     grown = made(net, places, seed)
     if start == "same" and keeps(name, net[index - 1].activation if index else "linear"):
-        inserted = dense(grown.network[index])
+        inserted = grown.network[index]
         known = min(width, outputs)
-        rows = inserted.kernel
-        rows[:known] = np.eye(known, width)
+        inserted.kernel[:known] = np.eye(known, width)
         if inserted.has_bias:
             inserted.bias[:known] = 0.0
         clear_unknown_inputs(grown, index + 1)
@@ -172,8 +169,7 @@ def without_layer(net: Network, layer: int, seed: int) -> GrownNetwork:
 
     The weights of the next layer stay by the index of their input, as far as there are such.
     """
-    index = inner_dense(net, layer, "this layer cannot be removed:")
-    old, after = dense(net[index]), dense(net[index + 1])
+    index, old, after = inner_dense(net, layer, "this layer cannot be removed:")
     stay = np.full(old.inputs, NONE)
     known = min(old.inputs, old.outputs)
     stay[:known] = np.arange(known)
@@ -195,44 +191,38 @@ def whole(value: object) -> int | None:
 
 def check_width(neurons: int) -> int:
     """Return a number of neurons; raise InputError if it is too large."""
-    if neurons > LARGEST:
-        raise InputError(f"a layer grows to {LARGEST:,} neurons at most, not to {neurons:,}")
+    require(neurons <= LARGEST, f"a layer grows to {LARGEST:,} neurons at most, not to {neurons:,}")
     return neurons
 
 
-def inner_dense(net: Network, layer: object, fails: str) -> int:
-    """Return the index of a Dense layer that a Dense layer follows; raise InputError for others.
+def inner_dense(net: Network, layer: object, fails: str) -> tuple[int, Dense, Dense]:
+    """Return index, Dense layer and the Dense layer after it; raise InputError for others.
 
     `fails` begins the message about the last layer.
     """
     index, count = whole(layer), len(net.layers)
     if index is None or not 0 <= index < count:
         raise InputError(f"the network has layers 0 to {count - 1}, and no {shorten(layer)}")
-    if index == count - 1:
-        raise InputError(
-            f"{fails} layer {index}, which gives the outputs of the network, as many as the data "
-            "has: choose a layer before it"
-        )
-    check_dense(net, index, "only Dense layers can grow and shrink")
-    check_dense(net, index + 1, f"layer {index} can only grow and shrink before a Dense layer")
-    return index
+    require(
+        index != count - 1,
+        f"{fails} layer {index}, which gives the outputs of the network, as many as the data "
+        "has: choose a layer before it",
+    )
+    old = dense_at(net, index, "only Dense layers can grow and shrink")
+    only = f"layer {index} can only grow and shrink before a Dense layer"
+    return index, old, dense_at(net, index + 1, only)
 
 
-def check_dense(net: Network, index: int, only: str) -> None:
-    """Raise InputError, which begins with `only`, unless a layer is Dense and in one place."""
+def dense_at(net: Network, index: int, only: str) -> Dense:
+    """Return a Dense layer in one place; raise InputError, which begins with `only`, for others."""
     layer: Layer = net.layers[index]
     if not isinstance(layer, Dense):
         raise InputError(f"{only}, and layer {index} is {layer}: choose another layer")
-    if net.layers.count(layer) > 1:
-        raise InputError(
-            f"{only} with weights of its own, and those of layer {index} are shared with another "
-            "one: choose another layer"
-        )
-
-
-def dense(layer: Any) -> Dense:
-    """Return a layer as the Dense that it was checked to be."""
-    assert isinstance(layer, Dense)
+    require(
+        net.layers.count(layer) <= 1,
+        f"{only} with weights of its own, and those of layer {index} are shared with another "
+        "one: choose another layer",
+    )
     return layer
 
 
@@ -319,9 +309,9 @@ def rows_of(place: GrownLayer, layer: Layer) -> Places:
         return np.full(layer.size, NONE)
     if place.new is None:
         return np.arange(old.first_row, old.first_row + old.size)
-    old = dense(old)
     perceptrons, inputs = place.perceptrons, place.inputs
     assert perceptrons is not None and inputs is not None, "a new layer has them"
+    assert isinstance(old, Dense), "only these change"
     kernel = old.first_row + perceptrons[:, np.newaxis] * old.inputs + inputs
     kernel[perceptrons == NONE] = NONE
     kernel[:, inputs == NONE] = NONE
@@ -386,19 +376,18 @@ def has_biases(net: Network) -> bool | None:
 
 def check_biases(net: Network, on: bool) -> None:
     """Raise InputError unless biases can be added to a network, or removed from it."""
-    if any(layer.layers for layer in net.layers):
-        raise InputError(
-            "biases come and go in networks of layers in a row, and this one has a Residual: make "
-            "its layers with bias= instead"
-        )
+    require(
+        not any(layer.layers for layer in net.layers),
+        "biases come and go in networks of layers in a row, and this one has a Residual: make "
+        "its layers with bias= instead",
+    )
     found = {layer.has_bias for layer in net.layers if isinstance(layer, PerceptronLayer)}
-    if not found:
-        raise InputError("this network has no perceptrons, whose biases could come or go")
-    if (not on) not in found:
-        raise InputError(
-            f"all perceptrons of this network {'have' if on else 'lack'} biases already: pass "
-            f"on={not on} for the other way"
-        )
+    require(found, "this network has no perceptrons, whose biases could come or go")
+    require(
+        (not on) in found,
+        f"all perceptrons of this network {'have' if on else 'lack'} biases already: pass "
+        f"on={not on} for the other way",
+    )
 
 
 def remade(
@@ -442,11 +431,11 @@ def begin_with_affine(network: Any, data: DataSet) -> bool:
     """
     if not data.standardize or any(isinstance(each, Affine) for each in network.layers[:1]):
         return False
-    if not network.layers:
-        raise InputError(
-            "data with standardize=True put an Affine before the layers of a network, and a "
-            "compiled function has none: scale its inputs in the function, or leave it out"
-        )
+    require(
+        network.layers,
+        "data with standardize=True put an Affine before the layers of a network, and a "
+        "compiled function has none: scale its inputs in the function, or leave it out",
+    )
     if not is_as_made(network):
         raise OrderError(
             "data with standardize=True put an Affine before the first layer of a new network, and "

@@ -267,5 +267,4 @@ class Model(Part):
 
 def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
     """Return the only row for a single sample, else all rows."""
-    result: FloatArray = rows[0] if single else rows
-    return result
+    return rows[0] if single else rows

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias, cast, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.base.interrupt import uncut
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import Bank
@@ -220,12 +220,13 @@ class Branch:
         """Return a new branch from a moment on, with the actions before it."""
         gone_back = self.end > now
         here = bisect_left(self.journal, now.place, key=place_of) + now.actions
-        done = self.journal[:here]
-        for action in self.journal[here:]:
-            asked = action.asked
-            if asked and (asked < now.place or (asked == now.place and not gone_back)):
-                done.append(action)
-        return Branch(number, self, now, done, now)
+        asked = [
+            each
+            for each in self.journal[here:]
+            if each.asked
+            and (each.asked < now.place or (each.asked == now.place and not gone_back))
+        ]
+        return Branch(number, self, now, self.journal[:here] + asked, now)
 
     def frame_before(self, step: int) -> Frame | None:
         """Return the newest keyframe up to a step, of this branch or its ancestors, or None."""
@@ -485,16 +486,16 @@ def checked_name(name: object) -> str:
     if not isinstance(name, str):
         raise InputError(f"the name of a branch is a text, not {shorten(name)}")
     name = name.strip()
-    if len(name) > LONGEST:
-        raise InputError(
-            f"the name of a branch has at most {LONGEST} characters, and this one has "
-            f"{len(name):,}: {shorten(name)}"
-        )
-    if visible(name, LONGEST) != name:
-        raise InputError(
-            f"the name of a branch is one line of characters that can be seen, and not "
-            f"{visible(name)}: leave the others out"
-        )
+    require(
+        len(name) <= LONGEST,
+        f"the name of a branch has at most {LONGEST} characters, and this one has "
+        f"{len(name):,}: {shorten(name)}",
+    )
+    require(
+        visible(name, LONGEST) == name,
+        f"the name of a branch is one line of characters that can be seen, and not "
+        f"{visible(name)}: leave the others out",
+    )
     return name
 
 

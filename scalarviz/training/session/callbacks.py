@@ -87,8 +87,7 @@ class ConditionView(StepNumbers):
     def outputs(self) -> FloatArray:
         """What the network answers to the batch of the next step, shape (samples, outputs)."""
         trainer = self._timeline.trainer
-        found: FloatArray = trainer.network(trainer.batches.at(self.step)[0])
-        return found
+        return trainer.network(trainer.batches.at(self.step)[0])
 
 
 def read_only(array: FloatArray) -> FloatArray:

@@ -22,6 +22,7 @@ from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.formula_trees import ExpressionFunction
 from scalarviz.core.formulas.formula_words import (
     LONGEST,
+    POINTS,
     PRODUCT,
     WrittenFormula,
     formula_of,
@@ -188,7 +189,6 @@ def name_of_moment(program: Program, moment: Moment) -> str:
 
 # ---- Facts --------------------------------------------------------------------------------------
 
-POINTS = -1.3, -0.2, 0.0, 0.4, 0.9, 2.7  # numbers at which a case must agree with its function
 SLOPES_AT = -2.0, -0.5, 0.0, 0.5, 2.0
 _known: WeakKeyDictionary[Session, tuple[Any, Facts]] = WeakKeyDictionary()
 

@@ -17,6 +17,7 @@ from scalarviz.base.checks import (
     answered,
     as_batch,
     not_copied,
+    require,
     shorten,
     size,
     true_or_false,
@@ -67,11 +68,12 @@ class Replicas:
                 f"replicas are those of a session, not of {shorten(session)}: write "
                 "sv.replicate(sv.Session(net, data), seeds=range(100))"
             )
-        if not session.network.layers:
-            raise InputError("only sessions of networks have replicas, not those of expressions")
+        require(
+            session.network.layers,
+            "only sessions of networks have replicas, not those of expressions",
+        )
         self.seeds = [check_seed(seed) for seed in as_many_as_fit(seeds, session)]
-        if not self.seeds:
-            raise InputError("replicas need at least one seed: write seeds=range(100)")
+        require(self.seeds, "replicas need at least one seed: write seeds=range(100)")
         if session.engine not in ("cpu", "cuda"):
             raise EngineError(
                 "replicas run on the engines cpu and cuda, and this session runs on "
@@ -87,11 +89,11 @@ class Replicas:
     def _begin(self, session: Session) -> None:
         trainer = session.trainer
         batches = [session.data.batches(trainer.settings.batch, seed) for seed in self.seeds]
-        if isinstance(batches[0], GeneratedBatches):
-            raise InputError(
-                f"{session.data} makes its batches by code, which replicas cannot share: make "
-                "tables of samples, such as sv.data.Arrays(inputs, targets)"
-            )
+        require(
+            not isinstance(batches[0], GeneratedBatches),
+            f"{session.data} makes its batches by code, which replicas cannot share: make "
+            "tables of samples, such as sv.data.Arrays(inputs, targets)",
+        )
         stack = BankStack(len(self.seeds), session.network.bank, session.optimizer.row.slots)
         self._banks = stack.banks
         precision = session.network.precision
@@ -155,7 +157,7 @@ class Replicas:
             while left:
                 left -= self._take_steps(min(left, int(self._pace)))
                 if left:
-                    bar.tell(self.step_index - first, self._mean_loss())
+                    bar.tell(self.step_index - first, mean_of(self._losses[-1][:, -1]))
                     ctrl_c.deliver()
                     self._session_lock.between()
         finally:
@@ -169,12 +171,6 @@ class Replicas:
         in_time = count * SECONDS / max(time.perf_counter() - start, 1e-9)
         self._pace = min(max(in_time, 1.0), GROWTH * self._pace, MOST_STEPS)
         return count
-
-    def _mean_loss(self) -> float:
-        """Return the mean of the newest losses of the networks that have not stopped."""
-        newest = self._losses[-1][:, -1]
-        going_on = newest[np.isfinite(newest)]
-        return float(going_on.mean()) if going_on.size else math.nan
 
     @property
     def losses(self) -> FloatArray:
@@ -210,11 +206,11 @@ class Replicas:
 
     def _mask_of(self, which: object) -> npt.NDArray[np.bool_]:
         mask = np.asarray(which)
-        if mask.dtype != np.bool_ or mask.shape != (len(self),):
-            raise InputError(
-                f"a mask has True or False for each of the {len(self):,} replicas, and this is "
-                f"{shorten(which)}"
-            )
+        require(
+            mask.dtype == np.bool_ and mask.shape == (len(self),),
+            f"a mask has True or False for each of the {len(self):,} replicas, and this is "
+            f"{shorten(which)}",
+        )
         return mask
 
     def outputs(self, x: object, which: object = None) -> FloatArray:
@@ -241,6 +237,12 @@ class Replicas:
     def __repr__(self) -> str:
         seeds = shorten(self.seeds)
         return f"Replicas({len(self)} networks with the seeds {seeds}; step {self.step_index:,})"
+
+
+def mean_of(numbers: FloatArray) -> float:
+    """Return the mean of the finite ones of some numbers, such as of networks that go on."""
+    known = numbers[np.isfinite(numbers)]
+    return float(known.mean()) if known.size else math.nan
 
 
 def class_of_many(engine: str) -> type[CpuMany | CudaMany]:
@@ -279,11 +281,11 @@ def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
     row = np.dtype(net.dtype).itemsize * 2 * numbers + 3
     each = 3_000 + 1_000 * len(net.layers) + row * len(net.bank)
     asked, found = shorten(seeds), list(islice(seeds, most(each) + 1))
-    if len(found) > most(each):
-        raise InputError(
-            f"a replica takes {in_units(each)} of memory, and this machine has memory for "
-            f"{most(each):,}: pass fewer seeds than {asked}"
-        )
+    require(
+        len(found) <= most(each),
+        f"a replica takes {in_units(each)} of memory, and this machine has memory for "
+        f"{most(each):,}: pass fewer seeds than {asked}",
+    )
     return found
 
 

@@ -116,9 +116,8 @@ class Stops:
         step, branch, trainer = timeline.clock.step, timeline.branch, timeline.trainer
         told = []
         losses = self.read_from(LOSSES, trainer.settings)
-        taken = branch.losses_between(first, step) if losses else None
+        taken = branch.losses_between(first, step) if losses else np.zeros(0)
         for condition in losses:
-            assert taken is not None
             anew, self._seen[condition] = self._over(timeline, condition, first, taken)
             if anew[-1]:
                 told.append(condition.told(trainer, float(taken[-1])))

@@ -17,7 +17,7 @@ from sklearn.utils import check_array, check_random_state, shuffle
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from scalarviz.base.checks import answered, number, shorten, size
+from scalarviz.base.checks import answered, number, require, shorten, size
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.losses import AnyLoss
 from scalarviz.core.optimizer import Optimizer
@@ -185,21 +185,21 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         given = {name: value for name, value in given.items() if value is not None}
         if isinstance(self.optimizer, str):
             return Optimizer(self.optimizer, **{"lr": RATE, **given})  # type: ignore[arg-type]  # lr and l2 only
-        if given:
-            raise InputError(
-                "lr and l2 belong to an optimizer that is a name, and here is "
-                f"{shorten(self.optimizer)}: pass them to it, or write optimizer='adam'"
-            )
+        require(
+            not given,
+            "lr and l2 belong to an optimizer that is a name, and here is "
+            f"{shorten(self.optimizer)}: pass them to it, or write optimizer='adam'",
+        )
         return Optimizer.of(self.optimizer)
 
     @whole_or_not
     def _go_on(self, X: Any, y: Any, **classes: Any) -> Self:
         """Train for one epoch of these samples, on from the present numbers if there are some."""
-        if self.early_stopping:
-            raise InputError(
-                "early_stopping=True belongs to fit, and partial_fit holds no samples out: write "
-                "early_stopping=False"
-            )
+        require(
+            not self.early_stopping,
+            "early_stopping=True belongs to fit, and partial_fit holds no samples out: write "
+            "early_stopping=False",
+        )
         seed, first = self._seed(), "network_" not in vars(self)
         session = vars(self).get("_session")
         step = 0 if session is None else session.step_index
@@ -269,11 +269,11 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         if first:
             self.classes_ = np.unique(y if classes is None else classes)
         count = len(self.classes_)
-        if count < 2:
-            raise InputError(
-                "a classifier tells classes apart, and here is one class, "
-                f"{shorten(self.classes_.tolist()[0])}: pass samples of two classes or more"
-            )
+        require(
+            count >= 2,
+            "a classifier tells classes apart, and here is one class, "
+            f"{shorten(self.classes_.tolist()[0])}: pass samples of two classes or more",
+        )
         encoder = LabelEncoder()
         encoder.classes_ = self.classes_
         names = [str(each) for each in self.classes_] if count <= MOST_NAMES else []
@@ -296,11 +296,11 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         The first call begins a training, and each further one goes on where its session stands, so
         that the session has the samples of all. Raises ValueError for what cannot be learned.
         """
-        if classes is None and "network_" not in vars(self):
-            raise InputError(
-                "the first partial_fit needs all classes there will be: write "
-                "est.partial_fit(X, y, classes=['no', 'yes'])"
-            )
+        require(
+            classes is not None or "network_" in vars(self),
+            "the first partial_fit needs all classes there will be: write "
+            "est.partial_fit(X, y, classes=['no', 'yes'])",
+        )
         return self._go_on(X, y, classes=classes)
 
     def predict_proba(self, X: Any) -> Array:

@@ -232,8 +232,7 @@ def test_numbers_that_scale_many_large_samples_count(tmp_path: Path) -> None:
         nodes += [node("Relu", f"v{i}", f"w{i}"), node("Sub", f"w{i} c", f"v{i + 1}")]
     model = graph(*nodes, node("Relu", "v4", "y"), numbers={"c": floats(1)}, shape=(1, 10**5))
     path = saved(model, tmp_path)
-    with refused(FileError, "what scales (100000,)"):
-        sv.onnx.load(path, limit=10 * 2**20)
+    refused(FileError, "what scales (100000,)").by(sv.onnx.load, path, limit=10 * 2**20)
     bare = {"Add": [["x"], ["c"], []], "Sub": [["x"]], "Div": [["x"], ["c", "x"]]}
     for operator, given in bare.items():
         for inputs in given:
@@ -258,12 +257,9 @@ def test_a_file_that_is_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     for data in (b"", b"hello", b"\x08", b"{}" * 5000):
         path.write_bytes(data)
-        with refused(FileError, "model.onnx'"):
-            sv.onnx.load(path)
-    with refused(FileError, "none.onnx'"):
-        sv.onnx.load(tmp_path / "none.onnx")
-    with refused(FileError, "'tmp_path'"):
-        sv.onnx.load(tmp_path)
+        refused(FileError, "model.onnx'").by(sv.onnx.load, path)
+    refused(FileError, "none.onnx'").by(sv.onnx.load, tmp_path / "none.onnx")
+    refused(FileError, "'tmp_path'").by(sv.onnx.load, tmp_path)
 
 
 # ---- numbers in a second file -------------------------------------------------------------------

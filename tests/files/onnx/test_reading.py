@@ -298,8 +298,9 @@ def test_mul_and_concat_of_two_values_are_a_product_and_a_concatenation(tmp_path
     assert net(x) == pytest.approx(np.concatenate([np.tanh(x), x * x], axis=1), rel=1e-6)
     wrong = node("Mul", "x z", "y"), node("Concat", "x z", "y", axis=2)
     for each, reason in zip(wrong, ("it joins", "its axis"), strict=True):
-        with refused(FileError, reason):
-            read(graph(MATMUL, each, numbers=W, shape=(1, 3), out=None), tmp_path)
+        refused(FileError, reason).by(
+            read, graph(MATMUL, each, numbers=W, shape=(1, 3), out=None), tmp_path
+        )
 
 
 TWO = {"c": np.float32(2)}
@@ -373,13 +374,15 @@ def test_what_cannot_be_had_says_why(
     shape: Sequence[Any],
     tmp_path: Path,
 ) -> None:
-    with refused(FileError, "model.onnx"):
-        read(graph(*nodes, numbers=numbers, shape=shape, out=None), tmp_path)
+    refused(FileError, "model.onnx").by(
+        read, graph(*nodes, numbers=numbers, shape=shape, out=None), tmp_path
+    )
 
 
 def test_an_output_of_another_shape_than_stated_is_refused(tmp_path: Path) -> None:
-    with refused(FileError, "(7,)"):
-        read(graph(node("MatMul", "x w", "y"), numbers=W, out=("batch", 7)), tmp_path)
+    refused(FileError, "(7,)").by(
+        read, graph(node("MatMul", "x w", "y"), numbers=W, out=("batch", 7)), tmp_path
+    )
 
 
 @pytest.mark.parametrize("off", [1.0, 1.01])
@@ -398,8 +401,7 @@ def test_only_the_octaves_are_an_encoding(off: float, tmp_path: Path) -> None:
     if off == 1.0:
         assert repr(same(model, tmp_path).layers[0]) == "FrequencyEncoding(inputs=2, octaves=3)"
     else:
-        with refused(FileError, "'waves'"):
-            read(model, tmp_path)
+        refused(FileError, "'waves'").by(read, model, tmp_path)
 
 
 def test_weights_of_two_layers_that_differ_are_refused(tmp_path: Path) -> None:
@@ -413,22 +415,19 @@ def test_weights_of_two_layers_that_differ_are_refused(tmp_path: Path) -> None:
     assert net.layers[0] is net.layers[1]
     nodes[2] = node("Relu", "q", "y")
     nodes[1] = node("Gemm", "z w", "q", name="back", transB=1)
-    with refused(FileError, "'w'"):
-        read(graph(*nodes, numbers=numbers, out=None), tmp_path)
+    refused(FileError, "'w'").by(read, graph(*nodes, numbers=numbers, out=None), tmp_path)
 
 
 def test_two_inputs_are_refused(tmp_path: Path) -> None:
     model = graph(node("Add", "x z", "y"))
     model.graph.input.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, (1, 3)))
-    with refused(FileError, "['x', 'z']"):
-        read(model, tmp_path)
+    refused(FileError, "['x', 'z']").by(read, model, tmp_path)
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     for use in (lambda: sv.onnx.load("x.onnx"), lambda: sv.onnx.save(sv.Network([1, 1]), "x.onnx")):
-        with refused(InputError, "onnx"):
-            use()
+        refused(InputError, "onnx").by(use)
 
 
 FURTHER = TWO | B | {"t": np.array(True)}
@@ -447,8 +446,9 @@ FURTHER = TWO | B | {"t": np.array(True)}
 )
 def test_an_operator_with_other_numbers_is_refused(made: onnx.NodeProto, tmp_path: Path) -> None:
     numbers = {name: FURTHER[name] for name in made.input if name in FURTHER}
-    with refused(FileError, made.name):
-        read(graph(MATMUL, made, numbers=W | numbers, shape=(1, 3), out=None), tmp_path)
+    refused(FileError, made.name).by(
+        read, graph(MATMUL, made, numbers=W | numbers, shape=(1, 3), out=None), tmp_path
+    )
 
 
 KERNEL_WEIGHT = {"w": floats(3, 2)}
@@ -475,14 +475,16 @@ def classifier(rows: int, labels: int, **attributes: Any) -> onnx.ModelProto:
 @pytest.mark.parametrize("norm", ["L2", "MAX"])
 def test_a_normalizer_that_is_no_sum_is_refused(norm: str, tmp_path: Path) -> None:
     made = helper.make_node("Normalizer", ["x"], ["y"], name="n", domain="ai.onnx.ml", norm=norm)
-    with refused(FileError, f"its norm must be 'L1' here, not '{norm}'"):
-        read(graph(made, out=None), tmp_path)
+    refused(FileError, f"its norm must be 'L1' here, not '{norm}'").by(
+        read, graph(made, out=None), tmp_path
+    )
 
 
 @pytest.mark.parametrize("after", ["NONE", "SOFTMAX"])
 def test_a_classifier_of_two_classes_and_one_row_is_refused(after: str, tmp_path: Path) -> None:
-    with refused(FileError, "1 row of coefficients"):
-        read(classifier(1, 2, post_transform=after), tmp_path)
+    refused(FileError, "1 row of coefficients").by(
+        read, classifier(1, 2, post_transform=after), tmp_path
+    )
 
 
 def test_a_row_for_two_classes_with_a_sigmoid_gives_the_shares_of_both(tmp_path: Path) -> None:
@@ -514,8 +516,7 @@ def test_a_linear_regressor_has_an_intercept_for_each_target(tmp_path: Path) -> 
         "LinearRegressor", ["x"], ["y"], name="lr", domain="ai.onnx.ml", targets=1,
         coefficients=floats(2, 3).ravel().tolist(), intercepts=[0.0, 1.0],
     )  # fmt: skip
-    with refused(FileError, "2 intercepts for 1 targets"):
-        read(graph(made, out=None), tmp_path)
+    refused(FileError, "2 intercepts for 1 targets").by(read, graph(made, out=None), tmp_path)
 
 
 # ---- shapes that are for other numbers than features or channels ---------------------------------
@@ -524,22 +525,21 @@ def test_a_linear_regressor_has_an_intercept_for_each_target(tmp_path: Path) -> 
 @pytest.mark.parametrize("shape", [(2, 1), (2, 1, 1)])
 def test_slopes_for_each_sample_are_refused(shape: tuple[int, ...], tmp_path: Path) -> None:
     made = [MATMUL, node("PRelu", "z s", "y")]
-    with refused(FileError, "its slopes have the shape"):
-        read(graph(*made, numbers={**KERNEL_WEIGHT, "s": floats(*shape)}, out=None), tmp_path)
+    refused(FileError, "its slopes have the shape").by(
+        read, graph(*made, numbers={**KERNEL_WEIGHT, "s": floats(*shape)}, out=None), tmp_path
+    )
 
 
 def test_slopes_for_each_column_of_a_picture_are_refused(tmp_path: Path) -> None:
     made = [node("PRelu", "x s", "z"), node("Flatten", "z", "y")]
     given = graph(*made, numbers={"s": floats(2)}, out=None, shape=("batch", 2, 2, 2))
-    with refused(FileError, "its slopes have the shape"):
-        read(given, tmp_path)
+    refused(FileError, "its slopes have the shape").by(read, given, tmp_path)
 
 
 def test_an_expand_to_more_samples_is_refused(tmp_path: Path) -> None:
     made = [node("Expand", "x s", "z"), node("Flatten", "z", "y")]
     given = graph(*made, numbers={"s": np.array([5, 2, 3, 3])}, out=None, shape=("batch", 2, 1, 1))
-    with refused(FileError, "it makes"):
-        read(given, tmp_path)
+    refused(FileError, "it makes").by(read, given, tmp_path)
 
 
 # ---- attributes of another type -----------------------------------------------------------------
@@ -571,14 +571,14 @@ POOL = {"kernel_shape": [2, 2]}
 def test_attributes_of_another_kind_are_refused(
     odd: onnx.NodeProto, shape: tuple[Any, ...], tmp_path: Path
 ) -> None:
-    with refused(FileError, f"({odd.op_type})"):
-        read(graph(odd, numbers=KERNEL, shape=shape, out=None), tmp_path)
+    refused(FileError, f"({odd.op_type})").by(
+        read, graph(odd, numbers=KERNEL, shape=shape, out=None), tmp_path
+    )
 
 
 @pytest.mark.parametrize("numbers", [["a"] * 12, [1] * 12, [float("nan")] * 12])
 def test_coefficients_that_are_no_numbers_are_refused(numbers: list[Any], tmp_path: Path) -> None:
-    with refused(FileError, "'lc'"):
-        read(classifier(3, 3, coefficients=numbers), tmp_path)
+    refused(FileError, "'lc'").by(read, classifier(3, 3, coefficients=numbers), tmp_path)
 
 
 # ---- numbers in the graph -----------------------------------------------------------------------
@@ -628,8 +628,9 @@ def test_a_convolution_may_have_groups_dilations_and_two_strides(
 
 def test_the_same_weights_turned_are_another_layer(tmp_path: Path) -> None:
     nodes = [node("Gemm", "x w", "z", name="there"), node("Gemm", "z w", "y", transB=1)]
-    with refused(FileError, "'w'"):
-        read(graph(*nodes, numbers={"w": floats(3, 3)}, out=None), tmp_path)
+    refused(FileError, "'w'").by(
+        read, graph(*nodes, numbers={"w": floats(3, 3)}, out=None), tmp_path
+    )
 
 
 def frozen(**options: Any) -> list[str]:
@@ -659,16 +660,11 @@ def test_chosen_parameters_learn_and_the_others_stand_still() -> None:
 
 
 def test_an_unknown_parameter_tells_the_nearest() -> None:
-    with refused(UnknownNameError, "'3.wieght'"):
-        frozen(train=["3.wieght"])
-    with refused(UnknownNameError, "'3.b'"):
-        frozen(freeze=["3.b"])
-    with refused(InputError, "'7'"):
-        frozen(train="7")
+    refused(UnknownNameError, "'3.wieght'").by(frozen, train=["3.wieght"])
+    refused(UnknownNameError, "'3.b'").by(frozen, freeze=["3.b"])
+    refused(InputError, "'7'").by(frozen, train="7")
 
 
 def test_both_lists_must_be_of_one_mind() -> None:
-    with refused(InputError, "'7.bias'"):
-        frozen(train=["7"], freeze=["0", "3", "7.bias"])
-    with refused(InputError, "'3.bias'"):
-        frozen(train=["7"], freeze=["0"])
+    refused(InputError, "'7.bias'").by(frozen, train=["7"], freeze=["0", "3", "7.bias"])
+    refused(InputError, "'3.bias'").by(frozen, train=["7"], freeze=["0"])

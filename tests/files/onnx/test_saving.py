@@ -105,8 +105,9 @@ def test_slopes_of_features_come_back(slopes: int, path: Path) -> None:
 
 
 def test_slopes_that_onnx_cannot_have_are_refused(path: Path) -> None:
-    with refused(InputError, "3 slopes"):
-        sv.onnx.save(sv.Network([sv.PReLU(6, 3), sv.Dense(6, 2)]), path)
+    refused(InputError, "3 slopes").by(
+        sv.onnx.save, sv.Network([sv.PReLU(6, 3), sv.Dense(6, 2)]), path
+    )
     assert not path.exists()
 
 
@@ -139,8 +140,7 @@ def test_what_onnx_has_not_is_named_all_at_once(path: Path) -> None:
     odd, inner = sv.Dense(2, 2), sv.Dense(2, 2)
     net = sv.Network([odd, sv.Residual(inner)])
     odd._activation, inner._activation = "of my own", "another"
-    with refused(InputError, "'another'"):
-        sv.onnx.save(net, path)
+    refused(InputError, "'another'").by(sv.onnx.save, net, path)
     assert not path.exists()
 
 
@@ -175,13 +175,13 @@ def test_odd_names_in_a_saved_network_are_refused(odd: object, tmp_path: Path) -
     sv.Network([1, 1]).save(saved)
     description, arrays = read(saved, "network")
     write(saved, "network", description | {"names": odd}, arrays)
-    with refused(FileError, "net.safetensors'"):
-        sv.load(saved)
+    refused(FileError, "net.safetensors'").by(sv.load, saved)
 
 
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    with refused(FileError, "nowhere/net.onnx"):
-        sv.onnx.save(sv.Network([1, 1]), tmp_path / "nowhere" / "net.onnx")
+    refused(FileError, "nowhere/net.onnx").by(
+        sv.onnx.save, sv.Network([1, 1]), tmp_path / "nowhere" / "net.onnx"
+    )
 
 
 def softened(x: float) -> float:
@@ -225,8 +225,7 @@ def test_formulas_of_ones_own_are_written_by_their_source(path: Path, formulas: 
 
 def test_a_formula_that_is_no_arithmetic_is_refused(path: Path, formulas: None) -> None:
     sv.activation(rounded, always_one, check=False)
-    with refused(InputError, "'rounded'"):
-        sv.onnx.save(sv.Network([2, 2], output="rounded"), path)
+    refused(InputError, "'rounded'").by(sv.onnx.save, sv.Network([2, 2], output="rounded"), path)
     assert not path.exists()
 
 
@@ -295,15 +294,17 @@ def test_residuals_that_differ_but_share_weights_are_refused(tmp_path: Path) -> 
         node("Gemm", "c w", "d", name="g2"),
         node("Add", "d c", "y", name="a2"),
     ]
-    with refused(FileError, "'w'"):
-        sv.onnx.load(saved(graph(*nodes, numbers={"w": floats(3, 3)}, out=None), tmp_path))
+    refused(FileError, "'w'").by(
+        sv.onnx.load, saved(graph(*nodes, numbers={"w": floats(3, 3)}, out=None), tmp_path)
+    )
 
 
 @pytest.mark.parametrize("make", [sv.BatchNorm, sv.LayerNorm, sv.RMSNorm])
 def test_a_norm_that_stands_twice_is_refused(make: Any, path: Path) -> None:
     for norm in (make(3), sv.Residual(make(3))):
-        with refused(InputError, type(norm).__name__):
-            sv.onnx.save(sv.Network([norm, sv.Dense(3, 3), norm]), path)
+        refused(InputError, type(norm).__name__).by(
+            sv.onnx.save, sv.Network([norm, sv.Dense(3, 3), norm]), path
+        )
         assert not path.exists()
 
 
@@ -357,18 +358,15 @@ def test_a_shape_that_does_not_fit_is_refused(odd: object, tmp_path: Path) -> No
     description, arrays = read_file(file, "network")
     names = {"graph": "g", "input": "i", "output": "o", "layers": [{}], "shape": odd}
     write_file(file, "network", description | {"names": names}, arrays)
-    with refused(FileError, "6 numbers"):
-        sv.load(file)
+    refused(FileError, "6 numbers").by(sv.load, file)
 
 
 def test_only_a_network_can_be_saved(path: Path) -> None:
     for odd in ("a", None, sv.Dense(1, 1)):
-        with refused(InputError, odd):
-            sv.onnx.save(odd, path)  # type: ignore[arg-type]  # on purpose
+        refused(InputError, odd).by(sv.onnx.save, odd, path)
 
 
 def test_residuals_in_one_another_without_end_are_refused(path: Path) -> None:
     adds = [node("Add", f"x v{i}", f"v{i + 1}", name=f"a{i}") for i in range(1000)]
     model = graph(node("Relu", "x", "v0"), *adds, node("Relu", "v1000", "y"), out=None)
-    with refused(FileError, "20 deep"):
-        sv.onnx.load(saved(model, path.parent))
+    refused(FileError, "20 deep").by(sv.onnx.load, saved(model, path.parent))

@@ -80,11 +80,9 @@ def test_a_weight_that_cannot_be_held_is_named(name: str, tmp_path: Path) -> Non
     net.weight(1).value = 70_000.0
     export_network(net, tmp_path / name)
     before = (tmp_path / name).read_bytes()
-    with refused(InputError, "70000"):
-        export_network(net, tmp_path / name, "float16")
+    refused(InputError, "70000").by(export_network, net, tmp_path / name, "float16")
     net.bank.value[2] = np.nan
-    with refused(InputError, "nan"):
-        export_network(net, tmp_path / name)
+    refused(InputError, "nan").by(export_network, net, tmp_path / name)
     assert (tmp_path / name).read_bytes() == before
 
 
@@ -92,8 +90,7 @@ def test_a_shader_has_a_limit_and_npz_has_none(tmp_path: Path) -> None:
     net = sv.Network([128, 128])
     assert len(net.bank) > MOST_WEIGHTS
     for name in ("net.glsl", "net.hlsl"):
-        with refused(InputError, "16,512"):
-            export_network(net, tmp_path / name)
+        refused(InputError, "16,512").by(export_network, net, tmp_path / name)
     export_network(net, tmp_path / "net.npz")
 
 
@@ -337,5 +334,4 @@ def recursive(x: float) -> float:
 def test_what_a_shader_cannot_say_is_refused_with_the_reason(
     formula: Callable[[float], Any],
 ) -> None:
-    with refused(InputError):
-        ShaderWriter("p").scalar(formula)
+    refused(InputError).by(ShaderWriter("p").scalar, formula)

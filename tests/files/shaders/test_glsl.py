@@ -341,5 +341,4 @@ def test_it_computes_what_forward_computes(name: str, live_folder: Path) -> None
 
 
 def test_a_network_of_too_many_numbers_is_refused() -> None:
-    with refused(InputError, "10,003"):
-        live_shader(sv.Network([2, 10000, 1]))
+    refused(InputError, "10,003").by(live_shader, sv.Network([2, 10000, 1]))

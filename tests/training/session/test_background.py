@@ -423,8 +423,7 @@ CALLS: dict[str, Callable[[sv.Session], Any]] = {
 def test_it_cannot_call_what_moves_or_changes_the_session(call: Any) -> None:
     s = held_out_session()
     s.on_step(lambda view: call(s), every=3)
-    with refused(OrderError):
-        s.advance(5)
+    refused(OrderError).by(s.advance, 5)
     assert (s.step_index, s.learning_rate) == (3, 0.1)
     assert s.branches[0].journal == []
 
@@ -456,8 +455,7 @@ def test_its_view_is_read_only_and_ends_with_it() -> None:
     assert list(view.metrics) == ["mae", "held_out_loss", "held_out_mae"]
     assert view.losses.tolist() == s.losses.tolist()
     for late in (lambda: view.set_rate(1.0), lambda: view.edit(0, 1.0), lambda: view.stop()):
-        with refused(OrderError, "step 2"):
-            late()
+        refused(OrderError, "step 2").by(late)
 
 
 def test_its_changes_are_checked_at_once() -> None:
@@ -469,19 +467,15 @@ def test_its_changes_are_checked_at_once() -> None:
         lambda view: view.stop(7),
     ):
         handle = s.on_step(wrong)
-        with refused(InputError):
-            s.advance(1)
+        refused(InputError).by(s.advance, 1)
         handle.remove()
 
 
 def test_unsuitable_callbacks_are_refused() -> None:
     s = held_out_session()
-    with refused(InputError, "7"):
-        s.on_step(7)  # type: ignore[arg-type]  # that is tested
-    with refused(InputError, "view"):
-        s.on_step(lambda: None)  # type: ignore[arg-type, misc]  # that is tested
-    with refused(InputError, "0"):
-        s.on_step(print, every=0)
+    refused(InputError, "7").by(s.on_step, 7)
+    refused(InputError, "view").by(s.on_step, lambda: None)
+    refused(InputError, "0").by(s.on_step, print, every=0)
 
 
 @every_engine
@@ -700,11 +694,7 @@ def test_a_callback_that_stops_a_session_pauses_all_and_the_others_can_go_on() -
 
 def test_bad_numbers_and_units_are_sentences() -> None:
     clock = SharedClock(three())
-    with refused(InputError, "-1"):
-        clock.advance(-1)
-    with refused(InputError, "'steps'"):
-        clock.advance(1, "steps")  # type: ignore[arg-type]  # on purpose
-    with refused(InputError, "8 samples"):
-        clock.back(1, "sample")
-    with refused(InputError, "-2"):
-        clock.seek(-2)
+    refused(InputError, "-1").by(clock.advance, -1)
+    refused(InputError, "'steps'").by(clock.advance, 1, "steps")
+    refused(InputError, "8 samples").by(clock.back, 1, "sample")
+    refused(InputError, "-2").by(clock.seek, -2)

@@ -173,8 +173,7 @@ def test_a_file_with_a_wrong_origin_is_refused(tmp_path: Path, bad: object) -> N
     sv.add_neurons(trained(), 0).save(path)
     description, arrays = read(path, "run")
     write(path, "run", description | {"origin": bad}, arrays)
-    with refused(FileError):
-        sv.Session.load(path)
+    refused(FileError).by(sv.Session.load, path)
 
 
 def test_layers_around_a_dense_chain_stay_as_they_are() -> None:
@@ -212,8 +211,7 @@ def test_layers_around_a_dense_chain_stay_as_they_are() -> None:
     ],
 )
 def test_what_cannot_grow_is_refused_in_a_sentence(change, value: str) -> None:
-    with refused(InputError, value):
-        change(trained())
+    refused(InputError, value).by(change, trained())
 
 
 def test_the_last_neuron_and_other_layers_are_refused() -> None:
@@ -224,20 +222,18 @@ def test_the_last_neuron_and_other_layers_are_refused() -> None:
         sv.Network([twice, twice, sv.Dense(2, 1)]),
     ]
     one, norm, shared = (sv.Session(net, data.Xor(), engine="python") for net in nets)
-    with refused(InputError, "neuron 0"):
-        sv.remove_neuron(one, 0, 0)
+    refused(InputError, "neuron 0").by(sv.remove_neuron, one, 0, 0)
     for change in (
         lambda: sv.add_neurons(norm, 0),
         lambda: sv.remove_layer(norm, 1),
         lambda: sv.insert_layer(norm, 1),
     ):
-        with refused(InputError, "LayerNorm(3 -> 3)"):
-            change()
-    with refused(InputError, "shared"):
-        sv.add_neurons(shared, 0)
+        refused(InputError, "LayerNorm(3 -> 3)").by(change)
+    refused(InputError, "shared").by(sv.add_neurons, shared, 0)
     swing = sv.compile(lambda x: sv.Value(0.5) * x, inputs=1)
-    with refused(InputError, "compiled"):
-        sv.add_neurons(sv.Session(swing, ([[1.0]], [[2.0]]), engine="python"), 0)
+    refused(InputError, "compiled").by(
+        sv.add_neurons, sv.Session(swing, ([[1.0]], [[2.0]]), engine="python"), 0
+    )
 
 
 def test_rates_of_its_own_stay_with_their_weights(tmp_path: Path) -> None:
@@ -253,8 +249,7 @@ def test_rates_of_its_own_stay_with_their_weights(tmp_path: Path) -> None:
     assert grown.own_rate(grown.network.layers[0].perceptrons[3].bias) is None
     smaller = sv.remove_neuron(s, 0, 0)
     assert smaller.own_rate(smaller.network.layers[1].perceptrons[0].weights[0]) == 0.0
-    with refused(OrderError, "nothing to undo"):
-        grown.undo()
+    refused(OrderError, "nothing to undo").by(grown.undo)
     loaded = reloaded(grown, tmp_path)
     assert loaded.own_rate(kept.index) == 0.0
     grown.advance(5)
@@ -378,8 +373,7 @@ def test_a_wrong_mark_is_refused_when_it_is_loaded(tmp_path: Path) -> None:
     s.optimizer = sv.Adam(0.05, l2=0.1)
     s.branches[0].journal[-1].details["goes_on"] = 1  # type: ignore[index]  # on purpose
     s.save(tmp_path / "run")
-    with refused(FileError, "goes_on is 1"):
-        sv.Session.load(tmp_path / "run")
+    refused(FileError, "goes_on is 1").by(sv.Session.load, tmp_path / "run")
 
 
 def test_a_session_names_the_way_to_unfreeze_and_to_pull() -> None:
@@ -478,8 +472,7 @@ def test_what_each_says() -> None:
     assert outputs.shape == (3, 4, 1)
     assert (outputs[1] == replicas.networks[1].copy().to("cpu")(PLACES)).all()
     assert (replicas.outputs(PLACES, [True, False, True]) == outputs[[0, 2]]).all()
-    with refused(InputError, "[True]"):
-        replicas.outputs(PLACES, [True])
+    refused(InputError, "[True]").by(replicas.outputs, PLACES, [True])
     w = replicas.networks[2].parameters()[5]
     assert w.value == replicas.banks[2].value[5]
     w.value = 0.5
@@ -487,26 +480,21 @@ def test_what_each_says() -> None:
 
 
 def test_what_cannot_be_replicated_is_refused() -> None:
-    with refused(InputError):
-        sv.replicate(replica_session(), [])
-    with refused(InputError, "-2"):
-        sv.replicate(replica_session(), [1, -2])
-    with refused(EngineError, "python"):
-        sv.replicate(replica_session(engine="python"), range(2))
-    with refused(InputError, "5"):
-        sv.replicate(replica_session(), 5)  # type: ignore[arg-type]  # on purpose
+    refused(InputError).by(sv.replicate, replica_session(), [])
+    refused(InputError, "-2").by(sv.replicate, replica_session(), [1, -2])
+    refused(EngineError, "python").by(sv.replicate, replica_session(engine="python"), range(2))
+    refused(InputError, "5").by(sv.replicate, replica_session(), 5)
     for other in (sv.Network([2, 1]), 3):
-        with refused(InputError, other):
-            sv.replicate(other, range(2))  # type: ignore[arg-type]  # on purpose
+        refused(InputError, other).by(sv.replicate, other, range(2))
     w = sv.Value(1.0)
     expression = sv.Session(sv.compile(lambda x: w * x, inputs=1), ([[1.0]], [[2.0]]))
-    with refused(InputError, "expressions"):
-        sv.replicate(expression, range(2))
+    refused(InputError, "expressions").by(sv.replicate, expression, range(2))
     made = data.Generated(
         lambda step, batch, seed: (np.zeros((batch, 2)), np.zeros((batch, 1))), inputs=2, outputs=1
     )
-    with refused(InputError, "Generated(make=<lambda>"):
-        sv.replicate(replica_session(data=made, batch=4), range(2))
+    refused(InputError, "Generated(make=<lambda>").by(
+        sv.replicate, replica_session(data=made, batch=4), range(2)
+    )
 
 
 def test_ctrl_c_leaves_clock_losses_and_networks_at_the_same_step() -> None:

@@ -200,8 +200,7 @@ def test_frozen_weights_do_not_move() -> None:
     plane = s.landscape(size=2)
     moved = plane.values_at(1.0, 1.0) - plane.center
     assert not moved[[0, 4, 5]].any() and moved[[1, 2, 3]].all()
-    with refused(InputError, "frozen"):
-        s.landscape((1, 4))
+    refused(InputError, "frozen").by(s.landscape, (1, 4))
 
 
 @pytest.mark.parametrize("portion", [0.005, 0.0])  # few keyframes, or one at each step
@@ -320,33 +319,24 @@ def test_an_error_in_the_background_is_raised_by_wait() -> None:
     made = data.Generated(fails, inputs=2, outputs=1)
     planes = LossPlanes(sv.Session(sv.Network([2, 1]), made, batch=2, engine="python"))
     planes.start()
-    with refused(InputError, "no samples today"):
-        planes.wait()
+    refused(InputError, "no samples today").by(planes.wait)
     assert planes.now is None and not planes.busy
 
 
 def test_unsuitable_arguments_are_refused() -> None:
     s = session()
     for size in (1, 202, 2.5):
-        with refused(InputError, str(size)):
-            s.landscape(size=size)  # type: ignore[arg-type]  # on purpose
+        refused(InputError, str(size)).by(s.landscape, size=size)
     for weights in (3, [3], (1, 2, 3), "ab"):
-        with refused(InputError, "two weights"):
-            s.landscape(weights)  # type: ignore[arg-type]  # on purpose
-    with refused(InputError, "different"):
-        s.landscape((3, s.network.weight(3)))
-    with refused(InputError, "rows 0 to"):
-        s.landscape((3, 99))
-    with refused(OwnershipError, "another network"):
-        s.landscape((3, sv.Network([2, 1]).weight(0)))
-    with refused(InputError, "progress"):
-        s.landscape(progress="no")  # type: ignore[arg-type]  # on purpose
+        refused(InputError, "two weights").by(s.landscape, weights)
+    refused(InputError, "different").by(s.landscape, (3, s.network.weight(3)))
+    refused(InputError, "rows 0 to").by(s.landscape, (3, 99))
+    refused(OwnershipError, "another network").by(s.landscape, (3, sv.Network([2, 1]).weight(0)))
+    refused(InputError, "progress").by(s.landscape, progress="no")
     s.freeze(s.network)
     s.freeze(3, on=False)
-    with refused(InputError, "has 1"):
-        s.landscape()
-    with refused(InputError, "500"):
-        LossPlanes(s).start(points=500)
+    refused(InputError, "has 1").by(s.landscape)
+    refused(InputError, "500").by(LossPlanes(s).start, points=500)
 
 
 def test_a_hundred_thousand_weights_are_planned_in_a_second() -> None:

@@ -137,8 +137,7 @@ def test_a_function_gets_arrays_that_it_cannot_change_and_no_session() -> None:
         return 0.0
 
     s = session(metrics=[moves])
-    with refused(OrderError):
-        s.advance(10)
+    refused(OrderError).by(s.advance, 10)
     assert s.step_index == 10
 
 
@@ -146,8 +145,7 @@ def test_no_number_is_an_error_that_names_the_metric() -> None:
     def nothing(predictions: Any, targets: Any) -> Any:
         return None
 
-    with refused(InputError, "nothing", "None"):
-        session(metrics=[nothing]).advance(10)
+    refused(InputError, "nothing", "None").by(session(metrics=[nothing]).advance, 10)
 
 
 def test_an_expression_has_metrics_too() -> None:
@@ -177,14 +175,14 @@ def test_held_out_samples_are_a_pair_of_arrays_or_the_last_ones() -> None:
 
 
 def test_unsuitable_held_out_samples_are_refused() -> None:
-    with refused(InputError, "share=0.5"):
-        data.Arrays(METRIC_X, LABELS, share=0.5, held_out=3)
-    with refused(InputError, "3 -> 1"):
-        data.Arrays(METRIC_X, LABELS, held_out=(np.zeros((2, 3)), [1, 2]))
-    with refused(InputError, "3 arrays"):
-        data.Arrays(METRIC_X, LABELS, held_out=(METRIC_X, LABELS, METRIC_X))
-    with refused(InputError, "30"):
-        data.Arrays(METRIC_X, LABELS, held_out=30)
+    refused(InputError, "share=0.5").by(data.Arrays, METRIC_X, LABELS, share=0.5, held_out=3)
+    refused(InputError, "3 -> 1").by(
+        data.Arrays, METRIC_X, LABELS, held_out=(np.zeros((2, 3)), [1, 2])
+    )
+    refused(InputError, "3 arrays").by(
+        data.Arrays, METRIC_X, LABELS, held_out=(METRIC_X, LABELS, METRIC_X)
+    )
+    refused(InputError, "30").by(data.Arrays, METRIC_X, LABELS, held_out=30)
 
 
 # Files.
@@ -224,8 +222,7 @@ def test_damaged_metrics_of_a_run_are_refused(tmp_path: Path) -> None:
     for wrong in (steps[::-1], steps + 1000, steps[:2], steps - 10, steps.astype(float)):
         changed = {**arrays, "metric-steps accuracy 0": wrong}
         write(tmp_path / "wrong.safetensors", "run", description, changed)
-        with refused(FileError, "accuracy"):
-            sv.Session.load(tmp_path / "wrong.safetensors")
+        refused(FileError, "accuracy").by(sv.Session.load, tmp_path / "wrong.safetensors")
     for metrics in (7, {"names": 3, "every": 1}, {"names": ["a b"], "every": 1}, {"names": []}):
         write(tmp_path / "wrong.safetensors", "run", {**description, "metrics": metrics}, arrays)
         with pytest.raises(FileError):
@@ -307,8 +304,7 @@ WRONG: list[tuple[Callable[[], object], type[Exception], str]] = [
 def test_what_does_not_fit_is_one_sentence(
     call: Callable[[], object], error: type[Exception], value: str
 ) -> None:
-    with refused(error, value):
-        call()
+    refused(error, value).by(call)
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
@@ -367,10 +363,8 @@ def test_epochs_are_counted_by_name() -> None:
     other.advance(3, "epoch")
     assert s.step_index == other.step_index == 27
     s.advance(epochs=0)
-    with refused(InputError, "epochs= alone"):
-        s.advance(2, epochs=3)
-    with refused(InputError, "'two'"):
-        s.advance(epochs="two")  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "epochs= alone").by(s.advance, 2, epochs=3)
+    refused(InputError, "'two'").by(s.advance, epochs="two")
     assert s.step_index == 27
 
 

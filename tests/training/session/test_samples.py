@@ -53,10 +53,8 @@ def test_a_label_stands_for_its_row() -> None:
     s.add_samples(drawn, 3)
     s.add_samples([drawn, drawn], [4, 5])
     assert s.data.training[1][count:].argmax(axis=1).tolist() == [3, 4, 5]
-    with refused(InputError, "nothing drawn"):
-        s.add_samples(np.zeros(64), 3)
-    with refused(InputError, "10"):
-        s.add_samples(drawn, 10)
+    refused(InputError, "nothing drawn").by(s.add_samples, np.zeros(64), 3)
+    refused(InputError, "10").by(s.add_samples, drawn, 10)
 
 
 def test_what_the_data_could_not_have_is_refused_and_changes_nothing() -> None:
@@ -69,20 +67,17 @@ def test_what_the_data_could_not_have_is_refused_and_changes_nothing() -> None:
         ([0.1, 0.2, "red"], [0, 0, 0], InputError, "red"),
         (np.zeros((10_001, 3)), np.zeros((10_001, 3)), InputError, "10,001"),
     ]:
-        with refused(kind, wrong):
-            s.add_samples(inputs, targets)
+        refused(kind, wrong).by(s.add_samples, inputs, targets)
     assert s.data.samples == 27
     assert not s.current_branch.journal
     circle = sv.Session(sv.Network([2, 1]), data.Circle(), engine="python")
-    with refused(InputError, "0.5"):
-        circle.add_samples([0.1, 0.2], 0.5)
+    refused(InputError, "0.5").by(circle.add_samples, [0.1, 0.2], 0.5)
     circle.add_samples([0.1, 0.2], 1)
     made = data.Generated(
         lambda step, batch, seed: (np.ones((4, 2)), np.ones((4, 1))), inputs=2, outputs=1
     )
     generated = sv.Session(sv.Network([2, 1]), made, batch=4, engine="python")
-    with refused(InputError, "Generated"):
-        generated.add_samples([0.1, 0.2], 1)
+    refused(InputError, "Generated").by(generated.add_samples, [0.1, 0.2], 1)
 
 
 def test_growths_of_one_set_do_not_write_into_each_other() -> None:
@@ -133,13 +128,11 @@ def test_samples_are_checked_against_data_that_waits_for_the_next_step() -> None
     pair = ([[0.0, 1.0], [1.0, 0.0]], [[0.3], [0.4]])
     s = advanced(sv.Session(net, pair, "mse", sv.SGD(0.1), engine="python"), 2, "operation")
     s.data = sv.data.Xor()
-    with refused(InputError, "0 or 1"):
-        s.add_samples([[0.6, 0.9]], [[0.8]])
+    refused(InputError, "0 or 1").by(s.add_samples, [[0.6, 0.9]], [[0.8]])
     s.add_samples([[0.6, 0.9]], [[1.0]])
     rows = np.zeros((6000, 2))
     s.add_samples(rows, rows[:, :1])
-    with refused(InputError, "at most 10,000"):
-        s.add_samples(rows, rows[:, :1])
+    refused(InputError, "at most 10,000").by(s.add_samples, rows, rows[:, :1])
     s.advance(2)  # what was asked for within a step takes effect when the next one begins
     assert s.data.samples == 4 + 1 + 6000
 
@@ -243,8 +236,7 @@ def test_frozen_steps_and_those_of_another_data_set_do_not_count() -> None:
 
 def test_what_has_no_samples_is_refused() -> None:
     s = session()
-    with refused(OrderError, "no step"):
-        s.samples_that_moved(4)
+    refused(OrderError, "no step").by(s.samples_that_moved, 4)
     made = sv.Session(
         sv.Network([1, 1]),
         data.Generated(
@@ -254,13 +246,11 @@ def test_what_has_no_samples_is_refused() -> None:
         engine="python",
     )
     made.advance(3)
-    with refused(InputError, "anew"):
-        made.samples_that_moved(0)
+    refused(InputError, "anew").by(made.samples_that_moved, 0)
     slope = sv.Value(0.0)
     straight: Any = sv.compile(lambda x: slope * x, inputs=1)
     compiled = advanced(sv.Session(straight, ([[1.0]], [[2.0]]), engine="python"), 3)
-    with refused(InputError, "compiled"):
-        compiled.samples_that_moved(0)
+    refused(InputError, "compiled").by(compiled.samples_that_moved, 0)
 
 
 RANDOM = np.random.default_rng(0)
@@ -348,8 +338,7 @@ def test_it_is_a_setting() -> None:
     assert again.standardize and repr(again.affine()) == repr(data.affine())
     assert "standardize" not in sv.data.Arrays(X, LABELS).settings()
     for wrong in (lambda: table().changed("standardize", 2), lambda: made_with("yes")):
-        with refused(InputError, "standardize"):
-            wrong()
+        refused(InputError, "standardize").by(wrong)
 
 
 def made_with(standardize: Any) -> sv.data.DataSet:
@@ -451,8 +440,7 @@ def test_one_that_was_used_is_refused(use: Callable[[sv.Network], object]) -> No
     net = sv.Network([3, 4, 3], engine="python")
     used = use(net), net.bank.value.copy()  # a session that is not kept trains nothing
     before = used[1]
-    with refused(OrderError, "data.affine()"):
-        standardized_session(net, table())
+    refused(OrderError, "data.affine()").by(standardized_session, net, table())
     assert len(net) == 2 and np.array_equal(net.bank.value, before)
 
 
@@ -467,8 +455,7 @@ def test_a_compiled_function_is_refused() -> None:
     w = sv.Value(0.5)
     f = sv.compile(lambda a, b, c: w * a + b + c, 3)
     data = sv.data.Arrays(X, X[:, :1], standardize=True)
-    with refused(InputError, "compiled function"):
-        sv.Session(f, data)
+    refused(InputError, "compiled function").by(sv.Session, f, data)
 
 
 def test_data_that_does_not_fit_changes_no_network() -> None:
@@ -559,8 +546,9 @@ def learn(targets: Any) -> sv.Session:
 def test_targets_in_the_place_of_the_loss_ask_for_a_pair() -> None:
     targets: Any = np.ones((4, 3))
     for given in (targets, targets.tolist()):
-        with refused(InputError, given, "(inputs, targets)"):
-            sv.Session(sv.Network([2, 3], "linear"), INPUTS, given)
+        refused(InputError, given, "(inputs, targets)").by(
+            sv.Session, sv.Network([2, 3], "linear"), INPUTS, given
+        )
 
 
 @pytest.mark.parametrize("kind", [list, np.array, lambda t: np.array(t, object)])
@@ -574,16 +562,15 @@ def test_names_of_classes_are_labels(kind: Any) -> None:
 
 def test_labels_that_begin_with_1_are_too_large_by_1() -> None:
     labels = np.array([1, 2, 3, 3])
-    with refused(InputError, "labels - 1"):
-        learn(labels)
+    refused(InputError, "labels - 1").by(learn, labels)
     learn(labels - 1).advance(1)
-    with refused(InputError, "5 outputs"):
-        learn([1, 2, 4, 4])
+    refused(InputError, "5 outputs").by(learn, [1, 2, 4, 4])
 
 
 def test_a_metric_to_watch_that_is_not_known_lists_those_that_are() -> None:
-    with refused(InputError, "accuracy_held_out", "loss, accuracy", "held_out_ before"):
-        sv.EarlyStopping("accuracy_held_out")
+    refused(InputError, "accuracy_held_out", "loss, accuracy", "held_out_ before").by(
+        sv.EarlyStopping, "accuracy_held_out"
+    )
 
 
 def test_a_weight_that_is_not_pinned_has_no_history_and_a_message_says_so(caplog: Any) -> None:
@@ -695,28 +682,23 @@ def test_replicas_take_pictures() -> None:
 def test_another_shape_is_told_both_shapes() -> None:
     net = conv()
     for wrong in (UNIT_PICTURES.transpose(0, 2, 3, 1), np.zeros((2, 1, 5, 5)), np.zeros((2, 5, 4))):
-        with refused(ShapeError, str(wrong.shape)):
-            net(wrong)
-    with refused(ShapeError, "(0, 1, 4, 4)"):
-        net(UNIT_PICTURES[:0])
-    with refused(ShapeError, "(12, 1, 4, 4)"):
-        net.train_step(UNIT_PICTURES, UNIT_PICTURES)
-    with refused(ShapeError, "x[None] is a batch of this one"):
-        conv(channels=3)(np.zeros((3, 4, 4)))
-    with refused(ShapeError, "(12, 1, 4, 4)"):
-        sv.Network([16, 3])(UNIT_PICTURES)
-    with refused(NotFiniteError, "row 1, column 5"):
-        net(np.where(np.arange(192).reshape(12, 1, 4, 4) == 21, np.nan, UNIT_PICTURES))
+        refused(ShapeError, str(wrong.shape)).by(net, wrong)
+    refused(ShapeError, "(0, 1, 4, 4)").by(net, UNIT_PICTURES[:0])
+    refused(ShapeError, "(12, 1, 4, 4)").by(net.train_step, UNIT_PICTURES, UNIT_PICTURES)
+    refused(ShapeError, "x[None] is a batch of this one").by(conv(channels=3), np.zeros((3, 4, 4)))
+    refused(ShapeError, "(12, 1, 4, 4)").by(sv.Network([16, 3]), UNIT_PICTURES)
+    refused(NotFiniteError, "row 1, column 5").by(
+        net, np.where(np.arange(192).reshape(12, 1, 4, 4) == 21, np.nan, UNIT_PICTURES)
+    )
 
 
 def test_data_of_another_shape_are_refused() -> None:
     for net in (sv.Network([16, 3]), conv(channels=3)):
-        with refused(ShapeError, "(1, 4, 4)"):
-            sv.Session(net, (UNIT_PICTURES, KINDS), "softmax_cross_entropy")
-    with refused(ShapeError, "(16,)"):
-        data.Arrays(UNIT_PICTURES, KINDS, held_out=(ROWS, KINDS))
-    with refused(ShapeError, "(1, 12, 1, 4, 4)"):
-        data.Arrays(UNIT_PICTURES[None], KINDS)
+        refused(ShapeError, "(1, 4, 4)").by(
+            sv.Session, net, (UNIT_PICTURES, KINDS), "softmax_cross_entropy"
+        )
+    refused(ShapeError, "(16,)").by(data.Arrays, UNIT_PICTURES, KINDS, held_out=(ROWS, KINDS))
+    refused(ShapeError, "(1, 12, 1, 4, 4)").by(data.Arrays, UNIT_PICTURES[None], KINDS)
     s = sv.Session(conv(), (UNIT_PICTURES, KINDS), "softmax_cross_entropy")
     with refused(ShapeError, "(4, 4, 1)"):
         s.data = (UNIT_PICTURES.transpose(0, 2, 3, 1), KINDS)

@@ -112,8 +112,7 @@ def test_samples_are_a_unit_where_the_batch_is_1() -> None:
     s = advanced(session(batch=1), 3, "sample")
     s.back(1, "sample")
     assert s.step_index == 2
-    with refused(InputError, "8 samples"):
-        session().advance(1, "sample")
+    refused(InputError, "8 samples").by(session().advance, 1, "sample")
 
 
 @every_engine
@@ -172,8 +171,7 @@ def test_the_optimizer_of_a_session_is_set_there() -> None:
     s = session(optimizer=sv.Momentum(0.1))
     shown = s.optimizer
     for name, value in (("lr", 7.0), ("l1", 7.0), ("schedule", sv.Schedule()), ("l3", 7.0)):
-        with refused(InputError, name):
-            setattr(shown, name, value)
+        refused(InputError, name).by(setattr, shown, name, value)
     with pytest.raises(TypeError, match="does not support item assignment"):
         shown.settings["momentum"] = 0.0  # type: ignore[index]  # on purpose
     assert repr(s.optimizer) == repr(shown) == "Momentum(lr=0.1, momentum=0.9)"
@@ -224,8 +222,7 @@ def test_reset_begins_again_and_keeps_what_was() -> None:
 
 
 def test_an_unknown_branch_is_refused() -> None:
-    with refused(InputError, "no 3"):
-        session().switch(3)
+    refused(InputError, "no 3").by(session().switch, 3)
 
 
 # What goes wrong.
@@ -252,8 +249,7 @@ def test_bad_arguments_change_nothing() -> None:
         (lambda: setattr(s, "data", (COLOURS[:, :2], COLOURS)), ShapeError, "2 -> 3"),
         (lambda: s.numbers("affine 7"), InputError, "'affine 7'"),
     ]:
-        with refused(error, value):
-            call()
+        refused(error, value).by(call)
         assert state(s) == before
     assert len(s.branches) == 1 and not s.current_branch.journal
 
@@ -263,14 +259,10 @@ def test_what_does_not_fit_is_refused_at_the_start() -> None:
     value = net.bank.value.copy()
     made = data.Generated(lambda step, batch, seed: None, inputs=2, outputs=1)  # type: ignore[arg-type,return-value]  # never called
     for given in (data.Xor(), made):
-        with refused(ShapeError, "2 -> 1"):
-            sv.Session(net, given)
-    with refused(InputError, "'sigmoid'"):
-        sv.Session(net, PAIR, "sigmoid_cross_entropy")
-    with refused(InputError, "[3, 8, 3]"):
-        sv.Session([3, 8, 3], PAIR)  # type: ignore[arg-type]  # a user's mistake
-    with refused(InputError, "int 7"):
-        sv.Session(net, 7)
+        refused(ShapeError, "2 -> 1").by(sv.Session, net, given)
+    refused(InputError, "'sigmoid'").by(sv.Session, net, PAIR, "sigmoid_cross_entropy")
+    refused(InputError, "[3, 8, 3]").by(sv.Session, [3, 8, 3], PAIR)
+    refused(InputError, "int 7").by(sv.Session, net, 7)
     assert net.engine == "python" and (net.bank.value == value).all()
 
 
@@ -280,8 +272,7 @@ def test_what_does_not_fit_is_refused_at_the_start() -> None:
 @every_engine
 def test_every_number_of_the_batch_can_be_asked_for(engine: str) -> None:
     s = session(engine, dtype="float64", batch=5)
-    with refused(OrderError):
-        s.numbers("affine 0")
+    refused(OrderError).by(s.numbers, "affine 0")
     s.advance(2)
     s.advance(3, "operation")  # zero_grad, affine 0, tanh 0
     numbers = s.numbers("tanh 0")
@@ -509,8 +500,7 @@ def test_a_pinned_weight_has_the_gradients_of_all_steps(engine: str) -> None:
     s.seek(4)
     assert s.history(w, "gradient")[1].tolist() == [told[step] for step in range(5)]
     assert s.copy().history(w.index, "gradient")[1].tolist() == [told[step] for step in range(5)]
-    with refused(InputError, "'grad'"):
-        s.history(w, "grad")  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "'grad'").by(s.history, w, "grad")
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
@@ -532,8 +522,7 @@ def test_norms_of_each_layer(engine: str) -> None:
     assert len({norms[name] for name in norms}) == 3
     slope = sv.Value(1.0)
     line = sv.compile(lambda x: slope * x, inputs=1, engine="python")
-    with refused(InputError, "no layers"):
-        sv.Session(line, ([[1.0]], [[2.0]]), engine="python").norms()
+    refused(InputError, "no layers").by(sv.Session(line, ([[1.0]], [[2.0]]), engine="python").norms)
 
 
 def test_what_was_broken_off_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -619,12 +608,9 @@ def test_a_compiled_expression_has_sessions_too(engine: str) -> None:
 
 def test_what_an_expression_cannot_do_is_refused() -> None:
     _, s = wave("python")
-    with refused(InputError):
-        s.set_activation(0, "tanh")
-    with refused(sv.ScalarvizError):
-        s.to("cpu", "mixed")
-    with refused(OwnershipError, "Value(data=3.0, grad=0)"):
-        s.edit(sv.Value(3.0), 1.0)  # type: ignore[arg-type]  # on purpose
+    refused(InputError).by(s.set_activation, 0, "tanh")
+    refused(sv.ScalarvizError).by(s.to, "cpu", "mixed")
+    refused(OwnershipError, "Value(data=3.0, grad=0)").by(s.edit, sv.Value(3.0), 1.0)
 
 
 # What a strict reader found.
@@ -675,8 +661,7 @@ def test_the_verbs_of_the_network_beside_a_session_are_journalled_too() -> None:
 def test_what_is_set_past_the_session_is_set_back_with_a_word() -> None:
     s = advanced(session(), 2)
     s.network.set_activation(0, "linear")
-    with refused(OrderError):
-        s.advance(1)
+    refused(OrderError).by(s.advance, 1)
     assert s.operations[2] == "tanh 0"
     s.network.to("python")
     s.network.parameters()[4].value = 0.5  # what was written at the same time counts
@@ -695,10 +680,8 @@ def test_what_is_set_past_the_session_is_set_back_with_a_word() -> None:
 def test_a_network_belongs_to_one_session() -> None:
     first = advanced(session(), 2)
     second = sv.Session(first.network, PAIR, engine="cpu")
-    with refused(OwnershipError):
-        first.advance(1)
-    with refused(OwnershipError):
-        first.pin(3)
+    refused(OwnershipError).by(first.advance, 1)
+    refused(OwnershipError).by(first.pin, 3)
     first.pin(0, on=False)  # which a picture does when it is closed
     assert not first.pinned
     second.advance(1)
@@ -723,8 +706,7 @@ def test_who_is_interrupted_while_waiting_holds_nobody_up(playing: sv.Session) -
 
 def test_a_loss_that_a_new_activation_would_spoil_is_refused() -> None:
     s = sv.Session(sv.Network([3, 4, 3], "tanh"), PAIR, "sigmoid_cross_entropy", engine="cpu")
-    with refused(InputError, "'sigmoid'"):
-        s.set_activation(-1, "sigmoid")
+    refused(InputError, "'sigmoid'").by(s.set_activation, -1, "sigmoid")
 
 
 def test_switching_back_keeps_what_was_done_at_the_end() -> None:
@@ -743,8 +725,7 @@ def test_what_names_no_weight_is_refused(wrong: Any) -> None:
     for call in (lambda: s.edit(wrong, 0.5), lambda: s.freeze(wrong), lambda: s.pin(wrong)):
         with pytest.raises(InputError):
             call()
-    with refused(InputError, "32"):
-        s.explain(s.network.layers[0])
+    refused(InputError, "32").by(s.explain, s.network.layers[0])
     s.edit(s.network.bank.value > 0, 0.0)  # a mask names those that it marks
     assert (s.network.bank.value <= 0).all()
 

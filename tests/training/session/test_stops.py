@@ -307,10 +307,8 @@ def test_an_own_function_must_say_yes_or_no_and_change_nothing() -> None:
         assert bits(s) == bits(plain)
         s.seek(5)
     s.stop_when(lambda view: view.step)  # type: ignore[arg-type,return-value]  # on purpose
-    with refused(InputError, 6):
-        s.advance(1)
-    with refused(InputError, "lambda()"):
-        s.stop_when(lambda: True)  # type: ignore[arg-type,misc]  # on purpose
+    refused(InputError, 6).by(s.advance, 1)
+    refused(InputError, "lambda()").by(s.stop_when, lambda: True)
 
 
 # ---- files, copies, networks that grow -----------------------------------------------------------
@@ -364,8 +362,7 @@ def test_a_saved_training_and_a_copy_keep_their_marks(tmp_path: Path) -> None:
 )
 def test_marks_that_cannot_be_are_refused(marks: Any, value: str) -> None:
     s = advanced(session(), 10)
-    with refused(InputError, value):
-        restore_marks(s.timeline, {"marks": marks})
+    refused(InputError, value).by(restore_marks, s.timeline, {"marks": marks})
     assert not s.stops.marks
 
 
@@ -418,8 +415,7 @@ def test_a_network_that_grows_keeps_its_conditions_with_other_rows() -> None:
 )
 def test_what_has_no_meaning_is_refused(given: Any, kind: type[Exception], value: object) -> None:
     s = session()
-    with refused(kind, value):
-        s.stop_when("loss < 0.5", given)
+    refused(kind, value).by(s.stop_when, "loss < 0.5", given)
     assert s.stop_conditions == [] and not s.current_branch.journal
     with pytest.raises(kind):
         s.first(given)
@@ -515,8 +511,7 @@ def test_the_best_step_is_that_of_the_best_value_on_this_branch() -> None:
     metrics = ["r2", worse_than_none]
     net = sv.Network([2, 8, 1], "tanh", seed=0)
     s = sv.Session(net, table, "mse", "adam", metrics=metrics, every=5)
-    with refused(InputError, "no metric has been measured"):
-        s.best_step()
+    refused(InputError, "no metric has been measured").by(s.best_step)
     s.learning_rate = 0.05
     s.advance(60)
     for name, mode, sign in (("held_out_loss", "auto", 1), ("r2", "auto", -1), ("r2", "min", 1)):
@@ -525,10 +520,8 @@ def test_the_best_step_is_that_of_the_best_value_on_this_branch() -> None:
         assert s.best_step(name, mode=mode) == expected
     assert s.best_step() == s.best_step(metric="held_out_loss")
     assert s.best_step("worse_than_none", "max") == s.metrics["r2"][0][0]
-    with refused(InputError, "'worse_than_none'"):
-        s.best_step("worse_than_none")
-    with refused(UnknownNameError, "'accuracy'"):
-        s.best_step("accuracy")
+    refused(InputError, "'worse_than_none'").by(s.best_step, "worse_than_none")
+    refused(UnknownNameError, "'accuracy'").by(s.best_step, "accuracy")
     best = s.best_step()
     s.seek(best)
     assert s.step_index == best == s.best_step()
@@ -539,8 +532,7 @@ def test_known_metrics_know_their_direction() -> None:
     assert sv.EarlyStopping("held_out_accuracy").rises
     assert not sv.EarlyStopping("mae").rises
     assert sv.ReduceOnPlateau("held_out_r2").rises
-    with refused(InputError, "'script'"):
-        sv.EarlyStopping("script")
+    refused(InputError, "'script'").by(sv.EarlyStopping, "script")
 
 
 def test_it_is_called_when_its_metric_is_measured() -> None:
@@ -552,24 +544,19 @@ def test_it_is_called_when_its_metric_is_measured() -> None:
 
 
 def test_a_metric_that_is_not_measured_is_refused() -> None:
-    with refused(UnknownNameError, "'acuracy'"):
-        session_of_values([]).on_step(sv.EarlyStopping("acuracy", mode="max"))
+    refused(UnknownNameError, "'acuracy'").by(
+        session_of_values([]).on_step, sv.EarlyStopping("acuracy", mode="max")
+    )
     plain = sv.Session(sv.Network([2, 1]), (PLATEAU_X, PLATEAU_X[:, 0]), engine="python")
-    with refused(InputError, "held_out_loss"):
-        plain.on_step(sv.EarlyStopping())
+    refused(InputError, "held_out_loss").by(plain.on_step, sv.EarlyStopping())
 
 
 def test_unsuitable_arguments_are_refused() -> None:
-    with refused(InputError, "patience", "0"):
-        sv.EarlyStopping(patience=0)
-    with refused(InputError, "min_delta", "-1"):
-        sv.EarlyStopping(min_delta=-1.0)
-    with refused(UnknownNameError, "'down'"):
-        sv.EarlyStopping(mode="down")
-    with refused(InputError, "factor", "1.0"):
-        sv.ReduceOnPlateau(factor=1.0)
-    with refused(InputError, "min_rate"):
-        sv.ReduceOnPlateau(min_rate=-1.0)
+    refused(InputError, "patience", "0").by(sv.EarlyStopping, patience=0)
+    refused(InputError, "min_delta", "-1").by(sv.EarlyStopping, min_delta=-1.0)
+    refused(UnknownNameError, "'down'").by(sv.EarlyStopping, mode="down")
+    refused(InputError, "factor", "1.0").by(sv.ReduceOnPlateau, factor=1.0)
+    refused(InputError, "min_rate").by(sv.ReduceOnPlateau, min_rate=-1.0)
 
 
 @pytest.mark.parametrize("kind", [sv.EarlyStopping, sv.ReduceOnPlateau])
@@ -577,8 +564,7 @@ def test_held_out_metrics_want_held_out_samples(kind: Any) -> None:
     net = sv.Network([2, 3, 2], seed=0)
     pair = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
     s = sv.Session(net, pair, "softmax_cross_entropy", metrics="accuracy", engine="python")
-    with refused(InputError, "held-out samples"):
-        s.on_step(kind(patience=2))
+    refused(InputError, "held-out samples").by(s.on_step, kind(patience=2))
     s.on_step(kind("accuracy", patience=2))
 
 
@@ -668,8 +654,7 @@ def test_a_session_names_the_weight_and_the_step_to_go_back_to(
     before = net.bank.value.copy()
     net.bank.value[7] *= number
     for unit in ("step", "operation"):
-        with refused(GradientError, NAME, "net.bank.value[7]", "s.seek(3)"):
-            session.advance(99, unit)
+        refused(GradientError, NAME, "net.bank.value[7]", "s.seek(3)").by(session.advance, 99, unit)
     session.seek(3)
     assert (net.bank.value == before).all()
     session.branch()
@@ -681,8 +666,9 @@ def test_the_first_of_all_weights_is_named() -> None:
     net = network()
     net.bank.value *= np.nan
     session = sv.Session(net, data.Rgb("invert"), "mse", sv.SGD(0.5), batch=8, engine="python")
-    with refused(GradientError, "layer 0, perceptron 0, weight from input 0", "s.seek(0)"):
-        session.advance(2)
+    refused(GradientError, "layer 0, perceptron 0, weight from input 0", "s.seek(0)").by(
+        session.advance, 2
+    )
 
 
 @ENGINES
@@ -691,12 +677,12 @@ def test_train_and_the_verbs_name_the_weight(engine: str, optimizer: Any, number
     net = network().to(engine)
     inputs = np.full((4, 3), 0.5)
     net.bank.value[7] *= number
-    with refused(GradientError, NAME, "net.bank.value[7]"):
-        net.train(inputs, 1 - inputs, "mse", optimizer, steps=3)
+    refused(GradientError, NAME, "net.bank.value[7]").by(
+        net.train, inputs, 1 - inputs, "mse", optimizer, steps=3
+    )
     net.forward(inputs)
     net.backward(np.ones((4, 3)))
-    with refused(GradientError, NAME):
-        net.step(optimizer)
+    refused(GradientError, NAME).by(net.step, optimizer)
     net.bank.value[7] = 0.0
     assert np.isfinite(net.train(inputs, 1 - inputs, "mse", optimizer, steps=3)).all()
 

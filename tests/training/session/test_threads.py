@@ -207,8 +207,7 @@ def test_data_cannot_move_the_training_that_asks_for_it() -> None:
     s = asking(lambda step: s.seek(0) if step == 5 else None)
     s.advance(4)
     before = state(s)
-    with refused(OrderError):
-        s.advance(3)
+    refused(OrderError).by(s.advance, 3)
     s.seek(4)
     assert state(s) == before
 

@@ -183,8 +183,9 @@ def test_a_csv_has_every_number_bit_for_bit(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    with refused(FileError, varies=r"'[^']*'"):
-        recorded_session().to_csv(tmp_path / "missing" / "table.csv")
+    refused(FileError, varies=r"'[^']*'").by(
+        recorded_session().to_csv, tmp_path / "missing" / "table.csv"
+    )
 
 
 def test_a_data_frame_has_the_same_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,8 +203,7 @@ def test_a_data_frame_has_the_same_columns(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_without_pandas_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with refused(InputError, "pandas>=2.2"):
-        recorded_session().to_pandas()
+    refused(InputError, "pandas>=2.2").by(recorded_session().to_pandas)
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
@@ -297,8 +297,7 @@ def wrong_ones() -> dict[str, Any]:
     "value", ["have biases", "Residual", "no perceptrons", "compiled", "-1", "'yes'"]
 )
 def test_what_cannot_be_is_refused(value: str) -> None:
-    with refused(InputError, value):
-        wrong_ones()[value]()
+    refused(InputError, value).by(wrong_ones()[value])
 
 
 CHANGES_BETWEEN_STEPS: dict[str, Callable[[sv.Session], object]] = {
@@ -376,8 +375,7 @@ def test_a_step_goes_on_after_something_was_set_past_the_session(engine: str) ->
         each.advance(2)
         each.advance(5, "operation")
     s.network.to("python" if engine == "cpu" else "cpu")
-    with refused(OrderError):
-        s.advance(1, "operation")
+    refused(OrderError).by(s.advance, 1, "operation")
     assert s.clock == reference.clock
     assert np.array_equal(s.numbers("tanh 0").outputs, reference.numbers("tanh 0").outputs)
     for each in (s, reference):
@@ -489,14 +487,11 @@ def test_a_branch_begins_with_a_name_and_is_found_by_it() -> None:
     s.switch("mine")
     assert s.current_branch.number == 2
     s.branches[0].name = "mine"
-    with refused(InputError, "0, 2"):
-        s.switch("mine")
+    refused(InputError, "0, 2").by(s.switch, "mine")
     for unknown in ("yours", 3, -1):
-        with refused(InputError, unknown):
-            s.switch(unknown)
+        refused(InputError, unknown).by(s.switch, unknown)
     count = len(s.branches)
-    with refused(InputError, "x\\ny"):
-        s.branch("x\ny")
+    refused(InputError, "x\\ny").by(s.branch, "x\ny")
     assert len(s.branches) == count
 
 
@@ -517,8 +512,7 @@ def test_a_file_with_another_name_is_refused(name: Any, tmp_path: Path) -> None:
     description, arrays = read(tmp_path / "run", "run")
     description["branches"][1]["name"] = name
     write(tmp_path / "run", "run", description, arrays)
-    with refused(FileError, "name"):
-        sv.Session.load(tmp_path / "run")
+    refused(FileError, "name").by(sv.Session.load, tmp_path / "run")
 
 
 @pytest.mark.slow

@@ -81,15 +81,13 @@ def test_every_kind_of_change_is_undone_and_done_again(undo_session: sv.Session)
     for expected in reversed(states[:5]):
         undo_session.undo()
         assert state(undo_session) == expected
-    with refused(OrderError, "nothing to undo"):
-        undo_session.undo()
+    refused(OrderError, "nothing to undo").by(undo_session.undo)
     for expected in states[1:]:
         undo_session.redo()
         assert state(undo_session) == expected
     undo_session.redo()
     assert undo_session.network.bank.value[4] == 3.0
-    with refused(OrderError, "nothing to redo"):
-        undo_session.redo()
+    refused(OrderError, "nothing to redo").by(undo_session.redo)
 
 
 def test_a_reset_and_the_choice_of_a_branch_are_undone(undo_session: sv.Session) -> None:
@@ -110,8 +108,7 @@ def test_a_change_ends_what_could_be_done_again(undo_session: sv.Session) -> Non
     undo_session.edit(0, 1.0)
     undo_session.undo()
     undo_session.edit(0, 2.0)
-    with refused(OrderError, "nothing to redo"):
-        undo_session.redo()
+    refused(OrderError, "nothing to redo").by(undo_session.redo)
 
 
 Change = Callable[[sv.Session, random.Random], object]
@@ -220,8 +217,7 @@ def test_what_no_user_did_is_not_undone_and_ends_nothing(undo_session: sv.Sessio
     undo_session.redo()
     assert undo_session.network.bank.value[0] == 1.0
     undo_session.undo()
-    with refused(OrderError, "nothing to undo"):
-        undo_session.undo()
+    refused(OrderError, "nothing to undo").by(undo_session.undo)
 
 
 def test_one_undo_takes_back_one_of_two_changes_that_wait_for_the_next_step(
@@ -473,8 +469,7 @@ def test_what_cannot_be_is_refused_in_one_sentence(wrong: str) -> None:
     kinds = InputError, UnknownNameError, ReadOnlyError, UnknownAttributeError
     with pytest.raises(kinds) as caught:
         WRONG[wrong](s)
-    with refused(type(caught.value)):
-        WRONG[wrong](s)
+    refused(type(caught.value)).by(WRONG[wrong], s)
     assert not s.current_branch.journal and (s.loss_function.name, s.batch) == ("mse", 8)
 
 
@@ -526,8 +521,7 @@ def test_a_file_names_a_loss_of_ones_own_that_came_later(cubed: str, tmp_path: P
     row = LOSSES["cubed"]
     try:
         del LOSSES["cubed"]
-        with refused(FileError, "cubed"):
-            sv.Session.load(tmp_path / "run")
+        refused(FileError, "cubed").by(sv.Session.load, tmp_path / "run")
     finally:
         LOSSES["cubed"] = row
     assert sv.Session.load(tmp_path / "run").loss_function.name == "cubed"
@@ -552,8 +546,7 @@ def test_a_file_with_wrong_details_is_refused(what: str, tmp_path: Path) -> None
     kind, details = DETAILS[what]
     description["branches"][0]["journal"][("loss", "batch").index(kind)][3] = details
     write(tmp_path / "run", "run", description, arrays)
-    with refused(FileError, kind):
-        sv.Session.load(tmp_path / "run")
+    refused(FileError, kind).by(sv.Session.load, tmp_path / "run")
 
 
 OPTIMIZERS = (
@@ -664,14 +657,11 @@ def test_own_rates_are_replayed_saved_and_forgotten_by_going_back(
 def test_a_rate_that_no_step_could_use_is_refused() -> None:
     s = session_with_rates()
     s.freeze(s.network.layers[0])
-    with refused(InputError, "Dense", "frozen"):
-        s.set_rate(s.network.layers[0], 0.1)
+    refused(InputError, "Dense", "frozen").by(s.set_rate, s.network.layers[0], 0.1)
     s.set_rate(s.network.layers[0], None)
     for rate in (-0.1, float("nan"), float("inf"), "0.1"):
-        with refused(InputError, str(rate)):
-            s.set_rate(40, rate)  # type: ignore[arg-type]  # one is a text
-    with refused(ShapeError, "99"):
-        s.set_rate(99, 0.1)
+        refused(InputError, str(rate)).by(s.set_rate, 40, rate)
+    refused(ShapeError, "99").by(s.set_rate, 99, 0.1)
     assert [action.kind for action in s.current_branch.journal] == ["freeze", "own rate"]
 
 
@@ -688,8 +678,7 @@ def test_the_rate_of_a_layer_is_that_of_all_its_weights() -> None:
     assert np.isnan(s.own_rate(first))
     assert s.own_rate(first.perceptrons[1]) == 0.3
     assert np.isnan(s.own_rate([0, 58]))
-    with refused(ShapeError, "99"):
-        s.own_rate([0, 99])
+    refused(ShapeError, "99").by(s.own_rate, [0, 99])
 
 
 def test_an_optimizer_taken_from_a_session_has_no_rates_of_its_weights() -> None:
