@@ -272,11 +272,11 @@ def slots_of(description: Description) -> list[tuple[str, ...]]:
     found = []
     for names in field(description, "slots", list):
         words = " ".join(map(str, names)) if isinstance(names, list) else names
-        if isinstance(names, list) and words not in known:
-            raise InputError(
-                f"it holds the slots {shorten(words)}, of an optimizer that is not here: register "
-                "it with sv.optimizer(...) before loading"
-            )
+        require(
+            not isinstance(names, list) or words in known,
+            f"it holds the slots {shorten(words)}, of an optimizer that is not here: register "
+            "it with sv.optimizer(...) before loading",
+        )
         found.append(pick(known, words, "slots"))
     if len(set(found)) < len(found):
         raise InputError(f"slots must be listed once, not {shorten(found)}")

@@ -453,8 +453,10 @@ class Rebuilding:
         """Return a branch with journal, losses and keyframes."""
         number, parent = len(before), value.get("parent")
         above = before[parent] if type(parent) is int and 0 <= parent < number else None
-        if above is None and (number or parent is not None):
-            raise InputError(f"branch {number} leaves {shorten(parent)}, which is not before it")
+        require(
+            above is not None or (not number and parent is None),
+            f"branch {number} leaves {shorten(parent)}, which is not before it",
+        )
         fork, end = build_clock(value.get("fork")), build_clock(value.get("end"))
         require(
             fork <= min(end, above.end if above else Clock()),

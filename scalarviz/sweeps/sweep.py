@@ -112,8 +112,10 @@ class Sweep:
         self._store = None if folder is None else Store(folder)
         self._success = self._goal(success)
         self._stop = self._success if stop == "success" else goal_of(stop, "stop")
-        if stop == "success" and self._stop is None:
-            raise InputError("stop='success' needs success=, such as success=0.05")
+        require(
+            stop != "success" or self._stop is not None,
+            "stop='success' needs success=, such as success=0.05",
+        )
         self.step = 0
         self.errors: dict[int, BaseException] = {}
         self._lock = threading.RLock()  # while a network is trained or read

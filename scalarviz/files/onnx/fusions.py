@@ -395,11 +395,11 @@ class KnownLayers:
         """
         parameters = []
         for each in made.parameters:
-            if each.matrix and each.name in self.taken:
-                raise InputError(
-                    f"its weights {shorten(each.name)} are used twice, once in a Residual: save "
-                    "them under two names"
-                )
+            require(
+                not each.matrix or each.name not in self.taken,
+                f"its weights {shorten(each.name)} are used twice, once in a Residual: save "
+                "them under two names",
+            )
             parameters.append(replace(each, name=unused(each.name, self.taken)))
         inner = tuple(map(self.apart, made.inner))
         return renamed(replace(made, parameters=tuple(parameters), inner=inner), made)

@@ -23,7 +23,6 @@ from scalarviz.core.formulas.losses import AnyLoss
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.data import Arrays
 from scalarviz.data.samples import MOST_NAMES, columns_in
-from scalarviz.errors import InputError
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.callbacks import EarlyStopping
 from scalarviz.training.session.session import Session
@@ -119,11 +118,11 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         if self.early_stopping:
             held_out = number(self.validation_fraction, "validation_fraction", 0.0, 1.0, **OPEN)
         data = self._arrays(X, y, share=1.0 - held_out, seed=seed)
-        if self.early_stopping and data.held_out is None:
-            raise InputError(
-                f"early_stopping holds samples out, and a validation_fraction of {held_out:g} of "
-                f"{data.samples} is none: make it larger, or pass more samples"
-            )
+        require(
+            not self.early_stopping or data.held_out is not None,
+            f"early_stopping holds samples out, and a validation_fraction of {held_out:g} of "
+            f"{data.samples} is none: make it larger, or pass more samples",
+        )
         session = self._begun(data, seed)
         if not self.early_stopping:
             session.advance(epochs=epochs)
