@@ -20,7 +20,6 @@ from scalarviz.base.checks import (
     check_binary,
     check_labels,
     check_signature,
-    require,
     shorten,
     size,
     true_or_false,
@@ -297,11 +296,11 @@ class TableSet(DataSet):
         )
         self.check_sample(*pair)
         count = len(pair[0]) + (0 if self.added is None else len(self.added[0]))
-        require(
-            count <= MOST_ADDED,
-            f"at most {MOST_ADDED:,} samples can be added to a data set, not {count:,}: make "
-            "one of all of them, sv.data.Arrays(inputs, targets)",
-        )
+        if count > MOST_ADDED:
+            raise InputError(
+                f"at most {MOST_ADDED:,} samples can be added to a data set, not {count:,}: make "
+                "one of all of them, sv.data.Arrays(inputs, targets)"
+            )
         return pair
 
     @final
@@ -391,11 +390,11 @@ class Arrays(TableSet):
         output_names: Sequence[str] | None = None,
         standardize: bool = False,
     ) -> None:
-        require(
-            source is None or isinstance(source, (str, os.PathLike)),
-            f"source must be a str that says where the samples came from, such as 'iris.csv', "
-            f"not {shorten(source)}",
-        )
+        if source is not None and not isinstance(source, (str, os.PathLike)):
+            raise InputError(
+                f"source must be a str that says where the samples came from, such as 'iris.csv', "
+                f"not {shorten(source)}"
+            )
         source = source if source is None else os.fsdecode(source)
         labels, names = as_labels(targets)
         is_copied = isinstance(held_out, (tuple, list)) or (
@@ -547,9 +546,10 @@ class Generated(DataSet):
         samples: int = 1024,
         standardize: bool = False,
     ) -> None:
-        require(
-            callable(make), f"make must be a function of step, batch and seed, not {shorten(make)}"
-        )
+        if not callable(make):
+            raise InputError(
+                f"make must be a function of step, batch and seed, not {shorten(make)}"
+            )
         arguments = ["step", "batch", "seed"]
         check_signature(make, arguments, "what makes batches", "def make(step, batch, seed): ...")
         self.make = make

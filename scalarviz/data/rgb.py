@@ -10,20 +10,12 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from scalarviz.base.checks import (
-    FloatArray,
-    as_batch,
-    as_floats,
-    check_signature,
-    number,
-    require,
-    shorten,
-)
+from scalarviz.base.checks import FloatArray, as_batch, as_floats, check_signature, number, shorten
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.randomness import check_seed, unit_pairs
 from scalarviz.data.data_set import DOUBLE, STREAM_COLORS, DataChoice, TableSet, whole
 from scalarviz.data.samples import check_within, count_of
-from scalarviz.errors import NotFiniteError, ShapeError
+from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 ColorMap = Callable[[FloatArray], object]
 
@@ -185,11 +177,11 @@ def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]
     if isinstance(map, str):
         row = pick(MAPS, map, "map")
         return (partial(hue, angle=angle) if map == "hue" else row), map, False
-    require(
-        isinstance(map, (list, tuple)) or hasattr(map, "__array__"),
-        f"a map of colours is one of {', '.join(MAPS)}, a function or an array to look up in, "
-        f"not {shorten(map)}",
-    )
+    if not isinstance(map, (list, tuple)) and not hasattr(map, "__array__"):
+        raise InputError(
+            f"a map of colours is one of {', '.join(MAPS)}, a function or an array to look up in, "
+            f"not {shorten(map)}"
+        )
     table = as_floats(map, "a map of colours")
     shape, n = table.shape, len(np.atleast_1d(table))
     if shape not in ((n, 3), (n, n, n, 3)) or n < 2:

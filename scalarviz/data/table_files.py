@@ -16,7 +16,7 @@ from typing import IO, TextIO, final
 
 import numpy as np
 
-from scalarviz.base.checks import FLOATS, FloatArray, answered, require, shorten
+from scalarviz.base.checks import FLOATS, FloatArray, answered, shorten
 from scalarviz.base.limits import (
     LARGEST_DIRECTORY,
     LONGEST_ARRAY_HEADER,
@@ -94,7 +94,10 @@ def from_csv(
         if dropping:
             rows = whole_rows(rows, wanted + answers, path)
         table, classes = read_numbers(rows, wanted + answers, len(answers), width, path, budget)
-    require(len(table), f"{called(path)} has names in line 1, and no samples: add lines of numbers")
+    if not len(table):
+        raise InputError(
+            f"{called(path)} has names in line 1, and no samples: add lines of numbers"
+        )
     count = len(wanted)
     return Arrays(
         table[:, :count],
@@ -304,17 +307,17 @@ def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -
     found = []
     for column in columns:
         if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
-            require(
-                -width <= column < width,
-                f"{called(path)} has the columns 0 to {width - 1}, and no column {column}",
-            )
+            if not -width <= column < width:
+                raise InputError(
+                    f"{called(path)} has the columns 0 to {width - 1}, and no column {column}"
+                )
             found.append(int(column) % width)
         else:
             found.append(pick(numbers, column, f"column of {called(path)}:"))
-            require(
-                counts[str(column)] <= 1,
-                f"{called(path)} has several columns {shorten(column)}: give the number of one",
-            )
+            if counts[str(column)] > 1:
+                raise InputError(
+                    f"{called(path)} has several columns {shorten(column)}: give the number of one"
+                )
     return found
 
 
@@ -405,18 +408,19 @@ class Member:
         self._archive = archive
         self._item = item
         self._name = f"{visible(item.filename)} in {called(path)}"
-        require(
-            item.compress_type in ZIPPED,
-            f"{self._name} is compressed by a method that numpy does not use: save it again "
-            "with np.savez",
-        )
+        if item.compress_type not in ZIPPED:
+            raise InputError(
+                f"{self._name} is compressed by a method that numpy does not use: save it again "
+                "with np.savez"
+            )
         with archive.open(item) as file:
             self._shape, self._by_columns, self._dtype = read_header(file)
             self._start = file.tell()
-        require(
-            self._dtype.kind in "biuf",
-            f"{self._name} holds {visible(str(self._dtype))}: a data set is made of real numbers",
-        )
+        if self._dtype.kind not in "biuf":
+            raise InputError(
+                f"{self._name} holds {visible(str(self._dtype))}: a data set is made of real "
+                "numbers"
+            )
         self._count = math.prod(self._shape)
         if self._start + self._count * self._dtype.itemsize != item.file_size:
             raise self._damaged()

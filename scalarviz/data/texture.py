@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, answered, as_floats, require, shorten
+from scalarviz.base.checks import FloatArray, answered, as_floats, shorten
 from scalarviz.base.checks import size as whole_size
 from scalarviz.base.limits import MOST_SCANS, Budget
 from scalarviz.base.shell_commands import needed
@@ -157,11 +157,11 @@ def as_picture(
 
     If `size` is given the picture is reduced to it; a file may take `limit` bytes.
     """
-    require(
-        not callable(picture),
-        f"a picture is a path or an array, not the function {shorten(picture)}: pass what it "
-        "gives for every pixel, an array of shape (height, width, 3)",
-    )
+    if callable(picture):
+        raise InputError(
+            f"a picture is a path or an array, not the function {shorten(picture)}: pass what it "
+            "gives for every pixel, an array of shape (height, width, 3)"
+        )
     if isinstance(picture, (str, os.PathLike)):
         return read_picture(picture, linear, size, Budget(limit))
     if picture is None:
@@ -238,7 +238,8 @@ def check_cost(width: int, height: int, size: int | None, name: str, budget: Bud
 def check_scans(file: Path) -> None:
     """Raise InputError for a progressive JPEG with so many scans that it takes long."""
     scans = file.read_bytes().count(b"\xff\xda")
-    require(scans <= MOST_SCANS, f"{called(file)} has {scans:,} passes: save it again with a few")
+    if scans > MOST_SCANS:
+        raise InputError(f"{called(file)} has {scans:,} passes: save it again with a few")
 
 
 def colors_of(image: Image, linear: bool, size: int | None) -> FloatArray:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from typing import Any, final
 
-from scalarviz.base.checks import require, shorten
+from scalarviz.base.checks import shorten
 from scalarviz.base.shell_commands import needed
 from scalarviz.errors import EngineError, InputError
 from scalarviz.sweeps.tasks import Outcome, SweepTask, perform
@@ -98,11 +98,11 @@ def workers_of(executor: object, tasks: Sequence[SweepTask]) -> Workers:
 def check_start_method(executor: ProcessPoolExecutor) -> None:
     """Raise InputError for a pool that forks: threads of kernels do not survive that."""
     context = getattr(executor, "_mp_context", None)
-    require(
-        context is None or context.get_start_method() != "fork",
-        "a pool that forks cannot train, since threads do not survive a fork: make it by "
-        'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))',
-    )
+    if context is not None and context.get_start_method() == "fork":
+        raise InputError(
+            "a pool that forks cannot train, since threads do not survive a fork: make it by "
+            'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))'
+        )
 
 
 def check_sendable(tasks: Sequence[SweepTask]) -> None:

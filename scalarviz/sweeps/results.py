@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, require, shorten
+from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.base.messages import visible
 from scalarviz.base.shell_commands import needed
 from scalarviz.core.program import columns
@@ -59,10 +59,8 @@ class SweepTable:
 
     def sorted_by(self, column: str, falling: bool = False) -> SweepTable:
         """Return the table with its rows ordered by a column; empty cells come last."""
-        require(
-            column in self.columns,
-            f"the table has the columns {', '.join(self.columns)}, not {column!r}",
-        )
+        if column not in self.columns:
+            raise InputError(f"the table has the columns {', '.join(self.columns)}, not {column!r}")
         order = in_order(dict(enumerate(self.columns[column])), falling=falling)
         columns = {name: [column[i] for i in order] for name, column in self.columns.items()}
         return SweepTable(columns, self.notes)

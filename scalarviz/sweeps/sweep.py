@@ -11,15 +11,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import (
-    FloatArray,
-    answered,
-    not_copied,
-    require,
-    shorten,
-    size,
-    true_or_false,
-)
+from scalarviz.base.checks import FloatArray, answered, not_copied, shorten, size, true_or_false
 from scalarviz.base.messages import caution, visible
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text
@@ -112,10 +104,8 @@ class Sweep:
         self._store = None if folder is None else Store(folder)
         self._success = self._goal(success)
         self._stop = self._success if stop == "success" else goal_of(stop, "stop")
-        require(
-            stop != "success" or self._stop is not None,
-            "stop='success' needs success=, such as success=0.05",
-        )
+        if stop == "success" and self._stop is None:
+            raise InputError("stop='success' needs success=, such as success=0.05")
         self.step = 0
         self.errors: dict[int, BaseException] = {}
         self._lock = threading.RLock()  # while a network is trained or read
@@ -389,15 +379,16 @@ class Sweep:
         It is trained again to where the run ended, with its whole past. Its weights have the bits
         of the run; if not, because it was trained elsewhere, a warning says so.
         """
-        require(
-            isinstance(place, tuple) and len(place) == 2,
-            f"a run has the number of its setting and its seed, runs[4, 17], not {shorten(place)}",
-        )
+        if not (isinstance(place, tuple) and len(place) == 2):
+            raise InputError(
+                "a run has the number of its setting and its seed, runs[4, 17], not "
+                f"{shorten(place)}"
+            )
         number, seed = self._number(place[0]), place[1]
-        require(
-            seed in self.seeds,
-            f"the sweep has the seeds {shorten(self.seeds)}, and no {shorten(seed)}",
-        )
+        if seed not in self.seeds:
+            raise InputError(
+                f"the sweep has the seeds {shorten(self.seeds)}, and no {shorten(seed)}"
+            )
         session = session_of(self.make, self.settings[number], int(seed))
         if number in self.errors or not self.knows(number):
             return session

@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, check_signature, number, require, shorten
+from scalarviz.base.checks import FloatArray, check_signature, number, shorten
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.engines.custom.user_functions import digest
 from scalarviz.errors import InputError, UnknownNameError
@@ -39,11 +39,10 @@ def settings_of(make: Make, grid: object) -> list[Setting]:
     Raises InputError for grids that are none, UnknownNameError for names that `make` does not take.
     """
     found = [dict(setting) for setting in rows_of(grid)]
-    require(found, f"the grid {shorten(grid)} has no setting: give each name some values")
-    require(
-        len(found) <= MOST_SETTINGS,
-        f"a sweep has at most {MOST_SETTINGS:,} settings: make several sweeps",
-    )
+    if not found:
+        raise InputError(f"the grid {shorten(grid)} has no setting: give each name some values")
+    if len(found) > MOST_SETTINGS:
+        raise InputError(f"a sweep has at most {MOST_SETTINGS:,} settings: make several sweeps")
     check_names(make, list(dict.fromkeys(name for setting in found for name in setting)))
     names = set(found[0])
     for setting in found:
@@ -80,12 +79,13 @@ def values_of(name: object, values: object) -> list[Any]:
             f"the values of {shorten(name)} are a list, such as [0.1, 1.0], not {shorten(values)}"
         )
     found = list(islice(values, MOST_SETTINGS + 1))
-    require(found, f"{shorten(name)} has no values: leave it out, or give it some")
-    require(
-        len(found) <= MOST_SETTINGS,
-        f"a sweep has at most {MOST_SETTINGS:,} settings, and {shorten(name)} has more values: "
-        "make several sweeps",
-    )
+    if not found:
+        raise InputError(f"{shorten(name)} has no values: leave it out, or give it some")
+    if len(found) > MOST_SETTINGS:
+        raise InputError(
+            f"a sweep has at most {MOST_SETTINGS:,} settings, and {shorten(name)} has more values: "
+            "make several sweeps"
+        )
     seen: set[object] = set()
     for value in found:
         key = type(value), identity_of(value)
@@ -108,17 +108,16 @@ def identity_of(value: object) -> object:
 
 def check_names(make: Make, names: Sequence[object]) -> None:
     """Raise InputError if `make` does not take a seed and these arguments by name."""
-    require(
-        callable(make),
-        f"a sweep calls a function that returns a Session, not {shorten(make)}: write "
-        "def make(hidden=8, lr=0.5, seed=0): ...",
-    )
-    for name in names:
-        require(
-            isinstance(name, str),
-            f"the names of a grid are those of arguments, not {shorten(name)}",
+    if not callable(make):
+        raise InputError(
+            f"a sweep calls a function that returns a Session, not {shorten(make)}: write "
+            "def make(hidden=8, lr=0.5, seed=0): ..."
         )
-    require(SEED not in names, "a sweep sets the seed by itself: pass seeds=range(100), say")
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"the names of a grid are those of arguments, not {shorten(name)}")
+    if SEED in names:
+        raise InputError("a sweep sets the seed by itself: pass seeds=range(100), say")
     try:
         takes = inspect.signature(make).parameters.values()
     except (TypeError, ValueError):  # without a signature: its call tells
@@ -128,11 +127,11 @@ def check_names(make: Make, names: Sequence[object]) -> None:
     known = [
         each.name for each in takes if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
     ]
-    require(
-        SEED in known,
-        f"{getattr(make, '__name__', 'the function')} takes no seed, by which the runs of a "
-        "setting differ: write def make(..., seed=0) and pass it to Network and Session",
-    )
+    if SEED not in known:
+        raise InputError(
+            f"{getattr(make, '__name__', 'the function')} takes no seed, by which the runs of a "
+            "setting differ: write def make(..., seed=0) and pass it to Network and Session"
+        )
     for name in names:
         if name not in known:
             raise UnknownNameError(
@@ -149,17 +148,16 @@ def seeds_of(seeds: object, settings: int = 1) -> list[int]:
         raise InputError(f"seeds are several numbers, such as range(100), not {shorten(seeds)}")
     most = MOST_RUNS // max(settings, 1)
     some = list(islice(seeds, most + 1))
-    require(
-        len(some) <= most,
-        f"a sweep has at most {MOST_RUNS:,} networks, and {settings:,} settings of "
-        f"{shorten(seeds)} are more: make several sweeps",
-    )
+    if len(some) > most:
+        raise InputError(
+            f"a sweep has at most {MOST_RUNS:,} networks, and {settings:,} settings of "
+            f"{shorten(seeds)} are more: make several sweeps"
+        )
     found = [check_seed(seed) for seed in some]
-    require(found, "a sweep needs at least one seed: write seeds=range(100)")
-    require(
-        len(set(found)) == len(found),
-        f"the seeds {shorten(found)} have one twice: two runs would be the same",
-    )
+    if not found:
+        raise InputError("a sweep needs at least one seed: write seeds=range(100)")
+    if len(set(found)) < len(found):
+        raise InputError(f"the seeds {shorten(found)} have one twice: two runs would be the same")
     return found
 
 
@@ -173,11 +171,11 @@ def session_of(make: Make, setting: Setting, seed: int) -> Session:
     if not isinstance(session, Session):
         name = getattr(make, "__name__", "the function")
         raise InputError(f"{name} returned {shorten(made)}: a sweep needs a Session or a Show")
-    require(
-        not session.step_index and not session.done,
-        f"the session that was made stands at step {session.step_index}: return it untrained, "
-        "a sweep does the training",
-    )
+    if session.step_index or session.done:
+        raise InputError(
+            f"the session that was made stands at step {session.step_index}: return it untrained, "
+            "a sweep does the training"
+        )
     return session
 
 

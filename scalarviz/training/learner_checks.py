@@ -17,15 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.base.checks import (
-    FloatArray,
-    as_floats,
-    check_signature,
-    cut,
-    number,
-    require,
-    shorten,
-)
+from scalarviz.base.checks import FloatArray, as_floats, check_signature, cut, number, shorten
 from scalarviz.base.messages import escaped
 from scalarviz.base.package_files import PACKAGE
 from scalarviz.base.texts import text
@@ -45,10 +37,8 @@ from scalarviz.training.network.gradcheck import MOST, TOLERANCE, Problem, diffe
 def scenario(mine: Any, like: Any, x: Any) -> tuple[str, Iterator[Comparison]]:
     """Return what something of a learner is, and the moments of its check."""
     kind = mine if isinstance(mine, type) else type(mine)
-    require(
-        like is None or isinstance(like, Optimizer | Perceptron | Dense),
-        f"like must be an optimizer, a Perceptron or a Dense, not {shorten(like)}",
-    )
+    if like is not None and not isinstance(like, Optimizer | Perceptron | Dense):
+        raise InputError(f"like must be an optimizer, a Perceptron or a Dense, not {shorten(like)}")
     if isinstance(like, Optimizer) and callable(getattr(mine, "step", mine)):
         return like.name, of_rule(mine, like)
     if hasattr(kind, "forward") and mine is not kind and not hasattr(mine, "value"):
@@ -240,7 +230,8 @@ def expressions(kind: type) -> Iterator[tuple[Any, ...]]:
     unary += [operator.neg] * hasattr(kind, "__neg__")
     unary += [methodcaller("__pow__", 3)] * hasattr(kind, "__pow__")
     operators = [*binary, *[lambda a, b, f=f: f(a) for f in unary]]
-    require(operators, f"{kind.__name__} has no operator yet: write one, as __mul__ or tanh")
+    if not operators:
+        raise InputError(f"{kind.__name__} has no operator yet: write one, as __mul__ or tanh")
     g = operator.mul if operator.mul in binary else [*binary, None][0]
     for form in FORMS if g else FORMS[:1]:
         yield from [(form, f, g) for f in operators]
@@ -316,11 +307,11 @@ class Learned:
             for name, objects in held.items()
             if hasattr(mine, f"{name}_grad") or any(hasattr(each, "grad") for each in objects)
         ]
-        require(
-            self.names and {"weights", "bias"} & {*held} <= {*self.names},
-            f"{type(mine).__name__} lacks a gradient: keep that of `weights` in "
-            "`weights_grad`, that of `bias` in `bias_grad`, and so on",
-        )
+        if not self.names or not {"weights", "bias"} & {*held} <= {*self.names}:
+            raise InputError(
+                f"{type(mine).__name__} lacks a gradient: keep that of `weights` in "
+                "`weights_grad`, that of `bias` in `bias_grad`, and so on"
+            )
 
     def numbers(self, kept: str, of: str = "value") -> FloatArray:
         """Return the numbers of an attribute; of objects their values or their gradients."""
@@ -372,10 +363,10 @@ def of_layer(
     parts = [mine.numbers(name) for name in mine.names]
     x = np.resize(INPUTS, parts[0].shape[-1:]) if x is None else x
     y, z = mine.outputs(x), sums(parts, x)
-    require(
-        np.isfinite(y).all(),
-        f"forward gives {shorten(y.tolist())}, where no slope can be found: take other numbers",
-    )
+    if not np.isfinite(y).all():
+        raise InputError(
+            f"forward gives {shorten(y.tolist())}, where no slope can be found: take other numbers"
+        )
     row = activation_of(like, z, y)
     if like is not None:
         call, right = f"forward({shorten(x.tolist())})", np.vectorize(row.value)(z)
@@ -474,7 +465,8 @@ def differences(mine: Learned, parts: list[FloatArray], g: FloatArray) -> list[F
         return float((twin.outputs(x) * g).sum())
 
     point = np.concatenate([part.ravel() for part in parts])
-    require(point.size <= MOST, f"{point.size:,} numbers take too long: check a smaller layer")
+    if point.size > MOST:
+        raise InputError(f"{point.size:,} numbers take too long: check a smaller layer")
     problem = Problem(loss, point, point, str)
     found = [difference(problem, i, TOLERANCE) for i in range(point.size)]
     return pieces(np.array(found, float))  # NaN at a kink

@@ -20,11 +20,11 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, as_floats, is_one_each, one_hot, require
+from scalarviz.base.checks import FloatArray, as_floats, is_one_each, one_hot
 from scalarviz.base.leaf_calls import confusion_html
 from scalarviz.core.formulas.metric_formulas import METRICS, cut
 from scalarviz.core.program import columns
-from scalarviz.errors import NotFiniteError, ShapeError
+from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 __all__ = [
     "Confusion", "accuracy", "auc", "binary_accuracy", "confusion", "f1", "mae", "max_error", "mse",
@@ -143,10 +143,8 @@ def confusion(
     else:
         said, true, classes = p.argmax(axis=1), t.argmax(axis=1), p.shape[1]
     called = tuple(map(str, range(classes) if names is None else names))
-    require(
-        len(called) == classes,
-        f"there are {classes} classes and {len(called)} names: pass one for each",
-    )
+    if len(called) != classes:
+        raise InputError(f"there are {classes} classes and {len(called)} names: pass one for each")
     counts = np.zeros((classes, classes), np.int64)
     np.add.at(counts, (true.astype(np.int64), said.astype(np.int64)), 1)
     return Confusion(counts, called)

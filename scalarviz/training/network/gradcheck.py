@@ -16,15 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import (
-    FloatArray,
-    answered,
-    as_batch,
-    as_sample,
-    check_signature,
-    number,
-    require,
-)
+from scalarviz.base.checks import FloatArray, answered, as_batch, as_sample, check_signature, number
 from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.initializers import Init
@@ -111,9 +103,8 @@ def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 
     estimates = {i: difference(problem, i, tolerance) for i in entries}
     smooth = {i: estimate for i, estimate in estimates.items() if estimate is not None}
     here = abs(problem.function(problem.point))
-    require(
-        np.isfinite(here), "the function is not a finite number at this point: choose another point"
-    )
+    if not np.isfinite(here):
+        raise InputError("the function is not a finite number at this point: choose another point")
     if not smooth:
         raise GradientMismatchError(
             "the function has a kink in every direction at this point: choose another point"

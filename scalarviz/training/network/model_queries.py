@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, is_picture, labels_as_rows, require, shorten
+from scalarviz.base.checks import FloatArray, is_picture, labels_as_rows, shorten
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, Operation, Program, columns
 from scalarviz.data import DataSet
 from scalarviz.data.data_set import TableSet
-from scalarviz.errors import ShapeError
+from scalarviz.errors import InputError, ShapeError
 
 if TYPE_CHECKING:
     from scalarviz.training.network.model import Model
@@ -78,18 +78,18 @@ def check_engine(
 def check_activation(model: Model, layer: int, name: str) -> int:
     """Return the index of a `layer`; raise InputError if it cannot have activation `name`."""
     count = len(model.layers)
-    require(count, "a compiled function has no layers whose activation could be changed")
-    require(
-        isinstance(layer, (int, np.integer)) and layer in range(-count, count),
-        f"the network has layers 0 to {count - 1}, and no {shorten(layer)}",
-    )
+    if not count:
+        raise InputError("a compiled function has no layers whose activation could be changed")
+    if not isinstance(layer, (int, np.integer)) or layer not in range(-count, count):
+        raise InputError(f"the network has layers 0 to {count - 1}, and no {shorten(layer)}")
     model.layers[layer].check_activation(name)
     return int(layer) % count
 
 
 def check_states(net: Model, states: FloatArray) -> None:
     """Raise InputError for impossible states; each row is the state of a whole bank."""
-    require(np.isfinite(states).all(), "the state of the network must be finite numbers")
+    if not np.isfinite(states).all():
+        raise InputError("the state of the network must be finite numbers")
     for layer in net.layers:
         layer.check_states(states)
 

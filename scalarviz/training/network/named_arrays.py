@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, matching, require, shorten
+from scalarviz.base.checks import FloatArray, matching, shorten
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import Wall
 from scalarviz.core.layers import Layer
@@ -150,11 +150,11 @@ def check_keys(keys: LoadedKeys, more: str) -> None:
         for what, names in zip(("it lacks", "it has besides"), keys, strict=True)
         if names
     ]
-    require(
-        not said,
-        f"the state dict does not fit the network, and nothing was changed: {'; '.join(said)}: "
-        f"rename what stands for it{more}",
-    )
+    if said:
+        raise InputError(
+            f"the state dict does not fit the network, and nothing was changed: {'; '.join(said)}: "
+            f"rename what stands for it{more}"
+        )
 
 
 def check_shapes(wrong: Sequence[str]) -> None:
@@ -215,16 +215,15 @@ def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
         )
     found: dict[str, npt.NDArray[Any]] = {}
     homes: dict[int, str] = {}
-    require(
-        REST not in parameters, f"{REST!r} is what Values without a name are: choose another name"
-    )
+    if REST in parameters:
+        raise InputError(f"{REST!r} is what Values without a name are: choose another name")
     for name, values in parameters.items():
         found[name] = array = np.array(values, object)
-        require(
-            array.ndim <= 2 and array.size,
-            f"{name!r} has shape {array.shape}: a name stands for a Value, a list of Values, "
-            "or a list of such lists",
-        )
+        if array.ndim > 2 or not array.size:
+            raise InputError(
+                f"{name!r} has shape {array.shape}: a name stands for a Value, a list of Values, "
+                "or a list of such lists"
+            )
         for value in array.flat:
             if not isinstance(value, Value) or value._inputs:
                 raise InputError(
@@ -276,7 +275,8 @@ class Norms(NamedTuple):
 
 def norms_of(layers: Sequence[Layer]) -> dict[str, Norms]:
     """Return the norms of each layer with parameters, by its index as a string."""
-    require(layers, "a compiled function has no layers: its numbers are in f.bank.grad")
+    if not layers:
+        raise InputError("a compiled function has no layers: its numbers are in f.bank.grad")
     return {
         str(i): Norms(*[norm(array[layer.rows]) for array in (layer.bank.value, layer.bank.grad)])
         for layer, i in first_places(layers).items()

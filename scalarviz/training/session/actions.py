@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final, get_args
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, number, require, shorten, size
+from scalarviz.base.checks import FloatArray, number, shorten, size
 from scalarviz.base.messages import shortened, visible
 from scalarviz.base.texts import plural, text
 from scalarviz.core.bank import Bank
@@ -171,10 +171,8 @@ def set_values(bank: Bank, rows: Any, values: FloatArray) -> None:
 def check_edit(network: Network, details: Details) -> None:
     values = details["values"]
     fits = isinstance(values, np.ndarray) and values.shape == details["rows"].shape
-    require(
-        fits and values.dtype.name == network.dtype,
-        f"{shorten(values)} is not a value for each row",
-    )
+    if not fits or values.dtype.name != network.dtype:
+        raise InputError(f"{shorten(values)} is not a value for each row")
 
 
 def set_frozen(bank: Bank, rows: Any, on: bool) -> None:
@@ -221,19 +219,16 @@ def forms_of(bank: Bank) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def check_numbers(network: Network, details: Details) -> None:
-    require(
-        0 <= details["count"] < 2**63,
-        f"count must be from 0 to 2**63 - 1, not {shorten(details['count'])}",
-    )
+    if not 0 <= details["count"] < 2**63:
+        raise InputError(f"count must be from 0 to 2**63 - 1, not {shorten(details['count'])}")
     forms = forms_of(network.bank)
     for name in ARRAYS:
         pick(details, name, "array")
     for name in [each for each in details if each not in ("count", "has_gradients")]:
         array, form = details[name], pick(forms, name, "array")
         check_type(array, np.ndarray, name)
-        require(
-            (array.shape, array.dtype.name) == form, f"the array {name} does not fit the network"
-        )
+        if (array.shape, array.dtype.name) != form:
+            raise InputError(f"the array {name} does not fit the network")
     model_queries.check_states(network, details["state"][np.newaxis])
 
 
@@ -295,14 +290,10 @@ def set_activation(settings: Settings, layer: int, name: str) -> Settings:
 
 def check_activation(network: Network, details: Details) -> None:
     layer, name = details["layer"], details["name"]
-    require(
-        model_queries.check_activation(network, layer, name) == layer,
-        f"a layer must be counted from 0, not {layer}",
-    )
-    require(
-        activation_row(name).name == name,
-        f"the activation {shorten(name)} must be {activation_row(name).name}",
-    )
+    if model_queries.check_activation(network, layer, name) != layer:
+        raise InputError(f"a layer must be counted from 0, not {layer}")
+    if activation_row(name).name != name:
+        raise InputError(f"the activation {shorten(name)} must be {activation_row(name).name}")
 
 
 def check_stops(network: Network, details: Details) -> None:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias, cast, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, require, shorten
+from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.base.interrupt import uncut
 from scalarviz.base.messages import visible
 from scalarviz.core.bank import Bank
@@ -486,16 +486,16 @@ def checked_name(name: object) -> str:
     if not isinstance(name, str):
         raise InputError(f"the name of a branch is a text, not {shorten(name)}")
     name = name.strip()
-    require(
-        len(name) <= LONGEST,
-        f"the name of a branch has at most {LONGEST} characters, and this one has "
-        f"{len(name):,}: {shorten(name)}",
-    )
-    require(
-        visible(name, LONGEST) == name,
-        f"the name of a branch is one line of characters that can be seen, and not "
-        f"{visible(name)}: leave the others out",
-    )
+    if len(name) > LONGEST:
+        raise InputError(
+            f"the name of a branch has at most {LONGEST} characters, and this one has "
+            f"{len(name):,}: {shorten(name)}"
+        )
+    if visible(name, LONGEST) != name:
+        raise InputError(
+            f"the name of a branch is one line of characters that can be seen, and not "
+            f"{visible(name)}: leave the others out"
+        )
     return name
 
 

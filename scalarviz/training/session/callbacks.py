@@ -18,7 +18,6 @@ from scalarviz.base.checks import (
     answered,
     check_signature,
     number,
-    require,
     shorten,
     size,
     true_or_false,
@@ -305,12 +304,12 @@ def is_rising(metric: str, mode: str) -> bool:
     mode    "min", "max" or "auto"
     """
     mode, name = pick(MODES, mode, "mode"), metric.removeprefix(HELD_OUT)
-    require(
-        mode != "auto" or name == LOSS or name in METRICS,
-        f"whether {metric!r} should rise or fall is not known here: choose one of "
-        f"{', '.join([LOSS, *METRICS])}, or of the same with {HELD_OUT} before, or, for a "
-        "metric of your own, write mode='max' or mode='min'",
-    )
+    if mode == "auto" and name != LOSS and name not in METRICS:
+        raise InputError(
+            f"whether {metric!r} should rise or fall is not known here: choose one of "
+            f"{', '.join([LOSS, *METRICS])}, or of the same with {HELD_OUT} before, or, for a "
+            "metric of your own, write mode='max' or mode='min'"
+        )
     return METRICS[name].rises if mode == "auto" and name != LOSS else mode == "max"
 
 
@@ -350,12 +349,12 @@ class MetricCallback(ABC):
                 f"{who} watches the metric {self.metric!r}, and this session measures none: write "
                 "sv.Session(..., metrics=['accuracy'], every=100)"
             )
-        require(
-            not self.metric.startswith(HELD_OUT) or held_out,
-            f"{who} watches the metric {self.metric!r}, and this data has no held-out samples: "
-            "write sv.data.Arrays(inputs, targets, share=0.8), or watch another metric, such "
-            f"as {next(iter(metrics.rows), 'accuracy')!r}",
-        )
+        if self.metric.startswith(HELD_OUT) and not held_out:
+            raise InputError(
+                f"{who} watches the metric {self.metric!r}, and this data has no held-out samples: "
+                "write sv.data.Arrays(inputs, targets, share=0.8), or watch another metric, such "
+                f"as {next(iter(metrics.rows), 'accuracy')!r}"
+            )
         names = [HELD_OUT + LOSS, *metrics.rows, *(HELD_OUT + name for name in metrics.rows)]
         pick(dict.fromkeys(names), self.metric, f"metric that {who} watches:")
         return metrics.every

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, check_signature, require, shorten
+from scalarviz.base.checks import FloatArray, check_signature, shorten
 from scalarviz.base.limits import LONGEST_CONDITION, MOST_CONDITIONS
 from scalarviz.core.formulas.formula import table
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
@@ -335,11 +335,11 @@ def parse(text: object, metrics: Sequence[str] | None = None) -> list[Condition]
             f"a condition is a text of up to {LONGEST_CONDITION} letters, such as 'grad norm > 10',"
             f" or a function of a view, not {shorten(text)}"
         )
-    require(
-        not re.search(" and ", text, re.IGNORECASE),
-        f"conditions are joined by 'or' alone, and {shorten(text)} has 'and': write a function "
-        "of a view, such as lambda view: view.loss < 1 and view.step > 100",
-    )
+    if re.search(r" and ", text, re.IGNORECASE):
+        raise InputError(
+            f"conditions are joined by 'or' alone, and {shorten(text)} has 'and': write a function "
+            "of a view, such as lambda view: view.loss < 1 and view.step > 100"
+        )
     clauses = re.split(r"\bor\b", " ".join(text.split()), flags=re.IGNORECASE)
     return [one_clause(clause.strip(), metrics) for clause in clauses]
 
@@ -358,11 +358,11 @@ def one_clause(text: str, metrics: Sequence[str] | None) -> Condition:
             continue
         name, *numbers = found.groups()
         number = float(numbers[0]) if numbers else 0.0
-        require(
-            number >= predicate.least,
-            f"{text!r} takes a factor of at least {predicate.least:g}: write "
-            f"{predicate.name.replace('NUMBER', '3')!r}, say",
-        )
+        if number < predicate.least:
+            raise InputError(
+                f"{text!r} takes a factor of at least {predicate.least:g}: write "
+                f"{predicate.name.replace('NUMBER', '3')!r}, say"
+            )
         words = predicate.name.replace("NUMBER", written(number))
         return of_quantity(name, words, predicate, number, metrics)
     raise UnknownNameError("condition", text, examples(metrics))
@@ -472,10 +472,8 @@ def checked(
         else:
             found += parse(each, metrics)
     check_rows(found, network)
-    require(
-        len(found) <= MOST_CONDITIONS,
-        f"at most {MOST_CONDITIONS} conditions are watched, not {len(found)}",
-    )
+    if len(found) > MOST_CONDITIONS:
+        raise InputError(f"at most {MOST_CONDITIONS} conditions are watched, not {len(found)}")
     return found
 
 

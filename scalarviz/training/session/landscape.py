@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, require, shorten, size
+from scalarviz.base.checks import FloatArray, shorten, size
 from scalarviz.core.formulas.randomness import STREAM_INITIAL, unit_pairs
 from scalarviz.core.past_numbers import LossPlane
 from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
@@ -265,16 +265,16 @@ def checked(model: Model, weights: object, points: object) -> tuple[list[int], i
     Raises InputError for anything else, and for weights that training does not move.
     """
     count, trained = size(points, "the size of a landscape", least=2), rows_trained(model)
-    require(
-        count <= MOST_POINTS,
-        f"a landscape has at most {MOST_POINTS} points in each direction, not {count:,}: pass "
-        "size=101, say",
-    )
-    require(
-        len(trained) >= 2,
-        "a landscape needs two weights that training moves, and this network has "
-        f"{len(trained)}: unfreeze some, such as by s.freeze(weight, on=False)",
-    )
+    if count > MOST_POINTS:
+        raise InputError(
+            f"a landscape has at most {MOST_POINTS} points in each direction, not {count:,}: pass "
+            "size=101, say"
+        )
+    if len(trained) < 2:
+        raise InputError(
+            "a landscape needs two weights that training moves, and this network has "
+            f"{len(trained)}: unfreeze some, such as by s.freeze(weight, on=False)"
+        )
     if weights is None:
         return [], count
     if not isinstance(weights, (list, tuple, np.ndarray)) or len(weights) != 2:
@@ -283,10 +283,10 @@ def checked(model: Model, weights: object, points: object) -> tuple[list[int], i
             "say, or None for the directions in which the weights moved most"
         )
     rows = [one_row(model, each) for each in weights]
-    require(
-        rows[0] != rows[1],
-        f"both weights of the landscape are {model.name_of(rows[0])}: pass two different ones",
-    )
+    if rows[0] == rows[1]:
+        raise InputError(
+            f"both weights of the landscape are {model.name_of(rows[0])}: pass two different ones"
+        )
     for row in rows:
         if row not in trained:
             raise InputError(

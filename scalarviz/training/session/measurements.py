@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, require
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.shell_commands import needed
 from scalarviz.core.formulas.metric_formulas import (
     HELD_OUT,
@@ -20,6 +20,7 @@ from scalarviz.core.formulas.metric_formulas import (
     rows_of_metrics,
 )
 from scalarviz.data import DataSet
+from scalarviz.errors import InputError
 from scalarviz.training.session.branches import Branch, MetricPoints, Series
 from scalarviz.training.session.trainer import Trainer
 
@@ -69,11 +70,11 @@ def measured_names(metrics: Metrics | None, data: DataSet) -> list[str]:
 def metrics_of(metrics: object, every: int, data: DataSet) -> Metrics | None:
     """Return what a session measures, or None; raise InputError for unsuitable metrics."""
     rows = rows_of_metrics(metrics)
-    require(
-        rows or not metrics or data.held_out is not None,
-        "the loss as a metric is that of held-out samples, and this data has none: write "
-        "sv.data.Arrays(inputs, targets, share=0.8), say",
-    )
+    if not rows and metrics and data.held_out is None:
+        raise InputError(
+            "the loss as a metric is that of held-out samples, and this data has none: write "
+            "sv.data.Arrays(inputs, targets, share=0.8), say"
+        )
     return Metrics(rows, every) if metrics else None
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, require
+from scalarviz.base.checks import FloatArray
 from scalarviz.base.kernel_threads import Guard
 from scalarviz.core.bank import Bank
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
@@ -314,11 +314,11 @@ def samples_that_moved(
     `tell` is called with the number of steps that were replayed.
     """
     trainer, now = timeline.trainer, timeline.clock
-    require(
-        not trainer.network.program.is_graph,
-        "a compiled function has no samples that add up to a gradient, product by product: "
-        "pass a session of a Network",
-    )
+    if trainer.network.program.is_graph:
+        raise InputError(
+            "a compiled function has no samples that add up to a gradient, product by product: "
+            "pass a session of a Network"
+        )
     if now.step == 0:
         raise OrderError("no step is done yet, so no sample has moved anything: advance first")
     first = max(0, now.step - steps, data_set_at(timeline))

@@ -17,7 +17,6 @@ from scalarviz.base.checks import (
     answered,
     as_batch,
     not_copied,
-    require,
     shorten,
     size,
     true_or_false,
@@ -68,12 +67,11 @@ class Replicas:
                 f"replicas are those of a session, not of {shorten(session)}: write "
                 "sv.replicate(sv.Session(net, data), seeds=range(100))"
             )
-        require(
-            session.network.layers,
-            "only sessions of networks have replicas, not those of expressions",
-        )
+        if not session.network.layers:
+            raise InputError("only sessions of networks have replicas, not those of expressions")
         self.seeds = [check_seed(seed) for seed in as_many_as_fit(seeds, session)]
-        require(self.seeds, "replicas need at least one seed: write seeds=range(100)")
+        if not self.seeds:
+            raise InputError("replicas need at least one seed: write seeds=range(100)")
         if session.engine not in ("cpu", "cuda"):
             raise EngineError(
                 "replicas run on the engines cpu and cuda, and this session runs on "
@@ -89,11 +87,11 @@ class Replicas:
     def _begin(self, session: Session) -> None:
         trainer = session.trainer
         batches = [session.data.batches(trainer.settings.batch, seed) for seed in self.seeds]
-        require(
-            not isinstance(batches[0], GeneratedBatches),
-            f"{session.data} makes its batches by code, which replicas cannot share: make "
-            "tables of samples, such as sv.data.Arrays(inputs, targets)",
-        )
+        if isinstance(batches[0], GeneratedBatches):
+            raise InputError(
+                f"{session.data} makes its batches by code, which replicas cannot share: make "
+                "tables of samples, such as sv.data.Arrays(inputs, targets)"
+            )
         stack = BankStack(len(self.seeds), session.network.bank, session.optimizer.row.slots)
         self._banks = stack.banks
         precision = session.network.precision
@@ -206,11 +204,11 @@ class Replicas:
 
     def _mask_of(self, which: object) -> npt.NDArray[np.bool_]:
         mask = np.asarray(which)
-        require(
-            mask.dtype == np.bool_ and mask.shape == (len(self),),
-            f"a mask has True or False for each of the {len(self):,} replicas, and this is "
-            f"{shorten(which)}",
-        )
+        if mask.dtype != np.bool_ or mask.shape != (len(self),):
+            raise InputError(
+                f"a mask has True or False for each of the {len(self):,} replicas, and this is "
+                f"{shorten(which)}"
+            )
         return mask
 
     def outputs(self, x: object, which: object = None) -> FloatArray:
@@ -281,11 +279,11 @@ def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
     row = np.dtype(net.dtype).itemsize * 2 * numbers + 3
     each = 3_000 + 1_000 * len(net.layers) + row * len(net.bank)
     asked, found = shorten(seeds), list(islice(seeds, most(each) + 1))
-    require(
-        len(found) <= most(each),
-        f"a replica takes {in_units(each)} of memory, and this machine has memory for "
-        f"{most(each):,}: pass fewer seeds than {asked}",
-    )
+    if len(found) > most(each):
+        raise InputError(
+            f"a replica takes {in_units(each)} of memory, and this machine has memory for "
+            f"{most(each):,}: pass fewer seeds than {asked}"
+        )
     return found
 
 

@@ -12,15 +12,7 @@ from weakref import finalize
 import numpy as np
 
 from scalarviz.base.attributes import set_known, unknown
-from scalarviz.base.checks import (
-    FloatArray,
-    answered,
-    not_copied,
-    require,
-    shorten,
-    size,
-    true_or_false,
-)
+from scalarviz.base.checks import FloatArray, answered, not_copied, shorten, size, true_or_false
 from scalarviz.base.leaf_calls import (
     caption_and_edit,
     load_timeline,
@@ -212,11 +204,11 @@ class Session:
                 f"a session trains a Network or a compiled function, not {shorten(network)}: write "
                 "sv.Network([3, 8, 3]), or sv.compile(lambda x, y: model([x, y]), inputs=2)"
             )
-        require(
-            not isinstance(loss, (np.ndarray, list, tuple)),
-            f"the loss is a name, not {shorten(loss)}: pass inputs and targets as one pair, "
-            "sv.Session(net, (inputs, targets))",
-        )
+        if isinstance(loss, (np.ndarray, list, tuple)):
+            raise InputError(
+                f"the loss is a name, not {shorten(loss)}: pass inputs and targets as one pair, "
+                "sv.Session(net, (inputs, targets))"
+            )
         precision, loss, seed = Precision.of(precision), Loss.of(loss), check_seed(seed)
         batch = checked_batch(batch)
         settings = settings_of(network, data, loss, optimizer, batch, engine, precision)
@@ -359,11 +351,11 @@ class Session:
         Raises InputError if it was never measured.
         """
         measured = self.metrics
-        require(
-            measured,
-            "no metric has been measured here: write sv.Session(..., metrics=['accuracy'], "
-            "every=100), and advance",
-        )
+        if not measured:
+            raise InputError(
+                "no metric has been measured here: write sv.Session(..., metrics=['accuracy'], "
+                "every=100), and advance"
+            )
         steps, values = pick(measured, metric, "metric measured here:")
         return int(steps[place_of_best(values, is_rising(metric, mode))])
 
@@ -405,10 +397,8 @@ class Session:
         infinite; the session then stands before that step.
         """
         if epochs is not None:
-            require(
-                (n, unit) == (1, "step"),
-                "pass epochs= alone, without n and unit: s.advance(epochs=3)",
-            )
+            if (n, unit) != (1, "step"):
+                raise InputError("pass epochs= alone, without n and unit: s.advance(epochs=3)")
             n, unit = size(epochs, "epochs", least=0), "epoch"
         check_unit(self.timeline, unit)
         if progress is not True:

@@ -17,12 +17,13 @@ from sklearn.utils import check_array, check_random_state, shuffle
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from scalarviz.base.checks import answered, number, require, shorten, size
+from scalarviz.base.checks import answered, number, shorten, size
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.losses import AnyLoss
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.data import Arrays
 from scalarviz.data.samples import MOST_NAMES, columns_in
+from scalarviz.errors import InputError
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.callbacks import EarlyStopping
 from scalarviz.training.session.session import Session
@@ -118,11 +119,11 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         if self.early_stopping:
             held_out = number(self.validation_fraction, "validation_fraction", 0.0, 1.0, **OPEN)
         data = self._arrays(X, y, share=1.0 - held_out, seed=seed)
-        require(
-            not self.early_stopping or data.held_out is not None,
-            f"early_stopping holds samples out, and a validation_fraction of {held_out:g} of "
-            f"{data.samples} is none: make it larger, or pass more samples",
-        )
+        if self.early_stopping and data.held_out is None:
+            raise InputError(
+                f"early_stopping holds samples out, and a validation_fraction of {held_out:g} of "
+                f"{data.samples} is none: make it larger, or pass more samples"
+            )
         session = self._begun(data, seed)
         if not self.early_stopping:
             session.advance(epochs=epochs)
@@ -184,21 +185,21 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         given = {name: value for name, value in given.items() if value is not None}
         if isinstance(self.optimizer, str):
             return Optimizer(self.optimizer, **{"lr": RATE, **given})  # type: ignore[arg-type]  # lr and l2 only
-        require(
-            not given,
-            "lr and l2 belong to an optimizer that is a name, and here is "
-            f"{shorten(self.optimizer)}: pass them to it, or write optimizer='adam'",
-        )
+        if given:
+            raise InputError(
+                "lr and l2 belong to an optimizer that is a name, and here is "
+                f"{shorten(self.optimizer)}: pass them to it, or write optimizer='adam'"
+            )
         return Optimizer.of(self.optimizer)
 
     @whole_or_not
     def _go_on(self, X: Any, y: Any, **classes: Any) -> Self:
         """Train for one epoch of these samples, on from the present numbers if there are some."""
-        require(
-            not self.early_stopping,
-            "early_stopping=True belongs to fit, and partial_fit holds no samples out: write "
-            "early_stopping=False",
-        )
+        if self.early_stopping:
+            raise InputError(
+                "early_stopping=True belongs to fit, and partial_fit holds no samples out: write "
+                "early_stopping=False"
+            )
         seed, first = self._seed(), "network_" not in vars(self)
         session = vars(self).get("_session")
         step = 0 if session is None else session.step_index
@@ -268,11 +269,11 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         if first:
             self.classes_ = np.unique(y if classes is None else classes)
         count = len(self.classes_)
-        require(
-            count >= 2,
-            "a classifier tells classes apart, and here is one class, "
-            f"{shorten(self.classes_.tolist()[0])}: pass samples of two classes or more",
-        )
+        if count < 2:
+            raise InputError(
+                "a classifier tells classes apart, and here is one class, "
+                f"{shorten(self.classes_.tolist()[0])}: pass samples of two classes or more"
+            )
         encoder = LabelEncoder()
         encoder.classes_ = self.classes_
         names = [str(each) for each in self.classes_] if count <= MOST_NAMES else []
@@ -295,11 +296,11 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         The first call begins a training, and each further one goes on where its session stands, so
         that the session has the samples of all. Raises ValueError for what cannot be learned.
         """
-        require(
-            classes is not None or "network_" in vars(self),
-            "the first partial_fit needs all classes there will be: write "
-            "est.partial_fit(X, y, classes=['no', 'yes'])",
-        )
+        if classes is None and "network_" not in vars(self):
+            raise InputError(
+                "the first partial_fit needs all classes there will be: write "
+                "est.partial_fit(X, y, classes=['no', 'yes'])"
+            )
         return self._go_on(X, y, classes=classes)
 
     def predict_proba(self, X: Any) -> Array:
