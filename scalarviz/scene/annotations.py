@@ -50,8 +50,9 @@ def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
 
 
 # What a gradient asks of a cube, in pixels: hooks above it that point outward for a larger cube,
-# inward for a smaller one; the shortest and the longest, from its middle, and from the cube.
-HOOKS, APART, OVER = (4.0, 9.0), 3.0, 9.0
+# inward for a smaller one; the shortest and the longest, from its middle, and from the cube or from
+# its number, which is as high.
+HOOKS, APART, OVER, WRITTEN = (4.0, 9.0), 3.0, 9.0, 14.0
 
 
 def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
@@ -59,7 +60,8 @@ def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
     scale = canvas.scale
     long: float = scale * (HOOKS[0] + (HOOKS[1] - HOOKS[0]) * math.sqrt(min(1.0, abs(share))))
     long = min(long, 0.3 * box.width)
-    x, y, near = box.x + 0.5 * box.width, box.y - OVER * scale, APART * scale
+    top = min(box.y, box.y + 0.5 * (box.height - WRITTEN * scale))
+    x, y, near = box.x + 0.5 * box.width, top - OVER * scale, APART * scale
     for side in (-1.0, 1.0):
         foot, tip = x + side * near, x + side * (near + long)
         if share < 0.0:
@@ -92,7 +94,12 @@ def draw_question(
     above, below = y - half - OVER * scale, y + half + OVER * scale
     for way, middle in ((ways[0], above), (ways[1], below)):
         if way != 0.0:
-            draw_push(canvas, theme, Box(x - half, middle + OVER * scale, 2.0 * half, 0.0), way)
+            draw_push(
+                canvas,
+                theme,
+                Box(x - half, middle + OVER * scale, 2.0 * half, WRITTEN * scale),
+                way,
+            )
     high, apart = 1.6 * size, APART_WORDS * scale
     parts = [(guess, above - apart, theme.accent), ("?" if came is None else "", y, theme.ink)]
     for words, middle, color in [*parts, (came or "", below + apart, theme.ink)]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.scene.annotations import Ball
+from scalarviz.scene.annotations import BALL_WIDE, LEFT, Ball
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData, NeuronMaps
@@ -80,8 +80,8 @@ def draw_told(
     tray = stood(lanes, ball, see_box, scale, part, place) if is_told else None
     if tray is not None:
         boxes.append(tray.box)
-        cubes = partial(draw_cubes, canvas, theme=theme)
-        draw_upright(canvas, theme, lanes, ball, tray, signs, part, cubes, squares)
+        draw = partial(draw_cubes, canvas, theme=theme)
+        draw_upright(canvas, theme, lanes, ball, tray, signs, part, draw, squares)
         if squares is not None:
             left, wide = tray.box.right, ball.x - ball.radius - tray.box.right
             return [*boxes, Box(left, tray.box.y, wide, tray.box.height)]
@@ -94,10 +94,11 @@ def draw_told(
         return boxes
     reach = ball.radius + BESIDE * scale
     around = Box(ball.x - reach, ball.y - reach, 2.0 * reach, 2.0 * reach)
-    name = NAMED * scale
-    spheres = [Box(x - r, y - r - name, 2.0 * r, 2.0 * r + name) for x, y, r in taken.spheres]
-    moved = cube_boxes(see, frame_data, frame_data.cubes.moved[0], None) if caption.changes else []
-    others = [*taken.boxes, *boxes, around.inside(1.0), *spheres, *moved]
+    name, wide_of = NAMED * scale, 1.0 + BALL_WIDE - LEFT
+    spheres = [Box(x - r, y - r - name, wide_of * r, 2.0 * r + name) for x, y, r in taken.spheres]
+    rows = frame_data.cubes.moved[0] if summed is None else [each.row for each in summed.largest]
+    cubes = cube_boxes(see, frame_data, rows, None)
+    others = [*taken.boxes, *boxes, around.inside(1.0), *spheres, *cubes]
     box = card_place(wide, high, around, see_box, others)
     if box is None:
         return boxes

@@ -11,6 +11,7 @@ from scalarviz.core.program import NONE
 from scalarviz.scene.annotations import bracket, draw_before, draw_push, draw_question
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
+from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.frame_data import CubeValues, FrameData, Guess
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout
@@ -41,8 +42,11 @@ def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     if pointed is not None:
         rows, neurons = [*rows, pointed.row], [*neurons, pointed.neuron]
     boxes = [box_of_neuron(see, frame_data.layout, each) for each in {*neurons} - {None} if each]
-    for row in {*rows} - {NONE}:
-        boxes += cube_boxes(see, frame_data, [row], None)
+    chosen = {*rows} - {NONE}
+    written = numbers_on_cubes(canvas, see, frame_data, canvas.scale)[0] if chosen else {}
+    for row in chosen:
+        number = written[row].box if row in written else None
+        boxes += [box.around(number) for box in cube_boxes(see, frame_data, [row], None)]
     for box in filter(None, boxes):
         bracket(canvas, box, theme.lit)
 

@@ -372,15 +372,15 @@ class Picture:
         canvas = Canvas2D(see.width, see.height, ratio, scale, self._parts, frame_data.now)
 
         def scenery(part: Canvas2D) -> tuple[Obstacles, bool]:
-            taken = draw_scenery(part, see, frame_data, lit, theme, scale, above)
-            return taken, draw_pushes(part, see, frame_data, theme)
+            draw_ghosts(part, see, frame_data, theme)
+            pushed = draw_pushes(part, see, frame_data, theme)
+            return draw_scenery(part, see, frame_data, lit, theme, scale, above), pushed
 
         def lines(part: Canvas2D) -> LinePaint:
             draw_walls(part, see, frame_data, theme)
             return draw_lines(part, see, frame_data, lit, theme)
 
         def marks(part: Canvas2D) -> list[Box]:
-            draw_ghosts(part, see, frame_data, theme)
             draw_marks(part, see, frame_data, theme)
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
             draw_guess(part, see, frame_data, theme, scale)

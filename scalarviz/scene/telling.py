@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import CHANGE, short, typeset
-from scalarviz.scene.annotations import Ball, lead
+from scalarviz.scene.annotations import BIG, LEFT, Ball, lead
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES, MOVED
 from scalarviz.story.caption import Bent, Change, Link, Summed, ends_of_bars
@@ -132,7 +132,10 @@ def draw_upright(
         middle = y - (0.5 * size if has_words else 0.0)
         half = 0.5 * side * max(0.2, math.sqrt(min(1.0, abs(lane.share))))
         if lane.ball is not None:
-            start = lane.ball.x + lane.ball.radius, lane.ball.y
+            words = typeset(short(lane.number))
+            written: float = canvas.measure(words, size=BIG * scale, bold=True) + 7.0 * scale
+            right: float = max(1.0, written / lane.ball.radius - LEFT) * lane.ball.radius
+            start = lane.ball.x + right, lane.ball.y
             wide = (1.6 + 3.4 * abs(lane.number) / largest) * scale
             run(canvas, theme, start, (x - half, middle), come, wide, lane.color)
             if lane.tube:
@@ -141,7 +144,7 @@ def draw_upright(
             cubes.append((x, middle + half, side, min(1.0, max(-1.0, lane.share))))
             continue
         angle = 1.1 * (place - 0.5 * (count - 1)) / count
-        end = ball.x - ball.radius * math.cos(angle), ball.y + ball.radius * math.sin(angle)
+        end = ball.x - ball.radius - 2.0 * scale, ball.y + ball.radius * math.sin(angle)
         wide = (1.4 + 5.0 * abs(product) / top) * scale
         run(canvas, theme, (x + half, middle), end, gone, wide, signs[0 if product < 0.0 else 1])
         cubes.append((x, middle + half, side, min(1.0, max(-1.0, lane.share))))

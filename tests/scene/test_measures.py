@@ -221,6 +221,19 @@ def test_nothing_lies_on_a_number_also_while_a_neuron_is_hovered(
         assert covered_numbers(stage, seen) == [], stage.hover_neuron
 
 
+@pytest.mark.some(3)
+@pytest.mark.parametrize("name", ["rgb", "circle", "xor", "xnor", "normalized", "expression"])
+def test_nothing_lies_on_a_number_in_any_operation(name: str) -> None:
+    show = trained(name)
+    place = show.session.timeline.clock.place
+    for moment in show.session.network.program.moments:
+        show.session.advance(1, "operation")
+        stage = stage_of(show, (1280, 800))
+        assert stage.frame_data().moment in (moment, None)
+        assert covered_numbers(stage, look(stage)) == [], moment
+    show.session.seek(place[0])  # other tests share it
+
+
 @pytest.mark.parametrize("name", ["rgb", "circle", "xor", "xnor", "normalized"])
 def test_what_is_written_on_a_cube_is_its_weight_at_the_printed_digits(name: str) -> None:
     stage = stage_of(trained(name), (1280, 800))

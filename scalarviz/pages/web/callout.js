@@ -11,6 +11,7 @@ import { drawCube } from "./tray_card.js";
 
 const BESIDE = 12; // least pixels from a neuron to its card
 const NAMED = 18; // pixels above a neuron for its name
+const WIDE = 3.7; // radii of a neuron with its number
 
 /** Draw how an operation comes to its number; return the boxes that it covers.
  *
@@ -58,9 +59,10 @@ export function drawTold(view, taken, cards = []) {
   const subject = new Box(ball.x - reach, ball.y - reach, 2 * reach, 2 * reach);
   const name = NAMED * scale;
   const spheres = taken.spheres.map(
-    ([x, y, r]) => new Box(x - r, y - r - name, 2 * r, 2 * r + name),
+    ([x, y, r]) => new Box(x - r, y - r - name, WIDE * r, 2 * r + name),
   );
-  const moved = changes.length ? frame.moved[0].map((row) => cubeBox(view, row, null)) : [];
+  const rows = summed ? summed.largest.map(({ row }) => row) : frame.moved[0];
+  const moved = rows.map((row) => cubeBox(view, row, null));
   const others = [...taken.boxes, ...boxes, ...cards, ...spheres, ...moved.filter(Boolean)];
   const box = telling.card_place(wide, high, subject, see.box, [...others, subject.inside(1)]);
   if (!box) return boxes;

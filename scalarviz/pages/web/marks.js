@@ -3,6 +3,7 @@
 
 import { Box } from "./story/camera.js";
 import { bracket, draw_before, draw_push, draw_question } from "./story/annotations.js";
+import { numbersOnCubes } from "./cube_numbers.js";
 import { rowsOfSum, rowsWalked } from "./lights.js";
 
 const MARKS = {
@@ -17,8 +18,9 @@ export function drawMarks(view) {
   const cubes = [frame.hoverRow, frame.pinnedRow, ...frame.beside, frame.pointed?.row ?? -1];
   const chosen = [frame.hoverNeuron, frame.pinnedNeuron, frame.pointed?.neuron];
   const boxes = [...chosen, ...neurons.slice(0, MARKS.spoken)].map((each) => neuronBox(view, each));
+  const written = numbersOnCubes(view);
   for (const row of new Set([...cubes, ...rows.slice(0, MARKS.spoken)]))
-    if (row >= 0) boxes.push(cubeBox(view, row, null));
+    if (row >= 0) boxes.push(cubeBox(view, row, null)?.around(written.get(row)?.box ?? null));
   for (const box of boxes) if (box) bracket(paper, box, palette.lit);
   for (const row of frozenRows(frame.frozen)) holdCube(view, row);
 }

@@ -313,9 +313,9 @@ export class Picture {
     paper.clip = [0, 0, this.right, this.size[1]];
     drawWalls(view, this.walls.of(view));
     const drawAbove = drawLines(view, this.fans.of(view));
-    const taken = (this.taken = drawScenery(view, drawAbove));
-    this.arrows = drawPushes(view);
     drawGhosts(view);
+    this.arrows = drawPushes(view);
+    const taken = (this.taken = drawScenery(view, drawAbove));
     drawMarks(view);
     taken.boxes.push(...drawTold(view, taken, this.cards));
     this.pairs = drawTray(view, (neuron, ...size) => {

@@ -44,6 +44,13 @@ class Box:
         wide, high = max(0.0, self.width - 2.0 * margin), max(0.0, self.height - 2.0 * margin)
         return Box(self.x + margin, self.y + margin, wide, high)
 
+    def around(self, other: Box | None) -> Box:
+        """Return the smallest box around this one and another one, if there is one."""
+        if other is None:
+            return self
+        x, y = min(self.x, other.x), min(self.y, other.y)
+        return Box(x, y, max(self.right, other.right) - x, max(self.bottom, other.bottom) - y)
+
     def has(self, x: float, y: float) -> bool:
         return self.x <= x < self.right and self.y <= y < self.bottom
 
