@@ -333,8 +333,8 @@ def draw_numbers_beside(
     ]
     top, room = box.y + 0.5 * (box.height - row * len(lines)), box.right - x - 4.0 * scale
     for i, (words, color) in enumerate(lines):
-        said, base = canvas.fit(words, room, size=size, bold=not i), top + (i + 0.8) * row
-        canvas.text(x, base, said, size=size, color=color, bold=not i)
+        base = top + (i + 0.8) * row
+        canvas.text(x, base, words, size=size, color=color, bold=not i, room=room)
     title = Box(x - 4.0 * scale, top, room, row)
     if curve.on_title:  # a click makes it large
         ends = (x, title.bottom), (title.right, title.bottom)
@@ -354,9 +354,14 @@ def marks_on(scales: ChartScales, steps: Iterable[int]) -> list[tuple[float, int
 
 def write_empty(canvas: Canvas2D, plot: Box, theme: Theme, scale: float) -> None:
     """Write that there are no losses yet."""
-    size = 12.0 * scale
-    said = canvas.fit(text("chart.empty"), plot.width - 8.0, size=size)
-    canvas.text(plot.x + 8.0, plot.y + plot.height / 2 + 4.0, said, size=size, color=theme.quiet)
+    canvas.text(
+        plot.x + 8.0,
+        plot.y + plot.height / 2 + 4.0,
+        text("chart.empty"),
+        size=12.0 * scale,
+        color=theme.quiet,
+        room=plot.width - 8.0,
+    )
 
 
 def draw_ends(

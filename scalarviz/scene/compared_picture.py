@@ -144,8 +144,7 @@ def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
             mark = Box(box.x + 0.5 * gap, y - 0.5 * row - 0.36 * size, box.width - gap, row)
             canvas.box(*mark.place, theme.tray, radius=0.25 * row)
         canvas.discs((box.x + gap + DOT * scale, y - 0.36 * size), DOT * scale, pane.color)
-        words = canvas.fit(pane.name, names, size=size, bold=True)
-        canvas.text(left, y, words, size=size, color=theme.ink, bold=True)
+        canvas.text(left, y, pane.name, size=size, color=theme.ink, bold=True, room=names)
     right = left + names
     for width, (_, (head, *cells)) in zip(widths, columns, strict=True):
         right += apart + width

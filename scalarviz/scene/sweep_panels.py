@@ -459,8 +459,15 @@ def draw_title(canvas: Canvas2D, sweep: SweepPanels, theme: Theme, scale: float)
     wide = legend_width(canvas, ends, scale) if has_cubes else canvas.measure(words, size=size)
     has_pictures = any(panel.pictures.kind != LOSSES for panel in sweep.panels)
     wanted = wide + GAP * scale if has_pictures and wide < LEGEND * room else 0.0
-    title = canvas.fit(sweep.title, room - wanted, size=LARGE * scale, bold=True)
-    end = margin + canvas.text(margin, base, title, size=LARGE * scale, color=theme.ink, bold=True)
+    end = margin + canvas.text(
+        margin,
+        base,
+        sweep.title,
+        size=LARGE * scale,
+        color=theme.ink,
+        bold=True,
+        room=room - wanted,
+    )
     if wanted and has_cubes:
         head = Box(0.0, 0.0, canvas.width, HEAD * scale)
         draw_legend(canvas, head, scale, ends, None, theme, end, words)
@@ -613,8 +620,15 @@ def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale
         if share > 0.0:
             wide, line = max(share * box.width, bar), scale
             canvas.box(box.x, y + line, wide, bar - 2.0 * line, theme.metric, radius=bar / 2 - line)
-    words = canvas.fit(panel.name, max(right - box.x, 20.0), size=size, bold=True)
-    canvas.text(box.x, base, words, size=size, color=theme.ink, bold=True)
+    canvas.text(
+        box.x,
+        base,
+        panel.name,
+        size=size,
+        color=theme.ink,
+        bold=True,
+        room=max(right - box.x, 20.0),
+    )
 
 
 def draw_comparison(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import accumulate
-from math import cos, isfinite, isnan, sin
+from math import cos, inf, isfinite, isnan, sin
 from typing import Any, TypeVar
 
 import numpy as np
@@ -487,12 +487,14 @@ class Canvas2D:
         anchor: str = "left",
         depth: float = -1.0,
         outline: Color = None,
+        room: float = inf,
     ) -> float:
         """Draw text on the baseline y; return its width.
 
         `anchor` is "left", "center" or "right" and says where x is; "\\n" starts a new line;
-        `outline` is the colour of a soft halo.
+        `outline` is the colour of a soft halo; what is wider than `room` is cut as by `fit`.
         """
+        words = words if room == inf else self.fit(words, room, size=size, bold=bold)
         self.words += [words]
         ratio = self.ratio
         pixels = round(size * ratio) or 1

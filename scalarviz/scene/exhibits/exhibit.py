@@ -180,9 +180,16 @@ class Exhibit(ABC):
         if places.goal != places.out:
             heads.append((places.goal, text("exhibits.swatches.target")))
         for place, words in heads:
-            words = canvas.fit(words, place.width, size=size, bold=True)
-            x, y = place.x + 0.5 * place.width, place.y - 0.5 * size
-            canvas.text(x, y, words, size=size, color=theme.ink, bold=True, anchor="center")
+            canvas.text(
+                place.x + 0.5 * place.width,
+                place.y - 0.5 * size,
+                words,
+                size=size,
+                color=theme.ink,
+                bold=True,
+                anchor="center",
+                room=place.width,
+            )
 
     def paint_foot(self, canvas: Canvas2D, places: Places, theme: Theme, more: float = 0.0) -> None:
         """Write how right the answers are, and below it what came out at step 0.
@@ -194,10 +201,16 @@ class Exhibit(ABC):
         if not words or foot.height < VERDICT * size:
             return
         middle = 0.5 * (places.out.x + places.goal.right)
-        room = 2.0 * min(middle - foot.x, foot.right - middle)
-        words = canvas.fit(words, room, size=large, bold=True)
-        y = foot.y + 1.6 * size
-        canvas.text(middle, y, words, size=large, color=theme.ink, bold=True, anchor="center")
+        canvas.text(
+            middle,
+            foot.y + 1.6 * size,
+            words,
+            size=large,
+            color=theme.ink,
+            bold=True,
+            anchor="center",
+            room=2.0 * min(middle - foot.x, foot.right - middle),
+        )
         side = max(1.0, self.small * places.out.width)
         high = max(side * places.out.height / places.out.width, BEGUN * size)
         top = foot.y + VERDICT * size + more + ABOVE * size
@@ -211,10 +224,10 @@ class Exhibit(ABC):
         x = max(foot.x, middle - 0.5 * wide)
         small = side * places.out.height / places.out.width
         self.first.paint_answer(canvas, Box(x, top + 0.5 * (high - small), side, small), theme)
+        x += side + BESIDE * size
         for i, line in enumerate(lines):
-            words = canvas.fit(line, foot.right - x - side - BESIDE * size, size=size)
             y = top + 0.5 * high + (1.4 * (i - 0.5 * (len(lines) - 1)) + 0.36) * size
-            canvas.text(x + side + BESIDE * size, y, words, size=size, color=theme.quiet)
+            canvas.text(x, y, line, size=size, color=theme.quiet, room=foot.right - x)
 
 
 def mean_error(outputs: FloatArray, targets: FloatArray) -> float:
