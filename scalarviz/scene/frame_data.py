@@ -434,6 +434,7 @@ class FrameData:
     weights: FloatArray = field(default_factory=lambda: NOTHING)
     now: float | None = None
     chosen: object = None
+    _divisions: dict[tuple[float, float], Division] = field(default_factory=dict, init=False)
 
     def with_numbers(self, **numbers: object) -> FrameData:
         """Return it with other numbers; its boxes, and what else was worked out, stay."""
@@ -456,10 +457,6 @@ class FrameData:
         """Whether a sum stands on an upright tray, while its own one is out of focus."""
         is_sum = self.told is not None and self.told.summed is not None
         return is_sum and self.moment is not None and self.moment.kind == "forward"
-
-    @cached_property
-    def _divisions(self) -> dict[tuple[float, float], Division]:
-        return {}
 
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""

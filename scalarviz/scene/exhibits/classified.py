@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -51,6 +51,7 @@ class Sorting(Exhibit):
     confusion: ConfusionMatrix
     of: str
     focus: tuple[int | None, int | None] | None = None
+    _made: dict[tuple[str, int, int, int], Bytes] = field(default_factory=dict, init=False)
     wide = 400.0
 
     @cached_property
@@ -121,13 +122,24 @@ class Sorting(Exhibit):
         large, said = RIGHT_YET / LETTERS * size, self.verdict()
         if canvas.measure(said, size=large, bold=True) > foot.width:
             said = text("exhibits.right.short", right=self.score()[0], count=self.score()[1])
-        words = canvas.fit(said, foot.width, size=large, bold=True)
-        canvas.text(foot.x, base - 0.2 * size, words, size=large, color=theme.ink, bold=True)
+        canvas.text(
+            foot.x,
+            base - 0.2 * size,
+            said,
+            size=large,
+            color=theme.ink,
+            bold=True,
+            room=foot.width,
+        )
         if self.first is not None:
-            words = canvas.fit(
-                text("exhibits.begun", said=self.first.verdict()), foot.width, size=size
+            canvas.text(
+                foot.x,
+                base + 1.3 * size,
+                text("exhibits.begun", said=self.first.verdict()),
+                size=size,
+                color=theme.quiet,
+                room=foot.width,
             )
-            canvas.text(foot.x, base + 1.3 * size, words, size=size, color=theme.quiet)
         left, top = box.x + LABELS * size, places.out.bottom + 0.5 * size
         heads, gap, table = 1.7 * size, 0.8 * size, (HEADS + count * CELL) * size
         cell = min(across, (box.bottom - top - heads - gap - table) / ROWS)
@@ -187,10 +199,6 @@ class Sorting(Exhibit):
             image[*places, 3] = 255
             self._made[key] = image
         return self._made[key]
-
-    @cached_property
-    def _made(self) -> dict[tuple[str, int, int, int], Bytes]:
-        return {}
 
     def _paint_marks(
         self, canvas: Canvas2D, corner: FloatArray, side: FloatArray, labels: Classes, theme: Theme

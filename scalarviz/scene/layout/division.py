@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
@@ -211,6 +211,7 @@ class Projection:
     width: float
     height: float
     reach: float = 1e4
+    _known: dict[Hashable, tuple[object, Any]] = field(default_factory=dict, init=False)
 
     @cached_property
     def matrix(self) -> FloatArray:
@@ -234,10 +235,6 @@ class Projection:
         w[w <= 1e-3] = np.nan
         xy = (clip[:, :2] / w[:, np.newaxis] * [0.5, -0.5] + 0.5) * [self.width, self.height]
         return ProjectedPoints(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
-
-    @cached_property
-    def _known(self) -> dict[Hashable, tuple[object, Any]]:
-        return {}
 
     def of(self, points: FloatArray) -> ProjectedPoints:
         """Return `self(points)`, worked out once, of points that never change."""
@@ -294,11 +291,6 @@ class Panes:
     scale: float
 
     @property
-    def band(self) -> Box:
-        """Table and chart together."""
-        return Box(0.0, self.table.y, self.whole.width, self.table.height)
-
-    @property
     def division(self) -> Division:
         """The picture as the boxes of one network: all panes are its stage, the line its head."""
         high = self.line.y if self.line.height else self.table.y
@@ -306,7 +298,8 @@ class Panes:
         none = Box(0.0, high, self.whole.width, 0.0)
         at_end = Box(scene.right, 0.0, 0.0, high)
         inner = scene.inside(min(MARGIN * self.scale, scene.width / 8.0, high / 8.0))
-        parts = (self.whole, self.line, scene, at_end, at_end, inner, none, self.band)
+        band = Box(0.0, self.table.y, self.whole.width, self.table.height)  # table and chart
+        parts = (self.whole, self.line, scene, at_end, at_end, inner, none, band)
         return Division(*parts, self.scale)
 
     def at(self, x: float, y: float) -> int | None:

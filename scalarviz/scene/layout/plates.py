@@ -76,11 +76,20 @@ class Plate:
     layer: int = NONE
     tiles: Tiles | None = None
     seat: float = 0.0
+    _corners: dict[float, FloatArray] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @cached_property
     def cell(self) -> tuple[float, float]:
         """Width and height of a cell in space."""
         return float(np.linalg.norm(self.along)), float(np.linalg.norm(self.across))
+
+    @property
+    def axes(self) -> FloatArray:
+        """Its unit vectors, one per row: along, across, and to the viewer."""
+        width, height = self.cell
+        return np.stack([self.along / width, self.across / height, self.toward])
 
     @property
     def unit(self) -> float:
@@ -193,10 +202,8 @@ class Plate:
 
     def corners_of(self, row: int, column: int, half: float, margin: float = 0.0) -> FloatArray:
         """Return the corners of a cube with this half side, and a margin, in space, (8, 3)."""
-        width, height = self.cell
         signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-        ways = np.stack([self.along / width, self.across / height, self.toward])
-        return np.asarray(self.middle(row, column, half) + (half + margin) * signs @ ways)
+        return np.asarray(self.middle(row, column, half) + (half + margin) * signs @ self.axes)
 
     def corners(self, height: float = 0.5) -> FloatArray:
         """Return the eight corners of the box around its cubes, (8, 3), read-only."""
@@ -206,10 +213,6 @@ class Plate:
             found.flags.writeable = False
             self._corners[height] = found
         return self._corners[height]
-
-    @cached_property
-    def _corners(self) -> dict[float, FloatArray]:
-        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,6 +467,7 @@ class Layout:
     written: Sequence[WrittenWords] = ()
     signs: Sequence[Sign] = ()
     thread: tuple[Step, ...] = ()
+    _known: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def extent(self) -> FloatArray:
@@ -525,10 +529,6 @@ class Layout:
                 if len(near):
                     return fan, int(near[0])
         return None
-
-    @cached_property
-    def _known(self) -> dict[object, Any]:
-        return {}
 
     def once(self, key: object, make: Callable[[Layout], T]) -> T:
         """Return what depends on the layout and a key alone; it is worked out once."""
