@@ -57,10 +57,9 @@ class PlanePoints:
     axes: tuple[int, ...]
     features: Callable[[FloatArray], FloatArray] | None = None
 
-    @property
-    def grid(self) -> FloatArray:
-        """The inputs of all cell centers of a map, row by row from the top left."""
-        return self.inputs_of(self.low + cells(MAP_SIDE) * (self.high - self.low))
+    def grid(self, side: int = MAP_SIDE) -> FloatArray:
+        """Return the inputs of all cell centers of a map, row by row from the top left."""
+        return self.inputs_of(self.low + cells(side) * (self.high - self.low))
 
     def inputs_of(self, points: FloatArray) -> FloatArray:
         """Return the inputs of points of the plane."""
@@ -330,7 +329,7 @@ def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
     middle, reach = (0.0, 1.0) if sorts else middle_and_reach(wanted)
     has_sides = targets.shape[1] == 1 and len(np.unique(wanted)) == 2
     return Plane(
-        read(ask(where.grid)).reshape(MAP_SIDE, MAP_SIDE),
+        read(ask(where.grid())).reshape(MAP_SIDE, MAP_SIDE),
         middle,
         reach,
         targets=wanted,

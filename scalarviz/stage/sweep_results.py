@@ -17,7 +17,6 @@ from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import NONE, Program
 from scalarviz.errors import InputError
-from scalarviz.scene.exhibits.plots import cells as cells_of_a_map
 from scalarviz.scene.sweep_panels import (
     CUBES,
     KINDS,
@@ -372,8 +371,7 @@ class Maker:
     def _maps(self, values: FloatArray, side: int) -> FloatArray:
         plane, targets = self.plane, self.samples[1]
         assert plane is not None, "it is among the kinds"
-        points = plane.low + cells_of_a_map(side) * (plane.high - plane.low)
-        outputs = self._outputs(values, plane.inputs_of(points))
+        outputs = self._outputs(values, plane.grid(side))
         if is_one_hot(targets):
             return np.array([largest(each) for each in outputs]).reshape(len(values), side, side)
         middle, reach = middle_and_reach(targets[:, 0])
