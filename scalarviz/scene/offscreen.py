@@ -120,7 +120,8 @@ def use_offscreen() -> Any:
                 "drawing without a window needs PyOpenGL, which is not installed: "
                 f"{pip_install('PyOpenGL')}"
             )
-        with bound_to_egl(), environment(EGL_PLATFORM="surfaceless"):
+        with environment(PYOPENGL_PLATFORM="egl", EGL_PLATFORM="surfaceless"):
+            import_module("OpenGL.platform")  # which chooses EGL, if it is not loaded yet
             return toolkit("egl")
     except DisplayError:
         raise
@@ -135,14 +136,6 @@ def binding() -> str:
     """
     found = sys.modules.get("OpenGL.platform")
     return type(found.PLATFORM).__name__.removesuffix("Platform") if found is not None else ""
-
-
-@contextmanager
-def bound_to_egl() -> Iterator[None]:
-    """Load PyOpenGL with its EGL platform, if it is not loaded yet."""
-    with environment(PYOPENGL_PLATFORM="egl"):
-        import_module("OpenGL.platform")
-        yield
 
 
 @contextmanager

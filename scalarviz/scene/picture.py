@@ -191,10 +191,8 @@ class PictureScene:
 
     def release(self) -> None:
         """Free the memory of all that is not a cube, and take all nodes off their canvas."""
-        self.pool.release()
-        self.grounds.release()
-        self.spheres.release()
-        self.wires.release()
+        for node in (self.pool, self.grounds, self.spheres, self.wires):
+            node.release()
         self.root._set_canvas(None)
 
 

@@ -167,7 +167,8 @@ class BatchSum:
         pinned   bank index of the weight that is followed, if the operation has it
         """
         with session.doing():
-            moment = last_moment(session)
+            done = session.clock.operation
+            moment = session.trainer.moments[done - 1] if done else None
             if moment is None or moment.kind != "weight gradient":
                 return None
             facts, state = facts_of(session), state_of(session)
@@ -252,9 +253,3 @@ def sum_of(before: float | None, factors: list[float], now: float) -> str:
     product = " × ".join(shown[-len(factors) :])
     terms = [*shown[: len(shown) - len(factors)], product]
     return f"{' + '.join(terms).replace('+ -', '- ')} = {result}"
-
-
-def last_moment(session: Session) -> Moment | None:
-    """Return the moment that the session has just passed within a step; None between steps."""
-    done = session.clock.operation
-    return session.trainer.moments[done - 1] if done else None

@@ -49,7 +49,6 @@ class Service:
         self._guard = threading.Lock()
         self._thread = Background()
         self._works = False
-        self._asked = False  # whether it has asked for a context
 
     @property
     def is_own(self) -> bool:
@@ -100,8 +99,7 @@ class Service:
         try:
             if self.context is not None:
                 self.context.begin()
-            elif not self._asked:
-                self._asked = True
+            elif not self.lack:
                 self.context = HiddenContext()
         except Exception as error:  # drivers raise errors of any class
             self.context = None
