@@ -264,12 +264,12 @@ def test_a_wire_beyond_the_far_plane_is_behind_everything(studio: Studio, fov: f
 def test_a_visual_is_uploaded_again_only_where_it_changed(studio: Studio, see: Projection) -> None:
     ball = spheres([[0, 0, 0]], 1.0, RED)
     first = studio.look(ball, see)
-    assert not ball._quads._stale
+    assert not ball._stale
     same = np.zeros((1, 3)), np.ones(1), np.array([RED]), np.array([SOLID])
     ball.set_data(*same)
-    assert not ball._quads._stale
+    assert not ball._stale
     ball.set_data(*same[:2], np.array([[0.0, 0.0, 1.0]]), *same[3:])
-    assert ball._quads._stale == {"a_fill"}
+    assert ball._stale == {"a_fill"}
     np.testing.assert_array_equal(studio.look(ball, see)[:, :, 2], first[:, :, 0])
     ball.release()
     np.testing.assert_array_equal(studio.look(ball, see)[:, :, 2], first[:, :, 0])
