@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes
+from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes, sheet_of
 from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
 from scalarviz.scene.charts import ChartScales, LossScale, draw_ends, draw_thin, shown
 from scalarviz.scene.frame_data import Mask
@@ -233,16 +233,6 @@ def packed(count: int, width: float, height: float, shape: float) -> tuple[int, 
     found = widths(gap)
     best = int(found.argmax())
     return int(columns[best]), max(float(found[best]), 1.0), gap
-
-
-def sheet_of(tiles: Bytes, columns: int, gap: int) -> Bytes:
-    """Return small pictures in rows of so many columns, as one image."""
-    count, high, wide, _ = tiles.shape
-    columns = min(columns, count)
-    rows = math.ceil(count / columns)
-    whole = np.pad(tiles, ((0, rows * columns - count), (0, gap), (0, gap), (0, 0)))
-    placed = whole.reshape(rows, columns, high + gap, wide + gap, 4).transpose(0, 2, 1, 3, 4)
-    return np.ascontiguousarray(placed.reshape(rows * (high + gap), columns * (wide + gap), 4))
 
 
 def cube_tiles(numbers: FloatArray, wide: float, ratio: float, theme: Theme) -> Bytes:
@@ -609,8 +599,8 @@ def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale
         known = {"share": share, "low": low, "high": high}
         room = box.width - canvas.measure(panel.name, size=size, bold=True) - 8.0 * scale
         shapes = [text(f"sweep.picture.success.{each}", **known) for each in ("long", "short")]
-        fitting = [each for each in shapes if canvas.measure(each, size=size) <= room]
-        words = fitting[0] if fitting else text("sweep.picture.success.alone", share=share)
+        shapes.append(text("sweep.picture.success.alone", share=share))
+        words = canvas.first_fit(shapes, room, size=size)
         right -= canvas.text(right, base, words, size=size, color=theme.ink, anchor="right")
         right -= 8.0 * scale
         y = box.y + TITLE * scale
@@ -651,9 +641,8 @@ def draw_comparison(
         if math.isfinite(low):
             shapes[:0] = [text("sweep.picture.beats", **each) for each in names]
         shapes.append(text("sweep.picture.beats.short", **names[1]))
-    fitting = [each for each in shapes if canvas.measure(each, size=size) <= box.width]
-    words = fitting[0] if fitting else canvas.fit(shapes[-1], box.width, size=size)
-    canvas.text(box.x, base, words, size=size, color=color)
+    words = canvas.first_fit(shapes, box.width, size=size)
+    canvas.text(box.x, base, words, size=size, color=color, room=box.width)
 
 
 def draw_curves(
@@ -669,9 +658,8 @@ def draw_curves(
     canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
     draw_ends(canvas, scales, theme, scale, SIZE)
     under = plot.bottom + 14.0 * scale
-    end = text("chart.step", step=scales.last)
-    if canvas.measure(end, size=size) > plot.width:
-        end = f"{scales.last:,.0f}"
+    ends = text("chart.step", step=scales.last), f"{scales.last:,.0f}"
+    end = canvas.first_fit(ends, plot.width, size=size)
     canvas.text(plot.right, under, end, size=size, color=theme.quiet, anchor="right")
     with canvas.clip(plot.x - 2.0, plot.y - 2.0, plot.width + 4.0, plot.height + 4.0):
         some = np.linspace(0, len(panel.losses) - 1, min(len(panel.losses), LINES)).astype(np.intp)

@@ -53,6 +53,11 @@ from scalarviz.training.session.session import Session
 
 BRIGHT = 98.0  # percent of the weights that are not beyond the scale
 FAR_SCALE = 3.0  # times the scale that is needed at least, from which on it shrinks
+# The panel of a setting that raised an error.
+NO_NETWORKS = SweepPanel(
+    *(NONE, "", (), np.zeros(0), np.zeros((0, 0)), np.zeros(0), SmallPictures()),
+    *(np.zeros(0, np.bool_), np.zeros(0, np.bool_)),
+)
 
 
 @final
@@ -128,7 +133,9 @@ class Panels:
     def panel(self, number: int, outcome: Outcome | None) -> SweepPanel:
         """Return the panel of a setting, its networks in the order of the look."""
         if outcome is None or number in self.sweep.errors:
-            return panel_of_error(self.sweep, number, self.name(number))
+            error = self.sweep.errors[number]
+            words = f"{type(error).__name__}: {error}"
+            return replace(NO_NETWORKS, setting=number, name=self.name(number), error=words)
         key = number, self.look, self.sweep.playing
         before = self._kept.get(key)
         if before is not None and same(before[0], outcome):
@@ -234,16 +241,6 @@ def same(before: Outcome, now: Outcome) -> bool:
         and len(before.checks) == len(now.checks)
         and before.losses.shape == now.losses.shape
     )
-
-
-def panel_of_error(sweep: Sweep, number: int, name: str) -> SweepPanel:
-    """Return the panel of a setting that raised an error."""
-    error = sweep.errors[number]
-    nothing, none = np.zeros((0, 0)), np.zeros(0, np.bool_)
-    return SweepPanel(
-        number, name, (), nothing[0:0].ravel(), nothing, nothing.ravel(), SmallPictures(),
-        none, none, None, f"{type(error).__name__}: {error}",
-    )  # fmt: skip
 
 
 def means_of(outcome: Outcome) -> FloatArray:

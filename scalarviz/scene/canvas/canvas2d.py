@@ -251,6 +251,19 @@ def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
     return pixels
 
 
+def sheet_of(tiles: npt.NDArray[Any], columns: int, gap: int = 0) -> npt.NDArray[Any]:
+    """Return images, (n, rows, columns, channels), side by side in so many columns, as one image.
+
+    gap  pixels of 0 right of each and below it; by default none
+    """
+    count, high, wide, depth = tiles.shape
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    whole = np.pad(tiles, ((0, rows * columns - count), (0, gap), (0, gap), (0, 0)))
+    placed = whole.reshape(rows, columns, high + gap, wide + gap, depth).swapaxes(1, 2)
+    return placed.reshape(rows * (high + gap), columns * (wide + gap), depth)
+
+
 def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
     """Return where the segments of a polyline through (n, 2) points are cut at the joins.
 
@@ -589,6 +602,13 @@ class Canvas2D:
     ) -> str:
         """Return the text, or as much of it as fits into this width, with "..." at the end."""
         return shortened(words, width * self.ratio, round(size * self.ratio) or 1, bold)
+
+    def first_fit(
+        self, texts: Sequence[str], width: float, *, size: float = 13.0, bold: bool = False
+    ) -> str:
+        """Return the first of some texts that fits into this width; if none does, the last."""
+        fits = (each for each in texts if self.measure(each, size=size, bold=bold) <= width)
+        return next(fits, texts[-1])
 
     def wrap(self, words: str, width: float, most: int, *, size: float = 13.0) -> list[str]:
         """Return the text in at most `most` lines of this width; the last may end in "..."."""

@@ -119,13 +119,12 @@ class Sorting(Exhibit):
         for place, kind in zip(places[:2], shown, strict=True):
             paint_tile(canvas, place, [] if kind is None else [str(kind)], theme)
         foot, base = places.foot, places.foot.y + 0.5 * places.foot.height
-        large, said = RIGHT_YET / LETTERS * size, self.verdict()
-        if canvas.measure(said, size=large, bold=True) > foot.width:
-            said = text("exhibits.right.short", right=self.score()[0], count=self.score()[1])
+        large, (right, all_of_them) = RIGHT_YET / LETTERS * size, self.score()
+        shapes = self.verdict(), text("exhibits.right.short", right=right, count=all_of_them)
         canvas.text(
             foot.x,
             base - 0.2 * size,
-            said,
+            canvas.first_fit(shapes, foot.width, size=large, bold=True),
             size=large,
             color=theme.ink,
             bold=True,

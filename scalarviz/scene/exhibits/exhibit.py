@@ -257,15 +257,11 @@ Key = tuple[str, Color, str]  # a kind of mark, as in `paint_key`, its color, an
 @final
 @dataclass(frozen=True)
 class Axes:
-    """The names of the axes x and y, and the numbers at their ends.
-
-    margin  pixels around the plot that are free for marks on its edge
-    """
+    """The names of the axes x and y, and the numbers at their ends."""
 
     names: tuple[str, str]
     low: tuple[float, float]
     high: tuple[float, float]
-    margin: float = 0.0
 
     def plot(self, canvas: Canvas2D, box: Box) -> Box:
         """Return the part of a box that is left for the plot."""
@@ -273,14 +269,13 @@ class Axes:
         words = (self.names[1], short(self.low[1]), short(self.high[1]))
         left = max(canvas.measure(each, size=size) for each in words) + 0.5 * size
         left = left if left <= MOST_LEFT * box.width else 0.0
-        wide, high = box.width - left, box.height - LINE_PITCH * size
-        return Box(box.x + left, box.y, wide, high).inside(self.margin)
+        return Box(box.x + left, box.y, box.width - left, box.height - LINE_PITCH * size)
 
     def paint(self, canvas: Canvas2D, box: Box, plot: Box, theme: Theme) -> None:
         """Draw the frame of the plot, and the names and numbers in the rest of the box."""
         size, quiet = letter_size(canvas), theme.quiet
         canvas.box(plot.x, plot.y, plot.width, plot.height, None, outline=theme.faint)
-        right = plot.x - self.margin - 0.5 * size
+        right = plot.x - 0.5 * size
         if right > box.x:
             middle = plot.y + 0.5 * plot.height + 0.36 * size
             for words, y, color in (
@@ -289,7 +284,7 @@ class Axes:
                 (short(self.low[1]), plot.bottom, quiet),
             ):
                 canvas.text(right, y, words, size=size, color=color, anchor="right")
-        base = plot.bottom + self.margin + 1.2 * size
+        base = plot.bottom + 1.2 * size
         ends = [short(end) for end in (self.low[0], self.high[0])]
         wide = [canvas.measure(each, size=size) for each in (*ends, self.names[0])]
         if plot.width < wide[0] + wide[1] + size:
