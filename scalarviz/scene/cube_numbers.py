@@ -47,9 +47,8 @@ def draw_numbers(
     """
     found, plates = numbers_on_cubes(canvas, see, frame_data, scale)
     for row, number in found.items():
-        if lit is not None and lit.is_dim(row, plates[row]):
-            continue
-        write_number(canvas, number, NUMBER, HALO)
+        if lit is None or not lit.is_dim(row, plates[row]):
+            write_number(canvas, number, NUMBER, HALO)
 
 
 def numbers_on_cubes(

@@ -271,12 +271,11 @@ class Picture:
     """
 
     def __init__(self, theme: str = "dark", program: Program | None = None) -> None:
-        self.theme: Theme = THEMES[theme]
         self.program = program
         self.words: list[str] = []
         self.scene = PictureScene()
-        self.scene.paint(self.theme)
         self._cubes: Any = None
+        self.set_theme(theme)
         self._layout: Layout | None = None
         self._shown: Any = None
         self._solid: tuple[object, ...] = (None,)
@@ -286,7 +285,7 @@ class Picture:
 
     def set_theme(self, name: str) -> None:
         """Change the colors."""
-        self.theme = THEMES[name]
+        self.theme: Theme = THEMES[name]
         if self._cubes is not None:
             self._cubes.set_map(self.theme.map, self.theme.ground)
         self.scene.paint(self.theme)

@@ -92,7 +92,7 @@ class LiveValues:
         self._refining = False
         self._earlier = Answer(self.numbers.value)
         self._batch: Answer[Any] = Answer(None)
-        self._first: Answer[Any] = Answer(None)
+        self._first: Answer[Pair | None] = Answer(None)
         self._done: Answer[dict[str, OperationNumbers]] = Answer({})
         self.answers: list[Answer[Any]] = [self._earlier, self._batch, self._first, self._done]
         self._follow()
@@ -294,8 +294,7 @@ class LiveValues:
     @property
     def first_batch(self) -> Pair | None:
         """The first batch of data made by code, once an exhibit has asked for it."""
-        found: Pair | None = self._first.value
-        return found
+        return self._first.value
 
     def exhibit(self) -> Exhibit | None:
         """Return what is learned, marked at the focus sample."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -65,7 +66,7 @@ class SamplePass:
 class SampleContext:
     """The network's state, the steps taken, and the sample's index in its batch."""
 
-    state: FloatArray = field(default_factory=lambda: np.zeros(0))
+    state: FloatArray = field(default_factory=partial(np.zeros, 0))
     step: int = 0
     sample: int = 0
 

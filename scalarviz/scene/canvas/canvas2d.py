@@ -574,8 +574,7 @@ class Canvas2D:
             self.parts[name] = found
         self.words += found[1]
         self._quads.put_part(found[2], found[3])
-        result = found[4]
-        return result
+        return found[4]
 
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
         """Return the width of text: that of its widest line."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -81,14 +82,14 @@ class Plane(Exhibit):
     axes: tuple[int, ...] = (0, 1)
     low: tuple[float, float] = (0.0, 0.0)
     high: tuple[float, float] = (1.0, 1.0)
-    outputs: FloatArray = field(default_factory=lambda: np.zeros(0))
+    outputs: FloatArray = field(default_factory=partial(np.zeros, 0))
     sorts: bool = False
     sides: Sequence[str] = ()
     focus: FloatArray | None = None
     classes: Sequence[str] = ()
     inputs_of: Callable[[FloatArray], FloatArray] | None = None
-    tests: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
-    test_targets: FloatArray = field(default_factory=lambda: np.zeros(0))
+    tests: FloatArray = field(default_factory=partial(np.zeros, (0, 2)))
+    test_targets: FloatArray = field(default_factory=partial(np.zeros, 0))
     show_tests: bool = False
     discrete: bool = False
     squares: bool = False

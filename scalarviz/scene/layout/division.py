@@ -238,8 +238,7 @@ class Projection:
 
     def of(self, points: FloatArray) -> ProjectedPoints:
         """Return `self(points)`, worked out once, of points that never change."""
-        found: ProjectedPoints = self.once(id(points), points, self)
-        return found
+        return self.once(id(points), points, self)
 
     def once(self, key: Hashable, given: T, make: Callable[[T], Found]) -> Found:
         """Return `make(given)`, worked out once for a key; what is given never changes."""

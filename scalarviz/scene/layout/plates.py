@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -316,9 +316,9 @@ class Fan:
     operation: int = NONE
     before: int = NONE
     after: int = NONE
-    begin: FloatArray = field(default_factory=lambda: np.zeros(3))
-    foot: FloatArray = field(default_factory=lambda: np.zeros(3))
-    reads: slice = field(default_factory=lambda: slice(0, 0))
+    begin: FloatArray = field(default_factory=partial(np.zeros, 3))
+    foot: FloatArray = field(default_factory=partial(np.zeros, 3))
+    reads: slice = field(default_factory=partial(slice, 0, 0))
     radius: float = 0.5
     stride: int = 0
     is_direct: bool = False

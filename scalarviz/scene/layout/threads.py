@@ -28,8 +28,7 @@ def said_to(fan: Fan, layout: Layout, known: Mapping[str, FloatArray]) -> FloatA
     if len(values) < fan.reads.stop:
         return np.zeros(fan.inputs_count)
     means = values[fan.reads].reshape(fan.inputs_count, -1).mean(axis=1)
-    found: FloatArray = np.nan_to_num(means)
-    return found
+    return np.asarray(np.nan_to_num(means))
 
 
 def thread_of(

@@ -123,22 +123,19 @@ class Station:
     def rows_at(self, units: Sequence[int] | range) -> FloatArray:
         """Return where units stand below each other, (n, 3), from the middle of the station."""
         down = (np.asarray(units, np.float64) - (self.units.count - 1) / 2.0) * self.pitch
-        found: FloatArray = down[:, np.newaxis] * DOWN
-        return found
+        return np.asarray(down[:, np.newaxis] * DOWN)
 
     def columns_at(self, columns: Sequence[int] | range) -> FloatArray:
         """Return where columns stand, (n, 3); that after the last one is the bias."""
         count = self.before.count
         numbers = np.asarray(columns, np.float64)
         at = numbers + (BIAS - 1.0) * (numbers == count) - (count + BIAS - 1.0) / 2.0
-        found: FloatArray = (at * self.step)[:, np.newaxis] * NEAR
-        return found
+        return np.asarray((at * self.step)[:, np.newaxis] * NEAR)
 
     @property
     def origin(self) -> FloatArray:
         """Where its middle stands."""
-        middle: FloatArray = self.x * RIGHT + self.lift * UP + self.aside * NEAR
-        return middle
+        return np.asarray(self.x * RIGHT + self.lift * UP + self.aside * NEAR)
 
 
 # What stands along the flow.
@@ -329,11 +326,6 @@ def lift_of(far: float) -> float:
 # Plates: the trays of a layer, its biases, and gains and shifts.
 
 
-def plates_of(program: Layered, station: Station) -> list[Plate]:
-    """Return the plates of a station that is no line."""
-    return trays(program, station) if station.kind == "trays" else scale(program, station)
-
-
 def trays(program: Layered, station: Station) -> list[Plate]:
     """Return the plates of trays: the weights of each group, and the biases."""
     operation, found = program.operations[station.place], []
@@ -367,8 +359,8 @@ def stride_of(program: Layered, operation: Operation, inputs: int) -> int:
 
 def corner(station: Station, row: int, column: int) -> FloatArray:
     """Return the middle of a cell of trays."""
-    found: FloatArray = station.rows_at([row])[0] + station.columns_at([column])[0]
-    return station.origin + found
+    inside = station.rows_at([row])[0] + station.columns_at([column])[0]
+    return np.asarray(station.origin + inside)
 
 
 def column(
@@ -560,7 +552,7 @@ def layout_at(
             if station.place != NONE and number:
                 wires += straight(stations, number, len(neurons) - 1)
             continue
-        own = plates_of(program, station)
+        own = (trays if station.kind == "trays" else scale)(program, station)
         plates += own
         labels.append(label_of(about(program.operations[station.place].label), own))
         if station.kind == "trays":
