@@ -19,10 +19,10 @@ from scalarviz.scene.exhibits.plots import FAINT, LIGHT, STRONG, FunctionPlot, N
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from tests.scene.measures import DARK
 from tests.studio import Noted, Studio, at, shade
 
 RNG = np.random.default_rng(0)
-DARK = THEMES["dark"]
 COLORS = [RNG.uniform(0.0, 1.0, (8, 3)) for _ in range(3)]
 SWATCHES = Swatches(*COLORS)
 
@@ -270,7 +270,6 @@ def test_below_it_stands_how_right_it_is_and_beside_that_what_step_0_gave(
     canvas, _ = drawn(exhibit, size)
     written = next(each for each in canvas.written if each.words == exhibit.verdict())
     assert written.size == pytest.approx(14.0 * canvas.scale)
-    assert exhibit.first is not None
     said = [words for words in canvas.words if words.startswith("step 0")]
     assert said and any(words.endswith(exhibit.first.verdict()) for words in canvas.words)
     without, _ = drawn(replace(exhibit, first=None), size)  # type: ignore[type-var]

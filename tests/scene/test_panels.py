@@ -42,12 +42,11 @@ from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.training.session.reading import cells_of
-from tests.scene.measures import Words
+from tests.scene.measures import DARK, Words
 from tests.studio import Studio, at
 
 WIDTH, HEIGHT = 500, 320
 BOX = Box(10.0, 10.0, 480.0, 300.0)
-DARK = THEMES["dark"]
 RNG = np.random.default_rng(0)
 
 
@@ -130,7 +129,6 @@ def test_a_line_is_meant_near_it_but_not_where_the_curve_is() -> None:
         BranchLine(2, np.arange(1.0, 12.0), np.full(11, 0.02)),
     ]
     chart = draw_loss(Canvas2D(WIDTH, HEIGHT), BOX, LEFT, curve(others=others), DARK)
-    assert chart is not None
     for number, loss in ((1, 0.3), (2, 0.02)):
         x, y = loss_place(6.5, loss)
         assert [chart.branch_at(x, y + dy) for dy in (0, -5, 5)] == [number] * 3

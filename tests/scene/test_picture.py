@@ -25,11 +25,10 @@ from scalarviz.scene.overlay import OnTop, draw_band, draw_chips, draw_head
 from scalarviz.scene.picture import Picture
 from scalarviz.scene.strip import draw_strip
 from scalarviz.story.caption import Caption, Card, CardLine, plain_lines
-from tests.scene.measures import look, stage_of, trained
+from tests.scene.measures import DARK, look, stage_of, trained
 from tests.studio import Studio, above_number, assert_dimmed, at, facing, lit, shade
 
 SIZE = (760, 560)
-DARK = THEMES["dark"]
 RNG = np.random.default_rng(0)
 PROGRAM = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0).program
 LAYOUT = facing(PROGRAM)

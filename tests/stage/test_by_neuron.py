@@ -53,7 +53,6 @@ def test_one_goes_through_the_neurons_of_each_operation_in_order(walked: Stage) 
     found = []
     for _ in range(sum(SIZES.values())):
         seen = on(walked)
-        assert seen.moment is not None
         found.append((seen.moment.name, seen.walked and seen.walked[1]))
     expected = []
     for name, size in SIZES.items():
@@ -211,9 +210,7 @@ def test_the_card_of_a_later_neuron_has_no_number_yet(walked: Stage) -> None:
     numbers = []
     for place in (1, 2):
         walked.pin(("affine 0", place))
-        card = walked.frame_data().pinned
-        assert card is not None
-        numbers.append(card.blocks[0].words)  # type: ignore[union-attr]
+        numbers.append(walked.frame_data().pinned.blocks[0].words)
     assert re.match(r"-?[\d.]", numbers[0]) and numbers[1] == text("card.neuron.empty")
 
 

@@ -484,7 +484,6 @@ def seen(stage: Stage) -> Any:
     """Everything that is said, and that is computed for it."""
     frame_data = stage.frame_data()
     card = frame_data.pinned
-    assert card is not None
     return (
         frame_data.words,
         [block for block in card.blocks if not isinstance(block, History)],

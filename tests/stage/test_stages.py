@@ -38,9 +38,7 @@ def xor(steps: int = 5) -> sv.Session:
 
 
 def beside(*sessions: sv.Session, **given: Any) -> Stages:
-    several = Several.of(list(sessions))
-    assert several is not None
-    return stages_of(several, reduced_motion=True, **given)
+    return stages_of(Several.of(list(sessions)), reduced_motion=True, **given)
 
 
 def shot(studio: Studio, shown: Any, size: tuple[int, int] = (800, 500)) -> np.ndarray:
@@ -173,8 +171,8 @@ def test_channels_of_one_session_are_zeros_in_the_others() -> None:
 
 
 def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
-    session, other = rgb((3, 3)), xor()
-    shown = beside(session, other)
+    session = rgb((3, 3))
+    shown = beside(session, xor())
     shown.silent = True
     pixels = shot(studio, shown)
     alone = Stage(session, reduced_motion=True)
@@ -218,8 +216,8 @@ def test_a_measured_share_stands_in_place_of_the_samples_that_are_right(studio: 
 def test_pinned_weights_stand_in_the_table_and_where_there_is_room_on_a_card(
     studio: Studio,
 ) -> None:
-    session, other = rgb(), xor()
-    shown = beside(session, other)
+    session = rgb()
+    shown = beside(session, xor())
     shown.pin([4, None])
     shot(studio, shown, (800, 500))
     assert {"value", "gradient", "–"} <= set(shown._picture.words)
@@ -280,8 +278,8 @@ def test_the_curves_have_marks_where_a_session_stopped_by_itself(studio: Studio)
 
 
 def test_the_difference_to_the_first_is_a_channel_where_shapes_agree(studio: Studio) -> None:
-    first, other, third = rgb(), rgb(first=3), rgb((3, 3))
-    shown = beside(first, other, third)
+    first, other = rgb(), rgb(first=3)
+    shown = beside(first, other, rgb((3, 3)))
     assert DIFFERENCE in shown.channels
     shown.color = DIFFERENCE
     panes = shown.frame_data()

@@ -44,8 +44,7 @@ def test_what_a_hand_does_is_in_the_next_picture(
     studio: Studio, stage: Stage, started: list[str]
 ) -> None:
     stage.hover = 3
-    shown = hurried(studio, stage, 1.02)
-    assert len(shown) > len(started)
+    assert len(hurried(studio, stage, 1.02)) > len(started)
     stage.hover = None
     assert hurried(studio, stage, 1.025) == started
 

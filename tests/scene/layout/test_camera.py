@@ -278,8 +278,8 @@ def test_the_network_takes_four_fifths_of_the_stage_and_across_three_fifths(
     name: str, size: tuple[int, int]
 ) -> None:
     stage = stage_of(trained(name), size)
-    see, layout = projection(stage), stage.frame_data().layout
-    xy = see(replace(layout, labels=()).extent).xy
+    see = projection(stage)
+    xy = see(replace(stage.frame_data().layout, labels=()).extent).xy
     less, more = sorted(np.ptp(xy, axis=0) / [see.box.width, see.box.height])
     assert less >= 0.6 and more >= 0.8
 
