@@ -139,6 +139,12 @@ def as_floats(x: object, who: str, *, keep: bool = False, copy: bool = True) -> 
         ) from error
 
 
+def require(condition: object, why: str) -> None:
+    """Raise InputError, with the reason, unless a condition holds."""
+    if not condition:
+        raise InputError(why)
+
+
 def refuse_mask(x: object, who: str) -> None:
     """Raise InputError if some numbers are masked, since numpy.asarray would drop the mask."""
     if is_masked(x):

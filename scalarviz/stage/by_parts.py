@@ -13,10 +13,9 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.base.texts import text
 from scalarviz.core.program import NONE, Buffer, Moment, Operation, Program
-from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import Buffers
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.lights import rows_of_sum
@@ -42,8 +41,7 @@ def has_neurons(program: Program) -> bool:
 
 def check_neurons(program: Program) -> None:
     """Raise InputError if one cannot go through a program by neurons."""
-    if not has_neurons(program):
-        raise InputError(text("notices.no_neurons", most=MOST_NEURONS))
+    require(has_neurons(program), text("notices.no_neurons", most=MOST_NEURONS))
 
 
 def walked(program: Program, moment: Moment) -> Buffer | None:

@@ -13,6 +13,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.base.checks import require
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
@@ -151,8 +152,7 @@ def encoder_for(path: object, size: tuple[int, int], ratio: float, fps: int) -> 
     """
     place = as_path(path)
     kind = place.suffix.lower()
-    if kind not in NEEDS:
-        raise InputError(f"a video is kept as .mp4 or .gif, not as {place.name!r}: rename it")
+    require(kind in NEEDS, f"a video is kept as .mp4 or .gif, not as {place.name!r}: rename it")
     module, name, extra = NEEDS[kind]
     if find_spec(module) is None:
         raise InputError(

@@ -10,7 +10,7 @@ from weakref import finalize, ref
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, answered, as_batch, not_copied, shorten
+from scalarviz.base.checks import FloatArray, answered, as_batch, not_copied, require, shorten
 from scalarviz.base.messages import inform
 from scalarviz.base.processes import awaited
 from scalarviz.core.program import Program
@@ -405,11 +405,11 @@ class NetworkShader:
 
     def __init__(self, network: Network | Session) -> None:
         self._shown = network
-        if not isinstance(self._network, Network):
-            raise InputError(
-                f"a shader is made of a Network or a Session of one, not of {shorten(network)}: "
-                "write sv.shader(network)"
-            )
+        require(
+            isinstance(self._network, Network),
+            f"a shader is made of a Network or a Session of one, not of {shorten(network)}: "
+            "write sv.shader(network)",
+        )
         self._thread = service()
         self._core = Core()
         self._newest: ShaderResult | None = None

@@ -11,12 +11,11 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.base.scales import stop_above
 from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import NONE, Program
-from scalarviz.errors import InputError
 from scalarviz.scene.sweep_panels import (
     CUBES,
     KINDS,
@@ -117,11 +116,11 @@ class Panels:
     def check(self) -> None:
         """Raise InputError if there are no such pictures of the networks of this sweep."""
         self.look.check(self.sweep)
-        if self.look.networks not in self.kinds:
-            raise InputError(
-                f"these networks have no {self.look.networks}: maps need data in a plane, swatches "
-                f"targets of three numbers from 0 to 1; choose {' or '.join(self.kinds)}"
-            )
+        require(
+            self.look.networks in self.kinds,
+            f"these networks have no {self.look.networks}: maps need data in a plane, swatches "
+            f"targets of three numbers from 0 to 1; choose {' or '.join(self.kinds)}",
+        )
 
     def _maker(self, number: int) -> Maker:
         if number not in self._makers:
