@@ -12,11 +12,11 @@ each of a size of its own, so this file draws the nodes, not `SceneCanvas.on_dra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter, is_not
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -489,7 +489,7 @@ class Picture:
 
 
 @final
-class Canvas:
+class Canvas(AbstractContextManager["Canvas"]):
     """An offscreen canvas, a context manager; `close` it otherwise.
 
     width, height  in logical pixels
@@ -504,9 +504,6 @@ class Canvas:
         self._room = (0, 0)
         self._buffer: Any = None
         self._of: Any = None  # the offscreen canvas that the buffer belongs to
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

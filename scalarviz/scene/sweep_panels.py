@@ -267,7 +267,8 @@ def cubes_of(side: int, theme: str) -> Bytes:
     places = (np.arange(side * EDGE_SAMPLES) + 0.5) / EDGE_SAMPLES
     x, y = places[np.newaxis, :], places[:, np.newaxis]
     found = np.zeros((len(numbers) + 1, side, side, 4), np.uint8)
-    for i, edge in enumerate(sides_of(numbers) * (side - 1.0) / (1.0 + DEPTH)):
+    sides = LEAST_CUBE + (1.0 - LEAST_CUBE) * np.sqrt(np.abs(numbers))  # relative to the largest
+    for i, edge in enumerate(sides * (side - 1.0) / (1.0 + DEPTH)):
         deep = DEPTH * edge
         left, top = (side - edge - deep) / 2.0, (side - edge - deep) / 2.0 + deep
         across, down = x - left, y - top
@@ -281,11 +282,6 @@ def cubes_of(side: int, theme: str) -> Bytes:
         pixels = fine.reshape(side, EDGE_SAMPLES, side, EDGE_SAMPLES, 4).mean(axis=(1, 3))
         found[i] = np.round(255.0 * pixels)
     return found
-
-
-def sides_of(numbers: FloatArray) -> FloatArray:
-    """Return the sides of cubes of these numbers, from -1 to 1, relative to the largest."""
-    return LEAST_CUBE + (1.0 - LEAST_CUBE) * np.sqrt(np.abs(numbers))
 
 
 def map_tiles(colors: FloatArray, wide: float) -> Bytes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, final
@@ -26,7 +27,7 @@ MOST_SHARED = 24  # frames of a GIF from which its colors are chosen
 NEEDS = {".mp4": ("av", "PyAV", "video"), ".gif": ("PIL", "Pillow", "images")}
 
 
-class Encoder(ABC):
+class Encoder(AbstractContextManager["Encoder"]):
     """Takes frames, and writes a file when its block ends without an error."""
 
     def __init__(self, path: Path) -> None:
@@ -39,9 +40,6 @@ class Encoder(ABC):
     @abstractmethod
     def finish(self) -> bytes | memoryview:
         """Return the content of the file."""
-
-    def __enter__(self) -> Encoder:
-        return self
 
     def __exit__(self, kind: object, *rest: object) -> None:
         if kind is None:

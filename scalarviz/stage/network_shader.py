@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Generator, Iterator
-from typing import Any, Self, cast, final
+from contextlib import AbstractContextManager
+from typing import Any, cast, final
 from weakref import finalize, ref
 
 import numpy as np
@@ -390,7 +391,7 @@ def shader(network: Network | Session) -> NetworkShader:
 
 
 @final
-class NetworkShader:
+class NetworkShader(AbstractContextManager["NetworkShader"]):
     """A network that the graphics card evaluates, or the cpu engine where it cannot.
 
     engine          "shader" or "cpu": what computes
@@ -425,9 +426,6 @@ class NetworkShader:
         net = self._network
         where = self.renderer or self.engine
         return f"NetworkShader {net.inputs} -> {net.outputs}, {len(net.bank):,} parameters, {where}"
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
