@@ -400,22 +400,17 @@ def test_a_title_of_its_own_stays(colours: sv.Session) -> None:
 
 
 def test_what_is_no_show_is_refused(colours: sv.Session) -> None:
-    with refused(InputError, "3"):
-        Show.of(3)
-    with refused(InputError, "None"):
-        Show(None)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "3").by(Show.of, 3)
+    refused(InputError, "None").by(Show, None)
     for wrong in ({"speed": 0}, {"steps": 0}):
-        with refused(InputError, "0"):
-            Show(colours, **wrong)  # type: ignore[arg-type]  # on purpose
-    with refused(UnknownNameError, "frame"):
-        Show(colours, frame=128)  # type: ignore[call-arg]  # it is gone with the terminal
+        refused(InputError, "0").by(Show, colours, **wrong)
+    refused(UnknownNameError, "frame").by(Show, colours, frame=128)  # it is gone with the terminal
 
 
 def test_sizes_are_read_from_a_text() -> None:
     assert whole_numbers("8,4", "hidden") == [8, 4]
     assert whole_numbers("", "channels", least=0) == []
-    with refused(InputError, "'8,x'"):
-        whole_numbers("8,x", "hidden")
+    refused(InputError, "'8,x'").by(whole_numbers, "8,x", "hidden")
 
 
 def test_parameters_of_an_expression_stand_in_the_order_of_its_formula() -> None:

@@ -107,15 +107,13 @@ def test_branches_are_named_by_their_numbers() -> None:
     ],
 )
 def test_what_is_not_some_different_sessions_is_one_sentence(make: Any, value: str) -> None:
-    with refused(InputError, value):
-        Several.of(make())
+    refused(InputError, value).by(Several.of, make())
 
 
 def test_two_sessions_of_one_network_are_refused() -> None:
     first = xor()
     second = sv.Session(first.network, data.Xor(), engine="python")
-    with refused(InputError, "numbers 1 and 2"):
-        Several.of([first, second])
+    refused(InputError, "numbers 1 and 2").by(Several.of, [first, second])
 
 
 # Scales.
@@ -239,8 +237,7 @@ def test_a_row_is_pinned_wherever_it_is_and_a_perceptron_in_its_network() -> Non
     shown.pin(None)
     assert [stage.pinned for stage in shown.panes] == [None, None]
     for wrong, value in ((900, "900"), ([1, 2, 3], "3 parts"), ([1, 900], "900")):
-        with refused(ScalarvizError, value):
-            shown.pin(wrong)
+        refused(ScalarvizError, value).by(shown.pin, wrong)
 
 
 def test_every_operation_has_its_light_in_its_pane(studio: Studio) -> None:
@@ -337,11 +334,9 @@ def test_branches_of_one_session_stand_side_by_side_and_go_on() -> None:
 def test_a_branch_itself_is_no_session() -> None:
     session = rgb()
     session.branch()
-    with refused(InputError, "number 1 is a branch"):
-        Several.of(session.branches)
+    refused(InputError, "number 1 is a branch").by(Several.of, session.branches)
     for wrong in (7, "x"):
-        with refused(InputError, repr(wrong)):
-            session.copy(wrong)  # type: ignore[arg-type]  # on purpose
+        refused(InputError, repr(wrong)).by(session.copy, wrong)
 
 
 @pytest.mark.slow
@@ -382,8 +377,7 @@ def test_a_mistake_is_one_sentence_and_writes_nothing(
     make: Any, options: dict[str, Any], value: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "both.png"
-    with refused(InputError, value):
-        sv.picture(make(), path, **SMALL, **options)
+    refused(InputError, value).by(sv.picture, make(), path, **SMALL, **options)
     assert not path.exists()
 
 
@@ -427,7 +421,5 @@ def frames_of(path: Path) -> np.ndarray:
 
 @pytest.mark.usefixtures("opengl")
 def test_a_storyboard_is_of_one_session(tmp_path: Path) -> None:
-    with refused(InputError, "several"):
-        sv.storyboard([rgb(), xor()], tmp_path / "step.html")
-    with refused(InputError, "several"):
-        sv.page([rgb(), xor()], tmp_path / "page.html")
+    refused(InputError, "several").by(sv.storyboard, [rgb(), xor()], tmp_path / "step.html")
+    refused(InputError, "several").by(sv.page, [rgb(), xor()], tmp_path / "page.html")
