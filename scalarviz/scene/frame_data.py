@@ -477,8 +477,7 @@ class FrameData:
         self, width: float, height: float, exhibit: float = 0.0, card: float = 0.0
     ) -> Division:
         if self.pane is not None:
-            scale = self.pane.scale
-            return Division.of_pane(width, height, scale, exhibit=exhibit, card=card)
+            return Division.of_pane(width, height, self.pane.scale, exhibit=exhibit, card=card)
         return Division.of(
             *(width, height),
             exhibit=exhibit,

@@ -295,8 +295,7 @@ def draw_doors(
     line, buffers = lines[-1], frame_data.buffers
     doors = exhibit.doors(division.exhibit, division.scale)
     seen = see.of(line.points)
-    reach = line.radius * float(seen.unit.max())
-    rims = seen.xy + np.array([reach, 0.0])
+    rims = seen.xy + np.array([line.radius * float(seen.unit.max()), 0.0])
     values = [*buffers.values.get(line.values, ()), *np.zeros(len(rims))]  # 0 until it is known
     starts = rims if len(doors) == len(rims) else rims.mean(axis=0)[np.newaxis]
     if buffers.answers is not None and len(buffers.answers) == len(rims) > len(doors):

@@ -477,8 +477,7 @@ class Picture:
                 self._cubes.release()
                 self._cubes.parent = None
             count = len(frame_data.cubes.colors)
-            parent = self.scene.view.scene
-            self._cubes = CubesNode(frame_data.layout.plates, count, parent=parent)
+            self._cubes = CubesNode(frame_data.layout.plates, count, parent=self.scene.view.scene)
             self._cubes.order, self._cubes.eye = CUBES, self.scene.eye
             self._cubes.set_map(self.theme.map, self.theme.ground)
             self._layout, self._shown = frame_data.layout, None

@@ -128,8 +128,7 @@ class PicturePlaces:
         column = math.floor((x - self.origin[0]) / (self.size[0] + self.gap))
         row = math.floor((y - self.origin[1]) / (self.size[1] + self.gap))
         place = row * self.columns + column
-        inside = 0 <= column < self.columns and 0 <= place < self.count
-        return place if inside else None
+        return place if 0 <= column < self.columns and 0 <= place < self.count else None
 
 
 def draw_networks(

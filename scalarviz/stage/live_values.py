@@ -379,8 +379,7 @@ class LiveValues:
             samples = self.ask(self._first, batches, lambda: batches.at(0))
             if self._first.pending:
                 return
-        made = self._made(self.copy, samples, key[-1])
-        self.learned = self._with_first(made, samples)
+        self.learned = self._with_first(self._made(self.copy, samples, key[-1]), samples)
         self._exhibit_key = key
 
     def _made(self, ask: Any, samples: Any, fine: bool) -> Exhibit | None:

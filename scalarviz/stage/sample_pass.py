@@ -220,8 +220,7 @@ def backward(
             numbers = numbers_for(operation, value, way, place, back=True)
             gradients = operation_backward(operation, numbers)
             names = [source.name for source in operation.sources]
-            own = [each[0] for each in gradients]
-            add_gradients(way._flows, zip(names, own, strict=True))
+            add_gradients(way._flows, zip(names, [each[0] for each in gradients], strict=True))
     return way
 
 

@@ -252,8 +252,7 @@ def means_of(outcome: Outcome) -> FloatArray:
         missing = np.isnan(losses[:, check])
         losses[missing, check] = losses[missing, check - 1]
     failed = outcome.failed[:, np.newaxis] != NEVER
-    late = outcome.checks > outcome.failed[:, np.newaxis]
-    losses[(failed & late) | np.isnan(losses)] = np.inf
+    losses[(failed & (outcome.checks > outcome.failed[:, np.newaxis])) | np.isnan(losses)] = np.inf
     mean = interquartile_mean(losses.T)
     return np.where(np.isfinite(mean), mean, np.nan)
 
@@ -404,5 +403,4 @@ def block_of(operation: Any) -> Cells:
         block = np.column_stack([weights, biases]) if len(biases) else weights
         return block if len(block) >= block.shape[1] else block.T
     side = math.ceil(math.sqrt(len(rows)))
-    whole = np.pad(rows, (0, side * side - len(rows)), constant_values=NONE)
-    return whole.reshape(side, side)
+    return np.pad(rows, (0, side * side - len(rows)), constant_values=NONE).reshape(side, side)

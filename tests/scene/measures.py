@@ -157,8 +157,7 @@ def edges_of(picture: np.ndarray, count: int) -> np.ndarray:
     for axis, places in enumerate((x, y)):
         np.minimum.at(low[:, axis], which, places)
         np.maximum.at(high[:, axis], which, places + 1)
-    sides = np.where(np.isfinite(low), high - low, 0.0)
-    return np.sqrt(sides.prod(axis=1))
+    return np.sqrt(np.where(np.isfinite(low), high - low, 0.0).prod(axis=1))
 
 
 def maps_of(stage: Stage) -> np.ndarray:

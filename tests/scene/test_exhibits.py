@@ -135,8 +135,7 @@ def test_a_picture_has_its_exhibit_at_the_right_end_of_the_stage(
     assert box.width == exhibit.wanted(1280.0, stage.frame_data().division(1280, 800).scene.height)
     within = pixels[int(box.y) : int(box.bottom), int(box.x) : int(box.right)].reshape(-1, 3)
     for color in exhibit.inputs:
-        same = np.abs(within - color * 255.0).max(axis=1) < 2
-        assert same.sum() > 0.9 * 20.0 * 20.0
+        assert (np.abs(within - color * 255.0).max(axis=1) < 2).sum() > 0.9 * 20.0 * 20.0
 
 
 @pytest.mark.some(7)
@@ -286,8 +285,7 @@ def test_lines_from_the_outputs_end_on_the_left_edge_of_out(
     doors = exhibit.doors(box, canvas.scale)
     assert len(doors) == (3 if isinstance(exhibit, (Swatches, Pictures)) else 1)
     assert all(x == out.x and out.y < y < out.bottom for x, y in doors)
-    middle = sum(y for _, y in doors) / len(doors)
-    assert middle == pytest.approx(out.y + out.height / 2.0)
+    assert sum(y for _, y in doors) / len(doors) == pytest.approx(out.y + out.height / 2.0)
     if size == (1280, 800) and len(doors) == 3 and out.height > 64.0:
         assert doors[1][1] - doors[0][1] == pytest.approx(16.0)
 

@@ -160,8 +160,7 @@ def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
 def test_a_mark_is_on_the_curve(studio: Studio) -> None:
     for given, place in ((curve(marks=[(4, "grown")]), loss_place(4.0, LOSSES[3])),):
         draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, LEFT, given, DARK)
-        near = np.hypot(*(drawn_in(studio.paper(canvas), DARK.accent) - place).T) < 3.0
-        assert near.sum() > 20
+        assert (np.hypot(*(drawn_in(studio.paper(canvas), DARK.accent) - place).T) < 3.0).sum() > 20
 
 
 def test_numbers_beside_the_loss_end_where_the_chart_does() -> None:

@@ -328,8 +328,7 @@ def test_each_cube_has_its_color_where_it_is_seen(
         color = shade(theme, float(cubes.colors[row]), scale)
         # Its color, more or less bright.
         lit = np.minimum(np.arange(0.3, 1.3, 0.05)[:, np.newaxis] * color, 255.0)
-        apart = np.abs(own[:, np.newaxis] - lit).max(axis=2)
-        near = apart.min(axis=1) < 12.0
+        near = np.abs(own[:, np.newaxis] - lit).max(axis=2).min(axis=1) < 12.0
         # The rest are numbers and wires, and brighter than a screen can: on small cubes half.
         assert near.mean() > 0.33, row
         judged += 1

@@ -29,8 +29,7 @@ def test_a_hovered_square_opens_its_row_in_the_next_picture(stages: Stages) -> N
     data = stage.frame_data()
     fan, unit = tray_of(data)
     assert (unit, fan.inputs) == (5, 40)
-    box = tray_box(data, data.division(1280.0, 800.0))
-    assert data.division(1280.0, 800.0).scene.meets(box)
+    assert data.division(1280.0, 800.0).scene.meets(tray_box(data, data.division(1280.0, 800.0)))
 
 
 @pytest.mark.parametrize("size", [(800, 500), (1280, 800), (3840, 2160)])

@@ -73,9 +73,8 @@ def test_each_caption_can_be_checked_with_a_calculator(make: Any, name: str) -> 
     for number in range(1, count + 1):
         caption = found.caption(number - 0.5)
         assert caption.title == f"The batch is added up: sample {number} of {count}."
-        line = caption.numbers[1]
         said, sum_of, so_far, total = re.fullmatch(
-            r"sample (\d+): (?:(.*) = )?(\S+) so far, of (\S+)", line
+            r"sample (\d+): (?:(.*) = )?(\S+) so far, of (\S+)", caption.numbers[1]
         ).groups()
         assert (sum_of is None) == (number == 1 and found.terms()[0].shape[1] > 1)
         sum_of = sum_of or so_far

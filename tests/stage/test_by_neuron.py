@@ -108,8 +108,7 @@ def test_each_weight_of_a_neuron_gets_its_gradient_with_it(walked: Stage, number
 def test_the_caption_is_of_the_neuron_and_right(walked: Stage) -> None:
     number = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
     for place in range(4):
-        seen = to(walked, "affine 0", 1) if not place else on(walked)
-        said = seen.words.caption
+        said = (to(walked, "affine 0", 1) if not place else on(walked)).words.caption
         assert said is not None and said == caption(walked.session, None, ("affine 0", place))
         assert said.title == f"Neuron {place} adds up what arrives."
         terms, result = said.numbers[0].replace("bias", "1 ×").split("=")

@@ -182,8 +182,7 @@ def test_a_gradient_that_is_none_says_so() -> None:
 
 def sum_of(count: int) -> Value:
     """A graph of so many Values, an odd number."""
-    x = Value(1.0, label="x")
-    y = x * 2.0
+    y = Value(1.0, label="x") * 2.0
     while len(all_values(y)) < count:
         y = y * 2.0
     return y

@@ -483,10 +483,9 @@ def test_an_error_is_raised_where_it_was_asked_and_once() -> None:
 def seen(stage: Stage) -> Any:
     """Everything that is said, and that is computed for it."""
     frame_data = stage.frame_data()
-    card = frame_data.pinned
     return (
         frame_data.words,
-        [block for block in card.blocks if not isinstance(block, History)],
+        [block for block in frame_data.pinned.blocks if not isinstance(block, History)],
         frame_data.buffers.values,
         stage.reading.numbers.value.tolist(),
     )

@@ -259,8 +259,7 @@ def test_a_square_shows_its_map_a_rim_of_its_hue_and_where_the_sample_lies(
 
 def test_many_squares_of_a_line_have_no_dots() -> None:
     for hidden, dots in ((32, 34), (33, 2)):
-        stage = Stage(learned(circle(), (2, hidden, 1)))
-        shown, see = view_of(stage, (2560, 1600))
+        shown, see = view_of(Stage(learned(circle(), (2, hidden, 1))), (2560, 1600))
         canvas = Noted("#000000", 2560, 1600)
         for line in shown.layout.neurons:
             draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"], 1.0)

@@ -491,8 +491,7 @@ SIZE = (64, 48)
 
 
 def frames(count: int) -> np.ndarray:
-    random = np.random.default_rng(0)
-    coarse = random.integers(0, 256, (count, 3, 4, 3), dtype=np.uint8)
+    coarse = np.random.default_rng(0).integers(0, 256, (count, 3, 4, 3), dtype=np.uint8)
     return coarse.repeat(16, axis=1).repeat(16, axis=2)
 
 

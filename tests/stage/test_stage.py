@@ -504,8 +504,7 @@ def texts_in(thing: Any, seen: set[int] | None = None) -> Iterator[str]:
         return
     elif dataclasses.is_dataclass(thing) or hasattr(thing, "_fields"):
         seen.add(id(thing))
-        named = getattr(thing, "_fields", None) or [f.name for f in dataclasses.fields(thing)]
-        for name in named:
+        for name in getattr(thing, "_fields", None) or [f.name for f in dataclasses.fields(thing)]:
             yield from texts_in(getattr(thing, name), seen)
     elif isinstance(thing, Mapping):
         for key, value in thing.items():

@@ -214,8 +214,7 @@ def test_a_measured_share_stands_in_place_of_the_samples_that_are_right(studio: 
 def test_pinned_weights_stand_in_the_table_and_where_there_is_room_on_a_card(
     studio: Studio,
 ) -> None:
-    session = rgb()
-    shown = beside(session, xor())
+    shown = beside(rgb(), xor())
     shown.pin([4, None])
     shot(studio, shown, (800, 500))
     assert {"value", "gradient", "–"} <= set(shown._picture.words)
@@ -244,8 +243,7 @@ def test_every_operation_has_its_light_in_its_pane(studio: Studio) -> None:
     shown = beside(rgb(), rgb((3, 3)))
     rest = shot(studio, shown)
     shown.panes[0].session.advance(2, "operation")
-    pixels = shot(studio, shown)
-    changed = (pixels != rest).any(axis=2)[:300]
+    changed = (shot(studio, shown) != rest).any(axis=2)[:300]
     assert changed[:, :400].any() and not changed[27:, 401:].any()
     assert "2-4-1" not in shown._picture.words
     assert any("adds up" in words for words in shown._picture.words)

@@ -380,8 +380,7 @@ class Canvas2D:
         `smooth` interpolates between pixels. The outline is inside the edge, one pixel wide.
         """
         corners = np.array([[(x, y), (x + width, y), (x, y + height)]])
-        whole = np.array([[0.0, 0.0, 1.0, 1.0]])
-        self.images(corners, colors, whole, depth=depth, smooth=smooth)
+        self.images(corners, colors, np.array([[0.0, 0.0, 1.0, 1.0]]), depth=depth, smooth=smooth)
         if outline is not None:
             self.box(x, y, width, height, None, outline=outline, depth=depth)
 

@@ -137,8 +137,7 @@ class Font:
         found = self._faces.get(letter, self._own)
         # Light hinting is vertical only: sharp baselines and tops.
         found.face.set_pixel_sizes(0, self.pixels)
-        flags = freetype.FT_LOAD_NO_BITMAP | freetype.FT_LOAD_TARGET_LIGHT
-        found.face.load_char(letter, flags)
+        found.face.load_char(letter, freetype.FT_LOAD_NO_BITMAP | freetype.FT_LOAD_TARGET_LIGHT)
         if found.embolden:
             freetype.FT_GlyphSlot_Embolden(found.face.glyph._FT_GlyphSlot)
         return found

@@ -314,8 +314,7 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
             break
         if kind == "cross":
             place = np.array([[x + 0.36 * size, middle]])
-            ink = np.array([parts_of(color)[:3]])
-            paint_crosses(canvas, place, 0.28 * size, ink, theme.ground)
+            paint_crosses(canvas, place, 0.28 * size, np.array([parts_of(color)[:3]]), theme.ground)
         elif kind == "shown":
             paint_shown(canvas, x + 0.36 * size, middle, 0.36 * size)
         elif kind == "line":

@@ -372,8 +372,7 @@ def column(
     about: AboutPlate,
 ) -> Plate:
     """Return a plate with one cube in each row, the first around `begin`."""
-    origin = begin - 0.5 * (along + across)
-    return Plate(first, count, 1, 1, origin, along, across, -RIGHT, *about)
+    return Plate(first, count, 1, 1, begin - 0.5 * (along + across), along, across, -RIGHT, *about)
 
 
 def kernels(
@@ -590,5 +589,4 @@ def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:
     low, high = corners.min(axis=0), corners.max(axis=0)
     place = np.array([corners[:, 0].mean(), high[1], (low[2] + high[2]) / 2.0])
     first = min(plate.indices.start for plate in plates)
-    rows = slice(first, max(plate.indices.stop for plate in plates))
-    return Label(*words, place, rows)
+    return Label(*words, place, slice(first, max(plate.indices.stop for plate in plates)))

@@ -105,8 +105,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.ids = False
 
     def _shaders(self, *, far: bool) -> tuple[str, str]:
-        texels = BYTES if self.floats is False else FLOATS
-        return cubes(texels, far=far, seated=self._seated)
+        return cubes(BYTES if self.floats is False else FLOATS, far=far, seated=self._seated)
 
     # Data to draw.
 

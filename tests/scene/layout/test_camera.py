@@ -462,8 +462,7 @@ def test_all_that_is_written_around_the_panes_is_large_enough_and_covers_nothing
     size: tuple[int, int], count: int, theme: str, title: str, canvases: list[Texts]
 ) -> None:
     parts = Panes.of(count, *size)
-    shown = compared(count, title=title)
-    ComparedPicture().flat(parts, shown, THEMES[theme], 1.0)
+    ComparedPicture().flat(parts, compared(count, title=title), THEMES[theme], 1.0)
     (drawn,) = canvases
     for i, (box, letters, words) in enumerate(drawn.written):
         assert letters >= 12.0 * parts.scale - 1e-9, words

@@ -186,8 +186,7 @@ def test_no_two_cubes_spheres_or_images_overlap(program: Program, shape: float) 
 
 def units_before(program: Program, operation: Operation, fan: Fan) -> int:
     """How many weights of a sum belong to one unit: 1, or the pixels of a kernel or an image."""
-    columns = len(fan.columns) - (operation.biases != NONE)
-    return fan.inputs // columns
+    return fan.inputs // (len(fan.columns) - (operation.biases != NONE))
 
 
 @every_shape
@@ -238,8 +237,7 @@ def test_rows_are_the_matrix_and_the_bias_is_the_last_and_nearest_cube() -> None
         assert plate.along @ NEAR > 0.9 and plate.across @ DOWN > 1.0
     cubes = cubes_of(layout)
     for first in range(0, 24, 3):
-        row = [cubes[first + i][2] for i in range(3)] + [cubes[24 + first // 3][2]]
-        steps = np.diff(row)
+        steps = np.diff([cubes[first + i][2] for i in range(3)] + [cubes[24 + first // 3][2]])
         assert (steps > 0.0).all() and steps[-1] == pytest.approx(1.5 * steps[0])
 
 

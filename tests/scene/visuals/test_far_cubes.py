@@ -114,10 +114,8 @@ def test_a_distant_plate_does_not_shimmer(
 
 def expected(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """The mean color of a plate that is seen from the front, 0 to 255."""
-    parts = np.clip(np.sqrt(np.abs(sizes)), LEAST_ON_WALL, 1.0)
-    cover = (2.0 * HALF * parts) ** 2
-    colors = shade("dark", values)
-    return (cover[:, None] * colors + (1.0 - cover[:, None]) * GROUND).mean(axis=0)
+    cover = (2.0 * HALF * np.clip(np.sqrt(np.abs(sizes)), LEAST_ON_WALL, 1.0)) ** 2
+    return (cover[:, None] * shade("dark", values) + (1.0 - cover[:, None]) * GROUND).mean(axis=0)
 
 
 @pytest.mark.some("300.0-holey", "1800.0-warm")

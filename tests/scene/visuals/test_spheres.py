@@ -128,8 +128,7 @@ def first_hits(see: Projection, centers: np.ndarray, radius: float) -> dict[tupl
 
 def test_a_sphere_stands_in_a_plate_as_deep_as_it_is(studio: Studio) -> None:
     see = seen_from(30.0)
-    values = np.full(108, -1.0)
-    cubes = studio.cubes(STAGE, values)
+    cubes = studio.cubes(STAGE, np.full(108, -1.0))
     for height, covers in ((-1.0, False), (1.0, True)):
         for order in (0, 1):
             ball = spheres([[0.5, 0.0, height]], 0.4, RED)
