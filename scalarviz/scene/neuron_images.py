@@ -109,9 +109,8 @@ def numbers_of_channels(
     first, right, down = xy[0]
     side = np.ptp([first, right, down, right + down - first], axis=0).max()
     if xy[1, 0, 1] - first[1] - side >= (size := NUMBERED * canvas.scale):
-        words = [*map(str, range(len(xy)))]
         places, depth = xy[:, 2] + [0.0, size], seen.depth[::3]
-        canvas.texts(places, words, size=size, color=theme.quiet, depth=depth)
+        canvas.texts(places, [*map(str, range(len(xy)))], size=size, color=theme.quiet, depth=depth)
 
 
 def write_on_pictures(

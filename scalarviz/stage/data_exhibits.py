@@ -195,13 +195,12 @@ def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) 
     said = np.nan_to_num(np.asarray(ask(inputs)), nan=-np.inf).argmax(axis=1)
     counts = np.zeros((data.outputs, data.outputs), np.int64)
     np.add.at(counts, (labels, said), 1)
-    confusion = ConfusionMatrix(counts)
     of = "training" if data.held_out is None else "held_out"
     return Sorting(
         pictures,
         labels[shown],
         said[shown],
-        confusion,
+        ConfusionMatrix(counts),
         of=text(f"exhibits.sorting.of.{of}"),
     )
 

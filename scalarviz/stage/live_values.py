@@ -229,8 +229,6 @@ class LiveValues:
         if not done and way.nodes is not None:
             chain = chain_of(way.nodes.program, self.session.network.all_walls)
             values |= {} if chain is None else chain.numbers(way.nodes.values[0])
-        raw = self.program.raw
-        answers = self._answers(values)
         row = self.session.trainer.loss.row
         found = Buffers(
             values,
@@ -242,8 +240,8 @@ class LiveValues:
             else {},
             way.target if self.program.outputs.name in known and row is not VALUE else None,
             way.left_out,
-            answers,
-            raw,
+            self._answers(values),
+            self.program.raw,
         )
         return self.neurons.cut(found, self.program.outputs) if done and self.neurons else found
 

@@ -82,9 +82,8 @@ def look(stage: Stage, fine: int = 1, *, spheres: bool = True) -> Seen:
     """
     data, see = stage.frame_data(), projection(stage)
     shapes: list[tuple[float, int, np.ndarray]] = []  # depth, number, outline
-    tops = data.cubes.size_scales
     number, rows = 0, []
-    for plate, top in zip(data.layout.plates, tops, strict=True):
+    for plate, top in zip(data.layout.plates, data.cubes.size_scales, strict=True):
         row, column, indices = plate.cells()
         rows.append(indices)
         half = plate.halves(data.cubes.sizes[indices], float(top))

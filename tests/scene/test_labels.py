@@ -222,9 +222,8 @@ def legend_of(
 @pytest.mark.parametrize("size", [(1280, 800), (3840, 2160)])
 def test_the_legend_has_the_marks_that_are_there(size: tuple[int, int]) -> None:
     marks = {"number ×", "weight = product", "neuron: adds up", "bias: always added"}
-    found = legend_of("rgb", size)
     ends = ends_of(stage_of(trained("rgb"), size).frame_data().cubes)
-    assert {*marks, *ends} == {*found} and ends[0].startswith("−")
+    assert {*marks, *ends} == {*legend_of("rgb", size)} and ends[0].startswith("−")
     assert marks & {*legend_of("expression", size)} == set()
     assert len(legend_of("expression", size)) == 2
 

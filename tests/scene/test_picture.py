@@ -137,9 +137,8 @@ def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Pic
         )
         pixels = shot(studio, picture, frame_data, camera)
         each, i, j = LAYOUT.plate_of(row)
-        xy = see(each.point(j + 0.5, i + 0.5)).xy[0]
         reach = int(0.6 * see(np.zeros((1, 3))).unit[0])
-        x, y = xy.astype(int)
+        x, y = see(each.point(j + 0.5, i + 0.5)).xy[0].astype(int)
         box = (slice(y - reach, y + reach), slice(x - reach, x + reach))
         assert (pixels != plain).any(axis=2)[box].sum() > 30
         assert "a weight" in picture.words

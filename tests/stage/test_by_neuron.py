@@ -93,11 +93,10 @@ def test_what_is_wrong_comes_back_to_one_neuron_after_the_other(walked: Stage) -
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_each_weight_of_a_neuron_gets_its_gradient_with_it(walked: Stage, number: int) -> None:
-    seen = to(walked, "weight gradient 1", number)
     operation = walked.reading.program.operations[2]
     weights = np.reshape([*range(operation.weights, operation.biases)], (3, 4))
     own = {*weights[:number].ravel().tolist(), *range(operation.biases, operation.biases + number)}
-    pushes = seen.cubes.pushes
+    pushes = to(walked, "weight gradient 1", number).cubes.pushes
     assert pushes is not None and {*np.flatnonzero(np.isfinite(pushes)).tolist()} == own
     grad = walked.session.network.bank.grad
     np.testing.assert_array_equal(pushes[[*own]], np.asarray(grad)[[*own]])

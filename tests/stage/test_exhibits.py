@@ -276,9 +276,8 @@ def test_what_is_shown_are_the_pictures_of_what_is_said(known: data.Digits) -> N
 
 def test_mistakes_are_counted_by_what_it_is_and_what_is_said(known: data.Digits) -> None:
     counts = sorting(knowing(known, mistakes=100), known, "cpu").confusion.counts
-    labels = NAMED[400:800]
     wanted = np.zeros((10, 10), int)
-    for i, label in enumerate(labels):
+    for i, label in enumerate(NAMED[400:800]):
         wanted[label, (label + 1) % 10 if i < 100 else label] += 1
     assert counts.tolist() == wanted.tolist()
 
@@ -388,9 +387,8 @@ def test_a_neuron_that_is_not_computed_yet_has_no_map(studio: Studio) -> None:
     shown = stage.frame_data()
     assert shown.maps is not None and "affine 0" not in shown.buffers.values
     see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
-    lines = {line.values: line for line in shown.layout.neurons}
     counts = {}
-    for name, line in lines.items():
+    for name, line in {line.values: line for line in shown.layout.neurons}.items():
         canvas = Noted("#000000", *SIZE)
         draw_neurons(canvas, see, line, 1.0, shown, THEME, 1.0)
         counts[name] = len(canvas.images_in)

@@ -235,10 +235,9 @@ def test_a_square_shows_its_map_a_rim_of_its_hue_and_where_the_sample_lies(
     )
     stage = Stage(session, theme)
     pixels, shown = studio.stage(stage, 0.0, SIZE), stage.frame_data()
-    see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
     line, maps = shown.layout.neurons[0], shown.maps
     assert line.square and maps is not None and maps.dot is not None
-    seen = see(line.points)
+    seen = stage.picture().see(shown, stage.eyes.camera, *SIZE)(line.points)
     (x, y), half = seen.xy[0], line.radius * float(seen.unit[0])
     assert half > 15.0
     colors, parts = heat_of(theme)[:, :3], np.linspace(-1.0, 1.0, len(heat_of(theme)))
@@ -279,9 +278,8 @@ def test_names_of_squares_stand_below_them() -> None:
 def test_a_square_is_pointed_at_up_to_its_corners(studio: Studio) -> None:
     stage = Stage(learned(circle()))
     studio.stage(stage, 0.0, SIZE)
-    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)
     line = stage.plan.neurons[0]
-    seen = see(line.points)
+    seen = stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)(line.points)
     half = line.radius * seen.unit[0]
     stage.hover_at(*(seen.xy[0] - 0.9 * half).tolist())
     assert stage.hover_neuron == ("inputs", 0)

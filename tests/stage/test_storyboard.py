@@ -80,9 +80,8 @@ def test_white_light_runs_along_the_wires_at_work(walk: Walk) -> None:
         pixels = walk.look(part)
         places = walk.see(start + np.linspace(0.0, 1.0, 200)[:, None] * (end - start)).xy
         light = np.array([at(pixels, place).mean() for place in places])
-        unit = walk.unit()
         plate = walk.stage.plan.plates[0]
-        columns = (places[:, 0] - walk.see(plate.point(0, 0)).xy[0, 0]) / unit
+        columns = (places[:, 0] - walk.see(plate.point(0, 0)).xy[0, 0]) / walk.unit()
         between = np.abs(columns - np.round(columns)) < 0.1
         return light[between & (columns > 0.5) & (columns < plate.columns + 0.1)]
 
@@ -291,9 +290,8 @@ def test_a_page_is_well_formed_and_says_its_language(stills: list[StoryboardStil
 
 def test_a_page_asks_nobody_for_anything(stills: list[StoryboardStill]) -> None:
     text = page(stills, "one step")
-    reader = Reader(text)
     assert "http:" not in text and "https:" not in text
-    for _, attributes in reader.elements:
+    for _, attributes in Reader(text).elements:
         for name in ("src", "href", "action", "srcset", "data", "poster"):
             assert attributes.get(name, "data:").startswith(("data:", "#"))  # type: ignore[union-attr]  # it is there
         assert not any(name.startswith("on") or name == "style" for name in attributes)

@@ -68,11 +68,10 @@ class Sorting(Exhibit):
         """
         count = len(self.order)
         shown = [np.arange(min(len(own), rows) - (len(own) > rows)) for own in self.order]
-        row = np.concatenate(shown)
         column = np.repeat(np.arange(count), [len(each) for each in shown])
         chosen = [own[: len(each)] for own, each in zip(self.order, shown, strict=True)]
         left = [len(own) - len(each) for own, each in zip(self.order, shown, strict=True)]
-        return np.concatenate(chosen), row, column, np.array(left)
+        return np.concatenate(chosen), np.concatenate(shown), column, np.array(left)
 
     def words(self) -> list[str]:
         table = self.confusion

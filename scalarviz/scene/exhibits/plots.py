@@ -352,9 +352,8 @@ class NeuronMap(Exhibit):
         with canvas.clip(*plot.place):
             plane.paint_samples(canvas, plot, min(DOT * size, SMALL_DOT * plot.width), theme)
         words = canvas.fit(self.words()[0], box.width, size=size)
-        middle = plot.x + 0.5 * plot.width
         wide = 0.5 * canvas.measure(words, size=size)
-        x = max(box.x + wide, min(middle, box.right - wide))
+        x = max(box.x + wide, min(plot.x + 0.5 * plot.width, box.right - wide))
         canvas.text(x, whole.bottom + size, words, size=size, color=theme.quiet, anchor="center")
 
 

@@ -437,7 +437,6 @@ def fans_of(program: Layered, stations: list[Station], number: int, line_before:
     if station.tile:
         foot = 0.5 * GRAIN * (station.tile[0] * DOWN - station.tile[1] * NEAR)
     for units, read in parts_of(program, station):
-        columns = [*read, *[station.before.count] * biased]
         inputs = len(read) * max(1, prod(station.tile))
         found.append(
             Fan(
@@ -445,7 +444,7 @@ def fans_of(program: Layered, stations: list[Station], number: int, line_before:
                 inputs,
                 operation.biases + units.start * biased,
                 starts[read.start : read.stop],
-                station.columns_at(columns) + station.origin,
+                station.columns_at([*read, *[station.before.count] * biased]) + station.origin,
                 behind.rows_at(units) + behind.origin,
                 station.rows_at(units),
                 station.place,

@@ -197,9 +197,8 @@ def test_a_weight_stands_where_its_row_and_its_column_cross(program: Program, sh
     assert rows == [op.weights + i for _, op in walls(program) for i in range(prod(op.shape))]
     for fan, operation, _ in fans(program, layout):
         each = units_before(program, operation, fan)
-        columns = fan.inputs // each
         rng = np.random.default_rng(0)
-        for i, j in rng.integers((0, 0), (len(fan.ends), columns), (20, 2)).tolist():
+        for i, j in rng.integers((0, 0), (len(fan.ends), fan.inputs // each), (20, 2)).tolist():
             first = fan.weights + i * fan.inputs + j * each
             place = np.mean([cubes[first + k] for k in range(each)], axis=0)
             np.testing.assert_allclose(place, fan.rows[i] + fan.columns[j], atol=1e-9)
@@ -490,9 +489,8 @@ def test_each_cube_has_the_color_of_its_number_and_the_ground_is_seen_between(
 ) -> None:
     plate = plate_of(4, 3, 3, 3, turned=turned)
     values = np.random.default_rng(0).uniform(-1.0, 1.0, 108)
-    cubes = studio.cubes([plate], values, np.ones(108), floats=floats)
     see = framed([plate], fov=0.0)
-    pixels = studio.look(cubes, see)
+    pixels = studio.look(studio.cubes([plate], values, np.ones(108), floats=floats), see)
     for row, column, index in zip(*plate.cells(), strict=True):
         seen = between(pixels, see(plate.point(column + 0.5, row + 0.5)).xy[0])
         np.testing.assert_allclose(seen, shade("dark", values[index]), atol=2)

@@ -149,9 +149,8 @@ def test_from_far_independent_numbers_keep_their_contrast(studio: Studio) -> Non
 def test_from_far_a_row_of_one_sign_stands_out(studio: Studio) -> None:
     values, each = 0.4 * VALUES.reshape(SIDE, SIDE), plate(SIDE, SIDE)
     values[400:420] += 0.1  # a fourth of what they differ by
-    cubes = studio.cubes([each], values.ravel())
     see = project(Camera((500.0, -500.0, 0.0), height=2400.0, fov=0.0), [each])
-    pixels = studio.look(cubes, see)
+    pixels = studio.look(studio.cubes([each], values.ravel()), see)
     x, y = see(each.point(500.0, 410.0)).xy[0].astype(int)
     line, other = pixels[y, x - 30 : x + 30], pixels[y - 20, x - 30 : x + 30]
     assert (line[:, 0] - line[:, 2]).mean() > 60 + (other[:, 0] - other[:, 2]).mean()
