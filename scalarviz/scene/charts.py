@@ -342,8 +342,7 @@ def draw_numbers_beside(
     ]
     top, room = box.y + 0.5 * (box.height - row * len(lines)), box.right - x - 4.0 * scale
     for i, (words, color) in enumerate(lines):
-        base = top + (i + 0.8) * row
-        canvas.text(x, base, words, size=size, color=color, bold=not i, room=room)
+        canvas.text(x, top + (i + 0.8) * row, words, size=size, color=color, bold=not i, room=room)
     title = Box(x - 4.0 * scale, top, room, row)
     if curve.on_title:  # a click makes it large
         ends = (x, title.bottom), (title.right, title.bottom)

@@ -476,9 +476,7 @@ def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme, scale: flo
     size = SIZE * scale
     wide, high = canvas.measure(words, size=size) + 16.0 * scale, 26.0 * scale
     x = min(max(box.x, 4.0), canvas.width - wide - 4.0)
-    y = box.bottom + 8.0
-    if y + high > canvas.height:
-        y = box.y - 8.0 - high
+    y = box.bottom + 8.0 if box.bottom + 8.0 + high <= canvas.height else box.y - 8.0 - high
     canvas.box(x, y, wide, high, theme.panel[:7], radius=5.0 * scale, outline=theme.faint)
     canvas.text(x + 8.0 * scale, y + 17.5 * scale, words, size=size, color=theme.ink)
 

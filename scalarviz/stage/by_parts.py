@@ -119,9 +119,8 @@ class NeuronPart:
         for place in range(self.number - 1, self.buffer.size):
             fan = layout.fan_into((self.buffer.name, place))
             rows = [] if fan is None else rows_of_sum(*fan)
-            is_last = place == self.number - 1
             grown = min(1.0, max(0.0, 2.0 * self.part - 1.0))
-            found[rows] = grown * found[rows] if is_last else missing
+            found[rows] = grown * found[rows] if place == self.number - 1 else missing
         return found
 
 

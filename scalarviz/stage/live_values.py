@@ -99,10 +99,8 @@ class LiveValues:
 
     def ask(self, answer: Answer[Value], key: object, question: Callable[[], Value]) -> Value:
         """Return the result of `question`, or an older one; see `pending`."""
-        patience = self.patience
-        if patience < math.inf and self.session.has_turn:  # waiting would deadlock
-            patience = 0.0
-        return answer.get(key, question, patience)
+        deadlocks = self.patience < math.inf and self.session.has_turn  # if it waits
+        return answer.get(key, question, 0.0 if deadlocks else self.patience)
 
     @property
     def pending(self) -> bool:

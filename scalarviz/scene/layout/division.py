@@ -108,8 +108,7 @@ class Division:
         strip, band = strip * scale, 0.0 if present or chart else band * scale
         high = max(1.0, height - head - strip - band)
         scene = Box(0.0, head, width, high)
-        margin = MARGIN * scale if width >= SMALL else SMALL_MARGIN
-        margin = min(margin, width / 8.0, high / 8.0)
+        margin = min(MARGIN * scale if width >= SMALL else SMALL_MARGIN, width / 8.0, high / 8.0)
         free = scene.inside(margin)
         if panel:
             free = Box(free.x, free.y, max(1.0, free.width - panel), free.height)
@@ -163,8 +162,9 @@ class Division:
         else:
             free, at_end = taken(free, min(exhibit, SHARE * width), margin, PANE_LEAST)
         whole, none = Box(0.0, 0.0, width, height), Box(0.0, height, width, 0.0)
-        parts = (Box(0.0, 0.0, width, head), scene, at_end, beside, free, none, none)
-        return Division(whole, *parts, scale)
+        return Division(
+            whole, Box(0.0, 0.0, width, head), scene, at_end, beside, free, none, none, scale
+        )
 
 
 def below(box: Box, margin: float, least: float, high: float) -> tuple[Box, Box]:

@@ -496,18 +496,14 @@ class Layout:
 
     def fan_of(self, index: int) -> tuple[Fan, int] | None:
         """Return the fan of a bank index and the unit whose sum it belongs to, if there is one."""
-        for fan in self.fans:
-            unit = fan.unit_of(index)
-            if unit is not None:
-                return fan, unit
-        return None
+        units = ((fan, fan.unit_of(index)) for fan in self.fans)
+        return next(((fan, unit) for fan, unit in units if unit is not None), None)
 
     def line_of(self, neuron: tuple[str, int]) -> tuple[Neurons, int] | None:
         """Return the row of a neuron (buffer, place), and which one it is; None without."""
-        for line in self.neurons:
-            if neuron[0] in line.buffers and neuron[1] < len(line.points):
-                return line, neuron[1]
-        return None
+        name, place = neuron
+        found = (line for line in self.neurons if name in line.buffers)
+        return next(((line, place) for line in found if place < len(line.points)), None)
 
     def fan_into(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
         """Return the fan of lines that end at a neuron (buffer, place), and its unit there."""

@@ -433,9 +433,11 @@ def fans_of(program: Layered, stations: list[Station], number: int, line_before:
     biased = operation.biases != NONE
     starts = line.rows_at(range(station.before.count)) + line.origin
     pixels = prod(line.shape[1:])
-    foot = SEAT * -(RIGHT + UP)
-    if station.tile:
-        foot = 0.5 * GRAIN * (station.tile[0] * DOWN - station.tile[1] * NEAR)
+    foot = (
+        0.5 * GRAIN * (station.tile[0] * DOWN - station.tile[1] * NEAR)
+        if station.tile
+        else SEAT * -(RIGHT + UP)
+    )
     for units, read in parts_of(program, station):
         inputs = len(read) * max(1, prod(station.tile))
         found.append(
@@ -471,9 +473,7 @@ def straight(stations: list[Station], number: int, line: int) -> list[Wires]:
     starts = before.rows_at(range(count)) + before.origin
     ends = station.rows_at(range(station.units.count)) + station.origin
     ends = ends[station.first : station.first + count]
-    if len(ends) != count:
-        return []
-    return [Wires(starts, ends, station.place, line - 1, True)]
+    return [Wires(starts, ends, station.place, line - 1, True)] if len(ends) == count else []
 
 
 def way_of(stations: list[Station], number: int) -> FloatArray | None:
