@@ -97,7 +97,7 @@ def test_a_pinned_cube_is_outlined_and_gone_to(studio: Studio, stage: Stage) -> 
     assert near(stage, 30, (plain != shown).any(axis=2)) > 40
     stage.frame_pinned()
     for now in (0.0, 2.0):
-        shown = studio.stage(stage, now, SIZE)
+        studio.stage(stage, now, SIZE)
     inner = stage.frame_data().division(*SIZE).inner
     assert stage.target_at(*(inner.x + inner.width / 2, inner.y + inner.height / 2)).row == 30
 

@@ -151,9 +151,7 @@ def box_of(plate: Plate) -> tuple[np.ndarray, np.ndarray]:
 
 def solids(layout: Layout) -> list[tuple[str, np.ndarray, np.ndarray, float]]:
     """Boxes, with a radius if they are spheres: the name, the least and the most corner."""
-    found = []
-    for i, plate in enumerate(layout.plates):
-        found.append((f"plate {i}", *box_of(plate), 0.0))
+    found = [(f"plate {i}", *box_of(plate), 0.0) for i, plate in enumerate(layout.plates)]
     for i, line in enumerate(layout.neurons):
         if line.shape:
             for j, (first, right, down) in enumerate(line.corners()):

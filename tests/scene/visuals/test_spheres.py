@@ -100,9 +100,7 @@ def test_spheres_that_cross_are_cut_where_their_surfaces_meet(studio: Studio, fo
         fills = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])[order]
         pixels = studio.look(spheres(centers[order], 2.0, fills), see)
         points = first_hits(see, centers, 2.0)
-        wrong = 0
-        for (y, x), first in points.items():
-            wrong += int(np.argmax(pixels[y, x, [0, 2]])) != first
+        wrong = sum(np.argmax(pixels[y, x, [0, 2]]) != i for (y, x), i in points.items())
         assert len(points) > 300 and wrong <= 0.02 * len(points)
 
 
