@@ -67,7 +67,7 @@ def test_out_and_its_goal_are_known_in_every_phase(reading: LiveValues) -> None:
 
 
 def exhibit_of(reading: LiveValues) -> Any:
-    """What is shown now."""
+    """The exhibit, brought up to date."""
     reading.refresh()
     return reading.exhibit()
 
