@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,6 @@ SHARES = 44.0  # right of a curve, where shares have a scale
 LOW_CHART = 140.0  # height of a chart from which on shares have a scale
 BALL = 14.0  # pixels from the ball of the present weights that still mean it
 REACH = 6.0  # pixels from the line of a branch, or from a mark, that still mean it
-NO_POINTS = np.zeros((0, 2))
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Chart:
     first: float
     last: float
     end: float
-    own: FloatArray = field(default_factory=lambda: NO_POINTS)
+    own: FloatArray = field(default_factory=partial(np.zeros, (0, 2)))
     others: Sequence[tuple[int, FloatArray]] = ()
     marks: Sequence[tuple[float, int]] = ()
     strip: Box | None = None
@@ -238,7 +238,14 @@ def draw_loss(
     found = shown(np.concatenate(known + [steps.within(*each) for each in parts]))
     canvas.segments([(plot.x, plot.bottom)], [(plot.right, plot.bottom)], theme.faint)
     if not len(found):
-        write_empty(canvas, plot, theme, scale)
+        canvas.text(
+            plot.x + 8.0,
+            plot.y + plot.height / 2 + 4.0,
+            text("chart.empty"),
+            size=12.0 * scale,
+            color=theme.quiet,
+            room=plot.width - 8.0,
+        )
         return chart
     scales = replace(steps, losses=LossScale.of(found))
     write_scale(canvas, scales, curve, theme, scale, words_from)
@@ -252,7 +259,9 @@ def draw_loss(
             draw_places(canvas, scales, each, color, theme, scale)
         if curve.pointed is not None:
             draw_step(canvas, scales, curve.pointed, theme.accent)
-    marks = marks_on(scales, [step for step, _ in curve.marks])
+    marks = [
+        (scales.x(step), step) for step, _ in curve.marks if scales.first <= step <= scales.last
+    ]
     return replace(chart, own=owns[-1], others=others, marks=marks)
 
 
@@ -333,8 +342,7 @@ def draw_numbers_beside(
     ]
     top, room = box.y + 0.5 * (box.height - row * len(lines)), box.right - x - 4.0 * scale
     for i, (words, color) in enumerate(lines):
-        said, base = canvas.fit(words, room, size=size, bold=not i), top + (i + 0.8) * row
-        canvas.text(x, base, said, size=size, color=color, bold=not i)
+        canvas.text(x, top + (i + 0.8) * row, words, size=size, color=color, bold=not i, room=room)
     title = Box(x - 4.0 * scale, top, room, row)
     if curve.on_title:  # a click makes it large
         ends = (x, title.bottom), (title.right, title.bottom)
@@ -345,18 +353,6 @@ def draw_numbers_beside(
 def said_loss(loss: float) -> str:
     """Return a loss in words; "" if it is not known."""
     return "" if math.isnan(loss) else typeset(f"{loss:#.3g}")
-
-
-def marks_on(scales: ChartScales, steps: Iterable[int]) -> list[tuple[float, int]]:
-    """Return the pixels of the steps that are shown, and the steps."""
-    return [(scales.x(step), step) for step in steps if scales.first <= step <= scales.last]
-
-
-def write_empty(canvas: Canvas2D, plot: Box, theme: Theme, scale: float) -> None:
-    """Write that there are no losses yet."""
-    size = 12.0 * scale
-    said = canvas.fit(text("chart.empty"), plot.width - 8.0, size=size)
-    canvas.text(plot.x + 8.0, plot.y + plot.height / 2 + 4.0, said, size=size, color=theme.quiet)
 
 
 def draw_ends(

@@ -15,7 +15,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.canvas.renderer import Renderer
 from scalarviz.scene.charts import AXIS, draw_loss
-from scalarviz.scene.frame_data import Compared, FrameData
+from scalarviz.scene.frame_data import Compared
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.overlay import OnTop
 
@@ -58,7 +58,10 @@ class ComparedPicture:
         whole, scale, seen = panes.whole, panes.scale, compared.seen
         canvas = Canvas2D(whole.width, whole.height, ratio, scale)
         draw_frames(canvas, panes, compared.chosen, theme)
-        legend = draw_line(canvas, panes, seen, theme)
+        line = panes.line
+        if line.height:
+            canvas.segments([(line.x, line.y)], [(line.right, line.y)], theme.rim)
+        legend = overlay.draw_head(canvas, panes.division, seen, theme)
         draw_table(canvas, panes, compared, theme)
         box, division = panes.chart, panes.division
         if seen.curve.large:  # over the lower half of the panes
@@ -67,7 +70,7 @@ class ComparedPicture:
             canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
         chart = draw_loss(canvas, box, box.x + AXIS * scale, seen.curve, theme, scale)
         chart = None if chart is None else replace(chart, box=box)
-        gap, end = 16.0 * scale, panes.line.y if panes.line.height else panes.table.y
+        gap, end = 16.0 * scale, line.y if line.height else panes.table.y
         above = Box(gap, 0.0, whole.width - 2.0 * gap, end)  # the table
         buttons = overlay.draw_offers(canvas, above, seen.offers, theme, scale)
         buttons += overlay.draw_chips(canvas, division, seen, theme)[0]
@@ -75,14 +78,6 @@ class ComparedPicture:
         overlay.draw_help(canvas, division, seen.help, theme)
         self.words = canvas.words
         return canvas, OnTop(buttons, chart, legend=legend)
-
-
-def draw_line(canvas: Canvas2D, panes: Panes, seen: FrameData, theme: Theme) -> Box | None:
-    """Draw the caption of the chosen network, and the legend; return the box of the legend."""
-    box = panes.line
-    if box.height:
-        canvas.segments([(box.x, box.y)], [(box.right, box.y)], theme.rim)
-    return overlay.draw_head(canvas, panes.division, seen, theme)
 
 
 def draw_frames(canvas: Canvas2D, panes: Panes, chosen: int | None, theme: Theme) -> None:
@@ -105,19 +100,15 @@ DOT = 4.5  # radius of the dot beside a name
 NAMES_SHARE = 0.3  # share of the table that names have at least
 
 
-def letters(panes: Panes) -> float:
-    """Return the size of letters in the table: smaller ones in lower rows."""
-    return min(LETTERS * panes.scale, max(LOW_LETTERS * panes.scale, 0.7 * panes.row))
-
-
 def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme) -> None:
     """Draw the names of the networks with their colors, and their numbers in columns.
 
     Columns that have no room beside names of a readable length are left out, by their ranks.
     """
-    box, scale, row, size = panes.table, panes.scale, panes.row, letters(panes)
+    box, scale, row = panes.table, panes.scale, panes.row
     if not box.height:
         return
+    size = min(LETTERS * scale, max(LOW_LETTERS * scale, 0.7 * row))  # smaller in lower rows
     gap = MARGIN * scale
     left = box.x + gap + 4.0 * DOT * scale
     columns = [
@@ -144,8 +135,7 @@ def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme)
             mark = Box(box.x + 0.5 * gap, y - 0.5 * row - 0.36 * size, box.width - gap, row)
             canvas.box(*mark.place, theme.tray, radius=0.25 * row)
         canvas.discs((box.x + gap + DOT * scale, y - 0.36 * size), DOT * scale, pane.color)
-        words = canvas.fit(pane.name, names, size=size, bold=True)
-        canvas.text(left, y, words, size=size, color=theme.ink, bold=True)
+        canvas.text(left, y, pane.name, size=size, color=theme.ink, bold=True, room=names)
     right = left + names
     for width, (_, (head, *cells)) in zip(widths, columns, strict=True):
         right += apart + width

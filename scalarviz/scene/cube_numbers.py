@@ -47,9 +47,8 @@ def draw_numbers(
     """
     found, plates = numbers_on_cubes(canvas, see, frame_data, scale)
     for row, number in found.items():
-        if lit is not None and lit.is_dim(row, plates[row]):
-            continue
-        write_number(canvas, number, NUMBER, HALO)
+        if lit is None or not lit.is_dim(row, plates[row]):
+            write_number(canvas, number, NUMBER, HALO)
 
 
 def numbers_on_cubes(
@@ -156,7 +155,7 @@ def faces_seen(
     for number, plate in enumerate(frame_data.layout.plates):
         row, column, indices = cells_of(see, plate, first, scale)
         half = plate.halves(cubes.sizes[indices], float(cubes.size_scales[number]))
-        axes, unit = np.tile(axes_of(plate), (len(row), 1, 1)), np.full(len(row), plate.unit)
+        axes, unit = np.tile(plate.axes, (len(row), 1, 1)), np.full(len(row), plate.unit)
         middles = plate.middle(row, column, half)
         parts.append((indices, np.full(len(row), number), middles, axes, half, unit))
     rows, plates, middles, axes, half, units = map(np.concatenate, zip(*parts, strict=True))
@@ -204,12 +203,6 @@ def in_box(see: Projection, xy: FloatArray) -> npt.NDArray[np.bool_]:
     """Return which points, (n, 2), are in the box of the network."""
     low, high = (see.box.x, see.box.y), (see.box.right, see.box.bottom)
     return np.asarray(((xy > low) & (xy < high)).all(axis=1))
-
-
-def axes_of(plate: Plate) -> FloatArray:
-    """Return the unit vectors of a plate, one per row."""
-    width, height = plate.cell
-    return np.stack([plate.along / width, plate.across / height, plate.toward])
 
 
 def largest_cell(see: Projection, plate: Plate) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from scalarviz.scene.layout.plates import Layout
 from scalarviz.story.caption import Caption, Card, Cell, Piece
 from scalarviz.story.facts import Neuron
 
-NOTHING = np.zeros(0)
+nothing = partial(np.zeros, 0)
 PERCENTILE = 0.94  # share of the numbers of a map that are below its strong colors
 BEYOND = 1.1  # how far beyond these the strongest color is
 FAINT = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
@@ -182,13 +182,13 @@ class Curve:
     several   the curves of several networks with their colors, drawn in place of this one
     """
 
-    steps: FloatArray = field(default_factory=lambda: NOTHING)
-    losses: FloatArray = field(default_factory=lambda: NOTHING)
+    steps: FloatArray = field(default_factory=nothing)
+    losses: FloatArray = field(default_factory=nothing)
     at: float = 0.0
     loss: float = np.nan
     others: Sequence[BranchLine] = ()
     metrics: Sequence[Measured] = ()
-    smoothed: FloatArray = field(default_factory=lambda: NOTHING)
+    smoothed: FloatArray = field(default_factory=nothing)
     end: float = 0.0
     first: float = 0.0
     last: float | None = None
@@ -428,9 +428,10 @@ class FrameData:
     beside: Sequence[int] = ()
     walked: Neuron | None = None
     guess: Guess | None = None
-    weights: FloatArray = field(default_factory=lambda: NOTHING)
+    weights: FloatArray = field(default_factory=nothing)
     now: float | None = None
     chosen: object = None
+    _divisions: dict[tuple[float, float], Division] = field(default_factory=dict, init=False)
 
     def with_numbers(self, **numbers: object) -> FrameData:
         """Return it with other numbers; its boxes, and what else was worked out, stay."""
@@ -456,10 +457,6 @@ class FrameData:
         is_sum = self.told is not None and self.told.summed is not None
         return is_sum and self.moment is not None and self.moment.kind == "forward"
 
-    @cached_property
-    def _divisions(self) -> dict[tuple[float, float], Division]:
-        return {}
-
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""
         if (width, height) not in self._divisions:
@@ -479,8 +476,7 @@ class FrameData:
         self, width: float, height: float, exhibit: float = 0.0, card: float = 0.0
     ) -> Division:
         if self.pane is not None:
-            scale = self.pane.scale
-            return Division.of_pane(width, height, scale, exhibit=exhibit, card=card)
+            return Division.of_pane(width, height, self.pane.scale, exhibit=exhibit, card=card)
         return Division.of(
             *(width, height),
             exhibit=exhibit,

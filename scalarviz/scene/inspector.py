@@ -95,9 +95,15 @@ class CardPart:
                 wide = canvas.text(box.x, y, line, size=size, color=color, bold=self.look in BOLD)
                 y += row
             if self.aside:
-                x, small = box.x + wide + 8.0 * scale, SIZE * scale
-                aside = canvas.fit(self.aside, box.right - x, size=small)
-                canvas.text(x, y - row, aside, size=small, color=theme.quiet)
+                x = box.x + wide + 8.0 * scale
+                canvas.text(
+                    x,
+                    y - row,
+                    self.aside,
+                    size=SIZE * scale,
+                    color=theme.quiet,
+                    room=box.right - x,
+                )
 
 
 def size_of(look: str, scale: float) -> float:

@@ -33,29 +33,10 @@ def draw_labels(
 
     Return what other words must not cover, these words included.
     """
-    found = obstacles(see, frame_data, scale)
-    draw_ends(canvas, see, frame_data, found, theme, scale)
-    return found
-
-
-def margin_of(frame_data: FrameData, see: Projection) -> float:
-    """Return the pixels around the network's box in which words may stand."""
-    division = frame_data.division(see.width, see.height)
-    return division.inner.x - division.scene.x
-
-
-def draw_ends(
-    canvas: Canvas2D,
-    see: Projection,
-    frame_data: FrameData,
-    taken: Obstacles,
-    theme: Theme,
-    scale: float,
-) -> None:
-    """Write which line is the input and which the output."""
-    layout, margin = frame_data.layout, margin_of(frame_data, see)
+    taken, layout = obstacles(see, frame_data, scale), frame_data.layout
     if len(layout.neurons) < 2 or layout.signs:
-        return
+        return taken
+    margin = margin_of(frame_data, see)
     ends = [(layout.neurons[0], "in")]
     if frame_data.exhibit is None or not frame_data.division(see.width, see.height).exhibit.width:
         ends.append((layout.neurons[-1], "out"))  # else the result has the word
@@ -66,6 +47,13 @@ def draw_ends(
             top, covers = max(see.box.y - margin, 0.0), partial(is_on, spheres=taken.spheres)
             found = write_end(canvas, theme, *about, top, covers)
             taken.boxes += [] if found is None else [found]
+    return taken
+
+
+def margin_of(frame_data: FrameData, see: Projection) -> float:
+    """Return the pixels around the network's box in which words may stand."""
+    division = frame_data.division(see.width, see.height)
+    return division.inner.x - division.scene.x
 
 
 @dataclass
@@ -307,8 +295,7 @@ def draw_doors(
     line, buffers = lines[-1], frame_data.buffers
     doors = exhibit.doors(division.exhibit, division.scale)
     seen = see.of(line.points)
-    reach = line.radius * float(seen.unit.max())
-    rims = seen.xy + np.array([reach, 0.0])
+    rims = seen.xy + np.array([line.radius * float(seen.unit.max()), 0.0])
     values = [*buffers.values.get(line.values, ()), *np.zeros(len(rims))]  # 0 until it is known
     starts = rims if len(doors) == len(rims) else rims.mean(axis=0)[np.newaxis]
     if buffers.answers is not None and len(buffers.answers) == len(rims) > len(doors):

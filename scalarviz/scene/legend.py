@@ -60,8 +60,7 @@ def mark_rows(cubes: CubeValues, extra: Iterable[str]) -> list[tuple[str, str]]:
     names: list[str] = ["cube", "sphere", "numbers", *extra]
     rows = [(text(f"marks.{name}.name"), text(f"marks.{name}.meaning")) for name in names]
     if cubes.clipped:
-        beyond = text("legend.only_beyond", count=cubes.clipped)
-        rows.append((beyond, text("marks.beyond.meaning")))
+        rows.append((text("legend.only_beyond", count=cubes.clipped), text("marks.beyond.meaning")))
     if cubes.grown is not None:
         rows.append((grown_words(cubes), text("marks.grown.meaning")))
     return rows

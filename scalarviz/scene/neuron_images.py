@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts.decimals import short
-from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes
+from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes, sheet_of
 from scalarviz.scene.canvas.palette import HALO, NUMBER, Theme, faded, rgb
 from scalarviz.scene.frame_data import FAINT, FrameData, NeuronMaps
 from scalarviz.scene.layout.division import ProjectedPoints, Projection
@@ -22,7 +22,6 @@ from scalarviz.scene.layout.plates import Neurons
 NUMBERED = 12.0  # letters of channel numbers, and least pixels between two images for them
 WRITTEN, MOST_WRITTEN = 34.0, 600  # screen pixels per number for writing it, most numbers
 CROSSED = 5.0  # screen pixels per number for crossing out dropped ones
-HIGHEST_TEXTURE = 4096  # rows of one texture image
 
 
 def draw_pictures(
@@ -45,8 +44,8 @@ def draw_pictures(
     if name:
         colors = faded(painted_maps(name, line, frame_data, theme), bright, ground)
         colors[dropped] = ground
-        paste(canvas, xy[good], colors, line.shape, good, depth)
-
+        image, parts = tiled(colors.reshape(*line.shape, 3), edge=0.0)
+        canvas.images(xy[good], image, parts[good], depth=depth)
     frame(canvas, xy[good], faded(rgb((theme.quiet,)), 0.7 * bright, ground)[0], depth)
     numbers_of_channels(canvas, xy, seen, line, theme)
     write_on_pictures(canvas, see, line, name, dropped, frame_data, theme)
@@ -87,27 +86,6 @@ def tops_of(maps: FloatArray) -> FloatArray:
     return tops
 
 
-def paste(
-    canvas: Canvas2D,
-    xy: FloatArray,
-    colors: FloatArray,
-    shape: tuple[int, ...],
-    good: FloatArray,
-    depth: FloatArray | float,
-) -> None:
-    """Draw all images of a row as parts of one texture image."""
-    channels, height, width = shape
-    most = max(1, HIGHEST_TEXTURE // height)  # images are stacked, then placed in further columns
-    high, wide = min(channels, most), -(-channels // most)
-    all_of_them = np.zeros((wide * high, height, width, 3))
-    all_of_them[:channels] = colors.reshape(channels, height, width, 3)
-    columns = all_of_them.reshape(wide, high, height, width, 3).transpose(1, 2, 0, 3, 4)
-    image = columns.reshape(high * height, wide * width, 3)
-    column, row = np.divmod(np.arange(channels), most)
-    parts = np.array([column / wide, row / high, (column + 1) / wide, (row + 1) / high]).T
-    canvas.images(xy, image, parts[good], depth=depth)
-
-
 def frame(canvas: Canvas2D, xy: FloatArray, color: FloatArray, depth: FloatArray) -> None:
     """Draw a thin frame around each image."""
     (first, right, down), (near, far), following = xy.transpose(1, 0, 2), depth.T, [1, 2, 3, 0]
@@ -131,9 +109,8 @@ def numbers_of_channels(
     first, right, down = xy[0]
     side = np.ptp([first, right, down, right + down - first], axis=0).max()
     if xy[1, 0, 1] - first[1] - side >= (size := NUMBERED * canvas.scale):
-        words = [*map(str, range(len(xy)))]
         places, depth = xy[:, 2] + [0.0, size], seen.depth[::3]
-        canvas.texts(places, words, size=size, color=theme.quiet, depth=depth)
+        canvas.texts(places, [*map(str, range(len(xy)))], size=size, color=theme.quiet, depth=depth)
 
 
 def write_on_pictures(
@@ -349,23 +326,19 @@ def draw_curves(
     return np.asarray(xy + reach * [(place, -np.interp(place, along, own)) for own in parts])
 
 
-def tiled(images: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], FloatArray]:
-    """Return images, (n, rows, columns, 4), as one image, and the places that they have in it.
+def tiled(images: npt.NDArray[Any], edge: float = 0.5) -> tuple[npt.NDArray[Any], FloatArray]:
+    """Return images, (n, rows, columns, channels), as one image, and their places in it.
 
-    A place is left, top, right and bottom from 0 to 1. It leaves out half a pixel at each edge, so
-    that nothing of its neighbours is mixed in.
+    A place is left, top, right and bottom from 0 to 1. It leaves out `edge` of a pixel at each
+    edge; half of one, the default, so that nothing of its neighbours is mixed in.
     """
-    count, rows, columns, depth = images.shape
-    wide = math.ceil(math.sqrt(count))
-    high = -(-count // wide)
-    filled = np.zeros((high * wide, rows, columns, depth), images.dtype)
-    filled[:count] = images
-    whole = filled.reshape(high, wide, rows, columns, depth).swapaxes(1, 2)
-    down, across = np.divmod(np.arange(count), wide)
-    left, top = across * columns + 0.5, down * rows + 0.5
-    places = np.stack([left, top, left + columns - 1.0, top + rows - 1.0], axis=1)
-    size = [wide * columns, high * rows] * 2
-    return whole.reshape(high * rows, wide * columns, depth), places / size
+    count, rows, columns, _ = images.shape
+    sheet = sheet_of(images, math.ceil(math.sqrt(count)))
+    high, wide, _ = sheet.shape
+    down, across = np.divmod(np.arange(count), wide // columns)
+    left, top = across * columns + edge, down * rows + edge
+    ends = [left, top, left + columns - 2.0 * edge, top + rows - 2.0 * edge]
+    return sheet, np.stack(ends, axis=1) / ([wide, high] * 2)
 
 
 # Colors of neurons, their gradients, and which of them are left out.

@@ -155,8 +155,7 @@ def draw_way(canvas: Canvas2D, see: Projection, line: Neurons, bright: float, th
         return
     seen = see(line.way)
     if np.isfinite(seen.xy).all():
-        ground = rgb((theme.ground,))[0]
-        color = faded(rgb((theme.quiet,)), bright, ground)[0]
+        color = faded(rgb((theme.quiet,)), bright, rgb((theme.ground,))[0])[0]
         width = min(3.0, max(1.4, 0.12 * float(np.median(seen.unit))))
         canvas.line(seen.xy, color, width=width, depth=seen.depth)
         start, end = seen.xy[-2:]

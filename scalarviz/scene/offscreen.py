@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from ctypes import c_uint
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -21,7 +22,6 @@ from scalarviz.errors import DisplayError
 
 WINDOWED = "pyside6"
 turn = Guard()  # vispy has one current canvas for all threads
-_toolkits: dict[str, Any] = {}
 _kept: KeptCanvas | None = None
 LONGEST = 160  # characters of a driver's message that are quoted
 NEEDS = "sudo apt-get install libegl1 libgl1 libgl1-mesa-dri"
@@ -88,15 +88,15 @@ def drawing() -> Iterator[Any]:
         kept.end()
 
 
+@cache
 def toolkit(name: str) -> Any:
     """Return a vispy Application for a backend, "egl" or Qt's.
 
     One process can have both, which `vispy.use` would not allow.
     """
-    if name not in _toolkits:
-        _toolkits[name] = import_module("vispy.app").Application(name)
-        use_direct_calls(import_module("vispy.gloo.gl"))
-    return _toolkits[name]
+    application = import_module("vispy.app").Application(name)
+    use_direct_calls(import_module("vispy.gloo.gl"))
+    return application
 
 
 def use_direct_calls(gl: Any) -> None:
@@ -120,7 +120,8 @@ def use_offscreen() -> Any:
                 "drawing without a window needs PyOpenGL, which is not installed: "
                 f"{pip_install('PyOpenGL')}"
             )
-        with bound_to_egl(), environment(EGL_PLATFORM="surfaceless"):
+        with environment(PYOPENGL_PLATFORM="egl", EGL_PLATFORM="surfaceless"):
+            import_module("OpenGL.platform")  # which chooses EGL, if it is not loaded yet
             return toolkit("egl")
     except DisplayError:
         raise
@@ -135,14 +136,6 @@ def binding() -> str:
     """
     found = sys.modules.get("OpenGL.platform")
     return type(found.PLATFORM).__name__.removesuffix("Platform") if found is not None else ""
-
-
-@contextmanager
-def bound_to_egl() -> Iterator[None]:
-    """Load PyOpenGL with its EGL platform, if it is not loaded yet."""
-    with environment(PYOPENGL_PLATFORM="egl"):
-        import_module("OpenGL.platform")
-        yield
 
 
 @contextmanager

@@ -52,12 +52,19 @@ def draw_head(
     box, scale = division.head, division.scale
     if not box.height:
         return None
-    title, ends = frame_data.words.title, tuple(ends_of(frame_data.cubes))
+    ends = ends_of(frame_data.cubes)
     news = news or news_of(frame_data.cubes)
     margin, size = TITLE_LEFT * scale, HEAD * scale
     base = box.y + 0.5 * min(box.height, TALL_HEAD * scale) + 0.36 * size
-    words = canvas.fit(title, box.width - 3.0 * margin, size=size, bold=True)
-    left = 1.6 * margin + canvas.text(margin, base, words, size=size, color=theme.ink, bold=True)
+    left = 1.6 * margin + canvas.text(
+        margin,
+        base,
+        frame_data.words.title,
+        size=size,
+        color=theme.ink,
+        bold=True,
+        room=box.width - 3.0 * margin,
+    )
     return draw_legend(canvas, box, scale, ends, frame_data.layout, theme, left, news)
 
 
@@ -225,8 +232,15 @@ def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Them
     base = box.y + 0.5 * box.height + 0.36 * size + scale
     canvas.discs((margin + radius, base - 0.36 * size), radius, pane.color)
     x = margin + 3.6 * radius
-    name = canvas.fit(pane.name, box.width - x - margin, size=size, bold=True)
-    x += canvas.text(x, base, name, size=size, color=theme.ink, bold=True)
+    x += canvas.text(
+        x,
+        base,
+        pane.name,
+        size=size,
+        color=theme.ink,
+        bold=True,
+        room=box.width - x - margin,
+    )
     small = min(13.0 * scale, size)
     if x + margin + canvas.measure(pane.about, size=small) + margin <= box.width:
         right = box.width - margin
@@ -505,8 +519,15 @@ def draw_marks_key(
     left = box.x + pad
     canvas.text(left, base, text("marks.title"), size=size, color=theme.ink, bold=True)
     for name, lines in told:
-        short = canvas.fit(name, names - 0.5 * pad, size=size, bold=True)
-        canvas.text(left, base + row, short, size=size, color=theme.ink, bold=True)
+        canvas.text(
+            left,
+            base + row,
+            name,
+            size=size,
+            color=theme.ink,
+            bold=True,
+            room=names - 0.5 * pad,
+        )
         for line in lines:
             base += row
             canvas.text(left + names, base, line, size=size, color=theme.quiet)

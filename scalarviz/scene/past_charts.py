@@ -107,10 +107,15 @@ def draw_strip_of_weights(
         if first:
             canvas.segments([(plot.x, y)], [(plot.right, y)], theme.panel[:7], width=2.0 * scale)
         if rest >= LETTERS * scale:
-            base = y + rest / 2.0 + 0.36 * LETTERS * scale
-            words = canvas.fit(name, plot.x - 12.0 * scale, size=LETTERS * scale)
-            x = plot.x - 6.0 * scale
-            canvas.text(x, base, words, size=LETTERS * scale, color=theme.quiet, anchor="right")
+            canvas.text(
+                plot.x - 6.0 * scale,
+                y + rest / 2.0 + 0.36 * LETTERS * scale,
+                name,
+                size=LETTERS * scale,
+                color=theme.quiet,
+                anchor="right",
+                room=plot.x - 12.0 * scale,
+            )
     marked = [(tile, theme.accent) for tile in past.pinned]
     if past.tile is not None:
         marked.append((past.tile, theme.ink))
@@ -171,9 +176,15 @@ def draw_terrain(
     """Draw the map with the path and the ball of the present; return the pixel of the ball."""
     plane = terrain.plane
     if plane is None or not np.isfinite(plane.losses).any():
-        words = canvas.fit(terrain.says or text("past.waiting"), box.width, size=LETTERS * scale)
-        middle = box.x + box.width / 2.0, box.y + box.height / 2.0
-        canvas.text(*middle, words, size=LETTERS * scale, color=theme.quiet, anchor="center")
+        canvas.text(
+            box.x + box.width / 2.0,
+            box.y + box.height / 2.0,
+            terrain.says or text("past.waiting"),
+            size=LETTERS * scale,
+            color=theme.quiet,
+            anchor="center",
+            room=box.width,
+        )
         return -1.0, -1.0
     key = theme.name, plane.span, int(np.isfinite(plane.losses).sum()) // DRAWN_EACH
     if key not in terrain.images:
@@ -228,8 +239,16 @@ def draw_axes_of(canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme, sca
         (text("past.axis.across", name=across), box.right - margin, box.bottom - margin, "right"),
         (text("past.axis.up", name=up), box.x + margin, box.y + size + margin, "left"),
     ):
-        words = canvas.fit(words, 0.5 * box.width, size=size)
-        canvas.text(x, y, words, size=size, color=theme.ink, anchor=anchor, outline=theme.ground)
+        canvas.text(
+            x,
+            y,
+            words,
+            size=size,
+            color=theme.ink,
+            anchor=anchor,
+            outline=theme.ground,
+            room=0.5 * box.width,
+        )
 
 
 def map_of(losses: FloatArray, theme: Theme) -> FloatArray:

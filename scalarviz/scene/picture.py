@@ -12,11 +12,11 @@ each of a size of its own, so this file draws the nodes, not `SceneCanvas.on_dra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter, is_not
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -192,10 +192,8 @@ class PictureScene:
 
     def release(self) -> None:
         """Free the memory of all that is not a cube, and take all nodes off their canvas."""
-        self.pool.release()
-        self.grounds.release()
-        self.spheres.release()
-        self.wires.release()
+        for node in (self.pool, self.grounds, self.spheres, self.wires):
+            node.release()
         self.root._set_canvas(None)
 
 
@@ -287,12 +285,11 @@ class Picture:
     """
 
     def __init__(self, theme: str = "dark", program: Program | None = None) -> None:
-        self.theme: Theme = THEMES[theme]
         self.program = program
         self.words: list[str] = []
         self.scene = PictureScene()
-        self.scene.paint(self.theme)
         self._cubes: Any = None
+        self.set_theme(theme)
         self._layout: Layout | None = None
         self._shown: Any = None
         self._solid: tuple[object, ...] = (None,)
@@ -302,7 +299,7 @@ class Picture:
 
     def set_theme(self, name: str) -> None:
         """Change the colors."""
-        self.theme = THEMES[name]
+        self.theme: Theme = THEMES[name]
         if self._cubes is not None:
             self._cubes.set_map(self.theme.map, self.theme.ground)
         self.scene.paint(self.theme)
@@ -495,8 +492,7 @@ class Picture:
                 self._cubes.release()
                 self._cubes.parent = None
             count = len(frame_data.cubes.colors)
-            parent = self.scene.view.scene
-            self._cubes = CubesNode(frame_data.layout.plates, count, parent=parent)
+            self._cubes = CubesNode(frame_data.layout.plates, count, parent=self.scene.view.scene)
             self._cubes.order, self._cubes.eye = CUBES, self.scene.eye
             self._cubes.set_map(self.theme.map, self.theme.ground)
             self._layout, self._shown = frame_data.layout, None
@@ -507,7 +503,7 @@ class Picture:
 
 
 @final
-class Canvas:
+class Canvas(AbstractContextManager["Canvas"]):
     """An offscreen canvas, a context manager; `close` it otherwise.
 
     width, height  in logical pixels
@@ -522,9 +518,6 @@ class Canvas:
         self._room = (0, 0)
         self._buffer: Any = None
         self._of: Any = None  # the offscreen canvas that the buffer belongs to
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

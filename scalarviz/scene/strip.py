@@ -43,13 +43,13 @@ def draw_strip(
         place = x, box.y + 0.5 * (box.height - high), wide, high
         canvas.box(*place, theme.rim, radius=0.5 * high, outline=color if runs else None)
         with canvas.clip(x, box.y, wide * done / len(cells), box.height):
-            fill = color + "50" if runs else theme.faint
-            canvas.box(*place, fill, radius=0.5 * high)
+            canvas.box(*place, color + "50" if runs else theme.faint, radius=0.5 * high)
         ink = color if runs else theme.quiet
         canvas.text(x + 0.5 * wide, base, words, size=size, color=ink, bold=runs, anchor="center")
         each = wide / len(cells)
-        for i, cell in enumerate(cells):
-            places.append((Box(x + i * each, box.y, each, box.height), cell.done))
+        places += [
+            (Box(x + i * each, box.y, each, box.height), cell.done) for i, cell in enumerate(cells)
+        ]
         x += wide + GAP * scale
     end = box.x + 0.57 * box.width  # there are words on the curve beside it
     if 0 < current <= len(strip):
@@ -74,8 +74,7 @@ def draw_hovered(
         x = min(max(box.x + (box.width - wide) / 2.0, 4.0), max(4.0, canvas.width - wide - 4.0))
         place = Box(x, box.y - high - 6.0 * scale, wide, high)
         canvas.box(*place.place, theme.panel[:7], radius=6.0 * scale, outline=theme.rim)
-        base = place.bottom - 7.5 * scale
-        canvas.text(x + 8.0 * scale, base, words, size=size, color=theme.ink)
+        canvas.text(x + 8.0 * scale, place.bottom - 7.5 * scale, words, size=size, color=theme.ink)
 
 
 def heading(part: str) -> str:

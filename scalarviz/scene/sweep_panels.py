@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes
+from scalarviz.scene.canvas.canvas2d import Canvas2D, color_bytes, sheet_of
 from scalarviz.scene.canvas.palette import THEMES, Theme, class_colors
 from scalarviz.scene.charts import ChartScales, LossScale, draw_ends, draw_thin, shown
 from scalarviz.scene.frame_data import Mask
@@ -128,8 +128,7 @@ class PicturePlaces:
         column = math.floor((x - self.origin[0]) / (self.size[0] + self.gap))
         row = math.floor((y - self.origin[1]) / (self.size[1] + self.gap))
         place = row * self.columns + column
-        inside = 0 <= column < self.columns and 0 <= place < self.count
-        return place if inside else None
+        return place if 0 <= column < self.columns and 0 <= place < self.count else None
 
 
 def draw_networks(
@@ -235,16 +234,6 @@ def packed(count: int, width: float, height: float, shape: float) -> tuple[int, 
     return int(columns[best]), max(float(found[best]), 1.0), gap
 
 
-def sheet_of(tiles: Bytes, columns: int, gap: int) -> Bytes:
-    """Return small pictures in rows of so many columns, as one image."""
-    count, high, wide, _ = tiles.shape
-    columns = min(columns, count)
-    rows = math.ceil(count / columns)
-    whole = np.pad(tiles, ((0, rows * columns - count), (0, gap), (0, gap), (0, 0)))
-    placed = whole.reshape(rows, columns, high + gap, wide + gap, 4).transpose(0, 2, 1, 3, 4)
-    return np.ascontiguousarray(placed.reshape(rows * (high + gap), columns * (wide + gap), 4))
-
-
 def cube_tiles(numbers: FloatArray, wide: float, ratio: float, theme: Theme) -> Bytes:
     """Return walls of cubes of numbers from -1 to 1; without room, of tiles, or of some of them."""
     side = int(wide / numbers.shape[2])
@@ -277,7 +266,8 @@ def cubes_of(side: int, theme: str) -> Bytes:
     places = (np.arange(side * EDGE_SAMPLES) + 0.5) / EDGE_SAMPLES
     x, y = places[np.newaxis, :], places[:, np.newaxis]
     found = np.zeros((len(numbers) + 1, side, side, 4), np.uint8)
-    for i, edge in enumerate(sides_of(numbers) * (side - 1.0) / (1.0 + DEPTH)):
+    sides = LEAST_CUBE + (1.0 - LEAST_CUBE) * np.sqrt(np.abs(numbers))  # relative to the largest
+    for i, edge in enumerate(sides * (side - 1.0) / (1.0 + DEPTH)):
         deep = DEPTH * edge
         left, top = (side - edge - deep) / 2.0, (side - edge - deep) / 2.0 + deep
         across, down = x - left, y - top
@@ -291,11 +281,6 @@ def cubes_of(side: int, theme: str) -> Bytes:
         pixels = fine.reshape(side, EDGE_SAMPLES, side, EDGE_SAMPLES, 4).mean(axis=(1, 3))
         found[i] = np.round(255.0 * pixels)
     return found
-
-
-def sides_of(numbers: FloatArray) -> FloatArray:
-    """Return the sides of cubes of these numbers, from -1 to 1, relative to the largest."""
-    return LEAST_CUBE + (1.0 - LEAST_CUBE) * np.sqrt(np.abs(numbers))
 
 
 def map_tiles(colors: FloatArray, wide: float) -> Bytes:
@@ -459,8 +444,15 @@ def draw_title(canvas: Canvas2D, sweep: SweepPanels, theme: Theme, scale: float)
     wide = legend_width(canvas, ends, scale) if has_cubes else canvas.measure(words, size=size)
     has_pictures = any(panel.pictures.kind != LOSSES for panel in sweep.panels)
     wanted = wide + GAP * scale if has_pictures and wide < LEGEND * room else 0.0
-    title = canvas.fit(sweep.title, room - wanted, size=LARGE * scale, bold=True)
-    end = margin + canvas.text(margin, base, title, size=LARGE * scale, color=theme.ink, bold=True)
+    end = margin + canvas.text(
+        margin,
+        base,
+        sweep.title,
+        size=LARGE * scale,
+        color=theme.ink,
+        bold=True,
+        room=room - wanted,
+    )
     if wanted and has_cubes:
         head = Box(0.0, 0.0, canvas.width, HEAD * scale)
         draw_legend(canvas, head, scale, ends, None, theme, end, words)
@@ -484,9 +476,7 @@ def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme, scale: flo
     size = SIZE * scale
     wide, high = canvas.measure(words, size=size) + 16.0 * scale, 26.0 * scale
     x = min(max(box.x, 4.0), canvas.width - wide - 4.0)
-    y = box.bottom + 8.0
-    if y + high > canvas.height:
-        y = box.y - 8.0 - high
+    y = box.bottom + 8.0 if box.bottom + 8.0 + high <= canvas.height else box.y - 8.0 - high
     canvas.box(x, y, wide, high, theme.panel[:7], radius=5.0 * scale, outline=theme.faint)
     canvas.text(x + 8.0 * scale, y + 17.5 * scale, words, size=size, color=theme.ink)
 
@@ -602,8 +592,8 @@ def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale
         known = {"share": share, "low": low, "high": high}
         room = box.width - canvas.measure(panel.name, size=size, bold=True) - 8.0 * scale
         shapes = [text(f"sweep.picture.success.{each}", **known) for each in ("long", "short")]
-        fitting = [each for each in shapes if canvas.measure(each, size=size) <= room]
-        words = fitting[0] if fitting else text("sweep.picture.success.alone", share=share)
+        shapes.append(text("sweep.picture.success.alone", share=share))
+        words = canvas.first_fit(shapes, room, size=size)
         right -= canvas.text(right, base, words, size=size, color=theme.ink, anchor="right")
         right -= 8.0 * scale
         y = box.y + TITLE * scale
@@ -613,8 +603,15 @@ def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale
         if share > 0.0:
             wide, line = max(share * box.width, bar), scale
             canvas.box(box.x, y + line, wide, bar - 2.0 * line, theme.metric, radius=bar / 2 - line)
-    words = canvas.fit(panel.name, max(right - box.x, 20.0), size=size, bold=True)
-    canvas.text(box.x, base, words, size=size, color=theme.ink, bold=True)
+    canvas.text(
+        box.x,
+        base,
+        panel.name,
+        size=size,
+        color=theme.ink,
+        bold=True,
+        room=max(right - box.x, 20.0),
+    )
 
 
 def draw_comparison(
@@ -637,9 +634,8 @@ def draw_comparison(
         if math.isfinite(low):
             shapes[:0] = [text("sweep.picture.beats", **each) for each in names]
         shapes.append(text("sweep.picture.beats.short", **names[1]))
-    fitting = [each for each in shapes if canvas.measure(each, size=size) <= box.width]
-    words = fitting[0] if fitting else canvas.fit(shapes[-1], box.width, size=size)
-    canvas.text(box.x, base, words, size=size, color=color)
+    words = canvas.first_fit(shapes, box.width, size=size)
+    canvas.text(box.x, base, words, size=size, color=color, room=box.width)
 
 
 def draw_curves(
@@ -655,9 +651,8 @@ def draw_curves(
     canvas.segments([(plot.x, plot.y), corner], [corner, (plot.right, plot.bottom)], theme.faint)
     draw_ends(canvas, scales, theme, scale, SIZE)
     under = plot.bottom + 14.0 * scale
-    end = text("chart.step", step=scales.last)
-    if canvas.measure(end, size=size) > plot.width:
-        end = f"{scales.last:,.0f}"
+    ends = text("chart.step", step=scales.last), f"{scales.last:,.0f}"
+    end = canvas.first_fit(ends, plot.width, size=size)
     canvas.text(plot.right, under, end, size=size, color=theme.quiet, anchor="right")
     with canvas.clip(plot.x - 2.0, plot.y - 2.0, plot.width + 4.0, plot.height + 4.0):
         some = np.linspace(0, len(panel.losses) - 1, min(len(panel.losses), LINES)).astype(np.intp)

@@ -68,8 +68,15 @@ def draw_tray(
         canvas.segments(ends[:1], ends[1:], theme.lit, width=1.3 * scale)
     canvas.box(*box.place, theme.panel[:7], radius=10.0 * scale, outline=theme.rim)
     left, base = x + PAD * scale, y + 26.0 * scale
-    title = canvas.fit(text("tray.title", count=len(rows)), box.right - left, size=size, bold=True)
-    canvas.text(left, base, title, size=size, color=theme.ink, bold=True)
+    canvas.text(
+        left,
+        base,
+        text("tray.title", count=len(rows)),
+        size=size,
+        color=theme.ink,
+        bold=True,
+        room=box.right - left,
+    )
     top = float(frame_data.cubes.size_scales.max(initial=0.0)) or float(np.abs(weights).max())
     cubes: list[Cube] = []
     places: list[tuple[Box, int]] = []

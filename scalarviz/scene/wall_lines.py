@@ -58,7 +58,6 @@ def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
             (_, cube, end), (high, deep, far) = seen.xy.tolist(), seen.depth.tolist()
             weight = float(frame_data.cubes.colors[row])
             way = lit_way(wall, column, value, weight, tuple(cube), tuple(end))
-            depths = [BEHIND, (high, deep), (deep, far)][-len(way) :]
-            strokes += zip(way, depths, strict=True)
+            strokes += zip(way, [BEHIND, (high, deep), (deep, far)][-len(way) :], strict=True)
         paint.add([(each, 1 if each.value >= 0.0 else 2, depth, False) for each, depth in strokes])
     paint.draw()

@@ -13,10 +13,9 @@ from typing import final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.base.texts import text
 from scalarviz.core.program import NONE, Buffer, Moment, Operation, Program
-from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import Buffers
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.lights import rows_of_sum
@@ -42,8 +41,7 @@ def has_neurons(program: Program) -> bool:
 
 def check_neurons(program: Program) -> None:
     """Raise InputError if one cannot go through a program by neurons."""
-    if not has_neurons(program):
-        raise InputError(text("notices.no_neurons", most=MOST_NEURONS))
+    require(has_neurons(program), text("notices.no_neurons", most=MOST_NEURONS))
 
 
 def walked(program: Program, moment: Moment) -> Buffer | None:
@@ -121,9 +119,8 @@ class NeuronPart:
         for place in range(self.number - 1, self.buffer.size):
             fan = layout.fan_into((self.buffer.name, place))
             rows = [] if fan is None else rows_of_sum(*fan)
-            is_last = place == self.number - 1
             grown = min(1.0, max(0.0, 2.0 * self.part - 1.0))
-            found[rows] = grown * found[rows] if is_last else missing
+            found[rows] = grown * found[rows] if place == self.number - 1 else missing
         return found
 
 
@@ -167,7 +164,8 @@ class BatchSum:
         pinned   bank index of the weight that is followed, if the operation has it
         """
         with session.doing():
-            moment = last_moment(session)
+            done = session.clock.operation
+            moment = session.trainer.moments[done - 1] if done else None
             if moment is None or moment.kind != "weight gradient":
                 return None
             facts, state = facts_of(session), state_of(session)
@@ -252,9 +250,3 @@ def sum_of(before: float | None, factors: list[float], now: float) -> str:
     product = " × ".join(shown[-len(factors) :])
     terms = [*shown[: len(shown) - len(factors)], product]
     return f"{' + '.join(terms).replace('+ -', '- ')} = {result}"
-
-
-def last_moment(session: Session) -> Moment | None:
-    """Return the moment that the session has just passed within a step; None between steps."""
-    done = session.clock.operation
-    return session.trainer.moments[done - 1] if done else None

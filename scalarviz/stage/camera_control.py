@@ -106,8 +106,7 @@ class CameraController:
     def look(self, name: str) -> None:
         """Move to a preset of `CAMERAS`, with the whole network in the picture."""
         self.name = name
-        goal = replace(self._preset(name), target=self.camera.target)
-        self.go(self.whole(goal), framed=True)
+        self.go(self.whole(replace(self._preset(name), target=self.camera.target)), framed=True)
 
     def go(self, goal: Camera, framed: bool = False, seconds: float = SECONDS) -> None:
         """Start a move to a camera; with `cuts`, jump there."""

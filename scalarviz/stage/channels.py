@@ -95,8 +95,7 @@ def names_of(slots: Sequence[str], has_layers: bool) -> list[str]:
     """Return the names of the channels of one network, given the optimizer's slots."""
     rows = [row for row in CHANNELS.values() if not row.of_several]
     plain = [row.name for row in rows if not row.of_sample]
-    of_sample = [row.name for row in rows if row.of_sample and has_layers]
-    return [*plain, *slots, *of_sample]
+    return [*plain, *slots, *[row.name for row in rows if row.of_sample and has_layers]]
 
 
 def check_channel(name: object, names: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from vispy import app, gloo
 
-from scalarviz.base.checks import FloatArray, answers, number, shorten
+from scalarviz.base.checks import FloatArray, answers, number, require, shorten
 from scalarviz.core.formulas.formula import pick
 from scalarviz.engines.engine import HostSnapshot, SnapshotValues
 from scalarviz.errors import DisplayError, InputError
@@ -166,10 +166,10 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         session, and DisplayError if the backend of the canvas has no timers here.
         """
         if session is not None:
-            if not isinstance(session, Session) or session.network is not self.network:
-                raise InputError(
-                    f"cubes follow a Session of the network that they show, not {shorten(session)}"
-                )
+            require(
+                isinstance(session, Session) and session.network is self.network,
+                f"cubes follow a Session of the network that they show, not {shorten(session)}",
+            )
             number(interval, "the interval", 0.0, open_low=True)
             self._snapshot, self._asked = session.snapshot(), False
         self._stop()

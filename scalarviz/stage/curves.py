@@ -342,16 +342,15 @@ def reading_of_weights(
     """Return what the mouse reads: a tile at a step, or between the two that are compared."""
     if not len(seen.tiles):
         return ""
-    pointed = None
-    if over.tile is not None and over.step is not None:
-        pointed = min(over.tile, len(seen.tiles) - 1), over.step
 
     def name_of(tile: int) -> str:
         rows = seen.rows_of(tile)
         return name_of_tile(facts_of(session), seen.groups, tile, len(rows), int(rows[0]))
 
     return past_words(
-        pointed,
+        (min(over.tile, len(seen.tiles) - 1), over.step)
+        if over.tile is not None and over.step is not None
+        else None,
         view.compared,
         number_at=lambda tile, step: float(seen.tiles[tile, seen.moment_at(step)]),
         step_at=lambda step: float(seen.steps[seen.moment_at(step)]),

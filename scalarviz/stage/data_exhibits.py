@@ -57,10 +57,9 @@ class PlanePoints:
     axes: tuple[int, ...]
     features: Callable[[FloatArray], FloatArray] | None = None
 
-    @property
-    def grid(self) -> FloatArray:
-        """The inputs of all cell centers of a map, row by row from the top left."""
-        return self.inputs_of(self.low + cells(MAP_SIDE) * (self.high - self.low))
+    def grid(self, side: int = MAP_SIDE) -> FloatArray:
+        """Return the inputs of all cell centers of a map, row by row from the top left."""
+        return self.inputs_of(self.low + cells(side) * (self.high - self.low))
 
     def inputs_of(self, points: FloatArray) -> FloatArray:
         """Return the inputs of points of the plane."""
@@ -196,13 +195,12 @@ def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) 
     said = np.nan_to_num(np.asarray(ask(inputs)), nan=-np.inf).argmax(axis=1)
     counts = np.zeros((data.outputs, data.outputs), np.int64)
     np.add.at(counts, (labels, said), 1)
-    confusion = ConfusionMatrix(counts)
     of = "training" if data.held_out is None else "held_out"
     return Sorting(
         pictures,
         labels[shown],
         said[shown],
-        confusion,
+        ConfusionMatrix(counts),
         of=text(f"exhibits.sorting.of.{of}"),
     )
 
@@ -330,7 +328,7 @@ def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
     middle, reach = (0.0, 1.0) if sorts else middle_and_reach(wanted)
     has_sides = targets.shape[1] == 1 and len(np.unique(wanted)) == 2
     return Plane(
-        read(ask(where.grid)).reshape(MAP_SIDE, MAP_SIDE),
+        read(ask(where.grid())).reshape(MAP_SIDE, MAP_SIDE),
         middle,
         reach,
         targets=wanted,

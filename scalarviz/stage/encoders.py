@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, final
@@ -13,6 +14,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.base.checks import require
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
@@ -21,9 +23,11 @@ Frame = npt.NDArray[np.uint8]
 COLORS, EXACT = 256, 48  # of a GIF; the number of them that are its most frequent colors
 SHIFT = np.array([65536, 256, 1])
 MOST_SHARED = 24  # frames of a GIF from which its colors are chosen
+# By the suffix of a file, the module that writes it, its package, and the extra that installs that.
+NEEDS = {".mp4": ("av", "PyAV", "video"), ".gif": ("PIL", "Pillow", "images")}
 
 
-class Encoder(ABC):
+class Encoder(AbstractContextManager["Encoder"]):
     """Takes frames, and writes a file when its block ends without an error."""
 
     def __init__(self, path: Path) -> None:
@@ -36,9 +40,6 @@ class Encoder(ABC):
     @abstractmethod
     def finish(self) -> bytes | memoryview:
         """Return the content of the file."""
-
-    def __enter__(self) -> Encoder:
-        return self
 
     def __exit__(self, kind: object, *rest: object) -> None:
         if kind is None:
@@ -60,7 +61,8 @@ class Mp4(Encoder):
             "w",
             format="mp4",
             options={"movflags": "faststart"},
-            io_open=lambda *about: ReadAgain(self._whole),
+            # To move the index to the front, faststart reads what is written so far.
+            io_open=lambda *about: io.BytesIO(self._whole.getvalue()),
         )
         self._stream: Any = self._file.add_stream("libx264", rate=fps)
         # yuv420p takes even sizes only: an odd last row or column is cropped.
@@ -76,29 +78,6 @@ class Mp4(Encoder):
         self._file.mux(self._stream.encode())
         self._file.close()
         return self._whole.getbuffer()
-
-
-@final
-class ReadAgain:
-    """Read access to what is written so far: faststart moves the index to the front."""
-
-    def __init__(self, whole: io.BytesIO) -> None:
-        self._whole = whole
-        self._place = 0
-
-    def read(self, count: int) -> bytes:
-        with self._whole.getbuffer() as data:
-            part = bytes(data[self._place : self._place + count])
-        self._place += len(part)
-        return part
-
-    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
-        end = self._whole.getbuffer().nbytes
-        self._place = place + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: end}[whence]
-        return self._place
-
-    def tell(self) -> int:
-        return self._place
 
 
 @final
@@ -171,23 +150,16 @@ def encoder_for(path: object, size: tuple[int, int], ratio: float, fps: int) -> 
     """
     place = as_path(path)
     kind = place.suffix.lower()
-    if kind == ".mp4":
-        require("av", "video", ".mp4")
-        check_place(place)
-        return Mp4(place, round(size[0] * ratio), round(size[1] * ratio), fps)
-    if kind == ".gif":
-        require("PIL", "images", ".gif")
-        check_place(place)
-        return Gif(place, fps)
-    raise InputError(f"a video is kept as .mp4 or .gif, not as {place.name!r}: rename it")
-
-
-def require(module: str, extra: str, kind: str) -> None:
+    require(kind in NEEDS, f"a video is kept as .mp4 or .gif, not as {place.name!r}: rename it")
+    module, name, extra = NEEDS[kind]
     if find_spec(module) is None:
-        name = {"av": "PyAV", "PIL": "Pillow"}[module]
         raise InputError(
             f"writing {kind} needs {name}, which is not installed: {pip_command(extra)}"
         )
+    check_place(place)
+    if kind == ".gif":
+        return Gif(place, fps)
+    return Mp4(place, round(size[0] * ratio), round(size[1] * ratio), fps)
 
 
 def png(frame: npt.NDArray[np.uint8]) -> bytes:

@@ -92,17 +92,15 @@ class LiveValues:
         self._refining = False
         self._earlier = Answer(self.numbers.value)
         self._batch: Answer[Any] = Answer(None)
-        self._first: Answer[Any] = Answer(None)
+        self._first: Answer[Pair | None] = Answer(None)
         self._done: Answer[dict[str, OperationNumbers]] = Answer({})
         self.answers: list[Answer[Any]] = [self._earlier, self._batch, self._first, self._done]
         self._follow()
 
     def ask(self, answer: Answer[Value], key: object, question: Callable[[], Value]) -> Value:
         """Return the result of `question`, or an older one; see `pending`."""
-        patience = self.patience
-        if patience < math.inf and self.session.has_turn:  # waiting would deadlock
-            patience = 0.0
-        return answer.get(key, question, patience)
+        deadlocks = self.patience < math.inf and self.session.has_turn  # if it waits
+        return answer.get(key, question, 0.0 if deadlocks else self.patience)
 
     @property
     def pending(self) -> bool:
@@ -229,8 +227,6 @@ class LiveValues:
         if not done and way.nodes is not None:
             chain = chain_of(way.nodes.program, self.session.network.all_walls)
             values |= {} if chain is None else chain.numbers(way.nodes.values[0])
-        raw = self.program.raw
-        answers = self._answers(values)
         row = self.session.trainer.loss.row
         found = Buffers(
             values,
@@ -242,8 +238,8 @@ class LiveValues:
             else {},
             way.target if self.program.outputs.name in known and row is not VALUE else None,
             way.left_out,
-            answers,
-            raw,
+            self._answers(values),
+            self.program.raw,
         )
         return self.neurons.cut(found, self.program.outputs) if done and self.neurons else found
 
@@ -294,8 +290,7 @@ class LiveValues:
     @property
     def first_batch(self) -> Pair | None:
         """The first batch of data made by code, once an exhibit has asked for it."""
-        found: Pair | None = self._first.value
-        return found
+        return self._first.value
 
     def exhibit(self) -> Exhibit | None:
         """Return what is learned, marked at the focus sample."""
@@ -380,8 +375,7 @@ class LiveValues:
             samples = self.ask(self._first, batches, lambda: batches.at(0))
             if self._first.pending:
                 return
-        made = self._made(self.copy, samples, key[-1])
-        self.learned = self._with_first(made, samples)
+        self.learned = self._with_first(self._made(self.copy, samples, key[-1]), samples)
         self._exhibit_key = key
 
     def _made(self, ask: Any, samples: Any, fine: bool) -> Exhibit | None:

@@ -265,9 +265,8 @@ class Cards:
             self._asked = row, key, session.focus, self.foretells
         about = partial(blocks_of_weight, session, row, foretells=self.foretells)
         found = self.reading.ask(self._blocks, self._asked, about)
-        waits = [CardLine(text("explanation.pending"), "quiet")]
         blocks: list[CardLine | CardTable | History | Exhibit] = [
-            *(waits if self._blocks.pending else found)
+            *([CardLine(text("explanation.pending"), "quiet")] if self._blocks.pending else found)
         ]
         if session.playing:
             blocks.insert(0, value_now(float(source.numbers.value[row])))
@@ -476,7 +475,5 @@ def has_passed(reading: LiveValues, node: int, done: int) -> bool:
 
 def first_use(program: TraceProgram, row: int) -> str:
     """Return the name of the first node that takes the parameter at `row`; "" without one."""
-    for i, operation in enumerate(program.operations):
-        if row in program.rows_read(i):
-            return named(program, operation.target.offset)
-    return ""
+    uses = (each for i, each in enumerate(program.operations) if row in program.rows_read(i))
+    return next((named(program, each.target.offset) for each in uses), "")

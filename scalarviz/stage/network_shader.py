@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Generator, Iterator
-from typing import Any, Self, cast, final
+from contextlib import AbstractContextManager
+from typing import Any, cast, final
 from weakref import finalize, ref
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, answered, as_batch, not_copied, shorten
+from scalarviz.base.checks import FloatArray, answered, as_batch, not_copied, require, shorten
 from scalarviz.base.messages import inform
 from scalarviz.base.processes import awaited
 from scalarviz.core.program import Program
@@ -49,7 +50,6 @@ class Service:
         self._guard = threading.Lock()
         self._thread = Background()
         self._works = False
-        self._asked = False  # whether it has asked for a context
 
     @property
     def is_own(self) -> bool:
@@ -100,8 +100,7 @@ class Service:
         try:
             if self.context is not None:
                 self.context.begin()
-            elif not self._asked:
-                self._asked = True
+            elif not self.lack:
                 self.context = HiddenContext()
         except Exception as error:  # drivers raise errors of any class
             self.context = None
@@ -392,7 +391,7 @@ def shader(network: Network | Session) -> NetworkShader:
 
 
 @final
-class NetworkShader:
+class NetworkShader(AbstractContextManager["NetworkShader"]):
     """A network that the graphics card evaluates, or the cpu engine where it cannot.
 
     engine          "shader" or "cpu": what computes
@@ -407,11 +406,11 @@ class NetworkShader:
 
     def __init__(self, network: Network | Session) -> None:
         self._shown = network
-        if not isinstance(self._network, Network):
-            raise InputError(
-                f"a shader is made of a Network or a Session of one, not of {shorten(network)}: "
-                "write sv.shader(network)"
-            )
+        require(
+            isinstance(self._network, Network),
+            f"a shader is made of a Network or a Session of one, not of {shorten(network)}: "
+            "write sv.shader(network)",
+        )
         self._thread = service()
         self._core = Core()
         self._newest: ShaderResult | None = None
@@ -427,9 +426,6 @@ class NetworkShader:
         net = self._network
         where = self.renderer or self.engine
         return f"NetworkShader {net.inputs} -> {net.outputs}, {len(net.bank):,} parameters, {where}"
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

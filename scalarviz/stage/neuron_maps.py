@@ -50,10 +50,11 @@ class SessionMaps:
             self._axis = chosen[1]
         numbers = reading.numbers.value, reading.numbers.state, sample
         of = session.data, reading.program, self._axis, *(each.tobytes() for each in numbers)
-        maps = self._maps.value
-        if not reading.asleep:
-            make = partial(self._make, sample)
-            maps = self._maps.get(None, of, make, may_wait=session.playing)
+        maps = (
+            self._maps.value
+            if reading.asleep
+            else self._maps.get(None, of, partial(self._make, sample), may_wait=session.playing)
+        )
         if maps is None or self._places is None:
             return None
         return replace(maps, dot=self._places.at(sample))

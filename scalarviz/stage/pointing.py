@@ -152,10 +152,9 @@ def same_in(layout: Layout, before: Layout, neuron: Neuron | None) -> Neuron | N
     lines = layout.neurons, before.neurons
     if neuron is None or len(lines[0]) != len(lines[1]):
         return None
-    for now, old in zip(*lines, strict=True):
-        if buffer_of(old) == neuron[0] and neuron[1] < len(now.points):
-            return buffer_of(now), neuron[1]
-    return None
+    name, place = neuron
+    found = (now for now, old in zip(*lines, strict=True) if buffer_of(old) == name)
+    return next(((buffer_of(now), place) for now in found if place < len(now.points)), None)
 
 
 # Walking over cubes and neurons by the keyboard, in the directions of the picture.
@@ -178,9 +177,8 @@ def next_target(
     if not targets:
         return now
     place = targets.index(now) if now in targets else None
-    here = np.array([box.x + box.width / 2.0, box.y + box.height / 2.0])
-    if place is not None:
-        here = xy[place]
+    middle = np.array([box.x + box.width / 2.0, box.y + box.height / 2.0])
+    here = middle if place is None else xy[place]
     if place is None or not way:
         return targets[int(np.argmin(np.hypot(*(xy - here).T)))]
     apart = xy - here

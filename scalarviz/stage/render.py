@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
-from scalarviz.base.checks import answered, number, true_or_false
+from scalarviz.base.checks import answered, number, require, true_or_false
 from scalarviz.base.checks import size as count_of
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.progress import Progress
@@ -117,9 +117,11 @@ def picture(
     """
     look = looked(look or RenderOptions(), locals())
     place = None if path is None else as_path(path)
-    if place is not None and place.suffix.lower() != ".png":
-        raise InputError(f"a picture is kept as .png, not as {place.name!r}: rename it")
     if place is not None:
+        require(
+            place.suffix.lower() == ".png",
+            f"a picture is kept as .png, not as {place.name!r}: rename it",
+        )
         check_place(place)
     seen = sweep_look(session, networks, order, group, against)
     if isinstance(session, Sweep):
@@ -219,11 +221,11 @@ def record(
     fps = whole_number(fps, "fps", 1, FASTEST)
     pick({each: each for each in MOVES}, move, "move of the camera")
     pick({each: each for each in ("step", "operation")}, unit, "unit of a video")
-    if hold is not None and unit == "step":
-        raise InputError(
-            "hold is the time of an operation, and this video shows steps: write unit='operation', "
-            "or every=, the steps from one frame to the next"
-        )
+    require(
+        hold is None or unit == "operation",
+        "hold is the time of an operation, and this video shows steps: write unit='operation', "
+        "or every=, the steps from one frame to the next",
+    )
     seconds = OPERATION if hold is None else number(hold, "hold", 0.0, LONGEST, open_low=True)
     every = max(1, round(steps / (SECONDS * fps))) if every is None else count_of(every, "every")
     stop = Stop()
@@ -340,8 +342,10 @@ def storyboard(
     """
     look = looked(look or PAGE, locals())
     place = as_path(path)
-    if place.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"a storyboard is kept as .html, not as {place.name!r}: rename it")
+    require(
+        place.suffix.lower() in (".html", ".htm"),
+        f"a storyboard is kept as .html, not as {place.name!r}: rename it",
+    )
     check_place(place)
     with telling(progress, 0) as tell:
         stills, text = story(session, look, title, tell)
@@ -455,8 +459,10 @@ def along_path(path: Sequence[Camera], part: float) -> Camera:
     Raise InputError if the path has no cameras.
     """
     cameras = list(path)
-    if not cameras or not all(isinstance(camera, Camera) for camera in cameras):
-        raise InputError("a camera path must be a list of at least one camera")
+    require(
+        cameras and all(isinstance(camera, Camera) for camera in cameras),
+        "a camera path must be a list of at least one camera",
+    )
     place = min(max(part, 0.0), 1.0) * (len(cameras) - 1)
     first = min(int(place), len(cameras) - 2) if len(cameras) > 1 else 0
     return cameras[first].blended(cameras[min(first + 1, len(cameras) - 1)], place - first)

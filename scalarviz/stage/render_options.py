@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalarviz.base.checks import answers, number, shorten
+from scalarviz.base.checks import answers, number, require, shorten
 from scalarviz.base.checks import size as count_of
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.past_numbers import KINDS
-from scalarviz.errors import InputError
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.overlay import TABS_OF_PAST
 from scalarviz.stage.encoders import Frame
@@ -71,20 +70,24 @@ class RenderOptions:
 
     def __post_init__(self) -> None:
         given = self.size.tolist() if isinstance(self.size, np.ndarray) else self.size
-        if not isinstance(given, (tuple, list)) or len(given) != 2:
-            raise InputError(
-                f"a picture has a width and a height, such as size=(800, 500), not {shorten(given)}"
-            )
+        require(
+            isinstance(given, (tuple, list)) and len(given) == 2,
+            f"a picture has a width and a height, such as size=(800, 500), not {shorten(given)}",
+        )
         object.__setattr__(self, "size", tuple(given))
         for pixels, what in zip(self.size, ("width", "height"), strict=True):
-            if not 16 <= count_of(pixels, f"the {what} of a picture") <= LARGEST:
-                raise InputError(
-                    f"the {what} of a picture is 16 to {LARGEST} pixels, not {shorten(pixels)}"
-                )
-        if not 0.25 <= number(self.ratio, "the ratio of a picture", 0.0) <= 8.0:
-            raise InputError(f"the ratio of a picture is 0.25 to 8, not {shorten(self.ratio)}")
-        if not 1 <= count_of(self.samples, "the samples of a picture") <= 4:
-            raise InputError(f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}")
+            require(
+                16 <= count_of(pixels, f"the {what} of a picture") <= LARGEST,
+                f"the {what} of a picture is 16 to {LARGEST} pixels, not {shorten(pixels)}",
+            )
+        require(
+            0.25 <= number(self.ratio, "the ratio of a picture", 0.0) <= 8.0,
+            f"the ratio of a picture is 0.25 to 8, not {shorten(self.ratio)}",
+        )
+        require(
+            1 <= count_of(self.samples, "the samples of a picture") <= 4,
+            f"a pixel has 1 to 4 samples a side, not {shorten(self.samples)}",
+        )
 
     def check(self, show: object) -> None:
         """Raise InputError if a name or the pinned row is unknown, DisplayError without OpenGL."""
@@ -129,8 +132,10 @@ def looked(look: RenderOptions, given: Mapping[str, Any]) -> RenderOptions:
 
     Raises InputError if `look` is no RenderOptions.
     """
-    if not isinstance(look, RenderOptions):
-        raise InputError(f"look takes a RenderOptions, not {shorten(look)}: leave it out")
+    require(
+        isinstance(look, RenderOptions),
+        f"look takes a RenderOptions, not {shorten(look)}: leave it out",
+    )
     names = RenderOptions.__dataclass_fields__
     return replace(look, **{name: given[name] for name in names if given[name] is not None})
 

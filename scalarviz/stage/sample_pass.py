@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -65,7 +66,7 @@ class SamplePass:
 class SampleContext:
     """The network's state, the steps taken, and the sample's index in its batch."""
 
-    state: FloatArray = field(default_factory=lambda: np.zeros(0))
+    state: FloatArray = field(default_factory=partial(np.zeros, 0))
     step: int = 0
     sample: int = 0
 
@@ -219,8 +220,7 @@ def backward(
             numbers = numbers_for(operation, value, way, place, back=True)
             gradients = operation_backward(operation, numbers)
             names = [source.name for source in operation.sources]
-            own = [each[0] for each in gradients]
-            add_gradients(way._flows, zip(names, own, strict=True))
+            add_gradients(way._flows, zip(names, [each[0] for each in gradients], strict=True))
     return way
 
 

@@ -264,8 +264,7 @@ class Evaluator:
         gl.glFinish()
         self._check("while drawing")
         took = max(perf_counter() - start, 1e-6)
-        rows = int((end - first) * min(8.0, max(0.25, STRIP / took)))
-        self._rows = max(1, rows)
+        self._rows = max(1, int((end - first) * min(8.0, max(0.25, STRIP / took))))
         return end - first
 
     def _read(self, i: int, wide: int, rows: int) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import answers, number, shorten, size
+from scalarviz.base.checks import answers, number, require, shorten, size
 from scalarviz.base.messages import visible
 from scalarviz.base.texts import text
 from scalarviz.core.layers.normalization import Affine
@@ -72,14 +72,12 @@ def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
     except ValueError:
         found = []
         least = 1
-    if len(found) < least:
-        raise InputError(f"{what} takes whole numbers, such as 8,4, not {shorten(text)}")
+    require(len(found) >= least, f"{what} takes whole numbers, such as 8,4, not {shorten(text)}")
     for count in found:
-        if not 1 <= count <= LARGEST:
-            raise InputError(
-                f"{what} takes whole numbers from 1 to {LARGEST:,}, such as 8,4, not "
-                f"{shorten(count)}"
-            )
+        require(
+            1 <= count <= LARGEST,
+            f"{what} takes whole numbers from 1 to {LARGEST:,}, such as 8,4, not {shorten(count)}",
+        )
     return found
 
 
@@ -126,18 +124,17 @@ class Show:
     film: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.session, Session):
-            raise InputError(
-                f"a Show takes a Session, not {shorten(self.session)}: "
-                "write Show(sv.Session(network, data))"
-            )
+        require(
+            isinstance(self.session, Session),
+            f"a Show takes a Session, not {shorten(self.session)}: "
+            "write Show(sv.Session(network, data))",
+        )
         if self.speed is not None:
             number(self.speed, "the speed of a show", 0.0, open_low=True)
         size(self.steps, "the steps of a show")
         for name in ("title", "hint", "about"):
             words: object = getattr(self, name)
-            if not isinstance(words, str):
-                raise InputError(f"the {name} of a show is a text, not {shorten(words)}")
+            require(isinstance(words, str), f"the {name} of a show is a text, not {shorten(words)}")
         object.__setattr__(self, "title", visible(self.title, LONGEST_TITLE))
         if self.title:
             self.session.timeline.title = self.title  # which is saved with it
@@ -161,11 +158,11 @@ class Show:
             is_folded = len(session.network.program.operations) != len(trace.operations)
             about = text("captions.start.folded") if is_folded else text("captions.start.graph")
             shown = Show(session, title, about=about)
-        if isinstance(shown, (list, tuple, dict)):
-            raise InputError(
-                f"several sessions are shown side by side by sv.watch, sv.picture and sv.record "
-                f"alone, and here is a {type(shown).__name__}: pass one of them"
-            )
+        require(
+            not isinstance(shown, (list, tuple, dict)),
+            f"several sessions are shown side by side by sv.watch, sv.picture and sv.record "
+            f"alone, and here is a {type(shown).__name__}: pass one of them",
+        )
         if not isinstance(shown, Show):
             remedy = next(words for kind, words in INSTEAD if isinstance(shown, kind))
             raise InputError(
@@ -229,31 +226,31 @@ class Several:
         names = list(given) if isinstance(given, Mapping) else []
         listed = given.values() if isinstance(given, Mapping) else given
         parts = [trained_by(part) for part in listed]
-        if not parts:
-            raise InputError(
-                f"side by side are 1 to {MOST_SESSIONS} sessions, and there is none: write [s1, s2]"
-            )
-        if len(parts) > MOST_SESSIONS:
-            raise InputError(
-                f"side by side are 1 to {MOST_SESSIONS} sessions, not {len(parts)}: leave out some"
-            )
+        require(
+            parts,
+            f"side by side are 1 to {MOST_SESSIONS} sessions, and there is none: write [s1, s2]",
+        )
+        require(
+            len(parts) <= MOST_SESSIONS,
+            f"side by side are 1 to {MOST_SESSIONS} sessions, not {len(parts)}: leave out some",
+        )
         for name in names:
-            if not isinstance(name, str) or not name.strip():
-                raise InputError(
-                    f"the name of a session is a text, not {shorten(name)}: write "
-                    '{"small": s1, "large": s2}'
-                )
+            require(
+                isinstance(name, str) and name.strip(),
+                f"the name of a session is a text, not {shorten(name)}: write "
+                '{"small": s1, "large": s2}',
+            )
         for place, part in enumerate(parts, 1):
-            if isinstance(part, Branch):
-                raise InputError(
-                    f"side by side are Sessions or Shows, and number {place} is a branch of one: "
-                    "s.copy(branch) is a session that goes on from it"
-                )
-            if not isinstance(part, (Session, Show)):
-                raise InputError(
-                    f"side by side are Sessions or Shows, and number {place} is "
-                    f"{shorten(part)}: write [s1, s2]"
-                )
+            require(
+                not isinstance(part, Branch),
+                f"side by side are Sessions or Shows, and number {place} is a branch of one: "
+                "s.copy(branch) is a session that goes on from it",
+            )
+            require(
+                isinstance(part, (Session, Show)),
+                f"side by side are Sessions or Shows, and number {place} is "
+                f"{shorten(part)}: write [s1, s2]",
+            )
         check_different([part.session if isinstance(part, Show) else part for part in parts])
         found = names or names_of(parts)
         named = [
@@ -266,16 +263,16 @@ class Several:
 def check_different(sessions: Sequence[Session]) -> None:
     """Raise InputError if two of the sessions are one, or train one network."""
     for (i, first), (j, second) in combinations(enumerate(sessions, 1), 2):
-        if first is second:
-            raise InputError(
-                f"side by side are different sessions, and numbers {i} and {j} are the same: "
-                "s.copy() is one that goes on by itself"
-            )
-        if first.network.bank is second.network.bank:
-            raise InputError(
-                f"numbers {i} and {j} train the same network: give each session a network of its "
-                "own, such as net.copy()"
-            )
+        require(
+            first is not second,
+            f"side by side are different sessions, and numbers {i} and {j} are the same: "
+            "s.copy() is one that goes on by itself",
+        )
+        require(
+            first.network.bank is not second.network.bank,
+            f"numbers {i} and {j} train the same network: give each session a network of its "
+            "own, such as net.copy()",
+        )
 
 
 def names_of(parts: Sequence[Session | Show]) -> list[str]:

@@ -11,10 +11,10 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.base.texts import text
 from scalarviz.core.perceptron import Perceptron
-from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.errors import ScalarvizError
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.frame_data import (
@@ -68,11 +68,11 @@ def list_of_parts(part: Pin, count: int) -> list[Part | None] | None:
     is_neuron = isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], str)
     if is_neuron or not isinstance(part, (list, tuple)):
         return None
-    if len(part) != count:
-        raise InputError(
-            f"side by side are {count} sessions, and pin has {len(part)} parts: write one for each "
-            "session, None for nothing"
-        )
+    require(
+        len(part) == count,
+        f"side by side are {count} sessions, and pin has {len(part)} parts: write one for each "
+        "session, None for nothing",
+    )
     return list(part)
 
 

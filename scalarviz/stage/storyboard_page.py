@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from html import escape
 from string import Template
 
+from scalarviz.base.checks import require
 from scalarviz.base.package_files import fingerprint, text_beside
 from scalarviz.base.texts import text
-from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import MAPS
 from scalarviz.story.caption import Caption
 
@@ -51,8 +51,7 @@ def page(stills: Sequence[StoryboardStill], title: str, dark: bool = True) -> st
     title   of the document
     dark    whether it has the dark theme; the default
     """
-    if not stills:
-        raise InputError("a storyboard page needs at least one still: pass some")
+    require(stills, "a storyboard page needs at least one still: pass some")
     theme = "dark" if dark else "light"
     style = f"\n:root {{ {COLORS[theme]} }}{STYLE}"
     style = style.replace("color-scheme: dark", f"color-scheme: {theme}")

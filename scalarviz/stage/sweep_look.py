@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.base.checks import size as count_of
 from scalarviz.base.messages import visible
 from scalarviz.base.texts import text
@@ -57,8 +57,10 @@ class SweepLook:
                 pick(columns, name, "column of the sweep")
         if self.against is not None:
             count = len(sweep.settings)
-            if count_of(self.against, "against, the number of a setting,", least=0) >= count:
-                raise InputError(f"the sweep has settings 0 to {count - 1}, and no {self.against}")
+            require(
+                count_of(self.against, "against, the number of a setting,", least=0) < count,
+                f"the sweep has settings 0 to {count - 1}, and no {self.against}",
+            )
 
     @property
     def column(self) -> str:

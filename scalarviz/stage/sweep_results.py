@@ -11,13 +11,11 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray
+from scalarviz.base.checks import FloatArray, require
 from scalarviz.base.scales import stop_above
 from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import NONE, Program
-from scalarviz.errors import InputError
-from scalarviz.scene.exhibits.plots import cells as cells_of_a_map
 from scalarviz.scene.sweep_panels import (
     CUBES,
     KINDS,
@@ -54,6 +52,11 @@ from scalarviz.training.session.session import Session
 
 BRIGHT = 98.0  # percent of the weights that are not beyond the scale
 FAR_SCALE = 3.0  # times the scale that is needed at least, from which on it shrinks
+# The panel of a setting that raised an error.
+NO_NETWORKS = SweepPanel(
+    *(NONE, "", (), np.zeros(0), np.zeros((0, 0)), np.zeros(0), SmallPictures()),
+    *(np.zeros(0, np.bool_), np.zeros(0, np.bool_)),
+)
 
 
 @final
@@ -113,11 +116,11 @@ class Panels:
     def check(self) -> None:
         """Raise InputError if there are no such pictures of the networks of this sweep."""
         self.look.check(self.sweep)
-        if self.look.networks not in self.kinds:
-            raise InputError(
-                f"these networks have no {self.look.networks}: maps need data in a plane, swatches "
-                f"targets of three numbers from 0 to 1; choose {' or '.join(self.kinds)}"
-            )
+        require(
+            self.look.networks in self.kinds,
+            f"these networks have no {self.look.networks}: maps need data in a plane, swatches "
+            f"targets of three numbers from 0 to 1; choose {' or '.join(self.kinds)}",
+        )
 
     def _maker(self, number: int) -> Maker:
         if number not in self._makers:
@@ -129,7 +132,9 @@ class Panels:
     def panel(self, number: int, outcome: Outcome | None) -> SweepPanel:
         """Return the panel of a setting, its networks in the order of the look."""
         if outcome is None or number in self.sweep.errors:
-            return panel_of_error(self.sweep, number, self.name(number))
+            error = self.sweep.errors[number]
+            words = f"{type(error).__name__}: {error}"
+            return replace(NO_NETWORKS, setting=number, name=self.name(number), error=words)
         key = number, self.look, self.sweep.playing
         before = self._kept.get(key)
         if before is not None and same(before[0], outcome):
@@ -237,16 +242,6 @@ def same(before: Outcome, now: Outcome) -> bool:
     )
 
 
-def panel_of_error(sweep: Sweep, number: int, name: str) -> SweepPanel:
-    """Return the panel of a setting that raised an error."""
-    error = sweep.errors[number]
-    nothing, none = np.zeros((0, 0)), np.zeros(0, np.bool_)
-    return SweepPanel(
-        number, name, (), nothing[0:0].ravel(), nothing, nothing.ravel(), SmallPictures(),
-        none, none, None, f"{type(error).__name__}: {error}",
-    )  # fmt: skip
-
-
 def means_of(outcome: Outcome) -> FloatArray:
     """Return the interquartile mean of the losses at each check.
 
@@ -257,8 +252,7 @@ def means_of(outcome: Outcome) -> FloatArray:
         missing = np.isnan(losses[:, check])
         losses[missing, check] = losses[missing, check - 1]
     failed = outcome.failed[:, np.newaxis] != NEVER
-    late = outcome.checks > outcome.failed[:, np.newaxis]
-    losses[(failed & late) | np.isnan(losses)] = np.inf
+    losses[(failed & (outcome.checks > outcome.failed[:, np.newaxis])) | np.isnan(losses)] = np.inf
     mean = interquartile_mean(losses.T)
     return np.where(np.isfinite(mean), mean, np.nan)
 
@@ -372,8 +366,7 @@ class Maker:
     def _maps(self, values: FloatArray, side: int) -> FloatArray:
         plane, targets = self.plane, self.samples[1]
         assert plane is not None, "it is among the kinds"
-        points = plane.low + cells_of_a_map(side) * (plane.high - plane.low)
-        outputs = self._outputs(values, plane.inputs_of(points))
+        outputs = self._outputs(values, plane.grid(side))
         if is_one_hot(targets):
             return np.array([largest(each) for each in outputs]).reshape(len(values), side, side)
         middle, reach = middle_and_reach(targets[:, 0])
@@ -410,5 +403,4 @@ def block_of(operation: Any) -> Cells:
         block = np.column_stack([weights, biases]) if len(biases) else weights
         return block if len(block) >= block.shape[1] else block.T
     side = math.ceil(math.sqrt(len(rows)))
-    whole = np.pad(rows, (0, side * side - len(rows)), constant_values=NONE)
-    return whole.reshape(side, side)
+    return np.pad(rows, (0, side * side - len(rows)), constant_values=NONE).reshape(side, side)

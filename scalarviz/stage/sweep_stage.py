@@ -55,9 +55,8 @@ class SweepStage:
         """Show the settings behind those on the last picture, or before them."""
         if self._shown is None:
             return
-        there = self.first + len(self._shown.panels)
         first = self.first + pages * max(1, len(self._spots))
-        if first < there:
+        if first < self.first + len(self._shown.panels):
             self.first = max(0, first)
 
     def draw(self, width: int, height: int, ratio: float) -> None:
@@ -108,10 +107,8 @@ class SweepStage:
         if self.chosen is None:
             return None
         setting, seed = self.chosen
-        for index, panel in enumerate(shown.panels):
-            if panel.setting == setting:
-                return index, list(panel.seeds).index(seed)
-        return None
+        panels = (each for each in enumerate(shown.panels) if each[1].setting == setting)
+        return next(((i, list(panel.seeds).index(seed)) for i, panel in panels), None)
 
     def _words(self) -> str:
         """Return what the chosen network came to, in words."""

@@ -82,9 +82,8 @@ def look(stage: Stage, fine: int = 1, *, spheres: bool = True) -> Seen:
     """
     data, see = stage.frame_data(), projection(stage)
     shapes: list[tuple[float, int, np.ndarray]] = []  # depth, number, outline
-    tops = data.cubes.size_scales
     number, rows = 0, []
-    for plate, top in zip(data.layout.plates, tops, strict=True):
+    for plate, top in zip(data.layout.plates, data.cubes.size_scales, strict=True):
         row, column, indices = plate.cells()
         rows.append(indices)
         half = plate.halves(data.cubes.sizes[indices], float(top))
@@ -157,8 +156,7 @@ def edges_of(picture: np.ndarray, count: int) -> np.ndarray:
     for axis, places in enumerate((x, y)):
         np.minimum.at(low[:, axis], which, places)
         np.maximum.at(high[:, axis], which, places + 1)
-    sides = np.where(np.isfinite(low), high - low, 0.0)
-    return np.sqrt(sides.prod(axis=1))
+    return np.sqrt(np.where(np.isfinite(low), high - low, 0.0).prod(axis=1))
 
 
 def maps_of(stage: Stage) -> np.ndarray:

@@ -28,7 +28,7 @@ from scalarviz.scene.lines import pointed_rows
 from scalarviz.scene.marks import box_of_neuron, cube_boxes, draw_chosen
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption, Piece, plain_lines
-from tests.scene.measures import projection, stage_of, trained
+from tests.scene.measures import DARK, projection, stage_of, trained
 from tests.sessions import advanced
 from tests.studio import Studio
 
@@ -180,7 +180,6 @@ def test_a_caption_that_does_not_fit_can_be_opened(studio: Studio) -> None:
 FAR = 350.0  # pixels from what is named to the words that name it, at most
 MARK_SIZES = [(1280, 800), (800, 500)]
 SLOW = "digits", "xnor", "texture", "circle", "normalized"
-DARK = THEMES["dark"]
 
 
 def apart(first: Box, second: Box) -> float:

@@ -227,8 +227,7 @@ def test_no_frame_draws_a_size_outside_the_old_and_the_new_one(moving: Stage) ->
         seen.append(float(np.abs(sizes - old).max()))
     assert seen == sorted(seen) and seen[0] == 0.0
     np.testing.assert_allclose(sizes, new)
-    on_way = sum(0.0 < each < seen[-1] for each in seen)
-    assert 27 <= on_way <= 31, "frames of 10 ms"
+    assert 27 <= sum(0.0 < each < seen[-1] for each in seen) <= 31, "frames of 10 ms"
 
 
 def test_a_ghost_is_drawn_from_two_pixels_on(
@@ -246,8 +245,7 @@ def test_a_ghost_is_drawn_from_two_pixels_on(
             plate.halves(each[rows], float(frame_data.cubes.size_scales[number]))
             for each in (frame_data.cubes.before, frame_data.cubes.sizes)
         ]
-        unit = see(plate.middle(row, column)).unit
-        is_seen = 2.0 * np.abs(sides[1] - sides[0]) * unit >= 2.0
+        is_seen = 2.0 * np.abs(sides[1] - sides[0]) * see(plate.middle(row, column)).unit >= 2.0
         far += int((is_seen & np.isin(rows, frame_data.cubes.moved[0])).sum())
     assert 0 < len(drawn) == far
 
@@ -289,6 +287,5 @@ def test_a_saturated_neuron_is_hatched_where_it_stands() -> None:
 
 def test_a_dropped_neuron_is_crossed_out() -> None:
     values = {"values": np.array([0.1, 0.0, -0.2])}
-    plain = shapes(Buffers(values))
     crossed = shapes(Buffers(values, left_out={"values": np.array([0.0, 1.0, 0.0])}))
-    assert len(crossed) > len(plain)
+    assert len(crossed) > len(shapes(Buffers(values)))

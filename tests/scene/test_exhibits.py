@@ -19,10 +19,10 @@ from scalarviz.scene.exhibits.plots import FAINT, LIGHT, STRONG, FunctionPlot, N
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from tests.scene.measures import DARK
 from tests.studio import Noted, Studio, at, shade
 
 RNG = np.random.default_rng(0)
-DARK = THEMES["dark"]
 COLORS = [RNG.uniform(0.0, 1.0, (8, 3)) for _ in range(3)]
 SWATCHES = Swatches(*COLORS)
 
@@ -135,8 +135,7 @@ def test_a_picture_has_its_exhibit_at_the_right_end_of_the_stage(
     assert box.width == exhibit.wanted(1280.0, stage.frame_data().division(1280, 800).scene.height)
     within = pixels[int(box.y) : int(box.bottom), int(box.x) : int(box.right)].reshape(-1, 3)
     for color in exhibit.inputs:
-        same = np.abs(within - color * 255.0).max(axis=1) < 2
-        assert same.sum() > 0.9 * 20.0 * 20.0
+        assert (np.abs(within - color * 255.0).max(axis=1) < 2).sum() > 0.9 * 20.0 * 20.0
 
 
 @pytest.mark.some(7)
@@ -270,7 +269,6 @@ def test_below_it_stands_how_right_it_is_and_beside_that_what_step_0_gave(
     canvas, _ = drawn(exhibit, size)
     written = next(each for each in canvas.written if each.words == exhibit.verdict())
     assert written.size == pytest.approx(14.0 * canvas.scale)
-    assert exhibit.first is not None
     said = [words for words in canvas.words if words.startswith("step 0")]
     assert said and any(words.endswith(exhibit.first.verdict()) for words in canvas.words)
     without, _ = drawn(replace(exhibit, first=None), size)  # type: ignore[type-var]
@@ -287,8 +285,7 @@ def test_lines_from_the_outputs_end_on_the_left_edge_of_out(
     doors = exhibit.doors(box, canvas.scale)
     assert len(doors) == (3 if isinstance(exhibit, (Swatches, Pictures)) else 1)
     assert all(x == out.x and out.y < y < out.bottom for x, y in doors)
-    middle = sum(y for _, y in doors) / len(doors)
-    assert middle == pytest.approx(out.y + out.height / 2.0)
+    assert sum(y for _, y in doors) / len(doors) == pytest.approx(out.y + out.height / 2.0)
     if size == (1280, 800) and len(doors) == 3 and out.height > 64.0:
         assert doors[1][1] - doors[0][1] == pytest.approx(16.0)
 

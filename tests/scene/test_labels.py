@@ -35,6 +35,7 @@ from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
 from tests.pages.states import SEE, box_data
 from tests.scene.measures import (
+    DARK,
     NOTHING,
     Words,
     look,
@@ -45,7 +46,6 @@ from tests.scene.measures import (
 )
 from tests.sessions import advanced
 
-DARK = THEMES["dark"]
 NONE: dict[str, Any] = {}
 every_size = pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
 
@@ -119,7 +119,6 @@ def test_the_color_that_goes_in_is_near_its_neurons_and_covers_nothing(
 ) -> None:
     stage = stage_of(colours(*hidden), size)
     seen, see, found = look(stage), projection(stage), tied(stage)
-    assert found is not None
     division = stage.frame_data().division(*size)
     _, y, _, side = found.place
     assert side <= 64.0 * division.scale
@@ -181,10 +180,9 @@ def test_a_page_has_it_at_the_same_place(size: tuple[int, int]) -> None:
 def test_lines_lead_from_the_outputs_to_the_doors_of_the_result(name: str) -> None:
     stage = stage_of(trained(name), (1280, 800))
     frame_data, see = stage.frame_data(), projection(stage)
-    canvas, exhibit = Canvas2D(1280, 800), frame_data.exhibit
+    canvas = Canvas2D(1280, 800)
     line = frame_data.layout.neurons[-1]
-    assert exhibit is not None
-    doors = exhibit.doors(frame_data.division(1280, 800).exhibit, 1.0)
+    doors = frame_data.exhibit.doors(frame_data.division(1280, 800).exhibit, 1.0)
     assert len(doors) == (3 if name == "rgb" else 1)
     draw_doors(canvas, see, frame_data, frame_data.division(1280, 800), THEMES["dark"])
     rows, seen = canvas._quads.rows(1.0), see(line.points)
@@ -224,9 +222,8 @@ def legend_of(
 @pytest.mark.parametrize("size", [(1280, 800), (3840, 2160)])
 def test_the_legend_has_the_marks_that_are_there(size: tuple[int, int]) -> None:
     marks = {"number ×", "weight = product", "neuron: adds up", "bias: always added"}
-    found = legend_of("rgb", size)
     ends = ends_of(stage_of(trained("rgb"), size).frame_data().cubes)
-    assert {*marks, *ends} == {*found} and ends[0].startswith("−")
+    assert {*marks, *ends} == {*legend_of("rgb", size)} and ends[0].startswith("−")
     assert marks & {*legend_of("expression", size)} == set()
     assert len(legend_of("expression", size)) == 2
 
@@ -318,5 +315,4 @@ def test_what_a_layer_is_stands_on_the_card_of_a_neuron_under_the_mouse() -> Non
     for neuron, layer in (("tanh 0", ["8 neurons, tanh"]), ("inputs", [])):
         stage.hover_neuron = neuron, 1
         card = stage.frame_data().hover
-        assert card is not None
         assert [about for name, about in card.facts if name == "layer 0"] == layer

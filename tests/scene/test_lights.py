@@ -246,7 +246,6 @@ def test_the_cells_and_neurons_of_a_sum_are_in_focus_and_a_page_has_the_same(cas
     stage = CASES[case]()
     frame_data = stage.frame_data()
     focus, layout = focus_of(frame_data), frame_data.layout
-    assert focus is not None
     lit = set()
     for each, (left, top, right, bottom) in zip(layout.plates, focus.cells, strict=True):
         row, column, indices = each.cells()

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 
-from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.lights import lights
@@ -15,6 +14,7 @@ from scalarviz.scene.visuals.cubes import nearness
 from scalarviz.scene.visuals.shaders import FLAT_FROM
 from scalarviz.stage.stage import Stage
 from tests.scene.measures import (
+    DARK,
     Words,
     covered_numbers,
     depths_of,
@@ -153,7 +153,7 @@ def test_in_a_small_picture_the_network_takes_most_of_the_frame(
 @every_size
 @every_scene
 def test_no_label_lies_on_another_or_on_a_sphere(size: tuple[int, int], stage: Stage) -> None:
-    data, see, theme = stage.frame_data(), projection(stage), THEMES["dark"]
+    data, see = stage.frame_data(), projection(stage)
     scale = data.division(*size).scale
     canvas = Words(*size)
     for line in data.layout.neurons:
@@ -163,8 +163,8 @@ def test_no_label_lies_on_another_or_on_a_sphere(size: tuple[int, int], stage: S
             first = line is data.layout.neurons[0]
             left = see.box.x - EDGE * scale if first else np.inf
             edges = left, see.box.right + EDGE * scale
-            draw_names(canvas, seen, line, good, theme, edges, (~good).tolist())
-    draw_labels(canvas, see, data, theme, scale)
+            draw_names(canvas, seen, line, good, DARK, edges, (~good).tolist())
+    draw_labels(canvas, see, data, DARK, scale)
     for (words, box), (other, taken) in itertools.combinations(canvas.found, 2):
         assert not box.meets(taken), (words, other)
     x, y, radius = look(stage).circles.T
@@ -188,8 +188,8 @@ def test_no_arrow_head_lies_on_a_cube(name: str, size: tuple[int, int], stage: S
             places = 0.5 * (np.reshape(start, (-1, 2)) + np.reshape(end, (-1, 2)))
             heads.extend(zip(*places.T, np.broadcast_to(depth, len(places)), strict=True))
 
-    see, data, theme, canvas = projection(stage), stage.frame_data(), THEMES["dark"], Heads(*size)
-    draw_lines(canvas, see, data, lights(data.layout, None, None), theme)
+    see, data, canvas = projection(stage), stage.frame_data(), Heads(*size)
+    draw_lines(canvas, see, data, lights(data.layout, None, None), DARK)
     seen, middles = look(stage), depths_of(stage)
     for x, y, depth in heads:
         cube = seen.picture[int(y), int(x)]

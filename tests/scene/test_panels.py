@@ -42,12 +42,11 @@ from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.story.caption import Card, CardLine, CardTable
 from scalarviz.training.session.reading import cells_of
-from tests.scene.measures import Words
+from tests.scene.measures import DARK, Words
 from tests.studio import Studio, at
 
 WIDTH, HEIGHT = 500, 320
 BOX = Box(10.0, 10.0, 480.0, 300.0)
-DARK = THEMES["dark"]
 RNG = np.random.default_rng(0)
 
 
@@ -130,7 +129,6 @@ def test_a_line_is_meant_near_it_but_not_where_the_curve_is() -> None:
         BranchLine(2, np.arange(1.0, 12.0), np.full(11, 0.02)),
     ]
     chart = draw_loss(Canvas2D(WIDTH, HEIGHT), BOX, LEFT, curve(others=others), DARK)
-    assert chart is not None
     for number, loss in ((1, 0.3), (2, 0.02)):
         x, y = loss_place(6.5, loss)
         assert [chart.branch_at(x, y + dy) for dy in (0, -5, 5)] == [number] * 3
@@ -160,10 +158,9 @@ def test_metrics_have_curves_and_numbers(studio: Studio) -> None:
 
 
 def test_a_mark_is_on_the_curve(studio: Studio) -> None:
-    for given, place in ((curve(marks=[(4, "grown")]), loss_place(4.0, LOSSES[3])),):
-        draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, LEFT, given, DARK)
-        near = np.hypot(*(drawn_in(studio.paper(canvas), DARK.accent) - place).T) < 3.0
-        assert near.sum() > 20
+    draw_loss(canvas := Canvas2D(WIDTH, HEIGHT), BOX, LEFT, curve(marks=[(4, "grown")]), DARK)
+    apart = drawn_in(studio.paper(canvas), DARK.accent) - loss_place(4.0, LOSSES[3])
+    assert (np.hypot(*apart.T) < 3.0).sum() > 20
 
 
 def test_numbers_beside_the_loss_end_where_the_chart_does() -> None:
@@ -295,14 +292,13 @@ def test_where_there_is_less_room_rows_go_first_then_the_history_and_nothing_is_
 def test_long_names_in_a_table_leave_room_for_its_numbers() -> None:
     name = "pixel 14, 14 of map 12 of layer 3"
     table = CardTable(("from", "x", "weight", "x × weight"), [(name, "0.12", "-0.12", "0.015")], [])
-    canvas = Canvas2D(WIDTH, HEIGHT)
-    draw_inspector(canvas, Box(10.0, 10.0, 270.0, 300.0), Card(3, "a", blocks=[table]), DARK)
-    assert canvas.words[-3:] == ["0.12", "-0.12", "0.015"]
-    assert canvas.words[-4].startswith("pixel 1") and canvas.words[-4].endswith("...")
+    said = words_of(Card(3, "a", blocks=[table]), Box(10.0, 10.0, 270.0, 300.0))
+    assert said[-3:] == ["0.12", "-0.12", "0.015"]
+    assert said[-4].startswith("pixel 1") and said[-4].endswith("...")
     numbers = ("-0.1234", "-0.1234", "-0.12345")
     table = CardTable(("from", "x", "weight", "x × weight"), [("neuron 7", *numbers)], [])
-    draw_inspector(canvas, Box(10.0, 10.0, 260.0, 300.0), Card(3, "a", blocks=[table]), DARK)
-    assert canvas.words[-4:] == ["7", *numbers]
+    said = words_of(Card(3, "a", blocks=[table]), Box(10.0, 10.0, 260.0, 300.0))
+    assert said[-4:] == ["7", *numbers]
 
 
 def test_points_of_numbers_stand_below_each_other_in_a_column_of_a_card() -> None:

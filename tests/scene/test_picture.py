@@ -25,11 +25,10 @@ from scalarviz.scene.overlay import OnTop, draw_band, draw_chips, draw_head
 from scalarviz.scene.picture import Picture
 from scalarviz.scene.strip import draw_strip
 from scalarviz.story.caption import Caption, Card, CardLine, plain_lines
-from tests.scene.measures import look, stage_of, trained
+from tests.scene.measures import DARK, look, stage_of, trained
 from tests.studio import Studio, above_number, assert_dimmed, at, facing, lit, shade
 
 SIZE = (760, 560)
-DARK = THEMES["dark"]
 RNG = np.random.default_rng(0)
 PROGRAM = sv.Network([3, 8, 3], "tanh", output="sigmoid", seed=0).program
 LAYOUT = facing(PROGRAM)
@@ -138,9 +137,8 @@ def test_hover_and_pin_are_drawn_around_their_cubes(studio: Studio, picture: Pic
         )
         pixels = shot(studio, picture, frame_data, camera)
         each, i, j = LAYOUT.plate_of(row)
-        xy = see(each.point(j + 0.5, i + 0.5)).xy[0]
         reach = int(0.6 * see(np.zeros((1, 3))).unit[0])
-        x, y = xy.astype(int)
+        x, y = see(each.point(j + 0.5, i + 0.5)).xy[0].astype(int)
         box = (slice(y - reach, y + reach), slice(x - reach, x + reach))
         assert (pixels != plain).any(axis=2)[box].sum() > 30
         assert "a weight" in picture.words
@@ -329,8 +327,7 @@ def test_each_cube_has_its_color_where_it_is_seen(
         color = shade(theme, float(cubes.colors[row]), scale)
         # Its color, more or less bright.
         lit = np.minimum(np.arange(0.3, 1.3, 0.05)[:, np.newaxis] * color, 255.0)
-        apart = np.abs(own[:, np.newaxis] - lit).max(axis=2)
-        near = apart.min(axis=1) < 12.0
+        near = np.abs(own[:, np.newaxis] - lit).max(axis=2).min(axis=1) < 12.0
         # The rest are numbers and wires, and brighter than a screen can: on small cubes half.
         assert near.mean() > 0.33, row
         judged += 1

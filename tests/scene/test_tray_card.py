@@ -27,13 +27,9 @@ def test_a_hovered_square_opens_its_row_in_the_next_picture(stages: Stages) -> N
     assert tray_of(stage.frame_data()) is None
     stage.hover_neuron = neuron_of(stage, 2, 5)
     data = stage.frame_data()
-    found = tray_of(data)
-    assert found is not None
-    fan, unit = found
+    fan, unit = tray_of(data)
     assert (unit, fan.inputs) == (5, 40)
-    box = tray_box(data, data.division(1280.0, 800.0))
-    assert box is not None
-    assert data.division(1280.0, 800.0).scene.meets(box)
+    assert data.division(1280.0, 800.0).scene.meets(tray_box(data, data.division(1280.0, 800.0)))
 
 
 @pytest.mark.parametrize("size", [(800, 500), (1280, 800), (3840, 2160)])
@@ -46,9 +42,7 @@ def test_it_has_the_strongest_pairs_and_the_mouse_finds_their_weights(
     with look.canvas() as canvas:
         drawn(canvas, stages, look)
         pairs = list(stage.on_top.pairs)
-        found = tray_of(stage.frame_data())
-        assert found is not None
-        rows = found[0].all_rows[5, :40]
+        rows = tray_of(stage.frame_data())[0].all_rows[5, :40]
         weights = np.abs(stage.session.network.bank.value[rows])
         assert [row for _, row in pairs] == rows[np.argsort(-weights, kind="stable")][
             :PAIRS

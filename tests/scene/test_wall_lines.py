@@ -131,7 +131,6 @@ def test_what_is_pinned_is_lit_from_neuron_to_neuron(
     data = stage.frame_data()
     see, fan = seen(stage, data), data.layout.fans[0]
     lines = drawn(stage)
-    assert fan.top is not None
     spot = fan.rows[7] + fan.columns[5] + fan.top * np.array([1.0, 0.0, 0.0])
     for place in (spot, fan.ends[7], fan.columns[5] + fan.rows[0] + fan.top):
         assert np.abs(lines - see(place).xy[0]).max(axis=1).min() < 0.5

@@ -46,7 +46,6 @@ def sessions() -> list[Any]:
 def test_partial_sums_are_those_of_the_products(make: Any, name: str) -> None:
     session = at_push(make(), name)
     found = BatchSum.of(session)
-    assert found is not None
     rows = found.operation.parameters
     samples = session.trainer.batches.size
     assert found.count == samples
@@ -68,16 +67,14 @@ def test_partial_sums_are_those_of_the_products(make: Any, name: str) -> None:
 def test_each_caption_can_be_checked_with_a_calculator(make: Any, name: str) -> None:
     session = at_push(make(), name)
     found = BatchSum.of(session)
-    assert found is not None
     count, before = found.count, 0.0
     explained = session.explain(found.row)
     own = explained.products.reshape(count, -1).sum(axis=1)
     for number in range(1, count + 1):
         caption = found.caption(number - 0.5)
         assert caption.title == f"The batch is added up: sample {number} of {count}."
-        line = caption.numbers[1]
         said, sum_of, so_far, total = re.fullmatch(
-            r"sample (\d+): (?:(.*) = )?(\S+) so far, of (\S+)", line
+            r"sample (\d+): (?:(.*) = )?(\S+) so far, of (\S+)", caption.numbers[1]
         ).groups()
         assert (sum_of is None) == (number == 1 and found.terms()[0].shape[1] > 1)
         sum_of = sum_of or so_far
@@ -137,7 +134,6 @@ def test_arrows_of_the_picture_grow_with_the_samples() -> None:
     assert whole is not None
     rows = session.network.program.operations[2].parameters
     found = BatchSum.of(session)
-    assert found is not None
     for samples in (0.5, 3.0, 8.0):
         stage.adding = samples
         assert stage.tick(samples)

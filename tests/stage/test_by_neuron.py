@@ -53,7 +53,6 @@ def test_one_goes_through_the_neurons_of_each_operation_in_order(walked: Stage) 
     found = []
     for _ in range(sum(SIZES.values())):
         seen = on(walked)
-        assert seen.moment is not None
         found.append((seen.moment.name, seen.walked and seen.walked[1]))
     expected = []
     for name, size in SIZES.items():
@@ -94,11 +93,10 @@ def test_what_is_wrong_comes_back_to_one_neuron_after_the_other(walked: Stage) -
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_each_weight_of_a_neuron_gets_its_gradient_with_it(walked: Stage, number: int) -> None:
-    seen = to(walked, "weight gradient 1", number)
     operation = walked.reading.program.operations[2]
     weights = np.reshape([*range(operation.weights, operation.biases)], (3, 4))
     own = {*weights[:number].ravel().tolist(), *range(operation.biases, operation.biases + number)}
-    pushes = seen.cubes.pushes
+    pushes = to(walked, "weight gradient 1", number).cubes.pushes
     assert pushes is not None and {*np.flatnonzero(np.isfinite(pushes)).tolist()} == own
     grad = walked.session.network.bank.grad
     np.testing.assert_array_equal(pushes[[*own]], np.asarray(grad)[[*own]])
@@ -109,8 +107,7 @@ def test_each_weight_of_a_neuron_gets_its_gradient_with_it(walked: Stage, number
 def test_the_caption_is_of_the_neuron_and_right(walked: Stage) -> None:
     number = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
     for place in range(4):
-        seen = to(walked, "affine 0", 1) if not place else on(walked)
-        said = seen.words.caption
+        said = (to(walked, "affine 0", 1) if not place else on(walked)).words.caption
         assert said is not None and said == caption(walked.session, None, ("affine 0", place))
         assert said.title == f"Neuron {place} adds up what arrives."
         terms, result = said.numbers[0].replace("bias", "1 ×").split("=")
@@ -205,9 +202,7 @@ def test_the_card_of_a_later_neuron_has_no_number_yet(walked: Stage) -> None:
     numbers = []
     for place in (1, 2):
         walked.pin(("affine 0", place))
-        card = walked.frame_data().pinned
-        assert card is not None
-        numbers.append(card.blocks[0].words)  # type: ignore[union-attr]
+        numbers.append(walked.frame_data().pinned.blocks[0].words)
     assert re.match(r"-?[\d.]", numbers[0]) and numbers[1] == text("card.neuron.empty")
 
 

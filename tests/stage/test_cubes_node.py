@@ -105,8 +105,7 @@ def test_neurons_and_wires_stand_around_the_cubes(canvas: Any) -> None:
     cubes = sv.Cubes(session, parent=view.scene)
     view.camera.set_range()
     plan = plan_of(session.network)
-    inputs = plan.neurons[0]
-    seen = inside.seen_at(canvas.render(), cubes, inputs.points)
+    seen = inside.seen_at(canvas.render(), cubes, plan.neurons[0].points)
     assert (np.abs(seen - (255.0 * rgb((THEMES["dark"].tray,))[0])).max(axis=1) < 12).all()
     for axis in range(3):
         low, high = cubes.bounds(axis)

@@ -182,8 +182,7 @@ def test_a_gradient_that_is_none_says_so() -> None:
 
 def sum_of(count: int) -> Value:
     """A graph of so many Values, an odd number."""
-    x = Value(1.0, label="x")
-    y = x * 2.0
+    y = Value(1.0, label="x") * 2.0
     while len(all_values(y)) < count:
         y = y * 2.0
     return y
@@ -399,8 +398,7 @@ def test_a_long_step_of_objects_is_not_done_again(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_parameter_of_a_compiled_function_has_no_sum_of_products() -> None:
-    net = sv.Network([1, 1])
-    w = net.weight(0)
+    w = sv.Network([1, 1]).weight(0)
     f = sv.compile(lambda x: w * x, inputs=1, dtype="float32", engine="python")
     s = sv.Session(f, ([[1.0], [2.0]], [[2.0], [4.0]]), "mse", sv.SGD(0.1), engine="python")
     s.advance(2)

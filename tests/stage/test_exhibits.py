@@ -58,7 +58,6 @@ def test_how_right_the_corners_are_is_said() -> None:
     s = session([2, 1], data.Xnor())
     s.network.bank.value[:] = [0.25, 0.5, 0.0]
     exhibit = exhibit_of(s)
-    assert exhibit is not None
     assert exhibit.words() == [exhibit.verdict()] == ["3 of 4 right"]
 
 
@@ -270,7 +269,6 @@ def test_held_out_digits_are_counted_and_eight_of_each_are_shown(known: data.Dig
 def test_what_is_shown_are_the_pictures_of_what_is_said(known: data.Digits) -> None:
     shown = sorting(knowing(known, mistakes=ASKED_DIGITS), known, "cpu")
     assert ((shown.labels + 1) % 10 == shown.said).all() and shown.confusion.accuracy == 0.0
-    assert known.held_out is not None
     rows = {row.tobytes(): label for row, label in zip(*known.held_out, strict=True)}
     for picture, label in zip(shown.pictures, shown.labels, strict=True):
         assert rows[np.float32(picture.ravel()).tobytes()][label] == 1.0
@@ -278,9 +276,8 @@ def test_what_is_shown_are_the_pictures_of_what_is_said(known: data.Digits) -> N
 
 def test_mistakes_are_counted_by_what_it_is_and_what_is_said(known: data.Digits) -> None:
     counts = sorting(knowing(known, mistakes=100), known, "cpu").confusion.counts
-    labels = NAMED[400:800]
     wanted = np.zeros((10, 10), int)
-    for i, label in enumerate(labels):
+    for i, label in enumerate(NAMED[400:800]):
         wanted[label, (label + 1) % 10 if i < 100 else label] += 1
     assert counts.tolist() == wanted.tolist()
 
@@ -390,9 +387,8 @@ def test_a_neuron_that_is_not_computed_yet_has_no_map(studio: Studio) -> None:
     shown = stage.frame_data()
     assert shown.maps is not None and "affine 0" not in shown.buffers.values
     see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
-    lines = {line.values: line for line in shown.layout.neurons}
     counts = {}
-    for name, line in lines.items():
+    for name, line in {line.values: line for line in shown.layout.neurons}.items():
         canvas = Noted("#000000", *SIZE)
         draw_neurons(canvas, see, line, 1.0, shown, THEME, 1.0)
         counts[name] = len(canvas.images_in)
@@ -424,10 +420,8 @@ def test_the_card_of_a_neuron_has_its_map_with_axes_and_samples() -> None:
 def test_a_low_card_has_a_smaller_map_and_a_lower_one_none(high: float, drawn: float) -> None:
     stage = Stage(learned(circle()))
     stage.pin(("tanh 0", 2))
-    card = stage.frame_data().pinned
-    assert card is not None
     canvas = Noted("#000000", *SIZE)
-    draw_inspector(canvas, Box(600.0, 20.0, 260.0, high), card, THEME)
+    draw_inspector(canvas, Box(600.0, 20.0, 260.0, high), stage.frame_data().pinned, THEME)
     sizes = [box.width for box, _ in canvas.images_drawn]
     assert (sizes[0] >= drawn) if drawn else not sizes
     assert canvas.extent().bottom <= 20.0 + high

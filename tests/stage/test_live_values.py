@@ -13,7 +13,7 @@ from hypothesis import given
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.program import NONE
-from scalarviz.scene.exhibits.images import Pictures, Swatches
+from scalarviz.scene.exhibits.images import Swatches
 from scalarviz.scene.frame_data import History
 from scalarviz.stage import background, data_exhibits
 from scalarviz.stage.background import AT_ONCE, LONGEST_REST, REST, Answer, Throttle
@@ -61,12 +61,15 @@ def test_out_and_its_goal_are_known_in_every_phase(reading: LiveValues) -> None:
     session = reading.session
     for _ in range(2 * len(reading.moments)):
         session.advance(1, "operation")
-        reading.refresh()
-        exhibit = reading.exhibit()
-        assert isinstance(exhibit, Swatches) and exhibit.focus is not None
-        given, said, goal = exhibit.focus
+        given, said, goal = exhibit_of(reading).focus
         np.testing.assert_allclose(goal, 1.0 - given)
         np.testing.assert_allclose(said, reading.way.values[reading.program.outputs.name])
+
+
+def exhibit_of(reading: LiveValues) -> Any:
+    """The exhibit, brought up to date."""
+    reading.refresh()
+    return reading.exhibit()
 
 
 def learner(sizes: list[Any], learned: object) -> Session:
@@ -92,21 +95,14 @@ def graph_session() -> Session:
 )
 def test_what_came_out_at_step_0_is_kept(made: Callable[[], Session]) -> None:
     reading = LiveValues(made())
-    reading.refresh()
-    begun = reading.exhibit()
-    assert begun is not None and begun.first is not None
+    begun = exhibit_of(reading)
     assert begun.first.verdict() == begun.verdict() != ""
     reading.session.advance(5)
     reading.session.learning_rate = 0.001
-    reading.refresh()
-    now = reading.exhibit()
-    assert now is not None and now.first is not None
+    now = exhibit_of(reading)
     assert now.first.verdict() == begun.verdict()
-    later = LiveValues(reading.session)  # such as in a picture of a session that has trained
-    later.refresh()
-    found = later.exhibit()
-    assert found is not None and found.first is not None
-    assert found.first.verdict() == begun.verdict()
+    # Such as in a picture of a session that has trained.
+    assert exhibit_of(LiveValues(reading.session)).first.verdict() == begun.verdict()
     if isinstance(now, Swatches) and isinstance(now.first, Swatches):
         given, said, _ = now.first.shown
         first = reading.session.branches[0].frames[0].value
@@ -118,10 +114,7 @@ def test_a_network_with_steps_behind_it_has_none(tmp_path: Path) -> None:
     trained = advanced(learner([2, 3, 1], data.Circle(samples=40)), 3)
     trained.network.save(tmp_path / "net.safetensors")
     again = sv.Session(sv.load(tmp_path / "net.safetensors"), trained.data, engine="python")
-    reading = LiveValues(again)
-    reading.refresh()
-    exhibit = reading.exhibit()
-    assert exhibit is not None and exhibit.first is None
+    assert exhibit_of(LiveValues(again)).first is None
 
 
 def test_while_it_plays_numbers_and_clock_are_of_one_moment(reading: LiveValues) -> None:
@@ -212,9 +205,7 @@ def test_what_is_learned_is_shown_by_the_running_statistics_of_now() -> None:
     reading = LiveValues(session)
     for _ in range(3):
         session.advance(4)
-        reading.refresh()
-        shown = reading.exhibit()
-        assert isinstance(shown, Swatches)
+        shown = exhibit_of(reading)
         np.testing.assert_array_equal(shown.outputs, session.network(session.data.palette[0]))
 
 
@@ -269,11 +260,9 @@ def texture(hidden: int = 1000) -> sv.Session:
     return sv.Session(sv.Network([2, hidden, 3], seed=0), learned, batch=8, engine="cpu")
 
 
-def output_of(reading: LiveValues) -> np.ndarray:
+def output_of(reading: LiveValues) -> Any:
     """The picture of the outputs that is shown."""
-    shown = reading.exhibit()
-    assert isinstance(shown, Pictures)
-    return shown.output
+    return reading.exhibit().output
 
 
 def rows_of(reading: LiveValues) -> int:
@@ -483,11 +472,9 @@ def test_an_error_is_raised_where_it_was_asked_and_once() -> None:
 def seen(stage: Stage) -> Any:
     """Everything that is said, and that is computed for it."""
     frame_data = stage.frame_data()
-    card = frame_data.pinned
-    assert card is not None
     return (
         frame_data.words,
-        [block for block in card.blocks if not isinstance(block, History)],
+        [block for block in frame_data.pinned.blocks if not isinstance(block, History)],
         frame_data.buffers.values,
         stage.reading.numbers.value.tolist(),
     )

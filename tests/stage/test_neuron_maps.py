@@ -10,7 +10,8 @@ from scalarviz import data
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.exhibits.plots import cells
-from scalarviz.scene.frame_data import NeuronMaps
+from scalarviz.scene.frame_data import FrameData, NeuronMaps
+from scalarviz.scene.layout.division import Projection
 from scalarviz.scene.neuron_images import heat_of, painted_parts
 from scalarviz.scene.neurons import draw_neurons
 from scalarviz.stage import background
@@ -29,9 +30,7 @@ TABLE = np.random.default_rng(0).uniform(-2.0, 3.0, (40, 3))
 
 def maps_of(stage: Stage) -> NeuronMaps:
     """The maps of the first picture."""
-    found = stage.frame_data().maps
-    assert found is not None
-    return found
+    return stage.frame_data().maps
 
 
 def numbers_at(session: sv.Session, inputs: Any) -> dict[str, np.ndarray]:
@@ -94,9 +93,7 @@ def walls_of(show: Any) -> Any:
 
 def wanted_sample(stage: Stage) -> np.ndarray:
     """The inputs of the sample that is shown."""
-    found = stage.reading.shown_inputs
-    assert found is not None
-    return found
+    return stage.reading.shown_inputs
 
 
 def table(**options: Any) -> sv.Session:
@@ -151,9 +148,7 @@ def test_maps_are_made_five_times_a_second_while_it_plays_and_at_once_at_rest(
     def made() -> None:
         session.advance(1)
         reading.refresh()
-        found = maps.now()
-        assert found is not None
-        seen.append(id(found.values))
+        seen.append(id(maps.now().values))
 
     made()
     monkeypatch.setattr(sv.Session, "playing", True)
@@ -211,13 +206,18 @@ def test_the_last_hidden_neurons_of_a_picture_are_paints() -> None:
 # In a picture.
 
 
+def view_of(stage: Stage, size: tuple[int, int] = SIZE) -> tuple[FrameData, Projection]:
+    """What a picture shows, and how it is seen."""
+    shown = stage.frame_data()
+    return shown, stage.picture().see(shown, stage.eyes.camera, *size)
+
+
 @pytest.mark.some(1)
 @pytest.mark.parametrize(("name", "count"), [("circle", 8), ("xor", 6), ("xnor", 18)])
 def test_the_first_picture_has_a_map_in_each_square(name: str, count: int) -> None:
     stage = Stage(load(find(name))(engine="python"))
     stage.session.advance(1)
-    shown = stage.frame_data()
-    see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
+    shown, see = view_of(stage)
     found = 0
     for line in shown.layout.neurons:
         canvas = Noted("#000000", *SIZE)
@@ -235,10 +235,9 @@ def test_a_square_shows_its_map_a_rim_of_its_hue_and_where_the_sample_lies(
     )
     stage = Stage(session, theme)
     pixels, shown = studio.stage(stage, 0.0, SIZE), stage.frame_data()
-    see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
     line, maps = shown.layout.neurons[0], shown.maps
     assert line.square and maps is not None and maps.dot is not None
-    seen = see(line.points)
+    seen = stage.picture().see(shown, stage.eyes.camera, *SIZE)(line.points)
     (x, y), half = seen.xy[0], line.radius * float(seen.unit[0])
     assert half > 15.0
     colors, parts = heat_of(theme)[:, :3], np.linspace(-1.0, 1.0, len(heat_of(theme)))
@@ -259,9 +258,7 @@ def test_a_square_shows_its_map_a_rim_of_its_hue_and_where_the_sample_lies(
 
 def test_many_squares_of_a_line_have_no_dots() -> None:
     for hidden, dots in ((32, 34), (33, 2)):
-        stage = Stage(learned(circle(), (2, hidden, 1)))
-        shown = stage.frame_data()
-        see = stage.picture().see(shown, stage.eyes.camera, 2560, 1600)
+        shown, see = view_of(Stage(learned(circle(), (2, hidden, 1))), (2560, 1600))
         canvas = Noted("#000000", 2560, 1600)
         for line in shown.layout.neurons:
             draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"], 1.0)
@@ -269,9 +266,7 @@ def test_many_squares_of_a_line_have_no_dots() -> None:
 
 
 def test_names_of_squares_stand_below_them() -> None:
-    stage = Stage(learned(circle()))
-    shown = stage.frame_data()
-    see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
+    shown, see = view_of(Stage(learned(circle())))
     line, canvas = shown.layout.neurons[0], Noted("#000000", *SIZE)
     draw_neurons(canvas, see, line, 1.0, shown, THEMES["dark"], 1.0)
     seen = see(line.points)
@@ -283,9 +278,8 @@ def test_names_of_squares_stand_below_them() -> None:
 def test_a_square_is_pointed_at_up_to_its_corners(studio: Studio) -> None:
     stage = Stage(learned(circle()))
     studio.stage(stage, 0.0, SIZE)
-    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)
     line = stage.plan.neurons[0]
-    seen = see(line.points)
+    seen = stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)(line.points)
     half = line.radius * seen.unit[0]
     stage.hover_at(*(seen.xy[0] - 0.9 * half).tolist())
     assert stage.hover_neuron == ("inputs", 0)
@@ -296,8 +290,7 @@ def test_a_square_is_pointed_at_up_to_its_corners(studio: Studio) -> None:
 def test_without_maps_squares_have_the_colors_of_their_numbers() -> None:
     stage = Stage(learned(circle()))
     stage.neuron_maps = False
-    shown = stage.frame_data()
-    see = stage.picture().see(shown, stage.eyes.camera, *SIZE)
+    shown, see = view_of(stage)
     canvas = Noted("#000000", *SIZE)
     draw_neurons(canvas, see, shown.layout.neurons[0], 1.0, shown, THEMES["dark"], 1.0)
     wanted = THEMES["dark"].map(shown.buffers.values["inputs"], shown.buffers.scale)

@@ -55,20 +55,18 @@ def test_each_cube_can_be_hovered_over_and_pinned(studio: Studio, stage: Stage) 
 def test_on_beads_each_cube_is_found_where_it_is_seen_before_others(
     studio: Studio, colours: sv.Session
 ) -> None:
-    stage, size = Stage(colours), (1280, 800)
-    for now in (0.0, 5.0):
-        studio.stage(stage, now, size)
+    size = (1280, 800)
+    stage = shown(studio, colours, size)
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
-    shown, found = stage.frame_data().cubes, {}
-    for plate, top in zip(stage.plan.plates, shown.size_scales, strict=True):
+    cubes, found = stage.frame_data().cubes, {}
+    for plate, top in zip(stage.plan.plates, cubes.size_scales, strict=True):
         row, column, index = plate.cells()
-        half = plate.halves(shown.sizes[index], float(top))
+        half = plate.halves(cubes.sizes[index], float(top))
         front = see(plate.middle(row, column, half) + half[:, np.newaxis] * plate.toward)
         found |= dict(zip(index.tolist(), zip(front.xy, front.depth, strict=True), strict=True))
     hidden = 0
     for index, (place, depth) in found.items():
         stage.hover_at(*place)
-        assert stage.hover is not None
         assert stage.hover == index or found[stage.hover][1] < depth
         hidden += stage.hover != index
     assert len(found) == 59
@@ -99,7 +97,7 @@ def test_a_pinned_cube_is_outlined_and_gone_to(studio: Studio, stage: Stage) -> 
     assert near(stage, 30, (plain != shown).any(axis=2)) > 40
     stage.frame_pinned()
     for now in (0.0, 2.0):
-        shown = studio.stage(stage, now, SIZE)
+        studio.stage(stage, now, SIZE)
     inner = stage.frame_data().division(*SIZE).inner
     assert stage.target_at(*(inner.x + inner.width / 2, inner.y + inner.height / 2)).row == 30
 
@@ -215,9 +213,8 @@ def test_each_sphere_is_found_where_it_is_seen_and_pinned_by_a_click(
     studio: Studio, colours: sv.Session
 ) -> None:
     colours.advance(3)
-    stage, size = Stage(colours), (1280, 800)
-    for now in (0.0, 5.0):
-        studio.stage(stage, now, size)
+    size = (1280, 800)
+    stage = shown(studio, colours, size)
     found = spheres(stage, size)
     assert len(found) == 14
     for neuron, place in found.items():
@@ -236,9 +233,8 @@ def test_each_sphere_is_found_where_it_is_seen_and_pinned_by_a_click(
 
 def test_the_pixel_of_an_image_is_found(studio: Studio) -> None:
     net = sv.Network([sv.Conv2d((1, 6, 6), 2, 3), sv.Flatten((2, 4, 4)), sv.Dense(32, 2)], seed=0)
-    stage = Stage(sv.Session(net, (np.eye(36)[:4], np.eye(2)[[0, 1, 0, 1]]), engine="python"))
-    for now in (0.0, 5.0):
-        studio.stage(stage, now, (1280, 800))
+    session = sv.Session(net, (np.eye(36)[:4], np.eye(2)[[0, 1, 0, 1]]), engine="python")
+    stage = shown(studio, session, (1280, 800))
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 1280, 800)
     maps = next(line for line in stage.plan.neurons if line.shape == (2, 4, 4))
     for place, (x, y) in enumerate(see(maps.points).xy.tolist()):
@@ -341,7 +337,6 @@ def test_the_tooltip_covers_neither_its_cube_nor_the_neurons_it_joins(
         stage.hover = row
         seen = stage.frame_data()
         division = seen.division(*size)
-        assert seen.hover is not None
         tip = tooltip_box(canvas, see, seen, division)
         cube = box_of_hovered(see, seen, seen.hover)
         assert tip is not None and cube is not None and not tip.meets(cube)
@@ -387,7 +382,6 @@ def test_the_tooltip_covers_no_hovered_sphere(
     for neuron in [("inputs", 0), ("inputs", 2), ("tanh 0", 0), ("tanh 0", 7), ("sigmoid 1", 2)]:
         stage.hover_neuron = neuron
         seen = stage.frame_data()
-        assert seen.hover is not None
         tip = tooltip_box(Canvas2D(*size), see, seen, seen.division(*size))
         ball = box_of_hovered(see, seen, seen.hover)
         assert tip is not None and ball is not None and not tip.meets(ball)
@@ -410,7 +404,6 @@ def told(session: sv.Session, steps: int) -> dict[tuple[int, int], Caption]:
 def seen(stage: Stage) -> tuple[Moment | None, int, str]:
     """The operation that is lit, the cell of the strip, and the caption's sentence."""
     data = stage.frame_data()
-    assert data.words.caption is not None
     return data.moment, data.current, data.words.caption.title
 
 

@@ -1,6 +1,5 @@
 """Pictures, videos and pages without a window: what they hold, their pace, and their memory."""
 
-import io
 import os
 import re
 from collections.abc import Callable
@@ -158,12 +157,23 @@ def test_a_folder_that_is_not_there(session: sv.Session, tmp_path: Path) -> None
     )
 
 
-@pytest.mark.usefixtures("opengl")
+@pytest.fixture
+def av() -> Any:
+    return pytest.importorskip("av", reason="videos take PyAV")
+
+
+def pictures_in(path: Path) -> list[np.ndarray]:
+    import av
+
+    with av.open(str(path)) as file:
+        return [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
+
+
+@pytest.mark.usefixtures("opengl", "av")
 @pytest.mark.parametrize("name", ["none/a.mp4", "none/a.gif"])
 def test_a_video_that_could_not_be_kept_trains_nothing(
     session: sv.Session, name: str, tmp_path: Path
 ) -> None:
-    pytest.importorskip("av", reason="videos take PyAV")
     refused(FileError, "'tmp_path/none'").by(sv.record, session, tmp_path / name, 5, **SMALL)
     refused(FileError, "'tmp_path/none'").by(sv.storyboard, session, tmp_path / "none" / "a.html")
     assert session.step_index == 0
@@ -228,11 +238,10 @@ def test_in_the_middle_of_a_step_it_shows_what_was_done_last(session: sv.Session
     assert all((a != b).any(axis=2).mean() > 0.02 for a, b in pairwise(frames))
 
 
-@pytest.mark.usefixtures("opengl")
+@pytest.mark.usefixtures("opengl", "av")
 def test_a_video_trains_and_has_as_many_pictures_as_it_says(
     session: sv.Session, tmp_path: Path
 ) -> None:
-    av = pytest.importorskip("av", reason="videos take PyAV")
     told: list[tuple[int, int]] = []
     count = sv.record(
         session,
@@ -245,8 +254,7 @@ def test_a_video_trains_and_has_as_many_pictures_as_it_says(
     )
     assert session.step_index == 20 and count == 5 + 10
     assert told == [(2, 5), (3, 5), (4, 5), (5, 5)]
-    with av.open(str(tmp_path / "net.mp4")) as file:
-        frames = [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
+    frames = pictures_in(tmp_path / "net.mp4")
     assert len(frames) == count and frames[0].shape == (200, 320, 3)
     apart = [np.abs(a.astype(int) - b).mean() for a, b in pairwise(frames[:5])]
     assert min(apart) > 0.05  # every one of them shows something else
@@ -292,14 +300,11 @@ def test_in_a_video_light_moves_in_every_operation_and_its_caption_can_be_read(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("opengl")
+@pytest.mark.usefixtures("opengl", "av")
 def test_the_camera_of_a_video_can_move(session: sv.Session, tmp_path: Path) -> None:
-    pytest.importorskip("av", reason="videos take PyAV")
-    av = pytest.importorskip("av")
     session.learning_rate = 0.0  # nothing else moves
     sv.record(session, tmp_path / "orbit.mp4", 4, every=1, move="orbit", **SMALL)
-    with av.open(str(tmp_path / "orbit.mp4")) as file:
-        frames = [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
+    frames = [frame.astype(int) for frame in pictures_in(tmp_path / "orbit.mp4")]
     assert np.abs(frames[1][40:150, :320] - frames[3][40:150, :320]).mean() > 1.0
     refused(UnknownNameError, "'spin'").by(
         sv.record, session, tmp_path / "no.mp4", 4, move="spin", **SMALL
@@ -354,11 +359,10 @@ def test_a_video_approaches_turns_and_passes_cameras(
     assert len({camera.height for camera in seen[1:]}) > 1  # each fits the network
 
 
-@pytest.mark.usefixtures("opengl")
+@pytest.mark.usefixtures("opengl", "av")
 def test_a_video_that_fails_leaves_no_file_and_an_old_one_whole(
     session: sv.Session, tmp_path: Path
 ) -> None:
-    pytest.importorskip("av", reason="videos take PyAV")
     path = tmp_path / "net.mp4"
     path.write_bytes(b"old")
 
@@ -487,21 +491,19 @@ SIZE = (64, 48)
 
 
 def frames(count: int) -> np.ndarray:
-    random = np.random.default_rng(0)
-    coarse = random.integers(0, 256, (count, 3, 4, 3), dtype=np.uint8)
+    coarse = np.random.default_rng(0).integers(0, 256, (count, 3, 4, 3), dtype=np.uint8)
     return coarse.repeat(16, axis=1).repeat(16, axis=2)
 
 
+@pytest.mark.usefixtures("av")
 def test_a_video_holds_its_pictures_and_begins_with_its_index(tmp_path: Path) -> None:
-    av = pytest.importorskip("av", reason="videos take PyAV")
     path, shown = tmp_path / "a.mp4", frames(30)
     with encoder_for(path, SIZE, 1.0, 10) as encoder:
         for frame in shown:
             encoder.add(frame)
     data = path.read_bytes()
     assert 0 < data.find(b"moov") < data.find(b"mdat")  # a browser can play it from the start
-    with av.open(io.BytesIO(data)) as file:
-        read = [frame.to_ndarray(format="rgb24") for frame in file.decode(video=0)]
+    read = pictures_in(path)
     assert max([np.abs(a.astype(int) - b).mean() for a, b in zip(read, shown, strict=True)]) < 20.0
 
 
@@ -528,12 +530,12 @@ with encoder_for(path, (64, 48), 1.0, 10) as encoder:
 """
 
 
+@pytest.mark.usefixtures("av")
 @pytest.mark.some(1)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a process as Unix does")
 @pytest.mark.parametrize("kills", [5, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", [".mp4", ".gif"])
 def test_a_kill_leaves_no_part_of_a_video(kind: str, kills: int, tmp_path: Path) -> None:
-    pytest.importorskip("av", reason="videos take PyAV")
     folder, temporary = tmp_path / "folder", tmp_path / "temporary"
     folder.mkdir()
     temporary.mkdir()

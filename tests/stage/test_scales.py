@@ -41,8 +41,7 @@ def test_a_stop_is_one_of_six_times_a_power_of_ten_and_the_next_above(number: fl
     digits, power = f"{stop:e}".split("e")
     known = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0]
     assert number * (1.0 - 1e-12) <= stop
-    below = [0.7, *known][known.index(float(digits))] * float(f"1e{power}")
-    assert below < number
+    assert [0.7, *known][known.index(float(digits))] * float(f"1e{power}") < number
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from scalarviz.faces.controller.train import train
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import picture
 from scalarviz.scene.canvas.palette import THEMES, rgb
-from scalarviz.scene.labels import draw_ends, margin_of, obstacles
+from scalarviz.scene.labels import draw_labels, margin_of
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.network_layout import layout_of
@@ -65,8 +65,8 @@ def assert_right_colors(
 
 
 def test_the_legend_has_the_numbers_of_the_scales(studio: Studio, stage: Stage) -> None:
-    said, frame_data = words(studio, stage, (1280, 800)), stage.frame_data()
-    scale = float(frame_data.cubes.color_scales[0])
+    said = words(studio, stage, (1280, 800))
+    scale = float(stage.frame_data().cubes.color_scales[0])
     assert {f"−{scale:.3g} minus".replace("0.", ".")} <= set(said)
     stage.color, stage.size, stage.per_layer = "gradient", "value", True
     said = words(studio, stage, (1280, 800))
@@ -400,22 +400,17 @@ def test_a_title_of_its_own_stays(colours: sv.Session) -> None:
 
 
 def test_what_is_no_show_is_refused(colours: sv.Session) -> None:
-    with refused(InputError, "3"):
-        Show.of(3)
-    with refused(InputError, "None"):
-        Show(None)  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "3").by(Show.of, 3)
+    refused(InputError, "None").by(Show, None)
     for wrong in ({"speed": 0}, {"steps": 0}):
-        with refused(InputError, "0"):
-            Show(colours, **wrong)  # type: ignore[arg-type]  # on purpose
-    with refused(UnknownNameError, "frame"):
-        Show(colours, frame=128)  # type: ignore[call-arg]  # it is gone with the terminal
+        refused(InputError, "0").by(Show, colours, **wrong)
+    refused(UnknownNameError, "frame").by(Show, colours, frame=128)  # it is gone with the terminal
 
 
 def test_sizes_are_read_from_a_text() -> None:
     assert whole_numbers("8,4", "hidden") == [8, 4]
     assert whole_numbers("", "channels", least=0) == []
-    with refused(InputError, "'8,x'"):
-        whole_numbers("8,x", "hidden")
+    refused(InputError, "'8,x'").by(whole_numbers, "8,x", "hidden")
 
 
 def test_parameters_of_an_expression_stand_in_the_order_of_its_formula() -> None:
@@ -441,7 +436,7 @@ def test_a_network_without_walls_says_which_line_is_the_input_and_which_the_outp
     see, frame_data = projection(stage), stage.frame_data()
     for seen in (frame_data, replace(frame_data, exhibit=None)):  # the result says OUT
         canvas = Words(1280, 800)
-        draw_ends(canvas, see, seen, obstacles(see, seen, 1.0), THEMES["dark"], 1.0)
+        draw_labels(canvas, see, seen, THEMES["dark"], 1.0)
         ends = ["IN"] if seen.exhibit else ["IN", "OUT"]
         assert [words for words, _ in canvas.found] == ends
 
@@ -458,7 +453,7 @@ def test_in_and_out_are_not_cut_where_spheres_are_near_the_edge() -> None:
         if top < see.box.y - margin_of(data, see) + 17.0:  # no room for the word above it
             break
         canvas = Words(800, 500)
-        draw_ends(canvas, see, data, obstacles(see, data, 1.0), THEMES["dark"], 1.0)
+        draw_labels(canvas, see, data, THEMES["dark"], 1.0)
         assert "OUT" in [words for words, _ in canvas.found], top
     else:
         raise AssertionError("the spheres never came near the edge")
@@ -509,8 +504,7 @@ def texts_in(thing: Any, seen: set[int] | None = None) -> Iterator[str]:
         return
     elif dataclasses.is_dataclass(thing) or hasattr(thing, "_fields"):
         seen.add(id(thing))
-        named = getattr(thing, "_fields", None) or [f.name for f in dataclasses.fields(thing)]
-        for name in named:
+        for name in getattr(thing, "_fields", None) or [f.name for f in dataclasses.fields(thing)]:
             yield from texts_in(getattr(thing, name), seen)
     elif isinstance(thing, Mapping):
         for key, value in thing.items():

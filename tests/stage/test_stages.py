@@ -38,9 +38,7 @@ def xor(steps: int = 5) -> sv.Session:
 
 
 def beside(*sessions: sv.Session, **given: Any) -> Stages:
-    several = Several.of(list(sessions))
-    assert several is not None
-    return stages_of(several, reduced_motion=True, **given)
+    return stages_of(Several.of(list(sessions)), reduced_motion=True, **given)
 
 
 def shot(studio: Studio, shown: Any, size: tuple[int, int] = (800, 500)) -> np.ndarray:
@@ -109,15 +107,13 @@ def test_branches_are_named_by_their_numbers() -> None:
     ],
 )
 def test_what_is_not_some_different_sessions_is_one_sentence(make: Any, value: str) -> None:
-    with refused(InputError, value):
-        Several.of(make())
+    refused(InputError, value).by(Several.of, make())
 
 
 def test_two_sessions_of_one_network_are_refused() -> None:
     first = xor()
     second = sv.Session(first.network, data.Xor(), engine="python")
-    with refused(InputError, "numbers 1 and 2"):
-        Several.of([first, second])
+    refused(InputError, "numbers 1 and 2").by(Several.of, [first, second])
 
 
 # Scales.
@@ -173,8 +169,8 @@ def test_channels_of_one_session_are_zeros_in_the_others() -> None:
 
 
 def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
-    session, other = rgb((3, 3)), xor()
-    shown = beside(session, other)
+    session = rgb((3, 3))
+    shown = beside(session, xor())
     shown.silent = True
     pixels = shot(studio, shown)
     alone = Stage(session, reduced_motion=True)
@@ -218,8 +214,7 @@ def test_a_measured_share_stands_in_place_of_the_samples_that_are_right(studio: 
 def test_pinned_weights_stand_in_the_table_and_where_there_is_room_on_a_card(
     studio: Studio,
 ) -> None:
-    session, other = rgb(), xor()
-    shown = beside(session, other)
+    shown = beside(rgb(), xor())
     shown.pin([4, None])
     shot(studio, shown, (800, 500))
     assert {"value", "gradient", "–"} <= set(shown._picture.words)
@@ -241,16 +236,14 @@ def test_a_row_is_pinned_wherever_it_is_and_a_perceptron_in_its_network() -> Non
     shown.pin(None)
     assert [stage.pinned for stage in shown.panes] == [None, None]
     for wrong, value in ((900, "900"), ([1, 2, 3], "3 parts"), ([1, 900], "900")):
-        with refused(ScalarvizError, value):
-            shown.pin(wrong)
+        refused(ScalarvizError, value).by(shown.pin, wrong)
 
 
 def test_every_operation_has_its_light_in_its_pane(studio: Studio) -> None:
     shown = beside(rgb(), rgb((3, 3)))
     rest = shot(studio, shown)
     shown.panes[0].session.advance(2, "operation")
-    pixels = shot(studio, shown)
-    changed = (pixels != rest).any(axis=2)[:300]
+    changed = (shot(studio, shown) != rest).any(axis=2)[:300]
     assert changed[:, :400].any() and not changed[27:, 401:].any()
     assert "2-4-1" not in shown._picture.words
     assert any("adds up" in words for words in shown._picture.words)
@@ -280,8 +273,8 @@ def test_the_curves_have_marks_where_a_session_stopped_by_itself(studio: Studio)
 
 
 def test_the_difference_to_the_first_is_a_channel_where_shapes_agree(studio: Studio) -> None:
-    first, other, third = rgb(), rgb(first=3), rgb((3, 3))
-    shown = beside(first, other, third)
+    first, other = rgb(), rgb(first=3)
+    shown = beside(first, other, rgb((3, 3)))
     assert DIFFERENCE in shown.channels
     shown.color = DIFFERENCE
     panes = shown.frame_data()
@@ -339,11 +332,9 @@ def test_branches_of_one_session_stand_side_by_side_and_go_on() -> None:
 def test_a_branch_itself_is_no_session() -> None:
     session = rgb()
     session.branch()
-    with refused(InputError, "number 1 is a branch"):
-        Several.of(session.branches)
+    refused(InputError, "number 1 is a branch").by(Several.of, session.branches)
     for wrong in (7, "x"):
-        with refused(InputError, repr(wrong)):
-            session.copy(wrong)  # type: ignore[arg-type]  # on purpose
+        refused(InputError, repr(wrong)).by(session.copy, wrong)
 
 
 @pytest.mark.slow
@@ -384,8 +375,7 @@ def test_a_mistake_is_one_sentence_and_writes_nothing(
     make: Any, options: dict[str, Any], value: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "both.png"
-    with refused(InputError, value):
-        sv.picture(make(), path, **SMALL, **options)
+    refused(InputError, value).by(sv.picture, make(), path, **SMALL, **options)
     assert not path.exists()
 
 
@@ -429,7 +419,5 @@ def frames_of(path: Path) -> np.ndarray:
 
 @pytest.mark.usefixtures("opengl")
 def test_a_storyboard_is_of_one_session(tmp_path: Path) -> None:
-    with refused(InputError, "several"):
-        sv.storyboard([rgb(), xor()], tmp_path / "step.html")
-    with refused(InputError, "several"):
-        sv.page([rgb(), xor()], tmp_path / "page.html")
+    refused(InputError, "several").by(sv.storyboard, [rgb(), xor()], tmp_path / "step.html")
+    refused(InputError, "several").by(sv.page, [rgb(), xor()], tmp_path / "page.html")

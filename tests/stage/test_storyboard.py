@@ -287,9 +287,8 @@ def test_a_page_is_well_formed_and_says_its_language(stills: list[StoryboardStil
 
 def test_a_page_asks_nobody_for_anything(stills: list[StoryboardStill]) -> None:
     text = page(stills, "one step")
-    reader = Reader(text)
     assert "http:" not in text and "https:" not in text
-    for _, attributes in reader.elements:
+    for _, attributes in Reader(text).elements:
         for name in ("src", "href", "action", "srcset", "data", "poster"):
             assert attributes.get(name, "data:").startswith(("data:", "#"))  # type: ignore[union-attr]  # it is there
         assert not any(name.startswith("on") or name == "style" for name in attributes)

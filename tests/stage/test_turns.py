@@ -32,8 +32,7 @@ def test_texts_take_turns_and_cubes_are_new_in_every_picture(
 ) -> None:
     stage.session.advance(40)
     assert hurried(studio, stage, 1.02) == started
-    cubes = stage.frame_data().cubes
-    np.testing.assert_array_equal(cubes.colors, stage.session.network.bank.value)
+    np.testing.assert_array_equal(stage.frame_data().cubes.colors, stage.session.network.bank.value)
     later = hurried(studio, stage, 1.25)
     assert later != started
     monkeypatch.undo()
@@ -44,8 +43,7 @@ def test_what_a_hand_does_is_in_the_next_picture(
     studio: Studio, stage: Stage, started: list[str]
 ) -> None:
     stage.hover = 3
-    shown = hurried(studio, stage, 1.02)
-    assert len(shown) > len(started)
+    assert len(hurried(studio, stage, 1.02)) > len(started)
     stage.hover = None
     assert hurried(studio, stage, 1.025) == started
 

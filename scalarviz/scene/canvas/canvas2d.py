@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import accumulate
-from math import cos, isfinite, isnan, sin
+from math import cos, inf, isfinite, isnan, sin
 from typing import Any, TypeVar
 
 import numpy as np
@@ -251,6 +251,19 @@ def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
     return pixels
 
 
+def sheet_of(tiles: npt.NDArray[Any], columns: int, gap: int = 0) -> npt.NDArray[Any]:
+    """Return images, (n, rows, columns, channels), side by side in so many columns, as one image.
+
+    gap  pixels of 0 right of each and below it; by default none
+    """
+    count, high, wide, depth = tiles.shape
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    whole = np.pad(tiles, ((0, rows * columns - count), (0, gap), (0, gap), (0, 0)))
+    placed = whole.reshape(rows, columns, high + gap, wide + gap, depth).swapaxes(1, 2)
+    return placed.reshape(rows * (high + gap), columns * (wide + gap), depth)
+
+
 def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
     """Return where the segments of a polyline through (n, 2) points are cut at the joins.
 
@@ -367,8 +380,7 @@ class Canvas2D:
         `smooth` interpolates between pixels. The outline is inside the edge, one pixel wide.
         """
         corners = np.array([[(x, y), (x + width, y), (x, y + height)]])
-        whole = np.array([[0.0, 0.0, 1.0, 1.0]])
-        self.images(corners, colors, whole, depth=depth, smooth=smooth)
+        self.images(corners, colors, np.array([[0.0, 0.0, 1.0, 1.0]]), depth=depth, smooth=smooth)
         if outline is not None:
             self.box(x, y, width, height, None, outline=outline, depth=depth)
 
@@ -487,12 +499,14 @@ class Canvas2D:
         anchor: str = "left",
         depth: float = -1.0,
         outline: Color = None,
+        room: float = inf,
     ) -> float:
         """Draw text on the baseline y; return its width.
 
         `anchor` is "left", "center" or "right" and says where x is; "\\n" starts a new line;
-        `outline` is the colour of a soft halo.
+        `outline` is the colour of a soft halo; what is wider than `room` is cut as by `fit`.
         """
+        words = words if room == inf else self.fit(words, room, size=size, bold=bold)
         self.words += [words]
         ratio = self.ratio
         pixels = round(size * ratio) or 1
@@ -559,8 +573,7 @@ class Canvas2D:
             self.parts[name] = found
         self.words += found[1]
         self._quads.put_part(found[2], found[3])
-        result = found[4]
-        return result
+        return found[4]
 
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
         """Return the width of text: that of its widest line."""
@@ -587,6 +600,13 @@ class Canvas2D:
     ) -> str:
         """Return the text, or as much of it as fits into this width, with "..." at the end."""
         return shortened(words, width * self.ratio, round(size * self.ratio) or 1, bold)
+
+    def first_fit(
+        self, texts: Sequence[str], width: float, *, size: float = 13.0, bold: bool = False
+    ) -> str:
+        """Return the first of some texts that fits into this width; if none does, the last."""
+        fits = (each for each in texts if self.measure(each, size=size, bold=bold) <= width)
+        return next(fits, texts[-1])
 
     def wrap(self, words: str, width: float, most: int, *, size: float = 13.0) -> list[str]:
         """Return the text in at most `most` lines of this width; the last may end in "..."."""

@@ -60,17 +60,9 @@ class Atlas:
 ATLAS = Atlas()
 
 
-class Glyph(NamedTuple):
-    """Position in the atlas, and centre relative to the pen, with half of width and height."""
-
-    x: float
-    y: float
-    half_width: float
-    half_height: float
-    left: float
-    top: float
-    right: float
-    bottom: float
+# Centre relative to the pen, x and y, and half of width and height; left, top, right and bottom of
+# its place in the atlas.
+Glyph = tuple[float, ...]
 
 
 class Font:
@@ -134,7 +126,7 @@ class Font:
         x, y = slot.bitmap_left - halo, -slot.bitmap_top - halo
         height, width = picture.shape
         left, top = ATLAS.place(picture)
-        return Glyph(
+        return (
             *(x + width / 2, y + height / 2, width / 2, height / 2),
             *(left, top, left + width, top + height),
         )
@@ -145,8 +137,7 @@ class Font:
         found = self._faces.get(letter, self._own)
         # Light hinting is vertical only: sharp baselines and tops.
         found.face.set_pixel_sizes(0, self.pixels)
-        flags = freetype.FT_LOAD_NO_BITMAP | freetype.FT_LOAD_TARGET_LIGHT
-        found.face.load_char(letter, flags)
+        found.face.load_char(letter, freetype.FT_LOAD_NO_BITMAP | freetype.FT_LOAD_TARGET_LIGHT)
         if found.embolden:
             freetype.FT_GlyphSlot_Embolden(found.face.glyph._FT_GlyphSlot)
         return found

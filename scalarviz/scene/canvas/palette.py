@@ -139,8 +139,7 @@ def class_colors(classes: object, ground: str) -> FloatArray:
     numbers = np.asarray(classes, np.float64)
     is_dark = bool(rgb((ground,)).mean() < 0.5)
     known = rgb(CLASSES_ON_DARK if is_dark else CLASSES_ON_LIGHT)
-    whole = np.nan_to_num(numbers).astype(np.int64)
-    times, place = np.divmod(whole, len(known))
+    times, place = np.divmod(np.nan_to_num(numbers).astype(np.int64), len(known))
     part = 0.5 ** times[..., np.newaxis]
     colors = part * known[place] + (1.0 - part) * float(is_dark)
     return number_or_not(np.where(np.isnan(numbers)[..., np.newaxis], np.nan, colors))

@@ -52,7 +52,10 @@ class Renderer:
             self._program["u_size"] = (width_px / canvas.ratio, height_px / canvas.ratio)
             self._program["u_ratio"], self._program["u_images_size"] = looks[2:]
             self._looks = looks
-        self._update_atlas()
+        if self._version != ATLAS.version:
+            self._atlas.set_data(ATLAS.pixels)
+            self._version = ATLAS.version
+            self._program["u_atlas_size"] = ATLAS.pixels.shape[::-1]
         quads = len(vertices) // 4
         if quads > self._room:
             self._room = 2 * quads
@@ -71,13 +74,6 @@ class Renderer:
         draw(self._indices, 6 * quads)
         draw.end()
         set_state(depth_mask=True, blend=False)
-
-    def _update_atlas(self) -> None:
-        if self._version != ATLAS.version:
-            self._atlas.set_data(ATLAS.pixels)
-            self._version = ATLAS.version
-            height, width = ATLAS.pixels.shape
-            self._program["u_atlas_size"] = (width, height)
 
 
 class Sheet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -51,6 +51,7 @@ class Sorting(Exhibit):
     confusion: ConfusionMatrix
     of: str
     focus: tuple[int | None, int | None] | None = None
+    _made: dict[tuple[str, int, int, int], Bytes] = field(default_factory=dict, init=False)
     wide = 400.0
 
     @cached_property
@@ -67,11 +68,10 @@ class Sorting(Exhibit):
         """
         count = len(self.order)
         shown = [np.arange(min(len(own), rows) - (len(own) > rows)) for own in self.order]
-        row = np.concatenate(shown)
         column = np.repeat(np.arange(count), [len(each) for each in shown])
         chosen = [own[: len(each)] for own, each in zip(self.order, shown, strict=True)]
         left = [len(own) - len(each) for own, each in zip(self.order, shown, strict=True)]
-        return np.concatenate(chosen), row, column, np.array(left)
+        return np.concatenate(chosen), np.concatenate(shown), column, np.array(left)
 
     def words(self) -> list[str]:
         table = self.confusion
@@ -118,16 +118,26 @@ class Sorting(Exhibit):
         for place, kind in zip(places[:2], shown, strict=True):
             paint_tile(canvas, place, [] if kind is None else [str(kind)], theme)
         foot, base = places.foot, places.foot.y + 0.5 * places.foot.height
-        large, said = RIGHT_YET / LETTERS * size, self.verdict()
-        if canvas.measure(said, size=large, bold=True) > foot.width:
-            said = text("exhibits.right.short", right=self.score()[0], count=self.score()[1])
-        words = canvas.fit(said, foot.width, size=large, bold=True)
-        canvas.text(foot.x, base - 0.2 * size, words, size=large, color=theme.ink, bold=True)
+        large, (right, all_of_them) = RIGHT_YET / LETTERS * size, self.score()
+        shapes = self.verdict(), text("exhibits.right.short", right=right, count=all_of_them)
+        canvas.text(
+            foot.x,
+            base - 0.2 * size,
+            canvas.first_fit(shapes, foot.width, size=large, bold=True),
+            size=large,
+            color=theme.ink,
+            bold=True,
+            room=foot.width,
+        )
         if self.first is not None:
-            words = canvas.fit(
-                text("exhibits.begun", said=self.first.verdict()), foot.width, size=size
+            canvas.text(
+                foot.x,
+                base + 1.3 * size,
+                text("exhibits.begun", said=self.first.verdict()),
+                size=size,
+                color=theme.quiet,
+                room=foot.width,
             )
-            canvas.text(foot.x, base + 1.3 * size, words, size=size, color=theme.quiet)
         left, top = box.x + LABELS * size, places.out.bottom + 0.5 * size
         heads, gap, table = 1.7 * size, 0.8 * size, (HEADS + count * CELL) * size
         cell = min(across, (box.bottom - top - heads - gap - table) / ROWS)
@@ -187,10 +197,6 @@ class Sorting(Exhibit):
             image[*places, 3] = 255
             self._made[key] = image
         return self._made[key]
-
-    @cached_property
-    def _made(self) -> dict[tuple[str, int, int, int], Bytes]:
-        return {}
 
     def _paint_marks(
         self, canvas: Canvas2D, corner: FloatArray, side: FloatArray, labels: Classes, theme: Theme

@@ -180,9 +180,16 @@ class Exhibit(ABC):
         if places.goal != places.out:
             heads.append((places.goal, text("exhibits.swatches.target")))
         for place, words in heads:
-            words = canvas.fit(words, place.width, size=size, bold=True)
-            x, y = place.x + 0.5 * place.width, place.y - 0.5 * size
-            canvas.text(x, y, words, size=size, color=theme.ink, bold=True, anchor="center")
+            canvas.text(
+                place.x + 0.5 * place.width,
+                place.y - 0.5 * size,
+                words,
+                size=size,
+                color=theme.ink,
+                bold=True,
+                anchor="center",
+                room=place.width,
+            )
 
     def paint_foot(self, canvas: Canvas2D, places: Places, theme: Theme, more: float = 0.0) -> None:
         """Write how right the answers are, and below it what came out at step 0.
@@ -194,10 +201,16 @@ class Exhibit(ABC):
         if not words or foot.height < VERDICT * size:
             return
         middle = 0.5 * (places.out.x + places.goal.right)
-        room = 2.0 * min(middle - foot.x, foot.right - middle)
-        words = canvas.fit(words, room, size=large, bold=True)
-        y = foot.y + 1.6 * size
-        canvas.text(middle, y, words, size=large, color=theme.ink, bold=True, anchor="center")
+        canvas.text(
+            middle,
+            foot.y + 1.6 * size,
+            words,
+            size=large,
+            color=theme.ink,
+            bold=True,
+            anchor="center",
+            room=2.0 * min(middle - foot.x, foot.right - middle),
+        )
         side = max(1.0, self.small * places.out.width)
         high = max(side * places.out.height / places.out.width, BEGUN * size)
         top = foot.y + VERDICT * size + more + ABOVE * size
@@ -211,10 +224,10 @@ class Exhibit(ABC):
         x = max(foot.x, middle - 0.5 * wide)
         small = side * places.out.height / places.out.width
         self.first.paint_answer(canvas, Box(x, top + 0.5 * (high - small), side, small), theme)
+        x += side + BESIDE * size
         for i, line in enumerate(lines):
-            words = canvas.fit(line, foot.right - x - side - BESIDE * size, size=size)
             y = top + 0.5 * high + (1.4 * (i - 0.5 * (len(lines) - 1)) + 0.36) * size
-            canvas.text(x + side + BESIDE * size, y, words, size=size, color=theme.quiet)
+            canvas.text(x, y, line, size=size, color=theme.quiet, room=foot.right - x)
 
 
 def mean_error(outputs: FloatArray, targets: FloatArray) -> float:
@@ -244,15 +257,11 @@ Key = tuple[str, Color, str]  # a kind of mark, as in `paint_key`, its color, an
 @final
 @dataclass(frozen=True)
 class Axes:
-    """The names of the axes x and y, and the numbers at their ends.
-
-    margin  pixels around the plot that are free for marks on its edge
-    """
+    """The names of the axes x and y, and the numbers at their ends."""
 
     names: tuple[str, str]
     low: tuple[float, float]
     high: tuple[float, float]
-    margin: float = 0.0
 
     def plot(self, canvas: Canvas2D, box: Box) -> Box:
         """Return the part of a box that is left for the plot."""
@@ -260,14 +269,13 @@ class Axes:
         words = (self.names[1], short(self.low[1]), short(self.high[1]))
         left = max(canvas.measure(each, size=size) for each in words) + 0.5 * size
         left = left if left <= MOST_LEFT * box.width else 0.0
-        wide, high = box.width - left, box.height - LINE_PITCH * size
-        return Box(box.x + left, box.y, wide, high).inside(self.margin)
+        return Box(box.x + left, box.y, box.width - left, box.height - LINE_PITCH * size)
 
     def paint(self, canvas: Canvas2D, box: Box, plot: Box, theme: Theme) -> None:
         """Draw the frame of the plot, and the names and numbers in the rest of the box."""
         size, quiet = letter_size(canvas), theme.quiet
         canvas.box(plot.x, plot.y, plot.width, plot.height, None, outline=theme.faint)
-        right = plot.x - self.margin - 0.5 * size
+        right = plot.x - 0.5 * size
         if right > box.x:
             middle = plot.y + 0.5 * plot.height + 0.36 * size
             for words, y, color in (
@@ -276,7 +284,7 @@ class Axes:
                 (short(self.low[1]), plot.bottom, quiet),
             ):
                 canvas.text(right, y, words, size=size, color=color, anchor="right")
-        base = plot.bottom + self.margin + 1.2 * size
+        base = plot.bottom + 1.2 * size
         ends = [short(end) for end in (self.low[0], self.high[0])]
         wide = [canvas.measure(each, size=size) for each in (*ends, self.names[0])]
         if plot.width < wide[0] + wide[1] + size:
@@ -306,8 +314,7 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
             break
         if kind == "cross":
             place = np.array([[x + 0.36 * size, middle]])
-            ink = np.array([parts_of(color)[:3]])
-            paint_crosses(canvas, place, 0.28 * size, ink, theme.ground)
+            paint_crosses(canvas, place, 0.28 * size, np.array([parts_of(color)[:3]]), theme.ground)
         elif kind == "shown":
             paint_shown(canvas, x + 0.36 * size, middle, 0.36 * size)
         elif kind == "line":

@@ -271,8 +271,14 @@ class Pad(Exhibit):
         wide = columns * side
         place = Box(box.x + 0.5 * (box.width - wide), box.y + head, wide, rows * side)
         self._boxes[:] = [place]
-        words = canvas.fit(text("own.pad"), box.width, size=size)
-        canvas.text(place.x, place.y - 0.5 * size, words, size=size, color=theme.ink)
+        canvas.text(
+            place.x,
+            place.y - 0.5 * size,
+            text("own.pad"),
+            size=size,
+            color=theme.ink,
+            room=box.width,
+        )
         canvas.image(*place.place, self.light)
         canvas.box(*place.place, None, outline=theme.quiet)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -81,14 +82,14 @@ class Plane(Exhibit):
     axes: tuple[int, ...] = (0, 1)
     low: tuple[float, float] = (0.0, 0.0)
     high: tuple[float, float] = (1.0, 1.0)
-    outputs: FloatArray = field(default_factory=lambda: np.zeros(0))
+    outputs: FloatArray = field(default_factory=partial(np.zeros, 0))
     sorts: bool = False
     sides: Sequence[str] = ()
     focus: FloatArray | None = None
     classes: Sequence[str] = ()
     inputs_of: Callable[[FloatArray], FloatArray] | None = None
-    tests: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
-    test_targets: FloatArray = field(default_factory=lambda: np.zeros(0))
+    tests: FloatArray = field(default_factory=partial(np.zeros, (0, 2)))
+    test_targets: FloatArray = field(default_factory=partial(np.zeros, 0))
     show_tests: bool = False
     discrete: bool = False
     squares: bool = False
@@ -351,9 +352,8 @@ class NeuronMap(Exhibit):
         with canvas.clip(*plot.place):
             plane.paint_samples(canvas, plot, min(DOT * size, SMALL_DOT * plot.width), theme)
         words = canvas.fit(self.words()[0], box.width, size=size)
-        middle = plot.x + 0.5 * plot.width
         wide = 0.5 * canvas.measure(words, size=size)
-        x = max(box.x + wide, min(middle, box.right - wide))
+        x = max(box.x + wide, min(plot.x + 0.5 * plot.width, box.right - wide))
         canvas.text(x, whole.bottom + size, words, size=size, color=theme.quiet, anchor="center")
 
 

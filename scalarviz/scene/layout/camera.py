@@ -154,8 +154,7 @@ class Camera:
     def moved(self, right: float, up: float) -> Camera:
         """Return the camera moved sideways by fractions of the height of the picture."""
         way = self.way(right * self.height, up * self.height, 0.0)
-        target = tuple([a + b for a, b in zip(self.target, way, strict=True)])
-        return replace(self, target=target)
+        return replace(self, target=tuple([a + b for a, b in zip(self.target, way, strict=True)]))
 
     def zoomed(self, factor: float, right: float = 0.0, up: float = 0.0) -> Camera:
         """Return the camera zoomed in by a factor.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
@@ -108,8 +108,7 @@ class Division:
         strip, band = strip * scale, 0.0 if present or chart else band * scale
         high = max(1.0, height - head - strip - band)
         scene = Box(0.0, head, width, high)
-        margin = MARGIN * scale if width >= SMALL else SMALL_MARGIN
-        margin = min(margin, width / 8.0, high / 8.0)
+        margin = min(MARGIN * scale if width >= SMALL else SMALL_MARGIN, width / 8.0, high / 8.0)
         free = scene.inside(margin)
         if panel:
             free = Box(free.x, free.y, max(1.0, free.width - panel), free.height)
@@ -163,8 +162,9 @@ class Division:
         else:
             free, at_end = taken(free, min(exhibit, SHARE * width), margin, PANE_LEAST)
         whole, none = Box(0.0, 0.0, width, height), Box(0.0, height, width, 0.0)
-        parts = (Box(0.0, 0.0, width, head), scene, at_end, beside, free, none, none)
-        return Division(whole, *parts, scale)
+        return Division(
+            whole, Box(0.0, 0.0, width, head), scene, at_end, beside, free, none, none, scale
+        )
 
 
 def below(box: Box, margin: float, least: float, high: float) -> tuple[Box, Box]:
@@ -211,6 +211,7 @@ class Projection:
     width: float
     height: float
     reach: float = 1e4
+    _known: dict[Hashable, tuple[object, Any]] = field(default_factory=dict, init=False)
 
     @cached_property
     def matrix(self) -> FloatArray:
@@ -235,14 +236,9 @@ class Projection:
         xy = (clip[:, :2] / w[:, np.newaxis] * [0.5, -0.5] + 0.5) * [self.width, self.height]
         return ProjectedPoints(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
 
-    @cached_property
-    def _known(self) -> dict[Hashable, tuple[object, Any]]:
-        return {}
-
     def of(self, points: FloatArray) -> ProjectedPoints:
         """Return `self(points)`, worked out once, of points that never change."""
-        found: ProjectedPoints = self.once(id(points), points, self)
-        return found
+        return self.once(id(points), points, self)
 
     def once(self, key: Hashable, given: T, make: Callable[[T], Found]) -> Found:
         """Return `make(given)`, worked out once for a key; what is given never changes."""
@@ -294,11 +290,6 @@ class Panes:
     scale: float
 
     @property
-    def band(self) -> Box:
-        """Table and chart together."""
-        return Box(0.0, self.table.y, self.whole.width, self.table.height)
-
-    @property
     def division(self) -> Division:
         """The picture as the boxes of one network: all panes are its stage, the line its head."""
         high = self.line.y if self.line.height else self.table.y
@@ -306,7 +297,8 @@ class Panes:
         none = Box(0.0, high, self.whole.width, 0.0)
         at_end = Box(scene.right, 0.0, 0.0, high)
         inner = scene.inside(min(MARGIN * self.scale, scene.width / 8.0, high / 8.0))
-        parts = (self.whole, self.line, scene, at_end, at_end, inner, none, self.band)
+        band = Box(0.0, self.table.y, self.whole.width, self.table.height)  # table and chart
+        parts = (self.whole, self.line, scene, at_end, at_end, inner, none, band)
         return Division(*parts, self.scale)
 
     def at(self, x: float, y: float) -> int | None:

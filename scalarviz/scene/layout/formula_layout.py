@@ -91,8 +91,7 @@ def in_lines(shown: Sequence[Piece], wide: Sequence[float], count: int) -> list[
         longer = best[:, np.newaxis] + cost
         found = [[*found[i], int(ends[i])] for i in longer.argmin(axis=0)]
         best = longer.min(axis=0)
-    begin = [*found[-1], len(shown)]
-    return [list(range(*each)) for each in pairwise(begin)]
+    return [list(range(*each)) for each in pairwise([*found[-1], len(shown)])]
 
 
 def longest(lines: Sequence[Sequence[int]], wide: Sequence[float]) -> float:
@@ -133,8 +132,7 @@ def of_walls(walls: Mapping[str, Wall], aspect: float) -> Layout:
         rows, columns = map(int, size)
         corner = np.array([x, -y, 0.0])
         plate = Plate(wall.first, rows, columns, columns, corner, RIGHT, DOWN, NEAR, "value")
-        about = f"{rows}×{columns}"
-        labels.append(Label(visible(name), about, corner, plate.indices))
+        labels.append(Label(visible(name), f"{rows}×{columns}", corner, plate.indices))
         plates.append(plate)
     return Layout(plates, (), (), labels)
 

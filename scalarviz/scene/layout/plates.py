@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -76,11 +76,20 @@ class Plate:
     layer: int = NONE
     tiles: Tiles | None = None
     seat: float = 0.0
+    _corners: dict[float, FloatArray] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @cached_property
     def cell(self) -> tuple[float, float]:
         """Width and height of a cell in space."""
         return float(np.linalg.norm(self.along)), float(np.linalg.norm(self.across))
+
+    @property
+    def axes(self) -> FloatArray:
+        """Its unit vectors, one per row: along, across, and to the viewer."""
+        width, height = self.cell
+        return np.stack([self.along / width, self.across / height, self.toward])
 
     @property
     def unit(self) -> float:
@@ -193,10 +202,8 @@ class Plate:
 
     def corners_of(self, row: int, column: int, half: float, margin: float = 0.0) -> FloatArray:
         """Return the corners of a cube with this half side, and a margin, in space, (8, 3)."""
-        width, height = self.cell
         signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-        ways = np.stack([self.along / width, self.across / height, self.toward])
-        return np.asarray(self.middle(row, column, half) + (half + margin) * signs @ ways)
+        return np.asarray(self.middle(row, column, half) + (half + margin) * signs @ self.axes)
 
     def corners(self, height: float = 0.5) -> FloatArray:
         """Return the eight corners of the box around its cubes, (8, 3), read-only."""
@@ -206,10 +213,6 @@ class Plate:
             found.flags.writeable = False
             self._corners[height] = found
         return self._corners[height]
-
-    @cached_property
-    def _corners(self) -> dict[float, FloatArray]:
-        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,9 +316,9 @@ class Fan:
     operation: int = NONE
     before: int = NONE
     after: int = NONE
-    begin: FloatArray = field(default_factory=lambda: np.zeros(3))
-    foot: FloatArray = field(default_factory=lambda: np.zeros(3))
-    reads: slice = field(default_factory=lambda: slice(0, 0))
+    begin: FloatArray = field(default_factory=partial(np.zeros, 3))
+    foot: FloatArray = field(default_factory=partial(np.zeros, 3))
+    reads: slice = field(default_factory=partial(slice, 0, 0))
     radius: float = 0.5
     stride: int = 0
     is_direct: bool = False
@@ -464,6 +467,7 @@ class Layout:
     written: Sequence[WrittenWords] = ()
     signs: Sequence[Sign] = ()
     thread: tuple[Step, ...] = ()
+    _known: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def extent(self) -> FloatArray:
@@ -492,18 +496,14 @@ class Layout:
 
     def fan_of(self, index: int) -> tuple[Fan, int] | None:
         """Return the fan of a bank index and the unit whose sum it belongs to, if there is one."""
-        for fan in self.fans:
-            unit = fan.unit_of(index)
-            if unit is not None:
-                return fan, unit
-        return None
+        units = ((fan, fan.unit_of(index)) for fan in self.fans)
+        return next(((fan, unit) for fan, unit in units if unit is not None), None)
 
     def line_of(self, neuron: tuple[str, int]) -> tuple[Neurons, int] | None:
         """Return the row of a neuron (buffer, place), and which one it is; None without."""
-        for line in self.neurons:
-            if neuron[0] in line.buffers and neuron[1] < len(line.points):
-                return line, neuron[1]
-        return None
+        name, place = neuron
+        found = (line for line in self.neurons if name in line.buffers)
+        return next(((line, place) for line in found if place < len(line.points)), None)
 
     def fan_into(self, neuron: tuple[str, int]) -> tuple[Fan, int] | None:
         """Return the fan of lines that end at a neuron (buffer, place), and its unit there."""
@@ -525,10 +525,6 @@ class Layout:
                 if len(near):
                     return fan, int(near[0])
         return None
-
-    @cached_property
-    def _known(self) -> dict[object, Any]:
-        return {}
 
     def once(self, key: object, make: Callable[[Layout], T]) -> T:
         """Return what depends on the layout and a key alone; it is worked out once."""

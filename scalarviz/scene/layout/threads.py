@@ -27,9 +27,7 @@ def said_to(fan: Fan, layout: Layout, known: Mapping[str, FloatArray]) -> FloatA
     values = known.get(line.values, known.get(line.sums, np.zeros(0)))
     if len(values) < fan.reads.stop:
         return np.zeros(fan.inputs_count)
-    means = values[fan.reads].reshape(fan.inputs_count, -1).mean(axis=1)
-    found: FloatArray = np.nan_to_num(means)
-    return found
+    return np.asarray(np.nan_to_num(values[fan.reads].reshape(fan.inputs_count, -1).mean(axis=1)))
 
 
 def thread_of(
@@ -52,8 +50,7 @@ def thread_of(
         units = np.arange(count) if unit == NONE else np.array([unit - first])
         rows = fan.weights + fan.stride * units[:, np.newaxis] + np.arange(fan.inputs)
         own = np.abs(weights[rows]).reshape(len(units), len(said), -1).max(axis=2)
-        most = int(np.nan_to_num(own * np.abs(said)).argmax())
-        behind, column = divmod(most, len(said))
+        behind, column = divmod(int(np.nan_to_num(own * np.abs(said)).argmax()), len(said))
         found.append((number, int(units[behind]), column))
         pixels = (fan.reads.stop - fan.reads.start) // len(said)
         unit, operation = column + fan.reads.start // pixels, fan.operation
@@ -62,8 +59,7 @@ def thread_of(
 
 def with_thread(layout: Layout, thread: Sequence[Step]) -> Layout:
     """Return a layout of squares with a cube for each weight of a way, between the blocks."""
-    plates = [cube_at(layout, *step) for step in thread]
-    return replace(layout, plates=plates, thread=tuple(thread))
+    return replace(layout, plates=[cube_at(layout, *step) for step in thread], thread=tuple(thread))
 
 
 def cube_at(layout: Layout, number: int, unit: int, column: int) -> Plate:

@@ -123,22 +123,19 @@ class Station:
     def rows_at(self, units: Sequence[int] | range) -> FloatArray:
         """Return where units stand below each other, (n, 3), from the middle of the station."""
         down = (np.asarray(units, np.float64) - (self.units.count - 1) / 2.0) * self.pitch
-        found: FloatArray = down[:, np.newaxis] * DOWN
-        return found
+        return np.asarray(down[:, np.newaxis] * DOWN)
 
     def columns_at(self, columns: Sequence[int] | range) -> FloatArray:
         """Return where columns stand, (n, 3); that after the last one is the bias."""
         count = self.before.count
         numbers = np.asarray(columns, np.float64)
         at = numbers + (BIAS - 1.0) * (numbers == count) - (count + BIAS - 1.0) / 2.0
-        found: FloatArray = (at * self.step)[:, np.newaxis] * NEAR
-        return found
+        return np.asarray((at * self.step)[:, np.newaxis] * NEAR)
 
     @property
     def origin(self) -> FloatArray:
         """Where its middle stands."""
-        middle: FloatArray = self.x * RIGHT + self.lift * UP + self.aside * NEAR
-        return middle
+        return np.asarray(self.x * RIGHT + self.lift * UP + self.aside * NEAR)
 
 
 # What stands along the flow.
@@ -329,11 +326,6 @@ def lift_of(far: float) -> float:
 # Plates: the trays of a layer, its biases, and gains and shifts.
 
 
-def plates_of(program: Layered, station: Station) -> list[Plate]:
-    """Return the plates of a station that is no line."""
-    return trays(program, station) if station.kind == "trays" else scale(program, station)
-
-
 def trays(program: Layered, station: Station) -> list[Plate]:
     """Return the plates of trays: the weights of each group, and the biases."""
     operation, found = program.operations[station.place], []
@@ -367,8 +359,8 @@ def stride_of(program: Layered, operation: Operation, inputs: int) -> int:
 
 def corner(station: Station, row: int, column: int) -> FloatArray:
     """Return the middle of a cell of trays."""
-    found: FloatArray = station.rows_at([row])[0] + station.columns_at([column])[0]
-    return station.origin + found
+    inside = station.rows_at([row])[0] + station.columns_at([column])[0]
+    return np.asarray(station.origin + inside)
 
 
 def column(
@@ -380,8 +372,7 @@ def column(
     about: AboutPlate,
 ) -> Plate:
     """Return a plate with one cube in each row, the first around `begin`."""
-    origin = begin - 0.5 * (along + across)
-    return Plate(first, count, 1, 1, origin, along, across, -RIGHT, *about)
+    return Plate(first, count, 1, 1, begin - 0.5 * (along + across), along, across, -RIGHT, *about)
 
 
 def kernels(
@@ -442,11 +433,12 @@ def fans_of(program: Layered, stations: list[Station], number: int, line_before:
     biased = operation.biases != NONE
     starts = line.rows_at(range(station.before.count)) + line.origin
     pixels = prod(line.shape[1:])
-    foot = SEAT * -(RIGHT + UP)
-    if station.tile:
-        foot = 0.5 * GRAIN * (station.tile[0] * DOWN - station.tile[1] * NEAR)
+    foot = (
+        0.5 * GRAIN * (station.tile[0] * DOWN - station.tile[1] * NEAR)
+        if station.tile
+        else SEAT * -(RIGHT + UP)
+    )
     for units, read in parts_of(program, station):
-        columns = [*read, *[station.before.count] * biased]
         inputs = len(read) * max(1, prod(station.tile))
         found.append(
             Fan(
@@ -454,7 +446,7 @@ def fans_of(program: Layered, stations: list[Station], number: int, line_before:
                 inputs,
                 operation.biases + units.start * biased,
                 starts[read.start : read.stop],
-                station.columns_at(columns) + station.origin,
+                station.columns_at([*read, *[station.before.count] * biased]) + station.origin,
                 behind.rows_at(units) + behind.origin,
                 station.rows_at(units),
                 station.place,
@@ -481,9 +473,7 @@ def straight(stations: list[Station], number: int, line: int) -> list[Wires]:
     starts = before.rows_at(range(count)) + before.origin
     ends = station.rows_at(range(station.units.count)) + station.origin
     ends = ends[station.first : station.first + count]
-    if len(ends) != count:
-        return []
-    return [Wires(starts, ends, station.place, line - 1, True)]
+    return [Wires(starts, ends, station.place, line - 1, True)] if len(ends) == count else []
 
 
 def way_of(stations: list[Station], number: int) -> FloatArray | None:
@@ -560,7 +550,7 @@ def layout_at(
             if station.place != NONE and number:
                 wires += straight(stations, number, len(neurons) - 1)
             continue
-        own = plates_of(program, station)
+        own = (trays if station.kind == "trays" else scale)(program, station)
         plates += own
         labels.append(label_of(about(program.operations[station.place].label), own))
         if station.kind == "trays":
@@ -598,5 +588,4 @@ def label_of(words: tuple[str, str], plates: Sequence[Plate]) -> Label:
     low, high = corners.min(axis=0), corners.max(axis=0)
     place = np.array([corners[:, 0].mean(), high[1], (low[2] + high[2]) / 2.0])
     first = min(plate.indices.start for plate in plates)
-    rows = slice(first, max(plate.indices.stop for plate in plates))
-    return Label(*words, place, rows)
+    return Label(*words, place, slice(first, max(plate.indices.stop for plate in plates)))

@@ -105,8 +105,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.ids = False
 
     def _shaders(self, *, far: bool) -> tuple[str, str]:
-        texels = BYTES if self.floats is False else FLOATS
-        return cubes(texels, far=far, seated=self._seated)
+        return cubes(BYTES if self.floats is False else FLOATS, far=far, seated=self._seated)
 
     # Data to draw.
 
@@ -343,8 +342,9 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
 
     def _upload(self, near: list[Near]) -> None:
         """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""
-        given = self._clipped() if self._is_huge else self._given
-        colors, sizes = given
+        given = self._given
+        if self._is_huge:  # a float32 cannot divide all of them by the scale
+            given = np.clip(given[0], -LARGEST, LARGEST), np.clip(given[1], -LARGEST, LARGEST)
         count = min(self.count, self._height * SPLIT)
         flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
         touched = np.zeros(self._height, bool)
@@ -361,7 +361,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         if not len(rows):
             return
         first, last = int(rows[0]), int(rows[-1]) + 1
-        for half, (shown, own) in enumerate(zip((colors, sizes), flat, strict=True)):
+        for half, (shown, own) in enumerate(zip(given, flat, strict=True)):
             part = slice(first * SPLIT, min(last * SPLIT, count))
             own[part] = shown[part]
             if last - first < self._height:
@@ -370,12 +370,6 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
                 self._numbers.set_data(packed(changed, self.floats), offset=(offset + first, 0))
         if last - first == self._height:
             self._numbers.set_data(packed(self._staging, self.floats))
-
-    def _clipped(self) -> tuple[Any, Any]:
-        """Return the numbers as far as a float32 can divide them by the scale."""
-        colors, sizes = self._given
-        clipped = np.clip(colors, -LARGEST, LARGEST)
-        return clipped, clipped if sizes is colors else np.clip(sizes, -LARGEST, LARGEST)
 
     def _send_means(
         self, i: int, plate: Plate, finest: int, given: tuple[FloatArray, FloatArray]

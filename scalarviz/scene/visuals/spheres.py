@@ -6,7 +6,7 @@ sphere; a wire is a strip. All arrays have a row for each sphere, wire, tray or 
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,67 +21,15 @@ from scalarviz.scene.canvas.renderer import set_state
 from scalarviz.scene.visuals.opengl import Eye, draw_triangles
 from scalarviz.scene.visuals.shaders import GROUND, SPHERE, WIRE
 
-
-@final
-class QuadBuffers:
-    """Vertex buffers of a program, with four vertices for each row; only changes are uploaded.
-
-    program  the program whose attributes are set
-    corners  (4, 2), the attribute `a_corner` of the four vertices
-    """
-
-    def __init__(self, program: Any, corners: Any) -> None:
-        self._program = program
-        self._corners = np.array(corners, np.float32)
-        self._rows: dict[str, npt.NDArray[np.float32]] = {}
-        self._stale: set[str] = set()
-        self._buffers: dict[str, Any] = {}
-        self.index: Any = None
-        self.count = 0
-
-    def set(self, **rows: FloatArray) -> bool:
-        """Set attributes, each an array with a row for every quad; return whether any differs."""
-        self.count = len(next(iter(rows.values())))
-        for name, values in rows.items():
-            given = np.array(values, np.float32)
-            if name not in self._rows or not np.array_equal(given, self._rows[name]):
-                self._rows[name] = given
-                self._stale.add(name)
-        return bool(self._stale)
-
-    def upload(self) -> None:
-        """Upload what has changed; the program's context must be current."""
-        if self.index is None or self.index.size != 6 * self.count:
-            first = 4 * np.arange(self.count, dtype=np.uint32)
-            self.index = self.index or gloo.IndexBuffer()
-            self.index.set_data((first[:, np.newaxis] + TRIANGLES).ravel())
-            self._send("a_corner", np.tile(self._corners, (self.count, 1)))
-        for name in self._stale:
-            self._send(name, np.repeat(self._rows[name], 4, axis=0))
-        self._stale.clear()
-
-    def _send(self, name: str, data: Any) -> None:
-        if name not in self._buffers:
-            self._buffers[name] = self._program[name] = gloo.VertexBuffer()
-        self._buffers[name].set_data(data)
-
-    def release(self) -> None:
-        """Free the memory on the graphics card; the next `upload` allocates it again."""
-        for buffer in (*self._buffers.values(), *([self.index] if self.index else [])):
-            buffer.delete()
-        self._buffers.clear()
-        self.index, self._stale = None, {*self._rows}
-
-
 SQUARE = [(-1, -1), (1, -1), (-1, 1), (1, 1)]
 STRIP = [(0, -1), (1, -1), (0, 1), (1, 1)]
 
 
 class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
-    """Visual of quads that face the eye.
+    """Visual of quads that face the eye, each from a row of arrays; only changes are uploaded.
 
     shaders  the text of vertex and fragment shader
-    corners  (4, 2), the attribute `a_corner` of each vertex
+    corners  (4, 2), the attribute `a_corner` of the four vertices of each
     depth_mask  whether it hides what is drawn behind it later
     """
 
@@ -98,8 +46,13 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
             blend_func=("one", "one_minus_src_alpha"),
         )
         self._draw_mode = "triangles"
-        self._quads = QuadBuffers(self.shared_program, corners)
+        self._corners = np.array(corners, np.float32)
+        self._rows: dict[str, npt.NDArray[np.float32]] = {}  # of each attribute, one for each quad
+        self._stale: set[str] = set()
+        self._buffers: dict[str, Any] = {}
+        self._index_buffer: Any = None
         self._points = np.zeros((0, 3))
+        self._count = 0
         self.eye, self._version = Eye(), 0
 
     def paint(self, **colors: str) -> None:
@@ -109,11 +62,20 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
 
     def release(self) -> None:
         """Free the memory on the graphics card; the next draw allocates it again."""
-        self._quads.release()
+        for buffer in (*self._buffers.values(), *[self._index_buffer] * bool(self._buffers)):
+            buffer.delete()
+        self._buffers.clear()
+        self._index_buffer, self._stale = None, {*self._rows}
 
     def _set(self, points: FloatArray, **rows: FloatArray) -> None:
-        self._points = points
-        if self._quads.set(**rows):
+        """Set attributes, each an array with a row for every quad, and the points to be framed."""
+        self._points, self._count = points, len(next(iter(rows.values())))
+        for name, values in rows.items():
+            given = np.array(values, np.float32)
+            if name not in self._rows or not np.array_equal(given, self._rows[name]):
+                self._rows[name] = given
+                self._stale.add(name)
+        if self._stale:
             self._bounds_changed()
             self.update()
 
@@ -127,16 +89,25 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         """Do nothing: the eye does it."""
 
     def _prepare_draw(self, view: Any) -> bool:
-        if not self._quads.count:
-            return False
-        if not self.eye.look(view):
+        if not self._count or not self.eye.look(view):
             return False
         if self._version != self.eye.version:
             self._version = self.eye.version
             self.eye.show(view.view_program, self._depends)
-        self._quads.upload()
-        self._index_buffer = self._quads.index
+        if self._index_buffer is None or self._index_buffer.size != 6 * self._count:
+            first = 4 * np.arange(self._count, dtype=np.uint32)
+            self._index_buffer = self._index_buffer or gloo.IndexBuffer()
+            self._index_buffer.set_data((first[:, np.newaxis] + TRIANGLES).ravel())
+            self._send("a_corner", np.tile(self._corners, (self._count, 1)))
+        for name in self._stale:
+            self._send(name, np.repeat(self._rows[name], 4, axis=0))
+        self._stale.clear()
         return True
+
+    def _send(self, name: str, data: Any) -> None:
+        if name not in self._buffers:
+            self._buffers[name] = self.shared_program[name] = gloo.VertexBuffer()
+        self._buffers[name].set_data(data)
 
     def draw(self) -> None:
         """Draw them, if they are visible."""
@@ -208,7 +179,7 @@ class WiresVisual(QuadsVisual):
 
     def draw(self) -> None:
         """Draw the wires; they leave the depth as it was, so that they mix where they cross."""
-        if self._quads.count:
+        if self._count:
             QuadsVisual.draw(self)
             set_state(depth_mask=True)
 

@@ -43,8 +43,7 @@ def shorten(text: str, longest: int) -> str:
 
 def escaped(text: object) -> str:
     """Return a text escaped for XML, with all letters visible; lines stay lines."""
-    lines = map(messages.escaped, str(text).split("\n"))
-    return html.escape("\n".join(lines), quote=True)
+    return html.escape("\n".join(map(messages.escaped, str(text).split("\n"))), quote=True)
 
 
 @final

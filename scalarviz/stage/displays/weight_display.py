@@ -176,15 +176,17 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
         if not is_free:
             return text("displays.weight.at_work"), None
         step, operation = timeline.clock.place
-        if step == operation == 0:
-            return text("displays.weight.nothing"), None
-        if is_disturbed(timeline):
-            return text("displays.weight.disturbed"), None
         # Objects keep inputs of an interrupted step, which explaining would drop.
-        if not operation and len(getattr(timeline.trainer.run, "_waiting", ())) > 0:
-            return text("displays.weight.unfinished"), None
-        if not operation and is_long(timeline):
-            return text("displays.weight.long"), None
+        keeps = len(getattr(timeline.trainer.run, "_waiting", ())) > 0
+        reasons = {
+            "nothing": step == operation == 0,
+            "disturbed": is_disturbed(timeline),
+            "unfinished": keeps and not operation,
+            "long": is_long(timeline) and not operation,
+        }
+        for name, holds in reasons.items():
+            if holds:
+                return text(f"displays.weight.{name}"), None
         first = step if operation else step - 1
         title = text("displays.weight.step", first=first, last=first + 1)
         if operation:
@@ -212,9 +214,8 @@ def is_disturbed(timeline: Any) -> bool:
     trainer = timeline.trainer
     network, settings = trainer.network, trainer.settings
     as_set = settings.engine, settings.precision, settings.activations
-    if (network.engine, network.precision, network.activations) != as_set:
-        return True
-    return bool(timeline.has_outside_writes)
+    now = network.engine, network.precision, network.activations
+    return bool(now != as_set or timeline.has_outside_writes)
 
 
 def is_long(timeline: Any) -> bool:

@@ -278,8 +278,8 @@ def test_the_network_takes_four_fifths_of_the_stage_and_across_three_fifths(
     name: str, size: tuple[int, int]
 ) -> None:
     stage = stage_of(trained(name), size)
-    see, layout = projection(stage), stage.frame_data().layout
-    xy = see(replace(layout, labels=()).extent).xy
+    see = projection(stage)
+    xy = see(replace(stage.frame_data().layout, labels=()).extent).xy
     less, more = sorted(np.ptp(xy, axis=0) / [see.box.width, see.box.height])
     assert less >= 0.6 and more >= 0.8
 
@@ -462,8 +462,7 @@ def test_all_that_is_written_around_the_panes_is_large_enough_and_covers_nothing
     size: tuple[int, int], count: int, theme: str, title: str, canvases: list[Texts]
 ) -> None:
     parts = Panes.of(count, *size)
-    shown = compared(count, title=title)
-    ComparedPicture().flat(parts, shown, THEMES[theme], 1.0)
+    ComparedPicture().flat(parts, compared(count, title=title), THEMES[theme], 1.0)
     (drawn,) = canvases
     for i, (box, letters, words) in enumerate(drawn.written):
         assert letters >= 12.0 * parts.scale - 1e-9, words

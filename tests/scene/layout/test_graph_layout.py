@@ -15,7 +15,6 @@ from docs.guide.microgpt import Gpt
 from scalarviz import nn
 from scalarviz.core.bank_arrays import Wall, row_numbers
 from scalarviz.core.trace_program import TraceProgram
-from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.labels import obstacles, place_written
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.formula_layout import LINE, MOST_LINES, of_formula, of_walls
@@ -24,7 +23,7 @@ from scalarviz.scene.layout.layered import NODE_GAP, GraphLayout, lay_out
 from scalarviz.scene.layout.plates import Layout, Plate
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.training.session.value_session import session_of
-from tests.scene.measures import Words, projection, stage_of, trained
+from tests.scene.measures import DARK, Words, projection, stage_of, trained
 
 
 def formula() -> sv.Session:
@@ -214,7 +213,6 @@ def test_a_node_without_edges_stands_beside_the_others() -> None:
     assert min(ys) - 60.0 <= layout.heights[2] <= max(ys) + 60.0
 
 
-DARK = THEMES["dark"]
 NAMES = {"height", "damping", "speed", "phase"}
 
 
@@ -273,7 +271,6 @@ def test_pieces_follow_each_other_and_cubes_stand_for_letters() -> None:
 def test_lines_are_as_many_as_make_the_letters_largest(aspect: float) -> None:
     pieces: list[Any] = [each for i in range(8) for each in (i, " + ")][:-1]
     layout = of_formula(pieces, range(8), [f"p{i}" for i in range(8)], aspect)
-    assert layout is not None
     lines = len({float(plate.origin[1]) for plate in layout.plates})
     assert lines == {0.4: 4, 1.0: 3, 1.75: 2, 4.0: 1}[aspect]
 
@@ -281,7 +278,6 @@ def test_lines_are_as_many_as_make_the_letters_largest(aspect: float) -> None:
 def test_a_tall_stage_has_no_more_lines_than_are_asked_for() -> None:
     pieces = [each for i in range(9) for each in (i, " · ", "x", " + ")][:-1]
     layout = of_formula(pieces, range(9), [f"p{i}" for i in range(9)], 0.3)
-    assert layout is not None
     words = [each.middle[1] for each in layout.written if each.least == 0.0]
     assert len({*map(float, words)}) <= MOST_LINES
 
@@ -289,7 +285,6 @@ def test_a_tall_stage_has_no_more_lines_than_are_asked_for() -> None:
 def test_lines_are_about_equally_long_and_begin_outside_brackets() -> None:
     pieces = [each for i in range(8) for each in (2 * i, " · relu(", 2 * i + 1, " · x)", " + ")]
     layout = of_formula(pieces[:-1], range(16), [f"p{i}" for i in range(16)], 1.4)
-    assert layout is not None
     lines: dict[float, list[Any]] = {}
     for each in (*layout.plates, *(each for each in layout.written if each.least == 0.0)):
         middle = each.origin if isinstance(each, Plate) else each.middle

@@ -151,9 +151,7 @@ def box_of(plate: Plate) -> tuple[np.ndarray, np.ndarray]:
 
 def solids(layout: Layout) -> list[tuple[str, np.ndarray, np.ndarray, float]]:
     """Boxes, with a radius if they are spheres: the name, the least and the most corner."""
-    found = []
-    for i, plate in enumerate(layout.plates):
-        found.append((f"plate {i}", *box_of(plate), 0.0))
+    found = [(f"plate {i}", *box_of(plate), 0.0) for i, plate in enumerate(layout.plates)]
     for i, line in enumerate(layout.neurons):
         if line.shape:
             for j, (first, right, down) in enumerate(line.corners()):
@@ -186,8 +184,7 @@ def test_no_two_cubes_spheres_or_images_overlap(program: Program, shape: float) 
 
 def units_before(program: Program, operation: Operation, fan: Fan) -> int:
     """How many weights of a sum belong to one unit: 1, or the pixels of a kernel or an image."""
-    columns = len(fan.columns) - (operation.biases != NONE)
-    return fan.inputs // columns
+    return fan.inputs // (len(fan.columns) - (operation.biases != NONE))
 
 
 @every_shape
@@ -198,9 +195,8 @@ def test_a_weight_stands_where_its_row_and_its_column_cross(program: Program, sh
     assert rows == [op.weights + i for _, op in walls(program) for i in range(prod(op.shape))]
     for fan, operation, _ in fans(program, layout):
         each = units_before(program, operation, fan)
-        columns = fan.inputs // each
         rng = np.random.default_rng(0)
-        for i, j in rng.integers((0, 0), (len(fan.ends), columns), (20, 2)).tolist():
+        for i, j in rng.integers((0, 0), (len(fan.ends), fan.inputs // each), (20, 2)).tolist():
             first = fan.weights + i * fan.inputs + j * each
             place = np.mean([cubes[first + k] for k in range(each)], axis=0)
             np.testing.assert_allclose(place, fan.rows[i] + fan.columns[j], atol=1e-9)
@@ -238,8 +234,7 @@ def test_rows_are_the_matrix_and_the_bias_is_the_last_and_nearest_cube() -> None
         assert plate.along @ NEAR > 0.9 and plate.across @ DOWN > 1.0
     cubes = cubes_of(layout)
     for first in range(0, 24, 3):
-        row = [cubes[first + i][2] for i in range(3)] + [cubes[24 + first // 3][2]]
-        steps = np.diff(row)
+        steps = np.diff([cubes[first + i][2] for i in range(3)] + [cubes[24 + first // 3][2]])
         assert (steps > 0.0).all() and steps[-1] == pytest.approx(1.5 * steps[0])
 
 
@@ -492,9 +487,8 @@ def test_each_cube_has_the_color_of_its_number_and_the_ground_is_seen_between(
 ) -> None:
     plate = plate_of(4, 3, 3, 3, turned=turned)
     values = np.random.default_rng(0).uniform(-1.0, 1.0, 108)
-    cubes = studio.cubes([plate], values, np.ones(108), floats=floats)
     see = framed([plate], fov=0.0)
-    pixels = studio.look(cubes, see)
+    pixels = studio.look(studio.cubes([plate], values, np.ones(108), floats=floats), see)
     for row, column, index in zip(*plate.cells(), strict=True):
         seen = between(pixels, see(plate.point(column + 0.5, row + 0.5)).xy[0])
         np.testing.assert_allclose(seen, shade("dark", values[index]), atol=2)

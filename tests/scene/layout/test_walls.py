@@ -103,7 +103,6 @@ def test_a_row_is_a_neuron_and_a_column_an_input() -> None:
     layout = of(program)
     operation = next(each for each in program.operations if each.shape == (64, 64))
     first = layout.plate_of(operation.weights)
-    assert first is not None
     plate = first[0]
     assert (plate.rows, plate.columns, plate.place_of(operation.weights + 64 + 2)) == (
         64,
@@ -112,10 +111,8 @@ def test_a_row_is_a_neuron_and_a_column_an_input() -> None:
     )
     assert_allclose([plate.along, plate.across], [NEAR, -ROW * UP])
     bias = layout.plate_of(operation.biases + 5)
-    assert bias is not None
     assert_allclose(bias[0].point(0.5, 5.5) - plate.point(63.5, 5.5), BIAS * NEAR, atol=1e-9)
     fan, unit = layout.fan_of(operation.weights + 5 * 64 + 3) or (None, -1)
-    assert fan is not None
     assert_allclose(fan.rows[unit] + fan.columns[3], plate.point(3.5, 5.5), atol=1e-9)
     assert_allclose(fan.ends[unit, 1], plate.point(3.5, 5.5)[1], atol=1e-9)
 

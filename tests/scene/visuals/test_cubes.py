@@ -56,12 +56,11 @@ def test_each_parameter_has_a_cube_in_the_color_of_its_value(
 ) -> None:
     values = np.random.default_rng(1).uniform(-1.5, 1.5, COUNT)
     values[7] = np.nan
-    cubes = studio.cubes(PLATES, values, theme=theme, scale=1.2)
     see = project(
         CAMERAS[camera].framing(reach_of(np.concatenate([p.corners() for p in PLATES])), 1.5),
         PLATES,
     )
-    pixels = studio.look(cubes, see)
+    pixels = studio.look(studio.cubes(PLATES, values, theme=theme, scale=1.2), see)
     found = cells(PLATES)
     assert sorted(index for *_, index in found) == list(range(COUNT)) and COUNT == 59
     for each, row, column, index in found:
@@ -191,9 +190,8 @@ def test_cubes_stay_cubes_in_cells_that_are_not_square(
         place = each.point(column + 0.5, row + 0.5)
         if seat:
             place = place + (seat - half) * (each.toward + each.across / each.cell[1])
-        corners = place + half * np.array(list(product((-1, 1), repeat=3)))
         y, x = np.nonzero(seen == index)
-        box = see(corners).xy
+        box = see(place + half * np.array(list(product((-1, 1), repeat=3)))).xy
         found = [x.min(), y.min(), x.max() + 1, y.max() + 1]
         if not azimuth:  # else a neighbor may hide a part
             np.testing.assert_allclose(found, [*box.min(axis=0), *box.max(axis=0)], atol=1.2)
@@ -201,8 +199,7 @@ def test_cubes_stay_cubes_in_cells_that_are_not_square(
         for at_x, at_y in rng.uniform(box.min(axis=0), box.max(axis=0), (8, 2)):
             around = seen[int(at_y) - 1 : int(at_y) + 2, int(at_x) - 1 : int(at_x) + 2]
             if len(np.unique(around)) == 1:
-                picked = pick([each], see.matrix, *see.across(at_x, at_y), half_of)
-                assert picked == around[1, 1]
+                assert pick([each], see.matrix, *see.across(at_x, at_y), half_of) == around[1, 1]
 
 
 # Where numbers come from.
@@ -373,20 +370,18 @@ def test_bytes_hold_every_float(studio: Studio) -> None:
 
 @pytest.mark.slow
 def test_bytes_give_the_same_means(studio: Studio) -> None:
-    rng = np.random.default_rng(0)
     each = plate(300, 200)
     see = framed([each], elevation=50.0)
-    values = rng.normal(size=each.size)
+    values = np.random.default_rng(0).normal(size=each.size)
     assert (difference(studio, [each], see, values, np.abs(values)) > 1).mean() < 1e-3
 
 
 def test_bytes_count_cubes_as_well_as_floats(studio: Studio) -> None:
-    count = 9_000_000
     plates = [
         plate(60, 40, 4_194_304 + 17, 4097),
         plate(60, 40, 8_388_608 + 4095, 5000, origin=(50, 0, 0)),
     ]
-    numbers = np.ones(count, np.float32)
+    numbers = np.ones(9_000_000, np.float32)
     visuals = [studio.cubes(plates, numbers, floats=floats) for floats in (True, False)]
     for each in plates:
         for row, column in ((0, 0), (59, 39), (31, 17)):

@@ -114,10 +114,8 @@ def test_a_distant_plate_does_not_shimmer(
 
 def expected(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """The mean color of a plate that is seen from the front, 0 to 255."""
-    parts = np.clip(np.sqrt(np.abs(sizes)), LEAST_ON_WALL, 1.0)
-    cover = (2.0 * HALF * parts) ** 2
-    colors = shade("dark", values)
-    return (cover[:, None] * colors + (1.0 - cover[:, None]) * GROUND).mean(axis=0)
+    cover = (2.0 * HALF * np.clip(np.sqrt(np.abs(sizes)), LEAST_ON_WALL, 1.0)) ** 2
+    return (cover[:, None] * shade("dark", values) + (1.0 - cover[:, None]) * GROUND).mean(axis=0)
 
 
 @pytest.mark.some("300.0-holey", "1800.0-warm")
@@ -151,9 +149,8 @@ def test_from_far_independent_numbers_keep_their_contrast(studio: Studio) -> Non
 def test_from_far_a_row_of_one_sign_stands_out(studio: Studio) -> None:
     values, each = 0.4 * VALUES.reshape(SIDE, SIDE), plate(SIDE, SIDE)
     values[400:420] += 0.1  # a fourth of what they differ by
-    cubes = studio.cubes([each], values.ravel())
     see = project(Camera((500.0, -500.0, 0.0), height=2400.0, fov=0.0), [each])
-    pixels = studio.look(cubes, see)
+    pixels = studio.look(studio.cubes([each], values.ravel()), see)
     x, y = see(each.point(500.0, 410.0)).xy[0].astype(int)
     line, other = pixels[y, x - 30 : x + 30], pixels[y - 20, x - 30 : x + 30]
     assert (line[:, 0] - line[:, 2]).mean() > 60 + (other[:, 0] - other[:, 2]).mean()

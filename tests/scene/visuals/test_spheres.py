@@ -100,9 +100,7 @@ def test_spheres_that_cross_are_cut_where_their_surfaces_meet(studio: Studio, fo
         fills = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])[order]
         pixels = studio.look(spheres(centers[order], 2.0, fills), see)
         points = first_hits(see, centers, 2.0)
-        wrong = 0
-        for (y, x), first in points.items():
-            wrong += int(np.argmax(pixels[y, x, [0, 2]])) != first
+        wrong = sum(np.argmax(pixels[y, x, [0, 2]]) != i for (y, x), i in points.items())
         assert len(points) > 300 and wrong <= 0.02 * len(points)
 
 
@@ -128,8 +126,7 @@ def first_hits(see: Projection, centers: np.ndarray, radius: float) -> dict[tupl
 
 def test_a_sphere_stands_in_a_plate_as_deep_as_it_is(studio: Studio) -> None:
     see = seen_from(30.0)
-    values = np.full(108, -1.0)
-    cubes = studio.cubes(STAGE, values)
+    cubes = studio.cubes(STAGE, np.full(108, -1.0))
     for height, covers in ((-1.0, False), (1.0, True)):
         for order in (0, 1):
             ball = spheres([[0.5, 0.0, height]], 0.4, RED)
@@ -264,12 +261,12 @@ def test_a_wire_beyond_the_far_plane_is_behind_everything(studio: Studio, fov: f
 def test_a_visual_is_uploaded_again_only_where_it_changed(studio: Studio, see: Projection) -> None:
     ball = spheres([[0, 0, 0]], 1.0, RED)
     first = studio.look(ball, see)
-    assert not ball._quads._stale
+    assert not ball._stale
     same = np.zeros((1, 3)), np.ones(1), np.array([RED]), np.array([SOLID])
     ball.set_data(*same)
-    assert not ball._quads._stale
+    assert not ball._stale
     ball.set_data(*same[:2], np.array([[0.0, 0.0, 1.0]]), *same[3:])
-    assert ball._quads._stale == {"a_fill"}
+    assert ball._stale == {"a_fill"}
     np.testing.assert_array_equal(studio.look(ball, see)[:, :, 2], first[:, :, 0])
     ball.release()
     np.testing.assert_array_equal(studio.look(ball, see)[:, :, 2], first[:, :, 0])
