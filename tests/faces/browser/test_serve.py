@@ -250,7 +250,7 @@ def link() -> Noting:
 
 @pytest.fixture
 def tokens() -> Tokens:
-    return Tokens(is_open=True, controls=False, renewed=lambda token: None)
+    return Tokens(is_open=True, controls=False)
 
 
 @pytest.fixture
@@ -433,10 +433,11 @@ def test_a_client_that_pings_and_takes_nothing_is_cut_off(
             client.sendall(300 * pings)
 
 
-def test_guesses_wait_longer_and_at_last_there_is_a_new_token() -> None:
-    new: list[str] = []
+def test_guesses_wait_longer_and_at_last_there_is_a_new_token(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     time = [0.0]
-    tokens = Tokens(is_open=True, controls=False, renewed=new.append, now=lambda: time[0])
+    tokens = Tokens(is_open=True, controls=False, now=lambda: time[0])
     first, waits = tokens.short, []
     for _ in range(6):
         with pytest.raises(Denied) as denied:
@@ -447,7 +448,8 @@ def test_guesses_wait_longer_and_at_last_there_is_a_new_token() -> None:
     for guess in range(MOST_WRONG):
         with pytest.raises(Denied):
             tokens.looks(f"visitor {guess}", "WRONG1")
-    assert new == [tokens.short] and tokens.short != first
+    said = capsys.readouterr().out.splitlines()
+    assert said == [text("browser.renewed", token=tokens.short)] and tokens.short != first
     with pytest.raises(Denied) as denied:
         tokens.looks("late", first)
     assert denied.value.old
