@@ -18,7 +18,6 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.formula import table
 from scalarviz.core.layers import Dense
 from scalarviz.core.program import Operation
 from scalarviz.data.data_set import TableSet
@@ -299,18 +298,6 @@ TOO_FAST = 100.0  # how much larger a rate is that is too large
 FAR = -10.0  # biases with which no sum is positive
 
 
-@dataclass(frozen=True)
-class Preset:
-    """Something that goes wrong: its name, and what it does to a session.
-
-    `act` changes the session, or returns another one, which is shown instead. The texts
-    `presets.NAME` say what it is called and what to look for.
-    """
-
-    name: str
-    act: Callable[[Session], Session | None]
-
-
 def too_fast(session: Session) -> None:
     """Make the learning rate too large."""
     session.learning_rate = min(TOO_FAST * session.learning_rate, HIGHEST_RATE)
@@ -351,14 +338,14 @@ def hidden_layers(session: Session) -> list[int]:
     return list(range(len(layers) - 1))
 
 
-PRESETS = table(
-    [
-        Preset("rate", too_fast),
-        Preset("zero", all_zero),
-        Preset("dead", dead),
-        Preset("shallow", shallow),
-    ]
-)
+# What each does to a session: it changes that, or returns another one, which is shown instead. The
+# texts `presets.NAME` say what it is called and what to look for.
+PRESETS: dict[str, Callable[[Session], Session | None]] = {
+    "rate": too_fast,
+    "zero": all_zero,
+    "dead": dead,
+    "shallow": shallow,
+}
 
 
 def preset_names(shallow: bool) -> dict[str, str]:
@@ -371,14 +358,13 @@ def preset_names(shallow: bool) -> dict[str, str]:
 
 def go_wrong(controller: Controller, name: str) -> None:
     """Set up what goes wrong, say what to look for, and play."""
-    preset, session = PRESETS[name], controller.session
-    log = session.undo_log
+    session, log = controller.session, controller.session.undo_log
 
     def act() -> Session | None:
         if log.done and log.done[-1] is controller.preset:  # one at a time
             session.undo()
         before = session.current_branch
-        made = preset.act(session)
+        made = PRESETS[name](session)
         if session.current_branch is not before:
             session.current_branch.given_name = text(f"presets.{name}")
         controller.preset = log.done[-1] if made is None else None
@@ -598,18 +584,14 @@ class ShownTrainings:
         self.after: list[LeftTraining] = []
 
     def has_earlier(self, session: Session) -> bool:
-        """Return whether there is a way back from a session."""
-        return bool(self.before) or has_source(session)
+        """Return whether there is a way back from a session: also to one that it was made from."""
+        origin = session.origin
+        return bool(self.before) or (origin is not None and origin.session is not None)
 
     def later(self, session: Session) -> list[LeftTraining]:
         """Return the trainings after a session, newest last; none if it was changed since."""
         undone = session.undo_log.undone
         return self.after if self.after and self.after[-1].undone is undone else []
-
-
-def has_source(session: Session) -> bool:
-    """Return whether the session is there that this one was made from."""
-    return session.origin is not None and session.origin.session is not None
 
 
 def show_another(controller: Controller, show: Show, options: Options, did: str) -> None:
@@ -629,11 +611,11 @@ def tell_another(controller: Controller, did: str) -> None:
 
 def show_earlier(controller: Controller) -> str:
     """Show the training before this one, and return what was undone; "" if there is none."""
-    trail, session = controller.trail, controller.session
+    trail, origin = controller.trail, controller.session.origin
     if trail.before:
         place = trail.before.pop()
-    elif has_source(session):
-        place = source_of(controller)
+    elif origin is not None and origin.session is not None:
+        place = LeftTraining(*with_session(controller, origin.session), origin.did)
     else:
         return ""
     undone = place.show.session.undo_log.undone
@@ -649,14 +631,6 @@ def show_later(controller: Controller) -> str:
     trail.before.append(LeftTraining(controller.show, controller.options, place.did))
     controller.replace(place.show, place.options)
     return place.did
-
-
-def source_of(controller: Controller) -> LeftTraining:
-    """Return the session that the one shown was made from."""
-    origin = controller.session.origin
-    assert origin is not None and origin.session is not None, "it was asked for before"
-    show, options = with_session(controller, origin.session)
-    return LeftTraining(show, options, origin.did)
 
 
 def with_session(controller: Controller, session: Session) -> tuple[Show, Options]:

@@ -122,16 +122,6 @@ class Controller:
         """The time with which it plays: that of all panes, if they go together."""
         return self.face.all if self.face.together else self.time
 
-    @property
-    def can_go_back(self) -> bool:
-        """Whether another training was shown before this one."""
-        return self.trail.has_earlier(self.session)
-
-    @property
-    def later(self) -> list[changes.LeftTraining]:
-        """The trainings that were shown after this one, before an undo."""
-        return self.trail.later(self.session)
-
     def play_soon(self) -> None:
         """Play, as soon as the kernels are compiled."""
         self._plays_soon, self._resumes = self.warming.held, False
@@ -171,7 +161,8 @@ class Controller:
     def travel(self, operations: int) -> None:
         """Go forward, or back if negative, by some operations, one after the other."""
         self.time.stand_still()
-        self.guide.travel(operations)
+        self.time.walk.begin(operations)
+        self.guide.attend()
 
     def withdraw(self) -> None:
         """Remove the large buttons, except those of an input of the user's own."""

@@ -186,13 +186,6 @@ class Guide:
             self._tour_on(self.tour)
         controller.time.attend_walk()
 
-    # Walks.
-
-    def travel(self, operations: int) -> None:
-        """Go forward, or back if negative, by some operations, one after the other."""
-        self.controller.time.walk.begin(operations)
-        self.attend()
-
     # The batch.
 
     def add_up(self) -> None:

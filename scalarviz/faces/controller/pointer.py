@@ -152,11 +152,6 @@ class CurvePointer:
         self._pressed = -1.0, (0.0, 0.0), 0  # when, where, and the step of the training then
 
     @property
-    def controller(self) -> Controller:
-        """The controller of the chosen session."""
-        return self.face.lead
-
-    @property
     def _chart(self) -> Chart | None:
         return self.face.stage.chart
 
@@ -182,7 +177,7 @@ class CurvePointer:
             self._does = "rest"
             self.face.time.seek(self._pressed[2])  # where it was before the first click
         else:
-            self._pressed = self._clock(), (x, y), self.controller.session.step_index
+            self._pressed = self._clock(), (x, y), self.face.lead.session.step_index
             self._branch = chart.branch_at(x, y)
             self._does = "seek" if self._branch is None else "choose"
             self._step = None
@@ -217,7 +212,7 @@ class CurvePointer:
                 spot = chart.spot_at(x, y, held=True)
                 if spot is not None:
                     self._terrain.held = True
-                    roll(self.controller, self._terrain, spot)
+                    roll(self.face.lead, self._terrain, spot)
                     stage.hover_at(x, y)
             elif self._does == "compare":
                 ends = sorted((chart.step_at(self._start[0]), chart.step_at(x)))
@@ -233,7 +228,7 @@ class CurvePointer:
         did, self._does = self._does, ""
         chart = self._chart
         if did == "choose" and self._branch is not None and chart is not None:
-            go_over(self.controller, self._branch, chart.step_at(self._start[0]))
+            go_over(self.face.lead, self._branch, chart.step_at(self._start[0]))
         if did in ("ball", "spot"):
             self._leave_spot(did)
         if did == "compare" and self.face.stage.curve_view.compared is None:

@@ -284,7 +284,7 @@ def playing_caption(trained_controller: Controller) -> Caption:
 @pytest.mark.parametrize("name", ["shallow", "dead"])
 def test_without_hidden_layers_what_goes_wrong_in_them_is_refused(name: str) -> None:
     with refused(InputError, "two or more Dense layers"):
-        PRESETS[name].act(sv.Session(sv.Network([2, 1], seed=0), data.Xor(), engine="python"))
+        PRESETS[name](sv.Session(sv.Network([2, 1], seed=0), data.Xor(), engine="python"))
 
 
 @pytest.mark.parametrize("name", PRESETS)
