@@ -114,20 +114,17 @@ class Track(QSlider):
                 self.setPageStep(shown.scale.large)
             if not self.isSliderDown():
                 self.setValue(shown.scale.place(shown.value))
-        if shown.marks != self.marks:
-            self.marks = shown.marks
+        self.marks = shown.marks
         self.update()
 
     def place(self, value: int) -> float:
         """Return the position of a value in pixels from the left."""
-        reach = max(1, self.maximum() - self.minimum())
-        part = (min(value, self.maximum()) - self.minimum()) / reach
+        part = min(value, self.maximum()) / max(1, self.maximum())
         return KNOB + 1.0 + part * (self.width() - 2.0 * KNOB - 2.0)
 
     def _value_at(self, x: float) -> int:
         part = (x - KNOB - 1.0) / max(1.0, self.width() - 2.0 * KNOB - 2.0)
-        reach = self.maximum() - self.minimum()
-        return self.minimum() + round(min(max(part, 0.0), 1.0) * reach)
+        return round(min(max(part, 0.0), 1.0) * self.maximum())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
@@ -152,21 +149,15 @@ class Track(QSlider):
         painter.drawRoundedRect(QRectF(1.0, middle - 2.0, self.width() - 2.0, 4.0), 2.0, 2.0)
         painter.setBrush(palette.color(lit))
         painter.drawRoundedRect(QRectF(1.0, middle - 2.0, here, 4.0), 2.0, 2.0)
-        for mark in self.marks:
-            self._paint_mark(painter, self.place(mark), middle)
         ink = palette.color(QPalette.ColorRole.WindowText)
+        painter.setBrush(ink)
+        for x in map(self.place, self.marks):  # small wedges above it, where branches start
+            wedge = (x - 3.5, middle - 10.0), (x + 3.5, middle - 10.0), (x, middle - 3.5)
+            painter.drawPolygon(QPolygonF([QPointF(*point) for point in wedge]))
         painter.setBrush(ink if self.isEnabled() else palette.color(dim))
         painter.setPen(QPen(palette.color(lit), 2.0) if self.hasFocus() else Qt.PenStyle.NoPen)
         painter.drawEllipse(QPointF(here, middle), KNOB - 0.5, KNOB - 0.5)
         painter.end()
-
-    def _paint_mark(self, painter: QPainter, x: float, middle: float) -> None:
-        """Draw a small wedge above the track, where a branch starts."""
-        top, tip = middle - 10.0, middle - 3.5
-        painter.setBrush(self.palette().color(QPalette.ColorRole.WindowText))
-        painter.drawPolygon(
-            QPolygonF([QPointF(x - 3.5, top), QPointF(x + 3.5, top), QPointF(x, tip)])
-        )
 
 
 @final
@@ -576,8 +567,7 @@ class ControlPanel(QScrollArea):
             field.setToolTip(choice.help)
             label.setBuddy(field)
             field.installEventFilter(self._scrolls)
-            note = QLabel(text("controls.restarts") if choice.restarts else "")
-            note.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+            note = QuietLabel(text("controls.restarts") if choice.restarts else "")
             for column, widget in enumerate((label, field, note)):
                 rows.addWidget(widget, at, column)
 

@@ -59,7 +59,6 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import plural, row_text, text
 from scalarviz.faces.controller.control import Control, FaceState, Shown, state_of
-from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.export import (
     drop,
     export_to,
@@ -153,11 +152,6 @@ class MainWindow(QMainWindow):
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._tick)
         self._timer.start(0)
-
-    @property
-    def controller(self) -> Controller:
-        """The controller of the chosen session."""
-        return self.face.lead
 
     def _make_body(self) -> QWidget:
         body = QWidget()
@@ -324,7 +318,7 @@ class MainWindow(QMainWindow):
             self.face.attend()
             self.farewell.attend()
             if self.keep.due and not self.face.all.held:
-                self.controller.do(partial(self.keep.now, self.controller.own_session), name="keep")
+                self.face.lead.do(partial(self.keep.now, self.face.lead.own_session), name="keep")
             self.face.drawing(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)
@@ -423,7 +417,7 @@ class MainWindow(QMainWindow):
         files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if files:
             event.acceptProposedAction()
-            drop(self.controller, files[0])
+            drop(self.face.lead, files[0])
 
     def photograph(self, path: str) -> str:
         """Write the picture to a file; return a sentence about the result."""
@@ -435,7 +429,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Close, unless the user must decide about an export first."""
-        decided = self.stop.asked or self.error or self.controller.exports.lasting
+        decided = self.stop.asked or self.error or self.face.lead.exports.lasting
         if self.farewell.needed and not decided:
             event.ignore()
             self.farewell.ask()
