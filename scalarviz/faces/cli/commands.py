@@ -480,7 +480,6 @@ def print_version(wanted: bool) -> None:
 
 # `scalarviz watch rgb xor` and `scalarviz render rgb xor`: several scenes side by side.
 
-VERBS_OF_SEVERAL = ("watch", "render")  # that take several scenes
 OTHERS = "others"
 
 
@@ -500,7 +499,7 @@ class NamedScene:
 
 def scenes_in(words: Sequence[str]) -> list[str]:
     """Return the words that name scenes, if a command line shows several, or one with options."""
-    if len(words) < 2 or words[0] not in VERBS_OF_SEVERAL:
+    if len(words) < 2 or words[0] not in DEEDS_OF_SEVERAL:
         return []
     found = []
     for word in words[1:]:
