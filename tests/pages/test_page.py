@@ -40,7 +40,15 @@ from scalarviz.pages.bundle import (
 )
 from scalarviz.pages.engine_data import engine_data
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
-from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
+from scalarviz.pages.page import (
+    Page,
+    first_speed,
+    module_for,
+    module_text,
+    page_of,
+    size_words,
+    style_of_page,
+)
 from scalarviz.pages.plain_pages import Entry, Still, index_of
 from scalarviz.pages.scene_data import flat_parts, plain, programs, scene_data
 from scalarviz.scene.exhibits.answers import Answers
@@ -152,9 +160,12 @@ def test_a_page_has_the_modules_of_its_own_exhibit_alone(made: Page) -> None:
     script = script_in(made.text)
     assert "class PlaneMap {" in script and "class Sorting {" not in script
     assert "exhibits.sorting.right" not in data_in(made.text)["texts"]
-    whole, none = module_text("exhibit_kinds.js"), module_text("exhibit_kinds.js", {"answers"})
-    assert module_text("exhibit_kinds.js", {"plane", "pictures", "sorting"}) == whole
-    assert "import" not in none and "LARGE_KINDS = {\n};" in none
+    kinds = {"plane": "PlaneMap", "pictures": "Pictures", "sorting": "Sorting", "answers": "none"}
+    for kind, name in kinds.items():
+        text = module_for({"kind": kind}, "exhibit_kinds.js")
+        assert {each for each in kinds.values() if each in text} == {name} - {"none"}
+    assert "import" not in text and "LARGE_KINDS = {\n};" in text
+    assert module_for(None, "exhibit_kinds.js") == text
 
 
 @pytest.mark.usefixtures("_quick")

@@ -28,7 +28,7 @@ from math import ceil
 from secrets import choice, token_urlsafe
 from threading import Lock
 from time import monotonic
-from typing import Any, Protocol, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -42,16 +42,12 @@ from scalarviz.base.texts import text
 from scalarviz.pages.plain_pages import token_page
 from scalarviz.pages.web_server import ASKING, LOOK, PARTING, TAKING, Answer, File, PageServer
 
+if TYPE_CHECKING:
+    from scalarviz.faces.browser.link import PageLink
+
+
 MOST_WAITING = 64  # messages for a page that does not read
 FEW = 4  # messages for a page, beyond which its own wait until it has taken some
-
-
-class Answering(Protocol):
-    """What answers pages; `post(header, buffers)` of a reader sends to it from any thread."""
-
-    def join(self, post: Callable[..., None], *, looks: bool, owns: bool) -> Any: ...
-    def receive(self, reader: Any, message: Mapping[str, Any]) -> None: ...
-    def leave(self, reader: Any) -> None: ...  # None: one that has not joined
 
 
 @final
@@ -118,7 +114,7 @@ class LinkServer:
 
     def __init__(
         self,
-        link: Answering,
+        link: PageLink,
         page: Callable[[], bytes],
         listener: socket.socket,
         tokens: Tokens,

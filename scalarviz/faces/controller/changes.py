@@ -130,11 +130,7 @@ def rate_of(session: Session, row: int) -> float:
 @computes
 def set_learning_rate(controller: Controller, rate: float | str) -> None:
     session = controller.session
-
-    def take() -> None:
-        session.learning_rate = as_number(rate)
-
-    controller.do(take, name="learning rate")
+    controller.do(lambda: setattr(session, "learning_rate", as_number(rate)), name="learning rate")
 
 
 @computes
@@ -310,16 +306,16 @@ def all_zero(session: Session) -> None:
 
 def dead(session: Session) -> None:
     """Make the neurons of the first hidden layer never positive, with relu."""
-    layers = hidden_layers(session)
+    check_hidden_layers(session)
     with session.doing(as_one=True):
-        session.set_activation(layers[0], "relu")
-        found = session.network.layers[layers[0]]
-        session.edit([each.bias.index for each in found.perceptrons], FAR)
+        session.set_activation(0, "relu")
+        first = session.network.layers[0]
+        session.edit([each.bias.index for each in first.perceptrons], FAR)
 
 
 def shallow(session: Session) -> Session:
     """Remove all hidden layers."""
-    hidden_layers(session)
+    check_hidden_layers(session)
     made = session
     while len(made.network.layers) > 1:
         made = remove_layer(made, 0)
@@ -330,12 +326,11 @@ def shallow(session: Session) -> Session:
     return made
 
 
-def hidden_layers(session: Session) -> list[int]:
-    """Return the indices of the hidden layers; raise InputError unless all layers are Dense."""
+def check_hidden_layers(session: Session) -> None:
+    """Raise InputError unless there are hidden layers, and all layers are Dense."""
     layers = session.network.layers
     if len(layers) < 2 or not all(isinstance(each, Dense) for each in layers):
         raise InputError("this takes a network of two or more Dense layers: try it on rgb or xor")
-    return list(range(len(layers) - 1))
 
 
 # What each does to a session: it changes that, or returns another one, which is shown instead. The

@@ -396,15 +396,12 @@ def bias_now(session: Session, settings: Settings) -> bool | None:
 
 
 def choose_optimizer(session: Session, name: str) -> None:
-    now = settings_now(session).optimizer
-    if name != now.name:
-        session.optimizer = another_optimizer(now, name)
+    session.optimizer = another_optimizer(settings_now(session).optimizer, name)
 
 
 def choose_loss(session: Session, name: str) -> None:
     now = settings_now(session).loss
-    if name != now.name:
-        session.loss_function = Loss(name, factor=now.factor, mean=now.mean)
+    session.loss_function = Loss(name, factor=now.factor, mean=now.mean)
 
 
 def choose_batch(session: Session, count: object) -> None:

@@ -412,16 +412,14 @@ def kind_of_training(network: Model, batches: Batches, used: Iterable[object], e
 
 def pairs(used: Iterable[object]) -> Iterator[tuple[Loss, Optimizer]]:
     """Iterate over the losses and optimizers that are used together."""
-    loss, optimizer = None, None
+    known: dict[type, Any] = {}
     for each in used:
         if each is None:
-            loss, optimizer = None, None
-        elif isinstance(each, Loss):
-            loss = each
-        elif isinstance(each, Optimizer):
-            optimizer = each
-        if loss is not None and optimizer is not None:
-            yield loss, optimizer
+            known.clear()
+        else:
+            known[Loss if isinstance(each, Loss) else Optimizer] = each
+        if len(known) == 2:
+            yield known[Loss], known[Optimizer]
 
 
 def remembered(family: str, units: Sequence[Any], dtype: Dtype, files: Files = kernel_units) -> str:

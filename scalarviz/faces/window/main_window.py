@@ -49,7 +49,6 @@ from PySide6.QtWidgets import (
     QMenuBar,
     QMessageBox,
     QProgressBar,
-    QPushButton,
     QSlider,
     QVBoxLayout,
     QWidget,
@@ -602,12 +601,9 @@ class ExportsDialog(QDialog):
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName(text("farewell.bar"))
         buttons = QDialogButtonBox()
-        self.finish = QPushButton(text("farewell.finish"))
-        self.discard = QPushButton(text("farewell.discard"))
-        self.stay = QPushButton(text("farewell.stay"))
-        buttons.addButton(self.finish, Role.AcceptRole)
-        buttons.addButton(self.discard, Role.DestructiveRole)
-        buttons.addButton(self.stay, Role.RejectRole)
+        self.finish = buttons.addButton(text("farewell.finish"), Role.AcceptRole)
+        self.discard = buttons.addButton(text("farewell.discard"), Role.DestructiveRole)
+        self.stay = buttons.addButton(text("farewell.stay"), Role.RejectRole)
         for part in (self.said, self.bar, buttons):
             layout.addWidget(part)
         self.finish.clicked.connect(self._finish)
