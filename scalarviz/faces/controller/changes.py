@@ -140,31 +140,16 @@ def scale_learning_rate(controller: Controller, factor: float) -> None:
     controller.do(lambda: setattr(session, "learning_rate", factor * rate_now(session)))
 
 
-def set_weight_rate(controller: Controller, rate: float | str) -> None:
-    """Give the pinned weight a learning rate of its own."""
-    row = controller.stage.pinned
-    if row is not None:
-        set_rate(controller, range(row, row + 1), rate)
-
-
-def set_layer_rate(controller: Controller, rate: float | str) -> None:
-    """Give the layer of what is pinned a learning rate of its own."""
-    layer = controller.face.state.pinned_layer
-    if layer is not None:
-        set_rate(controller, layer.rows, rate)
-
-
-def set_rate(controller: Controller, rows: range, rate: float | str) -> None:
+def set_rate(controller: Controller, rows: Rows, rate: float | str) -> None:
+    """Give some weights a learning rate of their own."""
     session = controller.session
     own = None if isinstance(rate, str) and not rate.strip() else rate
-    controller.do(lambda: session.set_rate(list(rows), None if own is None else as_number(own)))
+    controller.do(lambda: session.set_rate(rows, None if own is None else as_number(own)))
 
 
-def freeze_layer(controller: Controller, on: bool) -> None:
-    """Freeze or unfreeze the layer of what is pinned."""
-    layer = controller.face.state.pinned_layer
-    if layer is not None:
-        controller.do(partial(controller.session.freeze, list(layer.rows), on))
+def freeze_rows(controller: Controller, rows: Rows, on: bool) -> None:
+    """Freeze or unfreeze some weights."""
+    controller.do(partial(controller.session.freeze, rows, on))
 
 
 # Options: of every training, or of a scene, whose training may begin anew.

@@ -225,7 +225,7 @@ class Controller:
     @computes
     def freeze(self, row: int, on: bool) -> None:
         """Freeze or unfreeze a weight."""
-        self.do(partial(self.session.freeze, row, on))
+        changes.freeze_rows(self, row, on)
 
     def undo(self) -> None:
         """Undo the last change; without one, show the training before this one."""
