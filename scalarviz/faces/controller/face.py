@@ -346,12 +346,10 @@ class Opening:
             return
         tours, plays = self._tours, self._plays
         self._tours = self._plays = False
-        try:
+        with reporting_errors(face):
             if face.is_playing:
                 return
             if tours:
                 face.lead.guide.show_tour(face.time.play if plays else lambda: None)
             else:
                 face.time.play(film=self._film)
-        except ScalarvizError as error:
-            face.lead.tell_error(error)
