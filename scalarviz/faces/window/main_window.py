@@ -259,10 +259,7 @@ class MainWindow(QMainWindow):
         edit(field)
 
     def _turn_full_screen(self) -> None:
-        if self.isFullScreen():
-            self.showNormal()
-        else:
-            self.showFullScreen()
+        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
     def _leave_what_is_open(self) -> bool:
         """Leave full screen, else close the panel; return whether there was one of them."""
