@@ -703,12 +703,12 @@ class Expressions:
 
     def joined_text(self, node: ast.JoinedStr) -> str:
         """Return an f-string: a template, or the one text of which it is."""
-        parts = []
-        for each in node.values:
-            if isinstance(each, ast.FormattedValue):
-                parts.append(self.formatted(each))
-            else:
-                parts.append(text_of(ast.literal_eval(each)))
+        parts = [
+            self.formatted(each)
+            if isinstance(each, ast.FormattedValue)
+            else text_of(ast.literal_eval(each))
+            for each in node.values
+        ]
         if len(parts) == 1 and parts[0].startswith(("py.format", '"')):
             return parts[0]
         words = [

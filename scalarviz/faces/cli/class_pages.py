@@ -280,7 +280,8 @@ def copy_lessons(folder: str) -> None:
 
     Files that are there already stay as they are.
     """
-    found = {Path(folder, part, each.name): each for part in PARTS for each in files_of(part)}
+    parts = [(part, each) for part in PARTS for each in sorted(top_folder(part).iterdir())]
+    found = {Path(folder, part, each.name): each for part, each in parts if each.is_file()}
     new = [place for place in found if not place.exists()]
     for place in new:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -294,10 +295,6 @@ def copy_lessons(folder: str) -> None:
         import_module("jupyterlab.labapp").main(["--allow-root", f"--notebook-dir={folder}"])
     else:
         say(text("lessons.open", folder=shlex.quote(str(Path(folder)))))
-
-
-def files_of(part: str) -> list[Path]:
-    return sorted(path for path in top_folder(part).iterdir() if path.is_file())
 
 
 # `scalarviz collect`: the answers of a class as a table, in the terminal and as a file.
