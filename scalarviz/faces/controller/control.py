@@ -158,8 +158,8 @@ class FaceState:
     def choices(self) -> tuple[OptionChoice, ...]:
         """The options that every training has, the engine first, and those of the scene."""
         about, names = text("controls.engine"), self.engines
-        known = "engine", str, self.engine, names, about, False
-        engine = OptionChoice(*known, is_common=True, label=text("training.label.engine"))
+        label = text("training.label.engine")
+        engine = OptionChoice("engine", str, self.engine, names, about, label=label, is_common=True)
         return engine, *self.common, *self.options
 
     @property

@@ -304,10 +304,9 @@ class WatchOptions:
         if self.speed is not None and isinstance(show, Show):
             show = replace(show, film=False)
         stages = stages_of(show, theme, reduced_motion=still, patience=AT_ONCE)
-        stages.present, stages.nodes = self.present, self.nodes
-        stages.color, stages.size = self.color, self.cubes
-        stages.every_weight = self.every_weight
-        stages.numbers = self.numbers
+        stages.size = self.cubes
+        for name in ("present", "nodes", "color", "every_weight", "numbers"):
+            setattr(stages, name, getattr(self, name))
         if self.pin is not None:
             stages.pin(self.pin)
         return Face(stages, self.recipes, steps=self.steps, speed=self.speed)

@@ -63,7 +63,7 @@ class OptionChoice:
     value: Any
     choices: tuple[str, ...]
     help: str
-    restarts: bool
+    restarts: bool = False
     offer: str = ""
     is_common: bool = False
     label: str = ""
@@ -165,8 +165,9 @@ class Options:
             if value is not None:
                 about, names = text(f"training.about.{name}"), tuple(row.names())
                 label = text(f"training.label.{name}")
-                known = (name, row.kind, value, names, about, False)
-                found.append(OptionChoice(*known, is_common=True, label=label))
+                found.append(
+                    OptionChoice(name, row.kind, value, names, about, label=label, is_common=True)
+                )
         return tuple(found)
 
     def choices(self, settings: Settings, common: Collection[str] = ()) -> tuple[OptionChoice, ...]:
@@ -174,7 +175,7 @@ class Options:
         recipe, values = self.recipe, self.values(settings)
         if recipe is None:
             return tuple(
-                OptionChoice(n, str, values[n], tuple(c.names), c.help, False, c.offer, label=n)
+                OptionChoice(n, str, values[n], tuple(c.names), c.help, offer=c.offer, label=n)
                 for n, c in settings.data.choices.items()
             )
         return tuple(

@@ -45,7 +45,6 @@ from PySide6.QtWidgets import (
     QMenuBar,
     QPushButton,
     QScrollArea,
-    QScrollBar,
     QSlider,
     QSpinBox,
     QStyle,
@@ -484,9 +483,8 @@ class ControlPanel(QScrollArea):
         layout.addWidget(self.rest)
         layout.addWidget(self._others)
         layout.addStretch(1)
-        self._scrolls = Scrolls(self.verticalScrollBar())
         for control in body.findChildren(QWidget):
-            control.installEventFilter(self._scrolls)
+            control.installEventFilter(self)
         self.setWidget(body)
         self.hide()
 
@@ -566,28 +564,20 @@ class ControlPanel(QScrollArea):
             field.setAccessibleName(choice.name)
             field.setToolTip(choice.help)
             label.setBuddy(field)
-            field.installEventFilter(self._scrolls)
+            field.installEventFilter(self)
             note = QuietLabel(text("controls.restarts") if choice.restarts else "")
             for column, widget in enumerate((label, field, note)):
                 rows.addWidget(widget, at, column)
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Give the wheel to the scroll bar: over a closed list it would choose another name."""
+        if event.type() == QEvent.Type.Wheel:
+            return QCoreApplication.sendEvent(self.verticalScrollBar(), event)
+        return super().eventFilter(watched, event)
+
     def _choose(self, control: Control, value: object) -> None:
         self.face.act(control, value)
         self._choices = ()  # shows the old value again if a new one was refused
-
-
-@final
-class Scrolls(QObject):
-    """Gives the wheel to a scroll bar: over a closed list it would choose another name."""
-
-    def __init__(self, bar: QScrollBar) -> None:
-        super().__init__(bar)
-        self._bar = bar
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Wheel:
-            return QCoreApplication.sendEvent(self._bar, event)
-        return False
 
 
 def title(words: str) -> QLabel:
