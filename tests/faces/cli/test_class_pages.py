@@ -17,6 +17,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import unquote
 
 import pytest
@@ -209,10 +210,11 @@ def test_a_port_that_nobody_named_gives_way_to_a_free_one(monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("_quick")
 def test_a_port_of_the_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forbid(*_: object, **more: object) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(socket, "create_server", forbid)
+    monkeypatch.setattr(
+        socket,
+        "create_server",
+        Mock(side_effect=PermissionError(errno.EACCES, "Permission denied")),
+    )
     with refused(InputError, "80"):
         module.serve(["xor"], "127.0.0.1", 80)
 
@@ -371,11 +373,8 @@ def test_the_file_has_the_record_alone_and_is_for_its_owner(at: Room) -> None:
 def test_what_is_kept_is_acknowledged_where_nothing_can_be_printed(
     room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*lines: str) -> None:
-        raise BrokenPipeError
-
     at = room()
-    monkeypatch.setattr(collecting, "say", broken)
+    monkeypatch.setattr(collecting, "say", Mock(side_effect=BrokenPipeError))
     assert at.sends(record("Anna")) == OK and len(at.lines) == 1
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -547,10 +548,7 @@ def test_a_rate_has_three_digits_that_count(rate: float, text: str) -> None:
 def test_ctrl_c_ends_it_and_nothing_is_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def stopped(*_: object, **__: object) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(render_scene, "page_of", stopped)
+    monkeypatch.setattr(render_scene, "page_of", Mock(side_effect=KeyboardInterrupt))
     show = Show.of(load(find("xor"))(engine="python"))
     out = tmp_path / "x.html"
     code = render_scene.write_page(show, {"out": str(out), "steps": None}, "xor", Autosave())

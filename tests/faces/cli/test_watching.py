@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -220,9 +221,7 @@ def test_a_context_that_is_refused_is_no_window(
 def test_what_cannot_be_made_is_left_out_with_its_reason(
     run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*given: Any, **more: Any) -> Any:
-        raise DisplayError("no OpenGL")
-
+    refuse = Mock(side_effect=DisplayError("no OpenGL"))
     monkeypatch.chdir(folder)
     monkeypatch.setattr(watch_scene.faces, "watch", Fallen(0))
     monkeypatch.setattr(watch_scene, "picture", refuse)
@@ -536,8 +535,7 @@ def render(
     return answer
 
 
-def refuse_to_train(*given: object) -> None:
-    raise AssertionError("a step was taken")
+refuse_to_train = Mock(side_effect=AssertionError("a step was taken"))
 
 
 @pytest.mark.usefixtures("opengl")
@@ -607,10 +605,9 @@ def test_each_operation_is_held_as_long_as_asked(render: Any, out: list[str]) ->
 def test_a_place_where_nothing_can_be_drawn_is_told_before_the_first_step(
     render: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lack(*given: object) -> None:
-        raise DisplayError("there is no OpenGL here")
-
-    monkeypatch.setattr("scalarviz.scene.picture.Canvas", lack)
+    monkeypatch.setattr(
+        "scalarviz.scene.picture.Canvas", Mock(side_effect=DisplayError("there is no OpenGL here"))
+    )
     monkeypatch.setattr(sv.Session, "advance", refuse_to_train)
     code, said = render(*SMALL, "-o", "x.png")
     assert (code, said) == (1, "scalarviz: there is no OpenGL here\n")
@@ -652,10 +649,9 @@ def test_a_long_training_and_a_long_video_have_bars(render: Any, clock: Clock, t
 def test_what_fails_to_be_drawn_is_saved(
     render: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*given: object) -> None:
-        raise FileError("the disk is full")
-
-    monkeypatch.setattr("scalarviz.stage.render.replace_file", full)
+    monkeypatch.setattr(
+        "scalarviz.stage.render.replace_file", Mock(side_effect=FileError("the disk is full"))
+    )
     assert render(*SMALL, "-o", name, "--save", "it.safetensors")[0] == 1
     assert sv.Session.load("it.safetensors").step_index == 3
     with pytest.MonkeyPatch.context() as patch:

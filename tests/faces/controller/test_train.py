@@ -7,6 +7,7 @@ import tracemalloc
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -193,10 +194,7 @@ def test_what_fits_nowhere_is_saved_without_the_keyframes_of_its_past(
 def test_where_memory_does_not_suffice_it_says_so_and_the_training_goes_on(
     show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def lacking(*arguments: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(runs, "describe_timeline", lacking)
+    monkeypatch.setattr(runs, "describe_timeline", Mock(side_effect=MemoryError))
     keep = Autosave(tmp_path / "it", seconds=1e-9)
     keep.now_and_then(show.session)
     assert "memory does not suffice" in (said := capsys.readouterr().out)

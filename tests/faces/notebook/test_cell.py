@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import PIL.Image
@@ -265,10 +266,7 @@ async def test_a_snapshot_has_the_numbers_that_are_asked_for() -> None:
 async def test_without_opengl_the_picture_is_that_of_the_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def no_opengl(*size: int) -> Any:
-        raise DisplayError("no driver")
-
-    monkeypatch.setattr(picture, "drawing", no_opengl)
+    monkeypatch.setattr(picture, "drawing", Mock(side_effect=DisplayError("no driver")))
     drawn = png(np.zeros((2, 2, 3), np.uint8))
     address = "data:image/png;base64," + base64.b64encode(drawn).decode()
 

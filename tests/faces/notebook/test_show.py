@@ -10,6 +10,7 @@ import sys
 from html.parser import HTMLParser
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -63,11 +64,9 @@ def no_widget(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that no page can train."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise EngineError("a page cannot train it")
-
-    monkeypatch.setattr(session_display, "page_of", refuse)
+    monkeypatch.setattr(
+        session_display, "page_of", Mock(side_effect=EngineError("a page cannot train it"))
+    )
 
 
 class Frames(HTMLParser):
@@ -97,8 +96,9 @@ def assert_stands_apart(shown: PUBLISHED, kind: str) -> None:
     assert set(widget) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
 
 
-def no_opengl(*size: int) -> Any:
-    raise DisplayError("OpenGL cannot be used here (no driver): see scalarviz doctor")
+no_opengl = Mock(
+    side_effect=DisplayError("OpenGL cannot be used here (no driver): see scalarviz doctor")
+)
 
 
 @pytest.mark.usefixtures("_quick")
@@ -357,24 +357,17 @@ def test_where_its_still_cannot_be_had_soon_it_is_its_table(
         session.pause()
 
 
-def test_a_notebook_shows_the_graph_and_keeps_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    published: list[Any] = []
-    shell = SimpleNamespace(
-        kernel=None,
-        execution_count=1,
-        display_pub=SimpleNamespace(publish=lambda data, **_: published.append(data)),
-    )
-    monkeypatch.setattr(notebook_cells, "shell", lambda: shell)
+def test_a_notebook_shows_the_graph_and_keeps_a_record(shown: PUBLISHED) -> None:
     found = checked("value", "self.grad += other.data", "self.grad = other.data")
     found._ipython_display_()  # the last value of the same cell
-    (wrong,) = published
+    (wrong,) = shown
     assert "<img" in wrong["text/html"] and "← yours: 4.5" in wrong["text/html"]
     assert wrong["text/plain"].splitlines()[1] == "    a: data 0.5, grad 9  ← yours: 4.5"
     record = {"lesson": "", "key": "check Value", "guesses": [], "right": False}
     assert wrong["application/vnd.scalarviz.answer+json"] == record
     assert found.bundle() == wrong  # and again
     checked("dense")
-    right = published[-1]
+    right = shown[-1]
     assert right["text/html"] == "<p>Mine is right: every number agrees.</p>"
     record = {"lesson": "", "key": "check Dense", "guesses": [], "right": True}
     assert json.loads(json.dumps(right["application/vnd.scalarviz.answer+json"])) == record
