@@ -309,8 +309,11 @@ def tied_data(place: FloatArray) -> dict[str, Any]:
 
 
 def wires_data(bundle: Wires) -> dict[str, Any]:
-    ends = {"start": points(bundle.start), "end": points(bundle.end)}
-    return {**parts(bundle, "operation neurons outgoing"), **ends}
+    return {
+        **parts(bundle, "operation neurons outgoing"),
+        "start": points(bundle.start),
+        "end": points(bundle.end),
+    }
 
 
 def written_data(each: WrittenWords) -> dict[str, Any]:
@@ -319,8 +322,11 @@ def written_data(each: WrittenWords) -> dict[str, Any]:
 
 
 def sign_data(sign: Sign) -> dict[str, Any]:
-    places = {"middle": sign.middle.tolist(), "room": sign.room().ravel().tolist()}
-    return {**parts(sign, "above below radius apart buffer row"), **places}
+    return {
+        **parts(sign, "above below radius apart buffer row"),
+        "middle": sign.middle.tolist(),
+        "room": sign.room().ravel().tolist(),
+    }
 
 
 def fan_data(fan: Fan) -> dict[str, Any]:

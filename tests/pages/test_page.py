@@ -16,6 +16,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -197,11 +198,11 @@ def test_equal_sessions_give_equal_pages(made: Page) -> None:
 def test_a_page_too_large_is_refused_before_kernels_are_compiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def never(*told: object) -> bytes:
-        raise AssertionError("kernels are compiled")
-
     monkeypatch.setattr(module, "engine_data", engine_data)
-    monkeypatch.setattr("scalarviz.pages.engine_data.module_of", never)
+    monkeypatch.setattr(
+        "scalarviz.pages.engine_data.module_of",
+        Mock(side_effect=AssertionError("kernels are compiled")),
+    )
     monkeypatch.setattr(module, "LARGEST", 200_000)
     wide = sv.Network([2, 30_000, 1], "tanh", seed=0)
     refused(InputError, "more than 200 kB", varies=r"\d+ kB").by(
@@ -274,12 +275,8 @@ def test_a_file_is_replaced_whole_or_stays(
     file = tmp_path / "a.html"
     file.write_text("before")
     monkeypatch.setattr(module, "page_of", lambda *_, **__: made)
-
-    def fail(*_: object) -> None:
-        raise OSError("the disk is gone")
-
     with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", fail)
+        patch.setattr("os.fsync", Mock(side_effect=OSError("the disk is gone")))
         with pytest.raises(FileError):
             sv.page(small(), file)
     assert file.read_text() == "before" and [*tmp_path.iterdir()] == [file]

@@ -159,16 +159,20 @@ class Options:
 
     def common(self, session: Session, settings: Settings) -> tuple[OptionChoice, ...]:
         """Return the options that every training has, with their values and choices."""
-        found = []
-        for name, row in TRAINING.items():
-            value = row.value(session, settings)
-            if value is not None:
-                about, names = text(f"training.about.{name}"), tuple(row.names())
-                label = text(f"training.label.{name}")
-                found.append(
-                    OptionChoice(name, row.kind, value, names, about, label=label, is_common=True)
-                )
-        return tuple(found)
+        values = {name: row.value(session, settings) for name, row in TRAINING.items()}
+        return tuple(
+            OptionChoice(
+                name,
+                row.kind,
+                values[name],
+                tuple(row.names()),
+                text(f"training.about.{name}"),
+                label=text(f"training.label.{name}"),
+                is_common=True,
+            )
+            for name, row in TRAINING.items()
+            if values[name] is not None
+        )
 
     def choices(self, settings: Settings, common: Collection[str] = ()) -> tuple[OptionChoice, ...]:
         """Return the options of the scene, but for those of `common` names."""

@@ -173,8 +173,8 @@ class Warming:
         self._lacking = self.compiling.lacking(kinds_of(session))
         mip_levels.held = self._large and bool(self.compiling.lacking(["means"]))
         computed = {kind_of(session, each) for each in engines_at_work(session.timeline)}
-        self.held = bool(self._lacking & computed)
-        self.held |= bool(self._lacking) and session.trainer.products > SMALL
+        is_large = session.trainer.products > SMALL
+        self.held = bool(self._lacking if is_large else self._lacking & computed)
         self.settle()
 
     def settle(self, seconds: float = AT_ONCE) -> None:
@@ -366,11 +366,16 @@ def name_of(kind: str) -> str:
 def kind_of(session: Session, engine: str) -> str:
     """Return the kind of kernels that a session needs on an engine; "" for python."""
     timeline = session.timeline
-    trainer, used = timeline.trainer, list[object]()
-    for branch in timeline.branches:
-        used += formulas_of(all_settings(timeline, branch))
-        used += formulas_of([frame.settings for frame in branch.frames])
-    used += formulas_of([trainer.settings])
+    trainer = timeline.trainer
+    past = [
+        settings
+        for branch in timeline.branches
+        for settings in (
+            *all_settings(timeline, branch),
+            *(frame.settings for frame in branch.frames),
+        )
+    ]
+    used = formulas_of([*past, trainer.settings])
     return kind_of_training(session.network, trainer.batches, used, engine)
 
 

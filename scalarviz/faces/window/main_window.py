@@ -125,9 +125,8 @@ class MainWindow(QMainWindow):
         self.keep = keep or Autosave()
         self.error: Exception | None = None
         self.loop = QEventLoop()
-        self._state: object = None
+        self._state: FaceState | None = None
         self._play: object = None
-        self._theme = ""
         self._count = 0
         self.opening: Opening | None = None
         self.view = View(face, self._fail)
@@ -339,10 +338,9 @@ class MainWindow(QMainWindow):
         state = state_of(self.face.lead, here)
         if state == self._state and self.controls.shows_all:
             return
-        self._state, self.view.stale = state, True
-        if state.theme != self._theme:
-            self._theme = state.theme
+        if self._state is None or state.theme != self._state.theme:
             dress(self, state.theme)
+        self._state, self.view.stale = state, True
         self.setWindowTitle(f"{state.title} - scalarviz")
         self.controls.show_state(state)
         self.menus.show_state(state)
@@ -543,9 +541,8 @@ class Menus:
             group.addAction(action)
 
     def _add(self, menu: QMenu, title: str, act: Act) -> QAction:
-        action = QAction(title, menu)
+        action = menu.addAction(title)
         action.triggered.connect(lambda: act())
-        menu.addAction(action)
         return action
 
     def _ask(self, what: str, kind: str, act: Callable[[str], object], name: str) -> None:
