@@ -309,10 +309,12 @@ class Expressions:
                 return self.operation(node, op, left, right)
             case ast.UnaryOp(op=ast.Not()):
                 return code(f"!{self.test(node.operand, ATOM)}", SIGN)
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
-                return code(f"-{self.write(node.operand)}", SIGN)
+            case ast.UnaryOp(op=ast.USub(), operand=found) if self.type_of(
+                found
+            ) == "int" and not isinstance(found, ast.Constant):
+                return code(f"0 - {self.write(found, PRODUCT)}", SUM)  # no whole number is -0
             case ast.UnaryOp(op=ast.USub()):
-                return self.negative(node.operand)
+                return code(f"-{self.write(node.operand, ATOM)}", SIGN)
             case ast.BoolOp():
                 return self.choice(node)
             case ast.Compare():
@@ -324,8 +326,12 @@ class Expressions:
                 return f"[{self.list_of(node.elts)}]"
             case ast.Set():
                 return f"py.set([{self.list_of(node.elts)}])"
-            case ast.Dict():
-                return self.dictionary(node)
+            case ast.Dict(keys=keys, values=values):
+                pairs = [
+                    f"[{self.list_of([key, each])}]" if key else f"...py.items({self.write(each)})"
+                    for key, each in zip(keys, values, strict=True)
+                ]
+                return f"new py.Dict([{', '.join(pairs)}])" if pairs else "new py.Dict()"
             case ast.ListComp():
                 return self.comprehension(node.generators, node.elt)
             case ast.SetComp():
@@ -403,8 +409,7 @@ class Expressions:
         return FUNCTIONS[name][0]
 
     def attribute(self, node: ast.Attribute) -> str:
-        name = self.library_name(node)
-        if name:
+        if name := self.library_name(node):
             return self.library(node, name)
         if node.attr == "format":
             return f"py.filler({self.write(node.value)})"
@@ -432,11 +437,6 @@ class Expressions:
         if sign and is_plain and is_safe:
             return code(f"{self.write(left, level)} {sign} {self.write(right, level + 1)}", level)
         return f"py.{name}{in_place * (name == 'add')}({self.list_of([left, right])})"
-
-    def negative(self, node: ast.expr) -> str:
-        if self.type_of(node) == "int":
-            return code(f"0 - {self.write(node, PRODUCT)}", SUM)  # no whole number is -0
-        return code(f"-{self.write(node, ATOM)}", SIGN)
 
     def test(self, node: ast.expr, level: int = ARROW) -> str:
         """Return a condition: whether Python takes an expression as true."""
@@ -487,13 +487,6 @@ class Expressions:
         return code(f"!{made}", SIGN) if is_not else made
 
     # ---- containers and loops ----
-
-    def dictionary(self, node: ast.Dict) -> str:
-        pairs = [
-            f"[{self.list_of([key, value])}]" if key else f"...py.items({self.write(value)})"
-            for key, value in zip(node.keys, node.values, strict=True)
-        ]
-        return f"new py.Dict([{', '.join(pairs)}])" if pairs else "new py.Dict()"
 
     def loop(self, node: ast.comprehension) -> tuple[str, str]:
         """Return the names of a loop, which are known from here on, and its conditions."""
