@@ -93,8 +93,8 @@ class ScriptModule:
     def foreign_words(self) -> set[str]:
         """Words that may mean what no module defines: local names, and what browsers have."""
         pairs = [pair for names in self.imports.values() for pair in names.items()]
-        known = {*self.names, *(here for _, here in pairs)}
-        return {*WORD.findall(self.text)} - known | {name for name, here in pairs if name != here}
+        unknown = {*WORD.findall(self.text)} - self.names.keys() - {here for _, here in pairs}
+        return unknown | {name for name, here in pairs if name != here}
 
 
 def variable(module: str) -> str:
@@ -114,8 +114,7 @@ def module_of(name: str, source: str) -> ScriptModule:
             taken[each.partition(" as ")[0]] = each.rpartition(" as ")[2]
         if whole:
             text = re.sub(rf"{START}{whole}\.", f"{variable(other)}.", text)
-    unknown = OTHER.search(text)
-    if unknown:
+    if unknown := OTHER.search(text):
         raise ValueError(
             f"{name}: {unknown[0]!r} cannot be put into one script: write "
             '`import { a } from "./b.js"` and `export function`, `class` or `const`'
@@ -236,8 +235,8 @@ def parts_of(
             for other, names in taken.items()
             if names
         ]
-        is_closed = lines or asked != shared or not module.only_defines
-        is_closed = is_closed or any(counts[name] > 1 for name in module.names.keys() - shared)
+        is_known_twice = any(counts[name] > 1 for name in module.names.keys() - shared)
+        is_closed = lines or asked != shared or not module.only_defines or is_known_twice
         lines.append(INDENTED.sub("\n", module.text.strip()))
         if is_closed:
             returned = [f"return {{ {', '.join(asked)} }};"] if asked else []
@@ -254,8 +253,7 @@ def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:
         if "${" in pattern and "." in pattern.split("${")[0]:
             like = re.compile(COMPUTED.sub(r"[\\w.]+", re.escape(pattern)))
             known |= {key for key in table if like.fullmatch(key)}
-    plurals = {key for key in table if key.endswith((".one", ".many"))}
-    known |= {key for key in plurals if key.rpartition(".")[0] in patterns}
+    known |= {f"{key}.{end}" for key in patterns for end in ("one", "many")} & table.keys()
     return {key: table[key] for key in sorted(known)}
 
 
@@ -314,8 +312,7 @@ def html(
 
 def stated_policy(page: str) -> str:
     """Return the policy that a page states; "" if it has none."""
-    found = STATED.search(page)
-    return unescape(found[1]) if found else ""
+    return unescape("".join(STATED.findall(page)[:1]))
 
 
 def names_of(markup: str) -> Iterator[str]:

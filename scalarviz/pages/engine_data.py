@@ -54,8 +54,7 @@ def engine_data(
     Raises EngineError if a page cannot train this session, with the reason, or if it needs more
     than LARGEST bytes of memory.
     """
-    reason = why_not(session)
-    if reason:
+    if reason := why_not(session):
         raise EngineError(reason)
     trainer = session.trainer
     asked = np.zeros((0, session.network.inputs)) if probe is None else probe
@@ -76,9 +75,11 @@ def engine_data(
     module = module or module_of(units, trainer.bank.dtype)
     memory = memory_from(end_of_data(module))
     refuse_large_memory(memory)
-    is_table = isinstance(trainer.batches, (InOrder, Shuffled, Picked))
-    spec = memory.spec | {"initial": initial_data(session.network), "table": is_table}
-    return EngineData(module, memory.image, spec)
+    more = {
+        "initial": initial_data(session.network),
+        "table": isinstance(trainer.batches, (InOrder, Shuffled, Picked)),
+    }
+    return EngineData(module, memory.image, memory.spec | more)
 
 
 @contextmanager
@@ -184,10 +185,7 @@ def initial_data(network: Network) -> dict[str, Any]:
 def all_layers(layers: Iterable[Layer]) -> Iterator[Layer]:
     """Yield layers with those inside others, each once."""
     for layer in dict.fromkeys(layers):
-        if layer.layers:
-            yield from all_layers(layer.layers)
-        else:
-            yield layer
+        yield from all_layers(layer.layers) if layer.layers else [layer]
 
 
 def draws_of(layer: Layer, init: Init) -> Iterator[Draw]:
@@ -196,10 +194,7 @@ def draws_of(layer: Layer, init: Init) -> Iterator[Draw]:
         return
     own, count = layer.init or init, layer.fan_in * layer.count
     first, end = layer.first_row, layer.rows.stop
-    for law, low, high in (
-        (own.weight, first, first + count),
-        (own.bias, first + count, end),
-    ):
+    for law, low, high in (own.weight, first, first + count), (own.bias, first + count, end):
         if high > low:
             yield (low, high - low, law.kind == "normal", *spread(own, law, layer))
 

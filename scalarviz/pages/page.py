@@ -76,12 +76,16 @@ class Page:
             words = text("page.size", name=name, size=large, engine=size_words(self.engine))
             if self.left_out:
                 words += "\n" + text("page.metrics.left_out", names=", ".join(self.left_out))
-            return words
-        words = text(
-            "page.recorded.size", name=name, size=large, steps=made.steps, parts=made.parts.values
-        )
-        if made.parts.gradients < made.parts.values:
-            words += text("page.recorded.gradients", parts=made.parts.gradients)
+        else:
+            words = text(
+                "page.recorded.size",
+                name=name,
+                size=large,
+                steps=made.steps,
+                parts=made.parts.values,
+            )
+            if made.parts.gradients < made.parts.values:
+                words += text("page.recorded.gradients", parts=made.parts.gradients)
         return f"{text('page.recorded.why', reason=self.reason)}\n{words}" if self.reason else words
 
 
@@ -186,7 +190,6 @@ def made_page(
     markup = markup_of_page()
     probe, made, measured = probe_of(show.session), None, None
     exhibit = exhibit_data(show.session)
-    films = show.film and show.session.step_index == 0
     data: dict[str, Any] = {}
     parts: dict[str, str] = {}
     script = bundle("main.js", partial(module_for, exhibit))
@@ -208,7 +211,9 @@ def made_page(
             "came": came_from(show.session),
             "theme": theme or "",
             "speed": first_speed(show),
-            "film": films and {"steps": FILM, "seconds": PICTURE},
+            "film": show.film
+            and show.session.step_index == 0
+            and {"steps": FILM, "seconds": PICTURE},
             "tint": show.session.data.input_tint,
             "exhibit": exhibit,
             "first": first_groups(),
@@ -251,9 +256,13 @@ def made_page(
         content = whole()
     if len(content) > LARGEST:
         raise too_large(len(content))
-    reason = "" if does_train or engine is False else why_not(show.session)
-    left_out = measured.left_out if measured is not None else ()
-    return Page(content, len(parts.get("module", "")), made, reason, left_out)
+    return Page(
+        content,
+        len(parts.get("module", "")),
+        made,
+        "" if does_train or engine is False else why_not(show.session),
+        measured.left_out if measured else (),
+    )
 
 
 def check_image(image: bytes) -> None:

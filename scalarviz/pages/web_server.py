@@ -74,9 +74,13 @@ class File:
     def of(cls, name: str, content: bytes) -> File:
         """Return a page, whose policy is the one that it states itself."""
         stated = stated_policy(content.decode()) or "default-src 'none'"
-        tag = f'W/"{hashlib.sha256(content).hexdigest()[:20]}"'
-        packed = gzip.compress(content, 6, mtime=0)
-        return cls(name, content, packed, tag, f"{stated}; frame-ancestors 'none'")
+        return cls(
+            name,
+            content,
+            gzip.compress(content, 6, mtime=0),
+            f'W/"{hashlib.sha256(content).hexdigest()[:20]}"',
+            f"{stated}; frame-ancestors 'none'",
+        )
 
 
 Came = Callable[[str, str], object]  # called with the address of a laptop and a page it opens
@@ -142,7 +146,6 @@ class PageServer:
         self._listener, self._came, self._gate, self._visit = listener, came, gate, visit
         self._ready = Event()
         self._thread = Thread(target=lambda: asyncio.run(self._run()), daemon=True)
-        self._begun = False
 
     def __enter__(self) -> Self:
         return self
@@ -159,7 +162,6 @@ class PageServer:
         self.files = {f"/{quote(name)}": file for name, file in files.items()}
         if INDEX in files:
             self.files |= {"/": files[INDEX]}
-        self._begun = True
         self._thread.start()
         self._ready.wait()
 
@@ -170,7 +172,7 @@ class PageServer:
 
     def close(self) -> None:
         """End all connections, and the thread."""
-        if self._begun:
+        if self._thread.ident:  # it has begun
             with suppress(RuntimeError):  # it has ended
                 self.loop.call_soon_threadsafe(self._end.set)
             self._thread.join()
@@ -269,8 +271,5 @@ def answer(
 
 def takes_gzip(accepted: str) -> bool:
     """Return whether an Accept-Encoding allows gzip."""
-    for each in accepted.lower().split(","):
-        name, _, weight = each.replace(" ", "").partition(";")
-        if name == "gzip":
-            return re.fullmatch(r"q=0(\.0*)?", weight) is None
-    return False
+    first = re.search(r"(?:^|,)gzip(?:;([^,]*))?(?:,|$)", accepted.lower().replace(" ", ""))
+    return first is not None and re.fullmatch(r"q=0(\.0*)?", first[1] or "") is None

@@ -158,8 +158,7 @@ def in_notebook(notebook: object) -> list[Record]:
     found: dict[str, dict[str, Given]] = {}
     for cell in listed(notebook, "cells"):
         for output in listed(cell, "outputs"):
-            answer = inner(inner(output, "data"), MIME)
-            if answer is not None:
+            if (answer := inner(inner(output, "data"), MIME)) is not None:
                 key = checked("key", inner(answer, "key"))
                 lesson = checked("lesson", inner(answer, "lesson"))
                 found.setdefault(lesson, {})[key] = given_of(answer)
@@ -294,15 +293,15 @@ class AnswerTable:
         below = [titles[1:], *map(self.summary, self.columns)]
         rows += [[*cells] for cells in zip(*below, strict=True)]
         file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([as_cell(cell) for cell in row] for row in rows)
+        csv.writer(file, lineterminator="\n").writerows(map(as_cell, row) for row in rows)
         return file.getvalue()
 
 
 def cells_of(record: Record) -> Mapping[Column, Given | str]:
     """Return the cells of a record."""
-    answers = record.answers.items()
-    cells: dict[Column, Given | str] = {Column(record.lesson, key): each for key, each in answers}
+    cells: dict[Column, Given | str] = {
+        Column(record.lesson, key): each for key, each in record.answers.items()
+    }
     right, asked = record.guessed or (0, 0)
     if asked:
         cells[Column(record.lesson, "")] = text("answers.of", count=right, all=asked)
