@@ -172,8 +172,7 @@ main({words})
 
 
 def test_only_one_session_of_a_network_is_served() -> None:
-    with refused(InputError, "browser=True"):
-        sv.watch({"a": "rgb", "b": "xor"}, browser=True)
+    refused(InputError, "browser=True").by(sv.watch, {"a": "rgb", "b": "xor"}, browser=True)
 
 
 @pytest.mark.slow
@@ -188,12 +187,9 @@ def test_without_websockets_a_line_says_what_to_install() -> None:
 
 
 def test_what_cannot_be_served_is_refused() -> None:
-    with refused(UnknownNameError, "'all'"):
-        sv.watch("rgb", browser=True, share="all")
-    with refused(InputError, "'nowhere'"):
-        sv.watch("rgb", browser=True, address="nowhere")
-    with refused(InputError, "99999"):
-        sv.watch("rgb", browser=True, port=99_999)
+    refused(UnknownNameError, "'all'").by(sv.watch, "rgb", browser=True, share="all")
+    refused(InputError, "'nowhere'").by(sv.watch, "rgb", browser=True, address="nowhere")
+    refused(InputError, "99999").by(sv.watch, "rgb", browser=True, port=99_999)
     with refused(InputError, "'abc'"):
         sv.watch("rgb", browser=True, port="abc")  # type: ignore[arg-type]  # on purpose
 

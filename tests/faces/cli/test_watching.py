@@ -294,8 +294,9 @@ def test_a_file_of_a_training_opens_at_its_moment(opened, tmp_path: Path) -> Non
     assert opened(str(path))[0].clock.place == (9, 0)
     _seen, given = opened(f"{path}#neuron=inputs:1")
     assert given["pin"] == ("inputs", 1) and given["recipe"] is None
-    with refused(InputError, varies="'[^']*'"):
-        watch_scene.opened(watch_scene.read_link(f"{path}?hidden=3"), {"limit": None})
+    refused(InputError, varies="'[^']*'").by(
+        watch_scene.opened, watch_scene.read_link(f"{path}?hidden=3"), {"limit": None}
+    )
 
 
 @pytest.mark.parametrize(
@@ -321,8 +322,7 @@ def test_a_wrong_link_is_refused_in_one_sentence(
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     usual = {"limit": None, "save": None, "autosave": None, "speed": None}
-    with refused(kind, value):
-        watch_scene.open_link(link, usual)
+    refused(kind, value).by(watch_scene.open_link, link, usual)
 
 
 def test_a_link_runs_no_code_and_reads_no_network_file(

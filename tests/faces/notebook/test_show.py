@@ -171,8 +171,7 @@ async def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
         stage = live.face.stage
         assert (stage.color, stage.size) == ("last change", "gradient")
         live.close()
-    with refused(UnknownNameError, "gradeint"):
-        sv.watch(session, cubes="gradeint")
+    refused(UnknownNameError, "gradeint").by(sv.watch, session, cubes="gradeint")
 
 
 @pytest.mark.usefixtures("_quick")
@@ -181,8 +180,7 @@ async def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISH
     live = sv.watch("circle")
     assert "hidden" in [choice.name for choice in live.face.state.choices]
     live.close()
-    with refused(InputError, "'circel'"):
-        sv.watch("circel")
+    refused(InputError, "'circel'").by(sv.watch, "circel")
 
 
 @pytest.mark.usefixtures("_quick")
@@ -309,18 +307,15 @@ async def test_without_opengl_the_page_of_a_session_is_live_all_the_same(
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("nonsense", [3, None, sv.Network([2, 1])])
 def test_what_cannot_be_seen_is_refused_by_what_can(nonsense: Any, shown: PUBLISHED) -> None:
-    with refused(InputError, nonsense):
-        sv.watch(nonsense)
+    refused(InputError, nonsense).by(sv.watch, nonsense)
 
 
 @pytest.mark.usefixtures("_quick")
 def test_bad_options_are_refused_before_anything_is_shown(
     session: sv.Session, shown: PUBLISHED
 ) -> None:
-    with refused(InputError, "3"):
-        sv.watch(session, size=(3, 300))
-    with refused(InputError, "-1"):
-        sv.watch(session, speed=-1)
+    refused(InputError, "3").by(sv.watch, session, size=(3, 300))
+    refused(InputError, "-1").by(sv.watch, session, speed=-1)
     assert shown == []
 
 
