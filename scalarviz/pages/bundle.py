@@ -93,8 +93,8 @@ class ScriptModule:
     def foreign_words(self) -> set[str]:
         """Words that may mean what no module defines: local names, and what browsers have."""
         pairs = [pair for names in self.imports.values() for pair in names.items()]
-        unknown = {*WORD.findall(self.text)} - self.names.keys() - {here for _, here in pairs}
-        return unknown | {name for name, here in pairs if name != here}
+        known = {*self.names, *(here for _, here in pairs)}
+        return {*WORD.findall(self.text)} - known | {name for name, here in pairs if name != here}
 
 
 def variable(module: str) -> str:
@@ -114,7 +114,8 @@ def module_of(name: str, source: str) -> ScriptModule:
             taken[each.partition(" as ")[0]] = each.rpartition(" as ")[2]
         if whole:
             text = re.sub(rf"{START}{whole}\.", f"{variable(other)}.", text)
-    if unknown := OTHER.search(text):
+    unknown = OTHER.search(text)
+    if unknown:
         raise ValueError(
             f"{name}: {unknown[0]!r} cannot be put into one script: write "
             '`import { a } from "./b.js"` and `export function`, `class` or `const`'
@@ -235,8 +236,8 @@ def parts_of(
             for other, names in taken.items()
             if names
         ]
-        is_known_twice = any(counts[name] > 1 for name in module.names.keys() - shared)
-        is_closed = lines or asked != shared or not module.only_defines or is_known_twice
+        is_closed = lines or asked != shared or not module.only_defines
+        is_closed = is_closed or any(counts[name] > 1 for name in module.names.keys() - shared)
         lines.append(INDENTED.sub("\n", module.text.strip()))
         if is_closed:
             returned = [f"return {{ {', '.join(asked)} }};"] if asked else []
@@ -312,7 +313,8 @@ def html(
 
 def stated_policy(page: str) -> str:
     """Return the policy that a page states; "" if it has none."""
-    return unescape("".join(STATED.findall(page)[:1]))
+    found = STATED.search(page)
+    return unescape(found[1]) if found else ""
 
 
 def names_of(markup: str) -> Iterator[str]:

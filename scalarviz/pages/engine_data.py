@@ -54,7 +54,8 @@ def engine_data(
     Raises EngineError if a page cannot train this session, with the reason, or if it needs more
     than LARGEST bytes of memory.
     """
-    if reason := why_not(session):
+    reason = why_not(session)
+    if reason:
         raise EngineError(reason)
     trainer = session.trainer
     asked = np.zeros((0, session.network.inputs)) if probe is None else probe
@@ -75,11 +76,9 @@ def engine_data(
     module = module or module_of(units, trainer.bank.dtype)
     memory = memory_from(end_of_data(module))
     refuse_large_memory(memory)
-    more = {
-        "initial": initial_data(session.network),
-        "table": isinstance(trainer.batches, (InOrder, Shuffled, Picked)),
-    }
-    return EngineData(module, memory.image, memory.spec | more)
+    is_table = isinstance(trainer.batches, (InOrder, Shuffled, Picked))
+    spec = memory.spec | {"initial": initial_data(session.network), "table": is_table}
+    return EngineData(module, memory.image, spec)
 
 
 @contextmanager
@@ -185,7 +184,10 @@ def initial_data(network: Network) -> dict[str, Any]:
 def all_layers(layers: Iterable[Layer]) -> Iterator[Layer]:
     """Yield layers with those inside others, each once."""
     for layer in dict.fromkeys(layers):
-        yield from all_layers(layer.layers) if layer.layers else [layer]
+        if layer.layers:
+            yield from all_layers(layer.layers)
+        else:
+            yield layer
 
 
 def draws_of(layer: Layer, init: Init) -> Iterator[Draw]:
@@ -194,7 +196,10 @@ def draws_of(layer: Layer, init: Init) -> Iterator[Draw]:
         return
     own, count = layer.init or init, layer.fan_in * layer.count
     first, end = layer.first_row, layer.rows.stop
-    for law, low, high in (own.weight, first, first + count), (own.bias, first + count, end):
+    for law, low, high in (
+        (own.weight, first, first + count),
+        (own.bias, first + count, end),
+    ):
         if high > low:
             yield (low, high - low, law.kind == "normal", *spread(own, law, layer))
 

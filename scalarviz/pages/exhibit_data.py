@@ -50,7 +50,7 @@ Made = tuple[dict[str, Any], FloatArray]  # an exhibit, and the inputs that it t
 def probe_of(session: Session) -> FloatArray:
     """Return the inputs, shape (samples, inputs), whose outputs the exhibit shows; may be empty."""
     made = exhibit_of(session)
-    return made[1] if made else np.zeros((0, session.data.inputs))
+    return made[1] if made is not None else np.zeros((0, session.data.inputs))
 
 
 def exhibit_data(session: Session) -> dict[str, Any] | None:
@@ -65,7 +65,9 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
     output   name of the buffer of the outputs, and `outputs` is how many there are
     """
     made = exhibit_of(session)
-    return made and {
+    if made is None:
+        return None
+    return {
         **made[0],
         "reads": session.trainer.loss.row.logits or "",
         "output": session.network.program.outputs.name,
@@ -79,7 +81,8 @@ def exhibit_of(session: Session) -> Made | None:
     if data.name in EXHIBITS:
         return EXHIBITS[data.name](data)
     inputs, targets = (np.asarray(part, np.float64) for part in samples_of(session))
-    if plane := plane_points(data, (inputs, targets)):
+    plane = plane_points(data, (inputs, targets))
+    if plane is not None:
         return plane_of(data, plane)
     varying = varying_inputs(inputs)
     if len(varying) == 1 and not is_one_hot(targets):
@@ -128,10 +131,11 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
     classes = count if is_one_hot(targets) else 0
     wanted = targets.argmax(axis=1) if classes else targets[:, 0]
     least, most = float(wanted.min()), float(wanted.max())
-    kind = "curve" if is_curve else "classes" if classes else "one" if count == 1 else "many"
+    title = text("exhibits.plane.one") if count == 1 else text("exhibits.plane.many")
+    title = text("exhibits.plane.classes") if classes else title
     return {
         "kind": "plane",
-        "title": text(f"exhibits.plane.{kind}"),
+        "title": text("exhibits.plane.curve") if is_curve else title,
         "side": SIDE,
         "names": list(plane.names),
         **where_of(data, plane),
@@ -251,8 +255,8 @@ def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
     dtype = np.dtype(session.network.bank.dtype)
     held = np.asarray(inputs, dtype).astype(dtype.newbyteorder("<")).tobytes()
     held += np.asarray(targets, "<f8").tobytes()
-    series = {name: past.get(name, NONE) for name in drawn}
-    shown = measured_data(series, session.losses[: session.step_index])
+    losses = session.losses[: session.step_index]
+    shown = measured_data({name: past.get(name, NONE) for name in drawn}, losses)
     engine = {
         "names": [name.removeprefix(HELD_OUT) for name in drawn],
         "every": metrics.every,

@@ -190,6 +190,7 @@ def made_page(
     markup = markup_of_page()
     probe, made, measured = probe_of(show.session), None, None
     exhibit = exhibit_data(show.session)
+    films = show.film and show.session.step_index == 0
     data: dict[str, Any] = {}
     parts: dict[str, str] = {}
     script = bundle("main.js", partial(module_for, exhibit))
@@ -211,9 +212,7 @@ def made_page(
             "came": came_from(show.session),
             "theme": theme or "",
             "speed": first_speed(show),
-            "film": show.film
-            and show.session.step_index == 0
-            and {"steps": FILM, "seconds": PICTURE},
+            "film": films and {"steps": FILM, "seconds": PICTURE},
             "tint": show.session.data.input_tint,
             "exhibit": exhibit,
             "first": first_groups(),
@@ -256,13 +255,9 @@ def made_page(
         content = whole()
     if len(content) > LARGEST:
         raise too_large(len(content))
-    return Page(
-        content,
-        len(parts.get("module", "")),
-        made,
-        "" if does_train or engine is False else why_not(show.session),
-        measured.left_out if measured else (),
-    )
+    reason = "" if does_train or engine is False else why_not(show.session)
+    left_out = measured.left_out if measured is not None else ()
+    return Page(content, len(parts.get("module", "")), made, reason, left_out)
 
 
 def check_image(image: bytes) -> None:

@@ -164,8 +164,9 @@ def recording_of(
 def check_room(session: Session, probe: FloatArray, steps: int, every: int) -> None:
     """Raise InputError if it is certain that a recording of so many steps does not fit."""
     program, bank = session.network.program, session.network.bank
-    numbers = sum(each.size for each in [*program.buffers, *[program.outputs] * (1 + len(probe))])
-    each = bank.value.itemsize * (2 * len(bank) + numbers)
+    buffers = sum(buffer.size for buffer in program.buffers)
+    answers = len(probe) * program.outputs.size
+    each = bank.value.itemsize * (2 * len(bank) + program.outputs.size + buffers + answers)
     most = max(1, min(MOST_KEPT, HELD // each))
     if steps > MOST_STEPS:
         raise too_long(steps)
@@ -385,8 +386,9 @@ def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
     if by_python:
         twin.to("python")
     fewest, most = PLACES
-    each = 2 * len(bank) + sum(buffer.size for buffer in program.buffers)
-    places = min(most, int(NUMBERS / (each + len(probe) * program.outputs.size)))
+    answers = len(probe) * program.outputs.size
+    each = 2 * len(bank) + answers + sum(buffer.size for buffer in program.buffers)
+    places = min(most, int(NUMBERS / each))
     steps = min(STEPS, int(WORK / (len(bank) * session.trainer.batches.size)))
     if places < fewest or steps < fewest:
         return None
@@ -395,8 +397,5 @@ def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
         made = recording_of(twin, probe, steps, every, ROOM * 4 // 3, walked=walked)
     except (GradientError, InputError):  # its first step is refused, or it has no room
         return None
-    return {
-        "engine": made.engine,
-        "recording": made.spec,
-        "bytes": base64.b64encode(made.data).decode(),
-    }
+    data = base64.b64encode(made.data).decode()
+    return {"engine": made.engine, "recording": made.spec, "bytes": data}

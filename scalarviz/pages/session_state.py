@@ -192,7 +192,8 @@ class SessionState:
         moment = operation - 1 if operation else len(here.moments) - 1 if walked else -1
         numbers = HostSnapshot(session.network.bank).read()
         found = self._between(numbers, here, rests=moment < 0)
-        if edited := edits(session):
+        edited = edits(session)
+        if edited:
             found["edited"] = {
                 "rows": np.array([*edited], float),
                 "old": np.array([*edited.values()]),
@@ -266,11 +267,12 @@ def numbers_before(value: Any, grad: Any, slots: Mapping[str, Any]) -> PageState
 
 def left_out(program: Program, values: Mapping[str, FloatArray]) -> dict[str, Any]:
     """Return 1 where dropout leaves a number out, else 0, by the buffer that it writes."""
-    return {
-        y: ((values[y] == 0.0) & (values[each.source.name] != 0.0)).astype(np.uint8)
+    ends = [
+        (each.source.name, each.target.name)
         for each in program.operations
-        if each.kind == "dropout" and (y := each.target.name) in values
-    }
+        if each.kind == "dropout" and each.target.name in values
+    ]
+    return {y: ((values[y] == 0.0) & (values[x] != 0.0)).astype(np.uint8) for x, y in ends}
 
 
 def as_sent(answers: Any) -> FloatArray:
@@ -303,11 +305,9 @@ def metrics_from(session: Session, last: int) -> PageState:
     for each in measured_of(session.metrics):
         new = np.flatnonzero(each.steps > last)
         new = new[:: -max(1, -(-len(new) // MOST_MEASURED))][::-1]
-        series.append(
-            {"name": each.name, "share": each.share}
-            | {"steps": each.steps[new], "values": each.values[new]}
-        )
-        to = max(to, *map(int, each.steps[new][-1:]), last)
+        known = {"steps": each.steps[new], "values": each.values[new]}
+        series.append({"name": each.name, "share": each.share, **known})
+        to = max(to, *map(int, known["steps"][-1:]), last)
     return {"from": last, "to": to, "series": series}
 
 
@@ -320,7 +320,8 @@ def losses_from(session: Session, first: int) -> PageState:
 def earlier_data(session: Session) -> PageState | None:
     """Return the losses of the trainings that a session was made from, before its step 0."""
     losses = earlier_losses(session)
-    if not (count := len(losses)):
+    count = len(losses)
+    if not count:
         return None
     found = blocks_of(lambda a, b, **_: losses[a + count : b + count], -count, 0)
     return {**found, "values": packed(found["values"].astype(np.float32))}

@@ -309,12 +309,10 @@ class Expressions:
                 return self.operation(node, op, left, right)
             case ast.UnaryOp(op=ast.Not()):
                 return code(f"!{self.test(node.operand, ATOM)}", SIGN)
-            case ast.UnaryOp(op=ast.USub(), operand=found) if self.type_of(
-                found
-            ) == "int" and not isinstance(found, ast.Constant):
-                return code(f"0 - {self.write(found, PRODUCT)}", SUM)  # no whole number is -0
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+                return code(f"-{self.write(node.operand)}", SIGN)
             case ast.UnaryOp(op=ast.USub()):
-                return code(f"-{self.write(node.operand, ATOM)}", SIGN)
+                return self.negative(node.operand)
             case ast.BoolOp():
                 return self.choice(node)
             case ast.Compare():
@@ -409,7 +407,8 @@ class Expressions:
         return FUNCTIONS[name][0]
 
     def attribute(self, node: ast.Attribute) -> str:
-        if name := self.library_name(node):
+        name = self.library_name(node)
+        if name:
             return self.library(node, name)
         if node.attr == "format":
             return f"py.filler({self.write(node.value)})"
@@ -437,6 +436,11 @@ class Expressions:
         if sign and is_plain and is_safe:
             return code(f"{self.write(left, level)} {sign} {self.write(right, level + 1)}", level)
         return f"py.{name}{in_place * (name == 'add')}({self.list_of([left, right])})"
+
+    def negative(self, node: ast.expr) -> str:
+        if self.type_of(node) == "int":
+            return code(f"0 - {self.write(node, PRODUCT)}", SUM)  # no whole number is -0
+        return code(f"-{self.write(node, ATOM)}", SIGN)
 
     def test(self, node: ast.expr, level: int = ARROW) -> str:
         """Return a condition: whether Python takes an expression as true."""

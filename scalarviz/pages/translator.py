@@ -169,7 +169,8 @@ def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
     for name, (path, _) in sources.items():
         module = Translation(name, path, trees[name].body, classes, known)
         made[name] = module.text()
-        known["scalarviz." + path.removesuffix(".py").replace("/", ".")] = name, module.top
+        home = "scalarviz." + path.removesuffix(".py").replace("/", ".")
+        known[home] = name, module.top
     names_bound.cache_clear()
     return made
 

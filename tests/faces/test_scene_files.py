@@ -527,7 +527,12 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def said(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """What a command line prints on stderr, and its exit code."""
     monkeypatch.chdir(tmp_path)
-    return lambda *words: run(*words)[::-2]
+
+    def of(*words: str) -> tuple[str, int]:
+        code, _, err = run(*words)
+        return err, code
+
+    return of
 
 
 @pytest.mark.some(12)

@@ -130,7 +130,11 @@ def rate_of(session: Session, row: int) -> float:
 @computes
 def set_learning_rate(controller: Controller, rate: float | str) -> None:
     session = controller.session
-    controller.do(lambda: setattr(session, "learning_rate", as_number(rate)), name="learning rate")
+
+    def take() -> None:
+        session.learning_rate = as_number(rate)
+
+    controller.do(take, name="learning rate")
 
 
 @computes

@@ -158,7 +158,8 @@ def in_notebook(notebook: object) -> list[Record]:
     found: dict[str, dict[str, Given]] = {}
     for cell in listed(notebook, "cells"):
         for output in listed(cell, "outputs"):
-            if (answer := inner(inner(output, "data"), MIME)) is not None:
+            answer = inner(inner(output, "data"), MIME)
+            if answer is not None:
                 key = checked("key", inner(answer, "key"))
                 lesson = checked("lesson", inner(answer, "lesson"))
                 found.setdefault(lesson, {})[key] = given_of(answer)

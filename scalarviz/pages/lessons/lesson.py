@@ -227,7 +227,8 @@ def shown(output: Any) -> str:
     """Return an output as HTML: its image, else its text."""
     data = data_of(output)
     words = escape(data.get("text/plain", ""))
-    source = "".join(IMAGE.findall(data.get("text/html", ""))[:1])
+    found = IMAGE.search(data.get("text/html", ""))
+    source = found[1] if found else ""
     if "image/png" in data:
         source = f"data:image/png;base64,{escape(''.join(data['image/png'].split()))}"
     if source:
@@ -237,7 +238,8 @@ def shown(output: Any) -> str:
 
 def title_of(words: str, path: Path) -> str:
     """Return the heading of a text; raise InputError if it has none."""
-    if not (found := TITLE.search(words)):
+    found = TITLE.search(words)
+    if found is None:
         raise InputError(f"{path.name} has no title: begin it with a line such as # My lesson")
     return found[1].strip()
 
@@ -272,7 +274,8 @@ def parted(content: str, path: Path) -> Iterator[tuple[str, str]]:
 def prose(words: str, path: Path) -> Text:
     """Return a text between blocks; raise InputError if it shows a picture from a file."""
     html = linked(words)
-    if found := FROM_FILE.search(html):
+    found = FROM_FILE.search(html)
+    if found:
         raise InputError(
             f"{path.name} shows {shorten(found[1])}, and a page holds no pictures from files: "
             "leave it out, or write it as data:image/png;base64,..."

@@ -76,7 +76,8 @@ def part_html(part: Part, pages: Mapping[int, str]) -> str:
     if isinstance(part, Text):
         return f'<section class="part">{part.html}</section>'
     if isinstance(part, Question):
-        words = f"<p>{text('predict.html', question=inline_of(part.ask))}</p>"
+        ask = inline_of(part.ask)
+        words = f"<p>{text('predict.html', question=ask)}</p>"
         goes_on = f'<p class="goes-on">{text("predict.goes_on")}</p>'
         mark = escape(f"question-{part.key}")
         return f'<section class="question" id="{mark}">{words}{goes_on}</section>'
