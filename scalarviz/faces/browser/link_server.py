@@ -168,8 +168,8 @@ class LinkServer:
             self._tokens.looks(who, given)
         except Denied as denied:
             status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
-            why = "old" if denied.old else "wrong" if given else "ask"
-            return status, File.of("", token_page(denied.words(f"browser.{why}")))
+            why = text("browser.old" if denied.old else "browser.wrong" if given else "browser.ask")
+            return status, File.of("", token_page(denied.words(why)))
         if self._made is None:
             self._made = File.of("", await self._called(self._page))
         return HTTPStatus.OK, self._made
@@ -187,7 +187,7 @@ class LinkServer:
                 try:
                     looks = self._tokens.looks(who, first["token"])
                 except Denied as denied:
-                    visitor.post({"closed": denied.words("browser.other")})
+                    visitor.post({"closed": denied.words(text("browser.other"))})
                     await asyncio.wait([sending], timeout=PARTING)
                     return
                 rights = {"looks": looks, "owns": self._tokens.owns(first["token"])}
@@ -293,9 +293,9 @@ class Denied(Exception):
         super().__init__(wait)
         self.wait, self.old = ceil(wait), old
 
-    def words(self, key: str) -> str:
-        """Return what the visitor reads: how long to wait, else the text of a key."""
-        return text("browser.wait", seconds=self.wait) if self.wait else text(key)
+    def words(self, why: str) -> str:
+        """Return what the visitor reads: how long to wait, else why."""
+        return text("browser.wait", seconds=self.wait) if self.wait else why
 
 
 @final

@@ -428,8 +428,8 @@ class Collecting:
             self.tokens.looks(who, given)
         except Denied as denied:
             status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
-            words = denied.words(f"class.token.{'wrong' if given else 'ask'}")
-            return status, File.of("", token_page(words))
+            why = text("class.token.wrong" if given else "class.token.ask")
+            return status, File.of("", token_page(denied.words(why)))
         entries = (each._replace(query=self.query) for each in self.entries)
         return HTTPStatus.OK, File.of(INDEX, index_of(entries, collects=True))
 
@@ -469,7 +469,7 @@ class Collecting:
             if self.tokens is not None:
                 self.tokens.looks(who, str(found.get("token", "")))
         except Denied as denied:
-            raise InputError(denied.words("class.token.elsewhere")) from None
+            raise InputError(denied.words(text("class.token.elsewhere"))) from None
         record = record_of(found.get("record"))
         line = record.line()
         count = ceil(len(line) / USUAL)

@@ -629,24 +629,6 @@ def with_session(controller: Controller, session: Session) -> tuple[Show, Option
 # Undo and redo: of changes of a session, and of the step from one training to another.
 
 
-def undo(controller: Controller) -> None:
-    """Undo the last change; without one, show the training before, even while this one is held."""
-    session = controller.session
-    if not session.undo_log.done and controller.trail.has_earlier(session):
-        controller.time.stand_still()
-        return tell_undone(controller, "undo", show_earlier(controller))
-    return change(controller, "undo", session.undo_log.done, session.undo)
-
-
-def redo(controller: Controller) -> None:
-    """Do the change that was undone last again, or show the training after this one."""
-    session = controller.session
-    if not session.undo_log.undone and controller.trail.later(session):
-        controller.time.stand_still()
-        return tell_undone(controller, "redo", show_later(controller))
-    return change(controller, "redo", session.undo_log.undone, session.redo)
-
-
 @computes
 def change(
     controller: Controller, name: str, changes: Sequence[Change], act: Callable[[], None]

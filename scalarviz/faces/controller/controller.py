@@ -144,7 +144,7 @@ class Controller:
         if self.warming.attend():
             self.tell(text("notices.ready", engine=settings_now(self.session).engine))
         self.stage.reading.asleep = self.warming.held
-        self.stage.status = self.hand.said or self.warming.said
+        self.stage.status = self.hand.said or self.warming.compiling.said
         if self.stage.own is None and text("own.end") in self.stage.offered:
             self.stage.offer({})
             self.tell(text("own.left"))
@@ -228,12 +228,20 @@ class Controller:
         changes.freeze_rows(self, row, on)
 
     def undo(self) -> None:
-        """Undo the last change; without one, show the training before this one."""
-        changes.undo(self)
+        """Undo the last change; without one, show the training before, even while this is held."""
+        session = self.session
+        if not session.undo_log.done and self.trail.has_earlier(session):
+            self.time.stand_still()
+            return changes.tell_undone(self, "undo", changes.show_earlier(self))
+        return changes.change(self, "undo", session.undo_log.done, session.undo)
 
     def redo(self) -> None:
         """Do the change that was undone last again, or show the training after this one."""
-        changes.redo(self)
+        session = self.session
+        if not session.undo_log.undone and self.trail.later(session):
+            self.time.stand_still()
+            return changes.tell_undone(self, "redo", changes.show_later(self))
+        return changes.change(self, "redo", session.undo_log.undone, session.redo)
 
     @computes
     def set_option(self, name: str, value: object) -> None:

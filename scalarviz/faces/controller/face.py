@@ -334,7 +334,7 @@ class Opening:
         wanted = begins and not self._film and not tours.was_seen() if tour is None else tour
         self._tours = wanted and not face.several
         self._plays = play and not (self._film and lead.stage.reduced_motion)
-        if any(pane.warming.said for pane in face.panes):
+        if any(pane.warming.compiling.said for pane in face.panes):
             held = face.all.held
             face.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
 

@@ -266,7 +266,7 @@ class Guide:
     def _tour_on(self, tour: Tour) -> None:
         before, self._looked = self._looked, perf_counter()
         seconds = self._seconds + min(max(0.0, self._looked - before), SLOWEST)
-        if self._seconds <= STEP and self.controller.warming.said:
+        if self._seconds <= STEP and self.controller.warming.compiling.said:
             seconds = min(seconds, STEP)  # the python engine stands in, which takes few steps
         self._seconds = seconds
         steps, operations = tour.due(seconds)

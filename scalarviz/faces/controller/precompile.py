@@ -27,7 +27,8 @@ from pathlib import Path
 from subprocess import PIPE
 from threading import Thread
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, final
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 import numpy as np
 
@@ -157,11 +158,6 @@ class Warming:
         self._lacked = False  # whether something was missing that has not been reported as ready
         self._actions: list[Action] = []  # switches to the python engine
         self._later: dict[str, tuple[str, Callable[[], object]]] = {}
-
-    @property
-    def said(self) -> str:
-        """What is being compiled, in words."""
-        return self.compiling.said
 
     def take(self, session: Session) -> None:
         """Attach to a session, or look again what it needs after formulas were added."""
@@ -342,17 +338,9 @@ MEANS = "means"
 LOW_PRIORITY = 10  # of a process that compiles ahead; 19 is the lowest
 
 
-class Files(Protocol):
-    """What is asked of `kernel_units` or `cuda_file` for kernels of theirs."""
-
-    def text_of(self, unit: Any, dtype: Dtype) -> str: ...
-    def path_of_unit(self, unit: Any, dtype: Dtype) -> Path: ...
-    def is_ready(self, unit: Any, dtype: Dtype) -> bool: ...
-    def load(self, units: Sequence[Any], dtype: Dtype) -> Any: ...
-
-
-# The kernels of a kind, their type, and the module that has their files.
-_units: dict[str, tuple[Sequence[Any], Dtype, Files]] = {}
+# The kernels of a kind, their type, and the module that has their files: `kernel_units` or
+# `cuda_file`.
+_units: dict[str, tuple[Sequence[Any], Dtype, ModuleType]] = {}
 
 
 def name_of(kind: str) -> str:
@@ -427,7 +415,9 @@ def pairs(used: Iterable[object]) -> Iterator[tuple[Loss, Optimizer]]:
             yield known[Loss], known[Optimizer]
 
 
-def remembered(family: str, units: Sequence[Any], dtype: Dtype, files: Files = kernel_units) -> str:
+def remembered(
+    family: str, units: Sequence[Any], dtype: Dtype, files: ModuleType = kernel_units
+) -> str:
     """Return the kind with these kernels."""
     texts = dict.fromkeys(files.text_of(unit, dtype) for unit in units)
     kind = f"{family}:{hashlib.sha256(''.join(texts).encode()).hexdigest()[:20]}"

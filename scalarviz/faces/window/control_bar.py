@@ -106,11 +106,10 @@ class Track(QSlider):
     def show_control(self, shown: Shown) -> None:
         """Move to a value without calling the setter, unless the user is dragging."""
         with QSignalBlocker(self):
-            if shown.scale != self._scale:
-                self._scale = shown.scale
-                self.setMaximum(shown.scale.last)
-                self.setSingleStep(shown.scale.small)
-                self.setPageStep(shown.scale.large)
+            self._scale = shown.scale
+            self.setMaximum(shown.scale.last)
+            self.setSingleStep(shown.scale.small)
+            self.setPageStep(shown.scale.large)
             if not self.isSliderDown():
                 self.setValue(shown.scale.place(shown.value))
         self.marks = shown.marks
@@ -181,8 +180,7 @@ class Names(QComboBox):
             self.clear()
             self.addItems(list(shown.names))
             self.view().setMinimumWidth(self.view().sizeHintForColumn(0) + EDGES)
-        if self.currentText() != shown.value:
-            self.setCurrentText(shown.value)
+        self.setCurrentText(shown.value)
 
 
 @final

@@ -623,14 +623,12 @@ class ExportsDialog(QDialog):
 
     def attend(self) -> None:
         """Close the window once all files are written; if one failed, only the dialog."""
-        if not self.isVisible():
-            return
-        if self.needed:
+        if self.isVisible() and self.needed:
             self._show_progress()
-            return
-        self.hide()
-        if self.face.lead.exports.failures == self._failures:
-            self.leave()
+        elif self.isVisible():
+            self.hide()
+            if self.face.lead.exports.failures == self._failures:
+                self.leave()
 
     def _show_progress(self) -> None:
         done, total = self.face.lead.exports.counts

@@ -385,7 +385,7 @@ def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
 ) -> None:
     s = network_session("python")
     controller = make(s)
-    assert not controller.warming.said
+    assert not controller.warming.compiling.said
     controller.set_engine("cpu")
     assert s.engine == "python" and "as soon as it is compiled" in controller.message
     controller.time.step(+1)
