@@ -69,24 +69,18 @@ class Link:
     @property
     def fragment(self) -> str:
         """What stands after the #, as pages write it; "" for nothing."""
-        parts: list[tuple[str, object]] = []
-        if self.step is not None:
-            parts.append(("step", self.step))
-        if self.operation:
-            parts.append(("op", self.operation))
-        if self.pin is not None:
-            parts.append(("pin", self.pin))
-        if self.neuron is not None:
-            parts.append(("neuron", f"{self.neuron[0]}:{self.neuron[1]}"))
-        if self.sample:
-            parts.append(("sample", self.sample))
-        if self.hide:
-            parts.append(("hide", ",".join(self.hide)))
-        if self.play is not None:
-            parts.append(("play", f"{self.play:g}"))
-        names = "theme", "tour", "numbers"
-        parts += [(name, value) for name in names if (value := getattr(self, name))]
-        return "&".join(f"{name}={quote(str(value), safe=',:')}" for name, value in parts)
+        parts = {
+            "step": self.step,
+            "op": self.operation or None,
+            "pin": self.pin,
+            "neuron": self.neuron and f"{self.neuron[0]}:{self.neuron[1]}",
+            "sample": self.sample or None,
+            "hide": ",".join(self.hide) or None,
+            "play": None if self.play is None else f"{self.play:g}",
+            **{name: getattr(self, name) or None for name in ("theme", "tour", "numbers")},
+        }
+        known = {name: value for name, value in parts.items() if value is not None}
+        return "&".join(f"{name}={quote(str(each), safe=',:')}" for name, each in known.items())
 
     def __str__(self) -> str:
         options = "&".join(

@@ -54,11 +54,7 @@ def find(name: str) -> Path:
         raise InputError(f"{shown} is a file of a training: open it by {program()} replay {shown}")
     if not name.endswith(".py"):
         raise UnknownNameError("scene", name, known)
-    try:
-        found = Path(name).is_file()
-    except (OSError, ValueError):  # not a valid path
-        found = False
-    if not found:
+    if not os.path.isfile(name):
         raise InputError(f"there is no file {shown}: pass the path of a scene, or a name")
     return Path(name)
 

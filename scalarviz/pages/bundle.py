@@ -254,8 +254,7 @@ def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:
         if "${" in pattern and "." in pattern.split("${")[0]:
             like = re.compile(COMPUTED.sub(r"[\\w.]+", re.escape(pattern)))
             known |= {key for key in table if like.fullmatch(key)}
-    plurals = {key for key in table if key.endswith((".one", ".many"))}
-    known |= {key for key in plurals if key.rpartition(".")[0] in patterns}
+    known |= {f"{key}.{end}" for key in patterns for end in ("one", "many")} & table.keys()
     return {key: table[key] for key in sorted(known)}
 
 

@@ -135,9 +135,12 @@ def spoken(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
 
 def card_data(card: Card) -> dict[str, Any]:
     """Return a card for JSON; what is drawn on it alone is left out."""
-    blocks = [block_data(each) for each in card.blocks if not isinstance(each, Exhibit)]
-    facts = [[*each] for each in card.facts]
-    return {"row": card.row, "name": card.name, "facts": facts, "blocks": blocks}
+    return {
+        "row": card.row,
+        "name": card.name,
+        "facts": [[*each] for each in card.facts],
+        "blocks": [block_data(each) for each in card.blocks if not isinstance(each, Exhibit)],
+    }
 
 
 def block_data(block: CardLine | CardTable | History) -> dict[str, Any]:

@@ -213,11 +213,7 @@ def spread(init: Init, law: Law, layer: PerceptronLayer) -> tuple[float, float]:
 
 def runs_of(numbers: Any) -> list[list[float]]:
     """Return stretches of equal numbers that are not 0: first place, count, number."""
-    found: list[list[float]] = []
-    for place in np.flatnonzero(numbers).tolist():
-        number = float(numbers[place])
-        if found and found[-1][0] + found[-1][1] == place and found[-1][2] == number:
-            found[-1][1] += 1
-        else:
-            found.append([place, 1, number])
-    return found
+    starts = np.flatnonzero(np.diff(numbers, prepend=np.nan) != 0.0)
+    counts = np.diff(starts, append=len(numbers))
+    runs = zip(starts.tolist(), counts.tolist(), numbers[starts].tolist(), strict=True)
+    return [[*run] for run in runs if run[2] != 0.0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -76,12 +76,16 @@ class Page:
             words = text("page.size", name=name, size=large, engine=size_words(self.engine))
             if self.left_out:
                 words += "\n" + text("page.metrics.left_out", names=", ".join(self.left_out))
-            return words
-        words = text(
-            "page.recorded.size", name=name, size=large, steps=made.steps, parts=made.parts.values
-        )
-        if made.parts.gradients < made.parts.values:
-            words += text("page.recorded.gradients", parts=made.parts.gradients)
+        else:
+            words = text(
+                "page.recorded.size",
+                name=name,
+                size=large,
+                steps=made.steps,
+                parts=made.parts.values,
+            )
+            if made.parts.gradients < made.parts.values:
+                words += text("page.recorded.gradients", parts=made.parts.gradients)
         return f"{text('page.recorded.why', reason=self.reason)}\n{words}" if self.reason else words
 
 
@@ -189,7 +193,7 @@ def made_page(
     films = show.film and show.session.step_index == 0
     data: dict[str, Any] = {}
     parts: dict[str, str] = {}
-    script = bundle("main.js", partial(module_text, kinds=kinds_in(exhibit)))
+    script = bundle("main.js", partial(module_for, exhibit))
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
         first = show.session.data.first_shown
@@ -286,25 +290,18 @@ def loader() -> str:
     return bundle("loader.js", module_text)
 
 
-def module_text(name: str, kinds: Collection[str] | None = None) -> str:
-    """Return the text of a module; with `kinds`, exhibit_kinds.js has those exhibits alone."""
-    content = translated().get(name) or text_beside(WEB, name)
-    return (
-        shown_only(content, kinds) if name == "exhibit_kinds.js" and kinds is not None else content
-    )
+def module_text(name: str) -> str:
+    """Return the text of a module."""
+    return translated().get(name) or text_beside(WEB, name)
 
 
-def shown_only(content: str, kinds: Collection[str]) -> str:
-    """Return exhibit_kinds.js without exhibits of other kinds and without their modules."""
-    for row, kind, name in ROW.findall(content):
-        if kind not in kinds:
-            content = re.sub(rf"import {{ {name} }} from .*\n", "", content.replace(row, ""))
+def module_for(exhibit: Mapping[str, Any] | None, name: str) -> str:
+    """Return the text of a module; exhibit_kinds.js has the kind of that exhibit alone."""
+    content, shown = module_text(name), exhibit and exhibit["kind"]
+    for row, kind, module in ROW.findall(content) if name == "exhibit_kinds.js" else ():
+        if kind != shown:
+            content = re.sub(rf"import {{ {module} }} from .*\n", "", content.replace(row, ""))
     return content
-
-
-def kinds_in(exhibit: Mapping[str, Any] | None) -> set[str]:
-    """Return the kind of an exhibit, if there is one."""
-    return set() if exhibit is None else {exhibit["kind"]}
 
 
 def markup_of_page() -> str:
@@ -414,7 +411,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
             },
         }
         spec["facts"]["optimizers"] = [spec["facts"]["optimizer"]]
-    script = bundle(START, partial(module_text, kinds=kinds_in(exhibit)))
+    script = bundle(START, partial(module_for, exhibit))
     return {"spec": spec, "texts": texts_of(script, texts())}
 
 

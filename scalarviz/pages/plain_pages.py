@@ -120,8 +120,7 @@ def links_of(entries: Sequence[Entry], name: str) -> str:
 
 def version() -> str:
     """Return the version of scalarviz that makes a page."""
-    found: str = import_module("scalarviz").__version__
-    return found
+    return str(import_module("scalarviz").__version__)
 
 
 # The page that asks for the token of a training.

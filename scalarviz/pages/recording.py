@@ -11,9 +11,9 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ LEAST = 1e-30  # largest numbers below it are taken for 0
 HELD = 1_000_000_000  # bytes of arrays, as they are before they are written in parts
 MOST_KEPT = 500_000  # steps: the numbers of a page that say which they are take 10 MB
 MOST_STEPS = 2_500_000  # their losses take 10 MB before they are compressed
-SMALL, LARGE, WHOLE, SAME, PLAIN = 1, 2, 3, 4, 5  # how an array is kept, see `Writer`
+SMALL, LARGE, WHOLE, SAME, PLAIN = 1, 2, 3, 4, 5  # how an array is kept, see `pieces`
 OWN, ROUGH = "", "rough"  # names of arrays of no track; see `Parts`
 
 Arrays = list[tuple[str, FloatArray]]  # each with the name of its track, or OWN or ROUGH
@@ -146,15 +146,16 @@ def recording_of(
         "focus": session.focus,
     }
     most = (room - len(as_json([engine, spec, taken.measured])) - HEADS) * 3 // 4  # before base64
-    for parts in PRECISIONS:
-        writer = Writer(taken.arrays, parts)
-        content = b"".join(writer.pieces())
+    tops = tops_of(taken.arrays)
+    for precision in PRECISIONS:
+        parts = {name: precision.answers if name == "probe" else precision.values for name in tops}
+        content = b"".join(pieces(taken.arrays, tops, parts, precision))
         # In many numbers little but runs repeats, and these are found in a twentieth of the time.
         how = zlib.Z_DEFAULT_STRATEGY if len(content) < FEW else zlib.Z_RLE
         data = compressed(content, most, how)
         if data is not None:
-            spec |= {"tops": writer.tops, "parts": writer.parts}
-            return Recording(data, engine, spec, parts, count, taken.measured)
+            spec |= {"tops": tops, "parts": parts}
+            return Recording(data, engine, spec, precision, count, taken.measured)
     needed = compressed(content, len(content) + PIECE, how)
     assert needed is not None, "compressed bytes are hardly more"
     raise too_long(steps, every * -(-2 * len(needed) // max(1, most)))
@@ -282,9 +283,16 @@ def take_walk(taken: Taken, session: Session) -> None:
     taken.walked.append(step)
 
 
-@final
-class Writer:
-    """Arrays as bytes: each begins with how it is kept.
+def tops_of(arrays: Arrays) -> dict[str, float]:
+    """Return the largest number of each track."""
+    tracks = dict.fromkeys(name for name, _ in arrays if name not in (OWN, ROUGH))
+    return {name: max(top_of(x) for track, x in arrays if track == name) for name in tracks}
+
+
+def pieces(
+    arrays: Arrays, tops: Mapping[str, float], parts: Mapping[str, int], precision: Parts
+) -> Iterator[bytes]:
+    """Yield the bytes of each array, which begin with how it is kept.
 
     SMALL, LARGE  differences to the array before of its track, in 8 or 16 bits, in parts of the
                   largest number of the track
@@ -294,38 +302,27 @@ class Writer:
     PLAIN         float32; for numbers that are not finite
 
     Of 16 bits the low bytes of all numbers come before the high ones.
+
+    tops, parts  of each track its largest number, and in how many parts of that it is kept
+    precision    of the other arrays
     """
-
-    def __init__(self, arrays: Arrays, precision: Parts) -> None:
-        self.arrays = arrays
-        self.precision = precision
-        self.tops: dict[str, float] = {}
-        for name, array in arrays:
-            if name not in (OWN, ROUGH):
-                self.tops[name] = max(self.tops.get(name, 0.0), top_of(array))
-        self.parts = {
-            name: precision.answers if name == "probe" else precision.values for name in self.tops
-        }
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the bytes of each array."""
-        lasts: dict[str, Any] = {}
-        last: FloatArray | None = None
-        for name, array in self.arrays:
-            if name == ROUGH:
-                yield whole_piece(array, self.precision.gradients)
-                last = None
-            elif name == OWN:
-                same = last is not None and np.array_equal(array, last)
-                yield bytes([SAME]) if same else whole_piece(array, self.precision.values)
-                last = array
-            elif not np.isfinite(array).all():
-                yield plain_piece(array)
-                lasts[name] = np.zeros(array.size, np.int32)
-            else:
-                now = in_parts(array, self.tops[name], self.parts[name])
-                yield difference_piece(now - lasts.get(name, 0))
-                lasts[name] = now
+    lasts: dict[str, Any] = {}
+    last: FloatArray | None = None
+    for name, array in arrays:
+        if name == ROUGH:
+            yield whole_piece(array, precision.gradients)
+            last = None
+        elif name == OWN:
+            same = last is not None and np.array_equal(array, last)
+            yield bytes([SAME]) if same else whole_piece(array, precision.values)
+            last = array
+        elif not np.isfinite(array).all():
+            yield plain_piece(array)
+            lasts[name] = np.zeros(array.size, np.int32)
+        else:
+            now = in_parts(array, tops[name], parts[name])
+            yield difference_piece(now - lasts.get(name, 0))
+            lasts[name] = now
 
 
 def top_of(array: FloatArray) -> float:

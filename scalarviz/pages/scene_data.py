@@ -204,20 +204,15 @@ def flat_parts(
         steepest = max(abs(derivative(z, value(z))) for z in (-2.0, -0.5, 0.0, 0.5, 2.0))
         least = FLAT * steepest
         flags = [is_flat(place) for place in places]
-        found, start = [], -1e300 if flags[0] else None
-        for i in range(1, len(places)):
-            if flags[i] == flags[i - 1]:
-                continue
-            low, high = places[i - 1], places[i]
+        ends = [-1e300] if flags[0] else []
+        for i in np.flatnonzero(np.diff(flags)).tolist():
+            low, high = places[i : i + 2]
             for _ in range(40):
                 middle = 0.5 * (low + high)
-                low, high = (middle, high) if is_flat(middle) == flags[i - 1] else (low, middle)
-            if start is None:
-                start = high
-            else:
-                found.append([start, low])
-                start = None
-    return [*found, [start, 1e300]] if start is not None else found
+                low, high = (middle, high) if is_flat(middle) == flags[i] else (low, middle)
+            ends.append(low if flags[i] else high)
+    ends += [1e300] * (len(ends) % 2)
+    return [[*each] for each in zip(ends[::2], ends[1::2], strict=True)]
 
 
 def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
@@ -314,8 +309,11 @@ def tied_data(place: FloatArray) -> dict[str, Any]:
 
 
 def wires_data(bundle: Wires) -> dict[str, Any]:
-    ends = {"start": points(bundle.start), "end": points(bundle.end)}
-    return {**parts(bundle, "operation neurons outgoing"), **ends}
+    return {
+        **parts(bundle, "operation neurons outgoing"),
+        "start": points(bundle.start),
+        "end": points(bundle.end),
+    }
 
 
 def written_data(each: WrittenWords) -> dict[str, Any]:
@@ -324,8 +322,11 @@ def written_data(each: WrittenWords) -> dict[str, Any]:
 
 
 def sign_data(sign: Sign) -> dict[str, Any]:
-    places = {"middle": sign.middle.tolist(), "room": sign.room().ravel().tolist()}
-    return {**parts(sign, "above below radius apart buffer row"), **places}
+    return {
+        **parts(sign, "above below radius apart buffer row"),
+        "middle": sign.middle.tolist(),
+        "room": sign.room().ravel().tolist(),
+    }
 
 
 def fan_data(fan: Fan) -> dict[str, Any]:

@@ -324,8 +324,12 @@ class Expressions:
                 return f"[{self.list_of(node.elts)}]"
             case ast.Set():
                 return f"py.set([{self.list_of(node.elts)}])"
-            case ast.Dict():
-                return self.dictionary(node)
+            case ast.Dict(keys=keys, values=values):
+                pairs = [
+                    f"[{self.list_of([key, each])}]" if key else f"...py.items({self.write(each)})"
+                    for key, each in zip(keys, values, strict=True)
+                ]
+                return f"new py.Dict([{', '.join(pairs)}])" if pairs else "new py.Dict()"
             case ast.ListComp():
                 return self.comprehension(node.generators, node.elt)
             case ast.SetComp():
@@ -487,13 +491,6 @@ class Expressions:
         return code(f"!{made}", SIGN) if is_not else made
 
     # ---- containers and loops ----
-
-    def dictionary(self, node: ast.Dict) -> str:
-        pairs = [
-            f"[{self.list_of([key, value])}]" if key else f"...py.items({self.write(value)})"
-            for key, value in zip(node.keys, node.values, strict=True)
-        ]
-        return f"new py.Dict([{', '.join(pairs)}])" if pairs else "new py.Dict()"
 
     def loop(self, node: ast.comprehension) -> tuple[str, str]:
         """Return the names of a loop, which are known from here on, and its conditions."""
@@ -703,12 +700,12 @@ class Expressions:
 
     def joined_text(self, node: ast.JoinedStr) -> str:
         """Return an f-string: a template, or the one text of which it is."""
-        parts = []
-        for each in node.values:
-            if isinstance(each, ast.FormattedValue):
-                parts.append(self.formatted(each))
-            else:
-                parts.append(text_of(ast.literal_eval(each)))
+        parts = [
+            self.formatted(each)
+            if isinstance(each, ast.FormattedValue)
+            else text_of(ast.literal_eval(each))
+            for each in node.values
+        ]
         if len(parts) == 1 and parts[0].startswith(("py.format", '"')):
             return parts[0]
         words = [

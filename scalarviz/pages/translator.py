@@ -99,7 +99,11 @@ CANVAS = {
     "text": Signature(("x", "y", "words"), 3, fields=True),
     "widest": Signature(("texts",), 1, fields=True, result="float"),
 }
-FACTORIES = {"list": "[]", "dict": "new py.Dict()", "set": "py.set()"}
+FACTORIES = {
+    "field(default_factory=list)": "[]",
+    "field(default_factory=dict)": "new py.Dict()",
+    "field(default_factory=set)": "py.set()",
+}
 INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -114,10 +118,8 @@ class TranslationError(ValueError):
 def names_bound(node: ast.AST) -> tuple[str, ...]:
     """Return the names that a statement binds, each time, without those of functions in it."""
     match node:
-        case ast.FunctionDef():
-            return (node.name,)
-        case ast.Name():
-            return (node.id,) if isinstance(node.ctx, ast.Store) else ()
+        case ast.FunctionDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
+            return (name,)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp() | ast.Lambda():
             return ()
     return tuple(name for each in ast.iter_child_nodes(node) for name in names_bound(each))
@@ -130,11 +132,12 @@ def names_in(*nodes: ast.AST) -> Counter[str]:
 
 def is_set_by(node: ast.stmt, name: str) -> bool:
     """Whether a statement is `name = ...`, without the name in what it is set to."""
-    if isinstance(node, ast.FunctionDef):
-        return node.name == name
-    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
-        return False
-    return name in names_bound(node) and name not in names_in(node.value)
+    match node:
+        case ast.FunctionDef():
+            return node.name == name
+        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+            return name in names_bound(node) and name not in names_in(value)
+    return False
 
 
 # ---- modules -------------------------------------------------------------------------------------
@@ -281,9 +284,12 @@ class Translation:
     def at_top(self, node: ast.stmt) -> list[str]:
         """Return a statement at the top of the module, with what it exports."""
         match node:
-            case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
-                return []
-            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            case (
+                ast.Import()
+                | ast.ImportFrom()
+                | ast.Expr(value=ast.Constant())
+                | ast.If(test=ast.Name(id="TYPE_CHECKING"))
+            ):
                 return []
             case ast.FunctionDef():
                 check(not node.decorator_list, node, "a decorator of a function is not known")
@@ -320,10 +326,8 @@ class Translation:
                 return []
             case ast.Expr():
                 return [f"{self.x.write(node.value)};"]
-            case ast.Return(value=None):
-                return ["return null;"]
-            case ast.Return(value=ast.expr() as value):
-                return [f"return {self.x.write(value)};"]
+            case ast.Return(value=value):
+                return [f"return {self.x.write(value) if value else 'null'};"]
             case (
                 ast.Assign(targets=[target], value=value)
                 | ast.AnnAssign(target=ast.Attribute() as target, value=ast.expr() as value)
@@ -414,9 +418,12 @@ class Translation:
                 pairs = zip(parts, values, strict=True)
                 return [line for pair in pairs for line in self.assigned(*pair, fresh)]
             case ast.Tuple(elts=parts), _ if {*map(type, parts)} == {ast.Name}:
-                return self.unpacked(target, value, names, fresh)
-        made = self.set_to(target, self.x.write(value), self.x.type_of(value))
-        return [f"{self.declare(names, fresh)}{made}"]
+                made = f"{self.x.bind(target, self.x.type_of(value))} = {self.x.each(value)};"
+            case _:
+                made = self.set_to(target, self.x.write(value), self.x.type_of(value))
+        if names <= fresh:
+            return [f"{self.declare(names, fresh)}{made}"]
+        return [*(f"let {js_name(name)};" for name in sorted(names & fresh)), made]
 
     def set_to(self, target: ast.expr, made: str, kind: str = "") -> str:
         """Return the assignment to a name, a field or an item."""
@@ -428,15 +435,6 @@ class Translation:
             case ast.Subscript(slice=place) if not isinstance(place, ast.Slice):
                 return f"py.put({self.x.list_of([target.value, place])}, {made});"
         raise Refused(target, f"an assignment to `{ast.unparse(target)}` is not known")
-
-    def unpacked(
-        self, target: ast.expr, value: ast.expr, names: set[str], fresh: set[str]
-    ) -> list[str]:
-        """Return the assignment to several names."""
-        made = f"{self.x.bind(target, self.x.type_of(value))} = {self.x.each(value)};"
-        if names <= fresh:
-            return [f"{self.declare(names, fresh)}{made}"]
-        return [*(f"let {js_name(name)};" for name in sorted(names & fresh)), made]
 
     def augmented(self, node: ast.AugAssign) -> list[str]:
         is_call = any(isinstance(each, ast.Call) for each in ast.walk(node.target))
@@ -480,29 +478,30 @@ class Translation:
         lines = ["static is_data = true;", "", *self.constructor(fields)] if kinds else []
         self.x.owner = node.name
         for each in node.body:
-            if is_left_out(each) or isinstance(each, ast.AnnAssign):
-                continue
-            if isinstance(each, ast.FunctionDef):
-                lines += ["", *comment(each), *self.method(each)]
-            else:
-                raise Refused(each, f"`{ast.unparse(each)}` in a class is not known")
+            match each:
+                case (
+                    ast.AnnAssign()  # a field
+                    | ast.Expr(value=ast.Constant())
+                    | ast.FunctionDef(name="__str__")  # these two are for a prompt of Python
+                    | ast.Assign(targets=[ast.Name(id="__repr__")])
+                ):
+                    pass
+                case ast.FunctionDef():
+                    lines += ["", *comment(each), *self.method(each)]
+                case _:
+                    raise Refused(each, f"`{ast.unparse(each)}` in a class is not known")
         return [f"export class {js_name(node.name)} {{", *indented(lines), "}"]
 
     def constructor(self, fields: Sequence[ast.AnnAssign]) -> list[str]:
         names = [ast.unparse(each.target) for each in fields]
-        defaults = [f" = {self.default(each.value)}" if each.value else "" for each in fields]
-        parts = [js_name(name) + default for name, default in zip(names, defaults, strict=True)]
+        parts = [
+            f"{js_name(name)} = {FACTORIES.get(ast.unparse(value)) or self.x.write(value)}"
+            if value
+            else js_name(name)
+            for name, value in zip(names, [each.value for each in fields], strict=True)
+        ]
         lines = [f"this.{name} = {js_name(name)};" for name in names]
         return [f"constructor({', '.join(parts)}) {{", *indented(lines), "}"]
-
-    def default(self, node: ast.expr) -> str:
-        """Return the default of a field."""
-        if not isinstance(node, ast.Call) or self.x.library_name(node.func) != "dataclasses.field":
-            return self.x.write(node)
-        match node.keywords:
-            case [ast.keyword(arg="default_factory", value=ast.Name(id=name))] if name in FACTORIES:
-                return FACTORIES[name]
-        raise Refused(node, f"`{ast.unparse(node)}` is not known")
 
     def method(self, node: ast.FunctionDef) -> list[str]:
         match node.name, [*map(ast.unparse, node.decorator_list)]:
@@ -529,16 +528,6 @@ def comment(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
     if len(words) < 2:
         return [f"/** {each} */" for each in words]
     return ["/**", *(f" * {each}".rstrip() for each in words), " */"]
-
-
-def is_left_out(node: ast.stmt) -> bool:
-    """Whether a statement in a class is a docstring, or what a prompt of Python shows."""
-    match node:
-        case ast.Expr(value=ast.Constant()) | ast.FunctionDef(name="__str__"):
-            return True
-        case ast.Assign(targets=[ast.Name(id="__repr__")]):
-            return True
-    return False
 
 
 def is_type(node: ast.Assign | ast.AnnAssign) -> bool:

@@ -142,7 +142,6 @@ class PageServer:
         self._listener, self._came, self._gate, self._visit = listener, came, gate, visit
         self._ready = Event()
         self._thread = Thread(target=lambda: asyncio.run(self._run()), daemon=True)
-        self._begun = False
 
     def __enter__(self) -> Self:
         return self
@@ -159,7 +158,6 @@ class PageServer:
         self.files = {f"/{quote(name)}": file for name, file in files.items()}
         if INDEX in files:
             self.files |= {"/": files[INDEX]}
-        self._begun = True
         self._thread.start()
         self._ready.wait()
 
@@ -170,7 +168,7 @@ class PageServer:
 
     def close(self) -> None:
         """End all connections, and the thread."""
-        if self._begun:
+        if self._thread.ident:  # it has begun
             with suppress(RuntimeError):  # it has ended
                 self.loop.call_soon_threadsafe(self._end.set)
             self._thread.join()

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -56,9 +56,9 @@ def with_options(map: str = "invert", deep: bool = False, lr: float = 0.5) -> sv
     return sv.Session(sv.Network(sizes), data.Rgb(map, levels=2), "mse", sv.SGD(lr), 4, "python")
 
 
-def show(scene: Any, **given: Any) -> sv.Session:
+def show(scene: Any, *typed: str, **given: Any) -> sv.Session:
     defaults = {name: option.default for name, option in own_options(scene).items()}
-    return make_show(scene, NOTHING | defaults | given).session
+    return make_show(scene, NOTHING | defaults | given, typed).session
 
 
 def test_options_have_the_type_of_their_default_and_the_help_of_their_line() -> None:
@@ -98,8 +98,7 @@ def test_an_expression_has_no_seed() -> None:
         return sv.Session(f, ([[0.0], [1.0]], [[0.0], [2.0]]), engine="python")
 
     assert show(line, batch=1).timeline.trainer.batches.size == 1
-    with refused(InputError):
-        show(line, seed=1)
+    refused(InputError).by(show, line, seed=1)
 
 
 def test_options_can_be_set_by_name() -> None:
@@ -107,8 +106,7 @@ def test_options_can_be_set_by_name() -> None:
     assert len(s.network.layers) == 4 and s.learning_rate == 0.125
     assert "grey" in repr(s.data)
     for wrong in ("deep=perhaps", "lr=much"):
-        with refused(InputError, wrong.partition("=")[2]):
-            show(with_options, set=[wrong])
+        refused(InputError, wrong.partition("=")[2]).by(show, with_options, set=[wrong])
     with pytest.raises(UnknownNameError):
         show(with_options, set=["depth=3"])
 
@@ -128,8 +126,7 @@ def test_a_resumed_training_has_its_numbers_from_the_file(tmp_path: Path) -> Non
     assert make_show(with_options, usual).session.learning_rate == 0.25
     for given in ({"map": "grey"}, {"seed": 3}, {"batch": 2}, {"set": ["deep=yes"]}):
         (name,) = given if "set" not in given else ("deep",)
-        with refused(InputError, name):
-            show(with_options, resume=kept, **given)
+        refused(InputError, name).by(show, with_options, resume=kept, **given)
 
 
 def test_a_rate_holds_from_the_step_in_which_a_resumed_training_stands(tmp_path: Path) -> None:
@@ -149,8 +146,7 @@ def test_a_rate_holds_from_the_step_in_which_a_resumed_training_stands(tmp_path:
 def test_what_a_resumed_file_may_cost_can_be_said(run: Any, tmp_path: Path) -> None:
     kept = tmp_path / "kept.safetensors"
     sv.Session(sv.Network([3, 3]), data.Rgb(levels=16), engine="python").save(kept)
-    with refused(FileError, "216.0 KB"):
-        show(with_options, resume=kept, limit=50_000)
+    refused(FileError, "216.0 KB").by(show, with_options, resume=kept, limit=50_000)
     assert show(with_options, resume=kept, limit=10**9).step_index == 0
     assert "its data set rgb would take" in run("replay", str(kept), "--limit", "50000").err
 
@@ -158,8 +154,7 @@ def test_what_a_resumed_file_may_cost_can_be_said(run: Any, tmp_path: Path) -> N
 def test_a_training_of_another_scene_is_not_resumed(tmp_path: Path) -> None:
     kept = tmp_path / "kept.safetensors"
     sv.Session(sv.Network([2, 3, 1], "tanh"), data.Xor(), engine="python").save(kept)
-    with refused(InputError, "xor"):
-        show(with_options, resume=kept)
+    refused(InputError, "xor").by(show, with_options, resume=kept)
 
 
 def made(name: str, **given: Any) -> Any:
@@ -182,15 +177,10 @@ def given_by(hint: str) -> dict[str, Any]:
         elif options[option].kind in (bool, bool | None):
             found[option] = True
         else:
-            kind = next(
-                kind for kind in (int, float, str) if kind in kinds_of(options[option].kind)
-            )
+            kinds = get_args(options[option].kind) or (options[option].kind,)
+            kind = next(kind for kind in (int, float, str) if kind in kinds)
             found[option] = kind(words.pop(0))
     return found
-
-
-def kinds_of(kind: Any) -> tuple[Any, ...]:
-    return getattr(kind, "__args__", (kind,))
 
 
 @pytest.mark.parametrize(
@@ -256,13 +246,8 @@ GOOD = {
 
 
 @pytest.mark.parametrize("text", GOOD)
-def test_a_link_says_what_to_open_and_where(text: str) -> None:
-    assert read_link(text) == GOOD[text]
-
-
-@pytest.mark.parametrize("text", GOOD)
-def test_a_link_that_is_written_reads_back(text: str) -> None:
-    assert read_link(str(GOOD[text])) == GOOD[text]
+def test_a_link_says_what_to_open_and_where_and_reads_back_when_written(text: str) -> None:
+    assert read_link(text) == GOOD[text] == read_link(str(GOOD[text]))
 
 
 @pytest.mark.parametrize(
@@ -275,8 +260,7 @@ def test_a_link_that_is_written_reads_back(text: str) -> None:
      "rgb?picture=mine.png", "rgb?folder=..", "rgb#numbers=no"],
 )  # fmt: skip
 def test_what_means_nothing_is_refused_in_one_sentence(text: str) -> None:
-    with refused(InputError):
-        read_link(text)
+    refused(InputError).by(read_link, text)
 
 
 def test_pages_read_the_same_moments() -> None:
@@ -319,53 +303,46 @@ def bare_of_two_layers() -> sv.Session:
     )  # fmt: skip
 
 
-def show_as_typed(scene: Any, *typed: str, **given: Any) -> sv.Session:
-    defaults = {name: option.default for name, option in own_options(scene).items()}
-    return make_show(scene, NOTHING | defaults | given, typed).session
-
-
 def test_another_optimizer_keeps_schedule_and_penalties_and_has_a_usual_rate() -> None:
-    s = show_as_typed(bare_of_two_layers, optimizer="adam")
+    s = show(bare_of_two_layers, optimizer="adam")
     assert repr(s.optimizer).startswith("Adam(lr=0.01") and s.step_index == 0
     assert (s.optimizer.l2, s.optimizer.clip_norm) == (0.01, 2.0)
     assert s.optimizer.schedule.name == "cosine"
-    assert show_as_typed(bare_of_two_layers, optimizer="adam", lr=0.25).optimizer.lr == 0.25
-    assert (
-        show_as_typed(bare_of_two_layers, optimizer="sgd").optimizer.lr == 0.5
-    )  # that of the scene
+    assert show(bare_of_two_layers, optimizer="adam", lr=0.25).optimizer.lr == 0.25
+    assert show(bare_of_two_layers, optimizer="sgd").optimizer.lr == 0.5  # that of the scene
     assert set(USUAL_RATES) <= {"sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw"}
 
 
 def test_the_rate_of_a_scene_that_was_typed_is_that_of_the_other_optimizer() -> None:
     scene = load(find("rgb"))
-    assert show_as_typed(scene, optimizer="adam", engine="python").optimizer.lr == 0.01
-    assert show_as_typed(scene, optimizer="adam", engine="python", lr=0.2).optimizer.lr == 0.2
-    assert show_as_typed(scene, "lr", optimizer="adam", engine="python", lr=0.5).optimizer.lr == 0.5
+    assert show(scene, optimizer="adam", engine="python").optimizer.lr == 0.01
+    assert show(scene, optimizer="adam", engine="python", lr=0.2).optimizer.lr == 0.2
+    assert show(scene, "lr", optimizer="adam", engine="python", lr=0.5).optimizer.lr == 0.5
 
 
 def test_another_loss_and_another_activation_leave_the_weights() -> None:
     s, usual = (
-        show_as_typed(bare_of_two_layers, loss="mae", activation="relu"),
+        show(bare_of_two_layers, loss="mae", activation="relu"),
         bare_of_two_layers(),
     )
     assert s.trainer.loss.name == "mae"
     assert s.network.activations == ("relu", "relu", "sigmoid")
     assert np.array_equal(s.network.bank.value, usual.network.bank.value)
-    assert show_as_typed(bare_of_two_layers, loss="mse").timeline.trainer.loss.factor == 0.5
+    assert show(bare_of_two_layers, loss="mse").timeline.trainer.loss.factor == 0.5
     assert "mae" in s.visits.metrics.rows and s.timeline.keyframes.budget == 10**6
 
 
 def test_first_weights_and_biases_are_those_of_a_network_made_so() -> None:
-    s = show_as_typed(bare_of_two_layers, init="he_uniform", bias=False)
+    s = show(bare_of_two_layers, init="he_uniform", bias=False)
     layers = [sv.Dense(2, 4, "tanh", bias=False), sv.Dense(4, 3, "tanh", bias=False)]
     layers += [sv.Dense(3, 1, "sigmoid", bias=False)]
     wanted = sv.Network(layers, init="he_uniform", seed=7)
     assert np.array_equal(s.network.bank.value, wanted.bank.value)
-    other = show_as_typed(bare_of_two_layers, init="he_uniform", seed=3).network.bank.value
+    other = show(bare_of_two_layers, init="he_uniform", seed=3).network.bank.value
     assert np.array_equal(
         other, sv.Network([2, 4, 3, 1], "tanh", init="he_uniform", seed=3).bank.value
     )
-    assert len(show_as_typed(bare_of_two_layers, bias=True).network.bank) == len(
+    assert len(show(bare_of_two_layers, bias=True).network.bank) == len(
         bare_of_two_layers().network.bank
     )
 
@@ -386,10 +363,9 @@ def test_every_scene_takes_every_option_or_says_why_not(name: str, given: dict[s
     only = {"expression": formula, "micrograd": formula, "retrain": {"init", "bias"}}
     refuses = [each for each in given if each in only.get(name, ()) and each not in own]
     if refuses:
-        with refused(InputError, refuses[0]):
-            show_as_typed(scene, **usual, **given)
+        refused(InputError, refuses[0]).by(show, scene, **usual, **given)
         return
-    s = show_as_typed(scene, **usual, **given)
+    s = show(scene, **usual, **given)
     assert s.step_index == 0 and np.isfinite(s.network.bank.value).all()
     if "optimizer" in given:
         assert s.optimizer.name == "nesterov"
@@ -402,8 +378,7 @@ def test_every_scene_takes_every_option_or_says_why_not(name: str, given: dict[s
     [("optimizer", "adma"), ("loss", "mes"), ("activation", "tan"), ("init", "he")],
 )
 def test_unknown_names_are_refused(option: str, value: str) -> None:
-    with refused(UnknownNameError, repr(value)):
-        show_as_typed(bare_of_two_layers, **{option: value})
+    refused(UnknownNameError, repr(value)).by(show, bare_of_two_layers, **{option: value})
 
 
 def test_what_a_network_cannot_have_is_refused() -> None:
@@ -424,29 +399,27 @@ def test_what_a_network_cannot_have_is_refused() -> None:
         (bare_of_two_layers, {"loss": "sigmoid_cross_entropy"}, "sigmoid"),
         (bare_of_two_layers, {"l2": -0.5}, "l2"),
     ):
-        with refused(ScalarvizError, value):
-            show_as_typed(scene, **given)
-    assert show_as_typed(residual, init="normal").network.init.row.name == "normal"
+        refused(ScalarvizError, value).by(show, scene, **given)
+    assert show(residual, init="normal").network.init.row.name == "normal"
 
 
 def test_a_training_that_goes_on_has_them_from_its_file(tmp_path: Path) -> None:
     kept = tmp_path / "kept.safetensors"
     bare_of_two_layers().save(kept)
     for given in ({"optimizer": "adam"}, {"activation": "relu"}, {"bias": True}, {"loss": "mae"}):
-        with refused(InputError, next(iter(given))):
-            show_as_typed(bare_of_two_layers, resume=kept, **given)
+        refused(InputError, next(iter(given))).by(show, bare_of_two_layers, resume=kept, **given)
 
 
 def test_the_first_setup_of_rgb_is_that_of_the_first_visualiser() -> None:
     """Weights and biases from U(0, 1), step size .01, no activation, one layer, one sample."""
     scene = load(find("rgb"))
-    s = show_as_typed(scene, first_setup=True, engine="python")
+    s = show(scene, first_setup=True, engine="python")
     (layer,) = s.network.layers
     assert (layer.inputs, layer.outputs, layer.activation, layer.has_bias) == (3, 3, "linear", True)
     assert repr(s.network.init) == "Init('uniform', low=0, high=1)"
     many = np.concatenate(
         [
-            show_as_typed(scene, first_setup=True, engine="python", seed=i).network.bank.value
+            show(scene, first_setup=True, engine="python", seed=i).network.bank.value
             for i in range(99)
         ]
     )
@@ -458,8 +431,7 @@ def test_the_first_setup_of_rgb_is_that_of_the_first_visualiser() -> None:
     moved = before - np.float32(0.01) * s.network.bank.grad
     assert np.allclose(s.network.bank.value, moved, rtol=1e-6)
     for given in ({"hidden": 4}, {"lr": 0.1}, {"batch": 2}):
-        with refused(InputError, "first_setup"):
-            show_as_typed(scene, first_setup=True, **given)
+        refused(InputError, "first_setup").by(show, scene, first_setup=True, **given)
 
 
 def test_the_options_are_those_of_all_commands(run: Any) -> None:
@@ -700,8 +672,7 @@ def test_a_notebook_shows_the_sentence_and_the_users_frames(tmp_path: Path) -> N
 
 def test_an_option_chosen_in_a_window_is_told_as_an_error_of_ours(tmp_path: Path) -> None:
     path = write(tmp_path, MAKES_A_SESSION.replace("[2, hidden", "[2, 6 // hidden"))
-    from scalarviz.faces.scene_file import load
-
     recipe = Recipe(load(path))
-    with refused(SceneError, "line 6", varies=r"(?<=ZeroDivisionError: ).*"):
-        recipe.make({"hidden": 0})
+    refused(SceneError, "line 6", varies=r"(?<=ZeroDivisionError: ).*").by(
+        recipe.make, {"hidden": 0}
+    )

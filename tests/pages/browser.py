@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,23 @@ class Tab:
         """Click an element, and wait likewise."""
         self.page.click(where)
         self.settle()
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """Drag the mouse from a place of the window to another, and wait likewise."""
+        self.page.mouse.move(*start)
+        self.page.mouse.down()
+        self.page.mouse.move(*end, steps=4)
+        self.page.mouse.up()
+        self.settle()
+
+    @cached_property
+    def fingers(self) -> Any:
+        return self.page.context.new_cdp_session(self.page)
+
+    def touch(self, kind: str, *places: tuple[float, float]) -> None:
+        """Let fingers touch places of the window: "touchStart", "touchMove", "touchEnd"."""
+        points = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(places)]
+        self.fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
     def tap(self, thing: str) -> None:
         """Click a cube or a neuron, as `place_of` has them, and wait likewise."""

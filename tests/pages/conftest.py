@@ -59,10 +59,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 
 @pytest.fixture
 def opened(browser: Any, files: Files) -> Iterator[Opens]:
-    """opened("rgb", ...): the page of a scene, or in a file; at the end nothing may be wrong."""
+    """opened("rgb", ...): the page of a scene, in a file or of bytes; nothing may go wrong."""
     tabs = []
 
-    def open_page(page: str | Path = "rgb", *given: Any, **more: Any) -> Tab:
+    def open_page(page: str | Path | bytes = "rgb", *given: Any, **more: Any) -> Tab:
+        if isinstance(page, bytes):
+            page = files.write(f"made-{len(files)}", page)
         tab = Tab(browser, files[page] if isinstance(page, str) else page, *given, **more)
         tabs.append(tab)
         return tab

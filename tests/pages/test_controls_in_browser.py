@@ -24,12 +24,8 @@ from tests.stage.test_first_sight import NOT_PLAIN
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle", "texture", "digits"])
-def test_no_number_has_an_exponent_or_is_a_zero_with_a_sign(
-    opened: Opens, tmp_path: Path, name: str
-) -> None:
-    file = tmp_path / "page.html"
-    file.write_bytes(page_of(Show.of(load(find(name))())).text)
-    tab = opened(file).ready()
+def test_no_number_has_an_exponent_or_is_a_zero_with_a_sign(opened: Opens, name: str) -> None:
+    tab = opened(page_of(Show.of(load(find(name))())).text).ready()
     tab.settle()
     drawn = tab.ask("app.picture.words")
     lines = tab.page.inner_text("body").splitlines()
@@ -144,11 +140,9 @@ def show() -> Show:
 
 
 @pytest.fixture
-def options_tab(opened: Opens, show: Show, tmp_path: Path) -> Tab:
+def options_tab(opened: Opens, show: Show) -> Tab:
     """rgb after 3 steps, with "…" open."""
-    path = tmp_path / "rgb.html"
-    path.write_bytes(page_of(show).text)
-    found = opened(path, reduced_motion="reduce").ready()
+    found = opened(page_of(show).text, reduced_motion="reduce").ready()
     found.press("ArrowRight", 3)
     found.page.click("#more")
     return found

@@ -57,10 +57,7 @@ def test_an_arrow_is_dragged_and_the_answer_comes_after_it_alone(opened: Opens) 
 
     x, y = tab.place_of(f"{{row: {ROW}}}")
     way = 1 if fresh > old else -1
-    tab.page.mouse.move(x - 20, y + 10)
-    tab.page.mouse.down()
-    tab.page.mouse.move(x - 20, y + 10 - 40 * way, steps=5)
-    tab.page.mouse.up()
+    tab.drag((x - 20, y + 10), (x - 20, y + 10 - 40 * way))
     assert now_of(tab, ROW) == (old, slope)  # the cube itself is not dragged
     pressed = "#guess-up" if way > 0 else "#guess-down"
     assert tab.page.get_attribute(pressed, "aria-pressed") == "true"
@@ -128,11 +125,7 @@ def test_a_number_far_from_the_true_one_is_wrong_and_named(opened: Opens) -> Non
 
 
 def dragged(tab: Tab, x: float, y: float, up: float) -> None:
-    tab.page.mouse.move(x, y)
-    tab.page.mouse.down()
-    tab.page.mouse.move(x, y - up, steps=5)
-    tab.page.mouse.up()
-    tab.settle()
+    tab.drag((x, y), (x, y - up))
 
 
 @pytest.mark.slow
@@ -230,16 +223,10 @@ def test_a_finger_drags_the_arrow_on_a_phone_where_nothing_is_clipped(
     x, y = tab.place_of("app.guess.question")
     count, least, clipped, top = tab.ask(FIT)
     assert (count, clipped) == (6, 0) and least >= 44 and y < top
-    fingers = tab.page.context.new_cdp_session(tab.page)
-
-    def touch(kind: str, *places: tuple[float, float]) -> None:
-        points = [{"x": x, "y": y} for x, y in places]
-        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-    touch("touchStart", (x, y))
+    tab.touch("touchStart", (x, y))
     for down in (10, 20, 30):
-        touch("touchMove", (x, y + down))
-    touch("touchEnd")
+        tab.touch("touchMove", (x, y + down))
+    tab.touch("touchEnd")
     assert tab.page.get_attribute("#guess-down", "aria-pressed") == "true"
     tab.click("#guess-on")
     tab.until("app.guess.asked === 1")
@@ -282,11 +269,8 @@ def test_the_page_around_a_frame_gets_the_tally(opened: Opens, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_a_recording_asks_at_steps_that_were_recorded_by_operation(
-    opened: Opens, tmp_path: Path
-) -> None:
-    recorded = tmp_path / "recorded.html"
-    recorded.write_bytes(page_of(Show.of(load(find("rgb"))()), engine=False, steps=100).text)
+def test_a_recording_asks_at_steps_that_were_recorded_by_operation(opened: Opens) -> None:
+    recorded = page_of(Show.of(load(find("rgb"))()), engine=False, steps=100).text
     tab = asked(opened(recorded, place="#step=15&guess=1", reduced_motion="reduce").ready())
     for step in (20, 30, 30):
         assert tab.state["step"] == step and "?" in tab.ask("app.picture.words")
@@ -319,20 +303,14 @@ def own(tab: Tab) -> list[float]:
 def test_an_input_sphere_is_dragged_to_another_colour(tab: Tab) -> None:
     before = tab.ask("[...app.state.inputs]")
     x, y = tab.place_of("{neuron: ['inputs', 1]}")
-    tab.page.mouse.move(x, y)
-    tab.page.mouse.down()
-    tab.page.mouse.move(x, y - 60, steps=4)
-    tab.page.mouse.up()
+    tab.drag((x, y), (x, y - 60))
     green = min(1.0, before[1] + 0.5)
     assert own(tab) == pytest.approx([before[0], green, before[2]], abs=1e-6)
     assert tab.page.locator(".own").inner_text().startswith("your colour")
     assert tab.shown("caption").startswith("Your colour: R ")
     code = "#" + "".join(f"{round(255 * each):02x}" for each in own(tab))
     assert tab.page.input_value("input[type=color]") == code
-    tab.page.mouse.move(x, y)
-    tab.page.mouse.down()
-    tab.page.mouse.move(x, y + 400, steps=4)
-    tab.page.mouse.up()
+    tab.drag((x, y), (x, y + 400))
     assert own(tab)[1] == 0.0 and tab.ask("app.pinned") is None
     tab.page.locator(".own button").click()
     tab.until("!app.state.own")
@@ -392,10 +370,7 @@ def test_a_digit_is_drawn_by_finger_mouse_and_keys(tab: Tab) -> None:
     pad.scroll_into_view_if_needed()
     box = pad.bounding_box()
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    tab.page.mouse.move(middle[0], box["y"] + 0.2 * box["height"])
-    tab.page.mouse.down()
-    tab.page.mouse.move(*middle, steps=3)
-    tab.page.mouse.up()
+    tab.drag((middle[0], box["y"] + 0.2 * box["height"]), middle)
     ink = sum(own(tab))
     assert ink > 1 and tab.page.locator(".own").inner_text().startswith("your digit")
     assert tab.shown("caption").startswith("Your digit: the largest answer is ")

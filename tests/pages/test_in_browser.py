@@ -181,15 +181,12 @@ def test_the_curve_of_a_page_that_was_trained_before_leads_to_its_own_steps(tab:
 def test_a_click_on_the_strip_goes_to_its_operation(tab: Tab) -> None:
     cells = tab.page.locator("#strip button")
     assert cells.count() == OPERATIONS
-    cells.nth(5).click()
-    tab.settle()
+    tab.click("#strip button >> nth=5")
     assert (tab.state["step"], tab.state["operation"]) == (0, 6)
     assert tab.page.inner_text("#strip [aria-current]") == cells.nth(5).inner_text()
-    cells.nth(2).click()
-    tab.settle()
+    tab.click("#strip button >> nth=2")
     assert (tab.state["step"], tab.state["operation"]) == (0, 3)
-    cells.nth(OPERATIONS - 1).click()
-    tab.settle()
+    tab.click(f"#strip button >> nth={OPERATIONS - 1}")
     assert (tab.state["step"], tab.state["operation"]) == (1, 0)
 
 
@@ -248,8 +245,7 @@ def test_a_click_on_a_neuron_opens_its_card(tab: Tab) -> None:
 
 def test_a_part_of_the_caption_pins_what_it_is_about(tab: Tab) -> None:
     tab.press(".", 2)
-    tab.page.locator("#caption button").first.click()
-    tab.settle()
+    tab.click("#caption button >> nth=0")
     assert tab.ask("app.pinned") is not None and tab.page.locator("#card").is_visible()
 
 
@@ -259,8 +255,7 @@ def test_every_part_of_every_caption_pins_something_or_opens_the_terms(tab: Tab)
     for _ in range(OPERATIONS):
         tab.press(".")
         for part in range(tab.page.locator("#caption .line button").count()):
-            tab.page.locator("#caption .line button").nth(part).click()
-            tab.settle()
+            tab.click(f"#caption .line button >> nth={part}")
             if tab.ask("app.opened"):
                 tab.ask("app.change({opened: false})")
             else:
@@ -306,10 +301,7 @@ def test_a_cube_that_is_dragged_up_gets_a_larger_weight_and_undo_puts_it_back(ta
     tab.press("y")
     assert tab.state["value"] == now
     x, y = tab.place_of("{row: 30}")
-    tab.page.mouse.move(x, y)
-    tab.page.mouse.down()
-    tab.page.mouse.move(x, y - 30, steps=4)
-    tab.page.mouse.up()
+    tab.drag((x, y), (x, y - 30))
     tab.page.locator("#chip button").click()
     tab.until("app.player.playing && app.state.step > 3")
 
@@ -318,10 +310,7 @@ def test_a_cube_that_is_dragged_up_gets_a_larger_weight_and_undo_puts_it_back(ta
 def test_a_drag_turns_the_wheel_zooms_and_escape_shows_the_whole(tab: Tab) -> None:
     camera = "[app.picture.eyes.camera.azimuth, app.picture.eyes.camera.height]"
     angle, height = tab.ask(camera)
-    tab.page.mouse.move(100, 150)
-    tab.page.mouse.down()
-    tab.page.mouse.move(200, 170, steps=5)
-    tab.page.mouse.up()
+    tab.drag((100, 150), (200, 170))
     assert tab.ask(camera)[0] != angle and tab.ask("app.pinned") is None
     tab.page.mouse.wheel(0, -300)
     tab.until(f"app.picture.eyes.camera.height < {height}")
@@ -456,33 +445,27 @@ def test_fingers_tap_turn_and_zoom_on_a_phone(tab: Tab) -> None:
     tab.page.touchscreen.tap(*center(tab, "#play"))
     tab.until("!app.player.playing")
     angle, height = tab.ask("[app.picture.eyes.camera.azimuth, app.picture.eyes.camera.height]")
-    fingers = tab.page.context.new_cdp_session(tab.page)
-
-    def touch(kind: str, *places: tuple[float, float]) -> None:
-        points = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(places)]
-        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
     tab.do("app.pin({row: 30})")
     tab.page.wait_for_timeout(300)
     x, y = tab.place_of("{row: 30}")
     value = tab.state["value"][30]
-    touch("touchStart", (x, y))
+    tab.touch("touchStart", (x, y))
     for up in range(5, 41, 5):
-        touch("touchMove", (x, y - up))
-    touch("touchEnd")
+        tab.touch("touchMove", (x, y - up))
+    tab.touch("touchEnd")
     tab.settle()
     assert tab.state["value"][30] > value
     assert tab.ask("app.picture.eyes.camera.azimuth") == angle
     tab.do("app.pin(null)")
-    touch("touchStart", (200, 200))
+    tab.touch("touchStart", (200, 200))
     for x in range(210, 281, 10):
-        touch("touchMove", (x, 205))
-    touch("touchEnd")
+        tab.touch("touchMove", (x, 205))
+    tab.touch("touchEnd")
     tab.until(f"app.picture.eyes.camera.azimuth !== {angle}")
-    touch("touchStart", (180, 220), (210, 220))
+    tab.touch("touchStart", (180, 220), (210, 220))
     for apart in range(5, 41, 5):
-        touch("touchMove", (180 - apart, 220), (210 + apart, 220))
-    touch("touchEnd")
+        tab.touch("touchMove", (180 - apart, 220), (210 + apart, 220))
+    tab.touch("touchEnd")
     tab.until(f"app.picture.eyes.camera.height < {height}")
     assert tab.ask("app.pinned") is None
     tab.page.touchscreen.tap(*center(tab, "#more"))
@@ -498,15 +481,13 @@ def test_the_slider_of_a_weight_keeps_its_range_under_a_finger(tab: Tab) -> None
     tab.do("app.pin({row: 30})")
     slider = "#card label input[type=range]"
     ends = tab.page.locator(slider).evaluate("(field) => [field.min, field.max]")
-    fingers = tab.page.context.new_cdp_session(tab.page)
     x, y = center(tab, slider)
     for kind, right in [("touchStart", 0), *[("touchMove", each) for each in range(10, 101, 10)]]:
-        points = [{"x": x + right, "y": y}]
-        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        tab.touch(kind, (x + right, y))
         tab.settle()
     assert tab.page.locator(slider).evaluate("(field) => [field.min, field.max]") == ends
     assert 0 < tab.state["value"][30] <= float(ends[1])
-    fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    tab.touch("touchEnd")
     tab.settle()
     assert tab.ask("document.activeElement === document.body")  # so that it follows the training
 
@@ -550,8 +531,7 @@ DRAGGED = "app.player.ask('edit', {row: 30, value: 0.25})"
 
 
 def test_a_browser_trains_to_the_bits_of_node(opened: Opens, tmp_path: Path) -> None:
-    show, file = Show.of(load(find("rgb"))(engine="cpu")), tmp_path / "rgb.html"
-    file.write_bytes(page_of(show).text)
+    show = Show.of(load(find("rgb"))(engine="cpu"))
     wanted = InPage(show.session, tmp_path).run("""
         engine.train(120)
         const before = [...engine.value]
@@ -559,7 +539,7 @@ def test_a_browser_trains_to_the_bits_of_node(opened: Opens, tmp_path: Path) -> 
         engine.train(30)
         return [before, [...engine.value], engine.loss]
     """)
-    tab = opened(file).ready()
+    tab = opened(page_of(show).text).ready()
     tab.press("Shift+ArrowRight", 15)
     tab.press("Shift+ArrowLeft", 3)
     assert tab.state["value"] == wanted[0]
@@ -590,7 +570,6 @@ def test_a_typed_value_is_fixed_by_training_or_leaves_no_trace_when_undone(tab: 
     assert tab.ask("app.picture.frame.scale") == 100
     assert tab.page.locator("#redo").is_disabled()
     tab.press("z")
-    tab.settle()
     assert chip(tab) == "" and tab.ask("app.picture.frame.scale") == scale
     assert tab.shown("caption").startswith("After 6 steps the loss is ")
     assert tab.ask("document.querySelector('#undo').disabled")
@@ -643,10 +622,8 @@ def test_one_goes_by_neurons_there_and_back(tab: Tab) -> None:
     tab.press("ArrowRight", 3)
     tab.page.select_option("#unit", "operation")
     tab.press("ArrowRight")
-    tab.settle()
     assert tab.ask("app.picture.frame.walked") is None and tab.state["operation"] == 3
     tab.press("ArrowLeft")
-    tab.settle()
     assert tab.ask("app.picture.frame.walked") is None and tab.state["operation"] == 2
 
 

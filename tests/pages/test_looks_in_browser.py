@@ -99,15 +99,12 @@ def test_loss_and_step_stand_once_beside_the_curve(opened: Opens, size: tuple[in
     assert "3" in written and not {"step 3", "step 1"} & {*written}  # the end of the axis
 
 
-def test_a_network_of_one_input_shows_the_curve_that_it_learns(
-    opened: Opens, tmp_path: Path
-) -> None:
+def test_a_network_of_one_input_shows_the_curve_that_it_learns(opened: Opens) -> None:
     xs = np.linspace(-1.0, 1.0, 9)[:, np.newaxis]
     network = sv.Network([1, 1], "linear", seed=0)
     network.bank.value[:] = [0.5, 0.25]
-    file = tmp_path / "curve.html"
-    file.write_bytes(page_of(sv.Session(network, data.Arrays(xs, xs), "mse", sv.SGD(0.1))).text)
-    tab = opened(file, reduced_motion="reduce").ready()
+    session = sv.Session(network, data.Arrays(xs, xs), "mse", sv.SGD(0.1))
+    tab = opened(page_of(session).text, reduced_motion="reduce").ready()
     tab.settle()
     accent = tab.ask("getComputedStyle(document.body).getPropertyValue('--accent')").strip()
     shot = PIL.Image.open(BytesIO(tab.page.locator(".pair .map").screenshot())).convert("RGB")
@@ -127,13 +124,11 @@ def test_key_and_button_write_the_numbers_of_all_cubes(tab: Tab) -> None:
     assert tab.ask("app.picture.words.length") == few
 
 
-def test_no_name_of_a_layer_is_cut_at_the_upper_edge(opened: Opens, tmp_path: Path) -> None:
+def test_no_name_of_a_layer_is_cut_at_the_upper_edge(opened: Opens) -> None:
     xs = [[each / 4] for each in range(-4, 5)]
     network = sv.Network([1, 8, 1], "relu", seed=0)
     session = sv.Session(network, data.Arrays(xs, xs), "mse", sv.SGD(0.1))
-    file = tmp_path / "wide_names.html"
-    file.write_bytes(page_of(session).text)
-    tab = opened(file, (390, 776)).ready()
+    tab = opened(page_of(session).text, (390, 776)).ready()
     shot = PIL.Image.open(BytesIO(tab.page.locator("#cubes").screenshot())).convert("L")
     upper = np.asarray(shot)[0].astype(int)
     assert np.abs(np.diff(upper)).max() <= 1  # the ground alone, with its pool of light
@@ -168,8 +163,7 @@ def test_the_buttons_of_a_card_say_what_they_do(tab: Tab) -> None:
     tab.do("app.pin({row: 0})")
     one, _ = tab.page.locator(".freezing button").all()
     assert one.inner_text() == text("page.frozen") == "freeze"
-    one.click()
-    tab.settle()
+    tab.click(".freezing button >> nth=0")
     assert one.inner_text() == text("page.unfreeze")
     assert one.get_attribute("aria-pressed") == "true"
 
@@ -218,15 +212,11 @@ NAMES_FIT = """(({see, placed, glyphs, ratio, right}) => {
 
 
 @pytest.mark.parametrize("size", [(390, 844), (800, 500), (1280, 800)], ids=str)
-def test_names_of_outputs_are_not_cut_off(
-    opened: Opens, tmp_path: Path, size: tuple[int, int]
-) -> None:
+def test_names_of_outputs_are_not_cut_off(opened: Opens, size: tuple[int, int]) -> None:
     names = ["A", "B", "versicolor"]
     points = data.Arrays(np.eye(3)[:, :2], [0, 1, 2], classes=3, output_names=names)
     session = sv.Session(sv.Network([2, 3], seed=0), points, "softmax_cross_entropy", sv.SGD(0.5))
-    file = tmp_path / "named.html"
-    file.write_bytes(page_of(session).text)
-    tab = opened(file, size).ready()
+    tab = opened(page_of(session).text, size).ready()
     assert tab.ask(NAMES_FIT) == [True] * 3
     assert tab.ask("app.picture.words").count("versicolor") == 1
     tab.do("app.pin({row: 5})")
@@ -439,11 +429,9 @@ def test_nothing_covers_or_cuts_the_exhibit(opened: Opens, file: Path) -> None:
 
 @pytest.mark.parametrize("size", [(1280, 800), (1366, 700)], ids=str)
 def test_a_card_takes_its_room_from_the_exhibit_and_leaves_cubes_as_large(
-    opened: Opens, tmp_path: Path, size: tuple[int, int]
+    opened: Opens, size: tuple[int, int]
 ) -> None:
-    file = tmp_path / "page.html"
-    file.write_bytes(page_of(Show.of(load(find("rgb"))())).text)
-    tab = opened(file, size).ready()
+    tab = opened(page_of(Show.of(load(find("rgb"))())).text, size).ready()
     tab.do("app.run('advance', 20, 'step')")
     half = "app.picture.placeOf({row: 5}).half"
     before = tab.ask(half)
@@ -575,18 +563,13 @@ def test_a_finger_that_drags_a_cube_scrolls_no_page_around_it(
     box = frame.locator("#cubes").bounding_box()
     assert box is not None
     old = frame.evaluate("scalarviz.state.value[2]")
-    fingers = tab.page.context.new_cdp_session(tab.page)
-
-    def touch(kind: str, *ups: float) -> None:
-        points = [{"x": box["x"] + at["x"], "y": box["y"] + at["y"] - up} for up in ups]
-        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-    touch("touchStart", 0)
+    x, y = box["x"] + at["x"], box["y"] + at["y"]
+    tab.touch("touchStart", (x, y))
     for up in range(4, 41, 4):
-        touch("touchMove", up)
+        tab.touch("touchMove", (x, y - up))
     tab.page.wait_for_timeout(300)
     lifted = frame.evaluate("scalarviz.state.value[2]")
-    touch("touchCancel")  # without a place
+    tab.touch("touchCancel")  # without a place
     tab.page.wait_for_timeout(300)
     assert frame.evaluate("scalarviz.state.value[2]") == lifted > old
     assert tab.page.evaluate("scrollY") == 0
@@ -707,21 +690,16 @@ def test_without_both_the_tables_show_the_recording(tab: Tab) -> None:
     assert tab.state["step"] == 20 and tab.shown("walls") != before
 
 
-def test_a_file_that_is_cut_off_or_changed_says_so(
-    opened: Opens, files: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_file_that_is_cut_off_or_changed_says_so(opened: Opens, files: dict[str, Path]) -> None:
     whole = files["rgb"].read_text(encoding="utf-8")
-    damaged = tmp_path / "damaged.html"
-    damaged.write_text(whole[: len(whole) // 2], encoding="utf-8")
-    tab = opened(damaged)
+    tab = opened(whole[: len(whole) // 2].encode())
     tab.until("getComputedStyle(document.querySelector('#waiting')).visibility === 'visible'")
     assert tab.shown("waiting") == text("page.html.waiting")
     starts = {name: whole.index(f'"{name}":"') for name in ("module", "image", "plain")}
     packed = [at + 200 for at in (*starts.values(), whole.index('id="code"'))]
     for at in (*packed, starts["module"]):  # the last one is of the JSON around the parts
         changed = "A" if whole[at] != "A" else "B"
-        damaged.write_text(whole[:at] + changed + whole[at + 1 :], encoding="utf-8")
-        tab = opened(damaged)
+        tab = opened(f"{whole[:at]}{changed}{whole[at + 1 :]}".encode())
         tab.until("!document.querySelector('#failure').hidden")
         assert tab.page.inner_text("#failure p") == text("page.html.damaged")
         assert tab.page.locator("#waiting").count() == 0
@@ -731,14 +709,10 @@ def test_a_file_that_is_cut_off_or_changed_says_so(
 
 
 def test_a_loader_that_is_changed_does_not_run_and_the_page_says_so(
-    opened: Opens, files: dict[str, Path], tmp_path: Path
+    opened: Opens, files: dict[str, Path]
 ) -> None:
     whole = files["rgb"].read_text(encoding="utf-8")
-    damaged = tmp_path / "damaged.html"
-    damaged.write_text(
-        whole.replace("scalarviz/loader.js", "scalarviz/lOader.js"), encoding="utf-8"
-    )
-    tab = opened(damaged)
+    tab = opened(whole.replace("scalarviz/loader.js", "scalarviz/lOader.js").encode())
     tab.until("getComputedStyle(document.querySelector('#waiting')).visibility === 'visible'")
     assert tab.shown("waiting") == text("page.html.waiting")
     said = tab.complaints[0]  # it is not the one that the policy names

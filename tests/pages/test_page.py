@@ -16,6 +16,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -40,7 +41,15 @@ from scalarviz.pages.bundle import (
 )
 from scalarviz.pages.engine_data import engine_data
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
-from scalarviz.pages.page import Page, first_speed, module_text, page_of, size_words, style_of_page
+from scalarviz.pages.page import (
+    Page,
+    first_speed,
+    module_for,
+    module_text,
+    page_of,
+    size_words,
+    style_of_page,
+)
 from scalarviz.pages.plain_pages import Entry, Still, index_of
 from scalarviz.pages.scene_data import flat_parts, plain, programs, scene_data
 from scalarviz.scene.exhibits.answers import Answers
@@ -152,9 +161,12 @@ def test_a_page_has_the_modules_of_its_own_exhibit_alone(made: Page) -> None:
     script = script_in(made.text)
     assert "class PlaneMap {" in script and "class Sorting {" not in script
     assert "exhibits.sorting.right" not in data_in(made.text)["texts"]
-    whole, none = module_text("exhibit_kinds.js"), module_text("exhibit_kinds.js", {"answers"})
-    assert module_text("exhibit_kinds.js", {"plane", "pictures", "sorting"}) == whole
-    assert "import" not in none and "LARGE_KINDS = {\n};" in none
+    kinds = {"plane": "PlaneMap", "pictures": "Pictures", "sorting": "Sorting", "answers": "none"}
+    for kind, name in kinds.items():
+        text = module_for({"kind": kind}, "exhibit_kinds.js")
+        assert {each for each in kinds.values() if each in text} == {name} - {"none"}
+    assert "import" not in text and "LARGE_KINDS = {\n};" in text
+    assert module_for(None, "exhibit_kinds.js") == text
 
 
 @pytest.mark.usefixtures("_quick")
@@ -186,11 +198,11 @@ def test_equal_sessions_give_equal_pages(made: Page) -> None:
 def test_a_page_too_large_is_refused_before_kernels_are_compiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def never(*told: object) -> bytes:
-        raise AssertionError("kernels are compiled")
-
     monkeypatch.setattr(module, "engine_data", engine_data)
-    monkeypatch.setattr("scalarviz.pages.engine_data.module_of", never)
+    monkeypatch.setattr(
+        "scalarviz.pages.engine_data.module_of",
+        Mock(side_effect=AssertionError("kernels are compiled")),
+    )
     monkeypatch.setattr(module, "LARGEST", 200_000)
     wide = sv.Network([2, 30_000, 1], "tanh", seed=0)
     refused(InputError, "more than 200 kB", varies=r"\d+ kB").by(
@@ -263,12 +275,8 @@ def test_a_file_is_replaced_whole_or_stays(
     file = tmp_path / "a.html"
     file.write_text("before")
     monkeypatch.setattr(module, "page_of", lambda *_, **__: made)
-
-    def fail(*_: object) -> None:
-        raise OSError("the disk is gone")
-
     with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", fail)
+        patch.setattr("os.fsync", Mock(side_effect=OSError("the disk is gone")))
         with pytest.raises(FileError):
             sv.page(small(), file)
     assert file.read_text() == "before" and [*tmp_path.iterdir()] == [file]

@@ -133,8 +133,7 @@ def test_a_change_of_the_user_is_not_skipped(engine: InPage) -> None:
 
 @pytest.mark.slow
 def test_the_strip_of_a_page_reads_goes_and_compares(tab: Tab) -> None:
-    tab.ask("app.player.ask('advance', {count: 40, unit: 'step'})")
-    tab.settle()
+    tab.do("app.player.ask('advance', {count: 40, unit: 'step'})")
     tab.page.click("#curve", position={"x": 80, "y": 6})  # its heading
     tab.until("app.past.isOpen")
     tab.ask("document.querySelector('#others').open = true")
@@ -162,10 +161,7 @@ def test_the_strip_of_a_page_reads_goes_and_compares(tab: Tab) -> None:
     tab.settle()
     tab.until("app.state.step === 10")
     assert tab.ask("app.state.value[5]") == value
-    tab.page.mouse.move(*place(20, 5))
-    tab.page.mouse.down()
-    tab.page.mouse.move(*place(30, 5), steps=3)
-    tab.page.mouse.up()
+    tab.drag(place(20, 5), place(30, 5))
     assert tab.ask("app.past.compared") == [20, 30]
     assert " to " in tab.ask("app.past.said()")
     tab.press("Escape")
@@ -267,8 +263,7 @@ def test_a_ball_that_is_dragged_is_one_change(engine: InPage, kind: str) -> None
 
 @pytest.mark.slow
 def test_a_landscape_in_a_browser_is_walked_and_rolled_on(tab: Tab) -> None:
-    tab.ask("app.player.ask('advance', {count: 40, unit: 'step'})")
-    tab.settle()
+    tab.do("app.player.ask('advance', {count: 40, unit: 'step'})")
     tab.press("g")
     tab.page.get_by_text(text("past.tab.landscape"), exact=True).click()
     tab.until("app.past.seen?.plane?.done === 1 && app.past.terrain.seen")
@@ -279,11 +274,7 @@ def test_a_landscape_in_a_browser_is_walked_and_rolled_on(tab: Tab) -> None:
     tab.settle()
     tab.until("Math.abs(app.past.seen.at[0] - app.past.seen.path[20]) < 1e-9")
     x, y = tab.ask("app.past.terrain.ball")
-    tab.page.mouse.move(box["x"] + x, box["y"] + y)
-    tab.page.mouse.down()
-    tab.page.mouse.move(box["x"] + x + 50, box["y"] + y - 15, steps=4)
-    tab.page.mouse.up()
-    tab.settle()
+    tab.drag((box["x"] + x, box["y"] + y), (box["x"] + x + 50, box["y"] + y - 15))
     assert tab.ask("[app.state.undoable, app.state.branches.length]") == [1, 2]
     tab.until(f"Math.abs(app.past.terrain.ball[0] - {x + 50}) < 3")
     tab.press("z")

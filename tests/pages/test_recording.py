@@ -21,7 +21,7 @@ from scalarviz.pages import page as page_module
 from scalarviz.pages import recording
 from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.page import PLAYED, page_of
-from scalarviz.pages.recording import PLACES, PRECISIONS, Writer, recording_of, spare_of
+from scalarviz.pages.recording import PLACES, PRECISIONS, pieces, recording_of, spare_of, tops_of
 from scalarviz.stage.show import Show
 from tests.pages.conftest import Opens
 from tests.pages.node import data_in, floats, in_web, script_in
@@ -102,19 +102,20 @@ def test_arrays_of_all_kinds_come_back() -> None:
     arrays = [(name, rows[i]) for i in range(20) for name, rows in tracks.items()]
     own = [1e-12 * walk[0], 1e-12 * walk[0], wild, np.zeros(7), 1e9 * walk[1]]
     arrays += [("", each) for each in own]
-    writer = Writer(arrays, PRECISIONS[0])
+    tops = tops_of(arrays)
+    parts = dict.fromkeys(tops, PRECISIONS[0].values)
     body = """
     const bytes = Uint8Array.from(atob(data.bytes), (c) => c.charCodeAt(0));
     const reader = new ArrayReader(bytes, data);
     const found = data.names.map((name) => Array.from(reader.next(7, name)));
     return [found, reader.at === bytes.length];"""
-    given = {"names": [name for name, _ in arrays], "parts": writer.parts, "tops": writer.tops}
-    packed = base64.b64encode(b"".join(writer.pieces())).decode()
+    given = {"names": [name for name, _ in arrays], "parts": parts, "tops": tops}
+    packed = base64.b64encode(b"".join(pieces(arrays, tops, parts, PRECISIONS[0]))).decode()
     found, ended = in_web("client", body, bytes=packed, **given)
     assert ended
     for (name, wanted), back in zip(arrays, found, strict=True):
         finite = wanted[np.isfinite(wanted)]
-        top = writer.tops[name] if name else np.abs(finite).max()
+        top = tops[name] if name else np.abs(finite).max()
         near = {"rtol": 1e-6 if finite.size < 7 else 0.0, "atol": 0.51 * top / FINEST}
         np.testing.assert_allclose(floats(back), wanted, **near)
 
@@ -463,8 +464,7 @@ def test_a_recording_is_played_walked_and_linked(
         tab.press(key)
         assert tab.shown("chip") == text("page.recorded.refused")
     tab.page.keyboard.press("Escape")
-    tab.page.locator("#strip button").first.click()
-    tab.settle()
+    tab.click("#strip button >> nth=0")
     tab.page.click("#play")
     tab.until("app.player.playing && app.state.step > 22")
     tab.page.click("#play")

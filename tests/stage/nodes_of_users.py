@@ -66,7 +66,7 @@ def in_a_window() -> None:
         return next(each for each in windows if each.isVisible())
 
     def nodes(view: Any) -> None:
-        squares(opened().controller.stage, view)
+        squares(opened().face.lead.stage, view)
 
     def look() -> None:
         image = opened().view.widget.grabFramebuffer()
@@ -76,7 +76,7 @@ def in_a_window() -> None:
                 for y in range(image.height())
             ]
         )
-        print(seen(opened().controller.stage, pixels))
+        print(seen(opened().face.lead.stage, pixels))
         opened().close()
 
     timer = QTimer()

@@ -149,10 +149,6 @@ class PageLink:
     def stage(self) -> Stage:
         return self.controller.stage
 
-    def jump(self) -> None:
-        """Note that the next states may be far from these."""
-        self.face.jumps += 1
-
     # ---- pages ----------------------------------------------------------------------------------
 
     def join(self, post: Post, *, looks: bool = False, owns: bool = True) -> PageReader:
@@ -250,7 +246,7 @@ class PageLink:
             own = self.state.own
             self._begin()
             self.version += 1
-            self.jump()
+            self.face.jumps += 1
             fits = own is not None and len(own) == self.session.network.inputs
             self.state.own = own if fits else None
         if not self.readers:
@@ -609,7 +605,7 @@ def advance(link: PageLink, count: int, unit: Unit, direction: int = 1) -> None:
 
 def seek(link: PageLink, step: int, operation: int) -> None:
     if step != link.session.step_index:
-        link.jump()
+        link.face.jumps += 1
     link.controller.played_by.seek(step, operation)
 
 
@@ -700,7 +696,7 @@ def do(link: PageLink, name: str, args: Args) -> None:
     else:
         given = [taken(link.session, each, args) for each in row.takes]
         if row.jumps:
-            link.jump()
+            link.face.jumps += 1
         if name in ACTS:
             ACTS[name](link, *given)
         else:

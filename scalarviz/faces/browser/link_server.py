@@ -28,7 +28,7 @@ from math import ceil
 from secrets import choice, token_urlsafe
 from threading import Lock
 from time import monotonic
-from typing import Any, Protocol, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -37,20 +37,17 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import CloseCode
 from websockets.http11 import Request
 
+from scalarviz.base.messages import say
 from scalarviz.base.texts import text
 from scalarviz.pages.plain_pages import token_page
 from scalarviz.pages.web_server import ASKING, LOOK, PARTING, TAKING, Answer, File, PageServer
 
+if TYPE_CHECKING:
+    from scalarviz.faces.browser.link import PageLink
+
+
 MOST_WAITING = 64  # messages for a page that does not read
 FEW = 4  # messages for a page, beyond which its own wait until it has taken some
-
-
-class Answering(Protocol):
-    """What answers pages; `post(header, buffers)` of a reader sends to it from any thread."""
-
-    def join(self, post: Callable[..., None], *, looks: bool, owns: bool) -> Any: ...
-    def receive(self, reader: Any, message: Mapping[str, Any]) -> None: ...
-    def leave(self, reader: Any) -> None: ...  # None: one that has not joined
 
 
 @final
@@ -117,7 +114,7 @@ class LinkServer:
 
     def __init__(
         self,
-        link: Answering,
+        link: PageLink,
         page: Callable[[], bytes],
         listener: socket.socket,
         tokens: Tokens,
@@ -171,7 +168,8 @@ class LinkServer:
             self._tokens.looks(who, given)
         except Denied as denied:
             status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
-            return status, File.of("", token_page(words_of(denied, given)))
+            why = text("browser.old" if denied.old else "browser.wrong" if given else "browser.ask")
+            return status, File.of("", token_page(denied.words(why)))
         if self._made is None:
             self._made = File.of("", await self._called(self._page))
         return HTTPStatus.OK, self._made
@@ -189,8 +187,7 @@ class LinkServer:
                 try:
                     looks = self._tokens.looks(who, first["token"])
                 except Denied as denied:
-                    words = words_of(denied, "") if denied.wait else text("browser.other")
-                    visitor.post({"closed": words})
+                    visitor.post({"closed": denied.words(text("browser.other"))})
                     await asyncio.wait([sending], timeout=PARTING)
                     return
                 rights = {"looks": looks, "owns": self._tokens.owns(first["token"])}
@@ -225,13 +222,6 @@ class LinkServer:
         finally:
             self._visitors.discard(visitor)
             self._call(lambda: self._link.leave(visitor.reader))
-
-
-def words_of(denied: Denied, given: str) -> str:
-    """Return what a visitor without a right token reads."""
-    if denied.wait:
-        return text("browser.wait", seconds=denied.wait)
-    return text("browser.old" if denied.old else "browser.wrong" if given else "browser.ask")
 
 
 # Messages between a page and this process over a WebSocket.
@@ -303,14 +293,17 @@ class Denied(Exception):
         super().__init__(wait)
         self.wait, self.old = ceil(wait), old
 
+    def words(self, why: str) -> str:
+        """Return what the visitor reads: how long to wait, else why."""
+        return text("browser.wait", seconds=self.wait) if self.wait else why
+
 
 @final
 class Tokens:
-    """The tokens of a server.
+    """The tokens of a server, which says when a new short one takes the place of the old one.
 
     is_open   whether there is a short one for others
     controls  whether others may control the training
-    renewed   called with a new short token
     now       a clock in seconds
     """
 
@@ -319,13 +312,12 @@ class Tokens:
         *,
         is_open: bool,
         controls: bool,
-        renewed: Callable[[str], object],
         now: Callable[[], float] = monotonic,
     ) -> None:
         self.own = token_urlsafe(16)
         self.short = short_token() if is_open else ""
         self._old: list[str] = []
-        self._controls, self._renewed, self._now = controls, renewed, now
+        self._controls, self._now = controls, now
         self._wrong = 0
         self._waits: dict[str, tuple[int, float]] = {}  # by visitor: wrong guesses, until when
 
@@ -358,7 +350,7 @@ class Tokens:
         if self.short and self._wrong >= MOST_WRONG:
             self._old, self._wrong = [*self._old, self.short], 0
             self.short = short_token()
-            self._renewed(self.short)
+            say(text("browser.renewed", token=self.short))
         raise Denied(wait)
 
 

@@ -58,14 +58,11 @@ def watch(
         link = PageLink(face, theme=theme, tour=options.tour)
         number = listener.getsockname()[1]
 
-        def renewed(token: str) -> None:
-            say(text("browser.renewed", token=token))
-
         def page() -> bytes:
             reached = {"channel": "socket", "path": "socket", "version": link.version}
             return linked_page(link.controller.show, reached, link.described).encode()
 
-        tokens = Tokens(is_open=is_open, controls=controls, renewed=renewed)
+        tokens = Tokens(is_open=is_open, controls=controls)
         with LinkServer(link, page, listener, tokens, calls.put):
             near = HERE if ip_address(numeric(address)).is_unspecified else numeric(address)
             own = f"{url_of(near, number)}?token={tokens.own}"

@@ -22,7 +22,7 @@ from itertools import groupby
 from math import ceil
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, BinaryIO, cast, final
+from typing import Any, BinaryIO, cast, final
 from urllib.parse import parse_qs, urlencode
 
 from rich import box
@@ -69,12 +69,8 @@ from scalarviz.pages.lessons.lesson import (
 from scalarviz.pages.lessons.lesson_page import lesson_page
 from scalarviz.pages.page import page_of, size_words, trains
 from scalarviz.pages.plain_pages import INDEX, Entry, index_of, links_of, token_page
-from scalarviz.pages.web_server import ASKING, Answer, File
+from scalarviz.pages.web_server import ASKING, Answer, File, PageServer
 from scalarviz.training.session.session import Session
-
-if TYPE_CHECKING:
-    from scalarviz.pages.web_server import PageServer
-
 
 SCENES = ("rgb", "xor", "circle")
 
@@ -100,7 +96,8 @@ def serve(
     holds something else.
     """
     paths = paths_of(scenes or SCENES)
-    collecting = None if collect is None else collecting_in(collect, address)
+    is_open = not is_loopback(address)
+    collecting = None if collect is None else Collecting(collect, is_open=is_open)
     with bound(address, port, collecting) as server:
         collects = collecting is not None
         entries = [entry_of(name, path) for name, path in paths.items()]
@@ -178,16 +175,8 @@ def made(path: Path, *, collects: bool = False, without: bool = False, links: st
     return trained.text
 
 
-def collecting_in(path: str, address: str) -> Collecting:
-    """Return what collects answers; raise InputError or FileError if they cannot be kept there."""
-    import_module("scalarviz.pages.web_server")  # says what to install
-
-    return Collecting(path, is_open=not is_loopback(address))
-
-
 def bound(address: str, port: int | None, collecting: Collecting | None = None) -> PageServer:
     """Return a server that says who comes; raise InputError if it cannot listen there."""
-    from scalarviz.pages.web_server import PageServer  # says what to install
 
     def came(who: str, page: str) -> None:
         say(text("class.came", who=who, page=page))
@@ -291,7 +280,8 @@ def copy_lessons(folder: str) -> None:
 
     Files that are there already stay as they are.
     """
-    found = {Path(folder, part, each.name): each for part in PARTS for each in files_of(part)}
+    parts = [(part, each) for part in PARTS for each in sorted(top_folder(part).iterdir())]
+    found = {Path(folder, part, each.name): each for part, each in parts if each.is_file()}
     new = [place for place in found if not place.exists()]
     for place in new:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -305,10 +295,6 @@ def copy_lessons(folder: str) -> None:
         import_module("jupyterlab.labapp").main(["--allow-root", f"--notebook-dir={folder}"])
     else:
         say(text("lessons.open", folder=shlex.quote(str(Path(folder)))))
-
-
-def files_of(part: str) -> list[Path]:
-    return sorted(path for path in top_folder(part).iterdir() if path.is_file())
 
 
 # `scalarviz collect`: the answers of a class as a table, in the terminal and as a file.
@@ -421,10 +407,7 @@ class Collecting:
         except OSError as error:
             raise unsaved(self.path, error) from error
 
-        def renewed(token: str) -> None:
-            say(text("browser.renewed", token=token))
-
-        self.tokens = Tokens(is_open=True, controls=False, renewed=renewed) if is_open else None
+        self.tokens = Tokens(is_open=True, controls=False) if is_open else None
         self.entries: Sequence[Entry] = ()
         self._count, self._now = len(old), now
         self._left: dict[str, tuple[float, float]] = {}  # by visitor: how many more, and when
@@ -445,7 +428,8 @@ class Collecting:
             self.tokens.looks(who, given)
         except Denied as denied:
             status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
-            return status, File.of("", token_page(refusal(denied, "wrong" if given else "ask")))
+            why = text("class.token.wrong" if given else "class.token.ask")
+            return status, File.of("", token_page(denied.words(why)))
         entries = (each._replace(query=self.query) for each in self.entries)
         return HTTPStatus.OK, File.of(INDEX, index_of(entries, collects=True))
 
@@ -485,7 +469,7 @@ class Collecting:
             if self.tokens is not None:
                 self.tokens.looks(who, str(found.get("token", "")))
         except Denied as denied:
-            raise InputError(refusal(denied, "elsewhere")) from None
+            raise InputError(denied.words(text("class.token.elsewhere"))) from None
         record = record_of(found.get("record"))
         line = record.line()
         count = ceil(len(line) / USUAL)
@@ -516,8 +500,3 @@ class Collecting:
         """Return the file, to add to it; a new one can be read by its owner alone."""
         opener = partial(os.open, mode=0o600)
         return cast(BinaryIO, open(self.path, "a+b", buffering=0, opener=opener))
-
-
-def refusal(denied: Denied, why: str) -> str:
-    """Return what a visitor without the right token reads."""
-    return text("browser.wait", seconds=denied.wait) if denied.wait else text(f"class.token.{why}")

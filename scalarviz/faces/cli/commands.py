@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -480,7 +481,6 @@ def print_version(wanted: bool) -> None:
 
 # `scalarviz watch rgb xor` and `scalarviz render rgb xor`: several scenes side by side.
 
-VERBS_OF_SEVERAL = ("watch", "render")  # that take several scenes
 OTHERS = "others"
 
 
@@ -488,25 +488,19 @@ OTHERS = "others"
 class NamedScene:
     """A scene of a command line.
 
-    words    how it was named, as in "rgb?hidden=4"
     path     its file
     options  its options that stand behind the ?, as texts
     """
 
-    words: str
     path: Path
     options: Mapping[str, str]
 
 
 def scenes_in(words: Sequence[str]) -> list[str]:
     """Return the words that name scenes, if a command line shows several, or one with options."""
-    if len(words) < 2 or words[0] not in VERBS_OF_SEVERAL:
+    if len(words) < 2 or words[0] not in DEEDS_OF_SEVERAL:
         return []
-    found = []
-    for word in words[1:]:
-        if word.startswith("-"):
-            break
-        found.append(word)
+    found = [*takewhile(lambda word: not word.startswith("-"), words[1:])]
     return found if len(found) > 1 or "?" in "".join(found) else []
 
 
@@ -524,7 +518,7 @@ def named_scenes(words: Sequence[str]) -> list[NamedScene]:
                 f"scenes side by side begin at their start, and {shorten(word)} names a moment: "
                 "leave out what follows its #"
             )
-        found.append(NamedScene(word, find(name), dict(pairs_of(query))))
+        found.append(NamedScene(find(name), dict(pairs_of(query))))
     return found
 
 

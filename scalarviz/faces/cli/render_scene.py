@@ -61,9 +61,8 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> Non
     start = show.session.step_index
     end = end_of(show, given["steps"], least=int(kind in VIDEOS))
     if kind in VIDEOS:
-        steps = given["steps"] or usual_steps(chosen, end - start)
         with saving(keep, show) as progress:
-            write_video(show, path, steps, chosen, look, progress)
+            write_video(show, path, given["steps"], end - start, chosen, look, progress)
         tell_lost(show)
         return
     check_place(path)
@@ -87,8 +86,7 @@ def render_several(several: Several, given: Mapping[str, Any]) -> int:
     chosen, path, kind, look = wanted(given, name, len(several.shows))
     if kind in VIDEOS:
         steps = steps_of(several, given["steps"], 1)
-        usual = usual_steps(chosen, steps)
-        write_video(several, path, given["steps"] or usual, chosen, look)
+        write_video(several, path, given["steps"], steps, chosen, look)
         return 0
     check_place(path)
     look.check(several)
@@ -130,20 +128,20 @@ def wanted(
     return chosen, path, kind, look
 
 
-def usual_steps(chosen: Mapping[str, Any], most: int) -> int | None:
-    """Return the steps of a video if none are given; None: a film has its own."""
-    return None if chosen["film"] else 1 if chosen["operations"] else most
-
-
 def write_video(
     shown: object,
     path: Path,
-    steps: int | None,
+    given: int | None,
+    most: int,
     chosen: Mapping[str, Any],
     look: RenderOptions,
     progress: bool | Callable[[int, int], None] = True,
 ) -> None:
-    """Train one session or several, write a video, and print its length."""
+    """Train one session or several, write a video, and print its length.
+
+    given  number of steps; None: one if operations are shown, else `most`; a film has its own
+    """
+    steps = given or (None if chosen["film"] else 1 if chosen["operations"] else most)
     count = record(
         *(shown, path, steps),
         every=chosen["every"],

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,6 @@ from scalarviz.base.shell_commands import program
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, InputError, ScalarvizError, UnknownNameError
 from scalarviz.faces import watch as faces
-from scalarviz.faces.cli.class_pages import bound, until_ctrl_c
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.precompile import load_kernels
 from scalarviz.faces.controller.train import (
@@ -87,28 +87,28 @@ def watch_anywhere(
     for show in shows.values():  # before anything is said or written
         end_of(show, given["steps"])
     plays, keep = more.get("play") is not False, keep or Autosave()
+    also = "steps", "speed", "theme", "tour", "reduced_motion", "every_weight", "numbers"
     if given["browser"]:
         opening_over()
-        also = "steps", "speed", "theme", "tour", "reduced_motion", "every_weight", "numbers"
-        served: int = faces.watch(
+        return int(faces.watch(
             shown, keep=keep, recipe=recipe, browser=True,
             address=given["address"] or "127.0.0.1", port=given["port"],
             share="control" if given["control"] else "look",
             **more, **{each: given[each] for each in also},
-        )  # fmt: skip
-        return served
+        ))  # fmt: skip
     if given["serve"] or given["address"]:
+        import_module("scalarviz.pages.web_server")  # says what to install
+        from scalarviz.faces.cli.class_pages import bound, until_ctrl_c
+
         opening_over()
         address = given["address"] or "127.0.0.1"
         with bound(address, given["port"]) as server:
             pages, code = in_files(shows, given, keep, plays=plays)
             return code or until_ctrl_c(server, pages, address)
     clocks = [show.session.clock for show in shows.values()]
-    names = ["steps", "speed", "theme", "tour", "reduced_motion", "present", "every_weight"]
-    names.append("numbers")
-    more |= {each: given[each] for each in names}
+    more |= {each: given[each] for each in also}
     try:
-        opened: int = faces.watch(shown, keep=keep, recipe=recipe, **more)
+        return int(faces.watch(shown, keep=keep, recipe=recipe, present=given["present"], **more))
     except DisplayError as error:
         if clocks != [show.session.clock for show in shows.values()]:
             raise
@@ -117,7 +117,6 @@ def watch_anywhere(
         if has_option and len(shows) == 1:
             say(text("watch.browser"))
         return in_files(shows, given, keep, plays=plays)[1]
-    return opened
 
 
 def in_files(
@@ -261,7 +260,7 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
         )
     if "://" in target or target.startswith(("//", "\\\\")):
         raise InputError(f"a link opens what is on this machine, and not {shorten(target)}")
-    if not is_file(target):
+    if not os.path.isfile(target):
         if os.path.basename(target) == target and "." not in target:
             raise UnknownNameError("scene", target, scenes())
         raise InputError(f"there is no file {shorten(target)}: name a scene, or a training's file")
@@ -270,14 +269,6 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
             f"{shorten(target)} is a file, which has no options: leave out what follows its ?"
         )
     return Show(Session.load(target, limit=given["limit"]), title=os.path.basename(target)), None
-
-
-def is_file(path: str) -> bool:
-    """Return whether a path is that of a file."""
-    try:
-        return os.path.isfile(path)
-    except ValueError:  # no valid path
-        return False
 
 
 def show_with(

@@ -18,7 +18,6 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.core.formulas.formula import table
 from scalarviz.core.layers import Dense
 from scalarviz.core.program import Operation
 from scalarviz.data.data_set import TableSet
@@ -145,31 +144,16 @@ def scale_learning_rate(controller: Controller, factor: float) -> None:
     controller.do(lambda: setattr(session, "learning_rate", factor * rate_now(session)))
 
 
-def set_weight_rate(controller: Controller, rate: float | str) -> None:
-    """Give the pinned weight a learning rate of its own."""
-    row = controller.stage.pinned
-    if row is not None:
-        set_rate(controller, range(row, row + 1), rate)
-
-
-def set_layer_rate(controller: Controller, rate: float | str) -> None:
-    """Give the layer of what is pinned a learning rate of its own."""
-    layer = controller.face.state.pinned_layer
-    if layer is not None:
-        set_rate(controller, layer.rows, rate)
-
-
-def set_rate(controller: Controller, rows: range, rate: float | str) -> None:
+def set_rate(controller: Controller, rows: Rows, rate: float | str) -> None:
+    """Give some weights a learning rate of their own."""
     session = controller.session
     own = None if isinstance(rate, str) and not rate.strip() else rate
-    controller.do(lambda: session.set_rate(list(rows), None if own is None else as_number(own)))
+    controller.do(lambda: session.set_rate(rows, None if own is None else as_number(own)))
 
 
-def freeze_layer(controller: Controller, on: bool) -> None:
-    """Freeze or unfreeze the layer of what is pinned."""
-    layer = controller.face.state.pinned_layer
-    if layer is not None:
-        controller.do(partial(controller.session.freeze, list(layer.rows), on))
+def freeze_rows(controller: Controller, rows: Rows, on: bool) -> None:
+    """Freeze or unfreeze some weights."""
+    controller.do(partial(controller.session.freeze, rows, on))
 
 
 # Options: of every training, or of a scene, whose training may begin anew.
@@ -299,18 +283,6 @@ TOO_FAST = 100.0  # how much larger a rate is that is too large
 FAR = -10.0  # biases with which no sum is positive
 
 
-@dataclass(frozen=True)
-class Preset:
-    """Something that goes wrong: its name, and what it does to a session.
-
-    `act` changes the session, or returns another one, which is shown instead. The texts
-    `presets.NAME` say what it is called and what to look for.
-    """
-
-    name: str
-    act: Callable[[Session], Session | None]
-
-
 def too_fast(session: Session) -> None:
     """Make the learning rate too large."""
     session.learning_rate = min(TOO_FAST * session.learning_rate, HIGHEST_RATE)
@@ -323,16 +295,16 @@ def all_zero(session: Session) -> None:
 
 def dead(session: Session) -> None:
     """Make the neurons of the first hidden layer never positive, with relu."""
-    layers = hidden_layers(session)
+    check_hidden_layers(session)
     with session.doing(as_one=True):
-        session.set_activation(layers[0], "relu")
-        found = session.network.layers[layers[0]]
-        session.edit([each.bias.index for each in found.perceptrons], FAR)
+        session.set_activation(0, "relu")
+        first = session.network.layers[0]
+        session.edit([each.bias.index for each in first.perceptrons], FAR)
 
 
 def shallow(session: Session) -> Session:
     """Remove all hidden layers."""
-    hidden_layers(session)
+    check_hidden_layers(session)
     made = session
     while len(made.network.layers) > 1:
         made = remove_layer(made, 0)
@@ -343,22 +315,21 @@ def shallow(session: Session) -> Session:
     return made
 
 
-def hidden_layers(session: Session) -> list[int]:
-    """Return the indices of the hidden layers; raise InputError unless all layers are Dense."""
+def check_hidden_layers(session: Session) -> None:
+    """Raise InputError unless there are hidden layers, and all layers are Dense."""
     layers = session.network.layers
     if len(layers) < 2 or not all(isinstance(each, Dense) for each in layers):
         raise InputError("this takes a network of two or more Dense layers: try it on rgb or xor")
-    return list(range(len(layers) - 1))
 
 
-PRESETS = table(
-    [
-        Preset("rate", too_fast),
-        Preset("zero", all_zero),
-        Preset("dead", dead),
-        Preset("shallow", shallow),
-    ]
-)
+# What each does to a session: it changes that, or returns another one, which is shown instead. The
+# texts `presets.NAME` say what it is called and what to look for.
+PRESETS: dict[str, Callable[[Session], Session | None]] = {
+    "rate": too_fast,
+    "zero": all_zero,
+    "dead": dead,
+    "shallow": shallow,
+}
 
 
 def preset_names(shallow: bool) -> dict[str, str]:
@@ -371,14 +342,13 @@ def preset_names(shallow: bool) -> dict[str, str]:
 
 def go_wrong(controller: Controller, name: str) -> None:
     """Set up what goes wrong, say what to look for, and play."""
-    preset, session = PRESETS[name], controller.session
-    log = session.undo_log
+    session, log = controller.session, controller.session.undo_log
 
     def act() -> Session | None:
         if log.done and log.done[-1] is controller.preset:  # one at a time
             session.undo()
         before = session.current_branch
-        made = preset.act(session)
+        made = PRESETS[name](session)
         if session.current_branch is not before:
             session.current_branch.given_name = text(f"presets.{name}")
         controller.preset = log.done[-1] if made is None else None
@@ -598,18 +568,14 @@ class ShownTrainings:
         self.after: list[LeftTraining] = []
 
     def has_earlier(self, session: Session) -> bool:
-        """Return whether there is a way back from a session."""
-        return bool(self.before) or has_source(session)
+        """Return whether there is a way back from a session: also to one that it was made from."""
+        origin = session.origin
+        return bool(self.before) or (origin is not None and origin.session is not None)
 
     def later(self, session: Session) -> list[LeftTraining]:
         """Return the trainings after a session, newest last; none if it was changed since."""
         undone = session.undo_log.undone
         return self.after if self.after and self.after[-1].undone is undone else []
-
-
-def has_source(session: Session) -> bool:
-    """Return whether the session is there that this one was made from."""
-    return session.origin is not None and session.origin.session is not None
 
 
 def show_another(controller: Controller, show: Show, options: Options, did: str) -> None:
@@ -629,11 +595,11 @@ def tell_another(controller: Controller, did: str) -> None:
 
 def show_earlier(controller: Controller) -> str:
     """Show the training before this one, and return what was undone; "" if there is none."""
-    trail, session = controller.trail, controller.session
+    trail, origin = controller.trail, controller.session.origin
     if trail.before:
         place = trail.before.pop()
-    elif has_source(session):
-        place = source_of(controller)
+    elif origin is not None and origin.session is not None:
+        place = LeftTraining(*with_session(controller, origin.session), origin.did)
     else:
         return ""
     undone = place.show.session.undo_log.undone
@@ -651,14 +617,6 @@ def show_later(controller: Controller) -> str:
     return place.did
 
 
-def source_of(controller: Controller) -> LeftTraining:
-    """Return the session that the one shown was made from."""
-    origin = controller.session.origin
-    assert origin is not None and origin.session is not None, "it was asked for before"
-    show, options = with_session(controller, origin.session)
-    return LeftTraining(show, options, origin.did)
-
-
 def with_session(controller: Controller, session: Session) -> tuple[Show, Options]:
     """Return the show with another session in its place, under its own sizes, and its options."""
     show = controller.show
@@ -669,24 +627,6 @@ def with_session(controller: Controller, session: Session) -> tuple[Show, Option
 
 
 # Undo and redo: of changes of a session, and of the step from one training to another.
-
-
-def undo(controller: Controller) -> None:
-    """Undo the last change; without one, show the training before, even while this one is held."""
-    session = controller.session
-    if not session.undo_log.done and controller.trail.has_earlier(session):
-        controller.time.stand_still()
-        return tell_undone(controller, "undo", show_earlier(controller))
-    return change(controller, "undo", session.undo_log.done, session.undo)
-
-
-def redo(controller: Controller) -> None:
-    """Do the change that was undone last again, or show the training after this one."""
-    session = controller.session
-    if not session.undo_log.undone and controller.trail.later(session):
-        controller.time.stand_still()
-        return tell_undone(controller, "redo", show_later(controller))
-    return change(controller, "redo", session.undo_log.undone, session.redo)
 
 
 @computes

@@ -91,7 +91,6 @@ class FaceState:
     clock: Clock
     operations: int  # of a step
     end: int  # last step of the branch
-    done: str
     loss: float
     speed: float | None
     measured: float  # steps a second while it plays, rounded; 0 if that is not known
@@ -159,8 +158,8 @@ class FaceState:
     def choices(self) -> tuple[OptionChoice, ...]:
         """The options that every training has, the engine first, and those of the scene."""
         about, names = text("controls.engine"), self.engines
-        known = "engine", str, self.engine, names, about, False
-        engine = OptionChoice(*known, is_common=True, label=text("training.label.engine"))
+        label = text("training.label.engine")
+        engine = OptionChoice("engine", str, self.engine, names, about, label=label, is_common=True)
         return engine, *self.common, *self.options
 
     @property
@@ -264,7 +263,6 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         clock=here.clock,
         operations=len(time.clock.operations) if time.several else len(here.moments),
         end=max([here.end.step, *others]),
-        done=session.done,
         loss=here.loss,
         speed=time.speed,
         measured=float(f"{time.measured:.2g}"),
@@ -281,10 +279,10 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         pinned=pinned_of(session, stage.pinned),
         pinned_layer=pinned_layer(session, stage.pinned, stage.pinned_neuron),
         undoable=len(log.done)
-        + controller.can_go_back
+        + controller.trail.has_earlier(session)
         + bool(set(face.changed_last()) - {controller}),
         redoable=len(log.undone)
-        + len(controller.later)
+        + len(controller.trail.later(session))
         + bool(set(face.undone_last()) - {controller}),
         own=None if stage.own is None else tuple(stage.own.tolist()),
         offered=stage.offered,
@@ -437,10 +435,6 @@ class Control:
     @property
     def row(self) -> Command:
         return self.option or COMMANDS[self.name]
-
-    @property
-    def acts_on(self) -> str:
-        return self.row.acts_on
 
     def words(self, field: str, state: FaceState) -> str:
         """Return a text of the control, or its translation."""

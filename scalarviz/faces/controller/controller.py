@@ -122,16 +122,6 @@ class Controller:
         """The time with which it plays: that of all panes, if they go together."""
         return self.face.all if self.face.together else self.time
 
-    @property
-    def can_go_back(self) -> bool:
-        """Whether another training was shown before this one."""
-        return self.trail.has_earlier(self.session)
-
-    @property
-    def later(self) -> list[changes.LeftTraining]:
-        """The trainings that were shown after this one, before an undo."""
-        return self.trail.later(self.session)
-
     def play_soon(self) -> None:
         """Play, as soon as the kernels are compiled."""
         self._plays_soon, self._resumes = self.warming.held, False
@@ -154,7 +144,7 @@ class Controller:
         if self.warming.attend():
             self.tell(text("notices.ready", engine=settings_now(self.session).engine))
         self.stage.reading.asleep = self.warming.held
-        self.stage.status = self.hand.said or self.warming.said
+        self.stage.status = self.hand.said or self.warming.compiling.said
         if self.stage.own is None and text("own.end") in self.stage.offered:
             self.stage.offer({})
             self.tell(text("own.left"))
@@ -171,7 +161,8 @@ class Controller:
     def travel(self, operations: int) -> None:
         """Go forward, or back if negative, by some operations, one after the other."""
         self.time.stand_still()
-        self.guide.travel(operations)
+        self.time.walk.begin(operations)
+        self.guide.attend()
 
     def withdraw(self) -> None:
         """Remove the large buttons, except those of an input of the user's own."""
@@ -234,15 +225,23 @@ class Controller:
     @computes
     def freeze(self, row: int, on: bool) -> None:
         """Freeze or unfreeze a weight."""
-        self.do(partial(self.session.freeze, row, on))
+        changes.freeze_rows(self, row, on)
 
     def undo(self) -> None:
-        """Undo the last change; without one, show the training before this one."""
-        changes.undo(self)
+        """Undo the last change; without one, show the training before, even while this is held."""
+        session = self.session
+        if not session.undo_log.done and self.trail.has_earlier(session):
+            self.time.stand_still()
+            return changes.tell_undone(self, "undo", changes.show_earlier(self))
+        return changes.change(self, "undo", session.undo_log.done, session.undo)
 
     def redo(self) -> None:
         """Do the change that was undone last again, or show the training after this one."""
-        changes.redo(self)
+        session = self.session
+        if not session.undo_log.undone and self.trail.later(session):
+            self.time.stand_still()
+            return changes.tell_undone(self, "redo", changes.show_later(self))
+        return changes.change(self, "redo", session.undo_log.undone, session.redo)
 
     @computes
     def set_option(self, name: str, value: object) -> None:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import table
-from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import changes
 from scalarviz.faces.controller.changes import HIGHEST_RATE, go_wrong, preset_names
+from scalarviz.faces.controller.clock_control import reporting_errors
 from scalarviz.faces.controller.control import (
     PER_DECADE,
     SLOW,
@@ -57,11 +56,11 @@ def of(pinned: str, name: str, default: Any = None) -> Getter:
     return lambda state: getattr(getattr(state, pinned), name, default)
 
 
-def give(command: str | Callable[..., object], *first: object) -> Setter:
+def give(command: str | Callable[..., object], *first: object, **more: object) -> Setter:
     """Return what calls a command with the value, behind other arguments."""
     if isinstance(command, str):
-        return lambda face, value: attrgetter(command)(face)(*first, value)
-    return lambda face, value: command(face, *first, value)
+        return lambda face, value: attrgetter(command)(face)(*first, value, **more)
+    return lambda face, value: command(face, *first, value, **more)
 
 
 def press(command: str | Callable[..., object], *given: object) -> Setter:
@@ -74,6 +73,23 @@ def press(command: str | Callable[..., object], *given: object) -> Setter:
 def put(owner: str, name: str) -> Setter:
     """Return what sets an attribute of a part of the face."""
     return lambda face, value: setattr(attrgetter(owner)(face), name, value)
+
+
+def to_pinned(
+    command: str | Callable[..., object], *, layer: bool = False, **more: object
+) -> Setter:
+    """Return what calls a command with the pinned weight, or the rows of its layer, and the value.
+
+    It does nothing where nothing is pinned.
+    """
+
+    def put_to(controller: Controller, value: object) -> None:
+        pinned = controller.face.state.pinned_layer
+        rows = controller.stage.pinned if not layer else pinned and list(pinned.rows)
+        if rows is not None:
+            give(command, rows, **more)(controller, value)
+
+    return put_to
 
 
 # Time: scales, and words that are others for each state.
@@ -110,18 +126,6 @@ def layer_rate(state: FaceState) -> float | None:
     return None if layer is None or math.isnan(layer.rate) else layer.rate
 
 
-def edit_pinned(controller: Controller, value: float | str, *, dragged: bool = False) -> None:
-    row = controller.stage.pinned
-    if row is not None:
-        controller.edit(row, value, dragged=dragged)
-
-
-def freeze_pinned(controller: Controller, on: bool) -> None:
-    row = controller.stage.pinned
-    if row is not None:
-        controller.freeze(row, on)
-
-
 def choose_preset(controller: Controller, name: str) -> None:
     found = preset_names(shallow=True).get(name)
     if found is not None:
@@ -138,10 +142,8 @@ def point(controller: Controller) -> None:
     if controller.stage.walking and controller.warming.held:
         controller.tell(text("notices.wait"))
     elif controller.stage.walking:
-        try:
+        with reporting_errors(controller):
             controller.stage.pin_pointed()
-        except ScalarvizError as error:
-            controller.tell_error(error)
     else:
         controller.stage.walk("")
         controller.tell(text("notices.walking"))
@@ -256,21 +258,31 @@ CONTROLS = table(
         ),
         Control(
             "edit",
-            edit_pinned,
+            to_pinned("edit"),
             of("pinned", "value"),
-            drag=partial(edit_pinned, dragged=True),
+            drag=to_pinned("edit", dragged=True),
             enabled=field("pinned"),
             about=name_of_pinned,
         ),
         Control("type a value", press(changes.type_value)),
         Control(
-            "weight rate", changes.set_weight_rate, of("pinned", "rate"), enabled=field("pinned")
+            "weight rate",
+            to_pinned(changes.set_rate),
+            of("pinned", "rate"),
+            enabled=field("pinned"),
         ),
-        Control("freeze", freeze_pinned, of("pinned", "frozen", False), enabled=field("pinned")),
-        Control("layer rate", changes.set_layer_rate, layer_rate, enabled=field("pinned_layer")),
+        Control(
+            "freeze", to_pinned("freeze"), of("pinned", "frozen", False), enabled=field("pinned")
+        ),
+        Control(
+            "layer rate",
+            to_pinned(changes.set_rate, layer=True),
+            layer_rate,
+            enabled=field("pinned_layer"),
+        ),
         Control(
             "freeze layer",
-            changes.freeze_layer,
+            to_pinned(changes.freeze_rows, layer=True),
             of("pinned_layer", "frozen", False),
             enabled=field("pinned_layer"),
         ),

@@ -510,7 +510,8 @@ class Exports:
         try:
             made = Export(task) if task in self._coming else None
         except ScalarvizError:
-            self._remove(task)
+            with self._lock, suppress(ValueError):  # it may be cancelled
+                self._coming.remove(task)
             raise
         with self._lock:
             if made is not None and task in self._coming:
@@ -518,10 +519,6 @@ class Exports:
                 self._made.append(made)
             elif made is not None:
                 made.stop()
-
-    def _remove(self, task: ExportTask) -> None:
-        with self._lock, suppress(ValueError):
-            self._coming.remove(task)
 
     def results(self) -> dict[str, bool]:
         """Return the results of the exports that have ended since the last call.

@@ -118,12 +118,7 @@ class Face:
     @property
     def flat_out(self) -> bool:
         """Whether a session plays as fast as it can, so that drawing slows it down."""
-        return any(each.flat_out for each in self._times)
-
-    @property
-    def _times(self) -> list[ClockControl]:
-        """The times of each pane and of all of several."""
-        return [*dict.fromkeys([*(pane.time for pane in self.panes), self.all])]
+        return self.all.flat_out or any(pane.time.flat_out for pane in self.panes)
 
     def still(self) -> Any:
         """Hold the clock of several, for a picture of one moment."""
@@ -139,10 +134,11 @@ class Face:
         """
         self.time.end_film()
         act: Callable[..., object] = setter or row.set
-        if row.acts_on == "each":
+        acts_on = row.row.acts_on
+        if acts_on == "each":
             self.change(lambda pane: act(pane, value))
         else:
-            act({"one": self.lead, "time": self.time, "all": self}[row.acts_on], value)
+            act({"one": self.lead, "time": self.time, "all": self}[acts_on], value)
 
     def change(self, act: Callable[[Controller], object]) -> None:
         """Change the commanded sessions, which `undo` takes back together."""
@@ -180,13 +176,15 @@ class Face:
 
     def undo(self) -> None:
         """Undo the last change: of all sessions, if one command made it in all of them."""
-        is_other = not self.lead.session.undo_log.done and self.lead.can_go_back
+        session = self.lead.session
+        is_other = not session.undo_log.done and self.lead.trail.has_earlier(session)
         for pane in [self.lead] if is_other else self.changed_last():
             pane.undo()
 
     def redo(self) -> None:
         """Do the change that was undone last again, of all sessions if it was one of all."""
-        is_other = not self.lead.session.undo_log.undone and self.lead.later
+        session = self.lead.session
+        is_other = not session.undo_log.undone and self.lead.trail.later(session)
         for pane in [self.lead] if is_other else self.undone_last():
             pane.redo()
 
@@ -240,8 +238,8 @@ class Face:
     def set_channel(self, which: str, name: str) -> None:
         """Set the channel of the cubes' "color" or "size"."""
         with reporting_errors(self):
-            pick(dict.fromkeys(self.stage.channels), name, "channel")
-            setattr(self.stage, pick(CHANNELS, which, "property of a cube"), name)
+            known = {each: each for each in self.stage.channels}
+            setattr(self.stage, which, pick(known, name, "channel"))
 
     def quit(self) -> None:
         """Stop everything but files that are to be written, after the current command."""
@@ -260,9 +258,6 @@ class Face:
         """Detach from the sessions, each on its own engine."""
         for pane in self.panes:
             pane.warming.leave()
-
-
-CHANNELS = {"color": "color", "size": "size"}
 
 
 # How a window or a notebook shows a training.
@@ -309,10 +304,9 @@ class WatchOptions:
         if self.speed is not None and isinstance(show, Show):
             show = replace(show, film=False)
         stages = stages_of(show, theme, reduced_motion=still, patience=AT_ONCE)
-        stages.present, stages.nodes = self.present, self.nodes
-        stages.color, stages.size = self.color, self.cubes
-        stages.every_weight = self.every_weight
-        stages.numbers = self.numbers
+        stages.size = self.cubes
+        for name in ("present", "nodes", "color", "every_weight", "numbers"):
+            setattr(stages, name, getattr(self, name))
         if self.pin is not None:
             stages.pin(self.pin)
         return Face(stages, self.recipes, steps=self.steps, speed=self.speed)
@@ -340,7 +334,7 @@ class Opening:
         wanted = begins and not self._film and not tours.was_seen() if tour is None else tour
         self._tours = wanted and not face.several
         self._plays = play and not (self._film and lead.stage.reduced_motion)
-        if any(pane.warming.said for pane in face.panes):
+        if any(pane.warming.compiling.said for pane in face.panes):
             held = face.all.held
             face.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
 
@@ -351,12 +345,10 @@ class Opening:
             return
         tours, plays = self._tours, self._plays
         self._tours = self._plays = False
-        try:
+        with reporting_errors(face):
             if face.is_playing:
                 return
             if tours:
                 face.lead.guide.show_tour(face.time.play if plays else lambda: None)
             else:
                 face.time.play(film=self._film)
-        except ScalarvizError as error:
-            face.lead.tell_error(error)

@@ -180,18 +180,13 @@ class Guide:
             return
         if self._left is not None and controller.session.clock.place != self._left.place:
             self.interrupt()  # somebody else has moved the session
-        if self.adding is not None:
-            self._add_on(self.adding)
+        if self.adding is not None and self.adding.goes_on:
+            controller.stage.adding = self.adding.added()
+        elif self.adding is not None:
+            self._end_adding()
         elif self.tour is not None:
             self._tour_on(self.tour)
         controller.time.attend_walk()
-
-    # Walks.
-
-    def travel(self, operations: int) -> None:
-        """Go forward, or back if negative, by some operations, one after the other."""
-        self.controller.time.walk.begin(operations)
-        self.attend()
 
     # The batch.
 
@@ -219,12 +214,6 @@ class Guide:
     def _begin_adding(self) -> None:
         self.adding = BatchAddition(self.controller.session)
 
-    def _add_on(self, adding: BatchAddition) -> None:
-        if adding.goes_on:
-            self.controller.stage.adding = adding.added()
-        else:
-            self._end_adding()
-
     def _end_adding(self) -> None:
         if self.adding is not None:
             self.adding.end()
@@ -250,8 +239,8 @@ class Guide:
         self._seconds, self._looked = 0.0, math.inf
         self._first = session.clock.step + bool(session.clock.operation)
         self._lead(self._first - session.clock.step, "step")
-        controller.stage.offer({text("notices.skip"): self.skip})
-        return self._show("stand")
+        controller.stage.part_of_tour = "stand"
+        return controller.stage.offer({text("notices.skip"): self.skip})
 
     def skip(self) -> None:
         """End the tour; the rest of its first step is done at once."""
@@ -272,15 +261,12 @@ class Guide:
             with suppress(OSError):
                 seen().touch()
         self.tour, self._left = None, None
-        self._show("")
-
-    def _show(self, part: str) -> None:
-        self.controller.stage.part_of_tour = part
+        self.controller.stage.part_of_tour = ""
 
     def _tour_on(self, tour: Tour) -> None:
         before, self._looked = self._looked, perf_counter()
         seconds = self._seconds + min(max(0.0, self._looked - before), SLOWEST)
-        if self._seconds <= STEP and self.controller.warming.said:
+        if self._seconds <= STEP and self.controller.warming.compiling.said:
             seconds = min(seconds, STEP)  # the python engine stands in, which takes few steps
         self._seconds = seconds
         steps, operations = tour.due(seconds)
@@ -289,7 +275,8 @@ class Guide:
         self._lead(operations, "operation")
         session, until = self.controller.session, self.controller.time.until
         step, operation = session.clock.place
-        self._show(tour.part((step - self._first) * len(session.operations) + operation))
+        done = (step - self._first) * len(session.operations) + operation
+        self.controller.stage.part_of_tour = tour.part(done)
         learned = has_learned(session.current_branch.loss_at, self._first, step)
         if tour.is_over(seconds, learned=learned or step == until):
             then = self._then

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 from scalarviz.base.texts import row_text, text
 from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
@@ -63,7 +63,7 @@ class OptionChoice:
     value: Any
     choices: tuple[str, ...]
     help: str
-    restarts: bool
+    restarts: bool = False
     offer: str = ""
     is_common: bool = False
     label: str = ""
@@ -132,7 +132,7 @@ class Options:
         show: Show,
         *,
         elsewhere: bool = False,
-        basis: Basis | None = None,
+        basis: Mapping[str, Any] | None = None,
         chosen: Mapping[str, Any] | None = None,
     ) -> None:
         self.recipe = recipe
@@ -159,22 +159,27 @@ class Options:
 
     def common(self, session: Session, settings: Settings) -> tuple[OptionChoice, ...]:
         """Return the options that every training has, with their values and choices."""
-        found = []
-        for name, row in TRAINING.items():
-            value = row.value(session, settings)
-            if value is not None:
-                about, names = text(f"training.about.{name}"), tuple(row.names())
-                label = text(f"training.label.{name}")
-                known = (name, row.kind, value, names, about, False)
-                found.append(OptionChoice(*known, is_common=True, label=label))
-        return tuple(found)
+        values = {name: row.value(session, settings) for name, row in TRAINING.items()}
+        return tuple(
+            OptionChoice(
+                name,
+                row.kind,
+                values[name],
+                tuple(row.names()),
+                text(f"training.about.{name}"),
+                label=text(f"training.label.{name}"),
+                is_common=True,
+            )
+            for name, row in TRAINING.items()
+            if values[name] is not None
+        )
 
     def choices(self, settings: Settings, common: Collection[str] = ()) -> tuple[OptionChoice, ...]:
         """Return the options of the scene, but for those of `common` names."""
         recipe, values = self.recipe, self.values(settings)
         if recipe is None:
             return tuple(
-                OptionChoice(n, str, values[n], tuple(c.names), c.help, False, c.offer, label=n)
+                OptionChoice(n, str, values[n], tuple(c.names), c.help, offer=c.offer, label=n)
                 for n, c in settings.data.choices.items()
             )
         return tuple(
@@ -396,15 +401,12 @@ def bias_now(session: Session, settings: Settings) -> bool | None:
 
 
 def choose_optimizer(session: Session, name: str) -> None:
-    now = settings_now(session).optimizer
-    if name != now.name:
-        session.optimizer = another_optimizer(now, name)
+    session.optimizer = another_optimizer(settings_now(session).optimizer, name)
 
 
 def choose_loss(session: Session, name: str) -> None:
     now = settings_now(session).loss
-    if name != now.name:
-        session.loss_function = Loss(name, factor=now.factor, mean=now.mean)
+    session.loss_function = Loss(name, factor=now.factor, mean=now.mean)
 
 
 def choose_batch(session: Session, count: object) -> None:
@@ -457,40 +459,25 @@ TRAINING: Mapping[str, TrainingOption] = {
 # ---- from one training of a scene to the next ----------------------------------------------------
 
 
-class Basis(NamedTuple):
-    """What a training began with, to find what its user has chosen since."""
-
-    settings: Settings
-    init: str | None
-    bias: bool | None
-
-
-def basis_of(session: Session) -> Basis:
-    """Return what a training has now."""
+def basis_of(session: Session) -> dict[str, Any]:
+    """Return what a training has now, of the options that every scene has."""
     now = settings_now(session)
-    return Basis(now, init_now(session, now), bias_now(session, now))
+    rows = {name: row for name, row in TRAINING.items() if name != "precision"}
+    found = {name: row.value(session, now) for name, row in rows.items()}
+    return found | {"batch": now.batch, "lr": now.optimizer.lr}
 
 
-def chosen_since(session: Session, basis: Basis) -> dict[str, Any]:
-    """Return what a user has chosen since then, as options that every scene has."""
-    now, init, bias = basis_of(session)
-    before, found = basis.settings, dict[str, Any]()
-    if now.batch != before.batch:
-        found["batch"] = now.data.samples if now.batch is None else now.batch
-    if now.loss.name != before.loss.name:
-        found["loss"] = now.loss.name
-    if now.optimizer.name != before.optimizer.name:
-        found["optimizer"] = now.optimizer.name
-    if found.get("optimizer") or now.optimizer.lr != before.optimizer.lr:
-        found["lr"] = now.optimizer.lr
-    for name in ("l1", "l2"):
-        if getattr(now.optimizer, name) != getattr(before.optimizer, name):
-            found[name] = getattr(now.optimizer, name)
-    activation = activation_now(session, now)
-    if activation in ACTIVATIONS and activation != activation_now(session, before):
-        found["activation"] = activation
-    found |= {"init": init} if init != basis.init else {}
-    return found | ({"bias": bias} if bias is not None and bias != basis.bias else {})
+def chosen_since(session: Session, basis: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a user has chosen since a training had this basis, as options by name."""
+    now = basis_of(session)
+    found = {name: value for name, value in now.items() if value != basis[name]}
+    if "optimizer" in found:
+        found["lr"] = now["lr"]
+    if "batch" in found:
+        found["batch"] = now["batch"] or session.data.samples
+    if found.get("activation") not in ACTIVATIONS:  # none, or several
+        found.pop("activation", None)
+    return {name: value for name, value in found.items() if value is not None}
 
 
 # ---- errors in plain words: what to click, in place of what an error tells to write -------------

@@ -107,7 +107,7 @@ class Pointer:
 
     def wheel(self, notches: float, x: float, y: float) -> None:
         """Zoom in by notches of the wheel; negative ones zoom out."""
-        if not self.curve.wheel(notches, x, y):
+        if not self.curve.zoom(CURVE_NOTCH**notches, x, y):
             self.face.stage.zoom(NOTCH**notches, x, y)
 
     def pinch(self, factor: float, x: float, y: float) -> None:
@@ -152,11 +152,6 @@ class CurvePointer:
         self._pressed = -1.0, (0.0, 0.0), 0  # when, where, and the step of the training then
 
     @property
-    def controller(self) -> Controller:
-        """The controller of the chosen session."""
-        return self.face.lead
-
-    @property
     def _chart(self) -> Chart | None:
         return self.face.stage.chart
 
@@ -182,7 +177,7 @@ class CurvePointer:
             self._does = "rest"
             self.face.time.seek(self._pressed[2])  # where it was before the first click
         else:
-            self._pressed = self._clock(), (x, y), self.controller.session.step_index
+            self._pressed = self._clock(), (x, y), self.face.lead.session.step_index
             self._branch = chart.branch_at(x, y)
             self._does = "seek" if self._branch is None else "choose"
             self._step = None
@@ -217,7 +212,7 @@ class CurvePointer:
                 spot = chart.spot_at(x, y, held=True)
                 if spot is not None:
                     self._terrain.held = True
-                    roll(self.controller, self._terrain, spot)
+                    roll(self.face.lead, self._terrain, spot)
                     stage.hover_at(x, y)
             elif self._does == "compare":
                 ends = sorted((chart.step_at(self._start[0]), chart.step_at(x)))
@@ -233,25 +228,16 @@ class CurvePointer:
         did, self._does = self._does, ""
         chart = self._chart
         if did == "choose" and self._branch is not None and chart is not None:
-            go_over(self.controller, self._branch, chart.step_at(self._start[0]))
+            go_over(self.face.lead, self._branch, chart.step_at(self._start[0]))
         if did in ("ball", "spot"):
-            self._leave_spot(did)
-        if did == "compare" and self.face.stage.curve_view.compared is None:
-            self._seek(self._start[0])
-        return bool(did)
-
-    def _leave_spot(self, did: str) -> None:
-        """Let the ball go, or go to the step of the path that was clicked."""
-        self._terrain.held = False
-        chart = self._chart
+            self._terrain.held = False
         spot = chart.spot_at(*self._start) if did == "spot" and chart is not None else None
         step = None if spot is None else nearest_step(self._terrain.shown, spot)
         if step is not None:
             self.face.time.seek(step)
-
-    def wheel(self, notches: float, x: float, y: float) -> bool:
-        """Zoom by notches of the wheel; return whether the pixel is on the curve."""
-        return self.zoom(CURVE_NOTCH**notches, x, y)
+        if did == "compare" and self.face.stage.curve_view.compared is None:
+            self._seek(self._start[0])
+        return bool(did)
 
     def zoom(self, factor: float, x: float, y: float) -> bool:
         """Show fewer steps around a pixel's, by a factor; return whether it is on the curve."""

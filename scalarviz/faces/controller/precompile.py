@@ -27,7 +27,8 @@ from pathlib import Path
 from subprocess import PIPE
 from threading import Thread
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, final
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 import numpy as np
 
@@ -158,11 +159,6 @@ class Warming:
         self._actions: list[Action] = []  # switches to the python engine
         self._later: dict[str, tuple[str, Callable[[], object]]] = {}
 
-    @property
-    def said(self) -> str:
-        """What is being compiled, in words."""
-        return self.compiling.said
-
     def take(self, session: Session) -> None:
         """Attach to a session, or look again what it needs after formulas were added."""
         if session is not self.session:
@@ -173,8 +169,8 @@ class Warming:
         self._lacking = self.compiling.lacking(kinds_of(session))
         mip_levels.held = self._large and bool(self.compiling.lacking(["means"]))
         computed = {kind_of(session, each) for each in engines_at_work(session.timeline)}
-        self.held = bool(self._lacking & computed)
-        self.held |= bool(self._lacking) and session.trainer.products > SMALL
+        is_large = session.trainer.products > SMALL
+        self.held = bool(self._lacking if is_large else self._lacking & computed)
         self.settle()
 
     def settle(self, seconds: float = AT_ONCE) -> None:
@@ -342,17 +338,9 @@ MEANS = "means"
 LOW_PRIORITY = 10  # of a process that compiles ahead; 19 is the lowest
 
 
-class Files(Protocol):
-    """What is asked of `kernel_units` or `cuda_file` for kernels of theirs."""
-
-    def text_of(self, unit: Any, dtype: Dtype) -> str: ...
-    def path_of_unit(self, unit: Any, dtype: Dtype) -> Path: ...
-    def is_ready(self, unit: Any, dtype: Dtype) -> bool: ...
-    def load(self, units: Sequence[Any], dtype: Dtype) -> Any: ...
-
-
-# The kernels of a kind, their type, and the module that has their files.
-_units: dict[str, tuple[Sequence[Any], Dtype, Files]] = {}
+# The kernels of a kind, their type, and the module that has their files: `kernel_units` or
+# `cuda_file`.
+_units: dict[str, tuple[Sequence[Any], Dtype, ModuleType]] = {}
 
 
 def name_of(kind: str) -> str:
@@ -366,11 +354,16 @@ def name_of(kind: str) -> str:
 def kind_of(session: Session, engine: str) -> str:
     """Return the kind of kernels that a session needs on an engine; "" for python."""
     timeline = session.timeline
-    trainer, used = timeline.trainer, list[object]()
-    for branch in timeline.branches:
-        used += formulas_of(all_settings(timeline, branch))
-        used += formulas_of([frame.settings for frame in branch.frames])
-    used += formulas_of([trainer.settings])
+    trainer = timeline.trainer
+    past = [
+        settings
+        for branch in timeline.branches
+        for settings in (
+            *all_settings(timeline, branch),
+            *(frame.settings for frame in branch.frames),
+        )
+    ]
+    used = formulas_of([*past, trainer.settings])
     return kind_of_training(session.network, trainer.batches, used, engine)
 
 
@@ -412,19 +405,19 @@ def kind_of_training(network: Model, batches: Batches, used: Iterable[object], e
 
 def pairs(used: Iterable[object]) -> Iterator[tuple[Loss, Optimizer]]:
     """Iterate over the losses and optimizers that are used together."""
-    loss, optimizer = None, None
+    known: dict[type, Any] = {}
     for each in used:
         if each is None:
-            loss, optimizer = None, None
-        elif isinstance(each, Loss):
-            loss = each
-        elif isinstance(each, Optimizer):
-            optimizer = each
-        if loss is not None and optimizer is not None:
-            yield loss, optimizer
+            known.clear()
+        else:
+            known[Loss if isinstance(each, Loss) else Optimizer] = each
+        if len(known) == 2:
+            yield known[Loss], known[Optimizer]
 
 
-def remembered(family: str, units: Sequence[Any], dtype: Dtype, files: Files = kernel_units) -> str:
+def remembered(
+    family: str, units: Sequence[Any], dtype: Dtype, files: ModuleType = kernel_units
+) -> str:
     """Return the kind with these kernels."""
     texts = dict.fromkeys(files.text_of(unit, dtype) for unit in units)
     kind = f"{family}:{hashlib.sha256(''.join(texts).encode()).hexdigest()[:20]}"

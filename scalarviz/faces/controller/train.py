@@ -75,9 +75,9 @@ def end_of(show: Show, steps: int | None, least: int = 1) -> int:
     steps  number of its steps; None: those of the show
     least  the smallest number that is permitted; by default 1
     """
-    steps = show.steps if steps is None else size(steps, "steps", least)
-    check_losses(show.session.step_index + steps)
-    return show.session.step_index + steps
+    end = show.session.step_index + steps_of(show, steps, least)
+    check_losses(end)
+    return end
 
 
 def about(session: Session) -> str:
@@ -187,10 +187,9 @@ def why_lost(session: Session) -> str:
 # Several sessions on one clock, with their results in words.
 
 
-def steps_of(several: Several, steps: int | None, least: int = 0) -> int:
-    """Return how many steps several sessions take; None: as many as their shows say."""
-    taken: int = several.steps if steps is None else size(steps, "steps", least)
-    return taken
+def steps_of(shown: Show | Several, steps: int | None, least: int = 0) -> int:
+    """Return how many steps a session takes, or several; None: as many as their shows say."""
+    return int(shown.steps) if steps is None else size(steps, "steps", least)
 
 
 def train_all(several: Several, steps: int | None) -> int:

@@ -45,7 +45,6 @@ from PySide6.QtWidgets import (
     QMenuBar,
     QPushButton,
     QScrollArea,
-    QScrollBar,
     QSlider,
     QSpinBox,
     QStyle,
@@ -107,27 +106,23 @@ class Track(QSlider):
     def show_control(self, shown: Shown) -> None:
         """Move to a value without calling the setter, unless the user is dragging."""
         with QSignalBlocker(self):
-            if shown.scale != self._scale:
-                self._scale = shown.scale
-                self.setMaximum(shown.scale.last)
-                self.setSingleStep(shown.scale.small)
-                self.setPageStep(shown.scale.large)
+            self._scale = shown.scale
+            self.setMaximum(shown.scale.last)
+            self.setSingleStep(shown.scale.small)
+            self.setPageStep(shown.scale.large)
             if not self.isSliderDown():
                 self.setValue(shown.scale.place(shown.value))
-        if shown.marks != self.marks:
-            self.marks = shown.marks
+        self.marks = shown.marks
         self.update()
 
     def place(self, value: int) -> float:
         """Return the position of a value in pixels from the left."""
-        reach = max(1, self.maximum() - self.minimum())
-        part = (min(value, self.maximum()) - self.minimum()) / reach
+        part = min(value, self.maximum()) / max(1, self.maximum())
         return KNOB + 1.0 + part * (self.width() - 2.0 * KNOB - 2.0)
 
     def _value_at(self, x: float) -> int:
         part = (x - KNOB - 1.0) / max(1.0, self.width() - 2.0 * KNOB - 2.0)
-        reach = self.maximum() - self.minimum()
-        return self.minimum() + round(min(max(part, 0.0), 1.0) * reach)
+        return round(min(max(part, 0.0), 1.0) * self.maximum())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
@@ -152,21 +147,15 @@ class Track(QSlider):
         painter.drawRoundedRect(QRectF(1.0, middle - 2.0, self.width() - 2.0, 4.0), 2.0, 2.0)
         painter.setBrush(palette.color(lit))
         painter.drawRoundedRect(QRectF(1.0, middle - 2.0, here, 4.0), 2.0, 2.0)
-        for mark in self.marks:
-            self._paint_mark(painter, self.place(mark), middle)
         ink = palette.color(QPalette.ColorRole.WindowText)
+        painter.setBrush(ink)
+        for x in map(self.place, self.marks):  # small wedges above it, where branches start
+            wedge = (x - 3.5, middle - 10.0), (x + 3.5, middle - 10.0), (x, middle - 3.5)
+            painter.drawPolygon(QPolygonF([QPointF(*point) for point in wedge]))
         painter.setBrush(ink if self.isEnabled() else palette.color(dim))
         painter.setPen(QPen(palette.color(lit), 2.0) if self.hasFocus() else Qt.PenStyle.NoPen)
         painter.drawEllipse(QPointF(here, middle), KNOB - 0.5, KNOB - 0.5)
         painter.end()
-
-    def _paint_mark(self, painter: QPainter, x: float, middle: float) -> None:
-        """Draw a small wedge above the track, where a branch starts."""
-        top, tip = middle - 10.0, middle - 3.5
-        painter.setBrush(self.palette().color(QPalette.ColorRole.WindowText))
-        painter.drawPolygon(
-            QPolygonF([QPointF(x - 3.5, top), QPointF(x + 3.5, top), QPointF(x, tip)])
-        )
 
 
 @final
@@ -191,8 +180,7 @@ class Names(QComboBox):
             self.clear()
             self.addItems(list(shown.names))
             self.view().setMinimumWidth(self.view().sizeHintForColumn(0) + EDGES)
-        if self.currentText() != shown.value:
-            self.setCurrentText(shown.value)
+        self.setCurrentText(shown.value)
 
 
 @final
@@ -493,9 +481,8 @@ class ControlPanel(QScrollArea):
         layout.addWidget(self.rest)
         layout.addWidget(self._others)
         layout.addStretch(1)
-        self._scrolls = Scrolls(self.verticalScrollBar())
         for control in body.findChildren(QWidget):
-            control.installEventFilter(self._scrolls)
+            control.installEventFilter(self)
         self.setWidget(body)
         self.hide()
 
@@ -575,29 +562,20 @@ class ControlPanel(QScrollArea):
             field.setAccessibleName(choice.name)
             field.setToolTip(choice.help)
             label.setBuddy(field)
-            field.installEventFilter(self._scrolls)
-            note = QLabel(text("controls.restarts") if choice.restarts else "")
-            note.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+            field.installEventFilter(self)
+            note = QuietLabel(text("controls.restarts") if choice.restarts else "")
             for column, widget in enumerate((label, field, note)):
                 rows.addWidget(widget, at, column)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Give the wheel to the scroll bar: over a closed list it would choose another name."""
+        if event.type() == QEvent.Type.Wheel:
+            return QCoreApplication.sendEvent(self.verticalScrollBar(), event)
+        return super().eventFilter(watched, event)
 
     def _choose(self, control: Control, value: object) -> None:
         self.face.act(control, value)
         self._choices = ()  # shows the old value again if a new one was refused
-
-
-@final
-class Scrolls(QObject):
-    """Gives the wheel to a scroll bar: over a closed list it would choose another name."""
-
-    def __init__(self, bar: QScrollBar) -> None:
-        super().__init__(bar)
-        self._bar = bar
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Wheel:
-            return QCoreApplication.sendEvent(self._bar, event)
-        return False
 
 
 def title(words: str) -> QLabel:

@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Iterable
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,9 @@ def check_window() -> None:
     if not has_display():
         raise DisplayError("there is no screen to open a window on: run it where DISPLAY is set")
     try:
-        from PySide6 import QtOpenGLWidgets
+        import_module("PySide6.QtOpenGLWidgets")
     except ImportError as error:
         raise lack(str(error)) from error
-    del QtOpenGLWidgets
     if sys.platform == "linux":
         check_linux()
 

@@ -49,7 +49,6 @@ from PySide6.QtWidgets import (
     QMenuBar,
     QMessageBox,
     QProgressBar,
-    QPushButton,
     QSlider,
     QVBoxLayout,
     QWidget,
@@ -59,7 +58,6 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import plural, row_text, text
 from scalarviz.faces.controller.control import Control, FaceState, Shown, state_of
-from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.export import (
     drop,
     export_to,
@@ -127,9 +125,8 @@ class MainWindow(QMainWindow):
         self.keep = keep or Autosave()
         self.error: Exception | None = None
         self.loop = QEventLoop()
-        self._state: object = None
+        self._state: FaceState | None = None
         self._play: object = None
-        self._theme = ""
         self._count = 0
         self.opening: Opening | None = None
         self.view = View(face, self._fail)
@@ -153,11 +150,6 @@ class MainWindow(QMainWindow):
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._tick)
         self._timer.start(0)
-
-    @property
-    def controller(self) -> Controller:
-        """The controller of the chosen session."""
-        return self.face.lead
 
     def _make_body(self) -> QWidget:
         body = QWidget()
@@ -266,10 +258,7 @@ class MainWindow(QMainWindow):
         edit(field)
 
     def _turn_full_screen(self) -> None:
-        if self.isFullScreen():
-            self.showNormal()
-        else:
-            self.showFullScreen()
+        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
     def _leave_what_is_open(self) -> bool:
         """Leave full screen, else close the panel; return whether there was one of them."""
@@ -324,7 +313,7 @@ class MainWindow(QMainWindow):
             self.face.attend()
             self.farewell.attend()
             if self.keep.due and not self.face.all.held:
-                self.controller.do(partial(self.keep.now, self.controller.own_session), name="keep")
+                self.face.lead.do(partial(self.keep.now, self.face.lead.own_session), name="keep")
             self.face.drawing(self._refresh)
         finally:
             spent = 1000.0 * (perf_counter() - began)
@@ -349,10 +338,9 @@ class MainWindow(QMainWindow):
         state = state_of(self.face.lead, here)
         if state == self._state and self.controls.shows_all:
             return
-        self._state, self.view.stale = state, True
-        if state.theme != self._theme:
-            self._theme = state.theme
+        if self._state is None or state.theme != self._state.theme:
             dress(self, state.theme)
+        self._state, self.view.stale = state, True
         self.setWindowTitle(f"{state.title} - scalarviz")
         self.controls.show_state(state)
         self.menus.show_state(state)
@@ -423,7 +411,7 @@ class MainWindow(QMainWindow):
         files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         if files:
             event.acceptProposedAction()
-            drop(self.controller, files[0])
+            drop(self.face.lead, files[0])
 
     def photograph(self, path: str) -> str:
         """Write the picture to a file; return a sentence about the result."""
@@ -435,7 +423,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Close, unless the user must decide about an export first."""
-        decided = self.stop.asked or self.error or self.controller.exports.lasting
+        decided = self.stop.asked or self.error or self.face.lead.exports.lasting
         if self.farewell.needed and not decided:
             event.ignore()
             self.farewell.ask()
@@ -553,9 +541,8 @@ class Menus:
             group.addAction(action)
 
     def _add(self, menu: QMenu, title: str, act: Act) -> QAction:
-        action = QAction(title, menu)
+        action = menu.addAction(title)
         action.triggered.connect(lambda: act())
-        menu.addAction(action)
         return action
 
     def _ask(self, what: str, kind: str, act: Callable[[str], object], name: str) -> None:
@@ -608,12 +595,9 @@ class ExportsDialog(QDialog):
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName(text("farewell.bar"))
         buttons = QDialogButtonBox()
-        self.finish = QPushButton(text("farewell.finish"))
-        self.discard = QPushButton(text("farewell.discard"))
-        self.stay = QPushButton(text("farewell.stay"))
-        buttons.addButton(self.finish, Role.AcceptRole)
-        buttons.addButton(self.discard, Role.DestructiveRole)
-        buttons.addButton(self.stay, Role.RejectRole)
+        self.finish = buttons.addButton(text("farewell.finish"), Role.AcceptRole)
+        self.discard = buttons.addButton(text("farewell.discard"), Role.DestructiveRole)
+        self.stay = buttons.addButton(text("farewell.stay"), Role.RejectRole)
         for part in (self.said, self.bar, buttons):
             layout.addWidget(part)
         self.finish.clicked.connect(self._finish)
@@ -639,14 +623,12 @@ class ExportsDialog(QDialog):
 
     def attend(self) -> None:
         """Close the window once all files are written; if one failed, only the dialog."""
-        if not self.isVisible():
-            return
-        if self.needed:
+        if self.isVisible() and self.needed:
             self._show_progress()
-            return
-        self.hide()
-        if self.face.lead.exports.failures == self._failures:
-            self.leave()
+        elif self.isVisible():
+            self.hide()
+            if self.face.lead.exports.failures == self._failures:
+                self.leave()
 
     def _show_progress(self) -> None:
         done, total = self.face.lead.exports.counts

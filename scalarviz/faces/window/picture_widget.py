@@ -161,9 +161,10 @@ class View(QObject):
 def make_canvas() -> Any:
     """Return a vispy canvas whose `native` is a Qt widget; raise DisplayError without OpenGL."""
     try:
-        check_context()
         if sys.platform == "linux":
             choose_binding()
+        else:
+            context_kind()
         application = toolkit(WINDOWED)
         with turn:
             canvas = scene_canvas(application, (960, 600))
@@ -202,21 +203,12 @@ def drawing_on(canvas: Any) -> Iterator[None]:
         canvas.context.flush_commands()
 
 
-def check_context() -> None:
-    """Raise DisplayError if Qt cannot make a context of OpenGL, as without a driver."""
-    surface, context = QOffscreenSurface(), QOpenGLContext()
-    surface.create()
-    if not (context.create() and context.makeCurrent(surface)):
-        raise no_opengl(RuntimeError("Qt makes no context"))
-    context.doneCurrent()
-
-
 def choose_binding() -> None:
     """Load PyOpenGL with the platform that Qt uses: EGL if possible, else GLX.
 
     Raise DisplayError if it was loaded with another one.
     """
-    kind = "EGL" if draws_by_egl() else "GLX"
+    kind = context_kind()
     if not binding():
         with environment(PYOPENGL_PLATFORM=kind.lower()):
             import_module("OpenGL.platform")
@@ -227,16 +219,20 @@ def choose_binding() -> None:
         )
 
 
-def draws_by_egl() -> bool:
-    """Return whether Qt's contexts are EGL contexts."""
+def context_kind() -> str:
+    """Return of which kind Qt's contexts of OpenGL are on Linux: "EGL" or "GLX".
+
+    Raise DisplayError if it cannot make one, as without a driver.
+    """
     surface, context = QOffscreenSurface(), QOpenGLContext()
     surface.create()
+    if not (context.create() and context.makeCurrent(surface)):
+        raise no_opengl(RuntimeError("Qt makes no context"))
     try:
         egl: Any = ctypes.CDLL("libEGL.so.1")
         egl.eglGetCurrentContext.restype = ctypes.c_void_p
-        made = context.create() and context.makeCurrent(surface)
-        return made and bool(egl.eglGetCurrentContext())
+        return "EGL" if egl.eglGetCurrentContext() else "GLX"
     except OSError:
-        return False
+        return "GLX"
     finally:
         context.doneCurrent()

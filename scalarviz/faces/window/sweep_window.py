@@ -135,16 +135,12 @@ class SweepWindow(QMainWindow):
             self.close()
             return
         if not self.sweep.playing:
-            self.turn_errors()
+            try:
+                self.sweep.pause()  # raises the error that has ended the training, if any
+            except Exception as error:  # of any class: scenes are code of users
+                self._fail(error)
         self._tell()
         self.canvas.update()
-
-    def turn_errors(self) -> None:
-        """Close the window with the error that has ended the training, if any."""
-        try:
-            self.sweep.pause()
-        except Exception as error:  # of any class: scenes are code of users
-            self._fail(error)
 
     def _tell(self) -> None:
         """Show how far it is, and what a click does."""

@@ -294,15 +294,15 @@ class AnswerTable:
         below = [titles[1:], *map(self.summary, self.columns)]
         rows += [[*cells] for cells in zip(*below, strict=True)]
         file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([as_cell(cell) for cell in row] for row in rows)
+        csv.writer(file, lineterminator="\n").writerows(map(as_cell, row) for row in rows)
         return file.getvalue()
 
 
 def cells_of(record: Record) -> Mapping[Column, Given | str]:
     """Return the cells of a record."""
-    answers = record.answers.items()
-    cells: dict[Column, Given | str] = {Column(record.lesson, key): each for key, each in answers}
+    cells: dict[Column, Given | str] = {
+        Column(record.lesson, key): each for key, each in record.answers.items()
+    }
     right, asked = record.guessed or (0, 0)
     if asked:
         cells[Column(record.lesson, "")] = text("answers.of", count=right, all=asked)

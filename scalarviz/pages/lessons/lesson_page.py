@@ -127,14 +127,11 @@ def told(question: Question) -> dict[str, Any]:
 
 def policy_for(pages: Iterable[str], collects: bool) -> dict[str, str]:
     """Return what the page may load: also the pages in it, each a blob, which obey this, too."""
-    allowed: dict[str, set[str]] = {"script-src": set(), "style-src": set()}
-    for page in pages:
-        for rule in stated_policy(page).split("; "):
-            name, _, sources = rule.partition(" ")
-            if name in allowed:
-                allowed[name] |= {*FINGERPRINT.findall(sources)}
-    more = {name: f"{POLICY[name]} {' '.join(sorted(found))}" for name, found in allowed.items()}
-    more |= {"connect-src": "'self'"} if collects else {}
+    rules = [rule for page in pages for rule in stated_policy(page).split("; ")]
+    more = {"connect-src": "'self'"} if collects else {}
+    for name in ("script-src", "style-src"):
+        found = FINGERPRINT.findall(" ".join(x for x in rules if x.startswith(f"{name} ")))
+        more[name] = " ".join([POLICY[name], *sorted({*found})])
     return {**POLICY, **more, "frame-src": "blob:"}
 
 
@@ -183,14 +180,15 @@ def names_changed(statements: Statements) -> set[str]:
     for statement in statements:
         for node in ast.walk(statement):
             match node:
-                case ast.Name(id=name, ctx=ast.Store()):
-                    found.add(name)
-                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                case (
+                    ast.Name(id=name, ctx=ast.Store())
+                    | ast.FunctionDef(name=name)
+                    | ast.ClassDef(name=name)
+                    | ast.Attribute(value=ast.Name(id=name), ctx=ast.Store())
+                ):
                     found.add(name)
                 case ast.alias(name=name, asname=other):
                     found.add(other or name)
-                case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store()):
-                    found.add(name)
         match statement:
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
                 found.add(name)

@@ -80,11 +80,11 @@ export class Client extends TrainingClient {
 // The places are those between two steps, and those after each operation of the steps that were
 // recorded by operation.
 
-const KEPT = { small: 1, large: 2, whole: 3, same: 4, plain: 5 }; // as Writer of recording.py
+const KEPT = { small: 1, large: 2, whole: 3, same: 4, plain: 5 }; // as recording.py has them
 const FASTEST = 60; // pictures a second
 const DOES = ["state", "play", "pause", "advance", "back", "seek", "reset"]; // all else is a change
 
-/** Reads arrays one after the other, as Writer of recording.py wrote them. */
+/** Reads arrays one after the other, as `pieces` of recording.py wrote them. */
 export class ArrayReader {
   constructor(bytes, { parts, tops }) {
     this.bytes = bytes;

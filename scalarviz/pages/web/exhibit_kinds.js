@@ -1,4 +1,4 @@
-// Exhibits with modules of their own: the script of a page has those that it shows, see `shown_only`.
+// Exhibits with modules of their own: the script of a page has those that it shows, see `module_for`.
 
 import { Pictures } from "./image_exhibit.js";
 import { PlaneMap } from "./plane_exhibit.js";

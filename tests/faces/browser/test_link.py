@@ -209,11 +209,7 @@ def test_what_a_cell_writes_into_a_weight_is_seen_and_undone(
 ) -> None:
     before = float(s.network.bank.value[row])
     s.network.bank.value[row] = 0.625
-    until = time.monotonic() + 5.0
-    while page.state["value"][row] != 0.625 and time.monotonic() < until:
-        page.link.attend()
-        time.sleep(0.01)
-    assert page.state["value"][row] == 0.625
+    until_it_is(lambda: page.state["value"][row] == 0.625, page.link.attend)
     page.ask("undo")
     assert s.network.bank.value[row] == before == page.state["value"][row]
 
@@ -444,9 +440,7 @@ def test_each_page_has_exact_numbers_of_its_own_rows() -> None:
     onlooker.ask("open", {"version": 1})
     onlooker.ask("exact", {"rows": [5]})
     page.ask("advance", {"count": 1})
-    until = time.monotonic() + 5.0
-    while onlooker.state["step"] < 1 and time.monotonic() < until:
-        page.link.attend()
+    until_it_is(lambda: onlooker.state["step"] == 1, page.link.attend)
     assert page.state["exact"]["rows"].tolist() == []
     assert onlooker.state["exact"]["rows"].tolist() == [5]
     count = len(s.network.bank)
@@ -580,9 +574,7 @@ def test_many_pages_share_the_arrays_of_a_state() -> None:
     got: list[list[bytes]] = []
     for reader in [link.join(lambda header, buffers: got.append(buffers)) for _ in range(3)]:
         link.receive(reader, {"id": 1, "name": "open", "args": {"version": 1}})
-    until = time.monotonic() + 20.0
-    while len(got) < 3 and time.monotonic() < until:
-        link.attend()
+    until_it_is(lambda: len(got) == 3, link.attend)
     assert all(each[0] is got[0][0] for each in got)
 
 

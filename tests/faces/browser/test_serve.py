@@ -172,8 +172,7 @@ main({words})
 
 
 def test_only_one_session_of_a_network_is_served() -> None:
-    with refused(InputError, "browser=True"):
-        sv.watch({"a": "rgb", "b": "xor"}, browser=True)
+    refused(InputError, "browser=True").by(sv.watch, {"a": "rgb", "b": "xor"}, browser=True)
 
 
 @pytest.mark.slow
@@ -188,12 +187,9 @@ def test_without_websockets_a_line_says_what_to_install() -> None:
 
 
 def test_what_cannot_be_served_is_refused() -> None:
-    with refused(UnknownNameError, "'all'"):
-        sv.watch("rgb", browser=True, share="all")
-    with refused(InputError, "'nowhere'"):
-        sv.watch("rgb", browser=True, address="nowhere")
-    with refused(InputError, "99999"):
-        sv.watch("rgb", browser=True, port=99_999)
+    refused(UnknownNameError, "'all'").by(sv.watch, "rgb", browser=True, share="all")
+    refused(InputError, "'nowhere'").by(sv.watch, "rgb", browser=True, address="nowhere")
+    refused(InputError, "99999").by(sv.watch, "rgb", browser=True, port=99_999)
     with refused(InputError, "'abc'"):
         sv.watch("rgb", browser=True, port="abc")  # type: ignore[arg-type]  # on purpose
 
@@ -250,7 +246,7 @@ def link() -> Noting:
 
 @pytest.fixture
 def tokens() -> Tokens:
-    return Tokens(is_open=True, controls=False, renewed=lambda token: None)
+    return Tokens(is_open=True, controls=False)
 
 
 @pytest.fixture
@@ -433,10 +429,11 @@ def test_a_client_that_pings_and_takes_nothing_is_cut_off(
             client.sendall(300 * pings)
 
 
-def test_guesses_wait_longer_and_at_last_there_is_a_new_token() -> None:
-    new: list[str] = []
+def test_guesses_wait_longer_and_at_last_there_is_a_new_token(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     time = [0.0]
-    tokens = Tokens(is_open=True, controls=False, renewed=new.append, now=lambda: time[0])
+    tokens = Tokens(is_open=True, controls=False, now=lambda: time[0])
     first, waits = tokens.short, []
     for _ in range(6):
         with pytest.raises(Denied) as denied:
@@ -447,7 +444,8 @@ def test_guesses_wait_longer_and_at_last_there_is_a_new_token() -> None:
     for guess in range(MOST_WRONG):
         with pytest.raises(Denied):
             tokens.looks(f"visitor {guess}", "WRONG1")
-    assert new == [tokens.short] and tokens.short != first
+    said = capsys.readouterr().out.splitlines()
+    assert said == [text("browser.renewed", token=tokens.short)] and tokens.short != first
     with pytest.raises(Denied) as denied:
         tokens.looks("late", first)
     assert denied.value.old

@@ -17,6 +17,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import unquote
 
 import pytest
@@ -178,23 +179,20 @@ def test_the_list_says_which_page_has_pictures() -> None:
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("address", ["example.org", "1.2.3", "", "0.0.0.0:80"])
 def test_an_address_that_is_none_is_refused(address: str) -> None:
-    with refused(InputError, address):
-        module.serve(["xor"], address, 0)
+    refused(InputError, address).by(module.serve, ["xor"], address, 0)
 
 
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("address", ["192.0.2.7", "224.0.0.1", "255.255.255.255", "ff02::1"])
 def test_an_address_of_no_one_machine_here_is_refused(address: str) -> None:
-    with refused(InputError, address):
-        module.serve(["xor"], address, 0)
+    refused(InputError, address).by(module.serve, ["xor"], address, 0)
 
 
 @pytest.mark.usefixtures("_quick")
 def test_a_taken_port_is_refused_and_another_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with refused(InputError, str(port), varies=r"\d+"):
-            module.serve(["xor"], "127.0.0.1", port)
+        refused(InputError, str(port), varies=r"\d+").by(module.serve, ["xor"], "127.0.0.1", port)
 
 
 @pytest.mark.usefixtures("_quick")
@@ -209,20 +207,21 @@ def test_a_port_that_nobody_named_gives_way_to_a_free_one(monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("_quick")
 def test_a_port_of_the_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forbid(*_: object, **more: object) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(socket, "create_server", forbid)
-    with refused(InputError, "80"):
-        module.serve(["xor"], "127.0.0.1", 80)
+    monkeypatch.setattr(
+        socket,
+        "create_server",
+        Mock(side_effect=PermissionError(errno.EACCES, "Permission denied")),
+    )
+    refused(InputError, "80").by(module.serve, ["xor"], "127.0.0.1", 80)
 
 
 @pytest.mark.usefixtures("_quick")
 def test_two_scenes_of_one_name_are_refused(tmp_path: Path) -> None:
     for name in ("xor", "index"):
         (tmp_path / f"{name}.py").touch()
-        with refused(InputError, f"{name}.html"):
-            module.serve(["xor", str(tmp_path / f"{name}.py")], "127.0.0.1", 0)
+        refused(InputError, f"{name}.html").by(
+            module.serve, ["xor", str(tmp_path / f"{name}.py")], "127.0.0.1", 0
+        )
 
 
 @pytest.mark.usefixtures("_quick")
@@ -371,11 +370,8 @@ def test_the_file_has_the_record_alone_and_is_for_its_owner(at: Room) -> None:
 def test_what_is_kept_is_acknowledged_where_nothing_can_be_printed(
     room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*lines: str) -> None:
-        raise BrokenPipeError
-
     at = room()
-    monkeypatch.setattr(collecting, "say", broken)
+    monkeypatch.setattr(collecting, "say", Mock(side_effect=BrokenPipeError))
     assert at.sends(record("Anna")) == OK and len(at.lines) == 1
 
 
@@ -635,13 +631,10 @@ def test_a_file_of_something_else_or_too_much_is_refused_and_stays(
     path = tmp_path / "class.jsonl"
     path.write_text(content)
     path.chmod(0o644)
-    with refused(InputError, "class.jsonl"):
-        Collecting(str(path), is_open=False)
+    refused(InputError, "class.jsonl").by(Collecting, str(path), is_open=False)
     assert path.read_text() == content and stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
 def test_a_file_of_another_kind_or_in_no_folder_is_refused(tmp_path: Path) -> None:
-    with refused(InputError, "class.csv"):
-        Collecting("class.csv", is_open=False)
-    with refused(FileError):
-        Collecting(str(tmp_path / "none" / "class.jsonl"), is_open=False)
+    refused(InputError, "class.csv").by(Collecting, "class.csv", is_open=False)
+    refused(FileError).by(Collecting, str(tmp_path / "none" / "class.jsonl"), is_open=False)

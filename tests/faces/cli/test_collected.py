@@ -246,12 +246,9 @@ def test_a_folder_of_damaged_files_has_a_table_without_columns(tmp_path: Path) -
 @pytest.mark.parametrize("name", ["nowhere", ".", "table.csv"])
 def test_a_place_without_answers_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "table.csv").touch()
-    with refused(FileError, "jsonl", varies="answers in '.*?'"):
-        collect_answers(str(tmp_path / name))
+    refused(FileError, "jsonl", varies="answers in '.*?'").by(collect_answers, str(tmp_path / name))
 
 
 def test_a_table_of_another_kind_or_in_no_folder_is_refused(tmp_path: Path) -> None:
-    with refused(InputError, "table.xlsx"):
-        collect_answers(str(tmp_path), "table.xlsx")
-    with refused(FileError):
-        collect_answers(str(tmp_path), str(tmp_path / "none" / "table.csv"))
+    refused(InputError, "table.xlsx").by(collect_answers, str(tmp_path), "table.xlsx")
+    refused(FileError).by(collect_answers, str(tmp_path), str(tmp_path / "none" / "table.csv"))

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -95,8 +96,7 @@ def test_from_python_a_missing_screen_is_an_error(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    with refused(DisplayError, "no screen"):
-        sv.watch(colours)
+    refused(DisplayError, "no screen").by(sv.watch, colours)
     assert not list(tmp_path.iterdir())
 
 
@@ -121,20 +121,15 @@ def test_a_training_that_was_kept_is_opened_again(
 ) -> None:
     kept = tmp_path / "kept.safetensors"
     assert run("train", *SMALL, "--save", str(kept)).code == 0
-    opened = []
-
-    def watch(show: Any, *_: Any, **options: Any) -> int:
-        opened.append((show, options))
-        return 0
-
+    watch = Mock(return_value=0)
     monkeypatch.setattr(faces, "watch", watch)
     assert run("replay", str(kept)).code == 0
-    ((show, options),) = opened
+    (show, *_), options = watch.call_args
     assert show.session.step_index == 5 and show.title == "kept.safetensors"
     assert options["play"] is False
     for more, plays in (([], False), (["--steps", "3"], None)):
         assert run("watch", *SMALL[:-2], "--resume", str(kept), *more).code == 0
-        assert opened[-1][1]["play"] is plays
+        assert watch.call_args.kwargs["play"] is plays
     ran = run("replay", str(tmp_path / "none.safetensors"))
     assert ran.code == 1 and ran.err.count("\n") == 1
 
@@ -265,8 +260,7 @@ def test_a_language_may_stand_anywhere(
 
 def test_an_unknown_language_is_refused() -> None:
     for words in (["list", "--language", "germn"], ["--language", "no.json"], ["--language"]):
-        with refused(UnknownNameError, (words[-1], "")[len(words) == 1]):
-            without_language(words)
+        refused(UnknownNameError, (words[-1], "")[len(words) == 1]).by(without_language, words)
 
 
 def run_python(*words: str, **more: Any) -> str:
@@ -367,8 +361,7 @@ def test_a_switch_that_help_leaves_out_still_works(run) -> None:
 @pytest.mark.parametrize("words", [("watch", "rgb"), ("watch", "rgb", "xor"), ("replay", "a.b")])
 def test_the_terminal_that_is_gone_is_answered_with_what_to_use(words: tuple[str, ...]) -> None:
     given = [*words, "--terminal"]
-    with refused(Exception, "--terminal"):
-        commands.application(given)(given, standalone_mode=False)
+    refused(Exception, "--terminal").by(commands.application(given), given, standalone_mode=False)
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("--rate", "--lr"), ("--initialisation", "--init")])
@@ -422,16 +415,22 @@ def test_in_a_removed_folder_it_trains_and_says_where_nothing_can_be_kept(tmp_pa
     assert (code, out) == (1, "") and "there is no folder '.' to save in" in error
 
 
-def test_an_error_for_want_of_a_current_folder_says_so() -> None:
-    error = answer(FileNotFoundError(2, "No such file or directory"))  # as os.getcwd raises it
-    assert str(error) == "the current folder was removed: change to another one"
-
-
-def test_an_error_for_want_of_a_temporary_folder_or_of_memory_says_so() -> None:
-    error = answer(FileNotFoundError(2, "No usable temporary directory found in ['/tmp', '/'])"))
-    assert str(error) == "there is no temporary folder to write to: name one by TMPDIR"
-    error = answer(MemoryError())
-    assert str(error) == "memory does not suffice: take smaller layers, batches or data"
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            FileNotFoundError(2, "No such file or directory"),  # as os.getcwd raises it
+            "the current folder was removed: change to another one",
+        ),
+        (
+            FileNotFoundError(2, "No usable temporary directory found in ['/tmp', '/'])"),
+            "there is no temporary folder to write to: name one by TMPDIR",
+        ),
+        (MemoryError(), "memory does not suffice: take smaller layers, batches or data"),
+    ],
+)
+def test_an_error_for_want_of_a_folder_or_of_memory_says_so(error: Exception, said: str) -> None:
+    assert str(answer(error)) == said
 
 
 TYPED: dict[Any, tuple[str, Any]] = {
@@ -547,10 +546,7 @@ def test_a_rate_has_three_digits_that_count(rate: float, text: str) -> None:
 def test_ctrl_c_ends_it_and_nothing_is_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def stopped(*_: object, **__: object) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(render_scene, "page_of", stopped)
+    monkeypatch.setattr(render_scene, "page_of", Mock(side_effect=KeyboardInterrupt))
     show = Show.of(load(find("xor"))(engine="python"))
     out = tmp_path / "x.html"
     code = render_scene.write_page(show, {"out": str(out), "steps": None}, "xor", Autosave())
@@ -575,8 +571,7 @@ def test_a_long_recording_ends_at_ctrl_c(tmp_path: Path) -> None:
 def test_a_recording_of_no_steps_is_refused(option: str, tmp_path: Path) -> None:
     show = Show.of(load(find("xor"))(engine="python"))
     given = {"out": str(tmp_path / "x.html"), "steps": None, "no_engine": True, option: 0}
-    with refused(InputError, 0):
-        render_scene.write_page(show, given, "xor", Autosave())
+    refused(InputError, 0).by(render_scene.write_page, show, given, "xor", Autosave())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -617,23 +612,15 @@ def test_a_scene_with_options_that_every_scene_has_is_made_for_each_seed() -> No
 
 
 def test_what_a_sweep_cannot_do_is_refused(tmp_path: Path) -> None:
-    with refused(UnknownNameError):
-        run_sweep(["hiden=3"])
-    with refused(UnknownNameError):
-        run_sweep(["half=true"])
-    with refused(InputError):
-        run_sweep(["hidden"])
-    with refused(InputError):
-        run_sweep(["hidden=two"])
-    with refused(InputError):
-        run_sweep(["hidden=2", "hidden=4"])
-    with refused(InputError):
-        run_sweep([], tmp_path / "xor.xlsx")
-    with refused(InputError):
-        run_sweep([], seeds="many")
-    with refused(InputError):
-        run_sweep([], success="low")
-    with refused(UnknownNameError):
-        run_sweep([], executor="threads")
-    with refused(UnknownNameError):
-        sweep_scene("xort", [], "3", 20, None, None, False, "here", None, None)
+    refused(UnknownNameError).by(run_sweep, ["hiden=3"])
+    refused(UnknownNameError).by(run_sweep, ["half=true"])
+    refused(InputError).by(run_sweep, ["hidden"])
+    refused(InputError).by(run_sweep, ["hidden=two"])
+    refused(InputError).by(run_sweep, ["hidden=2", "hidden=4"])
+    refused(InputError).by(run_sweep, [], tmp_path / "xor.xlsx")
+    refused(InputError).by(run_sweep, [], seeds="many")
+    refused(InputError).by(run_sweep, [], success="low")
+    refused(UnknownNameError).by(run_sweep, [], executor="threads")
+    refused(UnknownNameError).by(
+        sweep_scene, "xort", [], "3", 20, None, None, False, "here", None, None
+    )

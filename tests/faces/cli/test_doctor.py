@@ -5,6 +5,7 @@ import json
 import sys
 from configparser import ConfigParser
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -232,18 +233,13 @@ def test_a_python_that_cannot_be_started_is_a_finding(monkeypatch: pytest.Monkey
 
 
 def test_whatever_a_probe_meets_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> str:
-        raise ImportError("libfoo.so: cannot open\nmore")
-
-    def lacking() -> str:
-        raise Lack("slowly", SYSTEM, works=True)
-
-    monkeypatch.setitem(PROBES, "broken", broken)
-    monkeypatch.setitem(PROBES, "lacking", lacking)
+    monkeypatch.setitem(
+        PROBES, "broken", Mock(side_effect=ImportError("libfoo.so: cannot open\nmore"))
+    )
+    monkeypatch.setitem(PROBES, "lacking", Mock(side_effect=Lack("slowly", SYSTEM, works=True)))
     assert answer("broken")["said"] == "ImportError: libfoo.so: cannot open"
     assert answer("lacking") == {"works": True, "said": "slowly", "mend": SYSTEM}
-    with refused(Lack, "a_module_that_is_not"):
-        doctor.need("numpy", "a_module_that_is_not")
+    refused(Lack, "a_module_that_is_not").by(doctor.need, "numpy", "a_module_that_is_not")
 
 
 SMALL = [
@@ -364,8 +360,7 @@ def test_without_a_gpu_a_sentence_says_what_is_missing(
 
 @pytest.mark.usefixtures("small")
 def test_an_engine_without_kernels_is_refused() -> None:
-    with refused(InputError, "python"):
-        kernel_commands.warm("python")
+    refused(InputError, "python").by(kernel_commands.warm, "python")
 
 
 @pytest.mark.slow

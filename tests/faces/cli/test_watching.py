@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -220,9 +221,7 @@ def test_a_context_that_is_refused_is_no_window(
 def test_what_cannot_be_made_is_left_out_with_its_reason(
     run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*given: Any, **more: Any) -> Any:
-        raise DisplayError("no OpenGL")
-
+    refuse = Mock(side_effect=DisplayError("no OpenGL"))
     monkeypatch.chdir(folder)
     monkeypatch.setattr(watch_scene.faces, "watch", Fallen(0))
     monkeypatch.setattr(watch_scene, "picture", refuse)
@@ -295,8 +294,9 @@ def test_a_file_of_a_training_opens_at_its_moment(opened, tmp_path: Path) -> Non
     assert opened(str(path))[0].clock.place == (9, 0)
     _seen, given = opened(f"{path}#neuron=inputs:1")
     assert given["pin"] == ("inputs", 1) and given["recipe"] is None
-    with refused(InputError, varies="'[^']*'"):
-        watch_scene.opened(watch_scene.read_link(f"{path}?hidden=3"), {"limit": None})
+    refused(InputError, varies="'[^']*'").by(
+        watch_scene.opened, watch_scene.read_link(f"{path}?hidden=3"), {"limit": None}
+    )
 
 
 @pytest.mark.parametrize(
@@ -322,8 +322,7 @@ def test_a_wrong_link_is_refused_in_one_sentence(
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     usual = {"limit": None, "save": None, "autosave": None, "speed": None}
-    with refused(kind, value):
-        watch_scene.open_link(link, usual)
+    refused(kind, value).by(watch_scene.open_link, link, usual)
 
 
 def test_a_link_runs_no_code_and_reads_no_network_file(
@@ -536,8 +535,7 @@ def render(
     return answer
 
 
-def refuse_to_train(*given: object) -> None:
-    raise AssertionError("a step was taken")
+refuse_to_train = Mock(side_effect=AssertionError("a step was taken"))
 
 
 @pytest.mark.usefixtures("opengl")
@@ -607,10 +605,9 @@ def test_each_operation_is_held_as_long_as_asked(render: Any, out: list[str]) ->
 def test_a_place_where_nothing_can_be_drawn_is_told_before_the_first_step(
     render: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lack(*given: object) -> None:
-        raise DisplayError("there is no OpenGL here")
-
-    monkeypatch.setattr("scalarviz.scene.picture.Canvas", lack)
+    monkeypatch.setattr(
+        "scalarviz.scene.picture.Canvas", Mock(side_effect=DisplayError("there is no OpenGL here"))
+    )
     monkeypatch.setattr(sv.Session, "advance", refuse_to_train)
     code, said = render(*SMALL, "-o", "x.png")
     assert (code, said) == (1, "scalarviz: there is no OpenGL here\n")
@@ -652,10 +649,9 @@ def test_a_long_training_and_a_long_video_have_bars(render: Any, clock: Clock, t
 def test_what_fails_to_be_drawn_is_saved(
     render: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*given: object) -> None:
-        raise FileError("the disk is full")
-
-    monkeypatch.setattr("scalarviz.stage.render.replace_file", full)
+    monkeypatch.setattr(
+        "scalarviz.stage.render.replace_file", Mock(side_effect=FileError("the disk is full"))
+    )
     assert render(*SMALL, "-o", name, "--save", "it.safetensors")[0] == 1
     assert sv.Session.load("it.safetensors").step_index == 3
     with pytest.MonkeyPatch.context() as patch:

@@ -29,6 +29,7 @@ from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
 from scalarviz.training.session import threads
 from tests.faces.controller.conftest import Open
+from tests.faces.controller.fake_stage import attended
 from tests.machine import until
 from tests.studio import Studio
 
@@ -94,12 +95,7 @@ def test_many_epochs_are_taken_in_the_background_and_end_just_there(controller: 
     controller.time.set_unit("epoch")
     controller.time.step(+1, 20)
     assert controller.session.playing
-
-    def attended() -> bool:
-        controller.face.attend()
-        return not controller.session.playing
-
-    until(attended)
+    attended(controller, lambda: not controller.time.asked)
     assert controller.session.clock.place == (160, 0)
     assert controller.stage.offers == {}
 
@@ -217,12 +213,7 @@ def test_the_speed_is_said_as_measured_while_it_plays_else_as_wanted(controller:
     controller.time.set_speed(100.0)
     assert controller.face.state.pace == "100/s"
     controller.time.play()
-
-    def measured() -> bool:
-        controller.face.attend()
-        return bool(controller.time.measured > 20.0)
-
-    until(measured)
+    attended(controller, lambda: controller.time.measured > 20.0)
     assert controller.time.measured < 300.0
     assert float(controller.face.state.pace.removesuffix("/s")) == controller.face.state.measured
     controller.time.pause()
@@ -342,12 +333,7 @@ def test_it_is_read_while_it_plays_which_goes_on_then(
 
 def to_the_end(controller: Any) -> None:
     controller.time.play()
-
-    def attended() -> bool:
-        controller.face.attend()
-        return not controller.session.playing
-
-    until(attended)
+    attended(controller, lambda: not controller.time.asked)
 
 
 @pytest.mark.usefixtures("patient")
@@ -424,7 +410,7 @@ def test_neither_a_hand_nor_an_errand_is_stopped_twice(make: MakeController, sho
     by_hand.time.reset()
     by_hand.time.set_unit("epoch")
     by_hand.time.step(+1, 20)
-    until(lambda: [by_hand.attend(), not by_hand.session.playing][1])
+    attended(by_hand, lambda: not by_hand.time.asked)
     by_hand.time.seek(100)
     assert goes_past(by_hand, 160)
 

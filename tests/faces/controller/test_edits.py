@@ -88,8 +88,7 @@ def test_a_drag_within_a_step_leaves_all_that_is_shown_of_one_network(edits: Edi
 
 def test_a_value_that_is_refused_leaves_the_step_as_it_is(edits: Edits) -> None:
     before = edits.session.numbers("affine 1").outputs.copy()
-    with refused(InputError, "inf"):
-        edits.edit(ROW, float("inf"))
+    refused(InputError, "inf").by(edits.edit, ROW, float("inf"))
     assert edits.session.clock.place == (20, 4)
     np.testing.assert_array_equal(edits.session.numbers("affine 1").outputs, before)
 
@@ -283,8 +282,9 @@ def playing_caption(trained_controller: Controller) -> Caption:
 
 @pytest.mark.parametrize("name", ["shallow", "dead"])
 def test_without_hidden_layers_what_goes_wrong_in_them_is_refused(name: str) -> None:
-    with refused(InputError, "two or more Dense layers"):
-        PRESETS[name].act(sv.Session(sv.Network([2, 1], seed=0), data.Xor(), engine="python"))
+    refused(InputError, "two or more Dense layers").by(
+        PRESETS[name], sv.Session(sv.Network([2, 1], seed=0), data.Xor(), engine="python")
+    )
 
 
 @pytest.mark.parametrize("name", PRESETS)

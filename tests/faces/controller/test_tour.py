@@ -306,7 +306,9 @@ def test_before_it_goes_faster_it_waits_for_kernels(
     watcher: Watcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = ["compiling"]
-    monkeypatch.setattr(type(watcher.controller.warming), "said", property(lambda _: said[0]))
+    monkeypatch.setattr(
+        type(watcher.controller.warming.compiling), "said", property(lambda _: said[0])
+    )
     watcher.controller.guide.show_tour(watcher.controller.time.pause)
     watcher.watch(90.0)
     assert watcher.session.clock.place == (1, 0) and watcher.controller.guide.tour is not None

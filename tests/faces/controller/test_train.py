@@ -7,6 +7,7 @@ import tracemalloc
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -57,8 +58,7 @@ def test_it_says_what_it_is_how_it_goes_and_what_came_of_it(
 
 
 def test_so_many_steps_are_refused_that_their_losses_cannot_be_kept(show: Show) -> None:
-    with refused(InputError, f"{10**15:,} steps", varies=r"has [\d.]+ .B"):
-        train(show, 10**15)
+    refused(InputError, f"{10**15:,} steps", varies=r"has [\d.]+ .B").by(train, show, 10**15)
 
 
 @pytest.mark.parametrize("bar", [False, True])
@@ -162,8 +162,7 @@ def test_what_its_file_does_not_take_is_saved_elsewhere(
     keep = Autosave(place / "it", name="rgb")
     place.rmdir()
     monkeypatch.chdir(here)
-    with refused(FileError, "gone", varies=r"[\d.]+ KB"):
-        train(show, 20, keep)
+    refused(FileError, "gone", varies=r"[\d.]+ KB").by(train, show, 20, keep)
     assert sv.Session.load(here / "rgb-kept.safetensors").step_index == 20
 
 
@@ -193,16 +192,12 @@ def test_what_fits_nowhere_is_saved_without_the_keyframes_of_its_past(
 def test_where_memory_does_not_suffice_it_says_so_and_the_training_goes_on(
     show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def lacking(*arguments: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(runs, "describe_timeline", lacking)
+    monkeypatch.setattr(runs, "describe_timeline", Mock(side_effect=MemoryError))
     keep = Autosave(tmp_path / "it", seconds=1e-9)
     keep.now_and_then(show.session)
     assert "memory does not suffice" in (said := capsys.readouterr().out)
     assert "the training goes on" in said
-    with refused(FileError, "tmp_path/it"):
-        keep.at_end(show.session, False)
+    refused(FileError, "tmp_path/it").by(keep.at_end, show.session, False)
 
 
 def test_the_network_alone_can_be_saved(show: Show, tmp_path: Path) -> None:
@@ -212,8 +207,7 @@ def test_the_network_alone_can_be_saved(show: Show, tmp_path: Path) -> None:
         f"sv.load('{path}') reads it."
     )
     assert (sv.load(path).bank.value == show.session.network.bank.value).all()
-    with refused(InputError, "--weights"):
-        Autosave(None, weights=True)
+    refused(InputError, "--weights").by(Autosave, None, weights=True)
 
 
 def test_it_is_saved_now_and_then(
@@ -251,14 +245,10 @@ def test_where_it_cannot_be_saved_now_it_is_tried_again_after_the_same_time(
 
 
 def test_what_could_not_be_saved_in_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
-    with refused(FileError, "'tmp_path/none'"):
-        Autosave(tmp_path / "none" / "it")
-    with refused(FileError, "'tmp_path'"):
-        Autosave(tmp_path)
-    with refused(InputError, "--autosave"):
-        Autosave(None, 3.0)
-    with refused(InputError, "0.0"):
-        Autosave(tmp_path / "it", 0.0)
+    refused(FileError, "'tmp_path/none'").by(Autosave, tmp_path / "none" / "it")
+    refused(FileError, "'tmp_path'").by(Autosave, tmp_path)
+    refused(InputError, "--autosave").by(Autosave, None, 3.0)
+    refused(InputError, "0.0").by(Autosave, tmp_path / "it", 0.0)
 
 
 def test_what_cannot_be_saved_is_refused_before_it_is_trained(show: Show, tmp_path: Path) -> None:
@@ -266,12 +256,10 @@ def test_what_cannot_be_saved_is_refused_before_it_is_trained(show: Show, tmp_pa
     assert not list(tmp_path.iterdir())
     w = sv.Value(1.0)
     function = sv.Session(sv.compile(lambda x: w * x, inputs=1), ([[1.0]], [[2.0]]))
-    with refused(InputError):
-        Autosave(tmp_path / "it").check(function)
+    refused(InputError).by(Autosave(tmp_path / "it").check, function)
     Autosave().check(function)
     if Path("/proc").is_dir():
-        with refused(FileError, "'/proc'"):
-            Autosave(Path("/proc/it")).check(show.session)
+        refused(FileError, "'/proc'").by(Autosave, Path("/proc/it"))
 
 
 def test_what_is_stopped_is_saved_under_a_name_of_its_own(

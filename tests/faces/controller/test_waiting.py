@@ -48,9 +48,20 @@ from tests.training.session.test_threads import SOON, Gate
 
 # A hand.
 
+Busy = tuple[CommandQueue, list[Any]]
+
 
 def told(seen: list[Any]) -> Callable[[Any, BaseException | None], None]:
     return lambda result, error: seen.append(error or result)
+
+
+@pytest.fixture
+def busy_hand() -> Busy:
+    """One that has something to do for a while, and what it reports."""
+    hand, seen = CommandQueue(), list[Any]()
+    hand.patience = 0.0
+    hand.do(lambda: time.sleep(0.1), told(seen))
+    return hand, seen
 
 
 def test_what_is_quick_is_done_at_once() -> None:
@@ -75,10 +86,8 @@ def test_what_takes_long_is_told_later_and_in_order() -> None:
     assert seen == [True, 0, 1, 2, 3, 4]
 
 
-def test_of_what_waits_under_one_name_the_newest_is_done() -> None:
-    hand, seen = CommandQueue(), []
-    hand.patience = 0.0
-    hand.do(lambda: time.sleep(0.1), told(seen))
+def test_of_what_waits_under_one_name_the_newest_is_done(busy_hand: Busy) -> None:
+    hand, seen = busy_hand
     for i in range(50):
         hand.do(lambda i=i: i, told(seen), "seek")
     hand.do(lambda: "other", told(seen))
@@ -87,10 +96,8 @@ def test_of_what_waits_under_one_name_the_newest_is_done() -> None:
     assert seen == [None, 49, "other", "seek"]
 
 
-def test_what_waits_can_be_dropped() -> None:
-    hand, seen = CommandQueue(), []
-    hand.patience = 0.0
-    hand.do(lambda: time.sleep(0.1), told(seen))
+def test_what_waits_can_be_dropped(busy_hand: Busy) -> None:
+    hand, seen = busy_hand
     until(lambda: not hand._waiting)
     hand.do(lambda: "never", told(seen))
     hand.do(lambda: "kept", told(seen), kept=True)
@@ -100,10 +107,8 @@ def test_what_waits_can_be_dropped() -> None:
     assert seen == [None, "kept"]
 
 
-def test_what_is_kept_is_reported_alone() -> None:
-    hand, seen = CommandQueue(), []
-    hand.patience = 0.0
-    hand.do(lambda: time.sleep(0.1), told(seen))
+def test_what_is_kept_is_reported_alone(busy_hand: Busy) -> None:
+    hand, seen = busy_hand
     hand.do(lambda: "kept", told(seen), kept=True)
     hand.finish()
     hand.attend(kept=True)
@@ -380,7 +385,7 @@ def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
 ) -> None:
     s = network_session("python")
     controller = make(s)
-    assert not controller.warming.said
+    assert not controller.warming.compiling.said
     controller.set_engine("cpu")
     assert s.engine == "python" and "as soon as it is compiled" in controller.message
     controller.time.step(+1)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import PIL.Image
@@ -265,10 +266,7 @@ async def test_a_snapshot_has_the_numbers_that_are_asked_for() -> None:
 async def test_without_opengl_the_picture_is_that_of_the_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def no_opengl(*size: int) -> Any:
-        raise DisplayError("no driver")
-
-    monkeypatch.setattr(picture, "drawing", no_opengl)
+    monkeypatch.setattr(picture, "drawing", Mock(side_effect=DisplayError("no driver")))
     drawn = png(np.zeros((2, 2, 3), np.uint8))
     address = "data:image/png;base64," + base64.b64encode(drawn).decode()
 
@@ -276,8 +274,7 @@ async def test_without_opengl_the_picture_is_that_of_the_page(
     session = inverting()
     view = watch(session)
     assert "image/png" not in view.bundle()
-    with refused(DisplayError):
-        view.snapshot()
+    refused(DisplayError).by(view.snapshot)
     views = Views(view)
     views.picture = address
     views.ask(0, "open")
@@ -330,10 +327,8 @@ async def test_a_cell_that_runs_again_goes_on_with_a_training_that_plays(
 
 @pytest.mark.usefixtures("studio", "patient")
 def test_away_from_the_cells_it_says_where_to_call_it() -> None:
-    with refused(InputError, "thread"):
-        watch(inverting())
-    with refused(InputError, "thread"):
-        watch(expression())
+    refused(InputError, "thread").by(watch, inverting())
+    refused(InputError, "thread").by(watch, expression())
 
 
 class Published:
@@ -448,17 +443,13 @@ def test_the_answer_may_be_a_word_that_is_typed() -> None:
 
 @pytest.mark.parametrize("typed", ["two", "", "1/0", "1,500"])
 def test_what_is_no_number_is_said_to_be_none(typed: str) -> None:
-    with refused(InputError):
-        sv.predict("?", 2).check(typed)
+    refused(InputError).by(sv.predict("?", 2).check, typed)
 
 
 def test_an_answer_that_cannot_be_given_is_refused() -> None:
-    with refused(InputError, "'left'"):
-        sv.predict("?", "left", choices=["up", "down"])
-    with refused(InputError, "''"):
-        sv.predict("?", "")
-    with refused(InputError, "(1, 2)"):
-        sv.predict("?", 1.0, choices=[1, 2])
+    refused(InputError, "'left'").by(sv.predict, "?", "left", choices=["up", "down"])
+    refused(InputError, "''").by(sv.predict, "?", "")
+    refused(InputError, "(1, 2)").by(sv.predict, "?", 1.0, choices=[1, 2])
     with refused(InputError, "3"):
         sv.predict(3, 3)  # type: ignore[arg-type]
     with refused(InputError, "3"):

@@ -10,6 +10,7 @@ import sys
 from html.parser import HTMLParser
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -63,11 +64,9 @@ def no_widget(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that no page can train."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise EngineError("a page cannot train it")
-
-    monkeypatch.setattr(session_display, "page_of", refuse)
+    monkeypatch.setattr(
+        session_display, "page_of", Mock(side_effect=EngineError("a page cannot train it"))
+    )
 
 
 class Frames(HTMLParser):
@@ -97,8 +96,9 @@ def assert_stands_apart(shown: PUBLISHED, kind: str) -> None:
     assert set(widget) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
 
 
-def no_opengl(*size: int) -> Any:
-    raise DisplayError("OpenGL cannot be used here (no driver): see scalarviz doctor")
+no_opengl = Mock(
+    side_effect=DisplayError("OpenGL cannot be used here (no driver): see scalarviz doctor")
+)
 
 
 @pytest.mark.usefixtures("_quick")
@@ -171,8 +171,7 @@ async def test_colours_and_sizes_of_cubes_show_the_channels_that_are_asked_for(
         stage = live.face.stage
         assert (stage.color, stage.size) == ("last change", "gradient")
         live.close()
-    with refused(UnknownNameError, "gradeint"):
-        sv.watch(session, cubes="gradeint")
+    refused(UnknownNameError, "gradeint").by(sv.watch, session, cubes="gradeint")
 
 
 @pytest.mark.usefixtures("_quick")
@@ -181,8 +180,7 @@ async def test_a_scene_is_watched_by_its_name_and_has_its_options(shown: PUBLISH
     live = sv.watch("circle")
     assert "hidden" in [choice.name for choice in live.face.state.choices]
     live.close()
-    with refused(InputError, "'circel'"):
-        sv.watch("circel")
+    refused(InputError, "'circel'").by(sv.watch, "circel")
 
 
 @pytest.mark.usefixtures("_quick")
@@ -309,18 +307,15 @@ async def test_without_opengl_the_page_of_a_session_is_live_all_the_same(
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("nonsense", [3, None, sv.Network([2, 1])])
 def test_what_cannot_be_seen_is_refused_by_what_can(nonsense: Any, shown: PUBLISHED) -> None:
-    with refused(InputError, nonsense):
-        sv.watch(nonsense)
+    refused(InputError, nonsense).by(sv.watch, nonsense)
 
 
 @pytest.mark.usefixtures("_quick")
 def test_bad_options_are_refused_before_anything_is_shown(
     session: sv.Session, shown: PUBLISHED
 ) -> None:
-    with refused(InputError, "3"):
-        sv.watch(session, size=(3, 300))
-    with refused(InputError, "-1"):
-        sv.watch(session, speed=-1)
+    refused(InputError, "3").by(sv.watch, session, size=(3, 300))
+    refused(InputError, "-1").by(sv.watch, session, speed=-1)
     assert shown == []
 
 
@@ -357,24 +352,17 @@ def test_where_its_still_cannot_be_had_soon_it_is_its_table(
         session.pause()
 
 
-def test_a_notebook_shows_the_graph_and_keeps_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    published: list[Any] = []
-    shell = SimpleNamespace(
-        kernel=None,
-        execution_count=1,
-        display_pub=SimpleNamespace(publish=lambda data, **_: published.append(data)),
-    )
-    monkeypatch.setattr(notebook_cells, "shell", lambda: shell)
+def test_a_notebook_shows_the_graph_and_keeps_a_record(shown: PUBLISHED) -> None:
     found = checked("value", "self.grad += other.data", "self.grad = other.data")
     found._ipython_display_()  # the last value of the same cell
-    (wrong,) = published
+    (wrong,) = shown
     assert "<img" in wrong["text/html"] and "← yours: 4.5" in wrong["text/html"]
     assert wrong["text/plain"].splitlines()[1] == "    a: data 0.5, grad 9  ← yours: 4.5"
     record = {"lesson": "", "key": "check Value", "guesses": [], "right": False}
     assert wrong["application/vnd.scalarviz.answer+json"] == record
     assert found.bundle() == wrong  # and again
     checked("dense")
-    right = published[-1]
+    right = shown[-1]
     assert right["text/html"] == "<p>Mine is right: every number agrees.</p>"
     record = {"lesson": "", "key": "check Dense", "guesses": [], "right": True}
     assert json.loads(json.dumps(right["application/vnd.scalarviz.answer+json"])) == record

@@ -316,7 +316,7 @@ def case_all_is_compiled_and_then_kernels_do_the_work() -> None:
             assert "from now on the engine cpu does the work" in it.controller.message
             everything(it)
             it.do(lambda: it.controller.set_engine("cpu"), lambda: it.controller.time.step(+1))
-            assert it.session.engine == "cpu" and not it.controller.warming.said
+            assert it.session.engine == "cpu" and not it.controller.warming.compiling.said
 
 
 CASES = {name: case for name, case in globals().items() if name.startswith("case_")}

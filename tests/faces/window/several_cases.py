@@ -99,7 +99,7 @@ class Open:
 
 def case_every_session_is_drawn_in_its_pane_with_a_table_below() -> None:
     with Open() as it:
-        pixels, panes = it.pixels(), it.stage._panes
+        pixels, panes = it.pixels(), it.stage._boxes
         for box in (*panes.panes, panes.table, panes.chart):
             rows = slice(int(box.y) + 30, int(box.bottom) - 2)
             part = pixels[rows, int(box.x) + 2 : int(box.right) - 2]
@@ -130,7 +130,7 @@ def case_a_click_chooses_and_the_tick_lets_one_go_alone() -> None:
     with Open() as it:
         box = it.stage._boxes.panes[1]
         it.click(box.x + 12.0, box.bottom - 12.0)
-        assert it.face.chosen == 1
+        assert it.stage.chosen == 1
         tick = it.window.controls.made["together"]
         assert isinstance(tick, QCheckBox) and tick.isVisible() and tick.isChecked()
         QTest.mouseClick(tick, Left, NONE, QPoint(8, tick.height() // 2))
@@ -139,7 +139,7 @@ def case_a_click_chooses_and_the_tick_lets_one_go_alone() -> None:
         it.press(Key.Key_Right, Key.Key_Right, Key.Key_Right)
         assert it.steps == [0, 3, 0]
         it.press("x", Key.Key_Right)
-        assert it.face.chosen == 2 and it.steps == [0, 3, 1]
+        assert it.stage.chosen == 2 and it.steps == [0, 3, 1]
         it.press("j", Key.Key_Right, Key.Key_Right, Key.Key_Right)
         assert it.steps == [3, 3, 3]
         accent = np.array([int(THEMES["dark"].accent[i : i + 2], 16) for i in (1, 3, 5)])

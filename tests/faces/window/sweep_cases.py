@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
@@ -19,18 +18,10 @@ from scalarviz.faces.window.application import application
 from scalarviz.faces.window.sweep_window import SweepWindow, watch_sweep
 from scalarviz.scene.sweep_panels import SweepPanels
 from scalarviz.stage.sweep_look import SweepLook
+from tests.machine import until as until_it_is
 from tests.sweeps.making import diverging, raising, xor
 
-PATIENCE = 60.0  # seconds
-
-
-def until(is_so: Callable[[], bool], what: str) -> None:
-    """Handle events until something is so."""
-    limit = time.monotonic() + PATIENCE
-    while not is_so():
-        QApplication.processEvents()
-        time.sleep(0.01)
-        assert time.monotonic() < limit, what
+until = partial(until_it_is, meanwhile=QApplication.processEvents)
 
 
 def opened(runs: object, steps: int = 400) -> SweepWindow:
@@ -44,9 +35,9 @@ def case_it_trains_and_every_network_can_be_pointed_at() -> None:
     runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(20))
     made = opened(runs)
     QTest.mouseClick(made.button, Qt.MouseButton.LeftButton)
-    until(lambda: runs.progressed.done == 40, "it does not end")
-    until(lambda: not made.button.isEnabled(), "its button can still be pressed")
-    until(lambda: len(made.stage._spots) == 2, "no networks are drawn")
+    until(lambda: runs.progressed.done == 40)
+    until(lambda: not made.button.isEnabled())
+    until(lambda: len(made.stage._spots) == 2)
     assert "40 of 40" in made.label.text()
     seen = set()
     for spots in made.stage._spots:
@@ -79,7 +70,7 @@ def case_a_click_opens_a_network_with_its_past() -> None:
         self.show()
         if clicked:  # it is back
             return None
-        until(lambda: bool(self.stage._spots), "no networks are drawn")
+        until(lambda: bool(self.stage._spots))
         box = self.stage._spots[1].box(2)
         at = QPointF(box.x + 3, box.y + 3).toPoint()
         QTest.mouseMove(self.picture, at)
@@ -119,12 +110,12 @@ def case_keys_choose_and_pause() -> None:
     runs = sv.sweep(xor, {"hidden": [2]}, seeds=range(8))
     made = opened(runs, 200_000)
     QTest.keyClick(made.picture, Qt.Key.Key_Space)
-    until(lambda: runs.playing and bool(made.stage._spots), "it does not play")
+    until(lambda: runs.playing and bool(made.stage._spots))
     QTest.keyClick(made.picture, Qt.Key.Key_Space)
     assert not runs.playing
     step = runs.progressed.step
     assert 0 < step < 200_000
-    until(lambda: runs.progressed.step == step, "it goes on")
+    until(lambda: runs.progressed.step == step)
     QTest.keyClick(made.picture, Qt.Key.Key_Right)
     first = made.stage.chosen
     QTest.keyClick(made.picture, Qt.Key.Key_Right)
@@ -132,7 +123,7 @@ def case_keys_choose_and_pause() -> None:
     losses = runs.outcome(0).final_losses
     assert losses[runs.outcome(0).row_of(first[1])] == losses.min()
     QTest.keyClick(made.picture, Qt.Key.Key_Space)  # goes on from there
-    until(lambda: runs.progressed.step > step, "it does not go on")
+    until(lambda: runs.progressed.step > step)
     runs.stop()
     made.release()
 
@@ -142,7 +133,7 @@ def case_boxes_choose_how_it_is_drawn() -> None:
     runs.advance(100)
     made = opened(runs, 100)
     made.resize(640, 420)
-    until(lambda: bool(made.stage._spots), "no networks are drawn")
+    until(lambda: bool(made.stage._spots))
     assert [box.accessibleName() != "" and box.height() >= 44 for box in made.choices] == [True] * 4
     assert all(box.visibleRegion().boundingRect() == box.rect() for box in made.choices)
     networks, order, group, against = made.choices
@@ -157,7 +148,7 @@ def case_boxes_choose_how_it_is_drawn() -> None:
         assert made.stage._shown is not None
         return made.stage._shown
 
-    until(lambda: shown().kind == "maps" and len(shown().groups) == 2, "it is not drawn so")
+    until(lambda: shown().kind == "maps" and len(shown().groups) == 2)
     assert list(shown().panels[0].seeds) == list(range(8))
     made.release()
 
@@ -167,7 +158,7 @@ def case_page_keys_show_the_other_settings() -> None:
     runs.advance(10)
     made = opened(runs, 10)
     made.resize(640, 420)
-    until(lambda: made.stage.has_pages, "all settings are drawn")
+    until(lambda: made.stage.has_pages)
     first = made.stage.first
 
     def shown() -> list[int]:
@@ -177,7 +168,7 @@ def case_page_keys_show_the_other_settings() -> None:
     seen = set(shown())
     while len(seen) < 20:
         QTest.keyClick(made.picture, Qt.Key.Key_PageDown)
-        until(lambda: shown()[0] == made.stage.first, "there is no page")
+        until(lambda: shown()[0] == made.stage.first)
         assert shown()[0] not in seen
         first = made.stage.first
         seen |= set(shown())
@@ -193,13 +184,13 @@ def case_an_error_of_a_setting_is_written_and_failures_are_counted() -> None:
     runs = sv.sweep(raising, {"hidden": [4, 5]}, seeds=range(3))
     made = opened(runs, 20)
     made.turn()
-    until(lambda: runs.progressed.done == 6, "it does not end")
-    until(lambda: "3 failed" in made.label.text(), "failures are not counted")
+    until(lambda: runs.progressed.done == 6)
+    until(lambda: "3 failed" in made.label.text())
     made.release()
     lost = sv.sweep(diverging, {"lr": [10.0]}, seeds=range(3))
     lost.advance(60)
     made = opened(lost)
-    until(lambda: made.drawn and bool(made.stage._spots), "nothing is drawn")
+    until(lambda: made.drawn and bool(made.stage._spots))
     frame = np.array([0xFF, 0x5D, 0x5D])
     pixels = made.picture.grab().toImage()
     red = 0

@@ -76,16 +76,14 @@ def test_the_rest_of_the_window(case: str, thoroughly: Mapping[str, str]) -> Non
 def test_without_a_screen_it_is_refused(monkeypatch: pytest.MonkeyPatch, show: object) -> None:
     pytest.importorskip("PySide6", reason="a window takes PySide6")
     monkeypatch.setattr("scalarviz.faces.window.display_check.has_display", lambda: False)
-    with refused(DisplayError):
-        watch(show, WatchOptions())
+    refused(DisplayError).by(watch, show, WatchOptions())
 
 
 def test_without_pyside_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, show: object
 ) -> None:
     monkeypatch.setattr("scalarviz.faces.window.display_check.find_spec", lambda name: None)
-    with refused(DisplayError, "PySide6"):
-        watch(show, WatchOptions())
+    refused(DisplayError, "PySide6").by(watch, show, WatchOptions())
 
 
 def test_a_screen_that_does_not_answer_is_refused(screen: Mapping[str, str]) -> None:

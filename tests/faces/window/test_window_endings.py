@@ -272,8 +272,7 @@ def test_the_doctor_names_all_of_them_and_what_has_them(
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere PySide6 brings all it takes")
 @pytest.mark.skipif(find_spec("PySide6") is None, reason="without PySide6, that is missing")
 def test_who_opens_a_window_is_told_the_same(hidden: None) -> None:
-    with refused(DisplayError, ABSENT[2]):
-        display_check.check_window()
+    refused(DisplayError, ABSENT[2]).by(display_check.check_window)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere PySide6 brings all it takes")

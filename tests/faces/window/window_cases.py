@@ -1218,7 +1218,7 @@ def case_another_scene_does_not_take_the_place_of_what_is_kept() -> None:
         path = Path(folder) / "run.safetensors"
 
         def look() -> None:
-            controller = opened().controller
+            controller = opened().face.lead
             first = controller.session
             controller.time.step(+1, 2)
             open_scene(controller, "xor")
@@ -1425,7 +1425,7 @@ def case_watch_opens_trains_and_closes() -> None:
     seen: dict[str, Any] = {}
 
     def close() -> None:
-        seen.update(playing=opened().controller.session.playing, interval=sys.getswitchinterval())
+        seen.update(playing=opened().face.lead.session.playing, interval=sys.getswitchinterval())
         opened().close()
 
     assert with_fake_stage(close) == 0
@@ -1461,7 +1461,7 @@ def case_ctrl_c_closes_a_dialog_too() -> None:
 
 def case_an_error_in_drawing_is_raised_where_it_was_opened() -> None:
     def break_it() -> None:
-        stage: Any = opened().controller.stage
+        stage: Any = opened().face.lead.stage
         stage.broken = ZeroDivisionError("while drawing")
 
     with pytest.raises(ZeroDivisionError, match="while drawing"):
@@ -1491,7 +1491,7 @@ def case_watch_shows_the_channels_that_are_asked_for() -> None:
     seen = []
 
     def look() -> None:
-        stage = opened().controller.stage
+        stage = opened().face.lead.stage
         seen.append((stage.color, stage.size))
         opened().close()
 

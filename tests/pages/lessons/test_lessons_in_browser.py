@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scalarviz.base.texts import text
-from scalarviz.faces.cli.class_pages import bound, collecting_in, named, page_of_lesson
+from scalarviz.faces.cli.class_pages import Collecting, bound, named, page_of_lesson
 from scalarviz.pages.lessons.answers import records_in
 from scalarviz.pages.lessons.lesson import lessons
 from scalarviz.pages.lessons.questions import Question
@@ -169,7 +169,7 @@ def test_a_link_leads_to_a_question_before_the_others_are_answered(lesson: Lesso
 @ONLY_CHROMIUM
 def test_a_page_of_a_class_sends_its_answers(browser: Any, tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
-    collecting = collecting_in(str(file), "127.0.0.1")
+    collecting = Collecting(str(file), is_open=False)
     page = page_of_lesson(named("01"), collects=True)
     with bound("127.0.0.1", 0, collecting) as server:
         server.start({"01.html": page})
