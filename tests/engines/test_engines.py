@@ -34,7 +34,7 @@ from scalarviz.engines.cpu.records import (
     TileRecord,
     UpdateRecord,
 )
-from scalarviz.engines.expression.expression_kernels import STEP, TraceRecord
+from scalarviz.engines.expression.expression_kernels import STEP, TRACE, TraceRecord
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from scalarviz.stage.sample_pass import forward
@@ -441,12 +441,20 @@ def test_fields_are_whole_unsigned_numbers_where_they_lead_to_places() -> None:
 @pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")
 @pytest.mark.parametrize("kind", [Job, *OF_A_JOB.values(), TileRecord, TraceRecord])
 def test_what_python_writes_is_where_a_kernel_reads_it(kind: type[ctypes.Structure]) -> None:
-    names = list(vars(kind)["__annotations__"])
-    dtype = records.dtype_of(kind)
+    names, dtype = [name for name, _ in kind._fields_], np.dtype(kind)
     assert list(dtype.names or ()) == names
     (found,) = np.frombuffer(kind(*range(1, len(names) + 1)), dtype)
     assert dtype.itemsize == 8 * len(names)
     assert found.tolist() == tuple(range(1, len(names) + 1))
+    with pytest.raises(AttributeError):
+        kind().adress = 1
+
+
+@pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")
+def test_structures_are_the_records_that_kernels_read() -> None:
+    pairs = [(records.JOB, Job), (records.TILE_RECORD, TileRecord), (TRACE, TraceRecord)]
+    pairs += [(getattr(records, name.upper()), kind) for name, kind in OF_A_JOB.items()]
+    assert all(np.dtype(kind) == dtype for dtype, kind in pairs)
 
 
 def fields(address: int) -> dict[str, dict[str, int]]:

@@ -440,9 +440,7 @@ ADDRESSES: Mapping[RecordType, tuple[str, ...]] = {
     records.JOB: ("program", "bank", "samples", "batch", "room", "update", "progress"),
     records.PROGRAM: ("plan", "passes", "operations"),
     records.BANK: ("value", "seen", "halves", "grad", "slots", "frozen", "state"),
-    records.SAMPLES: (
-        "data", "goals", "rows", "goal_rows", "points", "drawing", "draw_settings",
-    ),
+    records.SAMPLES: ("rows", "goal_rows", "points", "drawing", "draw_settings"),
     records.BATCH: ("data", "rows", "goals", "goal_rows", "outputs", "errors"),
     records.ROOM: ("spaces", "flows", "partial", "tiles", "before"),
     records.UPDATE: (
@@ -546,5 +544,4 @@ def as_array(given: np.ndarray[Any, Any] | ctypes.Structure) -> np.ndarray[Any, 
     """Return a record of ctypes as an array of one record."""
     if isinstance(given, np.ndarray):
         return given
-    found: np.ndarray[Any, Any] = np.ndarray(1, records.dtype_of(type(given)), cast(Any, given))
-    return found
+    return np.ndarray(1, np.dtype(type(given)), cast(Any, given))
