@@ -438,30 +438,29 @@ def set_loss(plan: Whole, scalars: FloatArray, loss: Loss, outputs: int) -> None
 
 def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
     """Set the fields of the way that batches are drawn."""
-    fields = {
+    fill(plan, {
         gpu_layout.DRAW: batches.draw,
         gpu_layout.SEED_LOW: batches.seed & MASK,
         gpu_layout.SEED_HIGH: batches.seed >> 32,
         gpu_layout.SAMPLES: batches.samples,
         gpu_layout.SIZE: batches.size,
         gpu_layout.TABLE_TARGETS: batches.inputs.size,
-    }
-    fill(plan, fields)
+    })  # fmt: skip
     fill(scalars, dict(enumerate(batches.settings, gpu_layout.DRAW_NUMBERS)))
 
 
 def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> None:
     """Set the fields of optimizer and schedule."""
     schedule = optimizer.schedule
-    fields = {
+    fill(plan, {
         gpu_layout.OPTIMIZER: index_of(optimizer.row, [*OPTIMIZERS.values()], "optimizer"),
         gpu_layout.OPTIMIZER_SETTINGS: len(optimizer.settings),
         gpu_layout.SLOT_COUNT: len(optimizer.row.slots),
         gpu_layout.HAS_OWN_RATES: bool(optimizer.own_rates),
         gpu_layout.SCHEDULE: list(SCHEDULES).index(schedule.name),
         gpu_layout.REFUSE: optimizer.not_finite == "error",
-    }
-    numbers = {
+    })  # fmt: skip
+    fill(scalars, {
         gpu_layout.RATE: optimizer.lr,
         gpu_layout.CLIP_NORM: optimizer.clip_norm,
         gpu_layout.CLIP_VALUE: optimizer.clip_value,
@@ -469,16 +468,14 @@ def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> Non
         gpu_layout.L2: optimizer.l2,
         **dict(enumerate(optimizer.settings.values(), gpu_layout.OPTIMIZER_NUMBERS)),
         **dict(enumerate(schedule.settings.values(), gpu_layout.SCHEDULE_NUMBERS)),
-    }
-    fill(plan, fields)
-    fill(scalars, numbers)
+    })  # fmt: skip
 
 
 def set_start(
     plan: Whole, scalars: FloatArray, bank: Bank, first: int, *, learning: bool = True
 ) -> None:
     """Set the fields of the beginning of a call: first step, steps taken, state."""
-    fields = {
+    fill(plan, {
         gpu_layout.FIRST_STEP: first,
         gpu_layout.LEARNING: learning,
         gpu_layout.STEPS_TAKEN: bank.step_count,
@@ -488,8 +485,7 @@ def set_start(
         gpu_layout.DONE: 0,
         gpu_layout.OVERFLOWED: gpu_layout.NOBODY,
         gpu_layout.STEP: 0,
-    }
-    fill(plan, fields)
+    })  # fmt: skip
     set_state(scalars, bank)
 
 

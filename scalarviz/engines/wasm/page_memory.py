@@ -39,6 +39,7 @@ from scalarviz.engines.cpu.job import (
     passes,
     plan_loss,
     set_order,
+    whole_pass,
 )
 from scalarviz.engines.cpu.products import LONGEST, SHORTEST, TILE, TWO
 from scalarviz.engines.cpu.records import Records, RecordType
@@ -261,7 +262,7 @@ class PageMemory:
         of, image = self._training, self._image
         tables = make_tables(of.program, self._dtype, of.precision)
         what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
-        todo = passes(what, [0], [len(of.program.operations)], [0])
+        todo = whole_pass(of.program, what)
         job = self._evaluate = self._job(tables, tables.plan, todo)
         job.record.bank = self._train.record.bank
         self._seen = self._room(tables, 1, AT_ONCE)
