@@ -21,7 +21,6 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import inform
 from scalarviz.core.bank_arrays import find_bad
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.layers.nested import backward_through, evaluate_through, forward_through
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.program import NONE, Buffer, Moment, Operation
 from scalarviz.data.batches import Batches
@@ -47,13 +46,19 @@ class PythonEngine(Engine):
     name = "python"
 
     def forward(self, batch: FloatArray) -> FloatArray:
-        return self.array(forward_through(self.layers, self.as_read(batch).tolist()))
+        rows = self.as_read(batch).tolist()
+        for layer in self.layers:
+            rows = layer.forward_batch(rows)
+        return self.array(rows)
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
         """Return the outputs of a batch; say once what is faster if it takes long."""
         rows, found, start = self.as_read(batch).tolist(), [], time.monotonic()
         for first in range(0, len(rows), PIECE):
-            found += evaluate_through(self.layers, rows[first : first + PIECE])
+            part = rows[first : first + PIECE]
+            for layer in self.layers:
+                part = layer.evaluate_rows(part)
+            found += part
             if time.monotonic() - start > PATIENCE and len(found) < len(rows):
                 self._speak_of(len(rows), (time.monotonic() - start) / len(found))
         return self.array(found)
@@ -79,7 +84,10 @@ class PythonEngine(Engine):
             layer.check_backward(samples, uses)
 
     def backward(self, upstream: FloatArray) -> FloatArray:
-        return self.array(backward_through(self.layers, upstream.tolist()))
+        rows = upstream.tolist()
+        for layer in reversed(self.layers):
+            rows = layer.backward_batch(rows)
+        return self.array(rows)
 
     def forget(self) -> None:
         for layer in self.layers:

@@ -168,8 +168,7 @@ class Memory:
 
 def bits(numbers: FloatArray) -> npt.NDArray[np.unsignedinteger[Any]]:
     """Return the bits of an array of numbers as integers."""
-    found: npt.NDArray[np.unsignedinteger[Any]] = numbers.view(f"u{numbers.itemsize}")
-    return found
+    return numbers.view(f"u{numbers.itemsize}")
 
 
 # ---- layout -------------------------------------------------------------------------------------
