@@ -39,6 +39,7 @@ from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from scalarviz.stage.sample_pass import forward
 from scalarviz.training.network.model_queries import check_engine
+from tests.engines.agreement import bits_of
 from tests.machine import output_of
 from tests.sessions import RUNNABLE, advanced
 from tests.wording import refused
@@ -617,9 +618,8 @@ def test_on_all_cores_a_training_has_the_bits_of_one_core(
         assert isinstance(run, CpuRun)
         assert run._together is (worth == 0)
         run.steps(sv.Adam(0.1), 0, steps)
-        found.append([net.bank.value.copy(), net.bank.state.copy()])
-    for here, there in zip(*found, strict=True):
-        assert (here == there).all()
+        found.append(bits_of(net.bank))
+    assert found[0] == found[1]
 
 
 @pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")
@@ -637,9 +637,8 @@ def test_so_has_a_step_operation_by_operation(worth: int, monkeypatch: pytest.Mo
                 run.perform(moment, sv.Adam(0.1))
         else:
             run.steps(sv.Adam(0.1), 0, 1)
-        found.append([net.bank.value.copy(), net.bank.state.copy()])
-    for here, there in zip(*found, strict=True):
-        assert (here == there).all()
+        found.append(bits_of(net.bank))
+    assert found[0] == found[1]
 
 
 @pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")

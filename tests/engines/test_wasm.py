@@ -147,13 +147,7 @@ UNITS = [*units_of_optimizer(sv.SGD(0.1)).values()]
 
 
 @pytest.fixture
-def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled modules are written into an empty folder."""
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-
-
-@pytest.fixture
-def compilations(empty_cache: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def compilations(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """What was compiled, into an empty folder: the numbers of kernels."""
     found: list[int] = []
 
