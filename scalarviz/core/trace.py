@@ -29,6 +29,9 @@ from scalarviz.errors import InputError
 
 # All operations of a trace, in the order of their numbers.
 EVERY_OPERATION = {**OPERATIONS, **COMPARISONS}
+OPERATORS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"
+}  # fmt: skip
 NUMBERS = {name: i for i, name in enumerate(EVERY_OPERATION)}
 
 BYTES = 420  # memory of an input, about
@@ -93,20 +96,13 @@ class Recorded(Value):
     def __repr__(self) -> str:
         return f"Recorded({self})"
 
-    __add__ = method("add")
-    __sub__ = method("subtract")
-    __mul__ = method("multiply")
-    __truediv__ = method("divide")
-    __pow__ = method("power")
-    __radd__ = reflected("add")
-    __rsub__ = reflected("subtract")
-    __rmul__ = reflected("multiply")
-    __rtruediv__ = reflected("divide")
-    __rpow__ = reflected("power")
     __neg__ = method("negate")
     __abs__ = method("abs")
 
 
+for _operator, _name in OPERATORS.items():
+    setattr(Recorded, f"__{_operator}__", method(_name))
+    setattr(Recorded, f"__r{_operator}__", reflected(_name))
 for _name in OPERATIONS.keys() & vars(Value).keys():
     setattr(Recorded, _name, method(_name))
 

@@ -14,6 +14,7 @@ compiling for functions that do the same.
 from __future__ import annotations
 
 import ctypes
+from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -295,28 +296,6 @@ class BankView(NamedTuple):
     frozen: Table
 
 
-class SampleArrays(NamedTuple):
-    """The samples that a step has drawn from the data set of a training."""
-
-    rows: Table  # rows of the inputs
-    goal_rows: Table  # rows of the targets
-    points: Numbers  # inputs drawn at random instead; else empty
-    drawing: Record
-    settings: Numbers
-
-
-class BatchArrays(NamedTuple):
-    """One batch: where its samples are read and its results are written."""
-
-    data: Numbers  # inputs, one row per sample
-    rows: Table  # rows of `data` in the batch
-    goals: Numbers  # targets, or gradients of the outputs
-    goal_rows: Table  # rows of `goals` in the batch
-    outputs: Numbers  # receives the outputs, or the gradients of the inputs
-    samples: Index  # size of the batch
-    steps: Index  # number of steps that the network has taken
-
-
 class Workspaces(NamedTuple):
     """Workspaces of the tiles, and the parameter gradients of each chunk."""
 
@@ -412,19 +391,20 @@ def table_of(field: str, kind: RecordType, items: str, count: str, of: RecordTyp
 def view(of: Any, field: str, kind: RecordType, **fields: Sequence[Any]) -> Any:
     """Return a function for kernels that makes a named tuple, given an address and the bank's type.
 
-    of      class of the tuple
+    of      class of the tuple; the name of one whose fields are named nowhere else
     field   field of the Job that has the address of a record; "": the address is that of the record
     kind    dtype of the record
     fields  for each field of the tuple, in order: the dtype of an array, and fields of the record
             with its address and shape; without a shape it is a record; without a dtype a number
     """
+    named = namedtuple(of, fields) if isinstance(of, str) else of
 
     def find(context: Any, address: Any, real: Any) -> Emitted:
         members = [
             member_type(real.dtype if what is REAL else what, len(where) - 1)
             for what, *where in fields.values()
         ]
-        whole = types.NamedTuple(members, of)  # type: ignore[no-untyped-call]  # numba's
+        whole = types.NamedTuple(members, named)  # type: ignore[no-untyped-call]  # numba's
 
         def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             record = field_at(builder, arguments[0], JOB, field) if field else arguments[0]
@@ -485,27 +465,29 @@ view_of = view(
     state=(np.float64, "state", "state_count"),
     frozen=(np.bool_, "frozen", "rows"),
 )
+# The samples that a step has drawn from the data set of a training.
 samples_of = view(
-    SampleArrays,
+    "SampleArrays",
     "samples",
     SAMPLES,
-    rows=(np.uint64, "rows", "size"),
-    goal_rows=(np.uint64, "goal_rows", "size"),
-    points=(REAL, "points", "point_count", 2),
+    rows=(np.uint64, "rows", "size"),  # of the inputs
+    goal_rows=(np.uint64, "goal_rows", "size"),  # of the targets
+    points=(REAL, "points", "point_count", 2),  # inputs drawn at random instead; else empty
     drawing=(DRAWING, "drawing"),
     settings=(np.float64, "draw_settings", "draw_setting_count"),
 )
+# One batch: where its samples are read and its results are written.
 batch_of = view(
-    BatchArrays,
+    "BatchArrays",
     "batch",
     BATCH,
-    data=(REAL, "data", "samples", "columns"),
-    rows=(np.uint64, "rows", "samples"),
-    goals=(REAL, "goals", "samples", "goal_columns"),
-    goal_rows=(np.uint64, "goal_rows", "samples"),
-    outputs=(REAL, "outputs", "samples", "output_columns"),
-    samples=(None, "samples"),
-    steps=(None, "steps"),
+    data=(REAL, "data", "samples", "columns"),  # inputs, one row per sample
+    rows=(np.uint64, "rows", "samples"),  # of `data` in the batch
+    goals=(REAL, "goals", "samples", "goal_columns"),  # targets, or gradients of the outputs
+    goal_rows=(np.uint64, "goal_rows", "samples"),  # of `goals` in the batch
+    outputs=(REAL, "outputs", "samples", "output_columns"),  # or the gradients of the inputs
+    samples=(None, "samples"),  # size of the batch
+    steps=(None, "steps"),  # that the network has taken
 )
 room_of = view(
     Workspaces,

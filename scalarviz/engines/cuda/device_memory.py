@@ -21,6 +21,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -534,7 +535,6 @@ class Aside:
         self._lent = weakref.ref(lent)
         return np.asarray(lent)  # whose base it is, and that of each view
 
-    @property
     def has_arrived(self) -> bool:
         if cuda.config.ENABLE_CUDASIM:  # copies are made at once there
             return True
@@ -570,7 +570,7 @@ class Asides:
     def take(self, parts: list[tuple[int, int]]) -> tuple[Aside, FloatArray]:
         """Queue a copy of some parts of `arena`, and return its array; not for two threads."""
         size = sum(size for _, size in parts)
-        arrived = [each for each in self._asides if each.has_arrived]
+        arrived = [each for each in self._asides if each.has_arrived()]
         free = (each for each in arrived if each.size == size and not each.is_held)
         aside = next(free, None) or Aside(size, self._memory, self._leaving)
         gone = {aside, *arrived[:-MOST]}
@@ -603,11 +603,16 @@ class CudaSnapshot(Snapshot):
         if bank.away.keeper is not self._run or not len(bank):
             self._numbers = HostSnapshot(bank).read()
             return
+        self._tried(partial(self._request, bank))
+
+    def _tried(self, ask: Callable[[], bool | None]) -> bool | None:
+        """Return what the GPU says; if it fails, keep the error."""
         try:
             with card_failures(KEYFRAME):
-                self._request(bank)
+                return ask()
         except EngineError as error:
-            self._error = error
+            self._error, self._aside = error, None
+        return None
 
     def _request(self, bank: Bank) -> None:
         """Queue a copy of what is on the GPU, and copy the rest at once."""
@@ -625,22 +630,13 @@ class CudaSnapshot(Snapshot):
     def ready(self) -> bool:
         if self._aside is None:
             return self._numbers is not None or self._error is not None
-        try:
-            with card_failures(KEYFRAME):
-                return self._aside.has_arrived
-        except EngineError as error:
-            self._error, self._aside = error, None
-        return True
+        return self._tried(self._aside.has_arrived) is not False
 
     def read(self) -> SnapshotValues:
         if self._numbers is None and self._error is None:
             self.request()
         if self._aside is not None:
-            try:
-                with card_failures(KEYFRAME):
-                    self._aside.wait()
-            except EngineError as error:
-                self._error = error
+            self._tried(self._aside.wait)
             self._aside = None
         if self._error is not None:
             raise self._error

@@ -399,10 +399,9 @@ class PageMemory:
 
 def heap_of(training: PageTraining) -> int:
     """Return the bytes that arrays of kernels take at most, roughly: those of wide layers."""
-    widest = 0
-    for operation in training.program.operations:
-        if kernels_for(operation)[1] is WIDE_AFFINE:
-            widest = max(widest, operation.source.size)
+    operations = training.program.operations
+    wide = [each.source.size for each in operations if kernels_for(each)[1] is WIDE_AFFINE]
+    widest = max(wide, default=0)
     numbers = int(PANEL + TWO) * widest + int(LONGEST * (TURNED + SHORTEST))
     return SMALL_ARRAYS + numbers * np.dtype(training.bank.dtype).itemsize
 

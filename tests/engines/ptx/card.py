@@ -495,7 +495,7 @@ def no_graph(*_: object) -> None:
 
 
 class Fused:
-    """A `FusedCard`, which also runs the fused kernel."""
+    """In place of a `Gpu`: it also runs the fused kernel."""
 
     def __init__(self, card: Card) -> None:
         self._card, self.blocks, self.shared = card, card.blocks, card.shared
