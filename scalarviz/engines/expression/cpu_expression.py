@@ -425,14 +425,9 @@ class Lowering:
         """Return the places of sums that are read by one other sum only."""
         recording = self.recording
         uses = np.bincount(recording.operands[recording.operands != NO_NODE], minlength=1).tolist()
-        needed = set(recording.outputs)
-        inlined = set()
-        for i, formula in enumerate(recording.formulas):
-            if formula.name in LINEAR:
-                for place in recording.operands[i].tolist():
-                    if place >= recording.first_made and uses[place] == 1 and place not in needed:
-                        inlined.add(place)
-        return inlined
+        in_sums = recording.operands[[each.name in LINEAR for each in recording.formulas]]
+        made = {place for place in in_sums.ravel().tolist() if place >= recording.first_made}
+        return {place for place in made - set(recording.outputs) if uses[place] == 1}
 
     def _is_scalar(self, place: int) -> bool:
         return self.recording.inputs <= place < self.recording.first_made
