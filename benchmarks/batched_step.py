@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.cases import CASES, Case, multiplications, steps_a_call
 from benchmarks.rivals import jax_loop, jax_step, torch_step
-from benchmarks.sides import Options, Side, in_turn, main, median_time, short_spread
+from benchmarks.sides import Options, Side, in_turn, main, median_time, print_beside
 
 NAMES = {
     "cpu": "cpu engine",
@@ -116,17 +116,10 @@ def compare(name: str, batch: int, threads: int, rate: float, rounds: int) -> No
     """The sides in turn, a line for each."""
     arguments = [name, str(batch), str(threads)]
     times = in_turn({side: [MODULE, side, *arguments] for side in installed(threads)}, rounds)
-    ours = statistics.median(times["cpu"])
-    speed = multiplications(CASES[name].sizes, batch) / ours
+    speed = multiplications(CASES[name].sizes, batch) / statistics.median(times["cpu"])
     print(f"  {name}, batch {batch}")
-    for side, seconds in times.items():
-        ratio = statistics.median(seconds) / ours
-        remark = (
-            f"{speed / 1e9:.1f} GFLOP/s, {100 * speed / rate:.0f}% of the matrix product"
-            if side == "cpu"
-            else f"the cpu engine is {ratio:.2f} times as fast"
-        )
-        print(f"    {NAMES[side]:17} {short_spread(seconds):38} {remark}")
+    share = f"{speed / 1e9:.1f} GFLOP/s, {100 * speed / rate:.0f}% of the matrix product"
+    print_beside(NAMES, times, share)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import runpy
-import statistics
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -26,7 +25,8 @@ import numpy as np
 
 from benchmarks.batched_step import keep_on_cores
 from benchmarks.cases import steps_a_call
-from benchmarks.sides import Options, answer, in_turn, main, median_time, short_spread
+from benchmarks.rivals import step_of_torch
+from benchmarks.sides import Options, answer, in_turn, main, median_time, print_beside
 
 MODULE = "benchmarks.digits"
 GOAL, LIMIT = 0.97, 20.0  # of the held-out digits, and seconds
@@ -98,16 +98,7 @@ def torch_step(batch: int, threads: int) -> Callable[[], object]:
     pictures, wanted = samples(batch)
     inputs = torch.from_numpy(pictures).reshape(batch, 1, 8, 8)
     labels = torch.from_numpy(wanted.argmax(axis=1))
-    criterion = nn.CrossEntropyLoss()
-
-    def step() -> float:
-        optimizer.zero_grad()
-        loss = criterion(model(inputs), labels)
-        loss.backward()
-        optimizer.step()
-        return float(loss.item())
-
-    return step
+    return step_of_torch(model, optimizer, nn.CrossEntropyLoss(), inputs, labels)
 
 
 def cpu(batch: str, threads: str) -> float:
@@ -155,15 +146,8 @@ def compare(rounds: int) -> None:
         for batch, wanted in WANTED.items():
             programs = {side: [MODULE, side, str(batch), str(threads)] for side in sides}
             times = in_turn(programs, rounds)
-            ours = statistics.median(times["cpu"])
             print(f"  batch {batch}")
-            for side, seconds in times.items():
-                ratio = statistics.median(seconds) / ours
-                remark = f"the cpu engine is {ratio:.2f} times as fast, wanted {wanted:g}"
-                print(
-                    f"    {NAMES[side]:11} {short_spread(seconds):38} "
-                    f"{remark if side == 'torch' else ''}"
-                )
+            print_beside(NAMES, times, more=f", wanted {wanted:g}")
 
 
 if __name__ == "__main__":

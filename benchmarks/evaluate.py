@@ -10,13 +10,12 @@ nothing for a backward, and JAX is jitted.
 from __future__ import annotations
 
 import os
-import statistics
 from collections.abc import Callable
 
 from benchmarks.batched_step import installed, keep_on_cores
 from benchmarks.cases import Case
 from benchmarks.rivals import jax_outputs, torch_outputs
-from benchmarks.sides import Options, Side, in_turn, main, median_time, short_spread
+from benchmarks.sides import Options, Side, in_turn, main, median_time, print_beside
 
 MODULE = "benchmarks.evaluate"
 CASE = Case([784, 128, 10], "relu", "linear", "SGD", 0.01, (1, 1000))
@@ -56,12 +55,7 @@ def report(options: Options) -> None:
             print(f"  {batch} samples" if batch > 1 else "  1 sample")
             names = [name for name in installed(threads) if name in SIDES]
             sides = {name: [MODULE, name, str(batch), str(threads)] for name in names}
-            times = in_turn(sides, options.rounds)
-            ours = statistics.median(times["cpu"])
-            for name, seconds in times.items():
-                ratio = statistics.median(seconds) / ours
-                remark = f"the cpu engine is {ratio:.2f} times as fast" if name != "cpu" else ""
-                print(f"    {NAMES[name]:12} {short_spread(seconds):38} {remark}".rstrip())
+            print_beside(NAMES, in_turn(sides, options.rounds))
 
 
 if __name__ == "__main__":

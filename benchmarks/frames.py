@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from benchmarks.sides import Options, in_turn, main
+from benchmarks.sides import Options, in_turn, main, seconds_of
 from tests.studio import place
 
 WIDTH, HEIGHT = 1280, 800
@@ -123,9 +123,7 @@ def mesh_drawer(canvas, rows: int, columns: int):
 
 def first() -> float:
     """Seconds from nothing to the first picture of a scene, a whole process."""
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", FIRST], check=True)
-    return time.perf_counter() - start
+    return seconds_of(subprocess.run, [sys.executable, "-c", FIRST], check=True)
 
 
 SIDES = {"frames": frames, "first": first}

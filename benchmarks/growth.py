@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +21,7 @@ import numpy as np
 
 from benchmarks.cases import multiplications
 from benchmarks.growth_plot import Panel, draw
-from benchmarks.sides import Options, in_turn, main, median_time
+from benchmarks.sides import Options, in_turn, main, median_time, seconds_of
 
 CALL = 0.02  # seconds that a call of many steps takes, so that the call itself does not count
 BATCH = 256  # where the width grows
@@ -54,7 +53,7 @@ CURVES = {
 }
 
 
-def seconds_of(curve: Curve) -> list[float]:
+def seconds_at_sizes(curve: Curve) -> list[float]:
     """The median seconds of a step at every size, on all cores."""
     return [step_seconds(*curve.case(size)) for size in curve.sizes]
 
@@ -72,14 +71,12 @@ def step_seconds(sizes: list[int], batch: int) -> float:
         net.train(inputs, targets, loss, optimizer, steps=steps)
 
     train(10)
-    start = time.perf_counter()
-    train(10)
-    once = (time.perf_counter() - start) / 10
+    once = seconds_of(train, 10) / 10
     steps = max(1, min(10_000, round(CALL / once)))
     return median_time(lambda: train(steps), warm_up=1, least_seconds=0.3) / steps
 
 
-SIDES = {name: partial(seconds_of, curve) for name, curve in CURVES.items()}
+SIDES = {name: partial(seconds_at_sizes, curve) for name, curve in CURVES.items()}
 
 
 def report(options: Options) -> None:

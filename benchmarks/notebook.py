@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import json
 import math
-import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from benchmarks.sides import Options, in_turn, main
+from benchmarks.sides import Options, in_turn, main, spread
 from tests.faces.notebook.lab import PATIENCE, Page, lack, serving, until
 
 MODULE = "benchmarks.notebook"
@@ -129,12 +129,10 @@ def notebook_of(code: str) -> str:
 
 
 def measured(shown: PageOfCell) -> dict[str, list[float]]:
-    def wait() -> None:
-        shown.page.tab.wait_for_timeout(1e3 * SECONDS)
-
-    def turn() -> None:
-        shown.drag(SECONDS)
-
+    wait, turn = (
+        partial(shown.page.tab.wait_for_timeout, 1e3 * SECONDS),
+        partial(shown.drag, SECONDS),
+    )
     shown.answer()
     found = {ANSWER: [shown.answer() for _ in range(CLICKS)]}
     found[RATES[0]] = [shown.frames(turn)]
@@ -160,13 +158,8 @@ def report(options: Options) -> None:
     rounds = in_turn({"page": [MODULE, "page"]}, options.rounds)["page"]
     values = {name: [value for one in rounds for value in one[name]] for name in rounds[0]}
     for name in RATES:
-        low, middle, high = min(values[name]), statistics.median(values[name]), max(values[name])
-        print(f"    {name:38} {middle:6.1f} pictures a second  ({low:.1f} to {high:.1f})")
-    seconds = values[ANSWER]
-    print(
-        f"    {ANSWER:38} {1e3 * statistics.median(seconds):6.0f} ms  "
-        f"({1e3 * min(seconds):.0f} to {1e3 * max(seconds):.0f})"
-    )
+        print(f"    {name:38} {spread(values[name], 'pictures a second', 1, 1)}")
+    print(f"    {ANSWER:38} {spread(values[ANSWER], digits=0)}")
     return None
 
 

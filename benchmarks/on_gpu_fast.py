@@ -6,7 +6,6 @@ import statistics
 import subprocess
 import time
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from benchmarks.on_gpu_first import (
     Steps,
     adam,
     by_torch,
+    case_of,
     compare,
     graph,
     kernels,
@@ -33,6 +33,8 @@ from benchmarks.on_gpu_first import (
 )
 from benchmarks.on_gpu_machine import SIMULATED
 from benchmarks.on_gpu_right import command, digest, tool_of_nvidia
+from benchmarks.rivals import jax_update
+from benchmarks.sides import seconds_of
 
 # Sizes, and the batch: of the second one the bank has 4 million rows, 84 MB with Adam's slots.
 HELD = [(MAIN, BATCH)] if SIMULATED else [(MAIN, BATCH), ([12, 2048, 2048, 3], 256)]
@@ -124,9 +126,7 @@ def texture() -> None:
         session, spent, decibels = texture_of(seed), 0.0, 0.0
         points, colors = session.data.pixels()
         while decibels < DECIBELS and session.step_index < 80 * many:
-            start = time.perf_counter()
-            session.advance(many, progress=False)
-            spent += time.perf_counter() - start
+            spent += seconds_of(session.advance, many, progress=False)
             decibels = float(data.psnr(session.network(points), colors))
         about = {"steps": session.step_index, "seconds": round(spent, 3)}
         tell("texture", decibels=round(decibels, 2), good=decibels >= DECIBELS, seed=seed, **about)
@@ -152,32 +152,11 @@ def rivals() -> None:
 def by_jax(sizes: list[int], batch: int) -> Steps:
     """JAX: all steps in one call. It may round factors to tf32, to its advantage."""
     import jax
-    import jax.numpy as jnp
 
-    rng, each = np.random.default_rng(1), jax.tree_util.tree_map
-    weights = [jnp.asarray(rng.normal(size=s, scale=0.1), jnp.float32) for s in pairwise(sizes)]
-    inputs, targets = [jnp.asarray(x, jnp.float32) for x in samples(sizes, batch)]
-
-    def loss(parameters: Any) -> Any:
-        y = inputs
-        for i, (w, b) in enumerate(parameters):
-            z = y @ w + b
-            y = jax.nn.sigmoid(z) if i == len(parameters) - 1 else jax.nn.leaky_relu(z)
-        return jnp.mean((y - targets) ** 2)
-
-    def update(_: int, state: Any) -> Any:
-        now, m, v, count = state
-        g, count = jax.grad(loss)(now), count + 1
-        m = each(lambda m, g: 0.9 * m + 0.1 * g, m, g)
-        v = each(lambda v, g: 0.999 * v + 0.001 * g * g, v, g)
-        rate, root = 1e-3 / (1 - 0.9**count), jnp.sqrt(1 - 0.999**count)
-        now = each(lambda w, m, v: w - rate * m / (jnp.sqrt(v) / root + 1e-8), now, m, v)
-        return now, m, v, count
-
-    parameters = [(w, jnp.zeros(w.shape[1], jnp.float32)) for w in weights]
-    zeros = each(jnp.zeros_like, parameters)
-    state: Any = parameters, zeros, zeros, jnp.float32(0)
-    loop = jax.jit(lambda state, count: jax.lax.fori_loop(0, count, update, state))
+    update, state = jax_update(case_of(sizes, batch), batch)
+    loop = jax.jit(
+        lambda state, count: jax.lax.fori_loop(0, count, lambda _, each: update(each), state)
+    )
 
     def steps(count: int) -> None:
         nonlocal state

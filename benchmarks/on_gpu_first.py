@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cases import Case
 from benchmarks.on_gpu import tell
 from benchmarks.on_gpu_machine import SIMULATED
+from benchmarks.rivals import torch_model
+from benchmarks.sides import seconds_of
 
 Steps = Callable[[int], object]  # takes so many steps, and waits until the card has ended
 
@@ -45,6 +48,11 @@ def network(sizes: Sequence[int], dtype: str = "float32", norm: bool = False) ->
 def samples(sizes: Sequence[int], batch: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     return rng.normal(size=(batch, sizes[0])), rng.random((batch, sizes[-1]))
+
+
+def case_of(sizes: Sequence[int], batch: int) -> Case:
+    """The same network and training, for the sides that are not ours."""
+    return Case(sizes, "leaky_relu", "sigmoid", "Adam", 1e-3, (batch,))
 
 
 def adam() -> Any:
@@ -115,11 +123,7 @@ def by_torch(
     """PyTorch as in its tutorials; graph: a step recorded once as a CUDA graph."""
     import torch
 
-    layers: list[Any] = []
-    for i, (a, b) in enumerate(pairwise(sizes)):
-        last = i == len(sizes) - 2
-        layers += [torch.nn.Linear(a, b), torch.nn.Sigmoid() if last else torch.nn.LeakyReLU()]
-    model, graph = torch.nn.Sequential(*layers).to(DEVICE), graph and not SIMULATED
+    model, graph = torch_model(case_of(sizes, batch)).to(DEVICE), graph and not SIMULATED
     how |= {"capturable": True} if graph else {}
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, **how)
     pair = [torch.tensor(x, dtype=torch.float32, device=DEVICE) for x in samples(sizes, batch)]
@@ -183,12 +187,6 @@ def measure(part: str, side: str, make: Callable[[], Steps], **about: Any) -> fl
         part, side=side, us=us, from_to=ends, steps=count, first_s=round(first, 2), **about, **found
     )
     return us
-
-
-def seconds_of(steps: Steps, count: int) -> float:
-    start = time.perf_counter()
-    steps(count)
-    return time.perf_counter() - start
 
 
 # ---- the parts ----------------------------------------------------------------------------------

@@ -19,7 +19,13 @@ def torch_step(case: Case, batch: int, threads: int) -> Callable[[], object]:
     model = torch_model(case)
     optimizer = getattr(torch.optim, case.optimizer)(model.parameters(), lr=case.rate)
     inputs, targets = map(torch.from_numpy, case.samples(batch))
-    criterion = torch.nn.MSELoss()
+    return step_of_torch(model, optimizer, torch.nn.MSELoss(), inputs, targets)
+
+
+def step_of_torch(
+    model: Any, optimizer: Any, criterion: Any, inputs: Any, targets: Any
+) -> Callable[[], object]:
+    """A step of a model of PyTorch, as in its tutorials."""
 
     def step() -> float:
         optimizer.zero_grad()

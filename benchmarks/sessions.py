@@ -11,13 +11,12 @@ for 100,000 steps, which takes minutes, and not for 5,000.
 from __future__ import annotations
 
 import statistics
-import time
 from functools import partial
 
 import numpy as np
 
 from benchmarks.cases import texture_session
-from benchmarks.sides import Options, in_turn, main
+from benchmarks.sides import Options, in_turn, main, seconds_of
 
 PLACES = 10  # beside the end and the middle
 IN_A_ROW = 3
@@ -47,17 +46,13 @@ def times_back(make, steps: str) -> dict[str, object]:
     count = int(steps)
     session = make()
     session.advance(1)  # loads the kernels
-    start = time.perf_counter()
-    session.advance(count - 1)
-    run = time.perf_counter() - start
+    run = seconds_of(session.advance, count - 1)
     places = np.random.default_rng(0).integers(IN_A_ROW, count, PLACES).tolist()
     back = []
     for place in [count, count // 2, *places]:
         session.seek(place)
         for _ in range(IN_A_ROW):
-            start = time.perf_counter()
-            session.back(1)
-            back.append(time.perf_counter() - start)
+            back.append(seconds_of(session.back, 1))
     return {"run": run, "back": back}
 
 

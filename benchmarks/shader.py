@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.cases import texture_session
-from benchmarks.sides import Options, in_turn, main
+from benchmarks.sides import Options, in_turn, main, spread
 
 SIDES_OF_PICTURES = 256, 1024  # pixels along a side
 LEAST = 2.5  # seconds that a side is measured
@@ -79,8 +79,8 @@ def report(options: Options) -> None:
             rates = [1.0 / one["seconds"] for one in each]
             error = max(one["error"] for one in each)
             print(
-                f"    {side:4} x {side:<4} {name:6} {statistics.median(rates):8.2f} a second "
-                f"({min(rates):.2f} to {max(rates):.2f}), relative error {error:.1e}"
+                f"    {side:4} x {side:<4} {name:6} {spread(rates, 'a second', 1)}, "
+                f"relative error {error:.1e}"
             )
 
 

@@ -92,6 +92,13 @@ def answer(arguments: Sequence[str], **environment: str) -> Any:
     return json.loads(done.stdout)
 
 
+def seconds_of(call: Callable[..., object], *arguments: Any, **options: Any) -> float:
+    """The seconds of a call."""
+    start = time.perf_counter()
+    call(*arguments, **options)
+    return time.perf_counter() - start
+
+
 def median_time(step: Callable[[], object], warm_up: int = 3, least_seconds: float = 2.5) -> float:
     """The median time of a call, after warming up, over at least so many seconds."""
     for _ in range(warm_up):
@@ -104,16 +111,31 @@ def median_time(step: Callable[[], object], warm_up: int = 3, least_seconds: flo
     return statistics.median(times)
 
 
-def spread(seconds: Sequence[float]) -> str:
-    """The median and, in brackets, the least and the most, in milliseconds."""
-    low, middle, high = min(seconds), statistics.median(seconds), max(seconds)
-    return f"{1e3 * middle:8.2f} ms  ({1e3 * low:.2f} to {1e3 * high:.2f})"
+def spread(values: Sequence[float], unit: str = "ms", factor: float = 1e3, digits: int = 2) -> str:
+    """The median and, in brackets, the least and the most; by default of seconds."""
+    middle, low, high = [factor * each(values) for each in (statistics.median, min, max)]
+    return f"{middle:8.{digits}f} {unit}  ({low:.{digits}f} to {high:.{digits}f})"
 
 
 def short_spread(seconds: Sequence[float]) -> str:
     """The same in microseconds."""
-    low, middle, high = min(seconds), statistics.median(seconds), max(seconds)
-    return f"{1e6 * middle:8.1f} us  ({1e6 * low:.1f} to {1e6 * high:.1f})"
+    return spread(seconds, "us", 1e6, 1)
+
+
+def print_beside(
+    names: Mapping[str, str], times: Mapping[str, Sequence[float]], of_cpu: str = "", more: str = ""
+) -> None:
+    """A line for each side, and how many times as fast the cpu engine is.
+
+    of_cpu  what else there is to say of the cpu engine
+    more    the same of each other side
+    """
+    width = max(map(len, names.values())) + 1
+    for side, seconds in times.items():
+        ratio = statistics.median(seconds) / statistics.median(times["cpu"])
+        beside = f"the cpu engine is {ratio:.2f} times as fast{more}"
+        remark = of_cpu if side == "cpu" else beside
+        print(f"    {names[side]:{width}} {short_spread(seconds):38} {remark}".rstrip())
 
 
 def machine() -> str:

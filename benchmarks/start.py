@@ -17,11 +17,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from functools import partial
 
-from benchmarks.sides import Options, answer, in_turn, main, spread
+from benchmarks.sides import Options, answer, in_turn, main, seconds_of, spread
 
 MODULE = "benchmarks.start"
 RGB = (
@@ -60,9 +59,7 @@ WALL = ("python", "import", "python_step")
 
 def whole_process(name: str) -> float:
     """Seconds from nothing to the end of a program."""
-    start = time.perf_counter()
-    subprocess.run([sys.executable, *PROGRAMS[name]], check=True)
-    return time.perf_counter() - start
+    return seconds_of(subprocess.run, [sys.executable, *PROGRAMS[name]], check=True)
 
 
 def from_empty_and_warm(name: str) -> list[float]:

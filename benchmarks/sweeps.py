@@ -27,7 +27,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from benchmarks.sides import Options, answer, in_turn, main
+from benchmarks.sides import Options, answer, in_turn, main, seconds_of
 from benchmarks.watched import screen
 
 MODULE = "benchmarks.sweeps"
@@ -173,9 +173,7 @@ def cluster(steps: str) -> list[float]:
 
     def train(executor: object) -> float:
         runs = sv.sweep(rgb, grid, range(100), success=None, executor=executor)
-        start = time.perf_counter()
-        runs.advance(int(steps), progress=False)
-        return time.perf_counter() - start
+        return seconds_of(runs.advance, int(steps), progress=False)
 
     with (
         distributed.LocalCluster(

@@ -11,11 +11,10 @@ pixels. --long takes three seeds and not two.
 from __future__ import annotations
 
 import statistics
-import time
 from importlib.util import find_spec
 
 from benchmarks.cases import texture_session
-from benchmarks.sides import Options, answer, main
+from benchmarks.sides import Options, answer, main, seconds_of
 
 MEASURED = {1000: 19.3, 5000: 21.0}  # decibels of the astronaut, by a prototype, seed 0
 SIZE = 256
@@ -41,9 +40,7 @@ def psnr(seed: str) -> dict[str, list[float]]:
     points, colors = task.pixels()
     decibels, seconds, spent = [], [], 0.0
     for steps in MEASURED:
-        start = time.perf_counter()
-        session.advance(steps - session.step_index)
-        spent += time.perf_counter() - start
+        spent += seconds_of(session.advance, steps - session.step_index)
         decibels.append(data.psnr(session.network(points), colors))
         seconds.append(spent)
     return {"decibels": decibels, "seconds": seconds}

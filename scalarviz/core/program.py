@@ -519,7 +519,9 @@ class Program:
         return target
 
     def set_shape(self, shape: Shape) -> None:
-        """Set the shape of the present outputs: (channels, height, width)."""
+        """Set the shape of the present outputs, (channels, height, width); (): leave it."""
+        if not shape:
+            return
         seen, known = replace(self.outputs, shape=shape), self.outputs
         self.buffers[self.buffers.index(known)] = seen
         for i, operation in enumerate(self.operations):
@@ -533,8 +535,7 @@ class Program:
 
         `shape` is that of the outputs, if it is known.
         """
-        if shape:
-            self.set_shape(shape)
+        self.set_shape(shape)
         source = self.outputs
         self.add("branch", size=source.size, shape=source.shape)
         return source

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ from scalarviz.errors import InputError
 
 # All operations of a trace, in the order of their numbers.
 EVERY_OPERATION = {**OPERATIONS, **COMPARISONS}
+OPERATORS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"
+}  # fmt: skip
 NUMBERS = {name: i for i, name in enumerate(EVERY_OPERATION)}
 
 BYTES = 420  # memory of an input, about
@@ -56,6 +59,18 @@ def reflected(name: str) -> Callable[[Any, Any], Any]:
     return lambda self, other: call(other, self)
 
 
+def no_number(value: Recorded) -> NoReturn:
+    """Raise InputError for the use of the number of a recorded Value."""
+    larger = (
+        "write sv.maximum(a, b) for max(a, b), or " if value._formula.name in COMPARISONS else ""
+    )
+    raise InputError(
+        f"{shorten(value)} has no number: a function is recorded once, for all numbers, and cannot "
+        f"branch on them; {larger}choose with sv.where(condition, a, b), and compute with Values "
+        "throughout"
+    )
+
+
 @final
 class Recorded(Value):
     """A symbolic Value: an input of a function being recorded, or a result of an operation."""
@@ -72,54 +87,24 @@ class Recorded(Value):
         if value_graph.naming and inputs and formula is not value_graph.LEAF:
             value_graph.enter(self)
 
-    @property
-    def data(self) -> float:  # type: ignore[override]  # a recorded Value has no number
-        raise InputError(no_number(self))
-
-    @property
-    def grad(self) -> float:
-        raise InputError(no_number(self))
-
-    def __bool__(self) -> bool:
-        raise InputError(no_number(self))
-
-    def __float__(self) -> float:
-        raise InputError(no_number(self))
-
-    def __int__(self) -> int:
-        raise InputError(no_number(self))
+    data = property(no_number)
+    grad = property(no_number)
+    __bool__ = no_number
+    __float__ = no_number
+    __int__ = no_number
 
     def __repr__(self) -> str:
         return f"Recorded({self})"
 
-    __add__ = method("add")
-    __sub__ = method("subtract")
-    __mul__ = method("multiply")
-    __truediv__ = method("divide")
-    __pow__ = method("power")
-    __radd__ = reflected("add")
-    __rsub__ = reflected("subtract")
-    __rmul__ = reflected("multiply")
-    __rtruediv__ = reflected("divide")
-    __rpow__ = reflected("power")
     __neg__ = method("negate")
     __abs__ = method("abs")
 
 
+for _operator, _name in OPERATORS.items():
+    setattr(Recorded, f"__{_operator}__", method(_name))
+    setattr(Recorded, f"__r{_operator}__", reflected(_name))
 for _name in OPERATIONS.keys() & vars(Value).keys():
     setattr(Recorded, _name, method(_name))
-
-
-def no_number(value: Recorded) -> str:
-    """Return the message for the use of the number of a recorded Value."""
-    larger = (
-        "write sv.maximum(a, b) for max(a, b), or " if value._formula.name in COMPARISONS else ""
-    )
-    return (
-        f"{shorten(value)} has no number: a function is recorded once, for all numbers, and cannot "
-        f"branch on them; {larger}choose with sv.where(condition, a, b), and compute with Values "
-        "throughout"
-    )
 
 
 def record(name: str, *operands: Any) -> Recorded:

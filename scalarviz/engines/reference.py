@@ -131,13 +131,11 @@ def not_none(array: FloatArray | None) -> FloatArray:
 
 
 def affine_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    sums: FloatArray = numbers.x @ weights(operation, numbers).T + biases(operation, numbers)
-    return sums
+    return numbers.x @ weights(operation, numbers).T + biases(operation, numbers)
 
 
 def affine_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    by_inputs: FloatArray = not_none(numbers.upstream) @ weights(operation, numbers)
-    return by_inputs
+    return not_none(numbers.upstream) @ weights(operation, numbers)
 
 
 def scale_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
@@ -200,8 +198,7 @@ def parametric_forward(operation: Operation, numbers: OperationArrays) -> FloatA
 
 def parametric_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     slopes = of_each(PARAMETRIC_FORMULAS[operation.formula].derivative, operation, numbers)
-    gradient: FloatArray = not_none(numbers.upstream) * slopes
-    return gradient
+    return not_none(numbers.upstream) * slopes
 
 
 @lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 import gc
 import math
+import operator
 import re
 import tracemalloc
 import weakref
@@ -172,10 +173,10 @@ LEAVES = st.one_of(st.sampled_from([x, y, z]), st.floats(-3, 3).map(Value))
 EXPRESSIONS = st.recursive(
     LEAVES,
     lambda parts: st.one_of(
-        st.builds(lambda a: -a, parts),
-        st.builds(lambda a, b: a + b, parts, parts),
-        st.builds(lambda a, b: a - b, parts, parts),
-        st.builds(lambda a, b: a * b, parts, parts),
+        st.builds(operator.neg, parts),
+        st.builds(operator.add, parts, parts),
+        st.builds(operator.sub, parts, parts),
+        st.builds(operator.mul, parts, parts),
         st.builds(lambda a, b: a ** b.tanh(), parts, parts),
         st.builds(lambda a: a ** (Value(2.0) ** a.tanh()), parts),
         st.builds(maximum, parts, parts),

@@ -30,6 +30,12 @@ def schedule_of(name: str, **given: float) -> sv.Schedule:
     return sv.Schedule(name, **{k: v for k, v in given.items() if k in known})
 
 
+def bits_of(bank: Any) -> list[bytes]:
+    """All numbers of a bank, or of a snapshot of one."""
+    slots = [bank.slots[name] for name in sorted(bank.slots)]
+    return [each.tobytes() for each in (bank.value, bank.grad, bank.state, *slots)]
+
+
 def banks_agree(reference: Bank, other: Bank, steps: int) -> None:
     """Two banks after so many steps, in float64."""
     assert difference(reference.value, other.value) < 1e-9

@@ -4,6 +4,7 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -27,6 +28,30 @@ def text_of(name: str, row: Any, dtype: Dtype) -> str:
     constants = [*writer.formulas.constants.values(), *writer.wide.constants.values()]
     head = HEAD.format(versions=versions(), dtype=dtype)
     return "\n\n\n".join([head, *constants, *writer.sources, FOOT.format(name=name)])
+
+
+def check_constant(
+    texts: Callable[[], list[str]], module: ModuleType, constant: str, patch: pytest.MonkeyPatch
+) -> None:
+    """A constant is in the first of two texts and not in the other."""
+    before = texts()
+    patch.setattr(module, constant, 0.0625)
+    after = texts()
+    assert after[0] != before[0] and after[1] == before[1]
+    patch.undo()
+    assert texts() == before
+
+
+def body(llvm: str) -> str:
+    """The function itself; what follows it only unpacks Python's objects."""
+    return llvm[llvm.index("define ") : llvm.index("\n}", llvm.index("define "))]
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that kernels are kept in, which is empty."""
+    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
+    return tmp_path
 
 
 def import_text(text: str, stem: str) -> ModuleType:

@@ -48,6 +48,14 @@ class FakeDevice:
     compute_capability = (9, 0)
 
 
+def fake_device(patch: pytest.MonkeyPatch, gpu: tuple[int, int] = GPU) -> None:
+    """Let numba compile for a GPU that is not here."""
+    from numba.cuda import dispatcher
+
+    patch.setattr(FakeDevice, "compute_capability", gpu)
+    patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+
+
 @dataclass(frozen=True)
 class Loop:
     """The instructions of an innermost loop."""
@@ -181,11 +189,9 @@ def ptx_of(unit: CudaUnit, dtype: Dtype, gpu: tuple[int, int] = GPU) -> str:
 def compiled_ptx(path: Path, gpu: tuple[int, int]) -> str:
     """The PTX text of the kernel in a file."""
     from numba import cuda
-    from numba.cuda import dispatcher
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FakeDevice, "compute_capability", gpu)
-        patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+        fake_device(patch, gpu)
         # Device functions are compiled for the GPU that they meet first.
         module = cuda_file.import_file(path)
         kernel = getattr(module, module.NAME)
@@ -204,7 +210,7 @@ def as_launched(unit: CudaUnit, dtype: Dtype, folder: Path) -> MachineCode:
     from numba.cuda import codegen, dispatcher
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+        fake_device(patch)
         patch.setattr(codegen.devices, "get_context", lambda *_: SimpleNamespace(device=FakeDevice))
         module = cuda_file.import_file(cuda_file.path_of_unit(unit, dtype))
         kernel = getattr(module, module.NAME)
@@ -253,7 +259,7 @@ def compile_without_gpu(patch: pytest.MonkeyPatch) -> None:
     def bind(kernel: Any) -> None:
         kernel._codelibrary.get_cubin()
 
-    patch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+    fake_device(patch)
     patch.setattr(library, "_ensure_cc", ensured)
     patch.setattr(codegen.JITCUDACodegen, "magic_tuple", lambda self: ((13, 0), capability))
     patch.setattr(dispatcher._Kernel, "bind", bind)

@@ -23,8 +23,9 @@ from scalarviz.engines.cuda.engine import CudaRun
 from scalarviz.errors import EngineError
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.training.session.branches import Clock
+from tests.engines.agreement import bits_of
 from tests.engines.fake_driver import CudaAPIError
-from tests.engines.simulator import slow
+from tests.engines.simulator import noted, slow, uploads
 from tests.wording import refused
 
 NEVER = 1e9  # seconds
@@ -94,50 +95,25 @@ def away(s: sv.Session, step: int) -> Iterator[sv.Bank]:
 
 
 class Copies:
-    """Counts copies of the bank between host and GPU, and calls of `steps`."""
+    """Notes copies of the bank between host and GPU, and calls of `steps`."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.fetched = self.put = self.calls = 0
-        take, view, steps = Memory.take_bank, Memory._view, CudaRun.steps
-        counts = self
+        self.calls = noted(patch, CudaRun, "steps")
+        self.fetched = noted(patch, Memory, "take_bank")
+        self.put = uploads(patch)
 
-        def taken(memory: Memory, *arguments: Any) -> None:
-            counts.fetched += 1
-            take(memory, *arguments)
-
-        class Part:
-            def __init__(self, array: Any) -> None:
-                self.array, self.copy_to_host = array, array.copy_to_host
-
-            def copy_to_device(self, *arguments: Any, **options: Any) -> None:
-                counts.put += 1
-                self.array.copy_to_device(*arguments, **options)
-
-        def counted(memory: Memory, part: Any) -> Any:
-            on_device, mirror = view(memory, part)
-            return Part(on_device), mirror
-
-        def called(run: CudaRun, *arguments: Any) -> Any:
-            counts.calls += 1
-            return steps(run, *arguments)
-
-        patch.setattr(Memory, "take_bank", taken)
-        patch.setattr(Memory, "_view", counted)
-        patch.setattr(CudaRun, "steps", called)
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        return len(self.calls), len(self.fetched), len(self.put)
 
     def clear(self) -> None:
-        self.fetched = self.put = self.calls = 0
+        for each in (self.calls, self.fetched, self.put):
+            each.clear()
 
 
 @pytest.fixture
 def copies(monkeypatch: pytest.MonkeyPatch) -> Copies:
     return Copies(monkeypatch)
-
-
-@pytest.fixture
-def interrupted(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    with monkeypatch.context() as patch:
-        yield patch
 
 
 # ---- how often the bank is copied ---------------------------------------------------------------
@@ -148,20 +124,20 @@ def test_background_play_copies_the_bank_when_somebody_looks(copies: Copies, s: 
     copies.clear()
     s.play()
     until(s, 12)
-    playing = copies.calls, copies.fetched, copies.put
+    playing = copies.counts
     s.pause()
     assert playing[0] >= 3 and playing[1:] == (0, 0), "nobody has looked yet"
-    assert copies.fetched == 1 and copies.put == 0, "the pause has fetched it"
+    assert copies.counts[1:] == (1, 0), "the pause has fetched it"
     s.play()
     until(s, s.step_index + 5)
-    before = copies.fetched
+    before = len(copies.fetched)
     with s.still(ENOUGH):
         assert s.network.bank.value.size
-        assert copies.fetched == before + 1
+        assert len(copies.fetched) == before + 1
     s.pause()
     s.play(20.0)  # it rests after each portion
     until(s, s.step_index + 2)
-    assert copies.fetched >= before + 3
+    assert len(copies.fetched) >= before + 3
     s.play(1e6)
     s.pause()
 
@@ -179,7 +155,7 @@ def test_background_play_brings_the_bank_back_as_often_as_it_should(
         assert time.perf_counter() - start < ENOUGH and s.playing
         seen.add(held.tobytes())
         time.sleep(0.001)
-    fetched, calls, most = copies.fetched, copies.calls, (time.perf_counter() - start) / every
+    (calls, fetched, _), most = copies.counts, (time.perf_counter() - start) / every
     s.pause()
     assert 3 <= fetched <= most + 2 and calls > fetched
 
@@ -193,7 +169,7 @@ def test_a_portion_of_several_launches_copies_nothing_between_them(
     monkeypatch.setattr("scalarviz.training.session.timeline.PORTION", NEVER)
     s.timeline.pace, s.timeline.most_steps = 4.0, lambda: 4
     s.advance(12)
-    assert (copies.calls, copies.fetched, copies.put) == (3, 1, 0)
+    assert copies.counts == (3, 1, 0)
     other.advance(13)
     assert s.network.bank.value.tobytes() == other.network.bank.value.tobytes()
 
@@ -218,7 +194,7 @@ def test_a_long_advance_brings_the_bank_back_and_keeps_keyframes(
     monkeypatch.setattr(s.timeline, "between", look)
     with pytest.raises(Enough):
         s.timeline.forward(Clock(100_000))
-    assert len(seen) > 4 and copies.fetched <= (time.perf_counter() - start) / every + 2
+    assert len(seen) > 4 and len(copies.fetched) <= (time.perf_counter() - start) / every + 2
     assert len({frame.value.tobytes() for frame in s.timeline.branch.frames} & seen) > 2
     monkeypatch.setattr(s.timeline, "between", lambda: None)
     s.timeline.forward(Clock(s.step_index + 3))
@@ -257,16 +233,11 @@ def test_a_snapshot_is_of_its_moment_and_brings_nothing_back(
     while not all(shot.ready for shot in shots):
         time.sleep(0.001)
     found = [shot.read() for shot in shots]
-    assert copies.fetched == 0 and s.network.bank.away.keeper is not None
+    assert not copies.fetched and s.network.bank.away.keeper is not None
     s.pause()
     for shot, numbers in zip(shots, found, strict=True):
         other.seek(shot.moment.clock.step)
-        bank = other.network.bank
-        assert numbers.value.tobytes() == bank.value.tobytes()
-        assert numbers.grad.tobytes() == bank.grad.tobytes()
-        assert numbers.state.tobytes() == bank.state.tobytes()
-        for name, slot in bank.slots.items():
-            assert numbers.slots[name].tobytes() == slot.tobytes()
+        assert bits_of(numbers) == bits_of(other.network.bank)
 
 
 def test_a_picture_takes_snapshots_of_what_plays(
@@ -285,14 +256,13 @@ def test_a_picture_takes_snapshots_of_what_plays(
         reading.refresh()
         seen[reading.here.clock.step] = reading.numbers
         time.sleep(0.001)
-    assert copies.fetched == 0
+    assert not copies.fetched
     s.pause()
     reading.refresh()
     assert reading.numbers.value.tobytes() == s.network.bank.value.tobytes()
     for step, numbers in seen.items():
         other.seek(step)
-        assert numbers.value.tobytes() == other.network.bank.value.tobytes()
-        assert numbers.grad.tobytes() == other.network.bank.grad.tobytes()
+        assert bits_of(numbers) == bits_of(other.network.bank)
 
 
 # ---- the arrays of a bank are current ------------------------------------------------------------
@@ -465,10 +435,9 @@ def test_what_is_replayed_of_the_journal_reaches_the_gpu() -> None:
         s.advance(3)
         s.seek(0)
         s.seek(15)
-    ours, theirs = [s.network.bank for s in pair]
     assert len(pair[0].current_branch.frames) == 2
-    assert ours.slots["m"].tobytes() == theirs.slots["m"].tobytes()
-    assert ours.value.tobytes() == theirs.value.tobytes()
+    ours, theirs = [bits_of(s.network.bank) for s in pair]
+    assert ours == theirs
 
 
 def test_copies_of_a_network_that_plays_have_its_numbers(s: sv.Session) -> None:
@@ -555,9 +524,8 @@ def test_any_actions_give_the_same_numbers(seed: int, tmp_path: Path) -> None:
         if rng.random() < 0.5:
             assert bits(ours, s.network.bank) == bits(theirs, other.network.bank), name
         if rng.random() < 0.3:
-            found = [each.snapshot().read() for each in pair]
-            assert found[0].value.tobytes() == found[1].value.tobytes(), name
-            assert found[0].slots.keys() == found[1].slots.keys()
+            one, same = [each.snapshot().read() for each in pair]
+            assert bits_of(one) == bits_of(same) and one.slots.keys() == same.slots.keys(), name
     assert s.losses.tobytes() == other.losses.tobytes()
     journals = [list(map(repr, each.timeline.branch.journal)) for each in pair]
     assert journals[0] == journals[1]
@@ -588,12 +556,12 @@ def raising_after(calls: int, plain: Any, error: BaseException) -> Any:
 @pytest.mark.parametrize("calls", [1, 4])
 @pytest.mark.parametrize("name", ["take_plan", "put_plan"])
 def test_ctrl_c_within_steps(
-    name: str, calls: int, interrupted: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
+    name: str, calls: int, monkeypatch: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
 ) -> None:
     array = s.network.bank.value
     s.advance(3)
     plain = getattr(Memory, name)
-    interrupted.setattr(Memory, name, raising_after(calls, plain, KeyboardInterrupt()))
+    monkeypatch.setattr(Memory, name, raising_after(calls, plain, KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         s.advance(20)
     other.advance(s.step_index)
@@ -605,12 +573,12 @@ def test_ctrl_c_within_steps(
 
 
 def test_ctrl_c_between_portions(
-    interrupted: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
+    monkeypatch: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
 ) -> None:
     array = s.network.bank.value
     s.advance(1)
     between = s.timeline.between
-    interrupted.setattr(s.timeline, "between", raising_after(3, between, KeyboardInterrupt()))
+    monkeypatch.setattr(s.timeline, "between", raising_after(3, between, KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         s.advance(20)
     assert 2 < s.step_index < 21
@@ -619,7 +587,7 @@ def test_ctrl_c_between_portions(
 
 
 def test_ctrl_c_while_numbers_arrive(
-    interrupted: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
+    monkeypatch: pytest.MonkeyPatch, s: sv.Session, other: sv.Session
 ) -> None:
     array = s.network.bank.value
 
@@ -628,7 +596,7 @@ def test_ctrl_c_while_numbers_arrive(
         raise KeyboardInterrupt
 
     with away(s, 5) as bank:
-        with interrupted.context() as patch:
+        with monkeypatch.context() as patch:
             patch.setattr(Memory, "take_bank", half)
             with pytest.raises(KeyboardInterrupt):
                 assert bank.value.size
@@ -640,13 +608,13 @@ def test_ctrl_c_while_numbers_arrive(
 
 
 def test_after_steps_that_failed_nothing_is_fetched(
-    interrupted: pytest.MonkeyPatch, s: sv.Session
+    monkeypatch: pytest.MonkeyPatch, s: sv.Session
 ) -> None:
     run, bank = s.trainer.run, s.network.bank
     bank.away.allowed = True
     run.steps(sv.Adam(0.1), 0, 1)
     assert bank.away.keeper is run
-    interrupted.setattr(Memory, "take_plan", raising_after(1, None, KeyboardInterrupt()))
+    monkeypatch.setattr(Memory, "take_plan", raising_after(1, None, KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         run.steps(sv.Adam(0.1), 1, 1)
     assert bank.away.keeper is None
@@ -656,12 +624,12 @@ def lose(*_: object) -> None:
     raise CudaAPIError("[999] lost")
 
 
-def test_a_card_that_is_lost_while_it_has_the_numbers(interrupted: pytest.MonkeyPatch) -> None:
+def test_a_card_that_is_lost_while_it_has_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     s, other = session(), session(engine="python")
     s.advance(2)
     with away(s, 6):
         for name in ("take_bank", "take_plan"):
-            interrupted.setattr(Memory, name, lose)
+            monkeypatch.setattr(Memory, name, lose)
         with refused(EngineError, "lost"):
             assert s.network.bank.value.size
     assert s.network.bank.away.is_lost
@@ -676,11 +644,11 @@ def test_a_card_that_is_lost_while_it_has_the_numbers(interrupted: pytest.Monkey
 
 
 def test_a_card_that_is_lost_at_the_end_of_a_call(
-    interrupted: pytest.MonkeyPatch, s: sv.Session
+    monkeypatch: pytest.MonkeyPatch, s: sv.Session
 ) -> None:
     array = s.network.bank.value
     s.advance(2)
-    interrupted.setattr(Memory, "take_bank", lose)
+    monkeypatch.setattr(Memory, "take_bank", lose)
     refused(EngineError, "lost").by(s.advance, 20)
     frame = s.timeline.branch.frames[-1]
     assert s.step_index == frame.step < 22
@@ -688,13 +656,13 @@ def test_a_card_that_is_lost_at_the_end_of_a_call(
 
 
 def test_a_card_that_is_lost_within_a_portion(
-    interrupted: pytest.MonkeyPatch, s: sv.Session
+    monkeypatch: pytest.MonkeyPatch, s: sv.Session
 ) -> None:
     s.advance(2)
     s.play()
     until(s, 5)
-    interrupted.setattr(Memory, "take_plan", lose)
-    interrupted.setattr(Memory, "take_bank", lose)
+    monkeypatch.setattr(Memory, "take_plan", lose)
+    monkeypatch.setattr(Memory, "take_bank", lose)
     while s.playing:
         time.sleep(0.001)
     refused(EngineError, "lost").by(s.pause)

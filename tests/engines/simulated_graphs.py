@@ -14,6 +14,7 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
 from scalarviz.engines.cuda.card import Steps
 from scalarviz.engines.cuda.engine import CudaRun
+from tests.engines.agreement import bits_of
 from tests.engines.fake_driver import FakeDriver, Stream
 from tests.engines.simulator import pair, run_of
 
@@ -62,11 +63,6 @@ def capture(run: CudaRun) -> None:
     run._work.steps = Steps(Stream("the engine's", external=True), graphs=True)
 
 
-def bank_bytes(run: CudaRun) -> list[bytes]:
-    bank = run.engine.bank
-    return [each.tobytes() for each in (bank.value, bank.grad, bank.state, *bank.slots.values())]
-
-
 EVERY = [plain, batch_norm, clipped, refused_gradient, overflow]
 
 
@@ -86,7 +82,7 @@ def test_a_graph_has_the_bits_of_launches_one_by_one(
         for count in training.calls:
             outcome = run.steps(training.optimizer, first, count)
             error = outcome.overflow and str(outcome.overflow.at(len(outcome.losses)))
-            here += [outcome.losses.tolist(), outcome.bad, error, *bank_bytes(run)]
+            here += [outcome.losses.tolist(), outcome.bad, error, *bits_of(net.bank)]
             here.append(net.bank.step_count)
             first += count
         found.append(here)

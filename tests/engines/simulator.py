@@ -6,6 +6,7 @@ four threads, and sizes that divide by neither.
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import threading
@@ -22,6 +23,7 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.data.batches import Batches
 from scalarviz.engines.cuda.card import cuda
+from scalarviz.engines.cuda.device_memory import Memory
 from scalarviz.engines.cuda.engine import CudaEngine, CudaRun
 from tests.engines.agreement import Array, numbers
 from tests.engines.machine_code import all_formulas
@@ -221,67 +223,100 @@ def pair(net: sv.Network, samples: int = SAMPLES) -> tuple[Array, Array]:
     return numbers(samples, net.inputs), targets / targets.sum(axis=1, keepdims=True)
 
 
+def noted(patch: pytest.MonkeyPatch, owner: Any, name: str) -> list[Any]:
+    """The arguments of the calls of a function from here on."""
+    found: list[Any] = []
+    plain = getattr(owner, name)
+
+    def function(*arguments: Any) -> Any:
+        found.append(arguments)
+        return plain(*arguments)
+
+    patch.setattr(owner, name, function)
+    return found
+
+
+def uploads(patch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The parts of banks that are copied to the device from here on: place and size."""
+    found, view = [], Memory._view
+
+    class Part:
+        def __init__(self, array: Any, part: tuple[int, int]) -> None:
+            self.array, self.part, self.copy_to_host = array, part, array.copy_to_host
+
+        def copy_to_device(self, numbers: Any, stream: Any) -> None:
+            found.append(self.part)
+            self.array.copy_to_device(numbers, stream=stream)
+
+    def watched(memory: Memory, part: tuple[int, int]) -> Any:
+        on_device, mirror = view(memory, part)
+        return Part(on_device, part), mirror
+
+    patch.setattr(Memory, "_view", watched)
+    return found
+
+
 SHAPE = 2, 4, 5
 # Networks by what they are about; odd sizes, windows larger and smaller than the steps between
 # them, and products of more than one tile in both directions.
-NETWORKS: dict[str, Callable[[], list[sv.Layer]]] = {
-    "one weight": lambda: [sv.Dense(1, 1)],
-    "products": lambda: [sv.Dense(18, 33, "tanh"), sv.Dense(33, 2, bias=False)],
-    "rows": lambda: [
+NETWORKS: dict[str, list[sv.Layer]] = {
+    "one weight": [sv.Dense(1, 1)],
+    "products": [sv.Dense(18, 33, "tanh"), sv.Dense(33, 2, bias=False)],
+    "rows": [
         sv.FrequencyEncoding(2, 3), sv.Dense(12, 19), sv.LayerNorm(19), sv.Dense(19, 9, "swish"),
         sv.RMSNorm(9), sv.Dense(9, 3), sv.Softmax(3), sv.LogSoftmax(3),
     ],
-    "shared": lambda: [sv.Dense(2, 9), *[sv.Dense(9, 9, "leaky_relu")] * 2, sv.Dense(9, 3)],
-    "residual": lambda: [
+    "shared": [sv.Dense(2, 9), *[sv.Dense(9, 9, "leaky_relu")] * 2, sv.Dense(9, 3)],
+    "residual": [
         sv.Residual(sv.Dense(7, 3, "tanh"), sv.Residual(sv.Dense(3, 3)), sv.Dense(3, 7)),
         sv.Residual(sv.Dense(7, 5, "tanh"), skip=sv.Dense(7, 5)), sv.Dense(5, 8),
         sv.MaxPool2d((2, 2, 2)),  # alone reads in its backward what it was given
     ],
-    "branches": lambda: [
+    "branches": [
         sv.Product([sv.Dense(5, 3, "tanh"), sv.Dense(3, 7)], sv.Dense(5, 7, "sigmoid")),
         sv.Concatenate(sv.Dense(7, 2), sv.Activation(7, "tanh")), sv.Dense(9, 2),
     ],
-    "dropout": lambda: [sv.Dropout(7, 0.4), sv.Dense(7, 6), sv.Dropout(6, 0.1), sv.Dense(6, 2)],
-    "slopes": lambda: [
+    "dropout": [sv.Dropout(7, 0.4), sv.Dense(7, 6), sv.Dropout(6, 0.1), sv.Dense(6, 2)],
+    "slopes": [
         sv.PReLU(7, 7), sv.Dense(7, 6), sv.PReLU((3, 1, 2), 3), sv.Dense(6, 2), sv.PReLU(2)
     ],
-    "features": lambda: [sv.Dense(5, 7), sv.BatchNorm(7), sv.Dense(7, 2)],  # more than blocks
-    "channels": lambda: [
+    "features": [sv.Dense(5, 7), sv.BatchNorm(7), sv.Dense(7, 2)],  # more than blocks
+    "channels": [
         sv.BatchNorm(SHAPE, eps=0.1, momentum=0.3), sv.BatchNorm(SHAPE), sv.Dense(40, 2)
     ],
-    "gate": lambda: [sv.Dense(3, 2), sv.Spread((2, 3, 4)), sv.Dense(24, 2)],
-    "pools": lambda: [
+    "gate": [sv.Dense(3, 2), sv.Spread((2, 3, 4)), sv.Dense(24, 2)],
+    "pools": [
         sv.MaxPool2d(SHAPE, kernel=2, stride=1, padding=1), sv.AvgPool2d((2, 5, 6), kernel=3)
     ],
-    "convolution": lambda: [sv.Conv2d(SHAPE, 3, (2, 3), activation="tanh")],
-    "stride and padding": lambda: [sv.Conv2d((3, 4, 7), 5, (2, 3), stride=2, padding=1)],
-    "far apart": lambda: [sv.Conv2d((2, 6, 3), 9, (3, 2), stride=3, padding=1, bias=False)],
-    "five channels": lambda: [sv.Conv2d((5, 3, 3), 4, 3, padding=1)],
-    "tall window": lambda: [sv.Conv2d((2, 3, 5), 3, (4, 2), padding=1)],
-    "depthwise": lambda: [sv.Conv2d((3, 4, 4), 6, (3, 2), (2, 1), 1, groups=3)],
-    "groups with holes": lambda: [
+    "convolution": [sv.Conv2d(SHAPE, 3, (2, 3), activation="tanh")],
+    "stride and padding": [sv.Conv2d((3, 4, 7), 5, (2, 3), stride=2, padding=1)],
+    "far apart": [sv.Conv2d((2, 6, 3), 9, (3, 2), stride=3, padding=1, bias=False)],
+    "five channels": [sv.Conv2d((5, 3, 3), 4, 3, padding=1)],
+    "tall window": [sv.Conv2d((2, 3, 5), 3, (4, 2), padding=1)],
+    "depthwise": [sv.Conv2d((3, 4, 4), 6, (3, 2), (2, 1), 1, groups=3)],
+    "groups with holes": [
         sv.Conv2d((4, 5, 6), 10, 3, (3, 2), 1, bias=False, dilation=(2, 3), groups=2)
     ],
-    "two convolutions": lambda: [
+    "two convolutions": [
         sv.Conv2d((2, 3, 4), 2, 2, padding=1, bias=False), sv.Conv2d((2, 4, 5), 2, 3, padding=1),
         sv.Dense(40, 2),
     ],
-    "all": lambda: [
+    "all": [
         sv.Conv2d(SHAPE, 2, 3, padding=1),
         sv.Residual(sv.BatchNorm(SHAPE), sv.Dropout(SHAPE, 0.2), sv.Conv2d(SHAPE, 2, 3, padding=1)),
         sv.Dropout(SHAPE, 0.3),
     ],
 }  # fmt: skip
-LARGE: dict[str, Callable[[], list[sv.Layer]]] = {
-    "wide window": lambda: [sv.Conv2d((3, 5, 5), 3, 5, padding=2)],
-    "many kernels": lambda: [sv.Conv2d((2, 2, 2), 67, (1, 2))],
-    "far padding": lambda: [sv.Conv2d((6, 4, 4), 5, 4, stride=2, padding=3, bias=False)],
+LARGE: dict[str, list[sv.Layer]] = {
+    "wide window": [sv.Conv2d((3, 5, 5), 3, 5, padding=2)],
+    "many kernels": [sv.Conv2d((2, 2, 2), 67, (1, 2))],
+    "far padding": [sv.Conv2d((6, 4, 4), 5, 4, stride=2, padding=3, bias=False)],
 }
 
 
 def network(name: str, dtype: Any = "float64") -> sv.Network:
     """One of these, whose weights and running statistics are not what they begin with."""
-    net = sv.Network((NETWORKS | LARGE)[name](), dtype=dtype, seed=5)
+    net = sv.Network(copy.deepcopy((NETWORKS | LARGE)[name]), dtype=dtype, seed=5)
     net.bank.value[:] += 0.1 * numbers(len(net.bank))
     for layer in net.layers:
         if isinstance(layer, sv.BatchNorm):

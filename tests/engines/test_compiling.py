@@ -32,10 +32,10 @@ from tests.base.test_progress import CONTROL, REMOVED, Clock, Tty, clock, tty
 from tests.machine import ended, output_of
 
 
+@pytest.mark.usefixtures("empty_cache")
 def test_ctrl_c_while_a_kernel_is_compiled_does_not_break_that_off(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernel_units, "_kernels", {})  # another test may have loaded it
     unit = Unit("test_relu", unary, ACTIVATIONS["relu"])
     compile_, finished, asked = kernel_units.load_missing, threading.Event(), []
@@ -118,9 +118,8 @@ def forget() -> None:
 
 
 @pytest.fixture
-def _child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: Clock) -> None:
+def _child(monkeypatch: pytest.MonkeyPatch, empty_cache: Path, clock: Clock) -> None:
     """A child process that has compiled one of two kernels after some seconds, and then fails."""
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernel_units, "_kernels", {})
     looked = threading.Event()
     tell = Progress.tell

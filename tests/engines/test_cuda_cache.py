@@ -3,7 +3,6 @@
 Compiled once, for the formulas in use, and made anew after a change.
 """
 
-import importlib.util
 import os
 import textwrap
 from collections.abc import Iterable
@@ -24,6 +23,7 @@ from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.cuda import kernels
 from scalarviz.engines.cuda.launches import units_of_training
 from scalarviz.faces.controller import precompile
+from tests.engines.conftest import check_constant
 from tests.engines.machine_code import (
     EVERY,
     IN_USE,
@@ -35,8 +35,7 @@ from tests.engines.machine_code import (
 from tests.engines.test_kernel_units import wavy, wavy_derivative
 from tests.machine import ROOT, ended, output_of
 
-if importlib.util.find_spec("numba_cuda") is None:
-    pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
+pytest.importorskip("numba_cuda", reason="it is not available for this system or Python")
 
 LOADED, COMPILED = (1, 0), (0, 1)
 SMALL = kernels.clear_all, kernels.sum_errors
@@ -54,11 +53,10 @@ def files(found: Iterable[cuda_file.CudaUnit]) -> set[str]:
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder, and a process without a kernel."""
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(cuda_file, "_modules", {})
-    return tmp_path
+    return empty_cache
 
 
 @pytest.mark.usefixtures("cache")
@@ -212,10 +210,6 @@ def text(function: Any = kernels.train, **given: Any) -> str:
     return cuda_file.text_of(unit(function, **given), "float32")
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None,
-    reason="numba-cuda is not available for this system or Python",
-)
 @pytest.mark.parametrize(
     ("module", "constant", "function"),
     [
@@ -230,18 +224,9 @@ def test_a_constant_of_a_formula_is_in_the_texts_with_it_and_in_no_other(
     def texts() -> list[str]:
         return [text(function), text(kernels.move_all)]
 
-    before = texts()
-    monkeypatch.setattr(module, constant, 0.0625)
-    after = texts()
-    assert after[0] != before[0] and after[1] == before[1]
-    monkeypatch.undo()
-    assert texts() == before
+    check_constant(texts, module, constant, monkeypatch)
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None,
-    reason="numba-cuda is not available for this system or Python",
-)
 def test_a_kernel_has_the_rows_in_use_and_no_others() -> None:
     found = text(rows=IN_USE)
     assert "activations_leaky_relu" in found and "optimizers_adam(" in found
@@ -250,10 +235,6 @@ def test_a_kernel_has_the_rows_in_use_and_no_others() -> None:
     assert len(text()) > 1.5 * len(found)
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None,
-    reason="numba-cuda is not available for this system or Python",
-)
 @pytest.mark.parametrize(
     ("function", "rows"),
     [
@@ -269,14 +250,10 @@ def test_a_formula_that_a_kernel_does_not_compute_leaves_its_file_as_it_is(
     assert text(function, rows=IN_USE) == text(function, rows=[*IN_USE, *rows])
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None,
-    reason="numba-cuda is not available for this system or Python",
-)
+@pytest.mark.usefixtures("empty_cache")
 def test_a_row_added_later_changes_no_file_that_does_not_use_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     before = cuda_file.path_of_unit(TANH, "float32")
     monkeypatch.setitem(ACTIVATIONS, "wavy", Formula("wavy", wavy, (wavy_derivative,)))
     assert cuda_file.path_of_unit(TANH, "float32") == before
@@ -287,10 +264,6 @@ def test_a_row_added_later_changes_no_file_that_does_not_use_it(
     assert f"formula == {list(ACTIVATIONS).index('tanh')}" in after.read_text()
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None,
-    reason="numba-cuda is not available for this system or Python",
-)
 def test_versions_of_all_that_compiles_are_in_the_text() -> None:
     assert cuda_file.versions() in text(kernels.clear_all)
     for name in (
@@ -303,10 +276,6 @@ def test_versions_of_all_that_compiles_are_in_the_text() -> None:
         assert name in cuda_file.versions()
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None,
-    reason="numba-cuda is not available for this system or Python",
-)
 @pytest.mark.parametrize("function", EVERY)
 def test_every_file_of_kernels_gives_each_name_one_meaning(function: Any) -> None:
     kernel_files.check_names(text(function))
@@ -336,10 +305,6 @@ ON_EVERY_ENGINE = """
 """
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("numba_cuda") is None,
-    reason="numba-cuda is not available for this system or Python",
-)
 @pytest.mark.slow
 def test_every_engine_follows_a_new_row_and_its_constant(tmp_path: Path) -> None:
     path = os.pathsep.join([str(tmp_path), str(ROOT)])

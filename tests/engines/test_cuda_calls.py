@@ -1,6 +1,5 @@
 """How the cuda engine calls NVIDIA's driver, with stand-ins for it: launches and graphs."""
 
-import importlib.util
 import inspect
 import json
 import os
@@ -21,11 +20,9 @@ from scalarviz.engines.cuda import card, gpu_layout
 from scalarviz.engines.cuda.launches import RESERVED
 from tests.engines.fake_driver import DriverError, FakeDriver
 from tests.engines.machine_code import needs_a_linker
-from tests.engines.test_cuda import needs_numba_cuda
 from tests.machine import ROOT, output_of
 
-if importlib.util.find_spec("numba_cuda") is None:
-    pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
+pytest.importorskip("numba_cuda", reason="it is not available for this system or Python")
 
 
 class Kernel:
@@ -249,7 +246,6 @@ def run(driver: Path, *ways: str, **settings: str) -> tuple[dict[str, Any], Coun
     return json.loads(said.splitlines()[-1]), Counter(lines)
 
 
-@needs_numba_cuda
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is a library of Linux")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the stand-in is compiled by gcc")
 @pytest.mark.slow
@@ -270,7 +266,6 @@ codegen.get_cudalib = missing
 """
 
 
-@needs_numba_cuda
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is a library of Linux")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the stand-in is compiled by gcc")
 @pytest.mark.slow
@@ -283,7 +278,6 @@ def test_a_barrier_that_cannot_be_linked_is_found_before_the_first_step(driver: 
     assert "libcudadevrt.a not found" in found["lack"] and not log
 
 
-@needs_numba_cuda
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is a library of Linux")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the stand-in is compiled by gcc")
 @pytest.mark.slow
@@ -297,7 +291,6 @@ def test_what_the_driver_lacks_is_said_and_what_it_has_remembered(driver: Path) 
         assert found["lack"] == "" and sum(log.values()) == 2 * launches
 
 
-@needs_numba_cuda
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is a library of Linux")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the stand-in is compiled by gcc")
 @pytest.mark.slow
@@ -315,7 +308,6 @@ def test_every_way_to_train_and_evaluate_calls_the_driver(driver: Path) -> None:
     assert found == {"moments": 2, "verbs": [5000, 3], "session": 3}
 
 
-@needs_numba_cuda
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is a library of Linux")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the stand-in is compiled by gcc")
 @pytest.mark.slow
@@ -324,7 +316,6 @@ def test_too_little_memory_is_told_by_the_errors_of_the_driver(driver: Path) -> 
     assert found["room"].startswith("the GPU has too little free memory for this: ")
 
 
-@needs_numba_cuda
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is a library of Linux")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the stand-in is compiled by gcc")
 @pytest.mark.slow
@@ -334,7 +325,6 @@ def test_a_smaller_network_takes_no_memory_from_a_larger_one(driver: Path) -> No
     assert log["cooperative train 128 92172"] == 2 and log["cooperative train 128 55284"] == 1
 
 
-@needs_numba_cuda
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is a library of Linux")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the stand-in is compiled by gcc")
 @pytest.mark.slow
@@ -344,7 +334,6 @@ def test_a_gpu_with_room_for_no_block_of_whole_steps_runs_kernels(driver: Path) 
     assert log["captured graph 36 1"] == 1 and not log["cooperative train 128 92180"]
 
 
-@needs_numba_cuda
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is a library of Linux")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the stand-in is compiled by gcc")
 @pytest.mark.slow

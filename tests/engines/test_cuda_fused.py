@@ -30,8 +30,8 @@ from scalarviz.data.batches import (
 from scalarviz.engines.cuda import fused_steps
 from scalarviz.engines.cuda.fused_steps import FusedChoice, fused_functions
 from scalarviz.engines.engine import RunOutcome
-from tests.engines.agreement import MAKERS
-from tests.engines.machine_code import IN_USE, FakeDevice, all_formulas, unit
+from tests.engines.agreement import MAKERS, bits_of
+from tests.engines.machine_code import IN_USE, all_formulas, fake_device, unit
 from tests.engines.ptx.card import SHARED, Card, Fused, unguarded
 from tests.engines.test_cuda import needs_numba_cuda
 from tests.engines.test_cuda_interpreted import dense
@@ -40,7 +40,6 @@ pytestmark = needs_numba_cuda
 
 THREADS, LANES = 8, 2  # of a block, and of a warp
 
-Maker = Callable[[], sv.Network]
 Result = tuple[list[RunOutcome], list[bytes]]
 
 
@@ -57,19 +56,17 @@ def shuffled(sizes: tuple[int, ...], samples: int) -> Batches:
 
 
 def trained(
-    card: Card, make: Maker, batches: Batches, optimizer: Optimizer, loss: Any = "mse",
+    card: Card, net: sv.Network, batches: Batches, optimizer: Optimizer, loss: Any = "mse",
     calls: tuple[int, ...] = (2, 1),
 ) -> Result:  # fmt: skip
     """Take steps on a card; return what the engine says, and the bits of the bank."""
-    net, first, outcomes = make(), 0, []
+    net, first, outcomes = net.copy(), 0, []
     with card.inserted():
         run = net.to("cuda")._engine.run(batches, sv.Loss.of(loss))
         for steps in calls:
             outcomes.append(run.steps(optimizer, first, steps))
             first += steps
-    bank = net.bank
-    arrays = [bank.value, bank.grad, *[bank.slots[name] for name in run.slots]]
-    return outcomes, [bytes([bank.step_count]), *[each.tobytes() for each in arrays]]
+    return outcomes, [bytes([net.bank.step_count]), *bits_of(net.bank)]
 
 
 def bits(result: Result) -> list[Any]:
@@ -105,7 +102,7 @@ SHAPES: list[Any] = [
 def test_the_fused_kernel_has_the_bits_of_the_other_ones(case: Any) -> None:
     sizes, samples, blocks, shared, norm = case
     optimizer = sv.Adam(0.01, clip_norm=norm)
-    both(blocks, shared, lambda: dense(*sizes), shuffled(sizes, samples), optimizer)
+    both(blocks, shared, dense(*sizes), shuffled(sizes, samples), optimizer)
 
 
 def small() -> sv.Network:
@@ -122,7 +119,7 @@ def partly_frozen() -> sv.Network:
 def test_frozen_weights_and_rates_of_single_weights() -> None:
     rates = NO_OWN_RATES.changed([0, 1, 5, 17], 0.02).changed([6], 0.0)
     optimizer = sv.Adam(0.01, l1=0.1, l2=0.2, clip_value=1e-4, clip_norm=1e-3).with_own_rates(rates)
-    both(2, SHARED, partly_frozen, shuffled((3, 2), 9), optimizer)
+    both(2, SHARED, partly_frozen(), shuffled((3, 2), 9), optimizer)
 
 
 # ---- formulas -----------------------------------------------------------------------------------
@@ -138,7 +135,7 @@ def layers_of_all_kinds() -> sv.Network:
 
 @pytest.mark.slow
 def test_layers_without_biases_or_activations() -> None:
-    both(3, SHARED, layers_of_all_kinds, shuffled((5, 3), 24), sv.SGD(0.01, clip_norm=0.01))
+    both(3, SHARED, layers_of_all_kinds(), shuffled((5, 3), 24), sv.SGD(0.01, clip_norm=0.01))
 
 
 PICTURE = PictureTransform(1.7, -0.4, 0.3, 0.9, -0.31, 0.17)
@@ -171,7 +168,7 @@ def test_every_formula_has_the_bits_that_it_has_among_all_formulas(i: int) -> No
     names = row(ACTIVATIONS, i), row(ACTIVATIONS, i + 5)
     optimizer = row(MAKERS.values(), i)(0.01, clip_norm=0.01, schedule=row(RATES, i))
     loss = sv.Loss(row(LOSSES | ROW_LOSSES, i), mean=row(MEANS, i), factor=0.3)
-    how = lambda: sv.Network([2, 4, 3], *names, seed=3), row(DRAWS, i), optimizer, loss
+    how = sv.Network([2, 4, 3], *names, seed=3), row(DRAWS, i), optimizer, loss
     fused = Card(2, THREADS, SHARED, LANES)
     found = trained(fused, *how)
     with all_formulas():
@@ -193,13 +190,13 @@ def with_input(size: float) -> Batches:
 @pytest.mark.parametrize("norm", [np.inf, 0.5], ids=["plain", "norm"])
 def test_a_bad_gradient_in_the_third_step_of_five_is_not_taken(norm: float) -> None:
     how = with_input(1e39), sv.Adam(0.01, clip_norm=norm)
-    (outcome,) = both(2, SHARED, small, *how, calls=(5,))
+    (outcome,) = both(2, SHARED, small(), *how, calls=(5,))
     assert outcome.bad >= 0 and len(outcome.losses) == 2
 
 
 def test_bad_gradients_count_as_zero_if_they_may() -> None:
     how = with_input(1e39), sv.Adam(0.01, clip_norm=0.5, not_finite="zero")
-    (outcome,) = both(2, SHARED, small, *how, calls=(5,))
+    (outcome,) = both(2, SHARED, small(), *how, calls=(5,))
     assert outcome.bad == NONE and len(outcome.losses) == 5
 
 
@@ -207,16 +204,16 @@ def test_a_step_that_overflows_is_the_last_one() -> None:
     """The last bias moves by nearly the largest float32, and then once more."""
     optimizer = sv.Adam(0.01, clip_norm=0.5).with_own_rates(NO_OWN_RATES.changed([121], 2e38))
     how = with_input(1.0), optimizer
-    (outcome,) = both(2, SHARED, small, *how, calls=(5,))
+    (outcome,) = both(2, SHARED, small(), *how, calls=(5,))
     assert outcome.overflow is not None and len(outcome.losses) == 2
 
 
 # ---- barriers -----------------------------------------------------------------------------------
 
 # A block without a chunk; then sums of several pieces, and chunks without samples.
-GUARDED: list[tuple[Maker, Batches, float]] = [
-    (small, shuffled((3, 2), 15), np.inf),
-    (small, shuffled((3, 2), 48), 0.1),
+GUARDED: list[tuple[Batches, float]] = [
+    (shuffled((3, 2), 15), np.inf),
+    (shuffled((3, 2), 48), 0.1),
 ]
 
 
@@ -226,8 +223,8 @@ def test_a_race_is_found_wherever_a_barrier_is_left_out() -> None:
     card = Card(2, THREADS, 3_500, LANES)
 
     def train() -> None:
-        for make, batches, norm in GUARDED:
-            trained(card, make, batches, sv.Adam(0.01, clip_norm=norm))
+        for batches, norm in GUARDED:
+            trained(card, small(), batches, sv.Adam(0.01, clip_norm=norm))
 
     # Two are not needed: after a chunk without samples, whose threads meet again before they go on,
     # and where the blocks have met for the norm, which only the thread reads that has waited.
@@ -237,20 +234,20 @@ def test_a_race_is_found_wherever_a_barrier_is_left_out() -> None:
 # ---- what is left to the other kernels ----------------------------------------------------------
 
 SHARED_LAYER = sv.Dense(3, 3)
-LEFT: dict[str, tuple[Maker, int, int]] = {
-    "another layer": (lambda: sv.Network([sv.Dense(3, 4), sv.LayerNorm(4)]), 1, SHARED),
-    "shared weights": (lambda: sv.Network([SHARED_LAYER, SHARED_LAYER]), 1, SHARED),
-    "too many layers": (lambda: dense(*[3] * 18), 1, SHARED),
-    "too large for a block": (lambda: dense(3, 90, 60, 2), 132, 20_000),
-    "too many rows of a thread": (lambda: dense(3, 50, 50, 2), 1, SHARED),
+LEFT: dict[str, tuple[sv.Network, int, int]] = {
+    "another layer": (sv.Network([sv.Dense(3, 4), sv.LayerNorm(4)]), 1, SHARED),
+    "shared weights": (sv.Network([SHARED_LAYER, SHARED_LAYER]), 1, SHARED),
+    "too many layers": (dense(*[3] * 18), 1, SHARED),
+    "too large for a block": (dense(3, 90, 60, 2), 132, 20_000),
+    "too many rows of a thread": (dense(3, 50, 50, 2), 1, SHARED),
 }
 
 
-@pytest.mark.parametrize(("make", "blocks", "shared"), LEFT.values(), ids=LEFT)
+@pytest.mark.parametrize(("other", "blocks", "shared"), LEFT.values(), ids=LEFT)
 def test_other_networks_are_left_to_the_other_kernels(
-    make: Maker, blocks: int, shared: int
+    other: sv.Network, blocks: int, shared: int
 ) -> None:
-    for net, is_left in ((dense(3, 5, 2), False), (make(), True)):
+    for net, is_left in ((dense(3, 5, 2), False), (other, True)):
         found = fused_steps.table_of(net.program, 1, 4, shared, blocks, clipped=False)
         assert (found is None) == is_left
 
@@ -315,7 +312,7 @@ def choice_of(*activations: str, own: int = 1) -> FusedChoice:
 
 
 def test_machine_code_is_compiled_once_and_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = []
 
@@ -323,7 +320,6 @@ def test_machine_code_is_compiled_once_and_kept(
         made.append((capability, "fused_steps" in source, functions))
         return b"machine code", ""
 
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(fused_steps, "ltoir_of", lambda choice, capability: [b"formulas"])
     monkeypatch.setattr(fused_steps, "link", link)
     choice = choice_of("tanh")
@@ -334,7 +330,7 @@ def test_machine_code_is_compiled_once_and_kept(
     fused_steps.machine_code(choice_of("relu"), (9, 0))
     fused_steps.machine_code(choice, (8, 0))
     assert len(made) == 4
-    assert len([*tmp_path.glob("cuda_fused_*.cubin")]) == 4
+    assert len([*empty_cache.glob("cuda_fused_*.cubin")]) == 4
 
 
 def test_a_launch_is_configured_for_any_version_of_cuda_core() -> None:
@@ -416,10 +412,7 @@ CASES = [
 def test_the_fused_kernel_has_registers_enough(
     choice: FusedChoice, capability: tuple[int, int], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from numba.cuda import dispatcher
-
-    monkeypatch.setattr(FakeDevice, "compute_capability", capability)
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+    fake_device(monkeypatch, capability)
     functions = fused_steps.ltoir_of(choice, capability)
     source = fused_steps.constants_of(choice) + fused_steps.source_of()
     _, log = fused_steps.link(functions, source, capability)

@@ -3,7 +3,7 @@
 See the folder `ptx`. Every load and store looks for a race, and for a place outside of all arrays.
 """
 
-from collections.abc import Callable
+import copy
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.data.batches import Shuffled
+from tests.engines.agreement import bits_of
 from tests.engines.ptx.card import Card, Launch, Memory, Race, unguarded
 from tests.engines.ptx.translate import translate
 from tests.engines.test_cuda import needs_numba_cuda
@@ -41,9 +42,9 @@ def trained(
     return run, run.steps(optimizer or sv.Adam(0.01), 0, steps).losses
 
 
-def agrees(card: Card, make: Callable[[], sv.Network], samples: int, **how: Any) -> None:
+def agrees(card: Card, net: sv.Network, samples: int, **how: Any) -> None:
     """Losses, weights, slots, gradients and statistics are those of the objects."""
-    net, other = make(), make()
+    other = net.copy()
     with card.inserted():
         run, losses = trained(net, "cuda", samples, **how)
     _, expected = trained(other, "python", samples, **{k: how[k] for k in how if k != "whole"})
@@ -72,22 +73,22 @@ def test_whole_steps_give_what_the_objects_give(
     sizes: tuple[int, ...], samples: int, blocks: int, threads: int, shared: int
 ) -> None:
     card = Card(blocks, threads, shared)
-    agrees(card, lambda: dense(*sizes), samples, optimizer=sv.Adam(0.01, clip_norm=0.1))
+    agrees(card, dense(*sizes), samples, optimizer=sv.Adam(0.01, clip_norm=0.1))
     assert [*card.programs] == ["train"]
 
 
 # ---- kernel by kernel ---------------------------------------------------------------------------
 
 SHAPE = (1, 4, 5)
-LAYERS: dict[str, Callable[[], list[sv.Layer]]] = {
-    "layer norm": lambda: [sv.Dense(3, 5, "tanh"), sv.LayerNorm(5), sv.Dense(5, 2)],
-    "convolution": lambda: [sv.Conv2d(SHAPE, 2, (2, 3), padding=1), sv.Dense(50, 2, "sigmoid")],
-    "groups": lambda: [
+LAYERS: dict[str, list[sv.Layer]] = {
+    "layer norm": [sv.Dense(3, 5, "tanh"), sv.LayerNorm(5), sv.Dense(5, 2)],
+    "convolution": [sv.Conv2d(SHAPE, 2, (2, 3), padding=1), sv.Dense(50, 2, "sigmoid")],
+    "groups": [
         sv.Dense(2, 40),
         sv.Conv2d((2, 4, 5), 4, 2, (2, 1), 1, dilation=(2, 3), groups=2),
         sv.Dense(32, 2),
     ],
-    "batch norm": lambda: [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2, bias=False)],
+    "batch norm": [sv.Dense(3, 4), sv.BatchNorm(4), sv.Dense(4, 2, bias=False)],
 }
 FORMULAS = [
     ("mse", sv.Adam(0.01)),
@@ -100,7 +101,7 @@ FORMULAS = [
 @pytest.mark.parametrize(("loss", "optimizer"), FORMULAS, ids=[loss for loss, _ in FORMULAS])
 def test_kernels_give_what_the_objects_give(loss: str, optimizer: Optimizer) -> None:
     card = Card(2, 32)
-    agrees(card, lambda: dense(3, 5, 2), 16, loss=loss, optimizer=optimizer, whole=False)
+    agrees(card, dense(3, 5, 2), 16, loss=loss, optimizer=optimizer, whole=False)
     assert {"forward_all", "parameter_gradients", "input_gradient_all"} < {*card.programs}
 
 
@@ -114,14 +115,14 @@ CONVOLVED = 64
 def test_kernels_of_layers_give_what_the_objects_give(name: str) -> None:
     how = {"optimizer": sv.Momentum(0.01), "whole": False, "steps": 1}
     samples = CONVOLVED if name in ("convolution", "groups") else 11
-    agrees(Card(2, 32), lambda: sv.Network(LAYERS[name](), seed=2), samples, **how)
+    agrees(Card(2, 32), sv.Network(copy.deepcopy(LAYERS[name]), seed=2), samples, **how)
 
 
 @pytest.mark.slow
 def test_products_of_several_tiles_give_what_the_objects_give() -> None:
     """Two tiles of 64 in each direction, panels of 16, and more parts than threads."""
     how = {"optimizer": sv.Momentum(0.01), "whole": False, "steps": 1}
-    agrees(Card(2, 32), lambda: dense(20, 70, 3), 66, **how)
+    agrees(Card(2, 32), dense(20, 70, 3), 66, **how)
 
 
 def bits(card: Card, whole: bool = True) -> list[bytes]:
@@ -129,7 +130,7 @@ def bits(card: Card, whole: bool = True) -> list[bytes]:
     net = dense(5, 9, 6, 3)
     with card.inserted():
         _, losses = trained(net, "cuda", 27, whole=whole)
-    return [losses.tobytes(), net.bank.value.tobytes(), net.bank.grad.tobytes()]
+    return [losses.tobytes(), *bits_of(net.bank)]
 
 
 def test_whole_steps_and_kernels_have_the_same_bits() -> None:
@@ -146,17 +147,17 @@ def test_tiles_of_four_rows_and_of_two_have_the_same_bits() -> None:
 # Batches in which each barrier stands between two threads that share something: chunks of several
 # tiles, a norm that several threads add up, several blocks; products of several panels, and with
 # more parts than a block has threads.
-GUARDED: dict[str, tuple[Card, Callable[[], sv.Network], int, dict[str, Any]]] = {
+GUARDED: dict[str, tuple[Card, sv.Network, int, dict[str, Any]]] = {
     "whole steps": (
-        Card(2, 32, 6_200), lambda: dense(9, 16, 8, 3), 31,
+        Card(2, 32, 6_200), dense(9, 16, 8, 3), 31,
         {"optimizer": sv.Adam(0.01, clip_norm=0.1)},
     ),
     "products": (
-        Card(2, 8), lambda: dense(17, 18, 17), 32,
+        Card(2, 8), dense(17, 18, 17), 32,
         {"whole": False, "steps": 1, "optimizer": sv.Adam(0.01, clip_norm=0.1)},
     ),
     "convolution": (
-        Card(2, 8), lambda: sv.Network(LAYERS["convolution"](), seed=2), CONVOLVED,
+        Card(2, 8), sv.Network(copy.deepcopy(LAYERS["convolution"]), seed=2), CONVOLVED,
         {"whole": False, "steps": 1, "optimizer": sv.Adam(0.01, clip_norm=0.1)},
     ),
 }  # fmt: skip
@@ -165,11 +166,11 @@ GUARDED: dict[str, tuple[Card, Callable[[], sv.Network], int, dict[str, Any]]] =
 @pytest.mark.some(1)
 @pytest.mark.parametrize("case", GUARDED)
 def test_a_race_is_found_wherever_a_barrier_is_left_out(case: str) -> None:
-    card, make, samples, how = GUARDED[case]
+    card, net, samples, how = GUARDED[case]
 
     def train() -> None:
         with card.inserted():
-            trained(make(), "cuda", samples, **how)
+            trained(net.copy(), "cuda", samples, **how)
 
     assert unguarded(card, train) == []
 

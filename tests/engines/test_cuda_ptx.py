@@ -3,7 +3,6 @@
 What they promise, and the same bits for each formula.
 """
 
-import importlib.util
 import re
 from functools import cache
 from pathlib import Path
@@ -26,15 +25,14 @@ from tests.engines.machine_code import (
     GPU,
     IN_USE,
     NOT_ROUNDED,
-    FakeDevice,
     as_launched,
+    fake_device,
     linked,
     ptx_of,
     unit,
 )
 
-if importlib.util.find_spec("numba_cuda") is None:
-    pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
+pytest.importorskip("numba_cuda", reason="it is not available for this system or Python")
 
 GPUS = [(7, 5), (8, 0), (9, 0)]
 
@@ -240,9 +238,7 @@ def operations(kernel: Any, dtype: str) -> list[str]:
 def test_the_operations_of_a_formula_are_those_among_all_formulas(
     chosen: Chosen, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from numba.cuda import dispatcher
-
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: FakeDevice)
+    fake_device(monkeypatch)
     found = []
     for rows in (rows_with(chosen.table, name), None):
         function = getattr(module_of(chosen.kernel, rows), chosen.name)

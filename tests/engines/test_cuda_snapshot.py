@@ -1,7 +1,6 @@
 """Snapshots of numbers on a GPU, with streams of which tests say when they run."""
 
 import gc
-import importlib.util
 import weakref
 from functools import partial
 from types import SimpleNamespace
@@ -15,8 +14,7 @@ from scalarviz.errors import EngineError
 from tests.engines.fake_driver import FakeArray, FakeGpu, FakeStream
 from tests.wording import refused
 
-if importlib.util.find_spec("numba_cuda") is None:
-    pytest.skip("numba-cuda is not available for this system or Python", allow_module_level=True)
+pytest.importorskip("numba_cuda", reason="it is not available for this system or Python")
 
 from scalarviz.engines.cuda import device_memory
 from scalarviz.engines.cuda.device_memory import Asides, CudaSnapshot, Memory

@@ -1,7 +1,6 @@
 """Every dispatcher, for every row of its table: compiled, it computes what it says in Python."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.engines.codegen import cuda_dispatch, dispatch
 from tests.engines.agreement import MAKERS
-from tests.engines.conftest import Kernels
+from tests.engines.conftest import Kernels, body
 
 # Each value, both infinities' neighbours, what is not a number, and enough to fill vectors.
 POINTS = [-1000.0, 1000.0, math.nan, 0.0, *np.linspace(-6.0, 6.0, 59)]
@@ -165,8 +164,8 @@ def test_draws_are_those_of_every_engine(kernels: Kernels) -> None:
 
 
 @pytest.mark.slow
-def test_float32_stays_float32(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))  # what is cached shows no code
+@pytest.mark.usefixtures("empty_cache")  # what is cached shows no code
+def test_float32_stays_float32() -> None:
     fresh = Kernels("float32")
     test_an_activation_is_the_formula_of_its_row(fresh, "tanh")
     test_an_activation_multiplies_the_gradient(fresh, "tanh")
@@ -177,11 +176,6 @@ def test_float32_stays_float32(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for kernel in fresh.functions:
         for signature in kernel.signatures:
             assert "double" not in body(kernel.inspect_llvm(signature)), kernel.__name__
-
-
-def body(llvm: str) -> str:
-    """The function itself; what follows it only unpacks Python's objects."""
-    return llvm[llvm.index("define ") : llvm.index("\n}", llvm.index("define "))]
 
 
 @pytest.mark.parametrize("number", range(len(ACTIVATIONS)))

@@ -34,11 +34,12 @@ from scalarviz.engines.cpu.records import (
     TileRecord,
     UpdateRecord,
 )
-from scalarviz.engines.expression.expression_kernels import STEP, TraceRecord
+from scalarviz.engines.expression.expression_kernels import STEP, TRACE, TraceRecord
 from scalarviz.engines.registry import ENGINES, LARGE, EngineRow, choose
 from scalarviz.errors import EngineError, GradientError, OrderError, ShapeError, UnknownNameError
 from scalarviz.stage.sample_pass import forward
 from scalarviz.training.network.model_queries import check_engine
+from tests.engines.agreement import bits_of
 from tests.machine import output_of
 from tests.sessions import RUNNABLE, advanced
 from tests.wording import refused
@@ -441,12 +442,20 @@ def test_fields_are_whole_unsigned_numbers_where_they_lead_to_places() -> None:
 @pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")
 @pytest.mark.parametrize("kind", [Job, *OF_A_JOB.values(), TileRecord, TraceRecord])
 def test_what_python_writes_is_where_a_kernel_reads_it(kind: type[ctypes.Structure]) -> None:
-    names = list(vars(kind)["__annotations__"])
-    dtype = records.dtype_of(kind)
+    names, dtype = [name for name, _ in kind._fields_], np.dtype(kind)
     assert list(dtype.names or ()) == names
     (found,) = np.frombuffer(kind(*range(1, len(names) + 1)), dtype)
     assert dtype.itemsize == 8 * len(names)
     assert found.tolist() == tuple(range(1, len(names) + 1))
+    with pytest.raises(AttributeError):
+        kind().adress = 1
+
+
+@pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")
+def test_structures_are_the_records_that_kernels_read() -> None:
+    pairs = [(records.JOB, Job), (records.TILE_RECORD, TileRecord), (TRACE, TraceRecord)]
+    pairs += [(getattr(records, name.upper()), kind) for name, kind in OF_A_JOB.items()]
+    assert all(np.dtype(kind) == dtype for dtype, kind in pairs)
 
 
 def fields(address: int) -> dict[str, dict[str, int]]:
@@ -609,9 +618,8 @@ def test_on_all_cores_a_training_has_the_bits_of_one_core(
         assert isinstance(run, CpuRun)
         assert run._together is (worth == 0)
         run.steps(sv.Adam(0.1), 0, steps)
-        found.append([net.bank.value.copy(), net.bank.state.copy()])
-    for here, there in zip(*found, strict=True):
-        assert (here == there).all()
+        found.append(bits_of(net.bank))
+    assert found[0] == found[1]
 
 
 @pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")
@@ -629,9 +637,8 @@ def test_so_has_a_step_operation_by_operation(worth: int, monkeypatch: pytest.Mo
                 run.perform(moment, sv.Adam(0.1))
         else:
             run.steps(sv.Adam(0.1), 0, 1)
-        found.append([net.bank.value.copy(), net.bank.state.copy()])
-    for here, there in zip(*found, strict=True):
-        assert (here == there).all()
+        found.append(bits_of(net.bank))
+    assert found[0] == found[1]
 
 
 @pytest.mark.skipif("cpu" not in RUNNABLE, reason="numba is not installed")

@@ -36,7 +36,7 @@ from scalarviz.engines.cpu.table import KERNELS, every_unit, kernels_of, kernels
 from scalarviz.engines.expression import expression_kernels
 from scalarviz.engines.expression.cpu_expression import SHELL
 from scalarviz.errors import EngineError, InputError
-from tests.engines.conftest import Kernels, text_of
+from tests.engines.conftest import Kernels, check_constant, text_of
 from tests.machine import ROOT, ended
 from tests.wording import refused
 
@@ -77,12 +77,7 @@ def test_a_constant_of_a_formula_is_in_its_text_and_in_no_other(
     def texts() -> list[str]:
         return [kernel_units.text_of(each, "float32") for each in (unit, TANH)]
 
-    before = texts()
-    monkeypatch.setattr(module, constant, 0.0625)
-    after = texts()
-    assert after[0] != before[0] and after[1] == before[1]
-    monkeypatch.undo()
-    assert texts() == before
+    check_constant(texts, module, constant, monkeypatch)
 
 
 def test_a_kernel_has_the_formula_of_its_row_and_no_other() -> None:
@@ -156,13 +151,12 @@ def test_a_variable_of_a_kernel_is_no_function_of_the_same_name() -> None:
 
 @pytest.mark.parametrize("function", [two_functions, two_constants], ids=["functions", "constants"])
 def test_a_file_gives_no_name_two_meanings(
-    function: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    function: Callable[..., None], empty_cache: Path
 ) -> None:
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     refused(EngineError, "two meanings").by(
         kernel_units.path_of_unit, Unit("test_twice", function), "float32"
     )
-    assert not list(tmp_path.glob("*.py"))
+    assert not list(empty_cache.glob("*.py"))
 
 
 def test_every_kernel_gives_each_name_one_meaning() -> None:

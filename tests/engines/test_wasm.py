@@ -15,7 +15,6 @@ from scalarviz.base.progress import Progress
 from scalarviz.data import Xor
 from scalarviz.engines.codegen import compiling
 from scalarviz.engines.cpu import records
-from scalarviz.engines.cpu.records import dtype_of
 from scalarviz.engines.cpu.table import RUN_PASSES, units_of_optimizer
 from scalarviz.engines.wasm import module
 from scalarviz.engines.wasm.compile_module import (
@@ -148,13 +147,7 @@ UNITS = [*units_of_optimizer(sv.SGD(0.1)).values()]
 
 
 @pytest.fixture
-def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled modules are written into an empty folder."""
-    monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
-
-
-@pytest.fixture
-def compilations(empty_cache: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def compilations(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """What was compiled, into an empty folder: the numbers of kernels."""
     found: list[int] = []
 
@@ -338,7 +331,7 @@ def test_records_in_an_image_lead_to_the_copies() -> None:
     image.add(room, empty=True)
     image.add(numbers)
     content = image.build()
-    (found,) = np.frombuffer(content, dtype_of(records.BankRecord), 1, image.place(bank) - 1024)
+    (found,) = np.frombuffer(content, records.BANK, 1, image.place(bank) - 1024)
     at = int(found["value"]) - 1024
     assert np.frombuffer(content, np.float64, 3, at).tolist() == [2.0, 3.0, 4.0]
     assert found["rows"] == 5 and found["grad"] == 0

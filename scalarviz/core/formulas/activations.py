@@ -12,12 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import FunctionType
 from typing import Any
 
 from scalarviz.base.checks import shorten
 from scalarviz.core.formulas.elementary import cos, erfc, exp, expm1, log1p, pi, sin, sqrt, tanh
-from scalarviz.core.formulas.formula import FloatFunction, Formula, pick, table
+from scalarviz.core.formulas.formula import FloatFunction, Formula, copy_of, pick, table
 from scalarviz.errors import InputError
 
 # Settings that a name can give other values, such as "leaky_relu(0.2)"; see `FAMILIES`.
@@ -551,9 +550,7 @@ def with_constants(function: Any, constants: dict[str, float]) -> FloatFunction:
     """Return a copy of a function in which some of its constants have other values."""
     known, code = function.__globals__ | constants, function.__code__
     used = {key: known[key] for key in ("__name__", *code.co_names) if key in known}
-    made = FunctionType(code, used, function.__name__)
-    made.__module__ = function.__module__
-    return made
+    return copy_of(function, used)
 
 
 def with_attributes(usual: OnnxOperator | None, numbers: tuple[float, ...]) -> OnnxOperator:

@@ -124,6 +124,16 @@ def check_names(
 ELEMENTARY = tuple("cos divide erfc exp expm1 log log1p power sin sqrt tanh".split())
 
 
+def copy_of(
+    function: Any, known: dict[str, Any], code: CodeType | None = None, cells: Any = None
+) -> FunctionType:
+    """Return a function with other global names, and with other code or free variables if given."""
+    code = code or function.__code__
+    copy = FunctionType(code, known, function.__name__, function.__defaults__, cells)
+    copy.__module__ = function.__module__
+    return copy
+
+
 class Target:
     """A target for formulas: its elementary functions, its type of numbers, its compiler.
 
@@ -163,11 +173,7 @@ class Target:
             if name in function.__globals__
         }
         constants = tuple(self._constant(constant) for constant in code.co_consts)
-        copy = FunctionType(
-            code.replace(co_consts=constants), known, function.__name__, function.__defaults__
-        )
-        copy.__module__ = function.__module__
-        return copy
+        return copy_of(function, known, code.replace(co_consts=constants))
 
     def _translate(self, value: Any) -> Any:
         """Return the value of a global name of a formula on this target."""

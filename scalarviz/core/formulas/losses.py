@@ -118,12 +118,10 @@ def softmax_cross_entropy_gradient(
         gradient[i] = mass * exp(z[i] - normalizer) - t[i]
 
 
-@dataclass(frozen=True, slots=True)
-class LossRow:
-    """A row of `LOSSES`; only name, value and derivative are required.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AboutLoss:
+    """What a row of either table says of its loss.
 
-    value, derivative  the error of one number, and its derivative with respect to p
-    weight             a factor of both that is taken as a constant; by default 1
     logits             name of the activation that the loss applies itself, or ""
     error, slope       error and derivative, with their weight, as captions write them, of p and t;
                        by default as the code of the functions says them, or "NAME(p, t)" and
@@ -136,10 +134,6 @@ class LossRow:
     domain             the numbers between which predictions lie; by default all
     """
 
-    name: str
-    value: FloatFunction
-    derivative: FloatFunction
-    weight: FloatFunction = by_nothing
     logits: str = ""
     error: str = ""
     slope: str = ""
@@ -148,21 +142,30 @@ class LossRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RowLossRow:
+class LossRow(AboutLoss):
+    """A row of `LOSSES`; only name, value and derivative are required.
+
+    value, derivative  the error of one number, and its derivative with respect to p
+    weight             a factor of both that is taken as a constant; by default 1
+    """
+
+    name: str
+    value: FloatFunction
+    derivative: FloatFunction
+    weight: FloatFunction = by_nothing
+
+
+@dataclass(frozen=True, slots=True)
+class RowLossRow(AboutLoss):
     """A row of `ROW_LOSSES`: the error of a row of numbers, and what writes its gradient.
 
-    The rest is as in `LossRow`; captions show `error` and `slope` as they are, without numbers, by
-    default "NAME(p, t)" and "NAME'(p, t)".
+    Captions show `error` and `slope` as they are, without numbers, by default "NAME(p, t)" and
+    "NAME'(p, t)".
     """
 
     name: str
     value: Callable[[Sequence[float], Sequence[float]], float]
     gradient: Callable[[Sequence[float], Sequence[float], MutableSequence[float]], None]
-    logits: str = ""
-    error: str = ""
-    slope: str = ""
-    digest: str = ""
-    domain: tuple[float, float] = EVERYWHERE
 
 
 LOSSES = table(

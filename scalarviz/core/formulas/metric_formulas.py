@@ -79,8 +79,7 @@ def counted(p: FloatArray, t: FloatArray) -> FloatArray:
     is_one = p.shape[1] > 1 and (there.sum(axis=1) == 1).all()
     said = largest_of(p) if is_one else p > cut(t)
     found = np.stack([said.sum(axis=0), there.sum(axis=0), (said & there).sum(axis=0)])
-    counts: FloatArray = found[:, found.any(axis=0)].astype(np.float64)
-    return counts
+    return found[:, found.any(axis=0)].astype(np.float64)
 
 
 def precision(p: FloatArray, t: FloatArray) -> float:

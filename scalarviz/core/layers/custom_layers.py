@@ -96,8 +96,7 @@ def lower_as_python(layer: Layer, program: Program) -> None:
             f"{layer} keeps numbers of its batches, and does not say by which operations: define "
             "lower(self, program)"
         )
-    if layer.input_shape:
-        program.set_shape(layer.input_shape)
+    program.set_shape(layer.input_shape)
     shapes, wall = [*layer.parameter_shapes().values()], (layer.outputs, layer.inputs)
     is_wall = shapes[:1] == [wall] and shapes[1:] in ([], [wall[:1]])
     program.add(

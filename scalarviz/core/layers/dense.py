@@ -249,8 +249,7 @@ class Dense(PerceptronLayer):
                 bias.backward(delta)
             # The gradient of an input is the sum over all perceptrons that it reaches.
             gradients.append([sum(map(Weight.backward, column, deltas)) for column in columns])
-        gradients.reverse()
-        return gradients
+        return gradients[::-1]
 
     def evaluate_rows(self, batch: Batch) -> Batch:
         perceptrons = self.all_perceptrons

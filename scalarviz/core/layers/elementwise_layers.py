@@ -15,7 +15,7 @@ from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, Parametr
 from scalarviz.core.formulas.randomness import MASK, drop_word
 from scalarviz.core.layers.layer import Batch, Layer
 from scalarviz.core.layers.parameters import own_states
-from scalarviz.core.layers.rowwise_layers import numbers_of
+from scalarviz.core.layers.rowwise_layers import numbers_of, shape_setting
 from scalarviz.core.program import Program, Shape
 from scalarviz.errors import InputError
 
@@ -47,12 +47,10 @@ class Activation(Layer):
         self._activation = self.formula.name
 
     def settings(self) -> dict[str, Any]:
-        shape = list(self.input_shape) if self.input_shape else self.inputs
-        return {"shape": shape, "activation": self.activation}
+        return {"shape": shape_setting(self), "activation": self.activation}
 
     def lower(self, program: Program) -> None:
-        if self.input_shape:
-            program.set_shape(self.input_shape)
+        program.set_shape(self.input_shape)
         if self.activation != "linear":
             program.add("activation", self.activation, size=self.outputs, shape=self.output_shape)
 
@@ -63,12 +61,10 @@ class Activation(Layer):
 
     def backward_rows(self, upstream: Batch) -> Batch:
         slope = self.formula.derivative
-        gradients = []
-        for sample in reversed(upstream):
-            x, y = self.kept.pop()
-            gradients.append([g * slope(a, b) for g, a, b in zip(sample, x, y, strict=True)])
-        gradients.reverse()
-        return gradients
+        return [
+            [g * slope(x, y) for g, x, y in zip(sample, *self.kept.pop(), strict=True)]
+            for sample in reversed(upstream)
+        ][::-1]
 
     def evaluate_rows(self, batch: Batch) -> Batch:
         value = self.formula.value
@@ -114,21 +110,16 @@ class Elementwise(Layer):
 
     def settings(self) -> dict[str, Any]:
         counts = dict(zip(self.formula.parameters, self.counts, strict=True))
-        return {"shape": self._shape, "formula": self.formula.name, "parameters": counts}
+        return {"shape": shape_setting(self), "formula": self.formula.name, "parameters": counts}
 
     @final
     def again(self) -> Layer:
         self.formula.check_is_current()
         return super().again()
 
-    @property
-    def _shape(self) -> int | list[int]:
-        return list(self.input_shape) or self.inputs
-
     @final
     def lower(self, program: Program) -> None:
-        if self.input_shape:
-            program.set_shape(self.input_shape)
+        program.set_shape(self.input_shape)
         program.add(
             "parametric",
             self.formula.name,
@@ -166,8 +157,7 @@ class Elementwise(Layer):
                     grad[row] += g * by_parameter(place, each, *known)
             gradients.append(gradient)
         self.bank.has_gradients = True
-        gradients.reverse()
-        return gradients
+        return gradients[::-1]
 
     @final
     def evaluate_rows(self, batch: Batch) -> Batch:
@@ -209,7 +199,7 @@ class PReLU(Elementwise):
         super().__init__(shape, "prelu", {"weight": slopes})
 
     def settings(self) -> dict[str, Any]:
-        return {"shape": self._shape, "slopes": self.counts[0]}
+        return {"shape": shape_setting(self), "slopes": self.counts[0]}
 
 
 @final
@@ -247,12 +237,10 @@ class Dropout(Layer):
             raise InputError(f"the seed of {self} must be two integers from 0 to 2**32 - 1")
 
     def settings(self) -> dict[str, Any]:
-        shape = list(self.input_shape) if self.input_shape else self.inputs
-        return {"shape": shape, "rate": self.rate}
+        return {"shape": shape_setting(self), "rate": self.rate}
 
     def lower(self, program: Program) -> None:
-        if self.input_shape:
-            program.set_shape(self.input_shape)
+        program.set_shape(self.input_shape)
         program.add(
             "dropout",
             size=self.outputs,
@@ -273,9 +261,7 @@ class Dropout(Layer):
         return times(batch, factors)
 
     def backward_rows(self, upstream: Batch) -> Batch:
-        factors = [self.kept.pop() for _ in upstream]
-        factors.reverse()
-        return times(upstream, factors)
+        return times(upstream, [self.kept.pop() for _ in upstream][::-1])
 
     def evaluate_rows(self, batch: Batch) -> Batch:
         return batch

@@ -18,7 +18,7 @@ from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.dense import WeightedLayer
 from scalarviz.core.layers.layer import Batch
 from scalarviz.core.layers.parameters import checked_array, own_states
-from scalarviz.core.layers.rowwise_layers import numbers_of
+from scalarviz.core.layers.rowwise_layers import numbers_of, shape_setting
 from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.core.weight import Weight
 from scalarviz.errors import InputError, ShapeError
@@ -44,7 +44,7 @@ class ScaledLayer(WeightedLayer):
     @property
     def shape(self) -> int | list[int]:
         """The shape as a setting: the number of features, or a list for a picture."""
-        return list(self.input_shape) if self.input_shape else self.features
+        return shape_setting(self)
 
     @final
     def parameter_shapes(self) -> dict[str, Shape]:
@@ -115,8 +115,7 @@ class ScaledLayer(WeightedLayer):
                     self.shifts[i // p].backward(sample[i])
                 row[i] = self.gains[i // p].backward(sample[i])
             inner.append(row)
-        inner.reverse()
-        return inner
+        return inner[::-1]
 
 
 class Norm(ScaledLayer):
@@ -252,8 +251,7 @@ class BatchNorm(ScaledLayer):
             raise InputError(f"a running variance of {self} is below 0")
 
     def lower(self, program: Program) -> None:
-        if self.input_shape:
-            program.set_shape(self.input_shape)
+        program.set_shape(self.input_shape)
         program.add(
             "batch_norm",
             size=self.outputs,
@@ -388,8 +386,7 @@ class Affine(ScaledLayer):
         return {"shape": self.shape, "scale": self.scale.tolist(), "shift": self.shift.tolist()}
 
     def lower(self, program: Program) -> None:
-        if self.input_shape:
-            program.set_shape(self.input_shape)
+        program.set_shape(self.input_shape)
         self._lower_scale(program)
 
     def forward_rows(self, batch: Batch) -> Batch:

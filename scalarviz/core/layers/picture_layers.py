@@ -139,8 +139,7 @@ class Conv2d(PerceptronLayer):
                     for weight, place in zip(p.weights, places[pixel], strict=True):
                         gradient[place] += Weight.backward(weight, delta)
             gradients.append(gradient[:-1])
-        gradients.reverse()
-        return gradients
+        return gradients[::-1]
 
     def evaluate_rows(self, batch: Batch) -> Batch:
         return self._sums(batch, Perceptron.evaluate_sample)

@@ -34,8 +34,7 @@ class Rowwise(Layer):
 
     @final
     def lower(self, program: Program) -> None:
-        if self.input_shape:
-            program.set_shape(self.input_shape)
+        program.set_shape(self.input_shape)
         program.add(
             "row",
             self.formula.name,
@@ -177,6 +176,11 @@ def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
     return (), size(shape, what)
 
 
+def shape_setting(layer: Layer) -> int | list[int]:
+    """Return the shape of a layer's inputs as `numbers_of` takes it, for settings."""
+    return list(layer.input_shape) or layer.inputs
+
+
 def padding_of(padding: object) -> int:
     """Return a padding; raise InputError unless it is an integer of at least 0."""
     if isinstance(padding, (int, np.integer)) and not isinstance(padding, bool) and padding >= 0:
@@ -192,8 +196,7 @@ class ReshapeLayer(Layer):
 
     @final
     def lower(self, program: Program) -> None:
-        if self.output_shape:  # without an output shape, the shape of the input still counts
-            program.set_shape(self.output_shape)
+        program.set_shape(self.output_shape)  # without one, the shape of the input still counts
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:
@@ -252,5 +255,4 @@ class Reshape(ReshapeLayer):
         self.input_shape, self.output_shape = picture, self.shape
 
     def settings(self) -> dict[str, Any]:
-        inputs = list(self.input_shape) if self.input_shape else self.inputs
-        return {"inputs": inputs, "shape": list(self.shape)}
+        return {"inputs": shape_setting(self), "shape": list(self.shape)}

@@ -29,7 +29,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, suppress
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,13 +48,6 @@ LAST = 5.0  # maximum seconds that the end of the program waits
 LOOK = 0.05  # seconds between two checks
 
 _threads: WeakSet[threading.Thread] = WeakSet()
-
-
-def keep_whole(module: ModuleType) -> None:
-    """Make the kernels of a module compile, or load from disk, on separate threads."""
-    for kernel in vars(module).values():
-        if hasattr(kernel, "_compile_for_args"):  # called by numba if no compiled version exists
-            kernel._compile_for_args = partial(aside, kernel._compile_for_args)
 
 
 def aside(

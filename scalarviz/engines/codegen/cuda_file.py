@@ -44,15 +44,13 @@ from scalarviz.base.kernel_files import (
     is_compiled,
     keep_whole_files,
     path_of,
-    remove_old,
     run_file,
-    write,
 )
 from scalarviz.base.kernel_threads import Guard, RefusedKernel, may_call_kernels, start_threads
 from scalarviz.base.messages import inform, is_informed
 from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, kernel_source
-from scalarviz.engines.codegen.compiling import aside, keep_whole
+from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.codegen.kernel_source import AnyFunction, ingredients
 from scalarviz.engines.codegen.kernel_units import (
@@ -61,8 +59,10 @@ from scalarviz.engines.codegen.kernel_units import (
     KernelSource,
     Style,
     UnitWriter,
+    current_text,
     joined,
     syntax_of,
+    written,
 )
 
 # On a GPU a formula is compiled into the kernels that call it. The simulator runs kernels in plain
@@ -94,7 +94,7 @@ def inlined(function):
 
 
 def launched(function):
-    # Link-time optimization is off, see `round_products`; the simulator knows no such option, and
+    # Link-time optimization is off, see `products_rounded`; the simulator knows no such option, and
     # `cuda.jit(lto=False)`, without a function, forgets it.
     options = {{}} if cuda.config.ENABLE_CUDASIM else {{"lto": False}}
     return cuda.jit(function, **options)
@@ -208,19 +208,12 @@ def is_ready(unit: CudaUnit, dtype: Dtype) -> bool:
 def text_of(unit: CudaUnit, dtype: Dtype) -> str:
     """Return the text of the file of a kernel for the current tables."""
     with _lock:
-        known = _sources.get((unit, dtype))
-        if known is None or known.ingredients != ingredients(known.functions):
-            known = _sources[unit, dtype] = source_of(unit, dtype)
-        return known.text
+        return current_text(_sources, (unit, dtype), partial(source_of, unit, dtype))
 
 
 def path_of_unit(unit: CudaUnit, dtype: Dtype) -> Path:
     """Write the file of a kernel, and return its path."""
-    text, stem = text_of(unit, dtype), stem_of(unit, dtype)
-    path = path_of(text, stem)
-    if write(path, text):
-        remove_old(path, stem)
-    return path
+    return written(text_of(unit, dtype), stem_of(unit, dtype))
 
 
 def stem_of(unit: CudaUnit, dtype: Dtype) -> str:
@@ -236,8 +229,10 @@ def import_file(path: Path, text: str | None = None) -> ModuleType:
     if not is_simulated():
         enable_caching(getattr(module, module.NAME))
     keep_whole_files(module)
-    round_products(module)
-    keep_whole(module)
+    for kernel in vars(module).values():
+        if hasattr(kernel, "_compile_for_args"):  # called by numba if no compiled version exists
+            kernel.compile = partial(compiled_with_rounding, kernel.compile)
+            kernel._compile_for_args = partial(aside, kernel._compile_for_args)
     start_threads(module)
     return module
 
@@ -279,13 +274,7 @@ def products_rounded() -> Iterator[None]:
             nvvm.compile_ir = compile_ir
 
 
-def round_products(module: ModuleType) -> None:
-    """Make the kernels of a module compile without fusing products with sums."""
-    for kernel in vars(module).values():
-        if hasattr(kernel, "_compile_for_args"):
-            kernel.compile = partial(compiled_with_rounding, kernel.compile)
-
-
 def compiled_with_rounding(compile_kernel: Callable[..., Any], *arguments: Any) -> Any:
+    """Compile a kernel without fusing products with sums."""
     with products_rounded():
         return compile_kernel(*arguments)

@@ -29,6 +29,7 @@ from scalarviz.engines.codegen.kernel_source import (
     AnyFunction,
     KernelWriter,
     expression,
+    function_in,
     parse,
     variables,
 )
@@ -461,9 +462,7 @@ def write_team(writer: KernelWriter, function: AnyFunction) -> str:
     key = (function, "team")
     if key not in writer.names:
         name = writer.names[key] = writer.new_name(function, "_team")
-        (team,) = ast.parse(team_text(function, name)).body
-        assert isinstance(team, ast.FunctionDef)
-        writer.add(team, function)
+        writer.add(function_in(team_text(function, name)), function)
     return writer.names[key]
 
 

@@ -98,11 +98,17 @@ def parse(function: AnyFunction) -> ast.FunctionDef:
 
     Defaults of arguments are the numbers that they are, whatever expression gave them.
     """
-    (syntax,) = ast.parse(_plain_text(function)).body
-    assert isinstance(syntax, ast.FunctionDef)
+    syntax = function_in(_plain_text(function))
     defaults = getattr(function, "__defaults__", None) or ()
     if all(isinstance(each, int | float) for each in defaults):
         syntax.args.defaults = [ast.Constant(each) for each in defaults]
+    return syntax
+
+
+def function_in(text: str) -> ast.FunctionDef:
+    """Return the syntax tree of a text that is one function."""
+    (syntax,) = ast.parse(text).body
+    assert isinstance(syntax, ast.FunctionDef)
     return syntax
 
 

@@ -19,12 +19,12 @@ import hashlib
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from scalarviz.engines.codegen.formula_loops import (
 from scalarviz.engines.codegen.kernel_source import (
     AnyFunction,
     KernelWriter,
+    function_in,
     ingredients,
     parse,
     plain_text,
@@ -52,6 +53,7 @@ from scalarviz.engines.codegen.kernel_source import (
 )
 
 Dtype = Literal["float32", "float64"]
+KeyT = TypeVar("KeyT", bound=Hashable)
 
 HEAD = '''"""Written by scalarviz; what you change here will be lost.
 
@@ -285,17 +287,13 @@ def form_in(syntax: ast.FunctionDef) -> FunctionForm:
 
 def syntax_of(function: AnyFunction) -> ast.FunctionDef:
     """Return the syntax tree of a function of an engine, without docstring or annotations."""
-    (syntax,) = ast.parse(plain_source(function)).body
-    assert isinstance(syntax, ast.FunctionDef)
-    return syntax
+    return function_in(plain_source(function))
 
 
 @cache
 def plain_source(function: AnyFunction) -> str:
     """Return the source of a function, without docstring or annotations."""
-    (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    assert isinstance(syntax, ast.FunctionDef)
-    return plain_text(syntax)
+    return plain_text(function_in(textwrap.dedent(inspect.getsource(function))))
 
 
 @cache
@@ -353,7 +351,7 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
 
     The total of `bar` is set to the number of kernels that are compiled.
     """
-    paths = {text: write_unit(text, unit, dtype) for text, unit in missing.items()}
+    paths = {text: written(text, stem_of(unit, dtype)) for text, unit in missing.items()}
     modules = {text: compiling.import_file(path, text) for text, path in paths.items()}
     uncompiled = [text for text, module in modules.items() if not compiling.loaded(module)]
     if uncompiled:
@@ -379,15 +377,25 @@ def announce(count: int, seconds: float, bar: Progress, purpose: str = "") -> No
 def text_of(unit: Unit, dtype: Dtype) -> str:
     """Return the text of a kernel's file for the current formulas and constants."""
     key = unit.name, unit.function, id(unit.row), dtype
-    known = _sources.get(key)
+    return current_text(_sources, key, partial(source_of, unit, dtype))
+
+
+def current_text(
+    sources: dict[KeyT, KernelSource], key: KeyT, make: Callable[[], KernelSource]
+) -> str:
+    """Return the text of a kernel's file, made anew after something that it is made of changed."""
+    known = sources.get(key)
     if known is None or known.ingredients != ingredients(known.functions):
-        known = _sources[key] = source_of(unit, dtype)
+        known = sources[key] = make()
     return known.text
 
 
-def write_unit(text: str, unit: Unit, dtype: Dtype) -> Path:
+def stem_of(unit: Unit, dtype: Dtype) -> str:
+    return f"{unit.name}_{dtype}"
+
+
+def written(text: str, stem: str) -> Path:
     """Write the file of a kernel, and return its path."""
-    stem = f"{unit.name}_{dtype}"
     path = path_of(text, stem)
     if write(path, text):
         remove_old(path, stem)
@@ -396,10 +404,10 @@ def write_unit(text: str, unit: Unit, dtype: Dtype) -> Path:
 
 def path_of_unit(unit: Unit, dtype: Dtype) -> Path:
     """Write the file of a kernel, and return its path."""
-    return write_unit(text_of(unit, dtype), unit, dtype)
+    return written(text_of(unit, dtype), stem_of(unit, dtype))
 
 
 def is_ready(unit: Unit, dtype: Dtype) -> bool:
     """Whether a kernel is loaded, or on disk."""
     text = text_of(unit, dtype)
-    return text in _kernels or is_compiled(path_of(text, f"{unit.name}_{dtype}"))
+    return text in _kernels or is_compiled(path_of(text, stem_of(unit, dtype)))

@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from math import prod
-from typing import Any, ClassVar, final
+from typing import Any, final
 from weakref import WeakSet
 
 import numpy as np
@@ -42,6 +42,7 @@ from scalarviz.engines.cpu.records import (
     ProgressRecord,
     Records,
     TileRecord,
+    structure,
 )
 from scalarviz.engines.cpu.table import (
     ADD_CHUNKS,
@@ -339,13 +340,8 @@ def timed(count: int, call: Callable[[int], bool]) -> tuple[bool, float]:
 # ---- operations without a kernel ----------------------------------------------------------------
 
 CALLBACK = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * 3)
+OperationRecord = structure(OPERATION)
 _tried: WeakSet[Any] = WeakSet()  # layers that compute each sample by itself
-
-
-class OperationRecord(ctypes.Structure):
-    """A record of the type OPERATION."""
-
-    _fields_: ClassVar = [(name, ctypes.c_uint64) for name in OPERATION.names or ()]
 
 
 @final
@@ -361,7 +357,7 @@ class FallbackTile:
     ) -> None:
         self.operation = operation
         self.dtype = dtype
-        self.op: Any = OperationRecord.from_address(place)
+        self.op = OperationRecord.from_address(place)
         self.record = TileRecord.from_address(tile)
         self._bank = BankRecord.from_address(Job.from_address(job).bank)
 

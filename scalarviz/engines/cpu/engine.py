@@ -49,6 +49,7 @@ from scalarviz.engines.cpu.job import (
     passes,
     plan_loss,
     set_order,
+    whole_pass,
     workspaces,
 )
 from scalarviz.engines.cpu.records import Records
@@ -102,13 +103,11 @@ class CpuEngine(StackEngine[FloatArray]):
 
     @cached_property
     def _evaluating(self) -> Records:
-        what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
-        return passes(what, [0], [len(self.program.operations)], [0])
+        return whole_pass(self.program, plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE)
 
     @cached_property
     def _surveying(self) -> Records:
-        what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_KEEP
-        return passes(what, [0], [len(self.program.operations)], [0])
+        return whole_pass(self.program, plans.DO_LOAD | plans.DO_FORWARD | plans.DO_KEEP)
 
     @cached_property
     def _forward(self) -> Records:
@@ -155,7 +154,7 @@ class CpuEngine(StackEngine[FloatArray]):
     def loss_on(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Callable[[], float]:
         plan = plan_loss(self.tables, self.program, loss, self._work.load(units_of_loss(loss)))
         what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_AIM | plans.DO_ERROR
-        todo = passes(what, [0], [len(self.program.operations)], [0])
+        todo = whole_pass(self.program, what)
         evaluation, mean = self._evaluation(len(inputs), plan), loss.scale(targets.shape)
         data, goals = self.array(inputs), self.array(targets)
         return lambda: sum(evaluation.run(todo, data=data, goals=goals).tolist()) * mean

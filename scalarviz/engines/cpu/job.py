@@ -348,6 +348,11 @@ def passes(
     return table
 
 
+def whole_pass(program: Program, what: int) -> Records:
+    """Return one pass over all operations, with the flags `what`."""
+    return passes(what, [0], [len(program.operations)], [0])
+
+
 def training_passes(program: Program) -> Records:
     """Return the passes of a training step: forward, loss and backward, without the optimizer."""
     aim = plans.DO_AIM | plans.DO_ERROR | plans.DO_DELTA

@@ -14,8 +14,9 @@ compiling for functions that do the same.
 from __future__ import annotations
 
 import ctypes
+from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,12 +34,21 @@ RecordType = np.dtype[np.void]
 Records = np.ndarray[Any, RecordType]
 
 
-def record_type(*fields: str, number: type[np.number[Any]] = np.uint64) -> RecordType:
-    """Return a dtype whose fields all have one type, by default an unsigned integer.
+def record_type(
+    *fields: str, number: type[np.number[Any]] = np.uint64, **others: type[np.number[Any]]
+) -> RecordType:
+    """Return a dtype whose fields have one type, by default an unsigned integer; then `others`.
 
     numba tests a signed index for being negative at every access.
     """
-    return np.dtype([(field, number) for field in fields], align=True)
+    kinds = [*[(field, number) for field in fields], *others.items()]
+    return np.dtype(kinds, align=True)
+
+
+def structure(kind: RecordType) -> Any:
+    """Return a class of ctypes with the fields of a record, and no others, for Python to change."""
+    fields = [(name, np.ctypeslib.as_ctypes_type(kind[name])) for name in kind.names or ()]
+    return type("Record", (ctypes.Structure,), {"_fields_": fields, "__slots__": ()})
 
 
 # An operation: addresses of its kernels, 0 for none (`forward`, `parameters`, `back`, `gather`,
@@ -81,195 +91,101 @@ DRAWING = record_type("draw", "seed_low", "seed_high", "samples", "size", number
 HOW = record_type("rate", "clip_norm", "clip_value", "l1", "l2", number=np.float64)
 
 # Rows of the bank from `first` to before `end`, and their learning rate, or NaN for that of HOW.
-SPAN = np.dtype([("first", np.uint64), ("end", np.uint64), ("rate", np.float64)], align=True)
+SPAN = record_type("first", "end", rate=np.float64)
 
 
 # ---- records that Python changes ----------------------------------------------------------------
 
-Signed = int
-FIELDS: dict[str, Any] = {
-    "int": ctypes.c_uint64,
-    "Signed": ctypes.c_int64,
-    "float": ctypes.c_double,
-}
-StructureT = TypeVar("StructureT", bound=type[ctypes.Structure])
+# A job: addresses of all that a kernel may need.
+JOB = record_type(
+    "program", "bank", "samples", "batch", "room", "update", "progress",  # records
+    "chunk_work", "run_pass", "draw_rows", "add_chunks", "move",  # kernels that others call
+    "round_rows", "round_bank",  # in mixed precision
+    "reader",  # of networks in lanes: the job that draws and measures for each of them
+    "drawings",  # the address of a DRAWING record for each
+    "drawn",  # the rows that they have drawn
+    "draws",  # steps of a call that draw samples; the others have those of the last
+)  # fmt: skip
 
+# A program: addresses and lengths of `Tables`.
+PROGRAM = record_type("plan", "passes", "pass_count", "operations", "operation_count")
 
-def structure(kind: StructureT) -> StructureT:
-    """Decorate a class of ctypes: its annotations are its fields."""
-    annotations = vars(kind)["__annotations__"]
-    kind._fields_ = [(name, FIELDS[each]) for name, each in annotations.items()]
-    return kind
+# The arrays of a bank; `seen` are the weights that passes read.
+BANK = record_type(
+    "value", "seen", "halves", "grad", "slots", "frozen", "state", "rows", "slot_count",
+    "state_count",
+)  # fmt: skip
 
+# The samples that a step has drawn from the data set of a training.
+SAMPLES = record_type(
+    "rows", "goal_rows",  # rows of the inputs and of the targets
+    "size",  # of a batch
+    "points", "point_count",  # inputs drawn at random instead of from the data set
+    "drawing",  # one record
+    "draw_settings", "draw_setting_count",
+)  # fmt: skip
 
-@structure
-class Job(ctypes.Structure):
-    """Addresses of all that a kernel may need: records, and kernels that others call."""
+# One batch: where its samples are read and its results are written.
+BATCH = record_type(
+    "data", "columns",
+    "rows",  # rows of `data` in the batch
+    "goals", "goal_columns",  # targets, or gradients of the outputs
+    "goal_rows",  # rows of `goals` in the batch
+    "outputs", "output_columns",  # receives the outputs, or the gradients of the inputs
+    "samples",
+    "errors",  # receives the sum of errors of each chunk
+    "steps",  # number of steps that the network has taken
+    scale=np.float64,  # factor of the gradients of the loss
+)  # fmt: skip
 
-    program: int
-    bank: int
-    samples: int
-    batch: int
-    room: int
-    update: int
-    progress: int
-    chunk_work: int
-    run_pass: int
-    draw_rows: int
-    add_chunks: int
-    move: int
-    round_rows: int  # in mixed precision
-    round_bank: int
-    reader: int  # of networks in lanes: the job that draws and measures for each of them
-    drawings: int  # the address of a DRAWING record for each
-    drawn: int  # the rows that they have drawn
-    draws: int  # steps of a call that draw samples; the others have those of the last
+# Workspaces of the tiles, and the parameter gradients of each chunk.
+ROOM = record_type(
+    "spaces",  # values: `places` workspaces of `space` numbers
+    "flows",  # gradients of the values: `places` workspaces of `flow` numbers
+    "partial",  # gradients of the parameters: `chunks` times `gradients`
+    "tiles",  # a TILE record for each chunk
+    "before",  # copy of the bank's state
+    "places", "space", "flow", "gradients", "chunks",
+)  # fmt: skip
 
+# Settings of optimizer and schedule, their kernels, and buffers for an update.
+UPDATE = record_type(
+    "how",  # one record: learning rate, clipping, l1 and l2
+    "settings", "setting_count",  # of the optimizer
+    "schedule", "schedule_count",  # settings of the schedule
+    "exact",  # arguments of the update formula in float64
+    "arguments", "argument_count",  # the same in the bank's type
+    "gradient",  # what the update reads: the bank's gradients, or those in `scratch`
+    "scratch",  # buffer for the clipped and regularized gradients
+    "rows",  # of the bank
+    "spans", "span_count",  # learning rates of all rows
+    "finite",  # 1 if the updated numbers are finite
+    "factor_of_rate",  # address of the schedule's kernel
+    "constants", "move_rows",  # addresses of the optimizer's kernels
+    factor=np.float64,  # of the schedule
+)  # fmt: skip
 
-@structure
-class ProgramRecord(ctypes.Structure):
-    """A program: addresses and lengths of `Tables`."""
+# Progress of a training during one call.
+PROGRESS = record_type(
+    "first",  # index of the first step of the call
+    "steps",  # number of steps asked for
+    "count",  # steps that the network has taken
+    "losses",  # receives the loss of each step
+    "taken",  # steps taken in this call
+    result=np.int64,  # the reason why it stopped, or NONE
+    factor=np.float64,  # of the loss
+)
 
-    plan: int
-    passes: int
-    pass_count: int
-    operations: int
-    operation_count: int
+# Up to TILE samples, and their workspaces; see `tiles.py`. `partial` is the gradient of the chunk.
+TILE_RECORD = record_type(
+    "space", "space_size", "flow", "flow_size", "partial", "gradients", "first", "n", "stride",
+    "learning", "steps",
+)  # fmt: skip
 
-
-@structure
-class BankRecord(ctypes.Structure):
-    """The arrays of a bank; `seen` are the weights that passes read."""
-
-    value: int
-    seen: int
-    halves: int
-    grad: int
-    slots: int
-    frozen: int
-    state: int
-    rows: int
-    slot_count: int
-    state_count: int
-
-
-@structure
-class SamplesRecord(ctypes.Structure):
-    """The data set of a training, and the samples that a step has drawn."""
-
-    data: int  # inputs, `columns` numbers a sample
-    goals: int  # targets, `goal_columns` numbers a sample
-    count: int
-    columns: int
-    goal_columns: int
-    rows: int  # rows of `data` drawn by the step
-    goal_rows: int  # rows of `goals` drawn by the step
-    size: int  # of a batch
-    points: int  # inputs drawn at random instead of from `data`
-    point_count: int
-    drawing: int  # one record
-    draw_settings: int
-    draw_setting_count: int
-
-
-@structure
-class BatchRecord(ctypes.Structure):
-    """One batch: where its samples are read and its results are written."""
-
-    data: int
-    columns: int
-    rows: int  # rows of `data` in the batch
-    goals: int  # targets, or gradients of the outputs
-    goal_columns: int
-    goal_rows: int  # rows of `goals` in the batch
-    outputs: int  # receives the outputs, or the gradients of the inputs
-    output_columns: int
-    samples: int
-    errors: int  # receives the sum of errors of each chunk
-    steps: int  # number of steps that the network has taken
-    scale: float  # factor of the gradients of the loss
-
-
-@structure
-class RoomRecord(ctypes.Structure):
-    """Workspaces of the tiles, and the parameter gradients of each chunk."""
-
-    spaces: int  # values: `places` workspaces of `space` numbers
-    flows: int  # gradients of the values: `places` workspaces of `flow` numbers
-    partial: int  # gradients of the parameters: `chunks` times `gradients`
-    tiles: int  # a TILE record for each chunk
-    before: int  # copy of the bank's state
-    places: int
-    space: int
-    flow: int
-    gradients: int
-    chunks: int
-
-
-@structure
-class UpdateRecord(ctypes.Structure):
-    """Settings of optimizer and schedule, their kernels, and buffers for an update."""
-
-    how: int  # one record: learning rate, clipping, l1 and l2
-    settings: int  # of the optimizer
-    setting_count: int
-    schedule: int  # settings of the schedule
-    schedule_count: int
-    exact: int  # arguments of the update formula in float64
-    arguments: int  # the same in the bank's type
-    argument_count: int
-    gradient: int  # what the update reads: the bank's gradients, or those in `scratch`
-    scratch: int  # buffer for the clipped and regularized gradients
-    rows: int  # of the bank
-    spans: int  # learning rates of all rows
-    span_count: int
-    factor: float  # of the schedule
-    finite: int  # 1 if the updated numbers are finite
-    factor_of_rate: int  # address of the schedule's kernel
-    constants: int  # addresses of the optimizer's kernels
-    move_rows: int
-
-
-@structure
-class ProgressRecord(ctypes.Structure):
-    """Progress of a training during one call."""
-
-    first: int  # index of the first step of the call
-    steps: int  # number of steps asked for
-    count: int  # steps that the network has taken
-    losses: int  # receives the loss of each step
-    taken: int  # steps taken in this call
-    result: Signed  # the reason why it stopped, or NONE
-    factor: float  # of the loss
-
-
-@structure
-class TileRecord(ctypes.Structure):
-    """Up to TILE samples, and their workspaces; see `tiles.py`."""
-
-    space: int
-    space_size: int
-    flow: int
-    flow_size: int
-    partial: int  # gradient of the chunk
-    gradients: int
-    first: int
-    n: int
-    stride: int
-    learning: int
-    steps: int
-
-
-def dtype_of(kind: type[ctypes.Structure]) -> RecordType:
-    """Return the dtype of a structure."""
-    dtype: Any = np.dtype(kind)
-    return cast(RecordType, dtype)
-
-
-JOB, PROGRAM, BANK = dtype_of(Job), dtype_of(ProgramRecord), dtype_of(BankRecord)
-SAMPLES, BATCH, ROOM = dtype_of(SamplesRecord), dtype_of(BatchRecord), dtype_of(RoomRecord)
-UPDATE, PROGRESS = dtype_of(UpdateRecord), dtype_of(ProgressRecord)
-TILE_RECORD = dtype_of(TileRecord)
+Job, ProgramRecord, BankRecord = structure(JOB), structure(PROGRAM), structure(BANK)
+SamplesRecord, BatchRecord = structure(SAMPLES), structure(BATCH)
+RoomRecord, UpdateRecord = structure(ROOM), structure(UPDATE)
+ProgressRecord, TileRecord = structure(PROGRESS), structure(TILE_RECORD)
 
 
 # In the following functions `kind` is a type of numpy, or the dtype of a record, that is known
@@ -380,28 +296,6 @@ class BankView(NamedTuple):
     frozen: Table
 
 
-class SampleArrays(NamedTuple):
-    """The samples that a step has drawn from the data set of a training."""
-
-    rows: Table  # rows of the inputs
-    goal_rows: Table  # rows of the targets
-    points: Numbers  # inputs drawn at random instead; else empty
-    drawing: Record
-    settings: Numbers
-
-
-class BatchArrays(NamedTuple):
-    """One batch: where its samples are read and its results are written."""
-
-    data: Numbers  # inputs, one row per sample
-    rows: Table  # rows of `data` in the batch
-    goals: Numbers  # targets, or gradients of the outputs
-    goal_rows: Table  # rows of `goals` in the batch
-    outputs: Numbers  # receives the outputs, or the gradients of the inputs
-    samples: Index  # size of the batch
-    steps: Index  # number of steps that the network has taken
-
-
 class Workspaces(NamedTuple):
     """Workspaces of the tiles, and the parameter gradients of each chunk."""
 
@@ -497,19 +391,20 @@ def table_of(field: str, kind: RecordType, items: str, count: str, of: RecordTyp
 def view(of: Any, field: str, kind: RecordType, **fields: Sequence[Any]) -> Any:
     """Return a function for kernels that makes a named tuple, given an address and the bank's type.
 
-    of      class of the tuple
+    of      class of the tuple; the name of one whose fields are named nowhere else
     field   field of the Job that has the address of a record; "": the address is that of the record
     kind    dtype of the record
     fields  for each field of the tuple, in order: the dtype of an array, and fields of the record
             with its address and shape; without a shape it is a record; without a dtype a number
     """
+    named = namedtuple(of, fields) if isinstance(of, str) else of
 
     def find(context: Any, address: Any, real: Any) -> Emitted:
         members = [
             member_type(real.dtype if what is REAL else what, len(where) - 1)
             for what, *where in fields.values()
         ]
-        whole = types.NamedTuple(members, of)  # type: ignore[no-untyped-call]  # numba's
+        whole = types.NamedTuple(members, named)  # type: ignore[no-untyped-call]  # numba's
 
         def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             record = field_at(builder, arguments[0], JOB, field) if field else arguments[0]
@@ -570,27 +465,29 @@ view_of = view(
     state=(np.float64, "state", "state_count"),
     frozen=(np.bool_, "frozen", "rows"),
 )
+# The samples that a step has drawn from the data set of a training.
 samples_of = view(
-    SampleArrays,
+    "SampleArrays",
     "samples",
     SAMPLES,
-    rows=(np.uint64, "rows", "size"),
-    goal_rows=(np.uint64, "goal_rows", "size"),
-    points=(REAL, "points", "point_count", 2),
+    rows=(np.uint64, "rows", "size"),  # of the inputs
+    goal_rows=(np.uint64, "goal_rows", "size"),  # of the targets
+    points=(REAL, "points", "point_count", 2),  # inputs drawn at random instead; else empty
     drawing=(DRAWING, "drawing"),
     settings=(np.float64, "draw_settings", "draw_setting_count"),
 )
+# One batch: where its samples are read and its results are written.
 batch_of = view(
-    BatchArrays,
+    "BatchArrays",
     "batch",
     BATCH,
-    data=(REAL, "data", "samples", "columns"),
-    rows=(np.uint64, "rows", "samples"),
-    goals=(REAL, "goals", "samples", "goal_columns"),
-    goal_rows=(np.uint64, "goal_rows", "samples"),
-    outputs=(REAL, "outputs", "samples", "output_columns"),
-    samples=(None, "samples"),
-    steps=(None, "steps"),
+    data=(REAL, "data", "samples", "columns"),  # inputs, one row per sample
+    rows=(np.uint64, "rows", "samples"),  # of `data` in the batch
+    goals=(REAL, "goals", "samples", "goal_columns"),  # targets, or gradients of the outputs
+    goal_rows=(np.uint64, "goal_rows", "samples"),  # of `goals` in the batch
+    outputs=(REAL, "outputs", "samples", "output_columns"),  # or the gradients of the inputs
+    samples=(None, "samples"),  # size of the batch
+    steps=(None, "steps"),  # that the network has taken
 )
 room_of = view(
     Workspaces,

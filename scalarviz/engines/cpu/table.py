@@ -347,10 +347,9 @@ def every_unit() -> list[Unit]:
             found += kernels_of(kind, KERNELS[kind], row).values()
     found += kernels_of("wide_affine", WIDE_AFFINE, None).values()
     found += [*kernels_of_parts().values(), *units_of_lanes().values(), TRAIN_LANES]
-    for each in LOSSES.values():
+    losses: list[LossRow | RowLossRow] = [*LOSSES.values(), *ROW_LOSSES.values()]
+    for each in losses:
         found += kernels_of_loss(each).values()
-    for whole in ROW_LOSSES.values():
-        found += kernels_of_loss(whole).values()
     for row in OPTIMIZERS.values():
         found += kernels_of_optimizer(row).values()
     return [*found, *map(kernel_of_schedule, SCHEDULES.values())]

@@ -21,6 +21,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -168,8 +169,7 @@ class Memory:
 
 def bits(numbers: FloatArray) -> npt.NDArray[np.unsignedinteger[Any]]:
     """Return the bits of an array of numbers as integers."""
-    found: npt.NDArray[np.unsignedinteger[Any]] = numbers.view(f"u{numbers.itemsize}")
-    return found
+    return numbers.view(f"u{numbers.itemsize}")
 
 
 # ---- layout -------------------------------------------------------------------------------------
@@ -438,30 +438,29 @@ def set_loss(plan: Whole, scalars: FloatArray, loss: Loss, outputs: int) -> None
 
 def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
     """Set the fields of the way that batches are drawn."""
-    fields = {
+    fill(plan, {
         gpu_layout.DRAW: batches.draw,
         gpu_layout.SEED_LOW: batches.seed & MASK,
         gpu_layout.SEED_HIGH: batches.seed >> 32,
         gpu_layout.SAMPLES: batches.samples,
         gpu_layout.SIZE: batches.size,
         gpu_layout.TABLE_TARGETS: batches.inputs.size,
-    }
-    fill(plan, fields)
+    })  # fmt: skip
     fill(scalars, dict(enumerate(batches.settings, gpu_layout.DRAW_NUMBERS)))
 
 
 def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> None:
     """Set the fields of optimizer and schedule."""
     schedule = optimizer.schedule
-    fields = {
+    fill(plan, {
         gpu_layout.OPTIMIZER: index_of(optimizer.row, [*OPTIMIZERS.values()], "optimizer"),
         gpu_layout.OPTIMIZER_SETTINGS: len(optimizer.settings),
         gpu_layout.SLOT_COUNT: len(optimizer.row.slots),
         gpu_layout.HAS_OWN_RATES: bool(optimizer.own_rates),
         gpu_layout.SCHEDULE: list(SCHEDULES).index(schedule.name),
         gpu_layout.REFUSE: optimizer.not_finite == "error",
-    }
-    numbers = {
+    })  # fmt: skip
+    fill(scalars, {
         gpu_layout.RATE: optimizer.lr,
         gpu_layout.CLIP_NORM: optimizer.clip_norm,
         gpu_layout.CLIP_VALUE: optimizer.clip_value,
@@ -469,16 +468,14 @@ def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> Non
         gpu_layout.L2: optimizer.l2,
         **dict(enumerate(optimizer.settings.values(), gpu_layout.OPTIMIZER_NUMBERS)),
         **dict(enumerate(schedule.settings.values(), gpu_layout.SCHEDULE_NUMBERS)),
-    }
-    fill(plan, fields)
-    fill(scalars, numbers)
+    })  # fmt: skip
 
 
 def set_start(
     plan: Whole, scalars: FloatArray, bank: Bank, first: int, *, learning: bool = True
 ) -> None:
     """Set the fields of the beginning of a call: first step, steps taken, state."""
-    fields = {
+    fill(plan, {
         gpu_layout.FIRST_STEP: first,
         gpu_layout.LEARNING: learning,
         gpu_layout.STEPS_TAKEN: bank.step_count,
@@ -488,8 +485,7 @@ def set_start(
         gpu_layout.DONE: 0,
         gpu_layout.OVERFLOWED: gpu_layout.NOBODY,
         gpu_layout.STEP: 0,
-    }
-    fill(plan, fields)
+    })  # fmt: skip
     set_state(scalars, bank)
 
 
@@ -539,7 +535,6 @@ class Aside:
         self._lent = weakref.ref(lent)
         return np.asarray(lent)  # whose base it is, and that of each view
 
-    @property
     def has_arrived(self) -> bool:
         if cuda.config.ENABLE_CUDASIM:  # copies are made at once there
             return True
@@ -575,7 +570,7 @@ class Asides:
     def take(self, parts: list[tuple[int, int]]) -> tuple[Aside, FloatArray]:
         """Queue a copy of some parts of `arena`, and return its array; not for two threads."""
         size = sum(size for _, size in parts)
-        arrived = [each for each in self._asides if each.has_arrived]
+        arrived = [each for each in self._asides if each.has_arrived()]
         free = (each for each in arrived if each.size == size and not each.is_held)
         aside = next(free, None) or Aside(size, self._memory, self._leaving)
         gone = {aside, *arrived[:-MOST]}
@@ -608,11 +603,16 @@ class CudaSnapshot(Snapshot):
         if bank.away.keeper is not self._run or not len(bank):
             self._numbers = HostSnapshot(bank).read()
             return
+        self._tried(partial(self._request, bank))
+
+    def _tried(self, ask: Callable[[], bool | None]) -> bool | None:
+        """Return what the GPU says; if it fails, keep the error."""
         try:
             with card_failures(KEYFRAME):
-                self._request(bank)
+                return ask()
         except EngineError as error:
-            self._error = error
+            self._error, self._aside = error, None
+        return None
 
     def _request(self, bank: Bank) -> None:
         """Queue a copy of what is on the GPU, and copy the rest at once."""
@@ -630,22 +630,13 @@ class CudaSnapshot(Snapshot):
     def ready(self) -> bool:
         if self._aside is None:
             return self._numbers is not None or self._error is not None
-        try:
-            with card_failures(KEYFRAME):
-                return self._aside.has_arrived
-        except EngineError as error:
-            self._error, self._aside = error, None
-        return True
+        return self._tried(self._aside.has_arrived) is not False
 
     def read(self) -> SnapshotValues:
         if self._numbers is None and self._error is None:
             self.request()
         if self._aside is not None:
-            try:
-                with card_failures(KEYFRAME):
-                    self._aside.wait()
-            except EngineError as error:
-                self._error = error
+            self._tried(self._aside.wait)
             self._aside = None
         if self._error is not None:
             raise self._error

@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -203,28 +203,13 @@ LEAST_CAPABILITY = (8, 0)  # below it, numbers cannot be copied past the registe
 Prepared = tuple[Any, ShapeTable, list[Any]]  # the kernel, and the arrays that only it has
 
 
-class FusedCard(Protocol):
-    """What runs the kernel; tests have one that interprets it.
+@final
+class Gpu:
+    """The GPU that numba has chosen; tests have one that interprets the kernel.
 
     blocks  how many run at the same time
     shared  bytes of memory that a block may have
     """
-
-    blocks: int
-    shared: int
-
-    def kernel(self, choice: FusedChoice, table: ShapeTable) -> Any:
-        """Return the kernel for some formulas, ready to be launched."""
-
-    def launch(
-        self, kernel: Any, table: ShapeTable, stream: Any, arrays: list[Any], steps: int
-    ) -> None:
-        """Queue a launch with these arguments."""
-
-
-@final
-class Gpu:
-    """The GPU that numba has chosen."""
 
     def __init__(self) -> None:
         self.device = cuda.get_current_device()
@@ -233,6 +218,7 @@ class Gpu:
         self.shared = int(self.device.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
 
     def kernel(self, choice: FusedChoice, table: ShapeTable) -> Any:
+        """Return the kernel for some formulas, ready to be launched."""
         core: Any = import_module("cuda.core")
         code = core.ObjectCode.from_cubin(machine_code(choice, self.capability))
         kernel = code.get_kernel(NAME)
@@ -244,6 +230,7 @@ class Gpu:
     def launch(
         self, kernel: Any, table: ShapeTable, stream: Any, arrays: list[Any], steps: int
     ) -> None:
+        """Queue a launch with these arguments."""
         core: Any = import_module("cuda.core")
         kernel, config = kernel
         pointers = [int(array.device_ctypes_pointer.value) for array in arrays]
@@ -259,7 +246,7 @@ def launch_config(core: Any, sizes: dict[str, int]) -> Any:
         return core.LaunchConfig(**sizes, cooperative_launch=True)
 
 
-def find_card() -> FusedCard | None:
+def find_card() -> Gpu | None:
     """Return the GPU if it can run the kernel."""
     if cuda.config.ENABLE_CUDASIM:
         return None
@@ -278,7 +265,7 @@ class FusedSteps:
 
     def __init__(self) -> None:
         self.on, self.launches, self.wrong = True, 0, ""
-        self._card: FusedCard | None = None
+        self._card: Gpu | None = None
         self._prepared: dict[tuple[CudaUnit, bool], Prepared | None] = {}
 
     def take(self, calls: CudaCalls, steps: int) -> bool:

@@ -15,6 +15,7 @@ from scalarviz.base.near_names import plain
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, no_constants
 from scalarviz.core.optimizer import Optimizer, common_arguments
 from scalarviz.engines.codegen.kernel_source import parse, variables
+from scalarviz.engines.custom.custom_formulas import attempt
 from scalarviz.engines.custom.user_functions import (
     check_callable,
     check_plain,
@@ -35,6 +36,8 @@ MOST_ARGUMENTS = 16  # the learning rate, the settings and the constants
 HOW = "def update(w, g, m, lr, beta=0.9): ... return w_new, m_new, with slots=('m',)"
 
 CLASSES: dict[str, type[Optimizer]] = {}  # keeps them alive, for files that name their rows
+
+ASKED_OF_AN_UPDATE = "an update gives numbers for all weights and gradients, and for g = 0"
 
 # Weights, gradients and steps of the checks.
 WEIGHTS = (0.5, -2.0, 0.0)
@@ -212,22 +215,11 @@ def checked_row(row: OptimizerRow) -> OptimizerRow:
             for step in STEPS:
                 fixed = computed(row.constants, row.name, float(step), settings)
                 given = (numbers[0], g, *numbers[1:], 0.01, *settings.values(), *fixed)
-                found = updated(row, given)
+                found = attempt(row.update, called(row, given), *given, hint=ASKED_OF_AN_UPDATE)
                 if isinstance(found, int | float) and not row.slots:
                     return checked_row(in_tuple(row))
                 numbers = checked_result(row, given, found)
     return row
-
-
-def updated(row: OptimizerRow, given: Sequence[float]) -> Any:
-    """Return what an update gives; raise InputError if it raises anything."""
-    try:
-        return row.update(*given)
-    except Exception as error:  # whatever a function of the user does
-        raise InputError(
-            f"{called(row, given)} raises {type(error).__name__}: {error}; an update gives numbers "
-            "for all weights and gradients, and for g = 0"
-        ) from error
 
 
 def checked_result(row: OptimizerRow, given: Sequence[float], found: Any) -> tuple[float, ...]:

@@ -35,7 +35,7 @@ from scalarviz.base.checks import shorten
 from scalarviz.core import value_functions
 from scalarviz.core.formulas import arithmetic, elementary
 from scalarviz.core.formulas.arithmetic import COMPARISONS
-from scalarviz.core.formulas.formula import Formula, Target
+from scalarviz.core.formulas.formula import Formula, Target, copy_of
 from scalarviz.core.program import NONE
 from scalarviz.core.trace import Trace, record_function, recorded_inputs
 from scalarviz.core.value import ON_VALUES
@@ -181,9 +181,8 @@ def frozen(function: Any, made: dict[int, Any] | None = None) -> Any:
     code = function.__code__
     known: dict[str, Any] = dict(function.__globals__)
     cells = tuple(CellType() for _ in code.co_freevars)
-    copy = FunctionType(code, known, function.__name__, function.__defaults__, cells)
-    copy.__kwdefaults__ = function.__kwdefaults__
-    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+    copy = copy_of(function, known, cells=cells)
+    copy.__kwdefaults__, copy.__qualname__ = function.__kwdefaults__, function.__qualname__
     made[id(function)] = copy
     for name in code.co_names:
         if name in known:
@@ -257,15 +256,7 @@ class UserTarget(Target):
             name: self._translate(function.__globals__[name]) for name in outer_names(function)
         }
         cells = [CellType(self._translate(x.cell_contents)) for x in function.__closure__ or ()]
-        made = FunctionType(
-            function.__code__,
-            function.__globals__ | known,
-            function.__name__,
-            function.__defaults__,
-            tuple(cells),
-        )
-        made.__module__ = function.__module__
-        return made
+        return copy_of(function, function.__globals__ | known, cells=tuple(cells))
 
     def _translate(self, value: Any) -> Any:
         if isinstance(value, ModuleType):

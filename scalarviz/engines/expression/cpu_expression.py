@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from typing import Any, final
 
@@ -84,7 +85,6 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self._plan["out_size"] = self._plan["goals"] = self._results
         self._space = np.zeros((1, self._tile), bank.dtype)
         self._kernels: dict[Unit, Kernel] = {}
-        self._training: ExpressionJob | None = None
 
     def _load(self, units: Mapping[str, Unit]) -> dict[str, Kernel]:
         """Return kernels by name; at first with those of all expressions and of all steps."""
@@ -103,11 +103,10 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
                 self.tables.code["run"][i] = self._kernels[unit].address
         return ExpressionJob(self.tables, self.bank, self.rows, self._plan, kernels)
 
-    def _training_job(self) -> ExpressionJob:
-        """Return the job of forward, backward and steps."""
-        if self._training is None:
-            self._training = self._job()
-        return self._training
+    @cached_property
+    def _training(self) -> ExpressionJob:
+        """The job of forward, backward and steps."""
+        return self._job()
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
         # A training may run in another thread: it must not share buffers with this call.
@@ -115,7 +114,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
 
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = self._room(len(batch))
-        results = self._forward(batch, spaces, self._training_job())
+        results = self._forward(batch, spaces, self._training)
         self._waiting.append(Waiting(len(batch), spaces))
         return results
 
@@ -136,7 +135,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
 
     def backward(self, upstream: FloatArray) -> FloatArray:
         check_process()
-        spaces, job = self._waiting.pop().kept, self._training_job()
+        spaces, job = self._waiting.pop().kept, self._training
         by_inputs = np.empty((len(upstream), self.trace.inputs), self.bank.dtype)
         upstream = self.array(upstream)
         job.set_batch(len(upstream), spaces, upstream=upstream, by_inputs=by_inputs)
@@ -151,7 +150,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
             bank.step(optimizer, self.rows)
             return
         before = self._prepare(optimizer)
-        self._load(MOVING)["move"].call(self._training_job().job.address)
+        self._load(MOVING)["move"].call(self._training.job.address)
         self._moved(before, optimizer)
 
     def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
@@ -176,7 +175,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         """Run the kernel of a whole step; without `moves` the optimizer is not run."""
         check_process()
         kernels = self._load(units_of_loss(loss))
-        job = self._training_job()
+        job = self._training
         if job.loss is not loss.row:
             job.loss = loss.row
             link(self._plan, kernels)
@@ -192,15 +191,15 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         order = Order.of(optimizer, len(self.bank), self._order)
         if order is not self._order:
             kernels = self._load(units_of_optimizer(optimizer))
-            self._training_job().job.set_optimizer(optimizer, order, kernels)
+            self._training.job.set_optimizer(optimizer, order, kernels)
             self._plan["refuse"] = order.refuses
             self._order = order
-        self._training_job().job.progress.count = self.bank.step_count
+        self._training.job.progress.count = self.bank.step_count
         return BeforeStep(self.bank, optimizer)
 
     def _moved(self, before: BeforeStep, optimizer: Optimizer) -> None:
         """Count a step that succeeded, or raise the error of one that failed."""
-        bad = self._training_job().job.progress.result
+        bad = self._training.job.progress.result
         if bad == OVERFLOW:
             error = bad_update(self.bank, optimizer, self.bank.step_count)
             before.restore()
@@ -263,23 +262,19 @@ class ExpressionTables:
         """Return the record of a run of steps."""
         first = run[0]
         if first.formula is None:
-            shifts = [term for term in first.terms if term.number == NO_NODE]
-            products = [term for term in first.terms if term.number != NO_NODE]
-            begin = len(self.terms)
-            self._add(products, shifts)
-            return self._code(
-                SUM,
-                target=first.target,
-                terms=(begin, begin + len(shifts), len(self.terms)),
-            )
+            return self._code(SUM, target=first.target, terms=self._add(first.terms))
         unit = forward_kernel(first.formula)
         return self._code(FORMULA, unit, first.operands, first.target, len(run))
 
-    def _add(self, products: list[TraceTerm], shifts: list[TraceTerm]) -> None:
-        for term in shifts:
-            self.terms.append((term.sign, self._scalar(term.factor), 0))
-        for term in products:
-            self.terms.append((term.sign, self._scalar(term.factor), self.row[term.number]))
+    def _add(self, terms: list[TraceTerm]) -> tuple[int, int, int]:
+        """Add terms, scalars alone first; return their bounds in a STEP: first, middle and last."""
+        begin = len(self.terms)
+        shifts = [term for term in terms if term.number == NO_NODE]
+        products = [term for term in terms if term.number != NO_NODE]
+        for term in [*shifts, *products]:
+            row = self.row.get(term.number, 0)
+            self.terms.append((term.sign, self._scalar(term.factor), row))
+        return begin, begin + len(shifts), len(self.terms)
 
     def _scalar(self, factor: int) -> int:
         """Return the index of a scalar: parameters first, then constants, then the 1."""
@@ -332,21 +327,13 @@ class ExpressionTables:
     def _gather(self, place: int, readers: dict[int, list[TraceTerm]]) -> Iterator[Code]:
         """Iterate over the record that adds the gradient of a number from the sums that read it."""
         if place in readers:
-            begin = len(self.terms)
-            self._add(readers[place], [])
-            terms = (begin, begin, len(self.terms))
-            yield self._code(SUM, target=place, terms=terms)
+            yield self._code(SUM, target=place, terms=self._add(readers[place]))
 
     def _slopes(self, step: TraceStep) -> Iterator[Code]:
         """Iterate over the record that computes gradients of the parameters in a sum."""
         learned = [term for term in step.terms if term.factor >= self.recording.first_parameter]
-        shifts = [term for term in learned if term.number == NO_NODE]
-        products = [term for term in learned if term.number != NO_NODE]
         if learned:
-            begin = len(self.terms)
-            self._add(products, shifts)
-            terms = (begin, begin + len(shifts), len(self.terms))
-            yield self._code(SLOPES, target=step.target, terms=terms)
+            yield self._code(SLOPES, target=step.target, terms=self._add(learned))
 
     def _partials(self, run: list[TraceStep]) -> Iterator[Code]:
         """Iterate over the records that compute gradients of the operands of a run."""
@@ -438,14 +425,9 @@ class Lowering:
         """Return the places of sums that are read by one other sum only."""
         recording = self.recording
         uses = np.bincount(recording.operands[recording.operands != NO_NODE], minlength=1).tolist()
-        needed = set(recording.outputs)
-        inlined = set()
-        for i, formula in enumerate(recording.formulas):
-            if formula.name in LINEAR:
-                for place in recording.operands[i].tolist():
-                    if place >= recording.first_made and uses[place] == 1 and place not in needed:
-                        inlined.add(place)
-        return inlined
+        in_sums = recording.operands[[each.name in LINEAR for each in recording.formulas]]
+        made = {place for place in in_sums.ravel().tolist() if place >= recording.first_made}
+        return {place for place in made - set(recording.outputs) if uses[place] == 1}
 
     def _is_scalar(self, place: int) -> bool:
         return self.recording.inputs <= place < self.recording.first_made

@@ -17,7 +17,6 @@ All indices are unsigned, as in `cpu/products.py`.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -55,7 +54,6 @@ from scalarviz.engines.cpu.records import (
     bank_of,
     batch_record,
     call,
-    dtype_of,
     plan_of,
     record_at,
     record_type,
@@ -429,45 +427,27 @@ STEP = record_type(
 )
 
 
-@structure
-class TraceRecord(ctypes.Structure):
-    """An expression, its workspaces, and a batch: addresses and sizes."""
-
-    job: int
-    code: int  # steps forward, then backward
-    code_count: int
-    steps: int  # number of steps forward
-    signs: int  # terms of all sums
-    scalars: int
-    rows: int
-    factors: int
-    term_count: int
-    constants: int
-    constant_count: int
-    outputs: int  # rows of the outputs
-    output_count: int
-    owned: int  # rows of the parameters in the bank
-    parameters: int
-    numbers: int  # rows of a tile
-    tile_samples: int  # columns of a tile
-    tile: int  # size of a workspace
-    item: int  # bytes of a number
-    spaces: int
-    places: int  # number of workspaces
-    flow: int
-    sums: int
-    ends: int  # a TILE record: outputs, targets and gradients of the outputs of a tile
-    samples: int  # of the batch
-    columns: int  # number of inputs
-    data: int
-    goals: int
-    results: int
-    upstream: int
-    by_inputs: int
-    learning: int  # whether gradients of the parameters are computed
-    moves: int  # whether a step runs the optimizer
-    forward: int  # addresses of the kernels of a tile
-    backward: int
-
-
-TRACE = dtype_of(TraceRecord)
+# An expression, its workspaces, and a batch: addresses and sizes.
+TRACE = record_type(
+    "job",
+    "code", "code_count",  # steps forward, then backward
+    "steps",  # number of steps forward
+    "signs", "scalars", "rows", "factors", "term_count",  # terms of all sums
+    "constants", "constant_count",
+    "outputs", "output_count",  # rows of the outputs
+    "owned", "parameters",  # rows of the parameters in the bank
+    "numbers",  # rows of a tile
+    "tile_samples",  # columns of a tile
+    "tile",  # size of a workspace
+    "item",  # bytes of a number
+    "spaces", "places",  # workspaces, and their number
+    "flow", "sums",
+    "ends",  # a TILE record: outputs, targets and gradients of the outputs of a tile
+    "samples",  # of the batch
+    "columns",  # number of inputs
+    "data", "goals", "results", "upstream", "by_inputs",
+    "learning",  # whether gradients of the parameters are computed
+    "moves",  # whether a step runs the optimizer
+    "forward", "backward",  # addresses of the kernels of a tile
+)  # fmt: skip
+TraceRecord = structure(TRACE)

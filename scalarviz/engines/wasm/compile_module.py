@@ -43,6 +43,7 @@ MEMORY, TABLE, POINTER = "__linear_memory", "__indirect_function_table", "__stac
 
 # Numbers of sections, of kinds of imports and symbols, and of relocations.
 CUSTOM, TYPES, IMPORTS, FUNCTIONS, ELEMENTS, CODE, DATA, DATA_COUNT = 0, 1, 2, 3, 9, 10, 11, 12
+SECTIONS = TYPES, IMPORTS, FUNCTIONS, ELEMENTS, DATA_COUNT, CODE, DATA  # of a module, in order
 A_FUNCTION, A_TABLE, A_MEMORY, A_GLOBAL = range(4)
 FUNCTION_SYMBOL, DATA_SYMBOL, GLOBAL_SYMBOL, SECTION_SYMBOL, TABLE_SYMBOL = 0, 1, 2, 3, 5
 UNDEFINED, EXPLICIT_NAME = 0x10, 0x40
@@ -167,25 +168,15 @@ def linked(content: bytes, kernels: Iterable[str]) -> bytes:
     imports = imports_of(content, *found[IMPORTS], len(kernels))
     places = b"".join(unsigned(functions[name]) for name in kernels)
     first = bytes([0, CONSTANT]) + signed(FIRST) + bytes([END])
-    elements = unsigned(1), first, unsigned(len(kernels)), places
-    out = [content[:8]]
-    for number in (TYPES, IMPORTS, FUNCTIONS, ELEMENTS, DATA_COUNT, CODE, DATA):
-        if number == IMPORTS:
-            out.append(section(IMPORTS, imports))
-        elif number == ELEMENTS:
-            out.append(section(ELEMENTS, *elements))
-        elif number == DATA:
-            data = [segment(each.offset, bytes(changed[each.low : each.high])) for each in segments]
-            out.append(section(DATA, unsigned(len(data)), *data))
-        elif number in found:
-            low, high = found[number]
-            out.append(section(number, bytes(changed[low:high])))
-    unknown = {n for n in found if isinstance(n, int)} - {
-        CUSTOM, TYPES, IMPORTS, FUNCTIONS, DATA_COUNT, CODE, DATA,
-    }  # fmt: skip
+    data = [segment(each.offset, bytes(changed[each.low : each.high])) for each in segments]
+    parts = {n: [bytes(changed[slice(*found[n])])] for n in SECTIONS if n in found}
+    parts[IMPORTS] = [imports]
+    parts[ELEMENTS] = [unsigned(1), first, unsigned(len(kernels)), places]
+    parts[DATA] = [unsigned(len(data)), *data]
+    unknown = {n for n in found if isinstance(n, int)} - ({CUSTOM, *SECTIONS} - {ELEMENTS})
     if unknown:
         raise strange(f"it has a section {min(unknown)}")
-    return b"".join(out)
+    return content[:8] + b"".join(section(n, *parts[n]) for n in SECTIONS if n in parts)
 
 
 def symbols_of(content: bytes, low: int, high: int) -> list[Symbol]:

@@ -39,6 +39,7 @@ from scalarviz.engines.cpu.job import (
     passes,
     plan_loss,
     set_order,
+    whole_pass,
 )
 from scalarviz.engines.cpu.products import LONGEST, SHORTEST, TILE, TWO
 from scalarviz.engines.cpu.records import Records, RecordType
@@ -261,7 +262,7 @@ class PageMemory:
         of, image = self._training, self._image
         tables = make_tables(of.program, self._dtype, of.precision)
         what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
-        todo = passes(what, [0], [len(of.program.operations)], [0])
+        todo = whole_pass(of.program, what)
         job = self._evaluate = self._job(tables, tables.plan, todo)
         job.record.bank = self._train.record.bank
         self._seen = self._room(tables, 1, AT_ONCE)
@@ -398,10 +399,9 @@ class PageMemory:
 
 def heap_of(training: PageTraining) -> int:
     """Return the bytes that arrays of kernels take at most, roughly: those of wide layers."""
-    widest = 0
-    for operation in training.program.operations:
-        if kernels_for(operation)[1] is WIDE_AFFINE:
-            widest = max(widest, operation.source.size)
+    operations = training.program.operations
+    wide = [each.source.size for each in operations if kernels_for(each)[1] is WIDE_AFFINE]
+    widest = max(wide, default=0)
     numbers = int(PANEL + TWO) * widest + int(LONGEST * (TURNED + SHORTEST))
     return SMALL_ARRAYS + numbers * np.dtype(training.bank.dtype).itemsize
 
@@ -440,9 +440,7 @@ ADDRESSES: Mapping[RecordType, tuple[str, ...]] = {
     records.JOB: ("program", "bank", "samples", "batch", "room", "update", "progress"),
     records.PROGRAM: ("plan", "passes", "operations"),
     records.BANK: ("value", "seen", "halves", "grad", "slots", "frozen", "state"),
-    records.SAMPLES: (
-        "data", "goals", "rows", "goal_rows", "points", "drawing", "draw_settings",
-    ),
+    records.SAMPLES: ("rows", "goal_rows", "points", "drawing", "draw_settings"),
     records.BATCH: ("data", "rows", "goals", "goal_rows", "outputs", "errors"),
     records.ROOM: ("spaces", "flows", "partial", "tiles", "before"),
     records.UPDATE: (
@@ -546,5 +544,4 @@ def as_array(given: np.ndarray[Any, Any] | ctypes.Structure) -> np.ndarray[Any, 
     """Return a record of ctypes as an array of one record."""
     if isinstance(given, np.ndarray):
         return given
-    found: np.ndarray[Any, Any] = np.ndarray(1, records.dtype_of(type(given)), cast(Any, given))
-    return found
+    return np.ndarray(1, np.dtype(type(given)), cast(Any, given))

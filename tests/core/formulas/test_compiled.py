@@ -18,6 +18,7 @@ from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.formulas.randomness import normal, philox, uniform, unit
+from tests.engines.conftest import body
 
 SCALAR_FORMULAS: list[Callable[..., Any]] = [
     *[f for row in OPERATIONS.values() for f in (row.value, *row.partials)],
@@ -60,6 +61,13 @@ def floats_only(types: Any) -> bool:
     return all(member in (numba.float32, numba.none) for member in getattr(types, "types", [types]))
 
 
+def in_float32(kernel: Any, types: tuple[Any, ...]) -> tuple[bool, bool]:
+    """Whether the result of a kernel and its code are in float32."""
+    kernel.compile(types)
+    result = kernel.overloads[types].signature.return_type
+    return floats_only(result), "double" not in body(kernel.inspect_llvm(types))
+
+
 def make_target(compiler: Callable[..., Any]) -> Target:
     def compiled(function: Callable[..., float]) -> Any:
         return compiler(lambda x: function(x))
@@ -80,16 +88,7 @@ def on_cpu() -> Target:
 def test_a_formula_compiles_for_the_cpu_and_stays_float32(
     formula: Callable[..., Any], on_cpu: Target
 ) -> None:
-    kernel = on_cpu.retarget(formula)
-    types = argument_types(formula)
-    kernel.compile(types)
-    assert floats_only(kernel.overloads[types].signature.return_type)
-    assert "double" not in body(kernel.inspect_llvm(types))
-
-
-def body(llvm: str) -> str:
-    """The function itself; what follows it only unpacks Python's objects."""
-    return llvm[llvm.index("define ") : llvm.index("\n}", llvm.index("define "))]
+    assert in_float32(on_cpu.retarget(formula), argument_types(formula)) == (True, True)
 
 
 @pytest.mark.slow
@@ -107,10 +106,7 @@ def test_a_formula_compiles_for_the_gpu_and_stays_float32(
 
 def test_the_check_for_float64_can_fail(on_cpu: Target) -> None:
     kernel = numba.njit(lambda x: x * 0.1)
-    types = (numba.float32,)
-    kernel.compile(types)
-    assert not floats_only(kernel.overloads[types].signature.return_type)
-    assert "double" in body(kernel.inspect_llvm(types))
+    assert in_float32(kernel, (numba.float32,)) == (False, False)
 
 
 @pytest.mark.some(4)

@@ -3,8 +3,10 @@
 Every kind of them through the four verbs, alone and in a network; perceptrons; dropout.
 """
 
+import copy
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,29 +28,30 @@ from tests.wording import refused
 
 X = np.array([[0.3, -1.2, 0.8, 0.05], [0.9, 0.4, -0.7, 0.6], [-0.2, 0.1, 1.4, -0.9]])
 
-MAKERS: dict[str, Callable[[], sv.Layer]] = {
-    "Dense": lambda: sv.Dense(4, 3, "tanh"),
-    "FrequencyEncoding": lambda: sv.FrequencyEncoding(4, octaves=2),
-    "LayerNorm": lambda: sv.LayerNorm(4),
-    "RMSNorm": lambda: sv.RMSNorm(4),
-    "Softmax": lambda: sv.Softmax(4),
-    "LogSoftmax": lambda: sv.LogSoftmax(4),
-    "MaxPool2d": lambda: sv.MaxPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
-    "AvgPool2d": lambda: sv.AvgPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
-    "Conv2d": lambda: sv.Conv2d((1, 2, 2), 3, kernel=2, padding=1, stride=2, activation="tanh"),
-    "Activation": lambda: sv.Activation(4, "swish"),
-    "Flatten": lambda: sv.Flatten((1, 2, 2)),
-    "Reshape": lambda: sv.Reshape(4, (1, 2, 2)),
-    "BatchNorm": lambda: sv.BatchNorm((2, 1, 2)),
-    "Affine": lambda: sv.Affine((2, 1, 2), [0.5, -3.0], 1.5),
-    "Dropout": lambda: sv.Dropout(4, 0.4),
-    "Residual": lambda: sv.Residual(sv.Dense(4, 3, "tanh"), sv.Dense(3, 4)),
-    "Product": lambda: sv.Product([sv.Dense(4, 3, "tanh"), sv.Dense(3, 2)], sv.Dense(4, 2)),
-    "Spread": lambda: sv.Spread((4, 2, 3)),
-    "PReLU": lambda: sv.PReLU((2, 1, 2), slopes=2),
-    "Elementwise": lambda: sv.Elementwise(4, "prelu", {"weight": 4}),
-    "Concatenate": lambda: sv.Concatenate(sv.Softmax(4), [sv.Dense(4, 3), sv.LayerNorm(3)]),
+PLAIN: dict[str, sv.Layer] = {
+    "Dense": sv.Dense(4, 3, "tanh"),
+    "FrequencyEncoding": sv.FrequencyEncoding(4, octaves=2),
+    "LayerNorm": sv.LayerNorm(4),
+    "RMSNorm": sv.RMSNorm(4),
+    "Softmax": sv.Softmax(4),
+    "LogSoftmax": sv.LogSoftmax(4),
+    "MaxPool2d": sv.MaxPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
+    "AvgPool2d": sv.AvgPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
+    "Conv2d": sv.Conv2d((1, 2, 2), 3, kernel=2, padding=1, stride=2, activation="tanh"),
+    "Activation": sv.Activation(4, "swish"),
+    "Flatten": sv.Flatten((1, 2, 2)),
+    "Reshape": sv.Reshape(4, (1, 2, 2)),
+    "BatchNorm": sv.BatchNorm((2, 1, 2)),
+    "Affine": sv.Affine((2, 1, 2), [0.5, -3.0], 1.5),
+    "Dropout": sv.Dropout(4, 0.4),
+    "Residual": sv.Residual(sv.Dense(4, 3, "tanh"), sv.Dense(3, 4)),
+    "Product": sv.Product([sv.Dense(4, 3, "tanh"), sv.Dense(3, 2)], sv.Dense(4, 2)),
+    "Spread": sv.Spread((4, 2, 3)),
+    "PReLU": sv.PReLU((2, 1, 2), slopes=2),
+    "Elementwise": sv.Elementwise(4, "prelu", {"weight": 4}),
+    "Concatenate": sv.Concatenate(sv.Softmax(4), [sv.Dense(4, 3), sv.LayerNorm(3)]),
 }
+MAKERS = {name: partial(copy.deepcopy, layer) for name, layer in PLAIN.items()}
 every_layer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 # What these make of a sample depends on the others in its batch, or on its place among them; and
 # they do something else while the network learns.
@@ -70,7 +73,7 @@ def test_every_kind_of_layer_is_tested() -> None:
 
 
 def test_every_row_formula_is_checked_through_its_layer() -> None:
-    used = {getattr(make(), "formula", None) for make in MAKERS.values()}
+    used = {getattr(layer, "formula", None) for layer in PLAIN.values()}
     assert set(ROW_FORMULAS.values()) <= used
 
 
@@ -198,14 +201,15 @@ def test_a_number_of_the_state_is_named_after_the_part_that_keeps_it() -> None:
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, "3", None, True])
 def test_sizes_are_integers_of_at_least_1(bad: object) -> None:
-    for make in (
-        lambda: sv.Dense(bad, 2),  # type: ignore[arg-type]  # on purpose
-        lambda: sv.Dense(2, bad),  # type: ignore[arg-type]  # on purpose
-        lambda: sv.LayerNorm(bad),  # type: ignore[arg-type]  # on purpose
-        lambda: sv.FrequencyEncoding(2, bad),  # type: ignore[arg-type]  # on purpose
-        lambda: sv.Network([2, bad]),  # type: ignore[list-item]  # on purpose
-    ):
-        refused(InputError, "must be an integer of at least 1, not").by(make)
+    cases: list[tuple[Any, list[Any]]] = [
+        (sv.Dense, [bad, 2]),
+        (sv.Dense, [2, bad]),
+        (sv.LayerNorm, [bad]),
+        (sv.FrequencyEncoding, [2, bad]),
+        (sv.Network, [[2, bad]]),
+    ]
+    for make, arguments in cases:
+        refused(InputError, "must be an integer of at least 1, not").by(make, *arguments)
 
 
 def test_a_weight_that_was_consumed_alone_is_missed_by_its_layer() -> None:
@@ -299,17 +303,13 @@ def test_a_window_that_does_not_fit_is_refused(arguments: Any, value: str) -> No
 
 
 @pytest.mark.parametrize(
-    "make",
-    [
-        lambda bias: sv.Dense(2, 3, bias=bias),
-        lambda bias: sv.Conv2d((1, 3, 3), 1, kernel=2, bias=bias),
-        lambda bias: sv.Perceptron(2, bias=bias),
-    ],
+    ("make", "sizes"),
+    [(sv.Dense, (2, 3)), (sv.Conv2d, ((1, 3, 3), 1, 2)), (sv.Perceptron, (2,))],
 )
-def test_a_bias_is_true_or_false(make: Callable[[Any], Any]) -> None:
+def test_a_bias_is_true_or_false(make: Any, sizes: tuple[Any, ...]) -> None:
     for bad in ("no", 0, None):
-        refused(InputError, bad).by(make, bad)
-    assert make(np.False_).bias in (False, None)
+        refused(InputError, bad).by(make, *sizes, bias=bad)
+    assert make(*sizes, bias=np.False_).bias in (False, None)
 
 
 TWO_ONES = [1.0, 1.0]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,7 +24,7 @@ from scalarviz.engines.cuda import device_memory, fused_steps, missing
 from scalarviz.engines.cuda.engine import CudaEngine
 from scalarviz.engines.cuda.fused_steps import FusedChoice, ShapeTable
 from scalarviz.engines.cuda.launches import Device
-from tests.engines.machine_code import GPU, FakeDevice, made_once, ptx_of
+from tests.engines.machine_code import GPU, fake_device, made_once, ptx_of
 from tests.engines.ptx.translate import BLOCK, GRID, POLL, Program, translate
 
 BITS = 24
@@ -496,7 +495,7 @@ def no_graph(*_: object) -> None:
 
 
 class Fused:
-    """A `FusedCard`, which also runs the fused kernel."""
+    """In place of a `Gpu`: it also runs the fused kernel."""
 
     def __init__(self, card: Card) -> None:
         self._card, self.blocks, self.shared = card, card.blocks, card.shared
@@ -521,7 +520,7 @@ class Fused:
 def fused_ptx(choice: FusedChoice, source: str) -> str:
     """Return the PTX text of the fused kernel."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dispatcher(), "get_current_device", lambda: FakeDevice)
+        fake_device(patch)
         functions = fused_steps.ltoir_of(choice, GPU)
     ptx, _ = fused_steps.link(functions, source, GPU, ptx=True)
     return ptx.decode()
@@ -543,8 +542,3 @@ def unguarded(card: Card, train: Callable[[], None]) -> list[tuple[str, int]]:
                 continue
             found.append((name, i))
     return found
-
-
-def dispatcher() -> Any:
-    """Return numba's module, which is imported where there is one."""
-    return import_module("numba.cuda.dispatcher")
