@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.scene.annotations import BALL_WIDE, LEFT, Ball
+from scalarviz.scene.annotations import Ball
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import FrameData, NeuronMaps
@@ -37,12 +37,12 @@ from scalarviz.scene.telling import (
     draw_changes,
     draw_curve,
     draw_upright,
+    kept_clear,
     stood,
+    told_about,
 )
 from scalarviz.story.caption import Caption, Link, Summand, Summed, ends_of_bars
 from scalarviz.story.facts import Neuron
-
-BESIDE, NAMED = 12.0, 18.0  # least pixels from a neuron to its card, and above one for its name
 
 
 def draw_told(
@@ -92,10 +92,8 @@ def draw_told(
         wide, high = changes_size(len(caption.changes), scale)
     if has_card or part < COME or wide > see_box.width or high > see_box.height:
         return boxes
-    reach = ball.radius + BESIDE * scale
-    around = Box(ball.x - reach, ball.y - reach, 2.0 * reach, 2.0 * reach)
-    name, wide_of = NAMED * scale, 1.0 + BALL_WIDE - LEFT
-    spheres = [Box(x - r, y - r - name, wide_of * r, 2.0 * r + name) for x, y, r in taken.spheres]
+    around = told_about(ball, scale)
+    spheres = [kept_clear(x, y, r, scale) for x, y, r in taken.spheres.tolist()]
     rows = frame_data.cubes.moved[0] if summed is None else [each.row for each in summed.largest]
     cubes = cube_boxes(see, frame_data, rows, None)
     others = [*taken.boxes, *boxes, around.inside(1.0), *spheres, *cubes]

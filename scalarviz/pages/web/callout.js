@@ -9,10 +9,6 @@ import { ends_of_bars } from "./story/caption.js";
 import { cubeBox, neuronBox } from "./marks.js";
 import { drawCube } from "./tray_card.js";
 
-const BESIDE = 12; // least pixels from a neuron to its card
-const NAMED = 18; // pixels above a neuron for its name
-const WIDE = 3.7; // radii of a neuron with its number
-
 /** Draw how an operation comes to its number; return the boxes that it covers.
  *
  * A sum stands forward on an upright tray, and as bars; an activation has its curve; why a weight
@@ -55,12 +51,8 @@ export function drawTold(view, taken, cards = []) {
   else if (changes.length) [wide, high] = telling.changes_size(changes.length, scale);
   const hasRoom = wide <= see.box.width && high <= see.box.height;
   if (hasCard || part < telling.COME || !hasRoom) return boxes;
-  const reach = ball.radius + BESIDE * scale;
-  const subject = new Box(ball.x - reach, ball.y - reach, 2 * reach, 2 * reach);
-  const name = NAMED * scale;
-  const spheres = taken.spheres.map(
-    ([x, y, r]) => new Box(x - r, y - r - name, WIDE * r, 2 * r + name),
-  );
+  const subject = telling.told_about(ball, scale);
+  const spheres = taken.spheres.map((each) => telling.kept_clear(...each.slice(0, 3), scale));
   const rows = summed ? summed.largest.map(({ row }) => row) : frame.moved[0];
   const moved = rows.map((row) => cubeBox(view, row, null));
   const others = [...taken.boxes, ...boxes, ...cards, ...spheres, ...moved.filter(Boolean)];
