@@ -235,7 +235,7 @@ def summing(facts: Facts) -> list[int]:
 
 
 def thread_at(facts: Facts, state: State, number: int) -> Neuron:
-    """Return the neuron of an operation with weights that all moments of a step tell of.
+    """Return the neuron of an operation with weights that all moments of a step explain.
 
     It has the largest sum of its layer, which in a convolution is a window with contrast; before
     relu the largest above 0, which goes on. In the last layer it is the right output, if there are
@@ -252,7 +252,7 @@ def thread_at(facts: Facts, state: State, number: int) -> Neuron:
 
 
 def moved_row(facts: Facts, state: State, moment: MomentFacts) -> int:
-    """Return the weight that a step tells of: that of its thread which moved most; else NONE."""
+    """Return the weight that a step explains: that of its thread which moved most; else NONE."""
     found, most, before = NONE, 0.0, state.before
     if before is None or facts.is_graph:
         return NONE
