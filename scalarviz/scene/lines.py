@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise, repeat
@@ -12,7 +13,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import NONE
-from scalarviz.scene.annotations import is_free
+from scalarviz.scene.annotations import Number, is_free
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, rgb
 from scalarviz.scene.cube_numbers import numbers_on_cubes
@@ -39,7 +40,7 @@ from scalarviz.scene.layout.ways import (
     thread_strokes,
 )
 from scalarviz.scene.lights import Lights, rows_explained, rows_of_column, rows_of_sum
-from scalarviz.scene.pace import WAYS_BACK
+from scalarviz.scene.pace import BACK, WAYS_BACK
 
 LARGEST: float = np.finfo(np.float64).max  # in place of infinity
 CHANNEL = 3  # number of the color of the first channel, see `LinePaint`
@@ -179,7 +180,8 @@ def draw_lines(
     )
     paint, above = LinePaint(canvas, theme), LinePaint(canvas, theme)
     told, pointed = told_rows(frame_data), pointed_rows(frame_data)
-    thread = frame_data.layout.thread
+    thread, moment = frame_data.layout.thread, frame_data.moment
+    goes_back = moment is not None and moment.kind in BACK
     written = [*numbers_on_cubes(canvas, see, frame_data, scale)[0].values()]
     for number, (fan, known) in enumerate(zip(frame_data.layout.fans, fans, strict=True)):
         if known is None:
@@ -209,7 +211,7 @@ def draw_lines(
             added += [(stroke, hue, depth, is_in and seen.tubes)]
             if stroke.strong and (is_product or is_in):
                 way, middle = head_of(seen, stroke), 0.5 * (depth[0] + depth[1])
-                is_drawn = way and is_free(written, *way[0], TIP * scale)
+                is_drawn = way and not goes_back and is_free(written, *way[0], TIP * scale)
                 paint.heads += [(*way[0], *way[-1], hue, part, middle)] if is_drawn else []
         paint.add(added)
         for _, unit, column in [step for step in thread if step[0] == number]:
@@ -219,7 +221,7 @@ def draw_lines(
                 hue = 1 if stroke.value > 0.0 else 2
                 into = above if seen.square or stroke.kind == "in" else paint
                 into.add([(stroke, hue, (level, level), False)])
-        explain(paint, (fan, known, numbers), told, frame_data)
+        explain(paint, (fan, known, numbers), told, frame_data, written)
     paint.draw()
     return above
 
@@ -250,6 +252,7 @@ def explain(
     fan: tuple[Fan, KnownFan, Carried],
     told: frozenset[int],
     frame_data: FrameData,
+    written: Sequence[Number],
 ) -> None:
     """Draw light on the lines through the cubes that the caption of gradients is about."""
     moment, (whole, known, numbers) = frame_data.moment, fan
@@ -269,6 +272,9 @@ def explain(
         for i, (path, width, back) in enumerate(lit):
             depth = known.depths[unit][column] if i else BEHIND
             paint.light(path, 7 if back else 6, width, depth)
+            middle = path[len(path) // 2 - 1 : len(path) // 2 + 1]
+            if back and len(middle) > 1 and is_free(written, *middle[1], TIP * paint.canvas.scale):
+                paint.heads += [(*middle[1], *middle[0], 7, 1.0, 0.5 * (depth[0] + depth[1]))]
 
 
 class LinePaint:

@@ -448,7 +448,10 @@ def draw_changes(
     zero, top = box.right - pad - half, box.y + pad + BAR_PITCH * scale
     most: float = max([1e-300, *[abs(each.after - each.before) for each in changes]])
     grown = clamped((part - MOVED) / (ARRIVES - MOVED))
-    title = canvas.fit(text("reason.changes"), box.width - 2.0 * pad, size=size)
+    off = changes[len(changes) - 1]
+    is_worse = off.neuron is None and off.after > off.before
+    title = text("reason.worse") if is_worse else text("reason.changes")
+    title = canvas.fit(title, box.width - 2.0 * pad, size=size)
     ink = theme.ink
     canvas.text(left, box.y + pad + 0.9 * size, title, size=size, color=theme.quiet)
     canvas.line([(zero, top), (zero, box.bottom - pad)], theme.quiet, width=scale)
@@ -472,6 +475,8 @@ def printed(values: Sequence[float], result: float) -> list[str]:
     for digits in (2, 3, 4):
         power = 10.0**digits
         parts = [round(each * power) for each in values]
+        if max([abs(each) for each in parts]) < 10:  # the largest has one digit
+            continue
         if sum(parts) == round(result * power):
             return [typeset(f"{each / power:.{digits}f}") for each in [*parts, sum(parts)]]
     return []

@@ -314,21 +314,15 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     if not operation.multiplies:
         return slope_times_signal(ctx, row)
     written, read = ctx.uses(row)
-    name, bias = ctx.name_of(row), read is None
-    formula = "gradient = signal" if bias else f"gradient = {ctx.letter} × signal"
+    formula = "gradient = signal" if read is None else f"gradient = {ctx.letter} × signal"
     if not written:
         words = plain_lines(text("explanation.beyond"))
-        title = sentence(text("captions.weight_gradient.none", name=name))
+        title = asked_for(ctx, row, "none", 0.0)
         return Caption(title, formula, words, rows=(row,))
     products = products_of(ctx, row)
     total = products.total
-    kind = "bias_title" if bias else "title"
-    if total == 0.0:
-        kind = products.lacking
-    elif total != total:
-        kind = "nan"
-    way = text(f"captions.way.{'down' if total > 0.0 else 'up'}")
-    title = sentence(text(f"captions.weight_gradient.{kind}", name=name, way=way))
+    kind = products.lacking if total == 0.0 else "nan" if total != total else "title"
+    title = asked_for(ctx, row, kind, total)
     lines, whole = gradient_lines(ctx, row, products)
     if len(written) > 1:
         formula = plural("captions.weight_gradient.used", len(written), formula=formula)
@@ -339,12 +333,19 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     return Caption(title, formula, lines, whole, (row,), tuple(neurons), chain=chain)
 
 
+def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:
+    """Return where a weight should go, in a text of a kind."""
+    way = text(f"captions.way.{'down' if grad > 0.0 else 'up'}")
+    grows = (grad < 0.0) == (float(ctx.state.value[row]) >= 0.0)
+    size, name = text(f"captions.cube.{'larger' if grows else 'smaller'}"), ctx.name_of(row)
+    return sentence(text(f"captions.weight_gradient.{kind}", name=name, way=way, size=size))
+
+
 def slope_times_signal(ctx: TracedWeight, row: int) -> Caption:
     """The gradient of a parameter that is no factor of an input."""
-    name, grad = ctx.name_of(row), float(ctx.state.grad[row])
+    grad = float(ctx.state.grad[row])
     kind = "none" if grad == 0.0 else "nan" if grad != grad else "slope"
-    way = text(f"captions.way.{'down' if grad > 0.0 else 'up'}")
-    title = sentence(text(f"captions.weight_gradient.{kind}", name=name, way=way))
+    title = asked_for(ctx, row, kind, grad)
     line = Piece("gradient = "), Piece(said(grad), row)
     formula = text("captions.weight_gradient.by_slope")
     return Caption(title, formula, (line,), rows=(row,))

@@ -110,6 +110,11 @@ def plain(value: Any) -> Any:
     return value
 
 
+def told_data(found: Caption) -> dict[str, Any]:
+    """Return a caption for a picture, with what a page's Caption computes."""
+    return caption_as_data(found) | {"subject": found.subject}
+
+
 def caption_as_data(found: Caption) -> dict[str, Any]:
     """Return a caption as a page has it."""
     return {**dataclasses.asdict(found), "pieces": [*map(dataclasses.asdict, found.pieces)]}

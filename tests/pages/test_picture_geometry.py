@@ -28,7 +28,7 @@ from scalarviz.stage.pointing import target_at
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import floats, in_web
-from tests.pages.states import SEE, box_data, caption_as_data, convolved, depthwise, made, state_of
+from tests.pages.states import SEE, box_data, convolved, depthwise, made, state_of, told_data
 from tests.scene.measures import DARK, Words, drawn_terms, projection, stage_of, trained
 from tests.sessions import advanced
 
@@ -380,7 +380,7 @@ def test_a_page_draws_the_terms_of_a_window(name: str) -> None:
             state=state_of(stage, seen),
             scene=scene_data(show),
             layout=layout_data(stage.plan),
-            caption=caption_as_data(caption),
+            caption=told_data(caption),
             theme=colors_of(DARK),
             taken=known,
             parts=PARTS,

@@ -36,7 +36,7 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Files, Opens
-from tests.pages.states import caption_as_data, made, state_of
+from tests.pages.states import made, state_of, told_data
 from tests.studio import go_by_neurons
 
 FONTS = Path(fonts.__file__).parent / "dejavu"
@@ -230,7 +230,7 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
             part=seen.part,
             seconds=stage.motion.seconds,
             neuron=stage.motion.neurons.number if stage.motion.neurons else 0,
-            caption=seen.moment and caption_as_data(seen.words.caption),
+            caption=seen.moment and told_data(seen.words.caption),
             named=seen.pinned and seen.pinned.name,
             scale=division.scale,
             maps=maps_data(seen.maps),

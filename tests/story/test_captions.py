@@ -84,13 +84,11 @@ def test_a_step_is_told_in_plain_sentences() -> None:
         f"Output B is {said(p)}; it should be {said(t)}.",
         f"The loss says how far off the outputs are: {said(s.loss, 3)}.",
         f"Output B is {said(t - p)} too low: the loss falls if it goes up.",
-        f"The weight from neuron 5 to output B should go {way(s, 32 + 2 * 8 + 5)}: "
-        "its gradient is input times signal.",
+        f"The weight from neuron 5 to output B should go {way(s, 32 + 2 * 8 + 5)}.",
         "The signal goes back to neuron 5, times the weights.",
         f"Neuron 5 is at {said(float(s.numbers('tanh 0').outputs[0, 5]))}, "
         f"where tanh has the slope {said(slope)}: {said(slope)} of what arrives goes on.",
-        f"The weight from input G to neuron 5 should go {way(s, 16)}: "
-        "its gradient is input times signal.",
+        f"The weight from input G to neuron 5 should go {way(s, 16)}.",
         f"The weight from input G to neuron 5 moves from {old} to {new}.",
     ]
 
@@ -104,8 +102,10 @@ def test_the_new_number_of_a_step_has_the_digits_of_its_change() -> None:
 
 
 def way(session: sv.Session, row: int) -> str:
-    """Where a weight is pushed by its grad."""
-    return "down" if session.network.bank.grad[row] > 0.0 else "up"
+    """Where a weight should go by its grad, and what becomes of its cube."""
+    down, value = session.network.bank.grad[row] > 0.0, session.network.bank.value[row]
+    grown = "smaller" if down == (value >= 0.0) else "larger"
+    return f"{'down' if down else 'up'}: a {grown} cube"
 
 
 def test_the_formulas_of_a_step() -> None:

@@ -22,7 +22,7 @@ import {
   strokes_of,
   thread_strokes,
 } from "./story/ways.js";
-import { WAYS_BACK } from "./story/pace.js";
+import { BACK, WAYS_BACK } from "./story/pace.js";
 
 /** What `make` returns of a view, until the layout, the camera or the size changes. */
 export class KnownView {
@@ -151,7 +151,7 @@ export function drawLines(view, fans) {
       if (pointed.has(row)) Object.assign(stroke, { width: LIT * stroke.width, strength: 0.95 });
       else stroke.strength *= part;
       paint.add(stroke, color, depth, isIn && seen.tubes);
-      if (stroke.strong && (isProduct || isIn))
+      if (stroke.strong && (isProduct || isIn) && !BACK.has(frame.moment?.kind))
         paint.head(head_of(seen, stroke), color, part, depth, written);
     }
     for (const { unit, column } of frame.layout.thread.filter((step) => step.number === number)) {
@@ -163,7 +163,7 @@ export function drawLines(view, fans) {
         else paint.add(...line); // below the numbers of balls
       }
     }
-    explain(paint, { fan, seen, halves, depthOf }, told, frame);
+    explain(paint, { fan, seen, halves, depthOf, written }, told, frame);
   });
   paint.drawHeads();
   return () => above.forEach((each) => paint.add(...each));
@@ -194,7 +194,7 @@ export function toldRows(frame) {
 }
 
 /** Draw light on the lines through the cubes that the caption of gradients is about. */
-function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part, ...frame }) {
+function explain(paint, { fan, seen, halves, depthOf, written }, told, { moment, part, ...frame }) {
   if (!moment || !told.size || fan.direct) return;
   const { palette } = paint;
   const linked = (frame.told?.chain ?? []).slice(1).map((each) => each.row);
@@ -207,7 +207,10 @@ function explain(paint, { fan, seen, halves, depthOf }, told, { moment, part, ..
     const lit = lit_parts(seen, unit, column, half, isBack, told.has(row) ? part : 1, told.size);
     lit.forEach(([path, width, back], k) => {
       const color = colorOf(back ? palette.accent : palette.lit);
-      paint.light(path, color, width, k ? depthOf(unit, column) : BEHIND);
+      const depth = k ? depthOf(unit, column) : BEHIND;
+      paint.light(path, color, width, depth);
+      const [end, middle] = path.slice(Math.floor(path.length / 2) - 1);
+      if (back && middle) paint.head([middle, end], color, 1, depth, written);
     });
   }
 }

@@ -179,14 +179,14 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
         # Objects keep inputs of an interrupted step, which explaining would drop.
         keeps = len(getattr(timeline.trainer.run, "_waiting", ())) > 0
         reasons = {
-            "nothing": step == operation == 0,
-            "disturbed": is_disturbed(timeline),
-            "unfinished": keeps and not operation,
-            "long": is_long(timeline) and not operation,
+            text("displays.weight.nothing"): step == operation == 0,
+            text("displays.weight.disturbed"): is_disturbed(timeline),
+            text("displays.weight.unfinished"): keeps and not operation,
+            text("displays.weight.long"): is_long(timeline) and not operation,
         }
-        for name, holds in reasons.items():
+        for words, holds in reasons.items():
             if holds:
-                return text(f"displays.weight.{name}"), None
+                return words, None
         first = step if operation else step - 1
         title = text("displays.weight.step", first=first, last=first + 1)
         if operation:
