@@ -272,9 +272,9 @@ def explain(
         for i, (path, width, back) in enumerate(lit):
             depth = known.depths[unit][column] if i else BEHIND
             paint.light(path, 7 if back else 6, width, depth)
-            middle = path[len(path) // 2 - 1 : len(path) // 2 + 1]
-            if back and len(middle) > 1 and is_free(written, *middle[1], TIP * paint.canvas.scale):
-                paint.heads += [(*middle[1], *middle[0], 7, 1.0, 0.5 * (depth[0] + depth[1]))]
+            head = path[3 * len(path) // 4 - 1 : 3 * len(path) // 4 + 1]
+            if back and len(head) > 1 and is_free(written, *head[1], TIP * paint.canvas.scale):
+                paint.heads += [(*head[1], *head[0], 7, 1.0, depth[1])]
 
 
 class LinePaint:

@@ -209,8 +209,8 @@ function explain(paint, { fan, seen, halves, depthOf, written }, told, { moment,
       const color = colorOf(back ? palette.accent : palette.lit);
       const depth = k ? depthOf(unit, column) : BEHIND;
       paint.light(path, color, width, depth);
-      const [end, middle] = path.slice(Math.floor(path.length / 2) - 1);
-      if (back && middle) paint.head([middle, end], color, 1, depth, written);
+      const [end, start] = path.slice(Math.floor((3 * path.length) / 4) - 1);
+      if (back && start) paint.head([start, end], color, 1, [depth[1], depth[1]], written);
     });
   }
 }

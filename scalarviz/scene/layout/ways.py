@@ -177,7 +177,7 @@ def part_of(points: list[Point], first: float, last: float) -> list[Point]:
         right, below = points[i]
         begin = low if low > ends[i - 1] else ends[i - 1]
         end = high if high < ends[i] else ends[i]
-        for at in (begin, end):
+        for at in [end] if len(found) else [begin, end]:
             part = (at - ends[i - 1]) / long
             found += [(x + (right - x) * part, y + (below - y) * part)]
     return found
