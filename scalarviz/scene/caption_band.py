@@ -53,7 +53,7 @@ def draw_caption(
     row, card = 1.42 * size, None
     for share, most in SHAPES:  # all lines, unless they would cover something
         room = min(WIDE * (1.0 if offers else share) * scale, division.inner.width) - 2.0 * pad
-        heads = heading(canvas, title, room, scale, one=offers)
+        heads = heading(canvas, title, room, scale, 1 if offers else 2 if caption.chain else 3)
         top = 1.25 * sum(letters for _, letters in heads)
         lines = int((HIGH * division.scene.height - top) // row) * (came or not offers)
         lines = 0 if frame_data.told is not None else lines  # its numbers stand in the picture
@@ -135,20 +135,25 @@ def draw_opened(
 
 
 def heading(
-    canvas: Canvas2D, title: str, width: float, scale: float = 1.0, *, one: bool = False
+    canvas: Canvas2D, title: str, width: float, scale: float, most: int
 ) -> list[tuple[str, float]]:
-    """Return lines of a title with their sizes: one line, else a smaller one, else two.
+    """Return lines of a title with their sizes: one line, else a smaller one, else more.
 
-    one  True: one line, in smaller letters if need be; by default False
+    most  lines; if it is 1, in smaller letters if need be
     """
-    for size in (TITLE * scale, SIZE * scale, *(letters * scale for letters in SMALLER * one)):
+    for size in (TITLE * scale, SIZE * scale, *(each * scale for each in SMALLER * (most == 1))):
         if canvas.measure(title, size=size, bold=True) <= width:
             return [(title, size)]
-    words = title.split()
-    count = canvas.count_words(" ".join(words), width, size=size, bold=True)
-    first = " ".join(words[:count])
-    rest = canvas.fit(" ".join(words[count:]), width, size=size, bold=True)
-    return [(line, size) for line in (first, rest) if line][: 1 if one else 2]
+    words, lines = title.split(), list[str]()
+    while words and len(lines) < most:
+        rest = " ".join(words)
+        count = max(1, canvas.count_words(rest, width, size=size, bold=True))
+        if 1 < most == len(lines) + 1:
+            lines.append(canvas.fit(rest, width, size=size, bold=True))
+        else:
+            lines.append(" ".join(words[:count]))
+        words = words[count:]
+    return [(line, size) for line in lines]
 
 
 def rows_that_fit(
