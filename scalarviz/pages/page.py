@@ -56,6 +56,8 @@ SAY = "say_"  # names in page.html with this prefix stand for texts
 ENDINGS = (".html", ".htm")
 GOOD_ON_LIGHT = "#00775e"  # letters; the first colour of classes is too pale for them
 ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
+# Of a style, what it does without: comments, and spaces beside group 1.
+SPACED = re.compile(r"/\*.*?\*/\s*|\s*([{};])\s*", re.DOTALL)
 WEB = str(Path(__file__).with_name("web") / "main.js")  # beside the modules of the page
 
 
@@ -320,7 +322,8 @@ def said_in(markup: str) -> dict[str, str]:
 def style_of_page() -> str:
     """Return the style, with the colours of the themes in properties."""
     names = ("page.css", "exhibits.css", "inputs.css")
-    return colors_of_page() + "".join(text_beside(__file__, name) for name in names)
+    rules = "".join(text_beside(__file__, name) for name in names)
+    return colors_of_page() + SPACED.sub(r"\1", rules)
 
 
 def colors_of_page() -> str:
