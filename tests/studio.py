@@ -384,6 +384,8 @@ class Noted(OneByOne):
 
     def text(self, x: float, y: float, words: str, **more: Any) -> float:
         size, bold = more.get("size", 13.0), more.get("bold", False)
+        if "room" in more:
+            words = self.fit(words, more["room"], size=size, bold=bold)
         glyphs = layout(words, round(size), bold, more.get("anchor", "left"), 0).glyphs
         if len(glyphs):
             pen = np.round([x, y])

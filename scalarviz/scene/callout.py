@@ -96,7 +96,8 @@ def draw_told(
     spheres = [kept_clear(x, y, r, scale) for x, y, r in taken.spheres.tolist()]
     rows = frame_data.cubes.moved[0] if summed is None else [each.row for each in summed.largest]
     cubes = cube_boxes(see, frame_data, rows, None)
-    others = [*taken.boxes, *boxes, around.inside(1.0), *spheres, *cubes]
+    own = [box_of_neuron(see, frame_data.layout, subject) or around]
+    others = [*taken.boxes, *boxes, around.inside(1.0), *own, *spheres, *cubes]
     box = card_place(wide, high, around, see_box, others)
     if box is None:
         return boxes

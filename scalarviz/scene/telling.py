@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import CHANGE, short, typeset
-from scalarviz.scene.annotations import BALL_WIDE, BIG, LEFT, Ball, lead
+from scalarviz.scene.annotations import BIG, LEFT, Ball, lead
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES, MOVED
 from scalarviz.story.caption import Bent, Change, Link, Summed, ends_of_bars
@@ -31,7 +31,8 @@ LETTERS, AROUND = 12.0, 10.0  # of words, and space around a tray
 ROUND = 16  # pieces of a line
 BAR_HIGH, BAR_PITCH, BAR_LONG = 12.0, 20.0, 118.0  # pixels; from a bar to the next, the longest
 CURVE = 180.0, 116.0  # pixels of the card of a curve
-BESIDE, NAMED = 12.0, 18.0  # least pixels from a neuron to its card, and above one for its name
+# Least pixels from a neuron to its card, above one for its name, and of the widest number.
+BESIDE, NAMED, WRITTEN = 12.0, 18.0, 36.0
 PLACES = 9  # that are tried for a card, across and down, less one
 NAME, NUMBER, PAD = 52.0, 44.0, 10.0  # width of names and numbers left of bars, space around
 
@@ -250,7 +251,7 @@ def run(
 def kept_clear(x: float, y: float, radius: float, scale: float) -> Box:
     """Return the box of a neuron with its name and number, of which cards keep clear."""
     name = NAMED * scale
-    wide = (1.0 + BALL_WIDE - LEFT) * radius
+    wide = max(2.0 * radius, (1.0 - LEFT) * radius + WRITTEN * scale)
     return Box(x - radius, y - radius - name, wide, 2.0 * radius + name)
 
 

@@ -216,8 +216,10 @@ def test_what_is_named_is_marked_where_it_is_named(name: str, size: tuple[int, i
             taken = draw_labels(Canvas2D(*size), see, frame_data, DARK, 1.0)
             view = frame_data.division(*size).inner
             for box in draw_told(canvas, see, frame_data, taken, DARK):
-                is_near = apart(box, subject) <= FAR or bool(frame_data.words.caption.chain)
-                assert is_near and not box.meets(subject), moment
+                caption = frame_data.words.caption  # a card of outputs is beside one of these
+                about = box_of_neuron(see, frame_data.layout, caption.subject or ("", 0)) or subject
+                is_near = apart(box, about) <= FAR or bool(caption.chain)
+                assert is_near and not box.meets(about), moment
                 assert box.x >= view.x - 1.0 and box.right <= view.right + 1.0
                 assert box.y >= view.y - 1.0 and box.bottom <= view.bottom + 1.0
             before = len(canvas.vertices())

@@ -55,7 +55,14 @@ export function drawTold(view, taken, cards = []) {
   const spheres = taken.spheres.map((each) => telling.kept_clear(...each.slice(0, 3), scale));
   const rows = summed ? summed.largest.map(({ row }) => row) : frame.moved[0];
   const moved = rows.map((row) => cubeBox(view, row, null));
-  const others = [...taken.boxes, ...boxes, ...cards, ...spheres, ...moved.filter(Boolean)];
+  const others = [
+    ...taken.boxes,
+    ...boxes,
+    ...cards,
+    ...spheres,
+    ...moved.filter(Boolean),
+    neuronBox(view, told.subject) ?? subject.inside(1),
+  ];
   const box = telling.card_place(wide, high, subject, see.box, [...others, subject.inside(1)]);
   if (!box) return boxes;
   telling.draw_card(paper, palette, box, subject, back);
