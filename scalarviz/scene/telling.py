@@ -167,7 +167,8 @@ def draw_upright(
         low = tray.lanes[place] + 0.5 * side + 0.5 * size
         ink, halo = theme.ink, theme.ground
         look = typeset(words)
-        canvas.text(x, low, look, size=size, color=ink, bold=True, anchor="center", outline=halo)
+        right = box.right - 6.0 * scale  # lines come in at the left
+        canvas.text(right, low, look, size=size, color=ink, bold=True, anchor="right", outline=halo)
 
 
 def added_squares(
@@ -195,6 +196,10 @@ def added_squares(
     shown = math.ceil(part * count) if part > 0.0 else 0
     parts: list[Box] = []
     sums: list[Box] = []
+    for at, words in [(left, text("reason.part")), (right, text("reason.so_far"))]:
+        if shown > 0:
+            top, ink, halo = heights[0] - half - 0.5 * size, theme.ink, theme.ground
+            canvas.text(at, top, words, size=size, color=ink, anchor="center", outline=halo)
     for place in range(shown):
         y = heights[place]
         color = signs[0 if products[place] < 0.0 else 1]
