@@ -24,13 +24,11 @@ from scalarviz.scene.pace import BACK
 from scalarviz.scene.telling import (
     BEFORE,
     COME,
-    CURVE,
     PLACE,
     Lane,
-    bars_size,
     card_place,
+    card_size,
     chain_places,
-    changes_size,
     draw_bars,
     draw_card,
     draw_chain,
@@ -41,7 +39,7 @@ from scalarviz.scene.telling import (
     stood,
     told_about,
 )
-from scalarviz.story.caption import Caption, Link, Summand, Summed, ends_of_bars
+from scalarviz.story.caption import Caption, Link, Summand, Summed
 from scalarviz.story.facts import Neuron
 
 
@@ -85,11 +83,7 @@ def draw_told(
         if squares is not None:
             left, wide = tray.box.right, ball.x - ball.radius - tray.box.right
             return [*boxes, Box(left, tray.box.y, wide, tray.box.height)]
-    wide, high = CURVE[0] * scale, CURVE[1] * scale
-    if summed is not None:
-        wide, high = bars_size(len(ends_of_bars(summed)), scale)
-    elif caption.changes:
-        wide, high = changes_size(len(caption.changes), scale)
+    wide, high = card_size(caption, scale)
     if has_card or part < COME or wide > see_box.width or high > see_box.height:
         return boxes
     around = told_about(ball, scale)

@@ -15,7 +15,7 @@ from scalarviz.base.texts.decimals import CHANGE, short, typeset
 from scalarviz.scene.annotations import BIG, LEFT, Ball, lead
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES, MOVED
-from scalarviz.story.caption import Bent, Change, Link, Summed, ends_of_bars
+from scalarviz.story.caption import Bent, Caption, Change, Link, Summed, ends_of_bars
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -251,6 +251,15 @@ def run(
     if color != theme.ground:
         canvas.line(points, theme.ground, width=width + 3.0 * canvas.scale)
     canvas.line(points, color, width=width)
+
+
+def card_size(caption: Caption, scale: float) -> tuple[float, float]:
+    """Return width and height of the card of a caption: of bars, of changes, or of a curve."""
+    if caption.summed is not None:
+        return bars_size(len(ends_of_bars(caption.summed)), scale)
+    if len(caption.changes) > 0:
+        return changes_size(len(caption.changes), scale)
+    return CURVE[0] * scale, CURVE[1] * scale
 
 
 def kept_clear(x: float, y: float, radius: float, scale: float) -> Box:

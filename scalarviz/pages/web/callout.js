@@ -5,7 +5,6 @@ import { Box } from "./story/camera.js";
 import { Ball } from "./story/annotations.js";
 import * as telling from "./story/telling.js";
 import { BACK } from "./story/pace.js";
-import { ends_of_bars } from "./story/caption.js";
 import { cubeBox, neuronBox } from "./marks.js";
 import { drawCube } from "./tray_card.js";
 
@@ -46,24 +45,16 @@ export function drawTold(view, taken, cards = []) {
       return [...boxes, new Box(left, y, ball.x - ball.radius - left, height)];
     }
   }
-  let [wide, high] = telling.CURVE.map((each) => each * scale);
-  if (summed) [wide, high] = telling.bars_size(ends_of_bars(summed).length, scale);
-  else if (changes.length) [wide, high] = telling.changes_size(changes.length, scale);
+  const [wide, high] = telling.card_size(told, scale);
   const hasRoom = wide <= see.box.width && high <= see.box.height;
   if (hasCard || part < telling.COME || !hasRoom) return boxes;
   const subject = telling.told_about(ball, scale);
   const spheres = taken.spheres.map((each) => telling.kept_clear(...each.slice(0, 3), scale));
   const rows = summed ? summed.largest.map(({ row }) => row) : frame.moved[0];
-  const moved = rows.map((row) => cubeBox(view, row, null));
-  const others = [
-    ...taken.boxes,
-    ...boxes,
-    ...cards,
-    ...spheres,
-    ...moved.filter(Boolean),
-    neuronBox(view, told.subject) ?? subject.inside(1),
-  ];
-  const box = telling.card_place(wide, high, subject, see.box, [...others, subject.inside(1)]);
+  const own = [neuronBox(view, told.subject), ...rows.map((row) => cubeBox(view, row, null))];
+  const others = [...taken.boxes, ...boxes, ...cards, ...spheres, subject.inside(1)];
+  others.push(...own.filter(Boolean));
+  const box = telling.card_place(wide, high, subject, see.box, others);
   if (!box) return boxes;
   telling.draw_card(paper, palette, box, subject, back);
   const chips = lanes.map((each) => (each.ball ? each.color : null));
