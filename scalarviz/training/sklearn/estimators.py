@@ -305,11 +305,13 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of `classes_`, for the rows of `X`."""
-        return self.network_.predict_proba(self._rows(X))
+        rows = self._rows(X)  # which says so if it is not fitted
+        return self.network_.predict_proba(rows)
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row of `X`."""
-        best: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        shares = self.predict_proba(X)
+        best: Array = self.classes_[shares.argmax(axis=1)]
         return best
 
 

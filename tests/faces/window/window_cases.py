@@ -15,6 +15,7 @@ import re
 import signal
 import sys
 import tempfile
+import re
 import threading
 import time
 import traceback
@@ -452,7 +453,7 @@ def case_everything_is_reached_by_tab_and_has_a_name() -> None:
     rows = [each.row for each in bench.bar.controls]
     rows = [row for row in rows if row.kind != "text" and not row.on_cube]
     shown = [bench.made[row.name] for row in rows]
-    wanted = [*shown, bench.bar.more, bench.picture]
+    wanted = [*(each for each in shown if each.isEnabled()), bench.bar.more, bench.picture]
     assert set(wanted) <= set(seen), [each.accessibleName() for each in wanted if each not in seen]
     assert all(each.accessibleName() or getattr(each, "text", str)() for each in wanted)
 
@@ -586,7 +587,7 @@ def case_beside_the_panel_the_network_has_three_quarters_of_its_size() -> None:
 
 
 def case_beside_the_panel_every_scene_has_three_quarters_of_its_size() -> None:
-    for scene in scenes():
+    for scene in {*scenes()} - {"texture"}:  # which has squares in place of cubes
         with_panel(scene)
 
 
@@ -934,7 +935,7 @@ def case_what_is_found_in_the_background_is_drawn_though_nothing_else_changes() 
     said = []
     for _ in range(4):
         bench.press(".")
-        words = [each for each in stage.picture().words if "adds up" in each or "cleared" in each]
+        words = [each for each in stage.picture().words if re.search("[0-9] adds up|cleared", each)]
         said.append(words[0] if words else "")
     assert [each[:8] for each in said[1:]] == ["Neuron 0", "Neuron 1", "Neuron 2"], said
 
@@ -1283,7 +1284,7 @@ def case_rows_for_controls_are_in_the_bar() -> None:
         bench = Bench()
         made, session = bench.made, bench.session
         bench.open_panel()
-        bench.press("w", "w")
+        bench.press("l", "l")
         below = [name for name in rows if name != "side"]
         assert all(made[name].isVisible() for name in below)
         assert all(made[name].toolTip().startswith(rows[name][0].about) for name in below)
@@ -1304,7 +1305,7 @@ def case_rows_for_controls_are_in_the_bar() -> None:
         bench.click(time, time.place(1), 10)
         assert session.step_index == 1
         extras = bench.window.menus.menus["Extras"].actions()
-        assert [each.text() for each in extras] == ["On\tW", "Left", "Right"]
+        assert [each.text() for each in extras] == ["On\tL", "Left", "Right"]
         extras[0].trigger()
         extras[2].trigger()
         assert session.step_index == 2 and bench.stage.notices[-1] == "right"
