@@ -15,7 +15,6 @@ import re
 import signal
 import sys
 import tempfile
-import re
 import threading
 import time
 import traceback
