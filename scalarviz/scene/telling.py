@@ -196,8 +196,10 @@ def added_squares(
     shown = math.ceil(part * count) if part > 0.0 else 0
     parts: list[Box] = []
     sums: list[Box] = []
-    for at, words in [(left, text("reason.part")), (right, text("reason.so_far"))]:
-        if shown > 0:
+    named = [(left, text("reason.part")), (right, text("reason.so_far"))]
+    wide: float = sum([canvas.measure(words, size=size) for _, words in named]) + size
+    for at, words in named:
+        if shown > 0 and 0.5 * wide < right - left:
             top, ink, halo = heights[0] - half - 0.5 * size, theme.ink, theme.ground
             canvas.text(at, top, words, size=size, color=ink, anchor="center", outline=halo)
     for place in range(shown):
