@@ -40,7 +40,8 @@ export class CaptionBox {
   place(picture) {
     const { offsetWidth: wide, offsetHeight: high, dataset } = this.element;
     const { camera } = picture.eyes;
-    if (!isNews(dataset, [wide, high, picture.size, camera])) return false;
+    const { moment } = picture.frame;
+    if (!isNews(dataset, [wide, high, picture.size, camera, moment?.name])) return false;
     dataset.corner = picture.cornerFor(wide, high);
     picture.cards = wide ? [picture.boxAt(dataset.corner, wide, high)] : [];
     return true;

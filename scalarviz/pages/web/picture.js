@@ -317,7 +317,8 @@ export class Picture {
     this.arrows = drawPushes(view);
     const taken = (this.taken = drawScenery(view, drawAbove));
     drawMarks(view);
-    taken.boxes.push(...drawTold(view, taken, this.cards));
+    this.told = drawTold(view, taken, this.cards);
+    taken.boxes.push(...this.told);
     this.pairs = drawTray(view, (neuron, ...size) => {
       const boxes = CORNERS.map((name) => this.boxAt(name, ...size));
       const box = boxes.find((each) => !neuron?.meets(each)) ?? boxes[0];
@@ -340,8 +341,10 @@ export class Picture {
 
   /** The corner in which a card of a size covers least: "" for the lower right one. */
   cornerFor(wide, high) {
-    const covered = (name) => this.taken.covered(this.boxAt(name, wide, high));
-    const costs = CORNERS.map(covered);
+    const costs = CORNERS.map((name) => {
+      const box = this.boxAt(name, wide, high);
+      return this.taken.covered(box) + Number(this.told.some((each) => box.meets(each)));
+    });
     return CORNERS[costs.indexOf(Math.min(...costs))];
   }
 
