@@ -21,6 +21,7 @@ from scalarviz.story.names import (
     weight_name,
 )
 
+ALIKE = 1e-3  # by so much moves may differ and count as equal: engines round differently
 PUSHING = ("weight gradient", "step")  # moments at which gradients are known
 Path = list[tuple[int, int]]  # output and input of each operation
 
@@ -259,7 +260,7 @@ def moved_row(facts: Facts, state: State, moment: MomentFacts) -> int:
     for number in summing(facts):
         row = explained_row(facts, state, moment, thread_at(facts, state, number))
         move = abs(float(state.value[row]) - float(before[row]))
-        if move > most and not state.frozen[row]:
+        if move > (1.0 + ALIKE) * most and not state.frozen[row]:
             found, most = row, move
     return found
 

@@ -288,7 +288,7 @@ export class App {
     this.showCard(seen);
     this.own.show(state);
     setShown(byId("about"), !state.tile); // it says that a cube is a weight
-    byId("exhibit").style.setProperty("--seam", seam(this.picture.frame.moment?.kind, part));
+    byId("exhibit").style.setProperty("--seam", seam(this.picture.frame?.moment?.kind, part));
     this.access.show(seen, this.guess.isAsking ? "" : caption.title);
     const asked = this.guess.question && { row: this.guess.question.row };
     if (this.spec.facts.is_graph || state.light) this.client.point(asked ?? this.pinned); // Python knows more of it
