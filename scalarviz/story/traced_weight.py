@@ -196,10 +196,19 @@ def explained_row(facts: Facts, state: State, moment: MomentFacts, neuron: Neuro
     pushes = [float(each) for each in state.grad[first : first + count]]
     if home.kind == "affine" and home.target in state.gradients:
         delta = float(state.gradients[home.target][unit])
-        sent = [delta * float(each) for each in state.values[home.source]]
+        sent = [delta * each for each in values_of(facts, state, home.source)]
         own = [x if x * y > 0.0 else 0.0 for x, y in zip(pushes, sent, strict=True)]
         pushes = own if max([abs(each) for each in own]) > 0.0 else pushes
     return first + place_of_largest(pushes)
+
+
+def values_of(facts: Facts, state: State, name: str) -> list[float]:
+    """Return a buffer of the focus sample, after a step as it was before."""
+    if state.operation != 0 or state.all is None:
+        return [float(each) for each in state.values[name]]
+    size = facts.buffers[name].size
+    first = min(state.focus, state.batch - 1) * size
+    return [float(each) for each in state.all.values[name][first : first + size]]
 
 
 def place_of_largest(numbers: Numbers) -> int:
@@ -246,7 +255,7 @@ def thread_at(facts: Facts, state: State, number: int) -> Neuron:
     if right is not None and number == summing(facts)[-1]:
         return right
     target = facts.operations[number].target
-    sums = [float(each) for each in state.values[target]]
+    sums = values_of(facts, state, target)
     if any(each.source == target and each.formula == "relu" for each in facts.operations):
         sums = [max(each, 0.0) for each in sums]
     return target, place_of_largest(sums)
