@@ -110,6 +110,12 @@ def obey(words: Sequence[str]) -> None:
         sys.exit(2 if UnknownNameError in (type(told), type(told.__cause__)) else 1)
 
 
+def class_pages() -> Any:
+    """Return the module of pages for classes; raise InputError without what serves them."""
+    import_module("scalarviz.pages.web_server")
+    return import_module("scalarviz.faces.cli.class_pages")
+
+
 def application(words: Sequence[str]) -> Typer:
     """Return all commands; only the scene that the words name is loaded."""
     import typer
@@ -219,9 +225,7 @@ def application(words: Sequence[str]) -> Typer:
         ),
         without: bool = without,
     ) -> None:
-        from scalarviz.faces.cli.class_pages import serve
-
-        sys.exit(serve(scenes or (), address, port, collect, without=without))
+        sys.exit(class_pages().serve(scenes or (), address, port, collect, without=without))
 
     @simple("collect", "Print the answers of a class to the questions of lessons, as a table.")
     def _(
@@ -234,9 +238,7 @@ def application(words: Sequence[str]) -> Typer:
             None, "-o", "--out", metavar="FILE", help="The table, as .csv."
         ),
     ) -> None:
-        from scalarviz.faces.cli.class_pages import collect_answers
-
-        collect_answers(folder, out)
+        class_pages().collect_answers(folder, out)
 
     read = typer.Argument(
         None,
@@ -256,9 +258,7 @@ def application(words: Sequence[str]) -> Typer:
             False, "--solutions", help="Write one page of the solutions instead."
         ),
     ) -> None:
-        from scalarviz.faces.cli.class_pages import write_lessons
-
-        write_lessons(lessons or (), out, without=without, solutions=solutions)
+        class_pages().write_lessons(lessons or (), out, without=without, solutions=solutions)
 
     @simple("lessons", "Copy the lessons and the guide into a folder, and open them.")
     def _(
@@ -266,9 +266,7 @@ def application(words: Sequence[str]) -> Typer:
             "scalarviz-lessons", metavar="[FOLDER]", help="Where they are copied."
         ),
     ) -> None:
-        from scalarviz.faces.cli.class_pages import copy_lessons
-
-        copy_lessons(folder)
+        class_pages().copy_lessons(folder)
 
     sweeping = sweep_command() if words[:1] == ["sweep"] else print_scenes
     simple("sweep", "Train a scene under many settings and seeds.")(sweeping)

@@ -182,8 +182,17 @@ def test_without_websockets_a_line_says_what_to_install() -> None:
         "try: sv.watch('rgb', browser=True)\n"
         "except sv.errors.InputError as error: print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "-m pip install 'websockets>=17'" in done.stdout, done.stderr
+    command = (
+        "import sys; sys.modules['websockets'] = None; from scalarviz.__main__ import run; run()"
+    )
+    given = (
+        [program],
+        *([command, *each.split()] for each in ("class rgb", "lesson 1", "collect x")),
+    )
+    for words in given:
+        done = subprocess.run([sys.executable, "-c", *words], capture_output=True, text=True)
+        said = done.stdout + done.stderr
+        assert "-m pip install 'websockets>=17'" in said and "Traceback" not in said
 
 
 def test_what_cannot_be_served_is_refused() -> None:
