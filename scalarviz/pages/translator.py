@@ -57,7 +57,6 @@ SOURCES = {
     "story/judging.js": "story/judging.py",
     "story/branch_names.js": "story/branch_names.py",
     "story/past_words.js": "story/past_words.py",
-    "story/attention.js": "stage/attention.py",
     "story/camera.js": "scene/layout/camera.py",
     "story/ways.js": "scene/layout/ways.py",
     "story/wall_ways.js": "scene/layout/wall_ways.py",

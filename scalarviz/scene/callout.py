@@ -101,7 +101,7 @@ def draw_told(
         draw_bars(canvas, theme, summed, chips, box, signs, part, back=back)
     elif caption.changes:
         neurons = [each.neuron for each in caption.changes]
-        colors = [color_of(frame_data.layout, each, theme) for each in neurons]
+        colors = [channel_of(frame_data.layout, each, theme) or theme.ink for each in neurons]
         draw_changes(canvas, theme, caption.changes, colors, box, part)
     elif bent is not None:
         draw_curve(canvas, theme, bent, box, signs, part)
@@ -170,15 +170,13 @@ def lanes_of(see: Projection, frame_data: FrameData, summed: Summed, theme: Them
     for each in summed.largest:
         ball = ball_of(see, frame_data.layout, each.neuron)
         hue = theme.map.negative if each.number < 0.0 else theme.map.positive
-        color, share = color_of(frame_data.layout, each.neuron, theme), each.weight / (top or 1.0)
-        is_tube = color != theme.ink
-        lanes.append(
-            Lane(ball, color if is_tube else hue, is_tube, each.number, each.weight, share)
-        )
+        channel = channel_of(frame_data.layout, each.neuron, theme)
+        about = each.number, each.weight, each.weight / (top or 1.0)
+        lanes.append(Lane(ball, channel or hue, channel is not None, *about))
     return lanes
 
 
-def color_of(layout: Layout, neuron: Neuron | None, theme: Theme) -> str:
-    """Return the color of a channel, and that of words for all else."""
+def channel_of(layout: Layout, neuron: Neuron | None, theme: Theme) -> str | None:
+    """Return the color of a channel; None for all else."""
     found = None if neuron is None else layout.line_of(neuron)
-    return theme.channels[found[1] % 3] if found and found[0].is_color else theme.ink
+    return theme.channels[found[1] % 3] if found and found[0].is_color else None

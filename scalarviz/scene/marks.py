@@ -243,7 +243,7 @@ def draw_guess(
 def mark_of(
     frame_data: FrameData, see: Projection, guess: Guess, scale: float
 ) -> tuple[float, float, float] | None:
-    """Return where a question is, and how far beside it words begin; None if unseen."""
+    """Return where a question is, and how far around it one drags at least; None if unseen."""
     own, cell = (see(corners_of(frame_data, guess.row, half)).xy for half in (None, 0.42))
     if not len(own) or not np.isfinite([own, cell]).all():
         return None

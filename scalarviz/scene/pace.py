@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, final
 
 from scalarviz.core.program import Moment, Program
 from scalarviz.story.facts import NONE
@@ -21,6 +21,7 @@ MOVE = 0.3  # seconds in which cubes get their new size
 SEEN_MOVE = 0.4  # the largest change of a step as it is drawn, as a share of the scale
 SEAM = 0.35  # light between OUT and its goal on the way back
 REST = 0.3  # seconds from the end of an operation to the next one, in a slow step
+FALL, RISE = 0.25, 0.4  # seconds until all else has fallen back from a focus, and is back again
 SHOWN = 0.95  # share of the time from one to the next in which an operation moves
 # Seconds for a slow step of few operations and of many, at most; for each of many, if that is less.
 # A second one takes half of the first.
@@ -88,6 +89,31 @@ def magnification(change: float, scale: float) -> float:
         return 1.0
     power = 10.0 ** math.floor(math.log10(wanted))
     return power * (5.0 if wanted >= 5.0 * power else 2.0 if wanted >= 2.0 * power else 1.0)
+
+
+@final
+class Attention:
+    """How far what is out of focus has fallen back.
+
+    moves  whether it still changes by itself
+    """
+
+    def __init__(self) -> None:
+        self.moves = False
+        self._level, self._at, self._goal = 0.0, 0.0, 0.0
+
+    def follow(self, focused: bool, now: float, calm: bool) -> float:
+        """Return how far it has fallen back at a time in seconds, 0 to 1.
+
+        focused  whether anything is in focus from now on
+        calm     whether nothing moves: it jumps
+        """
+        goal = 1.0 if focused else 0.0
+        passed: float = max(0.0, now - self._at)
+        level: float = self._level + (passed / FALL if self._goal > 0.0 else -passed / RISE)
+        level = goal if calm else min(1.0, max(0.0, level))
+        self._level, self._at, self._goal, self.moves = level, now, goal, level != goal
+        return level * level * (3.0 - 2.0 * level)
 
 
 def pace_data(program: Program) -> dict[str, Any]:

@@ -32,7 +32,7 @@ ROUND = 16  # pieces of a line
 BAR_HIGH, BAR_PITCH, BAR_LONG = 12.0, 20.0, 118.0  # pixels; from a bar to the next, the longest
 CURVE = 180.0, 116.0  # pixels of the card of a curve
 # Least pixels from a neuron to its card, above one for its name, and of the widest number.
-BESIDE, NAMED, WRITTEN = 12.0, 18.0, 36.0
+BESIDE, NAMED, WIDEST = 12.0, 18.0, 36.0
 PLACES = 9  # that are tried for a card, across and down, less one
 NAME, NUMBER, PAD = 52.0, 44.0, 10.0  # width of names and numbers left of bars, space around
 
@@ -136,7 +136,7 @@ def draw_upright(
         if lane.ball is not None:
             words = typeset(short(lane.number))
             written: float = canvas.measure(words, size=BIG * scale, bold=True) + 7.0 * scale
-            right: float = max(1.0, written / lane.ball.radius - LEFT) * lane.ball.radius
+            right: float = max(lane.ball.radius, written - LEFT * lane.ball.radius)
             start = lane.ball.x + right, lane.ball.y
             wide = (1.6 + 3.4 * abs(lane.number) / largest) * scale
             run(canvas, theme, start, (x - half, middle), come, wide, lane.color)
@@ -267,7 +267,7 @@ def card_size(caption: Caption, scale: float) -> tuple[float, float]:
 def kept_clear(x: float, y: float, radius: float, scale: float) -> Box:
     """Return the box of a neuron with its name and number, of which cards keep clear."""
     name = NAMED * scale
-    wide = max(2.0 * radius, (1.0 - LEFT) * radius + WRITTEN * scale)
+    wide = max(2.0 * radius, (1.0 - LEFT) * radius + WIDEST * scale)
     return Box(x - radius, y - radius - name, wide, 2.0 * radius + name)
 
 

@@ -1,4 +1,4 @@
-"""What the mouse holds: cubes that are dragged, the arrow of a guess, and custom inputs."""
+"""What the mouse holds: cubes that are dragged, guesses, and custom inputs."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from scalarviz.training.session.session import Session
 
 SMALLEST_HANDLE = 12.0  # pixels of a cube that can be dragged; elsewhere a drag turns the network
 VALUE_REACH = 100.0  # pixels of a drag, up or down, that add the scale of the values
-AROUND = 60.0  # pixels around a question mark and its arrow from which the arrow is dragged
+AROUND = 60.0  # pixels around a question from which its guess is dragged
 DRAG_DIGITS = 3  # of the values while it is dragged
 
 
 @dataclass(frozen=True)
 class Handle:
-    """A cube, or the arrow of a guess over it, that is held by the mouse.
+    """A cube, or a guess about it, that is held by the mouse.
 
     row      its bank index
     value    that it had
     top      the scale of the values
     answers  outputs for the sample in use between two steps, or None
-    guesses  whether it is the arrow
+    guesses  whether it is the guess
     """
 
     row: int
@@ -65,10 +65,10 @@ def handle_at(
     return Handle(row, float(values[row]), stop_above(float(largest)) or 1.0, answers)
 
 
-def arrow_at(
+def guess_at(
     frame_data: FrameData, see: Projection, guess: Guess, x: float, y: float
 ) -> Handle | None:
-    """Return the handle of the arrow of a guess if it, or its cube, is near a pixel."""
+    """Return the handle of a guess if its cube is near a pixel."""
     scale = frame_data.division(see.width, see.height).scale
     mark = mark_of(frame_data, see, guess, scale)
     if mark is None or hypot(mark[0] - x, mark[1] - y) > mark[2] + AROUND * scale:

@@ -40,7 +40,7 @@ from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.lights import focus_of
 from scalarviz.scene.marks import corners_of
 from scalarviz.scene.overlay import OnTop
-from scalarviz.stage.attention import Attention
+from scalarviz.scene.pace import Attention
 from scalarviz.stage.background import Answer
 from scalarviz.stage.by_parts import BatchSum
 from scalarviz.stage.camera_control import CameraController, ViewBox
@@ -58,9 +58,9 @@ from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.handles import (
     Grip,
     Handle,
-    arrow_at,
     blank_of,
     caption_of_custom,
+    guess_at,
     handle_at,
     pad_of,
     panel_grip,
@@ -749,7 +749,7 @@ class Stage(Messages):
         """
         row, seen = self.target_at(x, y).row, self._seen
         if seen is not None and self.hidden is not None:
-            return arrow_at(seen, self._see(seen), self.hidden, x, y)
+            return guess_at(seen, self._see(seen), self.hidden, x, y)
         if row is None or seen is None:
             return None
         return handle_at(seen, self._see(seen), self.reading.numbers.value, row)

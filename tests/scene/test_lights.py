@@ -360,7 +360,7 @@ def test_all_else_falls_back_within_a_moment_and_comes_back_slower(calm: bool) -
     body = """
     const attention = new Attention();
     return data.times.map((now) => attention.follow(now < 3, now, data.calm));"""
-    assert in_web("story/attention", body, times=times, calm=calm) == found
+    assert in_web("story/pace", body, times=times, calm=calm) == found
 
 
 def test_a_resting_mouse_lights_nothing_while_operations_are_shown() -> None:

@@ -440,7 +440,7 @@ class Guessing:
         return self.on and key in acts
 
     def drag(self, up: float) -> None:
-        """Turn the arrow by a drag of so many pixels upwards."""
+        """Guess by a drag of so many pixels upwards."""
         if abs(up) >= LEAST:
             self.lean(1 if up > 0.0 else -1)
 

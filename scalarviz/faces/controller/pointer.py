@@ -44,7 +44,7 @@ class Pointer:
         self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
         self._moved = self._shift = False
-        self._handle: Handle | None = None  # the cube, or the arrow of a guess, that is held
+        self._handle: Handle | None = None  # the cube, or the guess, that is held
         self._grip: Grip | None = None  # what puts in an input
 
     @property

@@ -19,7 +19,7 @@ export function draggingIn(app) {
   const { player } = app;
 
   /**
-   * Return what can be dragged at a place: the arrow of a guess, and nothing else then, an input, or a
+   * Return what can be dragged at a place: a guess, and nothing else then, an input, or a
    * large cube; by a finger what is pinned.
    */
   function hold(x, y, isFinger) {

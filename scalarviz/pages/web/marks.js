@@ -18,9 +18,10 @@ export function drawMarks(view) {
   const cubes = [frame.hoverRow, frame.pinnedRow, ...frame.beside, frame.pointed?.row ?? -1];
   const chosen = [frame.hoverNeuron, frame.pinnedNeuron, frame.pointed?.neuron];
   const boxes = [...chosen, ...neurons.slice(0, MARKS.spoken)].map((each) => neuronBox(view, each));
-  const written = numbersOnCubes(view);
-  for (const row of new Set([...cubes, ...rows.slice(0, MARKS.spoken)]))
-    if (row >= 0) boxes.push(cubeBox(view, row, null)?.around(written.get(row)?.box ?? null));
+  const marked = [...cubes, ...rows.slice(0, MARKS.spoken)].filter((row) => row >= 0);
+  const written = marked.length && numbersOnCubes(view);
+  for (const row of new Set(marked))
+    boxes.push(cubeBox(view, row, null)?.around(written.get(row)?.box ?? null));
   for (const box of boxes) if (box) bracket(paper, box, palette.lit);
   for (const row of frozenRows(frame.frozen)) holdCube(view, row);
 }

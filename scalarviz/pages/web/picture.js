@@ -23,7 +23,7 @@ import { targetAt } from "./pointing.js";
 import { Scales } from "./scales.js";
 import { drawDoors, drawLabels, drawTied, placeSigns, placeWritten } from "./labels.js";
 import { drawNumbers } from "./cube_numbers.js";
-import { Attention } from "./story/attention.js";
+import { Attention } from "./story/pace.js";
 
 const PICTURE = {
   stage: [1280, 600], // logical pixels of a stage whose letters have their own size
@@ -341,10 +341,9 @@ export class Picture {
 
   /** The corner in which a card of a size covers least: "" for the lower right one. */
   cornerFor(wide, high) {
-    const costs = CORNERS.map((name) => {
-      const box = this.boxAt(name, wide, high);
-      return this.taken.covered(box) + Number(this.told.some((each) => box.meets(each)));
-    });
+    const boxes = CORNERS.map((name) => this.boxAt(name, wide, high));
+    const isTold = (box) => this.told.some((each) => box.meets(each));
+    const costs = boxes.map((box) => this.taken.covered(box) + Number(isTold(box)));
     return CORNERS[costs.indexOf(Math.min(...costs))];
   }
 
