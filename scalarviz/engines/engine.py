@@ -264,6 +264,10 @@ class Run(ABC):
         """
         return False
 
+    def step_after(self, step: int, count: int) -> int:
+        """Return the step at which a clock stands `count` steps after another one, or before it."""
+        return step + count
+
     @abstractmethod
     def begin(self, step: int) -> None:
         """Load the batch of a step."""

@@ -22,6 +22,9 @@ from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.sweep_look import SweepLook, sweep_look
 from scalarviz.sweeps.sweep import STEPS, Sweep
+from scalarviz.training.follow.following import follow
+from scalarviz.training.follow.sources import is_module
+from scalarviz.training.network.network import Network
 
 INSTEAD = (
     "sv.watch(..., browser=True) shows it in a browser, also on another machine, "
@@ -72,7 +75,9 @@ def watch(
     show            a Session, a Show, a fitted estimator of sv.sklearn, or the name or path of a
                     scene; or 1 to 6 of them in a list, or in a dict by their names: they are shown
                     side by side, on one clock; or a Sweep, which takes steps, theme, size, play,
-                    and networks to against: a click opens one of its networks
+                    and networks to against: a click opens one of its networks; or the record of a
+                    followed training. A Network or a PyTorch module is followed, as by
+                    `sv.follow(show)`, which is returned
     steps           number of steps after which it pauses; None, the default: no limit
     speed           steps a second, 0 for as fast as possible; None, the default: the show's speed
     theme           "dark", "light", or "auto", the default: that of the system or page
@@ -119,6 +124,8 @@ def watch(
     Raises InputError for invalid arguments, and DisplayError, which says what is missing, where no
     window can be opened.
     """
+    if isinstance(show, Network) or is_module(show):
+        return follow(show, show="browser" if browser else "auto")
     look = sweep_look(show, networks, order, group, against)
     if isinstance(show, Sweep):
         return watch_sweep(show, steps, theme, size, look, play=play is not False)

@@ -26,6 +26,8 @@ from scalarviz.errors import InputError
 from scalarviz.files import networks
 from scalarviz.files.checked_safetensors import Array, Description, read_one_of, write
 from scalarviz.files.networks import field, optional, slots_of, steps_of
+from scalarviz.training.follow.followed import Followed
+from scalarviz.training.follow.record import is_record
 from scalarviz.training.network.expression import Expression
 from scalarviz.training.network.named_arrays import as_arrays
 from scalarviz.training.network.network import Network
@@ -72,7 +74,9 @@ def save_expression(expression: Expression, path: object) -> None:
 def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network | Any:
     """Read a network, or a compiled function, from a file that its `save` wrote.
 
-    path    the file, .safetensors
+    Of the record of a followed training, see `sv.follow`, it returns a Followed.
+
+    path    the file, .safetensors or .sv
     engine  engine of the network: "python", the default, "cpu", "cuda" or "auto"
     limit   bytes that layers which the file only describes, and the numbers of one sample on its
             way through the network, may take; None, the default: 640 MB
@@ -81,6 +85,8 @@ def load(path: object, engine: str = "python", *, limit: int | None = None) -> N
     the engine cannot run here.
     """
     budget = Budget(limit)
+    if is_record(path):
+        return Followed(path)
     kind, description, arrays = read_one_of(path, (networks.KIND, KIND))
     is_network = kind == networks.KIND
     row = choose(engine) if is_network else choose_for_expression(engine)

@@ -53,6 +53,9 @@ from scalarviz.files.networks import (
     not_made,
 )
 from scalarviz.files.run_settings import SettingsReader, SettingsWriter, build_clock, describe_loss
+from scalarviz.training.follow.followed import Followed
+from scalarviz.training.follow.followed_session import timeline_of
+from scalarviz.training.follow.record import is_record
 from scalarviz.training.network.model_queries import check_activation, check_states
 from scalarviz.training.network.network import Network
 from scalarviz.training.session.actions import (
@@ -120,6 +123,8 @@ def load_timeline(
     base/limits.py; `metrics` are the functions of the user that it measured.
     """
     Budget(limit)  # raises InputError for a wrong limit
+    if is_record(path):
+        return timeline_of(Followed(path))
     rows = rows_of_metrics(metrics)
     description, arrays = read(path, KIND)
     given = None if data is None else DataSet.of(data)

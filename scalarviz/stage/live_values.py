@@ -179,6 +179,9 @@ class LiveValues:
             way = forward(self.program, self.numbers.value, self.own, place)
             self.way = replace(way, target=target)
             return
+        if not trainer.computes:
+            self.way = SamplePass()
+            return
         now, step, batches = self.here.clock.step, self.here.seen, trainer.batches
         batch = self.ask(self._batch, (batches, step), lambda: batches.at(step))
         if self._batch.pending or batch is None:
@@ -194,6 +197,9 @@ class LiveValues:
         taken = bank.step_count - (now - step if now - step < 2 else 0)
         place = SampleContext(state, taken, focus)
         way = forward(self.program, self.numbers.value, inputs, place)
+        if trainer.recorded is not None:  # its targets and loss are not known
+            self.way = way
+            return
         self.way = way = replace(way, target=target)
         known = self.program, self.numbers.value
 
@@ -331,9 +337,9 @@ class LiveValues:
         One that can be finer is made in the background. It is fine while the session rests, or if
         that takes little.
         """
-        if self.asleep:
-            return
         session = self.session
+        if self.asleep or session.trainer.recorded is not None:
+            return
         finer = self.has_layers and can_be_finer(session)
         fine = finer and (not session.playing or is_quick(session))
         # Operations of a step have the same weights, but for changes.

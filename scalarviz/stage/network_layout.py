@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -18,14 +19,17 @@ from scalarviz.core.trace_program import TraceProgram, chain_of, formula_of
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.formula_layout import of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import of_graph
-from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.plates import RIGHT, UP, Layout, WrittenWords
 from scalarviz.scene.layout.squares import squares_layout
-from scalarviz.scene.layout.trays import trays_layout
+from scalarviz.scene.layout.trays import About, trays_layout
 from scalarviz.scene.layout.walls import walls
+from scalarviz.training.follow.modules import Wall
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.reading import is_output, names_of
 from scalarviz.training.session.session import Session
 
+FEW_MODULES, LEAST_NAME, NAME = 8, 2.0, 9.0  # in a row; cells and pixels of their names
+UNKNOWN = 0.05  # radius of neurons of which nothing is known
 LONG_ROW, LONGEST_ROW = 20, 128  # weights of a tray of cubes, and of one of tiles
 # Functions from values to colors of neurons, one row each.
 TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
@@ -58,11 +62,27 @@ def layout_of(
     program, own = network.program, names_of(session)
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
     squares = hidden if sees_places(session) else []
+    if not session.trainer.computes and isinstance(network.layers[0], Wall):
+        return of_modules(program, about, shape)
     if every or shows_every_weight(session):
         return walls(program, about, own, shape, squares)
     if squares and has_walls(session):
         return squares_layout(program, own, shape, squares)
     return trays_layout(program, about, own, shape, tied=tied, squares=squares)
+
+
+def of_modules(program: Program, about: About, shape: float) -> Layout:
+    """Return the layout of a followed model, of whose modules only names and weights are known."""
+    is_large = longest_row(program) > LONG_ROW or len(program.operations) > FEW_MODULES
+    made = (walls if is_large else trays_layout)(program, about, {}, shape)
+    written = []
+    for label in made.labels:
+        plates = [each for each in made.plates if label.rows.start <= each.first < label.rows.stop]
+        ends = np.concatenate([each.corners() for each in plates]) @ RIGHT
+        half = max(0.5 * float(np.ptp(ends)), LEAST_NAME) * RIGHT
+        written.append(WrittenWords(label.name, label.place + 0.5 * UP, half, NAME))
+    neurons = [replace(each, radius=UNKNOWN) for each in made.neurons]
+    return replace(made, neurons=neurons, written=written)
 
 
 def sees_places(session: Session) -> bool:
@@ -72,7 +92,8 @@ def sees_places(session: Session) -> bool:
     pictures have none.
     """
     inputs = session.network.program.inputs
-    return inputs.size <= LONG_ROW and not session.data.input_tint and not inputs.shape
+    has_places = session.trainer.recorded is None and not session.data.input_tint
+    return has_places and inputs.size <= LONG_ROW and not inputs.shape
 
 
 def has_walls(session: Session) -> bool:
@@ -135,6 +156,8 @@ def about_layer(session: Session, label: str) -> tuple[str, str]:
     layer = session.network.layers[first]
     for part in parts:
         layer = getattr(layer, "layers", (layer,) * (part + 1))[part]
+    if isinstance(layer, Wall):
+        return layer.title
     name, activation = text("plates.layer", label=label), getattr(layer, "activation", "")
     if isinstance(layer, Dense):
         return name, plural("plates.neurons", layer.outputs, activation=activation)

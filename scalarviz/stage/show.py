@@ -19,6 +19,9 @@ from scalarviz.core.value import Value
 from scalarviz.core.weight import Part
 from scalarviz.errors import InputError
 from scalarviz.story.formats import pretty
+from scalarviz.training.follow.followed import Followed
+from scalarviz.training.follow.followed_session import RecordedRun
+from scalarviz.training.follow.following import Following
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.replicas import Replicas
@@ -85,8 +88,13 @@ def trained_by(shown: Any) -> Any:
     """Return the session of an estimator, as `sv.sklearn` has them; anything else as it is.
 
     It can be the last part of a pipeline of scikit-learn, the best one of a search, or the one
-    within a TransformedTargetRegressor, and these in each other.
+    within a TransformedTargetRegressor, and these in each other. Of a training that is followed, or
+    its record, it is the session that goes through its kept moments.
     """
+    if isinstance(shown, Following):
+        shown = shown.followed
+    if isinstance(shown, Followed):
+        return shown.session
     while hasattr(type(shown), "get_params"):
         inner = getattr(shown, "best_estimator_", getattr(shown, "regressor_", shown))
         inner = inner[-1] if hasattr(inner, "named_steps") else inner
@@ -148,7 +156,7 @@ class Show:
         """
         shown = trained_by(shown)
         if isinstance(shown, Session):
-            shown = Show(shown)
+            shown = Show(shown, speed=speed_of(shown))
         if isinstance(shown, Value):
             session = session_of(shown)
             trace = session.network.program.trace
@@ -176,6 +184,20 @@ class Show:
         fallback = " -> ".join([first, *sizes[len(affine) :]])  # those that were asked for
         title = shown.session.timeline.title or doc.partition("\n")[0].rstrip(".") or fallback
         return replace(shown, title=title)
+
+
+REPLAY = 20.0  # seconds that a record plays
+SLOWEST, FASTEST = 2.0, 30.0  # kept moments a second
+
+
+def speed_of(session: Session) -> float | None:
+    """Return how many kept moments of a record are shown in a second; None of other sessions."""
+    run = session.trainer.run
+    if not isinstance(run, RecordedRun):
+        return None
+    record = run.followed.record
+    speed = len(record.steps) / REPLAY if record.is_done else FASTEST
+    return min(max(speed, SLOWEST), FASTEST)
 
 
 # Several sessions side by side, and their names.

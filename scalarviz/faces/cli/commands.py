@@ -354,21 +354,23 @@ def open_command() -> Callable[..., None]:
 
     def run(given: dict[str, Any], typed: Collection[str]) -> int:
         with opening():
-            from scalarviz.faces.cli.watch_scene import open_link
+            from scalarviz.faces.cli.watch_scene import open_link, open_side_by_side
 
-            return open_link(given.pop(LINK), given)
+            first, *others = links = given.pop(LINK)
+            return open_side_by_side(links, given) if others else open_link(first, given)
 
     link = typer.Argument(
-        metavar="LINK",
+        metavar="LINK...",
         help="A scene, with options after a ?, or a training's file; after a #, its moment: "
-        "step=120, op=7, pin=42, neuron=tanh 0:3, sample=2, play=10, theme=dark. Put it in quotes.",
+        "step=120, op=7, pin=42, neuron=tanh 0:3, sample=2, play=10, theme=dark. Put it in quotes. "
+        "Several are shown side by side.",
         show_default=False,
         autocompletion=beginning(scenes()),
     )
     names = ("steps", "save", "autosave", "keyframes", "weights", "limit")
     return with_options(
         run,
-        inspect.Parameter(LINK, inspect.Parameter.KEYWORD_ONLY, annotation=str, default=link),
+        inspect.Parameter(LINK, inspect.Parameter.KEYWORD_ONLY, annotation=list[str], default=link),
         *as_parameters({name: RUNNING[name] for name in names} | WATCHING, "Options"),
     )
 

@@ -9,7 +9,7 @@ import os
 import os.path
 import sys
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -56,6 +56,7 @@ from scalarviz.stage.encoders import chunk, png
 from scalarviz.stage.render import picture
 from scalarviz.stage.show import Several, Show
 from scalarviz.story.facts import Neuron
+from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import one_row
 
@@ -220,6 +221,23 @@ def has_browser() -> bool:
 # A link becomes a window at its moment.
 
 
+def open_side_by_side(links: Sequence[str], given: Mapping[str, Any]) -> int:
+    """Open one window on several scenes or files; return the exit code."""
+    opening_over()
+    shows: dict[str, Show] = {}
+    for words in links:
+        link = read_link(words)
+        if link.names_moment:
+            raise InputError(f"side by side all begin where they stand: leave out #{link.fragment}")
+        shows[unused(Path(link.target).stem, shows)] = opened(link, given)[0]
+    return watch_anywhere(shows, given, "-".join(shows), play=True)
+
+
+def unused(name: str, names: Mapping[str, Any]) -> str:
+    """Return a name, or with a number behind it one that is not used yet."""
+    return next(each for i in count(1) if (each := name if i == 1 else f"{name} {i}") not in names)
+
+
 def open_link(words: str, given: Mapping[str, Any]) -> int:
     """Open a window at the moment of a link; return the exit code.
 
@@ -268,7 +286,11 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
         raise InputError(
             f"{shorten(target)} is a file, which has no options: leave out what follows its ?"
         )
-    return Show(Session.load(target, limit=given["limit"]), title=os.path.basename(target)), None
+    session = Session.load(target, limit=given["limit"])
+    run = session.trainer.run
+    if isinstance(run, RecordedRun) and not run.followed.record.is_done:
+        session.seek(session.current_branch.end.step)  # its newest moment
+    return replace(Show.of(session), title=os.path.basename(target)), None
 
 
 def show_with(

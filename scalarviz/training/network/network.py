@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
@@ -92,6 +92,8 @@ class Network(Model):
     """
 
     CALLED = "the network"
+
+    follower: Callable[[Sequence[float] | FloatArray, int], None] | None = None  # see sv.follow
 
     if TYPE_CHECKING:
         layers: tuple[AnyLayer, ...]
@@ -221,7 +223,14 @@ class Network(Model):
         run = engine.take_run(batch, wanted, loss)
         losses = take_steps(engine, run, optimizer, steps, tell)
         engine.keep_run(run)
+        if self.follower is not None:
+            self.follower(losses, steps)
         return losses
+
+    def _step(self, optimizer: Optimizer) -> None:
+        super()._step(optimizer)
+        if self.follower is not None:
+            self.follower((), 1)
 
     # Layers and parameters.
 

@@ -146,7 +146,9 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
     x, g, products, total = np.zeros(0), None, None, None
     own = [operation for operation in program.operations if row in operation.parameters]
-    if not program.is_graph and all(operation.about.multiplies for operation in own):
+    is_recorded = trainer.recorded is not None
+    is_sum = all(operation.about.multiplies for operation in own)
+    if is_sum and not program.is_graph and not is_recorded:
         factors = [
             factors_of(operation, numbers_of(trainer, operation, done), row) for operation in own
         ]
@@ -161,6 +163,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     optimizer, kept = trainer.settings.optimizer, kept_by(trainer, row)
     mixed = trainer.network.precision.mixed
     is_known = total is not None and not frozen and is_ready(trainer, row, done)
+    is_known = is_known and trainer.explains
     lines = (
         optimizer_lines(optimizer_facts(optimizer, mixed=mixed), moving(trainer, row, kept))
         if is_known

@@ -33,7 +33,7 @@ from scalarviz.training.session.trainer import Settings, Trainer
 def copy_at_start(timeline: Timeline, network: Model, clock: Clock, memory: int) -> Timeline:
     """Return an independent timeline on a copy of the network, at a moment of the same branch."""
     trainer, start = timeline.trainer, timeline.branches[0].frames[0].settings
-    copied = Trainer(network.copy(), start, trainer.seed)
+    copied = Trainer(network.copy(), start, trainer.seed, trainer.recorded)
     twin, branches = Timeline(copied, memory), copies_of(timeline.branches)
     twin.origin = timeline.origin
     twin.take_over(branches, branches[timeline.branches.index(timeline.branch)], clock)

@@ -425,11 +425,14 @@ class Session:
         with self.doing():
             self.timeline.leaps += 1
             self.visits.stopped = ""
+            if self.trainer.recorded is not None:  # the newest kept moment up to the step
+                clock = Clock(self.trainer.run.step_after(clock.step + 1, -1))
             self.timeline.go(clock)
 
     def reset(self) -> None:
         """Go to the start and begin a new branch; earlier branches are kept."""
         with self.doing(as_one=True):
+            self.trainer.check_changes()
             self.timeline.leaps += 1
             self.timeline.go(Clock())
             if self.timeline.branch.end > Clock():

@@ -422,6 +422,7 @@ class Timeline:
 
     def applied(self, *changes: tuple[str, dict[str, Any]]) -> list[Action]:
         """Return actions of this moment, given kinds and details; those that do not wait apply."""
+        self.trainer.check_changes()
         self._apply_queued()
         here, made = self.clock.place, []
         for kind, details in changes:
@@ -600,6 +601,8 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
             timeline.leaps += 1
             steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
             target = Clock((timeline.clock.step // steps + count) * steps)
+            if timeline.trainer.recorded is not None:
+                target = Clock(timeline.trainer.run.step_after(timeline.clock.step, count))
             check_losses(target.step)
             timeline.forward(target)
     finally:
@@ -641,7 +644,10 @@ def back(timeline: Timeline, count: int, unit: str) -> None:
         timeline.leaps += 1
         steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
         begun = timeline.clock.step + (timeline.clock.operation > 0)
-        timeline.go(Clock(max(0, -(-begun // steps) - count) * steps))
+        target = max(0, -(-begun // steps) - count) * steps
+        if timeline.trainer.recorded is not None:
+            target = timeline.trainer.run.step_after(begun, -count)
+        timeline.go(Clock(target))
 
 
 def beginnings(timeline: Timeline, unit: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -46,9 +47,21 @@ class Settings:
 
 @final
 class Trainer:
-    """Performs the moments of training steps, one by one or whole steps at a time."""
+    """Performs the moments of training steps, one by one or whole steps at a time.
 
-    def __init__(self, network: Model, settings: Settings, seed: int) -> None:
+    recorded  makes the run of a training that is not done here, but was recorded; else None
+    explains  whether the optimizer does what `settings` say
+    computes  whether the network computes what the followed model does
+    """
+
+    def __init__(
+        self,
+        network: Model,
+        settings: Settings,
+        seed: int,
+        recorded: Callable[[Trainer], Run] | None = None,
+    ) -> None:
+        self.recorded, self.explains, self.computes = recorded, True, True
         check_fits(settings.data, network)
         check_loss(network, settings.loss)
         if begin_with_affine(network, settings.data):
@@ -65,6 +78,8 @@ class Trainer:
     def _make_run(self) -> Run:
         settings = self.settings
         self.batches = settings.data.batches(settings.batch, self.seed)
+        if self.recorded is not None:
+            return self.recorded(self)
         return self.network.run(self.batches, settings.loss)
 
     @property
@@ -120,6 +135,14 @@ class Trainer:
         check_fits(found, self.network)
         begin_with_affine(self.network, found)  # raises an error: it is in use
         return found
+
+    def check_changes(self) -> None:
+        """Raise OrderError if the training was recorded."""
+        if self.recorded is not None:
+            raise OrderError(
+                "this training was done by another program, and only its record is here: it cannot "
+                "be changed, nor can it go on beyond its last kept step"
+            )
 
     def check_untouched(self) -> None:
         """Raise OrderError if engine or activations were changed without the session; undo that."""

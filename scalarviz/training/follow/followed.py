@@ -1,0 +1,235 @@
+"""Followed: what was recorded of a training by another program."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from math import ceil, prod
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray, require, shorten
+from scalarviz.base.messages import visible
+from scalarviz.errors import FileError, InputError
+from scalarviz.training.follow.record import PARTS, Numbers, Record
+from scalarviz.training.follow.sources import SLOTS, WHOLE, shape_of_pick
+
+if TYPE_CHECKING:
+    from scalarviz.training.diagnosis import Measures
+    from scalarviz.training.session.session import Session
+
+MOST_ARRAYS = 100_000
+
+
+class KeptArray(NamedTuple):
+    """An array of a followed model, and what is kept of it.
+
+    pick   which rows and columns are kept: every n-th
+    kept   shape of that
+    place  of its first number among all that are kept
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    module: str
+    is_buffer: bool
+    frozen: bool
+    pick: tuple[int, int]
+    kept: tuple[int, ...]
+    place: int
+
+    @property
+    def numbers(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.place, self.place + prod(self.kept))
+
+
+class Head:
+    """The description of the arrays of a model, checked; raises InputError for what is none."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.dtype = np.dtype({"float32": "<f4", "float64": "<f8"}[given["dtype"]])
+        self.parts = [*map(str, given["parts"])]
+        require(set(self.parts) <= {*PARTS, *SLOTS}, "it has unknown parts")
+        self.arrays: list[KeptArray] = []
+        place = 0
+        require(len(given["arrays"]) <= MOST_ARRAYS, "it has too many arrays")
+        for each, (down, right) in zip(given["arrays"], given["picks"], strict=True):
+            shape = tuple(each["shape"])
+            require(
+                all(type(n) is int and n >= 0 for n in (*shape, down - 1, right - 1)),
+                f"an array has the shape {shorten(shape)}",
+            )
+            kept = shape_of_pick(shape, (down, right))
+            self.arrays.append(
+                KeptArray(
+                    visible(str(each["name"])), shape, visible(str(each["module"])),
+                    each["is_buffer"] is True, each["frozen"] is True, (down, right), kept, place,
+                )  # fmt: skip
+            )
+            place += prod(kept)
+        self.count = place
+        self.modules: list[dict[str, Any]] = [
+            {"name": visible(str(m["name"])), "kind": visible(str(m["kind"])),
+             "settings": dict(m["settings"])}
+            for m in given["modules"]
+        ]  # fmt: skip
+        self.is_chain, self.optimizers = given["chain"] is True, given["optimizers"]
+        self.probe, self.title = given["probe"], visible(str(given["title"]))
+        self.is_whole = all(each.pick == WHOLE for each in self.arrays)
+
+    @property
+    def total(self) -> int:
+        """Number of parameters and other numbers of the model."""
+        return sum(prod(each.shape) for each in self.arrays)
+
+
+class Kept(NamedTuple):
+    """The numbers of a kept step.
+
+    parts  by name, flat
+    marks  (2, arrays): whether there are values, and gradients
+    rates  (arrays, 3): learning rate, steps taken by the optimizer before, and its number; NaN for
+           an array that this step does not move
+    """
+
+    head: Head
+    parts: dict[str, Numbers]
+    marks: Numbers
+    rates: Numbers
+
+
+@final
+class Followed:
+    """A followed training as it was recorded, also while it goes on; made by `sv.load("night.sv")`.
+
+    `sv.watch(followed)` shows it, and `sv.page`, `sv.record` and `sv.picture` take it, too.
+
+    path  of the record
+    """
+
+    def __init__(self, path: object) -> None:
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(f"a path must be a str or a Path, not {shorten(path)}")
+        self.path = os.fsdecode(path)
+        self.record = Record(self.path)
+        self._heads: list[Head] = []
+        self._newest: tuple[int, Kept | None] = -1, None
+
+    def refresh(self) -> bool:
+        """Read what was recorded since; return whether there was anything."""
+        return self.record.refresh()
+
+    def head(self, number: int = -1) -> Head:
+        """Return a description of the arrays of the model; by default the newest one."""
+        while len(self._heads) < len(self.record.heads):
+            try:
+                self._heads.append(Head(self.record.heads[len(self._heads)]))
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise FileError(f"{shorten(self.path)} is damaged: {error}") from error
+        if not self._heads:
+            raise FileError(f"{shorten(self.path)} ends before the first step: nothing was kept")
+        return self._heads[number]
+
+    @property
+    def steps(self) -> Any:
+        """Numbers of steps done at the kept moments, int64; 0 is before the first one."""
+        return np.array(self.record.steps, np.int64)
+
+    @property
+    def losses(self) -> FloatArray:
+        """Loss of each step, float64; NaN where none was reported."""
+        return self.record.losses.copy()
+
+    @property
+    def notes(self) -> list[str]:
+        """What was noticed by itself, such as the first NaN, a sentence each."""
+        return [visible(str(each.get("text")), 300) for each in self.record.notes]
+
+    def parameters(self, step: int) -> dict[str, Numbers]:
+        """Return the arrays of the model after so many steps, by the names of `state_dict`.
+
+        step  one of `steps`
+
+        Of a model of more than 1,000,000 parameters these are all numbers if the step is one of
+        `whole_steps`, else the chosen ones: every n-th row and column.
+        """
+        if step in self.record.fulls:
+            place = 0
+            head, numbers = self._bytes(step, full=True)
+            if len(numbers) != head.total * head.dtype.itemsize:
+                raise FileError(f"{shorten(self.path)} is damaged: step {step:,} has another length")
+            flat, found = numbers.view(head.dtype), {}
+            for each in head.arrays:
+                found[each.name] = flat[place : place + prod(each.shape)].reshape(each.shape)
+                place += prod(each.shape)
+            return found
+        return self._part(step, "value", 0)
+
+    def gradients(self, step: int) -> dict[str, Numbers]:
+        """Return the gradients that the last of so many steps used, of arrays that have one."""
+        return self._part(step, "gradient", 1)
+
+    @property
+    def whole_steps(self) -> Any:
+        """The kept moments that have all numbers of the model, int64."""
+        return np.array(sorted(self.record.fulls), np.int64) if not self.head().is_whole else self.steps
+
+    def kept(self, step: int) -> Kept:
+        """Return the numbers of a kept moment."""
+        if self._newest[0] != step or self._newest[1] is None:
+            head, numbers = self._bytes(step)
+            count, size = len(head.arrays), head.count * head.dtype.itemsize * len(head.parts)
+            if len(numbers) != 26 * count + size:
+                raise FileError(f"{shorten(self.path)} is damaged: step {step:,} has another length")
+            rates, flat, marks = np.split(numbers, [24 * count, 24 * count + size])
+            rows = flat.view(head.dtype).reshape(len(head.parts), head.count)
+            parts = dict(zip(head.parts, rows, strict=True))
+            kept = Kept(head, parts, marks.reshape(2, count), rates.view("<f8").reshape(count, 3))
+            self._newest = step, kept
+        found = self._newest[1]
+        assert found is not None
+        return found
+
+    def _bytes(self, step: int, *, full: bool = False) -> tuple[Head, Numbers]:
+        pages = self.record.fulls if full else self.record.pages
+        if step not in pages:
+            near = self.steps[np.argsort(np.abs(self.steps - step))[:1]].tolist()
+            raise InputError(f"step {step} was not kept: the nearest kept one is {near}")
+        number = pages[step][1]
+        found = self.record.numbers(step, full=full)
+        if found is None:
+            raise FileError(f"{shorten(self.path)}: step {step:,} was dropped or is damaged")
+        return self.head(number), found
+
+    def _part(self, step: int, part: str, mark: int) -> dict[str, Numbers]:
+        kept = self.kept(step)
+        return {
+            each.name: kept.parts[part][each.rows].reshape(each.kept)
+            for each, is_known in zip(kept.head.arrays, kept.marks[mark], strict=True)
+            if is_known
+        }
+
+    @cached_property
+    def session(self) -> Session:
+        """A Session that goes through the kept moments, for pictures; it cannot be changed."""
+        from scalarviz.training.follow.followed_session import session_of
+
+        return session_of(self)
+
+    def measures(self) -> Measures:
+        """Return the statistics of its modules over time, as `sv.diagnose` takes them."""
+        ...
+
+    def __repr__(self) -> str:
+        record, head = self.record, self.head()
+        ends = f"; {record.lack}" if record.lack else "" if record.is_done else "; not closed"
+        chosen = "" if head.is_whole else f", {head.count:,} of them kept"
+        return (
+            f"Followed: {len(record.losses):,} steps, {len(record.pages):,} kept moments, "
+            f"{head.total:,} numbers in {len(head.arrays)} arrays{chosen}{ends}"
+        )

@@ -1,0 +1,210 @@
+"""The session of a followed training: its clock goes from one kept moment to the next.
+
+Pictures, pages, videos and conditions take it as any session. Nothing is computed but what a user
+asks about a weight: the numbers of a step come from the record, and so nothing can be changed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from math import prod
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray, shorten
+from scalarviz.base.texts import text
+from scalarviz.core.formulas.losses import Loss, LossRow
+from scalarviz.core.optimizer import SGD, Adam, AdamW, Momentum, Nesterov, Optimizer
+from scalarviz.core.precision import Precision
+from scalarviz.core.program import Buffer, Moment
+from scalarviz.data import Arrays
+from scalarviz.engines.engine import Run, RunOutcome
+from scalarviz.errors import FileError, ScalarvizError
+from scalarviz.training.follow.followed import Followed, Head, Kept
+from scalarviz.training.follow.modules import Model
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.session import MEMORY, Session
+from scalarviz.training.session.timeline import Timeline
+from scalarviz.training.session.trainer import Settings, Trainer
+
+# A step has two moments: its loss, at which its gradients are there, and what it does to weights.
+MOMENTS = Moment("loss", "loss", "loss"), Moment("step", "step", "step")
+
+
+def itself(p: float, t: float) -> float:
+    return p
+
+
+def nothing(p: float, t: float) -> float:
+    return 0.0
+
+
+REPORTED = LossRow("loss", itself, nothing, error="p", slope="0")
+
+
+def optimizer_of(given: Mapping[str, Any], rate: float) -> Optimizer | None:
+    """Return an optimizer of ours that does the same arithmetic as one of PyTorch; else None."""
+    settings = {name: each for name, each in given["settings"].items() if each is not False}
+    decay, kind = settings.pop("weight_decay", 0.0), given["kind"]
+    if kind == "SGD":
+        momentum, is_nesterov = settings.pop("momentum", 0.0), settings.pop("nesterov", False)
+        if settings.pop("dampening", 0.0) or settings:
+            return None
+        if not momentum:
+            return SGD(rate, l2=decay)
+        return (Nesterov if is_nesterov else Momentum)(rate, momentum, l2=decay)
+    if kind not in ("Adam", "AdamW") or {*settings} != {"betas", "eps"}:
+        return None
+    beta1, beta2 = settings["betas"]
+    if kind == "Adam":
+        return Adam(rate, beta1, beta2, settings["eps"], l2=decay)
+    return AdamW(rate, beta1, beta2, settings["eps"], decay)
+
+
+@final
+class RecordedRun(Run):
+    """Steps of a record, which are read and not taken."""
+
+    def __init__(self, followed: Followed, model: Model, trainer: Trainer) -> None:
+        super().__init__(trainer.batches, trainer.loss)
+        self.followed, self.model, self.trainer = followed, model, trainer
+        trainer.network.program.moments = MOMENTS
+        self.grown: Callable[[], None] = lambda: None  # called when the record was read on
+        self._kept: Kept | None = None
+        self._is_newest = False  # whether the clock follows the end of a record that grows
+
+    def step_after(self, step: int, count: int) -> int:
+        """Return the step of the `count`-th kept moment after a step, or before it if negative.
+
+        At the end of a record that grows it is the newest one.
+        """
+        steps = self.followed.record.steps
+        at = bisect_right(steps, step) - 1 if count > 0 else bisect_left(steps, step)
+        if count < 0:
+            self._is_newest = False
+        elif at + count >= len(steps) or self._is_newest:
+            if self.followed.refresh():
+                self.grown()
+            self._is_newest = not self.followed.record.is_done
+            steps, count = self.followed.record.steps, len(self.followed.record.steps)
+        return int(steps[min(max(at + count, 0), len(steps) - 1)])
+
+    def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
+        """Read the newest moment up to the end of so many steps."""
+        self.load(first + count)
+        return RunOutcome(self._losses(first, count))
+
+    def _losses(self, first: int, count: int) -> FloatArray:
+        known = self.followed.record.losses[first : first + count]
+        return np.append(known, np.full(count - len(known), np.nan))
+
+    def load(self, step: int) -> None:
+        """Write the newest moment up to a step into the bank, and the settings of its step."""
+        steps = self.followed.record.steps
+        for known in steps[bisect_right(steps, step) - 1 :: -1]:
+            with suppress(ScalarvizError):  # it was dropped just now, or is damaged
+                self._kept = self.followed.kept(known)
+                self.model.write(self._kept, "value", self.trainer.bank)
+                self.model.write(self._kept, "gradient", self.trainer.bank)
+                self.trainer.bank.has_gradients = True
+                self._set_optimizer(self._kept)
+                return
+
+    def _set_optimizer(self, kept: Kept) -> None:
+        """Set rates and numbers of the optimizer before a step, if their arithmetic is known."""
+        rates, counts, which = kept.rates.T
+        moved = ~np.isnan(rates)
+        trainer, bank = self.trainer, self.trainer.bank
+        trainer.explains = False
+        bank.frozen[:] = self.model.by_row(~moved)
+        if not moved.any() or "before" not in kept.parts or kept.head is not self.model.head:
+            return
+        optimizer = optimizer_of(kept.head.optimizers[int(which[moved][0])], rates[moved][0])
+        if optimizer is None or len({*counts[moved]}) > 1:
+            return
+        trainer.explains = True
+        rows = self.model.by_row(rates)
+        own, first = optimizer.own_rates, rates[moved][0]
+        for rate in {*rates[moved]} - {first}:
+            own = own.changed(np.flatnonzero(rows == rate), rate)
+        trainer.settings = replace(trainer.settings, optimizer=optimizer.with_own_rates(own))
+        bank.step_count = int(counts[moved][0])
+        for name, row in zip(
+            optimizer.row.slots, bank.slot_block(optimizer.row.slots), strict=True
+        ):
+            row[:] = kept.parts[name][self.model.rows]
+
+    def begin(self, step: int) -> None:
+        """Show what stands before a step, if it was kept: its gradients, the weights before it."""
+        self.load(step + 1)
+        self.loss = float(self._losses(step, 1)[0])
+        if self._kept is not None:
+            self.model.write(self._kept, "before", self.trainer.bank)
+
+    def perform(self, moment: Moment, optimizer: Optimizer) -> None:
+        if moment.kind == "step" and self._kept is not None:
+            self.model.write(self._kept, "value", self.trainer.bank)
+
+    def values(self, buffer: Buffer) -> FloatArray:
+        return np.full((1, buffer.size), np.nan)
+
+    gradients = values
+
+    def targets(self) -> FloatArray:
+        return self.values(self.model.network.program.outputs)
+
+
+def title_of(head: Head) -> str:
+    """Return what the picture of a model is called."""
+    count = sum(each.numbers for each in head.arrays if not each.is_buffer)
+    name = head.title or text("follow.model")
+    if head.is_whole:
+        return text("follow.title", name=name, count=count)
+    shown = sum(prod(each.kept) for each in head.arrays if not each.is_buffer)
+    return text("follow.title.chosen", name=name, count=count, shown=shown)
+
+
+def session_of(followed: Followed) -> Session:
+    """Return a session that stands at the first kept moment."""
+    return Session.of(timeline_of(followed))
+
+
+def timeline_of(followed: Followed) -> Timeline:
+    """Return the clock of a record; raise FileError for one that nothing can be shown of."""
+    head = followed.head()
+    if not followed.record.steps:
+        raise FileError(f"{shorten(followed.path)} has no kept moment")
+    followed.kept(followed.record.steps[0])  # its length is that of the arrays
+    model = Model(head)
+    network = model.network
+    sample = np.zeros((1, network.inputs))
+    if model.computes and head.probe:
+        sample[:] = head.probe["numbers"]
+    targets = np.zeros((1, network.outputs))
+    settings = Settings(
+        SGD(), Arrays(sample, targets), Loss(REPORTED), None, "python", Precision(),
+        network.activations,
+    )  # fmt: skip
+    trainer = Trainer(network, settings, 0, partial(RecordedRun, followed, model))
+    trainer.computes = model.computes and head.probe is not None
+    run = trainer.run
+    assert isinstance(run, RecordedRun)
+    run.load(followed.record.steps[0])
+    timeline = Timeline(trainer, MEMORY)
+    timeline.clock = Clock(followed.record.steps[0])
+
+    def grow() -> None:
+        branch, losses = timeline.branch, followed.record.losses
+        branch.record.record(len(branch.record), losses[len(branch.record) :])
+        branch.end = Clock(max(len(losses), followed.record.steps[-1]))
+
+    run.grown = grow
+    grow()
+    timeline.title = title_of(head)
+    timeline.show()
+    return timeline

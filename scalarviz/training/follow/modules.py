@@ -1,0 +1,271 @@
+"""The network that a picture shows of a followed model: layers of ours, or a wall for each module.
+
+A model that is a chain of modules, each of which is a layer here, is that network; else nothing is
+known of what happens between its arrays, and each module is a Wall with its name.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.core.bank import Bank
+from scalarviz.core.layers import Layer
+from scalarviz.core.layers.dense import Dense
+from scalarviz.core.layers.elementwise_layers import Activation
+from scalarviz.core.layers.layer import Batch
+from scalarviz.core.layers.normalization import BatchNorm, LayerNorm
+from scalarviz.core.layers.parameters import own_parameters, state_arrays
+from scalarviz.core.layers.picture_layers import AvgPool2d, Conv2d, MaxPool2d
+from scalarviz.core.layers.rowwise_layers import Flatten, Softmax
+from scalarviz.core.program import NONE, Program
+from scalarviz.errors import ScalarvizError
+from scalarviz.training.follow.followed import Head, Kept, KeptArray
+from scalarviz.training.follow.sources import WHOLE
+from scalarviz.training.network.network import Network
+
+Settings = dict[str, Any]
+Shape = tuple[int, ...]
+
+
+@final
+class Wall(Layer):
+    """An array of a module, and what is known of its use: nothing.
+
+    title   names of the module and of its kind, beside the picture
+    before  numbers that the layer before it writes
+    rows    of its matrix; a matrix of one column is a line of gains or shifts
+    columns likewise
+    biases  whether a bias for each row follows
+    """
+
+    def __init__(
+        self, title: tuple[str, str], before: int, rows: int, columns: int, *, biases: bool
+    ) -> None:
+        super().__init__(before, rows)
+        self.title, self.columns, self.biases = title, columns, biases
+        self.size = rows * (columns + biases)
+
+    def settings(self) -> Settings:
+        return {
+            "title": self.title, "before": self.inputs, "rows": self.outputs,
+            "columns": self.columns, "biases": self.biases,
+        }  # fmt: skip
+
+    def lower(self, program: Program) -> None:
+        """Append the matrix; before it the numbers that it reads, if others are there."""
+        reads = self.columns if self.columns > 1 else self.outputs
+        part = program.part
+        if program.outputs.size != reads:
+            program.add("own", "between", size=reads, own=self)
+        weights, shape = self.first_row, (self.outputs, self.columns)
+        program.add(
+            "own",
+            "module",
+            size=self.outputs,
+            weights=weights,
+            biases=weights + prod(shape) if self.biases else NONE,
+            settings=tuple(map(float, shape if self.columns > 1 else shape[:1])),
+            own=self,
+        )
+        program.part = part
+
+    def forward_rows(self, batch: Batch) -> Batch:
+        return [[np.nan] * self.outputs for _ in batch]
+
+    def backward_rows(self, upstream: Batch) -> Batch:
+        return [[0.0] * self.inputs for _ in upstream]
+
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        return self.forward_rows(batch)
+
+
+# Modules of PyTorch that are layers: functions of their settings, the arrays by role, and the shape
+# of what comes in.
+
+IDLE = "Identity", "Dropout", "Dropout2d"  # which change nothing while a probe is evaluated
+ACTIVATIONS = {
+    "ReLU": "relu",
+    "Tanh": "tanh",
+    "Sigmoid": "sigmoid",
+    "LeakyReLU": "leaky_relu",
+    "GELU": "gelu",
+    "SiLU": "silu",
+    "ELU": "elu",
+    "Softplus": "softplus",
+}
+
+
+def linear(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+    outputs, inputs = arrays["weight"].shape
+    return Dense(inputs, outputs, bias="bias" in arrays)
+
+
+def convolution(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+    weight, stride, padding = arrays["weight"].shape, settings["stride"], settings["padding"]
+    if len({*padding}) > 1 or settings["padding_mode"] != "zeros":
+        raise ValueError(padding)
+    return Conv2d(
+        shape, weight[0], weight[2:], stride, padding[0], dilation=settings["dilation"],
+        groups=settings["groups"], bias="bias" in arrays,
+    )  # fmt: skip
+
+
+def square(size: Any) -> int:
+    """Return one size for both directions; raise ValueError if they differ."""
+    found = {size} if isinstance(size, int) else {*size}
+    if len(found) != 1:
+        raise ValueError(size)
+    return int(found.pop())
+
+
+def pool(kind: Callable[..., Layer]) -> Callable[..., Layer]:
+    def make(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+        sizes = [square(settings[each]) for each in ("kernel_size", "stride", "padding")]
+        if settings["ceil_mode"]:
+            raise ValueError("ceil_mode")
+        return kind(shape, *sizes)
+
+    return make
+
+
+def activation(
+    name: str, settings: Settings, arrays: dict[str, KeptArray], shape: Shape
+) -> Layer:
+    return Activation(prod(shape), name)
+
+
+LAYERS: dict[str, Callable[[Settings, dict[str, KeptArray], Shape], Layer]] = {
+    "Linear": linear,
+    "Conv2d": convolution,
+    "MaxPool2d": pool(MaxPool2d),
+    "AvgPool2d": pool(AvgPool2d),
+    "Flatten": lambda settings, arrays, shape: Flatten(shape),
+    "LayerNorm": lambda settings, arrays, shape: LayerNorm(prod(shape), settings["eps"]),
+    "BatchNorm1d": lambda settings, arrays, shape: BatchNorm(prod(shape), settings["eps"]),
+    "BatchNorm2d": lambda settings, arrays, shape: BatchNorm(shape, settings["eps"]),
+    "Softmax": lambda settings, arrays, shape: Softmax(prod(shape)),
+    **{kind: partial(activation, name) for kind, name in ACTIVATIONS.items()},
+}
+
+
+def layers_of(head: Head) -> list[tuple[str, Layer]]:
+    """Return the layers of a chain, each with the name of its module; raise an error for others."""
+    by_module: dict[str, dict[str, KeptArray]] = {}
+    for each in head.arrays:
+        by_module.setdefault(each.module, {})[each.name.rpartition(".")[2]] = each
+    first = next(iter(head.arrays))
+    shape: Shape = tuple(head.probe["shape"]) if head.probe else first.shape[1:2]
+    found: list[tuple[str, Layer]] = []
+    for module in head.modules:
+        arrays = by_module.get(module["name"], {})
+        if module["kind"] in IDLE:
+            continue
+        layer = LAYERS[module["kind"]](module["settings"], arrays, shape)
+        last = found[-1][1] if found else None
+        if isinstance(layer, Activation) and isinstance(last, (Dense, Conv2d)):
+            if last.activation == "linear":
+                last.set_activation(layer.activation)
+                continue
+        found.append((module["name"], layer))
+        shape = layer.output_shape or (layer.outputs,)
+    return found
+
+
+def walls_of(head: Head) -> tuple[list[Layer], list[KeptArray]]:
+    """Return a Wall for each matrix and each line of parameters, and their arrays in order."""
+    kinds = {each["name"]: each["kind"] for each in head.modules}
+    left = [each for each in head.arrays if not each.is_buffer and prod(each.kept)]
+    layers: list[Layer] = []
+    order: list[KeptArray] = []
+    before = 0
+    while left:
+        each = left.pop(0)
+        shape: Shape = each.kept if len(each.kept) > 1 else (prod(each.kept), 1)
+        rows, columns = shape[0], prod(shape[1:])
+        beside = [x for x in left if x.module == each.module and len(x.shape) == 1]
+        bias = next((x for x in beside if prod(x.kept) == rows and columns > 1), None)
+        title = each.module or each.name, f"{'×'.join(map(str, each.shape))}  {kinds[each.module]}"
+        before = before or (columns if columns > 1 else rows)
+        layers.append(Wall(title, before, rows, columns, biases=bias is not None))
+        order.append(each)
+        if bias is not None:
+            left.remove(bias)
+            order.append(bias)
+        before = rows
+    return layers, order
+
+
+class Model:
+    """The network of a followed model, and where its arrays are in the bank.
+
+    network   a Network
+    computes  whether it computes what the model computes
+    """
+
+    def __init__(self, head: Head) -> None:
+        self.head, self.computes = head, False
+        self._states: list[tuple[slice, KeptArray]] = []  # places in the state of the bank
+        if head.is_chain and head.is_whole:
+            try:
+                self._begin_chain(layers_of(head))
+            except (ScalarvizError, KeyError, ValueError, TypeError, StopIteration, IndexError):
+                self.computes = False
+        if not self.computes:
+            layers, order = walls_of(head)
+            self.network = Network(layers, dtype=head.dtype.name)
+            self._order = order
+        sizes = [prod(each.kept) for each in self._order]
+        self._firsts = np.cumsum([0, *sizes]).tolist()
+        self.rows = np.concatenate([np.arange(each.rows.start, each.rows.stop) for each in self._order])
+        self.network.bank.name_of = self.name_of
+        self.places = {each.name: i for i, each in enumerate(head.arrays)}
+
+    def _begin_chain(self, chain: list[tuple[str, Layer]]) -> None:
+        self.network = Network([layer for _, layer in chain], dtype=self.head.dtype.name)
+        known = {each.name: each for each in self.head.arrays}
+        order: list[KeptArray] = []
+        for name, layer in chain:
+            prefix = f"{name}." if name else ""
+            for role, parameter in own_parameters(layer).items():
+                order.append(known.pop(prefix + role))
+                if order[-1].shape != parameter.shape:
+                    raise ValueError(role)
+            place = layer.first_state
+            for role, state in state_arrays(layer).items():
+                self._states.append((slice(place, place + state.size), known.pop(prefix + role)))
+                place += state.size
+        if known:
+            raise KeyError([*known])
+        self._order, self.computes = order, True
+
+    def name_of(self, row: int) -> str:
+        """Return the name of a row of the bank, as one writes it in Python: fc1.weight[3, 4]."""
+        at = bisect_right(self._firsts, row) - 1
+        if not 0 <= at < len(self._order):
+            raise IndexError(f"the model has no number {row}")
+        each = self._order[at]
+        places = [int(i) for i in np.unravel_index(row - self._firsts[at], each.kept)]
+        if each.pick != WHOLE:
+            flat = [n * step for n, step in zip(places, each.pick, strict=True)]
+            rest = np.unravel_index(flat[1], each.shape[1:]) if each.shape[1:] else ()
+            places = [flat[0], *map(int, rest)]
+        return f"{each.name}[{', '.join(map(str, places))}]" if places else each.name
+
+    def write(self, kept: Kept, part: str, bank: Bank) -> None:
+        """Write a part of a kept moment into a bank: values, gradients, or the values before."""
+        numbers = kept.parts.get(part)
+        if numbers is not None and kept.head is self.head:
+            (bank.grad if part == "gradient" else bank.value)[:] = numbers[self.rows]
+            for place, each in self._states if part == "value" else ():
+                bank.state[place] = numbers[each.rows]
+
+    def by_row(self, numbers: Sequence[Any]) -> Any:
+        """Return for each row of the bank what is given for its array, in the order of the head."""
+        found = [numbers[self.places[each.name]] for each in self._order]
+        return np.repeat(found, [prod(each.kept) for each in self._order])

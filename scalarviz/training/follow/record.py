@@ -1,0 +1,321 @@
+"""The record of a followed training: a file that grows during the training, and survives its end.
+
+It begins with MAGIC. Then come entries: a kind, a checksum, the length of the content, the content.
+
+    HEAD  JSON: arrays of the model, modules, optimizers
+    LOSS  number of a step, and the losses from that step on, float64
+    STAT  number of a step, and NUMBERS float32 for each array of the model
+    PAGE  a kept step: its number, that of its HEAD, and numbers
+    FULL  the same, of a model of which a PAGE has chosen weights only: all weights
+    MOVE  place of a page that was overwritten
+    NOTE  JSON: what was noticed, such as the first NaN
+    DONE  the training was closed
+
+Pages of a kind have one length. When their room is full, every second one is dropped, and its place
+is reused: the file never exceeds its bound, and nothing is copied. An entry counts only if its
+checksum is right, so a killed process loses at most the last one. Reading runs no code.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO, Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import FloatArray, require, shorten
+from scalarviz.errors import FileError, InputError
+
+MAGIC = b"scalarviz follow\x01\r\n\0"
+ENTRY = struct.Struct("<4sIQ")  # kind, checksum, bytes of the content
+STEP = struct.Struct("<Q")
+PAGE = struct.Struct("<QQ")  # step, and number of the HEAD
+NUMBERS = 4  # of an array in a STAT: root mean squares of values, gradients, updates; dead units
+# Parts of a page: numbers after the step, gradients that it used, and perhaps numbers before it.
+VALUE, GRADIENT, BEFORE = range(3)
+PARTS = "value", "gradient", "before"
+FEWEST = 4  # pages; a smaller bound is refused
+LOGGED = 0.1  # part of the bound that pages leave free
+
+Numbers = npt.NDArray[Any]
+Content = Any  # bytes, or an array
+
+
+def checksum(kind: bytes, parts: Sequence[Content]) -> int:
+    found = zlib.crc32(kind)
+    for part in parts:
+        found = zlib.crc32(memoryview(part).cast("B"), found)
+    return found
+
+
+@final
+class Pages:
+    """The places of the pages of one kind in a file.
+
+    length  bytes of a page
+    most    number of pages that fit
+    stride  least number of steps from one page to the next; doubled when they are full
+    """
+
+    def __init__(self, length: int, room: float) -> None:
+        self.length, self.most, self.stride = length, int(room // length), 1
+        self.places: dict[int, int] = {}  # by step, in their order
+        self._free: list[int] = []
+
+    def is_due(self, step: int) -> bool:
+        """Whether a step is far enough from the last one that has a page."""
+        return self.most > 0 and step - next(reversed(self.places), -self.stride) >= self.stride
+
+    def place_for(self, step: int) -> int | None:
+        """Return the place of a page to write over; None: the end of the file."""
+        if step in self.places:
+            return self.places[step]
+        if len(self.places) + len(self._free) < self.most:
+            return None
+        if not self._free:
+            self._thin()
+        return self._free.pop()
+
+    def _thin(self) -> None:
+        """Drop every second page, but for the first."""
+        steps = [*self.places]
+        apart = (steps[-1] - steps[0]) / max(1, len(steps) - 1)
+        self._free = [self.places.pop(step) for step in steps[1::2] or steps]
+        self.stride = 2 * max(self.stride, math.ceil(apart))
+
+
+@final
+class Recorder:
+    """Writes a record.
+
+    path   of the file; one of that name is replaced
+    bound  bytes that it has at most
+    """
+
+    def __init__(self, path: str, bound: int) -> None:
+        self.path, self.bound = path, bound
+        self.pages: dict[bytes, Pages] = {}
+        self._end = self._heads = 0
+        with suppress(FileNotFoundError):
+            os.unlink(path)  # not truncated: another process may be reading or writing it
+        self._file: IO[bytes] = open(path, "xb", buffering=0)  # noqa: SIM115  # closed by `close`
+        self._put(0, MAGIC)
+
+    def begin(self, header: dict[str, Any], page: int, full: int) -> None:
+        """Write a HEAD; from now on pages have so many bytes of numbers.
+
+        full  of a FULL; 0: there are none
+
+        Raises InputError, with nothing written, if the bound is too small for the pages.
+        """
+        head, fixed = json.dumps(header).encode(), ENTRY.size + PAGE.size
+        room = (1.0 - LOGGED) * (self.bound - self._end - len(head))
+        least = FEWEST * (fixed + page)
+        if room < least:
+            needed = math.ceil((self._end + len(head) + least / (1.0 - LOGGED)) / 1e6)
+            raise InputError(
+                f"size={self.bound:,} bytes have no room for {FEWEST} moments of this model: pass "
+                f"size={needed}_000_000, or more"
+            )
+        known = self.pages.get(b"PAGE")
+        if known is None or known.length != fixed + page:
+            of_full = Pages(fixed + full, 0.8 * room if full else 0.0)
+            room -= of_full.most * of_full.length
+            self.pages = {b"PAGE": Pages(fixed + page, room), b"FULL": of_full}
+        self.append(b"HEAD", head)
+        self._heads += 1
+
+    def keep(self, kind: bytes, step: int, *parts: Content) -> None:
+        """Write the page of a step, perhaps over a page that is dropped."""
+        pages, parts = self.pages[kind], (PAGE.pack(step, self._heads - 1), *parts)
+        place = pages.place_for(step)
+        if place is None:
+            place = self.append(kind, *parts)
+        else:
+            self._write(place, kind, parts)
+            self.append(b"MOVE", STEP.pack(place))
+        pages.places[step] = place
+
+    def append(self, kind: bytes, *parts: Content) -> int:
+        """Write an entry at the end; return its place. Raises FileError if the file is full."""
+        place, after = self._end, self._end + ENTRY.size + sum(map(bytes_in, parts))
+        if after > self.bound:
+            raise FileError(f"it has reached its size of {self.bound:,} bytes")
+        self._write(place, kind, parts)
+        self._end = after
+        return place
+
+    def _write(self, place: int, kind: bytes, parts: Sequence[Content]) -> None:
+        head = ENTRY.pack(kind, checksum(kind, parts), sum(map(bytes_in, parts)))
+        self._put(place, head, *parts)
+
+    def _put(self, place: int, *parts: Content) -> None:
+        self._file.seek(place)
+        for part in parts:
+            left = memoryview(part).cast("B")
+            while left:
+                left = left[self._file.write(left) :]
+        self._end = max(self._end, self._file.tell())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def is_record(path: object) -> bool:
+    """Return whether a file begins as a record does."""
+    with suppress(OSError, TypeError, ValueError), open(path, "rb") as file:  # type: ignore[call-overload]
+        return bool(file.read(len(MAGIC)) == MAGIC)
+    return False
+
+
+def bytes_in(part: Content) -> int:
+    return memoryview(part).nbytes
+
+
+@final
+class Record:
+    """Reads a record, also while it grows.
+
+    heads   all that were written; the last one counts
+    losses  of each step that is done, NaN where unknown
+    stats   step, and numbers by array of its HEAD, of the steps that were looked at
+    pages   place and number of the HEAD of each kept step; `fulls` likewise
+    notes   what was noticed, in the order of steps
+    is_done whether the training was closed
+    lack    why the rest of the file is not read; "" if all was
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            self._file: IO[bytes] = open(path, "rb")  # noqa: SIM115  # as long as the record
+            if self._file.read(len(MAGIC)) != MAGIC:
+                raise FileError(f"{shorten(path)} is not the record of a followed training")
+        except OSError as error:
+            raise FileError(f"{shorten(path)} cannot be read: {error.strerror}") from error
+        self.heads: list[dict[str, Any]] = []
+        self.stats: list[tuple[int, FloatArray]] = []
+        self.pages: dict[int, tuple[int, int]] = {}
+        self.fulls: dict[int, tuple[int, int]] = {}
+        self.notes: list[dict[str, Any]] = []
+        self.is_done, self.lack = False, ""
+        self._losses, self._count = np.zeros(1024), 0
+        self._sorted: list[int] | None = None
+        self._at: dict[int, int] = {}  # steps of pages by their places
+        self._next = len(MAGIC)
+        self.refresh()
+
+    @property
+    def steps(self) -> list[int]:
+        """Numbers of the kept steps, in order."""
+        if self._sorted is None:
+            self._sorted = sorted(self.pages)
+        return self._sorted
+
+    @property
+    def losses(self) -> FloatArray:
+        return self._losses[: self._count]
+
+    def refresh(self) -> bool:
+        """Read what was written since; return whether there was anything."""
+        before, end = self._next, os.fstat(self._file.fileno()).st_size
+        while not self.is_done and not self.lack and self._next + ENTRY.size <= end:
+            self._file.seek(self._next)
+            kind, given, length = ENTRY.unpack(self._file.read(ENTRY.size))
+            after = self._next + ENTRY.size + length
+            if kind not in READERS:
+                self.lack = f"from byte {self._next:,} on it is damaged"
+                break
+            if after > end:  # it is being written, or its writer was killed
+                break
+            if kind in (b"PAGE", b"FULL"):
+                self._look(self._next)
+            else:
+                content = self._file.read(length)
+                try:
+                    require(checksum(kind, [content]) == given, "a checksum is wrong")
+                    READERS[kind](self, content)
+                except (ValueError, struct.error, RecursionError):
+                    self.lack = f"from byte {self._next:,} on it is damaged"
+                    break
+            self._next = after
+        return self._next > before
+
+    def numbers(self, step: int, *, full: bool = False) -> Numbers | None:
+        """Return the bytes of a kept step; None if it was overwritten since."""
+        pages = self.fulls if full else self.pages
+        place, head = pages[step]
+        found = self._page(place)
+        if found is None or (found[1], found[2]) != (step, head):
+            pages.pop(step)
+            self._sorted = None
+            return None
+        return np.frombuffer(found[3], np.uint8)
+
+    def _page(self, place: int) -> tuple[bytes, int, int, bytes] | None:
+        """Return kind, step, head and numbers of a page; None if its checksum is wrong."""
+        self._file.seek(place)
+        kind, given, length = ENTRY.unpack(self._file.read(ENTRY.size))
+        content = self._file.read(length)
+        if length < PAGE.size or checksum(kind, [content]) != given:
+            return None
+        return kind, *PAGE.unpack_from(content), content[PAGE.size :]
+
+    def _look(self, place: int) -> None:
+        """Note which step has its page at a place, if the page is whole."""
+        for pages in (self.pages, self.fulls):
+            if pages.get(self._at.get(place, -1), (-1, 0))[0] == place:
+                del pages[self._at[place]]
+                self._sorted = None
+        found = self._page(place)
+        if found is not None and found[2] < len(self.heads):
+            kind, step, head, _ = found
+            self._at[place] = step
+            self._sorted = None
+            (self.pages if kind == b"PAGE" else self.fulls)[step] = place, head
+
+    def _read_head(self, content: bytes) -> None:
+        self.heads.append(json.loads(content))
+
+    def _read_losses(self, content: bytes) -> None:
+        (first,), losses = STEP.unpack_from(content), np.frombuffer(content, "<f8", -1, STEP.size)
+        require(first == self._count, f"losses of step {first:,} follow those of {self._count:,}")
+        end = first + len(losses)
+        if end > len(self._losses):
+            self._losses = np.append(self._losses, np.zeros(end))
+        self._losses[first:end] = losses
+        self._count = end
+
+    def _read_stats(self, content: bytes) -> None:
+        numbers = np.frombuffer(content, "<f4", -1, STEP.size).reshape(-1, NUMBERS)
+        self.stats.append((STEP.unpack_from(content)[0], numbers))
+
+    def _read_move(self, content: bytes) -> None:
+        place = STEP.unpack(content)[0]
+        require(place in self._at or place < self._next, "a page is overwritten that is not there")
+        self._look(place)
+
+    def _read_note(self, content: bytes) -> None:
+        self.notes.append(json.loads(content))
+
+    def _read_done(self, content: bytes) -> None:
+        self.is_done = True
+
+
+READERS = {
+    b"HEAD": Record._read_head,
+    b"LOSS": Record._read_losses,
+    b"STAT": Record._read_stats,
+    b"PAGE": Record._read_done,  # never called: only its head is looked at
+    b"FULL": Record._read_done,
+    b"MOVE": Record._read_move,
+    b"NOTE": Record._read_note,
+    b"DONE": Record._read_done,
+}

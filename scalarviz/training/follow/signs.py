@@ -1,0 +1,113 @@
+"""Signs: what goes wrong in a training, noticed in the statistics of its arrays while it runs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.training.follow.record import BEFORE, GRADIENT, NUMBERS, VALUE
+from scalarviz.training.follow.sources import Numbers, Source
+
+LEAP = 100.0  # times as large as its weights is a step
+VANISHED = 1e-6  # of the largest gradient of the model
+DEAD = 0.95  # share of the units of a layer
+UNKNOWN = -1.0
+LOOKS = 5  # one after another that show a vanished gradient or a dead layer
+
+
+def rms(numbers: Numbers) -> float:
+    """Return the root mean square of an array."""
+    return math.sqrt(float(np.dot(numbers, numbers)) / max(1, numbers.size))
+
+
+def statistics_of(
+    numbers: Numbers, shapes: Sequence[tuple[int, ...]], marks: Numbers
+) -> Numbers:
+    """Return for each array root mean squares of values, gradients, updates, and its dead units.
+
+    numbers  parts of a page
+    shapes   of what a page has of each array
+    marks    of which arrays there are values, and gradients
+
+    Values are those before the step, if they are known. Dead is the share of the rows of a matrix
+    whose gradients are all 0. What is unknown is UNKNOWN.
+    """
+    found, place = np.full((len(shapes), NUMBERS), UNKNOWN, np.float32), 0
+    with np.errstate(all="ignore"):
+        for row, shape, (has_values, has_gradient) in zip(found, shapes, marks.T, strict=True):
+            part = slice(place, place + prod(shape))
+            place = part.stop
+            if has_values:
+                value, before = numbers[VALUE, part], numbers[BEFORE, part]
+                is_known = not np.isnan(before).all() or np.isnan(value).all()
+                row[0] = rms(before if is_known else value)
+                row[2] = rms(value - before) if is_known else UNKNOWN
+            if has_gradient:
+                row[1] = rms(gradient := numbers[GRADIENT, part])
+                if len(shape) > 1:
+                    row[3] = 1.0 - gradient.reshape(shape[0], -1).any(axis=1).mean()
+    return found
+
+
+@final
+class Signs:
+    """What was noticed so far: each kind once for each array, a number that is not finite once."""
+
+    def __init__(self) -> None:
+        self.has_seen_nan = False
+        self._looks: Counter[tuple[str, str]] = Counter()  # one after another that show a kind
+        self._told: set[tuple[str, str]] = set()
+        self._last = 0
+
+    def noticed(
+        self, step: int, source: Source, stats: Numbers, loss: float | None
+    ) -> Iterator[dict[str, Any]]:
+        """Yield notes on a step that was kept: kind, step, array, and a sentence."""
+        last, self._last = self._last, step
+        if not self.has_seen_nan and (found := not_finite(source, stats, loss)):
+            self.has_seen_nan = True
+            since = "" if last == step - 1 else f"; at step {last:,} all was finite"
+            yield note("nan", step, found[0], f"{found[1]} not finite{since}")
+        finite = stats[:, 1][np.isfinite(stats[:, 1])]
+        largest, kinds = float(finite.max(initial=0.0)), source.kinds
+        for array, (value, gradient, update, dead) in zip(source.arrays, stats, strict=True):
+            if len(array.shape) < 2 or kinds[array.module] == "Embedding" or array.frozen:
+                continue
+            name, is_dead = array.name, dead > DEAD
+            is_small = 0.0 <= gradient < VANISHED * largest and not is_dead
+            for kind, shows, looks, words in (
+                ("leap", update > LEAP * value > 0.0, 1,
+                 f"the step of {name} is {update / max(value, 1e-30):,.0f} times its weights"),
+                ("dead", is_dead, LOOKS,
+                 f"{100 * dead:.0f} % of the units of {name} are dead: their gradients are 0"),
+                ("vanished", is_small, LOOKS,
+                 f"the gradient of {name} has vanished: it is {gradient:.2g}, and the largest of "
+                 f"the model {largest:.2g}"),
+            ):  # fmt: skip
+                key = kind, name
+                self._looks[key] = self._looks[key] + 1 if shows else 0
+                if self._looks[key] >= looks and key not in self._told:
+                    self._told.add(key)
+                    yield note(kind, step, name, words)
+
+
+def note(kind: str, step: int, where: str, words: str) -> dict[str, Any]:
+    return {"kind": kind, "step": step, "where": where, "text": f"step {step:,}: {words}"}
+
+
+def not_finite(source: Source, stats: Numbers, loss: float | None) -> tuple[str, str] | None:
+    """Return the first array with a number that is not finite, and what of it; None without."""
+    is_lost = loss is not None and not math.isfinite(loss)
+    for place, (words, verb) in enumerate(
+        (("the weights", "are"), ("the gradient", "is"), ("the step", "is"))
+    ):
+        bad = np.flatnonzero(~np.isfinite(stats[:, place]))
+        if len(bad):
+            name = source.arrays[bad[0]].name
+            return name, f"{words} of {name} {'and the loss are' if is_lost else verb}"
+    return ("", "the loss is") if is_lost else None

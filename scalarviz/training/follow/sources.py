@@ -1,0 +1,399 @@
+"""What is followed: a PyTorch module, arrays by name, or a Network, as a list of arrays.
+
+PyTorch is never imported here: whoever passes a module has imported it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import ceil, prod, sqrt
+from typing import Any, Protocol, final
+
+import numpy as np
+import numpy.typing as npt
+
+from scalarviz.base.checks import shorten
+from scalarviz.errors import InputError
+
+Numbers = npt.NDArray[Any]
+WHOLE = 1, 1
+MOST_WHOLE = 1_000_000  # parameters of which a kept step has all; of more it has CHOSEN
+MOST_EXPLAINED = 100_000  # of which it also has the numbers before the step, and the optimizer's
+CHOSEN, FEWEST = 10_000, 8  # and rows or columns of each array, at least
+WRAPPERS = "_orig_mod", "module"  # of torch.compile and of data parallel modules
+# The optimizer's numbers by our names, and PyTorch's.
+SLOTS = {"m": "exp_avg", "v": "exp_avg_sq", "velocity": "momentum_buffer"}
+SETTINGS = "momentum", "dampening", "nesterov", "weight_decay", "betas", "eps", "amsgrad", "maximize"
+# Attributes of PyTorch's modules of which a picture is made.
+DESCRIBED = (
+    *("kernel_size", "stride", "padding", "dilation", "groups", "padding_mode", "ceil_mode"),
+    *("negative_slope", "approximate", "eps", "num_features", "normalized_shape", "num_groups"),
+    *("start_dim", "end_dim", "p", "count_include_pad", "return_indices", "alpha", "affine"),
+)
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of a model.
+
+    name       as in `state_dict`
+    shape      in the model
+    module     name of its module
+    is_buffer  whether it is no parameter, such as a running mean
+    frozen     whether no step moves it
+    also       other names of the same array, of tied weights
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    module: str = ""
+    is_buffer: bool = False
+    frozen: bool = False
+    also: tuple[str, ...] = ()
+
+
+class Source(Protocol):
+    """What is followed.
+
+    title     name of the kind of model, or ""
+    modules   name, kind and settings of each module with arrays, and of those without inner ones
+    kinds     of the modules, by name
+    is_chain  whether each module reads what the one before it has written
+    dtype     "float32" or "float64"
+    explains  whether the numbers before a step are known
+    """
+
+    title: str
+    arrays: list[Array]
+    modules: list[dict[str, Any]]
+    is_chain: bool
+    dtype: str
+    explains: bool
+
+    @property
+    def kinds(self) -> dict[str, str]: ...
+
+    def optimizers(self) -> list[dict[str, Any]]:
+        """Return kind and settings of each optimizer, and which arrays it moves."""
+
+    def values(self) -> Sequence[Any]:
+        """Return the numbers of each array."""
+
+    def gradients(self) -> Sequence[Any]:
+        """Return its gradients; None for an array without."""
+
+    def slots(self) -> Mapping[str, Sequence[Any]]:
+        """Return the optimizer's numbers of each array, None where there are none, by slot."""
+
+
+@final
+class TorchSource:
+    """The parameters of a PyTorch module, and what its optimizers know of them."""
+
+    def __init__(self, model: Any) -> None:
+        while inner := next((getattr(model, x) for x in WRAPPERS if is_wrapped(model, x)), None):
+            model = inner
+        self.model, self.explains, self.title = model, True, type(model).__name__
+        self.used: list[Any] = []  # optimizers, in the order of their first steps
+        self.read()
+
+    def read(self) -> None:
+        """Read which parameters and buffers there are."""
+        first: dict[int, str] = {}
+        also: dict[str, tuple[str, ...]] = {}
+        for name, each in self.model.named_parameters(remove_duplicate=False):
+            known = first.setdefault(id(each), name)
+            also[known] = (*also.get(known, ()), *([name] if name != known else []))
+        parameters = dict(self.model.named_parameters())
+        saved = self.model.state_dict(keep_vars=True)
+        buffers = {
+            name: each
+            for name, each in self.model.named_buffers()
+            if name in saved and each.is_floating_point()
+        }
+        self.tensors = [*parameters.values(), *buffers.values()]
+        self.places = {id(each): i for i, each in enumerate(parameters.values())}
+        self.arrays = [
+            Array(
+                name,
+                tuple(each.shape),
+                name.rpartition(".")[0],
+                name in buffers,
+                not each.requires_grad,
+                also.get(name, ()),
+            )
+            for name, each in {**parameters, **buffers}.items()
+        ]
+        modules = dict(self.model.named_modules())
+        leaves = {name: each for name, each in modules.items() if not [*each.children()]}
+        holders = {each.module for each in self.arrays} | {*leaves}
+        self.modules = [
+            {"name": name, "kind": type(each).__name__, "settings": described(each)}
+            for name, each in modules.items()
+            if name in holders
+        ]
+        others = [each for name, each in modules.items() if name not in leaves]
+        self.is_chain = all(type(each).__name__ == "Sequential" for each in others)
+        wide = any("float64" in str(each.dtype) for each in self.tensors)
+        self.dtype = "float64" if wide else "float32"
+
+    def takes(self, optimizer: Any) -> bool:
+        """Return whether an optimizer moves parameters of this model; read new ones if any."""
+        given = [each for group in optimizer.param_groups for each in group["params"]]
+        if all(id(each) in self.places for each in given):
+            return bool(given)
+        self.read()
+        return any(id(each) in self.places for each in given)
+
+    def optimizers(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "kind": type(each).__name__,
+                "settings": {
+                    name: each.param_groups[0][name]
+                    for name in SETTINGS
+                    if isinstance(each.param_groups[0].get(name), (int, float, tuple))
+                },
+                "arrays": [
+                    self.places[id(p)]
+                    for group in each.param_groups
+                    for p in group["params"]
+                    if id(p) in self.places
+                ],
+            }
+            for each in self.used
+        ]
+
+    def values(self) -> Sequence[Any]:
+        return self.tensors
+
+    def gradients(self) -> Sequence[Any]:
+        return [None if each.grad is None else each.grad for each in self.tensors]
+
+    def slots(self) -> Mapping[str, Sequence[Any]]:
+        states = [self._state(each) for each in self.tensors]
+        return {
+            slot: [state.get(name) for state in states]
+            for slot, name in SLOTS.items()
+            if any(self._keeps(each, slot) for each in self.used)
+        }
+
+    @staticmethod
+    def _keeps(optimizer: Any, slot: str) -> bool:
+        """Whether an optimizer has numbers for a slot, also before its first step."""
+        kind = type(optimizer).__name__
+        if slot == "velocity":
+            return kind == "SGD" and any(each["momentum"] for each in optimizer.param_groups)
+        return kind in ("Adam", "AdamW")
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        return {each["name"]: each["kind"] for each in self.modules}
+
+    def rates(self, optimizer: Any) -> Numbers:
+        """Return for each array its learning rate in the step of an optimizer, NaN if it stays.
+
+        Beside it the steps that the optimizer has taken, and its number.
+        """
+        found, number = np.full((len(self.tensors), 3), np.nan), self.used.index(optimizer)
+        for group in optimizer.param_groups:
+            for each in group["params"]:
+                place = self.places.get(id(each))
+                if place is not None and each.grad is not None:
+                    count = optimizer.state.get(each, {}).get("step", 0.0)
+                    found[place] = float(group["lr"]), float(count), number
+        return found
+
+    def _state(self, tensor: Any) -> Mapping[str, Any]:
+        states = (each.state.get(tensor) for each in self.used)
+        return next((state for state in states if state), {})
+
+
+def is_module(model: object) -> bool:
+    """Return whether an object is a module of PyTorch."""
+    torch: Any = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def is_wrapped(model: Any, name: str) -> bool:
+    """Return whether all parameters of a module are those of its only child of this name."""
+    inner = dict(model.named_children()) if name in WRAPPERS else {}
+    return [*inner] == [name] and all(
+        each.startswith(f"{name}.") for each, _ in model.named_parameters()
+    )
+
+
+def described(module: Any) -> dict[str, Any]:
+    """Return the settings of a module that are numbers, texts or tuples of these."""
+    found = {name: getattr(module, name) for name in DESCRIBED if hasattr(module, name)}
+    return {name: each for name, each in found.items() if is_plain(each)}
+
+
+def is_plain(value: object) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+class PlainSource:
+    """What is followed without PyTorch: arrays, of whose optimizer nothing is known."""
+
+    arrays: list[Array]
+    is_chain = explains = False
+    title = ""
+
+    def _begin(self, shapes: Mapping[str, tuple[int, ...]], is_wide: bool) -> None:
+        parts = {name: name.rpartition("/")[0] or name.rpartition(".")[0] for name in shapes}
+        self.arrays = [Array(name, shape, parts[name]) for name, shape in shapes.items()]
+        self.kinds = dict.fromkeys(parts.values(), "")
+        self.modules = [{"name": name, "kind": "", "settings": {}} for name in self.kinds]
+        self.dtype = "float64" if is_wide else "float32"
+
+    def optimizers(self) -> list[dict[str, Any]]:
+        return []
+
+    def slots(self) -> Mapping[str, Sequence[Any]]:
+        return {}
+
+
+@final
+class ArraySource(PlainSource):
+    """Arrays by name, as `Following.step` is given them."""
+
+    def __init__(self, arrays: Mapping[str, Numbers]) -> None:
+        self._given, self._gradients = arrays, dict[str, Numbers]()
+        is_wide = any(each.dtype == np.float64 for each in arrays.values())
+        self._begin({name: each.shape for name, each in arrays.items()}, is_wide)
+
+    def take(self, arrays: Mapping[str, Numbers], gradients: dict[str, Numbers]) -> None:
+        """Take the numbers of a step; raise InputError if names or shapes are others."""
+        shapes = {name: each.shape for name, each in self._given.items()}
+        for given in (arrays, {**arrays, **gradients}):
+            if {name: each.shape for name, each in given.items()} != shapes:
+                raise InputError(
+                    f"names and shapes of arrays and gradients stay those of the first step, "
+                    f"{shorten(shapes)}"
+                )
+        self._given, self._gradients = arrays, gradients
+
+    def values(self) -> Sequence[Any]:
+        return [*self._given.values()]
+
+    def gradients(self) -> Sequence[Any]:
+        return [self._gradients.get(each.name) for each in self.arrays]
+
+
+@final
+class NetworkSource(PlainSource):
+    """A Network that is trained by `train_step`, or by its four verbs."""
+
+    def __init__(self, network: Any) -> None:
+        self.network = network
+        self._parts = dict(network.named_parameters())
+        shapes = {name: each.shape for name, each in self._parts.items()}
+        self._begin(shapes, network.dtype == "float64")
+
+    def values(self) -> Sequence[Any]:
+        return [each.value for each in self._parts.values()]
+
+    def gradients(self) -> Sequence[Any]:
+        return [each.grad for each in self._parts.values()]
+
+
+def flat_arrays(given: object, what: str, prefix: str = "") -> dict[str, Numbers]:
+    """Return arrays by name of a dict, whose values may be such dicts: "dense/kernel"."""
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"{what} are arrays by name, such as {{'dense/kernel': array}}, not {shorten(given)}"
+        )
+    found: dict[str, Numbers] = {}
+    for name, each in given.items():
+        if isinstance(each, Mapping):
+            found |= flat_arrays(each, what, f"{prefix}{name}/")
+            continue
+        detach = getattr(each, "detach", None)
+        array = np.asarray(as_array(detach()) if callable(detach) else each)
+        if array.dtype.kind not in "fiu":
+            array = with_floats(array, f"{prefix}{name}")
+        found[f"{prefix}{name}"] = array
+    return found
+
+
+def with_floats(array: Numbers, name: str) -> Numbers:
+    """Return an array of a float type that numpy does not know; raise InputError for others."""
+    with suppress(TypeError, ValueError):
+        return array.astype(np.float32)
+    raise InputError(f"{shorten(name)} is an array of {array.dtype}: pass numbers")
+
+
+def picks_of(arrays: Sequence[Array]) -> list[tuple[int, int]]:
+    """Return for each array which rows and columns are kept: every n-th.
+
+    Columns are all axes but the first. Of a model of up to MOST_WHOLE parameters all are kept; of a
+    larger one about CHOSEN, by one share for the axes of all arrays, so that what the columns of a
+    layer multiply is what the rows before it compute.
+    """
+    total = sum(prod(each.shape) for each in arrays)
+    if total <= MOST_WHOLE:
+        return [WHOLE] * len(arrays)
+    share = sqrt(CHOSEN / total)
+
+    def apart(count: int) -> int:
+        return ceil(count / max(1, min(count, FEWEST), round(count * share)))
+
+    return [(apart(prod(x.shape[:1])), apart(prod(x.shape[1:]))) for x in arrays]
+
+
+def shape_of_pick(shape: Sequence[int], pick: tuple[int, int]) -> tuple[int, ...]:
+    """Return the shape of what is kept of an array."""
+    if pick == WHOLE:
+        return tuple(shape)
+    rows = shape[0] if shape else 1
+    return ceil(rows / pick[0]), ceil(prod(shape[1:]) / pick[1])
+
+
+def read_into(
+    target: Numbers,
+    given: Sequence[Any],
+    picks: Sequence[tuple[int, int]],
+    shapes: Sequence[tuple[int, ...]],
+) -> list[bool]:
+    """Copy arrays or tensors into a flat array; return of which there are numbers.
+
+    Where there are none, as of a parameter without gradient, and on a device without memory, there
+    is 0.
+    """
+    place, found = 0, []
+    for each, pick, shape in zip(given, picks, shapes, strict=True):
+        part = target[place : place + prod(shape)]
+        place += len(part)
+        found.append(each is not None and read_one(part, each, pick))
+        if not found[-1]:
+            part[...] = 0.0
+    return found
+
+
+def read_one(part: Numbers, tensor: Any, pick: tuple[int, int]) -> bool:
+    """Copy the kept numbers of one array; return False if it has none."""
+    if not isinstance(tensor, np.ndarray):
+        tensor = tensor.detach()
+    if pick != WHOLE:
+        tensor = tensor.reshape(tensor.shape[0] if tensor.ndim else 1, -1)[:: pick[0], :: pick[1]]
+    try:
+        part[...] = (tensor if isinstance(tensor, np.ndarray) else as_array(tensor)).reshape(-1)
+    except (NotImplementedError, RuntimeError, ValueError, TypeError):  # of the device "meta"
+        return False
+    return True
+
+
+def as_array(tensor: Any) -> Numbers:
+    """Return the numbers of a tensor, which waits for them if they are on a card."""
+    if getattr(tensor, "is_sparse", False):
+        tensor = tensor.to_dense()
+    tensor = tensor.cpu()
+    if tensor.is_floating_point() and tensor.element_size() < 4:  # numpy has no bfloat16
+        tensor = tensor.float()
+    return np.asarray(tensor.numpy())
