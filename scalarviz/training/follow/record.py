@@ -22,6 +22,7 @@ import json
 import math
 import os
 import struct
+import weakref
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -196,6 +197,7 @@ class Record:
         self.path = path
         try:
             self._file: IO[bytes] = open(path, "rb")  # noqa: SIM115  # as long as the record
+            weakref.finalize(self, self._file.close)
             if self._file.read(len(MAGIC)) != MAGIC:
                 raise FileError(f"{shorten(path)} is not the record of a followed training")
         except OSError as error:
