@@ -73,7 +73,8 @@ class RecordedRun(Run):
     def __init__(self, followed: Followed, model: Model, trainer: Trainer) -> None:
         super().__init__(trainer.batches, trainer.loss)
         self.followed, self.model, self.trainer = followed, model, trainer
-        trainer.network.program.moments = MOMENTS
+        trainer.network.program.moments, self.named_arrays = MOMENTS, model.arrays
+        trainer.computes = model.computes and model.head.probe is not None
         self.grown: Callable[[], None] = lambda: None  # called when the record was read on
         self._kept: Kept | None = None
         self._is_newest = False  # whether the clock follows the end of a record that grows
@@ -93,6 +94,12 @@ class RecordedRun(Run):
             self._is_newest = not self.followed.record.is_done
             steps, count = self.followed.record.steps, len(self.followed.record.steps)
         return int(steps[min(max(at + count, 0), len(steps) - 1)])
+
+    def some_steps(self, first: int, end: int, most: int) -> list[int]:
+        """Return at most so many kept steps between two steps, evenly chosen, with both ends."""
+        found = [step for step in self.followed.record.steps if first <= step <= end]
+        places = np.linspace(0, len(found) - 1, min(most, len(found)))
+        return [found[int(place)] for place in places]
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
         """Read the newest moment up to the end of so many steps."""
@@ -120,10 +127,11 @@ class RecordedRun(Run):
         rates, counts, which = kept.rates.T
         moved = ~np.isnan(rates)
         trainer, bank = self.trainer, self.trainer.bank
+        trainer.knows = "before" in kept.parts and moved.any() and kept.head is self.model.head
         trainer.explains = False
-        bank.frozen[:] = self.model.by_row(~moved)
-        if not moved.any() or "before" not in kept.parts or kept.head is not self.model.head:
+        if not trainer.knows:
             return
+        bank.frozen[:] = self.model.by_row(~moved)
         optimizer = optimizer_of(kept.head.optimizers[int(which[moved][0])], rates[moved][0])
         if optimizer is None or len({*counts[moved]}) > 1:
             return
@@ -191,7 +199,6 @@ def timeline_of(followed: Followed) -> Timeline:
         network.activations,
     )  # fmt: skip
     trainer = Trainer(network, settings, 0, partial(RecordedRun, followed, model))
-    trainer.computes = model.computes and head.probe is not None
     run = trainer.run
     assert isinstance(run, RecordedRun)
     run.load(followed.record.steps[0])
