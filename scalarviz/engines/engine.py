@@ -239,7 +239,11 @@ class Run(ABC):
     Every step performs `program.moments` in order. Moment by moment, call `begin` and then
     `perform` for each moment. Numbers can be read from the moment that writes them until the next
     `begin`; `steps` begins anew.
+
+    named_arrays  of a followed model, which its parameters are named by: `ArrayFacts` of the story
     """
+
+    named_arrays: Sequence[Any] = ()
 
     def __init__(self, batches: Batches, loss: Loss) -> None:
         self.batches = batches

@@ -107,6 +107,10 @@ def check_saving(timeline: Timeline) -> Any:
     """Return the network of a training; raise InputError if it cannot be saved."""
     network = timeline.trainer.network
     require(
+        timeline.trainer.recorded is None,
+        "the record of a followed training is a file already: copy that one",
+    )
+    require(
         network.layers,
         "a session of a compiled function cannot be saved, since the function is code: keep "
         "the numbers of its parameters, and compile it again",

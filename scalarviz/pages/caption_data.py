@@ -58,6 +58,8 @@ def row_names(session: Session, facts: Facts) -> dict[int, str]:
     program: Program = session.network.program
     own = [each for each in program.operations if each.kind not in ("affine", "convolution")]
     rows = [row for each in own for row in each.parameters]
+    if facts.arrays:
+        return {}
     named = row_numbers(session.network) if program.is_graph else rows
     return {row: facts.row_names[row] for row in named}
 

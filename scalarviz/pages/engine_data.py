@@ -125,6 +125,8 @@ def why_not(session: Session) -> str:
             f"a page trains networks of layers, and {type(session.network).__name__} is none: "
             "make the function a Network, or record a video of it"
         )
+    if session.trainer.recorded is not None:
+        return "this training was done by another program"
     for operation in ENGINES["cpu"].lacking(session.network.program):
         return (
             f"a page has no kernels for {operation.owner}, which runs as Python: record this "

@@ -44,6 +44,7 @@ from scalarviz.scene.canvas.palette import (
 from scalarviz.stage.show import Show
 from scalarviz.story.commands import PAGE_BUTTONS, first_groups, page_keys
 from scalarviz.training.session.reading import came_from
+from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import FILM, PICTURE
 
@@ -189,6 +190,9 @@ def made_page(
 ) -> Page:
     """Return the page of a session that stands still; see `page_of`."""
     does_train = trains(show.session, engine)
+    if isinstance(show.session.trainer.run, RecordedRun):  # all of it
+        steps = show.session.current_branch.end.step - show.session.step_index
+        every = max(every, steps // STEPS)
     markup = markup_of_page()
     probe, made, measured = probe_of(show.session), None, None
     exhibit = exhibit_data(show.session)
@@ -205,6 +209,7 @@ def made_page(
     else:
         engine_spec = {}
     spec: dict[str, Any] = {
+        "fixed": show.session.trainer.recorded is not None,
         "engine": engine_spec,
         "scene": scene_data(show),
         "facts": caption_data(show.session),
@@ -396,6 +401,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
         exhibit = exhibit_data(session)
         spec = {
             "linked": True,
+            "fixed": session.trainer.recorded is not None,
             "engine": engine_of(session, 0),
             "scene": scene_data(show),
             "facts": caption_data(session),

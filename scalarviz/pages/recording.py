@@ -24,7 +24,8 @@ from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.pages.bundle import as_json, packed
 from scalarviz.pages.exhibit_data import measured_data
-from scalarviz.stage.sample_pass import SampleContext, forward
+from scalarviz.stage.sample_pass import SampleContext, SamplePass, forward
+from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.reading import in_focus, row_in_focus
 from scalarviz.training.session.session import Session
 
@@ -32,6 +33,7 @@ PIECE = 2**18  # bytes that are compressed at once
 HEADS = 1_000  # bytes of what is written with a recording: names, largest numbers, parts
 FEW = 2**20  # bytes that are compressed soon
 GZIP = 31  # of zlib: the largest window, with the head of a gzip file
+MOST_RECORDED = 500  # kept moments of a followed training
 WALKED = 10  # steps that are recorded operation by operation
 LEAST = 1e-30  # largest numbers below it are taken for 0
 HELD = 1_000_000_000  # bytes of arrays, as they are before they are written in parts
@@ -224,15 +226,18 @@ def take(session: Session, probe: FloatArray, steps: int, every: int, most: int)
     if twin.clock.operation:
         twin.back(1)
     first = twin.step_index
-    kept = [*range(first, first + steps, every)]
-    walked = kept[:: -(-len(kept) // most)]
-    wanted = sorted({*kept, *(step + 1 for step in walked), first + steps})
+    if isinstance(twin.trainer.run, RecordedRun):
+        walked, wanted = [], twin.trainer.run.some_steps(first, first + steps, MOST_RECORDED)
+    else:
+        kept = [*range(first, first + steps, every)]
+        walked = kept[:: -(-len(kept) // most)]
+        wanted = sorted({*kept, *(step + 1 for step in walked), first + steps})
     taken = Taken()
     with Progress(steps) as bar:
         try:
             for step in wanted:
                 if step > twin.step_index:
-                    twin.advance(step - twin.step_index, progress=False)
+                    twin.seek(step)
                 bar.tell(step - first, twin.loss)
                 take_rest(taken, twin, probe, first)
                 if step in walked:
@@ -257,7 +262,9 @@ def take_rest(taken: Taken, session: Session, probe: FloatArray, first: int) -> 
     focus, inputs, target, size = in_focus(session, session.trainer.batches.at(first), first)
     with session.doing():
         numbers = HostSnapshot(session.network.bank).read()
-    way = forward(program, numbers.value, inputs, SampleContext(numbers.state, step, focus))
+    place = SampleContext(numbers.state, step, focus)
+    computes = session.trainer.computes
+    way = forward(program, numbers.value, inputs, place) if computes else SamplePass()
     taken.steps.append(step)
     taken.batches.append(size)
     taken.rates.append(session.learning_rate)

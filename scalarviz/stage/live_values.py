@@ -228,6 +228,8 @@ class LiveValues:
         past = self.moments[:done] if done else self.moments
         known = {each.name for moment in past for each in moment.values}
         known |= {each.name for each in self.program.given}
+        if self.session.trainer.recorded is not None:
+            known |= {*way.values}
         flows = {each.name for moment in past for each in moment.gradients if done}
         values = {name: v for name, v in way.values.items() if name in known}
         if not done and way.nodes is not None:

@@ -43,6 +43,7 @@ LONGEST_TITLE = 200
 LONGEST_FORMULA = 60  # letters of one that is a title
 
 
+MOST_STEPS = 2**24  # that a record may grow by while it is shown
 LARGEST = 2**16  # sizes that scenes accept
 
 
@@ -156,7 +157,9 @@ class Show:
         """
         shown = trained_by(shown)
         if isinstance(shown, Session):
-            shown = Show(shown, speed=speed_of(shown))
+            end = shown.current_branch.end.step + MOST_STEPS
+            steps = STEPS if shown.trainer.recorded is None else end
+            shown = Show(shown, speed=speed_of(shown), steps=steps)
         if isinstance(shown, Value):
             session = session_of(shown)
             trace = session.network.program.trace

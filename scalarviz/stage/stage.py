@@ -520,6 +520,8 @@ class Stage(Messages):
 
     def _strip(self) -> Sequence[Cell]:
         """Return the parts of a step; a step of many operations takes long to be looked up."""
+        if self.session.trainer.recorded is not None:
+            return ()
         if self._cells[0] is not self.reading.moments:
             self._cells = self.reading.moments, cells_of(self.reading.program, self.reading.moments)
         return self._cells[1]

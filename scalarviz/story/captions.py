@@ -91,9 +91,10 @@ def step(ctx: TracedWeight) -> Caption:
 def changes_of(ctx: TracedWeight) -> tuple[Change, ...]:
     """Return what a step makes of the outputs of the shown sample; of many, the right class."""
     outputs, answer, right = ctx.facts.outputs, ctx.state.answer, right_output(ctx.facts, ctx.state)
-    every, size = ctx.of_batch("values", outputs), ctx.facts.buffers[outputs].size
+    every = None if answer is None else ctx.of_batch("values", outputs)
     if answer is None or every is None:
         return ()
+    size = ctx.facts.buffers[outputs].size
     before = floats(every)[ctx.sample * size : (ctx.sample + 1) * size]
     names, places = ctx.facts.buffers[outputs].names, list(range(size))
     if size > TERMS:

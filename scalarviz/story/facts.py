@@ -193,6 +193,22 @@ class LossFacts:
 
 
 @dataclass(frozen=True)
+class ArrayFacts:
+    """An array of a followed model.
+
+    first  the first of its parameters
+    shape  of the array; `kept` of its parameters that are there
+    steps  if those are every n-th row and column only: how many; else ()
+    """
+
+    name: str
+    first: int
+    shape: Sequence[int]
+    kept: Sequence[int]
+    steps: Sequence[int]
+
+
+@dataclass(frozen=True)
 class NeuronLine:
     """A row of neurons of the picture, by its buffers."""
 
@@ -211,6 +227,7 @@ class Facts:
     first_parameters  the first operation with weights
     first_row         the first parameter of the network, or NONE
     row_names         of parameters that are not named by the neurons that they join, by row
+    arrays            of a followed model: its parameters are named by them
     lines             rows of neurons of the picture
     learning          whether an operation differs in training and evaluation
     is_graph          whether it is a compiled function; `program` is its TraceProgram then
@@ -231,6 +248,7 @@ class Facts:
     parametrics: Mapping[str, ParametricFacts]
     loss: LossFacts
     is_graph: bool = False
+    arrays: Sequence[ArrayFacts] = ()
     tint: str = ""
     program: Any = None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from scalarviz.base.texts import text
-from scalarviz.story.facts import NONE, BufferFacts, Facts, Neuron, OperationFacts
+from scalarviz.story.facts import NONE, ArrayFacts, BufferFacts, Facts, Neuron, OperationFacts
 
 NAMED_BY_ENDS = ("affine", "scale", "convolution")  # kinds whose weights neurons give names to
 
@@ -54,8 +54,20 @@ def pixel_name(buffer: BufferFacts, place: int) -> str:
     return text("captions.unit.pixel", number=channel, row=line, column=column)
 
 
+def place_in_array(arrays: Sequence[ArrayFacts], row: int) -> str:
+    """Return the name of a parameter of a followed model: "fc1.weight[3, 4]"."""
+    array = [each for each in arrays if each.first <= row][-1]
+    places = unraveled(row - array.first, array.kept)
+    if len(array.steps) > 0:
+        inner = unraveled(places[1] * array.steps[1], array.shape[1:])
+        places = [places[0] * array.steps[0], *inner]
+    return f"{array.name}[{', '.join([str(place) for place in places])}]"
+
+
 def weight_name(facts: Facts, operation: OperationFacts | None, row: int) -> str:
     """Return the name of a weight: "the weight from input R to neuron 3"."""
+    if len(facts.arrays) > 0:
+        return place_in_array(facts.arrays, row)
     if operation is None or operation.kind not in NAMED_BY_ENDS:
         return facts.row_names[row]
     is_bias = operation.biases != NONE and row >= operation.biases
@@ -83,6 +95,8 @@ def weight_name(facts: Facts, operation: OperationFacts | None, row: int) -> str
 
 def weight_title(facts: Facts, row: int) -> str:
     """Return the title of the card of a weight: the neurons that it joins, else its name."""
+    if len(facts.arrays) > 0:
+        return place_in_array(facts.arrays, row)
     homes = [each for each in facts.operations if owns(each, row)]
     if homes and homes[0].kind == "convolution":
         return sentence(weight_name(facts, homes[0], row))

@@ -122,6 +122,7 @@ class FaceState:
     has_walls: bool
     every_weight: bool
     has_plane: bool
+    recorded: bool  # whether another program has trained it, so that nothing can be changed
     neuron_maps: bool
     numbers: bool
     test_points: bool
@@ -197,6 +198,8 @@ class FaceState:
 
 def units_of(session: Session) -> tuple[FaceUnit, ...]:
     """Return the units to move by; "sample" only if a step has one sample."""
+    if session.trainer.recorded is not None:
+        return ("step",)
     one, small = session.trainer.batches.size == 1, has_neurons(session.network.program)
     known = {"sample": one, "neuron": small}
     return tuple(unit for unit in UNITS.values() if known.get(unit, True))
@@ -298,6 +301,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         has_walls=picture.has_walls,
         every_weight=stage.every_weight,
         has_plane=picture.has_plane,
+        recorded=session.trainer.recorded is not None,
         neuron_maps=stage.neuron_maps,
         numbers=stage.numbers,
         test_points=stage.test_points,
@@ -446,7 +450,7 @@ class Control:
         return Shown(
             self.get(state),
             tuple(self.names(state)),
-            bool(self.enabled(state)),
+            bool(self.enabled(state)) and not (state.recorded and self.name in OF_TRAININGS),
             self.words("about", state),
             self.words("text", state),
             self.row.icon if self.icon is None else self.icon(state),
@@ -454,6 +458,14 @@ class Control:
             tuple(self.marks(state)),
         )
 
+
+# What a training has that is done here, and not the record of one.
+OF_TRAININGS = (
+    *("operation back", "operation on", "slow step", "guess", "tour", "before", "after", "add up"),
+    *("learning rate in numbers", "learning rate", "double rate", "halve rate", "weight rate"),
+    *("edit", "type a value", "freeze", "layer rate", "freeze layer", "own input", "go wrong"),
+    *("add neuron", "remove neuron", "add layer", "remove layer", "stop when", "type a stop"),
+)
 
 OPTION = "option "  # before the name of an option, in that of its control
 OPTION_KINDS = {bool: "tick", int: "whole"}

@@ -355,7 +355,8 @@ class Autosave:
                 error.args = (*error.lines, *self._saved_elsewhere(session))
                 raise
             return text("saving.nothing", why=error)
-        return text("saving.how") if stopped else ""
+        is_kept = session.trainer.recorded is not None
+        return text("saving.how") if stopped and not is_kept else ""
 
     def _saved_elsewhere(self, session: Session) -> list[str]:
         """Save a session that its path does not take elsewhere; return how to resume, if at all.

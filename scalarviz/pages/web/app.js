@@ -683,7 +683,9 @@ export function pictureOf({ scene }) {
 
 /** Return the app of a spec, a client and a picture. */
 export function appOf(spec, client, picture) {
-  document.documentElement.classList.toggle("recorded", Boolean(spec.recording));
+  const { classList } = document.documentElement;
+  classList.toggle("recorded", Boolean(spec.recording || spec.fixed));
+  classList.toggle("fixed", Boolean(spec.fixed));
   const calm = spec.page.calm || matchMedia("(prefers-reduced-motion: reduce)").matches;
   const ready = { ...spec, facts: readyFacts(spec.facts) };
   const app = new App({ spec: ready, client, picture, calm, failed: failWith });

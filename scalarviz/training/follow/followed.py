@@ -11,8 +11,8 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.base.messages import visible
-from scalarviz.errors import FileError, InputError
-from scalarviz.training.follow.record import PARTS, Numbers, Record
+from scalarviz.errors import FileError, InputError, OrderError
+from scalarviz.training.follow.record import PARTS, UNKNOWN, Numbers, Record
 from scalarviz.training.follow.sources import SLOTS, WHOLE, shape_of_pick
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ class KeptArray(NamedTuple):
     @property
     def numbers(self) -> int:
         return prod(self.shape)
+
+    @property
+    def is_weight(self) -> bool:
+        return len(self.shape) > 1 and not self.is_buffer
 
     @property
     def rows(self) -> slice:
@@ -82,7 +86,7 @@ class Head:
         known = {each["name"] for each in self.modules}
         require(known >= {each.module for each in self.arrays}, "it has arrays of no module")
         self.optimizers: list[dict[str, Any]] = [
-            {"kind": each["kind"], "settings": dict(each["settings"])}
+            {**each, "kind": str(each["kind"]), "settings": dict(each["settings"])}
             for each in given["optimizers"]
         ]
         self.probe = probe_in(given["probe"])
@@ -239,8 +243,23 @@ class Followed:
         return session_of(self)
 
     def measures(self) -> Measures:
-        """Return the statistics of its modules over time, as `sv.diagnose` takes them."""
-        ...
+        """Return the statistics of its weights over time, as `sv.diagnose` takes them."""
+        from scalarviz.training.diagnosis import Measures
+
+        arrays, kinds = self.head().arrays, {m["name"]: m["kind"] for m in self.head().modules}
+        shown = [i for i, each in enumerate(arrays) if each.is_weight]
+        stats = [each for each in self.record.stats if len(each[1]) == len(arrays)]
+        if not stats or not shown:
+            raise OrderError("no step was kept yet, so nothing can be diagnosed: train first")
+        table = np.array([numbers[shown] for _, numbers in stats], np.float64)
+        table[table == UNKNOWN] = np.nan
+        embeds = [kinds.get(arrays[i].module) == "Embedding" for i in shown]
+        table[:, embeds, -1] = np.nan  # its rows are no units
+        steps, names = np.array([step - 1 for step, _ in stats]), [arrays[i].name for i in shown]
+        values, gradients, updates, dead = np.moveaxis(table, 2, 0)
+        return Measures(
+            steps, self.losses, names, values, gradients, updates, dead, np.full(dead.shape, np.nan)
+        )
 
     def __repr__(self) -> str:
         record, head = self.record, self.head()

@@ -73,7 +73,8 @@ class RecordedRun(Run):
     def __init__(self, followed: Followed, model: Model, trainer: Trainer) -> None:
         super().__init__(trainer.batches, trainer.loss)
         self.followed, self.model, self.trainer = followed, model, trainer
-        trainer.network.program.moments = MOMENTS
+        trainer.network.program.moments, self.named_arrays = MOMENTS, model.arrays
+        trainer.computes = model.computes and model.head.probe is not None
         self.grown: Callable[[], None] = lambda: None  # called when the record was read on
         self._kept: Kept | None = None
         self._is_newest = False  # whether the clock follows the end of a record that grows
@@ -93,6 +94,12 @@ class RecordedRun(Run):
             self._is_newest = not self.followed.record.is_done
             steps, count = self.followed.record.steps, len(self.followed.record.steps)
         return int(steps[min(max(at + count, 0), len(steps) - 1)])
+
+    def some_steps(self, first: int, end: int, most: int) -> list[int]:
+        """Return at most so many kept steps between two steps, evenly chosen, with both ends."""
+        found = [step for step in self.followed.record.steps if first <= step <= end]
+        places = np.linspace(0, len(found) - 1, min(most, len(found)))
+        return [found[int(place)] for place in places]
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
         """Read the newest moment up to the end of so many steps."""
@@ -118,30 +125,36 @@ class RecordedRun(Run):
     def _set_optimizer(self, kept: Kept) -> None:
         """Set rates and numbers of the optimizer before a step, if their arithmetic is known."""
         rates, counts, which = kept.rates.T
-        moved = ~np.isnan(rates)
+        moved = np.isfinite(kept.rates).all(axis=1)
         trainer, bank = self.trainer, self.trainer.bank
+        trainer.knows = "before" in kept.parts and moved.any() and kept.head is self.model.head
         trainer.explains = False
-        bank.frozen[:] = self.model.by_row(~moved)
-        if not moved.any() or "before" not in kept.parts or kept.head is not self.model.head:
+        if not trainer.knows:
             return
+        bank.frozen[:] = self.model.by_row(~moved)
         optimizer = None
         with suppress(ScalarvizError, ValueError, TypeError, LookupError):  # other settings
             optimizer = optimizer_of(kept.head.optimizers[int(which[moved][0])], rates[moved][0])
+            if optimizer is not None:
+                optimizer = optimizer.with_own_rates(self._own_rates(optimizer, rates, moved))
         if optimizer is None or len({*counts[moved]}) > 1:
             return
         if not {*optimizer.row.slots} <= {*kept.parts}:
             return
         trainer.explains = True
-        rows = self.model.by_row(rates)
-        own, first = optimizer.own_rates, rates[moved][0]
-        for rate in {*rates[moved]} - {first}:
-            own = own.changed(np.flatnonzero(rows == rate), rate)
-        trainer.settings = replace(trainer.settings, optimizer=optimizer.with_own_rates(own))
+        trainer.settings = replace(trainer.settings, optimizer=optimizer)
         bank.step_count = int(counts[moved][0])
         for name, row in zip(
             optimizer.row.slots, bank.slot_block(optimizer.row.slots), strict=True
         ):
             row[:] = kept.parts[name][self.model.rows]
+
+    def _own_rates(self, optimizer: Optimizer, rates: FloatArray, moved: FloatArray) -> Any:
+        """Return the rates of the rows that another group of the optimizer has."""
+        rows, found = self.model.by_row(rates), optimizer.own_rates
+        for rate in {*rates[moved]} - {rates[moved][0]}:
+            found = found.changed(np.flatnonzero(rows == rate), rate)
+        return found
 
     def begin(self, step: int) -> None:
         """Show what stands before a step, if it was kept: its gradients, the weights before it."""
@@ -195,7 +208,6 @@ def timeline_of(followed: Followed) -> Timeline:
         network.activations,
     )  # fmt: skip
     trainer = Trainer(network, settings, 0, partial(RecordedRun, followed, model))
-    trainer.computes = model.computes and head.probe is not None
     run = trainer.run
     assert isinstance(run, RecordedRun)
     run.load(followed.record.steps[0])

@@ -6,7 +6,6 @@ known of what happens between its arrays, and each module is a Wall with its nam
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
@@ -25,10 +24,13 @@ from scalarviz.core.layers.picture_layers import AvgPool2d, Conv2d, MaxPool2d
 from scalarviz.core.layers.rowwise_layers import Flatten, Softmax
 from scalarviz.core.program import NONE, Program
 from scalarviz.errors import ScalarvizError
+from scalarviz.story.facts import ArrayFacts
+from scalarviz.story.names import place_in_array
 from scalarviz.training.follow.followed import Head, Kept, KeptArray
 from scalarviz.training.follow.sources import WHOLE
 from scalarviz.training.network.network import Network
 
+LONGEST_NAME = 16  # letters beside a wall
 Settings = dict[str, Any]
 Shape = tuple[int, ...]
 
@@ -177,6 +179,11 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
     return found
 
 
+def short_name(name: str) -> str:
+    """Return the last parts of the name of a module that has many: 0.self_attn.out_proj."""
+    return name if len(name) <= LONGEST_NAME else ".".join(name.split(".")[-3:])
+
+
 def walls_of(head: Head) -> tuple[list[Layer], list[KeptArray]]:
     """Return a Wall for each matrix and each line of parameters, and their arrays in order."""
     kinds = {each["name"]: each["kind"] for each in head.modules}
@@ -190,7 +197,8 @@ def walls_of(head: Head) -> tuple[list[Layer], list[KeptArray]]:
         rows, columns = shape[0], prod(shape[1:])
         beside = [x for x in left if x.module == each.module and len(x.shape) == 1]
         bias = next((x for x in beside if prod(x.kept) == rows and columns > 1), None)
-        title = each.module or each.name, f"{'×'.join(map(str, each.shape))}  {kinds[each.module]}"
+        about = f"{'×'.join(map(str, each.shape))}  {kinds.get(each.module, '')}"
+        title = short_name(each.module or each.name), about
         before = before or (columns if columns > 1 else rows)
         layers.append(Wall(title, before, rows, columns, biases=bias is not None))
         order.append(each)
@@ -221,9 +229,13 @@ class Model:
             self.network = Network(layers, dtype=head.dtype.name)
             self._order = order
         sizes = [prod(each.kept) for each in self._order]
-        self._firsts = np.cumsum([0, *sizes]).tolist()
+        firsts = np.cumsum([0, *sizes]).tolist()
+        self.arrays = [
+            ArrayFacts(x.name, first, x.shape, x.kept, () if x.pick == WHOLE else x.pick)
+            for x, first in zip(self._order, firsts, strict=False)
+        ]
         self.rows = np.concatenate([np.arange(each.rows.start, each.rows.stop) for each in self._order])
-        self.network.bank.name_of = self.name_of
+        self.network.bank.name_of = partial(place_in_array, self.arrays)
         self.places = {each.name: i for i, each in enumerate(head.arrays)}
 
     def _begin_chain(self, chain: list[tuple[str, Layer]]) -> None:
@@ -243,19 +255,6 @@ class Model:
         if known:
             raise KeyError([*known])
         self._order, self.computes = order, True
-
-    def name_of(self, row: int) -> str:
-        """Return the name of a row of the bank, as one writes it in Python: fc1.weight[3, 4]."""
-        at = bisect_right(self._firsts, row) - 1
-        if not 0 <= at < len(self._order):
-            raise IndexError(f"the model has no number {row}")
-        each = self._order[at]
-        places = [int(i) for i in np.unravel_index(row - self._firsts[at], each.kept)]
-        if each.pick != WHOLE:
-            flat = [n * step for n, step in zip(places, each.pick, strict=True)]
-            rest = np.unravel_index(flat[1], each.shape[1:]) if each.shape[1:] else ()
-            places = [flat[0], *map(int, rest)]
-        return f"{each.name}[{', '.join(map(str, places))}]" if places else each.name
 
     def write(self, kept: Kept, part: str, bank: Bank) -> None:
         """Write a part of a kept moment into a bank: values, gradients, or the values before."""

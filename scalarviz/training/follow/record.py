@@ -38,6 +38,7 @@ MAGIC = b"scalarviz follow\x01\r\n\0"
 ENTRY = struct.Struct("<4sIQ")  # kind, checksum, bytes of the content
 STEP = struct.Struct("<Q")
 PAGE = struct.Struct("<QQ")  # step, and number of the HEAD
+UNKNOWN = -1.0  # a number of a STAT
 NUMBERS = 4  # of an array in a STAT: root mean squares of values, gradients, updates; dead units
 # Parts of a page: numbers after the step, gradients that it used, and perhaps numbers before it.
 VALUE, GRADIENT, BEFORE = range(3)

@@ -10,13 +10,12 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.training.follow.record import BEFORE, GRADIENT, NUMBERS, VALUE
+from scalarviz.training.follow.record import BEFORE, GRADIENT, NUMBERS, UNKNOWN, VALUE
 from scalarviz.training.follow.sources import Numbers, Source
 
 LEAP = 100.0  # times as large as its weights is a step
 VANISHED = 1e-6  # of the largest gradient of the model
 DEAD = 0.95  # share of the units of a layer
-UNKNOWN = -1.0
 LOOKS = 5  # one after another that show a vanished gradient or a dead layer
 
 

@@ -245,6 +245,7 @@ def make_facts(
         },
         loss_facts(loss, program.outputs.size),
         is_graph,
+        session.trainer.run.named_arrays,
         session.data.input_tint,
         program if is_graph else None,
     )
@@ -487,7 +488,7 @@ def state_of(session: Session) -> State:
     """
     program, timeline, common = session.network.program, session.timeline, bank_now(session)
     step, operation = timeline.clock.place
-    if (step, operation) == (0, 0):
+    if (step, operation) == (0, 0) or not timeline.trainer.knows:
         return common
     moment = (operation or len(program.moments)) - 1
     with timeline.at_work():
@@ -505,7 +506,8 @@ def state_of(session: Session) -> State:
             values, gradients, slots = map(copies, (values, gradients, slots))
             targets, before = targets.copy(), before.copy()
     focus = min(session.focus, len(targets) - 1)
-    again, answer = (None, None) if operation else after_step(session, focus)
+    is_done = not operation and session.trainer.recorded is None
+    again, answer = after_step(session, focus) if is_done else (None, None)
 
     def own(numbers: FloatArray) -> list[float]:
         """Return the numbers of the focus sample."""
@@ -609,6 +611,8 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
     """
     with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
         facts, state = facts_of(session), state_of(session)
+        if row is None and session.trainer.recorded is not None and state.before is not None:
+            row = int(np.argmax(np.abs(np.subtract(state.value, state.before))))
         if not facts.is_graph:
             return caption_of_state(facts, state, row, neuron)
         row = row_followed(session, facts.moments[state.moment]) if row is None else row

@@ -314,10 +314,10 @@ def samples_that_moved(
     `tell` is called with the number of steps that were replayed.
     """
     trainer, now = timeline.trainer, timeline.clock
-    if trainer.network.program.is_graph:
+    if trainer.network.program.is_graph or trainer.recorded is not None:
         raise InputError(
-            "a compiled function has no samples that add up to a gradient, product by product: "
-            "pass a session of a Network"
+            "a compiled function has no samples that add up to a gradient, product by product, and "
+            "the record of a training has no samples: pass a session that trains a Network"
         )
     if now.step == 0:
         raise OrderError("no step is done yet, so no sample has moved anything: advance first")

@@ -432,10 +432,9 @@ class Session:
     def reset(self) -> None:
         """Go to the start and begin a new branch; earlier branches are kept."""
         with self.doing(as_one=True):
-            self.trainer.check_changes()
             self.timeline.leaps += 1
             self.timeline.go(Clock())
-            if self.timeline.branch.end > Clock():
+            if self.timeline.branch.end > Clock() and self.trainer.recorded is None:
                 self.timeline.fork()
 
     def play(

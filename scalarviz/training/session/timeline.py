@@ -586,7 +586,11 @@ def check_unit(timeline: Timeline, unit: str) -> None:
 
 
 def advance(timeline: Timeline, count: int, unit: str) -> None:
-    """Advance by `count` units, or up to where the training stops by itself."""
+    """Advance by `count` units, or up to where the training stops by itself.
+
+    A training that was recorded goes from one kept moment to the next, whatever the unit.
+    """
+    unit = "step" if timeline.trainer.recorded is not None else unit
     timeline.stops.everywhere = True  # in repeated steps, too
     try:
         if unit in ("operation", "phase"):
@@ -637,6 +641,7 @@ def steps_in(timeline: Timeline, count: int, unit: str) -> int:
 
 def back(timeline: Timeline, count: int, unit: str) -> None:
     """Go back by `count` units, at most to the start."""
+    unit = "step" if timeline.trainer.recorded is not None else unit
     if unit in ("operation", "phase"):
         with timeline.unseen():
             back_within_steps(timeline, count, unit)

@@ -50,6 +50,7 @@ class Trainer:
     """Performs the moments of training steps, one by one or whole steps at a time.
 
     recorded  makes the run of a training that is not done here, but was recorded; else None
+    knows     whether the numbers before the last step are known
     explains  whether the optimizer does what `settings` say
     computes  whether the network computes what the followed model does
     """
@@ -61,7 +62,7 @@ class Trainer:
         seed: int,
         recorded: Callable[[Trainer], Run] | None = None,
     ) -> None:
-        self.recorded, self.explains, self.computes = recorded, True, True
+        self.recorded, self.knows, self.explains, self.computes = recorded, True, True, True
         check_fits(settings.data, network)
         check_loss(network, settings.loss)
         if begin_with_affine(network, settings.data):
