@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scalarviz.training.diagnosis import Measures
     from scalarviz.training.session.session import Session
 
-MOST_ARRAYS = 100_000
+MOST_ARRAYS, MOST_AXES = 100_000, 32
 
 
 class KeptArray(NamedTuple):
@@ -65,7 +65,8 @@ class Head:
         for each, (down, right) in zip(given["arrays"], given["picks"], strict=True):
             shape = tuple(each["shape"])
             require(
-                all(type(n) is int and n >= 0 for n in (*shape, down - 1, right - 1)),
+                all(type(n) is int and n >= 0 for n in (*shape, down - 1, right - 1))
+                and len(shape) <= MOST_AXES,
                 f"an array has the shape {shorten(shape)}",
             )
             kept = shape_of_pick(shape, (down, right))
@@ -82,14 +83,30 @@ class Head:
              "settings": dict(m["settings"])}
             for m in given["modules"]
         ]  # fmt: skip
-        self.is_chain, self.optimizers = given["chain"] is True, given["optimizers"]
-        self.probe, self.title = given["probe"], visible(str(given["title"]))
+        known = {each["name"] for each in self.modules}
+        require(known >= {each.module for each in self.arrays}, "it has arrays of no module")
+        self.optimizers: list[dict[str, Any]] = [
+            {"kind": each["kind"], "settings": dict(each["settings"])}
+            for each in given["optimizers"]
+        ]
+        self.probe = probe_in(given["probe"])
+        self.is_chain, self.title = given["chain"] is True, visible(str(given["title"]))
         self.is_whole = all(each.pick == WHOLE for each in self.arrays)
 
     @property
     def total(self) -> int:
         """Number of parameters and other numbers of the model."""
         return sum(prod(each.shape) for each in self.arrays)
+
+
+def probe_in(given: Any) -> dict[str, Any] | None:
+    """Return the sample that a header has; raise an error for what is none."""
+    if given is None:
+        return None
+    shape, numbers = tuple(given["shape"]), np.array(given["numbers"], float)
+    require(all(type(n) is int and n > 0 for n in shape), "its probe has another shape")
+    require(numbers.shape == (prod(shape),), "its probe has another size")
+    return {"shape": shape, "numbers": numbers}
 
 
 class Kept(NamedTuple):

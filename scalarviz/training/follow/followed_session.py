@@ -132,8 +132,12 @@ class RecordedRun(Run):
         if not trainer.knows:
             return
         bank.frozen[:] = self.model.by_row(~moved)
-        optimizer = optimizer_of(kept.head.optimizers[int(which[moved][0])], rates[moved][0])
+        optimizer = None
+        with suppress(ScalarvizError, ValueError, TypeError, LookupError):  # other settings
+            optimizer = optimizer_of(kept.head.optimizers[int(which[moved][0])], rates[moved][0])
         if optimizer is None or len({*counts[moved]}) > 1:
+            return
+        if not {*optimizer.row.slots} <= {*kept.parts}:
             return
         trainer.explains = True
         rows = self.model.by_row(rates)

@@ -496,7 +496,7 @@ class Following:
         self._flushed = time.perf_counter()
         if self._recorder is None:
             return
-        waits = bool(self._tells_after) and not self.is_closed  # the last step may get its loss
+        waits = self._tells_after is not False and not self.is_closed  # the last step may get one
         count = len(self._losses) - waits
         ready, self._losses = self._losses[:count], self._losses[count:]
         if ready:

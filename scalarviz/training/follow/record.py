@@ -22,6 +22,7 @@ import json
 import math
 import os
 import struct
+import weakref
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -44,6 +45,7 @@ VALUE, GRADIENT, BEFORE = range(3)
 PARTS = "value", "gradient", "before"
 FEWEST = 4  # pages; a smaller bound is refused
 LOGGED = 0.1  # part of the bound that pages leave free
+RENEWED = 4  # times that a page is written, each with a STAT, a LOSS and a MOVE that stay
 
 Numbers = npt.NDArray[Any]
 Content = Any  # bytes, or an array
@@ -61,12 +63,12 @@ class Pages:
     """The places of the pages of one kind in a file.
 
     length  bytes of a page
-    most    number of pages that fit
+    most    number of pages that fit, with the bytes `beside` each
     stride  least number of steps from one page to the next; doubled when they are full
     """
 
-    def __init__(self, length: int, room: float) -> None:
-        self.length, self.most, self.stride = length, int(room // length), 1
+    def __init__(self, length: int, room: float, beside: int = 0) -> None:
+        self.length, self.most, self.stride = length, int(room // (length + beside)), 1
         self.places: dict[int, int] = {}  # by step, in their order
         self._free: list[int] = []
 
@@ -118,7 +120,8 @@ class Recorder:
         """
         head, fixed = json.dumps(header).encode(), ENTRY.size + PAGE.size
         room = (1.0 - LOGGED) * (self.bound - self._end - len(head))
-        least = FEWEST * (fixed + page)
+        beside = RENEWED * (3 * (ENTRY.size + STEP.size) + 4 * NUMBERS * len(header["arrays"]))
+        least = FEWEST * (fixed + page + beside)
         if room < least:
             needed = math.ceil((self._end + len(head) + least / (1.0 - LOGGED)) / 1e6)
             raise InputError(
@@ -129,7 +132,7 @@ class Recorder:
         if known is None or known.length != fixed + page:
             of_full = Pages(fixed + full, 0.8 * room if full else 0.0)
             room -= of_full.most * of_full.length
-            self.pages = {b"PAGE": Pages(fixed + page, room), b"FULL": of_full}
+            self.pages = {b"PAGE": Pages(fixed + page, room, beside), b"FULL": of_full}
         self.append(b"HEAD", head)
         self._heads += 1
 
@@ -197,6 +200,7 @@ class Record:
         self.path = path
         try:
             self._file: IO[bytes] = open(path, "rb")  # noqa: SIM115  # as long as the record
+            weakref.finalize(self, self._file.close)
             if self._file.read(len(MAGIC)) != MAGIC:
                 raise FileError(f"{shorten(path)} is not the record of a followed training")
         except OSError as error:
@@ -261,11 +265,14 @@ class Record:
         return np.frombuffer(found[3], np.uint8)
 
     def _page(self, place: int) -> tuple[bytes, int, int, bytes] | None:
-        """Return kind, step, head and numbers of a page; None if its checksum is wrong."""
+        """Return kind, step, head and numbers of a page; None if there is none that is whole."""
         self._file.seek(place)
-        kind, given, length = ENTRY.unpack(self._file.read(ENTRY.size))
+        kind, given, length = ENTRY.unpack(self._file.read(ENTRY.size).ljust(ENTRY.size, b"\0"))
+        end = os.fstat(self._file.fileno()).st_size
+        if kind not in (b"PAGE", b"FULL") or not PAGE.size <= length <= end:
+            return None
         content = self._file.read(length)
-        if length < PAGE.size or checksum(kind, [content]) != given:
+        if checksum(kind, [content]) != given:
             return None
         return kind, *PAGE.unpack_from(content), content[PAGE.size :]
 
@@ -276,7 +283,8 @@ class Record:
                 del pages[self._at[place]]
                 self._sorted = None
         found = self._page(place)
-        if found is not None and found[2] < len(self.heads):
+        # The losses before a page were written before it: a step that is far beyond them is none.
+        if found is not None and found[1] <= self._count + 1 and found[2] < len(self.heads):
             kind, step, head, _ = found
             self._at[place] = step
             self._sorted = None
@@ -304,7 +312,9 @@ class Record:
         self._look(place)
 
     def _read_note(self, content: bytes) -> None:
-        self.notes.append(json.loads(content))
+        found = json.loads(content)
+        require(isinstance(found, dict), "a note is no dict")
+        self.notes.append(found)
 
     def _read_done(self, content: bytes) -> None:
         self.is_done = True

@@ -1,0 +1,379 @@
+"""Following: hooks around the steps of optimizers, what is kept of them, and what is noticed."""
+
+import atexit
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError
+from scalarviz.training.follow import following, record, sources
+from tests.training.follow.witness import Witness
+from tests.wording import refused
+
+pytestmark = pytest.mark.usefixtures("dense")
+
+
+def push(torch: Any, model: Any, step: int, size: float = 0.1) -> None:
+    """Set a gradient of each parameter that has one."""
+    for i, each in enumerate(p for p in model.parameters() if p.requires_grad):
+        numbers = np.cos(np.arange(each.numbers.size) + step + i).reshape(each.shape)
+        each.grad = torch.tensor(size * numbers, each.dtype, each.device.type)
+
+
+def train(torch: Any, model: Any, steps: int, *optimizers: Any, run: Any = None) -> Witness:
+    """Train in turn by each optimizer; report a loss after each step."""
+    witness = Witness(model)
+    for step in range(steps):
+        push(torch, model, step)
+        witness.step(optimizers[step % len(optimizers)].step, loss=1.0 / (1 + step))
+        if run is not None:
+            run.loss(witness.losses[-1])
+    return witness
+
+
+@pytest.fixture
+def net(torch: Any) -> Any:
+    return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "night.sv"
+
+
+def frozen(torch: Any, net: Any) -> None:
+    for each in getattr(net, "0").parameters():
+        each.requires_grad = False
+
+
+def tied(torch: Any, net: Any) -> None:
+    net.register_buffer("mean", torch.tensor([1.0]))
+    net.register_buffer("unsaved", torch.tensor([1.0]), persistent=False)
+    net.register_buffer("count", torch.tensor([1], torch.int64))
+    net.again = net.__dict__["0"].weight
+
+
+def wide(torch: Any, net: Any) -> None:
+    net.wide = torch.nn.Parameter(torch.tensor([[0.1]], torch.float64))
+    net.small = torch.nn.Parameter(torch.tensor([0.5], torch.bfloat16))
+
+
+def on_meta(torch: Any, net: Any) -> None:
+    net.meta = torch.nn.Parameter(torch.tensor([0.0], device="meta"))
+
+
+@pytest.mark.parametrize("change", [lambda *_: None, frozen, tied, wide, on_meta])
+@pytest.mark.parametrize("count", [1, 2])
+def test_each_kept_step_has_the_numbers_of_the_training(
+    change: Callable[..., None], count: int, torch: Any, net: Any, path: Path
+) -> None:
+    change(torch, net)
+    halves = [[*net.parameters()][i::count] for i in range(count)]
+    moved = [torch.optim.Adam(halves[0]), *[torch.optim.SGD(x, 0.1, momentum=0.9) for x in halves[1:]]]
+    other = torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), 0.1)
+    with sv.follow(net, path, show=None) as run:
+        assert not path.exists()
+        other.step()
+        witness = train(torch, net, 6, *moved, run=run)
+    followed = sv.load(path)
+    witness.check(followed)
+    assert followed.gradients(0) == {} and run.steps == 6 and run.lack == ""
+    head, (rates, done, which) = followed.head(), followed.kept(6).rates.T
+    known = [n for n, p in net.named_parameters() if p.requires_grad][count - 1 :: count]
+    assert {a.name for a, rate in zip(head.arrays, rates, strict=True) if rate == rate} >= {*known[:1]}
+    assert {*done[done == done]} == {(5, 0)[count - 1]} and {*which[which == which]} == {count - 1}
+    assert [each["kind"] for each in head.optimizers] == ["Adam", "SGD"][:count]
+    if change is tied:
+        assert head.arrays[0].name == "again" and {"mean"} == {x.name for x in head.arrays if x.is_buffer}
+
+
+def test_a_module_without_forward_and_one_that_is_wrapped_have_their_own_names(
+    torch: Any, path: Path
+) -> None:
+    outer, inner = torch.nn.Module(), torch.nn.Module()
+    inner.w = torch.nn.Parameter(torch.tensor([[1.0, 2.0]]))
+    outer._orig_mod = inner
+    with sv.follow(outer, path, show=None):
+        witness = train(torch, inner, 2, torch.optim.SGD(outer.parameters(), 0.1))
+        witness.losses = [np.nan] * 2
+    witness.check(sv.load(path))
+
+
+def test_parameters_that_come_later_are_recorded_from_then_on(
+    torch: Any, net: Any, path: Path
+) -> None:
+    moved = torch.optim.Adam(net.parameters())
+    with sv.follow(net, path, show=None) as run:
+        witness = train(torch, net, 3, moved, run=run)
+        net.late = torch.nn.Linear(2, 2)
+        moved.add_param_group({"params": net.late.parameters(), "lr": 0.5})
+        later = train(torch, net, 3, moved, run=run)
+    for name in ("values", "gradients", "losses"):
+        getattr(witness, name).extend(getattr(later, name)[name != "losses" :])
+    followed = sv.load(path)
+    witness.check(followed)
+    assert followed.kept(6).rates[:, 0].tolist() == [1e-3] * 4 + [0.5] * 2
+
+
+@pytest.mark.parametrize(
+    ("order", "found"),
+    [
+        ("LsLsLs", [0, 1, 2]),
+        ("sLsLsL", [0, 1, 2]),
+        ("LLsLLs", [0.5, 2.5]),
+        ("sss", [np.nan] * 3),
+        ("sLssL", [0, np.nan, 1]),
+        ("LssLs", [0, np.nan, 1]),
+        ("LsLsL", [0, 1]),
+    ],
+)
+def test_losses_belong_to_the_steps_beside_which_they_are_reported(
+    order: str, found: list[float], torch: Any, net: Any, path: Path
+) -> None:
+    moved, count = torch.optim.SGD(net.parameters(), 0.1), 0
+    with sv.follow(net, path, show=None) as run:
+        for each in order:
+            if each == "s":
+                moved.step()
+            else:
+                run.loss(torch.tensor(count))
+                count += 1
+    np.testing.assert_array_equal(sv.load(path).losses, found)
+
+
+@pytest.mark.parametrize("reported", [None, 0.25])
+def test_of_a_closure_the_gradients_are_those_of_its_last_call(
+    reported: float | None, torch: Any, net: Any, path: Path
+) -> None:
+    witness, moved = Witness(net), torch.optim.SGD(net.parameters(), 0.1)
+    with sv.follow(net, path, show=None) as run:
+
+        def closure() -> None:
+            push(torch, net, run.steps)
+            if reported is not None:
+                run.loss(reported)
+                run.loss(np.inf)  # of another evaluation
+
+        for _ in range(3):
+            witness.step(moved.step, closure, loss=np.nan if reported is None else reported)
+    witness.check(sv.load(path))
+
+
+def test_of_a_long_training_evenly_spread_steps_are_kept_within_the_size(
+    torch: Any, net: Any, path: Path
+) -> None:
+    bound = 30_000
+    with sv.follow(net, path, show=None, size=bound) as run:
+        witness = train(torch, net, 400, torch.optim.SGD(net.parameters(), 0.1), run=run)
+    followed = sv.load(path)
+    witness.check(followed, kept=len(followed.steps))
+    apart = np.diff(followed.steps)[:-1]
+    assert path.stat().st_size <= bound and 8 < len(apart) < 60
+    assert apart.max() <= 2 * apart.min() and followed.steps[-1] == 400
+
+
+def test_of_a_large_model_chosen_numbers_are_kept_and_all_of_some_steps(
+    torch: Any, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "MOST_WHOLE", 100)
+    monkeypatch.setattr(sources, "CHOSEN", 50)
+    net = torch.nn.Sequential(torch.nn.Linear(30, 40), torch.nn.Linear(40, 20))
+    with sv.follow(net, path, show=None, size=100_000) as run:
+        witness = train(torch, net, 100, torch.optim.SGD(net.parameters(), 0.1), run=run)
+    followed = sv.load(path)
+    assert {0, 100} < {*followed.whole_steps.tolist()} and path.stat().st_size <= 100_000
+    for step in followed.steps.tolist():
+        for each in followed.head().arrays:
+            down, right = each.pick
+            whole = witness.values[step][each.name]
+            part = whole.reshape(len(whole), -1)[::down, ::right]
+            is_whole = step in followed.whole_steps
+            found = followed.parameters(step)[each.name]
+            assert found.tobytes() == (whole if is_whole else part).tobytes()
+            gradient = followed.gradients(step).get(each.name)
+            if gradient is not None:
+                known = witness.gradients[step][each.name]
+                assert np.array_equal(gradient, known.reshape(len(known), -1)[::down, ::right])
+    session = followed.session
+    assert session.network.bank.name_of(1) == f"0.weight[0, {followed.head().arrays[0].pick[1]}]"
+
+
+def test_a_full_disk_ends_the_recording_and_not_the_training(
+    torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    put, left = record.Recorder._put, [20]
+
+    def fill(recorder: Any, place: int, *parts: Any) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            put(recorder, place, parts[0][:7])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        put(recorder, place, *parts)
+
+    monkeypatch.setattr(record.Recorder, "_put", fill)
+    with sv.follow(net, path, show=None) as run:
+        witness = train(torch, net, 30, torch.optim.SGD(net.parameters(), 0.1), run=run)
+    assert run.steps == 30 and "No space left on device" in run.lack and run.lack in repr(run)
+    assert sum("the training goes on" in each for each in caplog.messages) == 1
+    followed = sv.load(path)
+    last = len(followed.losses)
+    assert 0 < last < 30 and not followed.record.is_done
+    witness.losses = witness.losses[:last]
+    witness.check(followed, kept=len(followed.steps))
+
+
+def test_what_cannot_be_written_ends_no_training(torch: Any, net: Any, tmp_path: Path) -> None:
+    with sv.follow(net, tmp_path / "no folder" / "a.sv", show=None) as run:
+        train(torch, net, 3, torch.optim.SGD(net.parameters(), 0.1), run=run)
+    assert run.steps == 3 and "cannot be written" in run.lack
+    with sv.follow(net, tmp_path / "small.sv", show=None, size=1000) as run:
+        train(torch, net, 3, torch.optim.SGD(net.parameters(), 0.1), run=run)
+    assert run.steps == 3 and "pass size=" in run.lack
+
+
+def test_arrays_of_another_program_are_followed(path: Path) -> None:
+    rng = np.random.default_rng(0)
+    steps = [{"a": {"k": rng.normal(size=(2, 3)), "b": rng.normal(size=2)}} for _ in range(4)]
+    with sv.follow(path=path, show=None) as run:
+        for step, arrays in enumerate(steps):
+            grads = {"a/k": arrays["a"]["k"] + 1} if step else None
+            run.step(arrays, loss=step, grads=grads)
+        with refused(InputError):
+            run.step({"a": {"k": np.zeros((3, 2)), "b": np.zeros(2)}})
+        with refused(InputError):
+            run.step(steps[0], grads={"a/x": np.zeros(2)})
+    followed = sv.load(path)
+    assert followed.steps.tolist() == [1, 2, 3, 4] and followed.losses.tolist() == [0, 1, 2, 3]
+    for step, arrays in enumerate(steps, 1):
+        found, gradients = followed.parameters(step), followed.gradients(step)
+        assert [*found] == ["a/k", "a/b"] and np.array_equal(found["a/b"], arrays["a"]["b"])
+        assert np.array_equal(found["a/k"], arrays["a"]["k"])
+        assert [*gradients] == ["a/k"][: step > 1]
+        assert step == 1 or np.array_equal(gradients["a/k"], arrays["a"]["k"] + 1)
+
+
+def test_a_network_is_followed_by_train_step_and_by_its_four_verbs(path: Path) -> None:
+    net, inputs, targets = sv.Network([2, 3, 1], "tanh", seed=0), np.eye(2), np.ones((2, 1))
+    values, gradients = [], []
+    with sv.follow(net, path, show=None):
+        for step in range(6):
+            if step < 3:
+                loss = net.train_step(inputs, targets, "mse", sv.SGD(0.5))
+            else:
+                net.zero_grad()
+                net.backward(2.0 * (net.forward(inputs) - targets))
+                net.step(sv.SGD(0.5))
+            values.append(net.bank.value.copy())
+            gradients.append(net.bank.grad.copy())
+    assert net.follower is None and np.isfinite(loss)
+    net.train_step(inputs, targets, "mse", sv.SGD(0.5))
+    followed = sv.load(path)
+    assert followed.steps.tolist() == [1, 2, 3, 4, 5, 6] and followed.losses[2] == loss
+    for step in range(1, 7):
+        for read, known in ((followed.parameters, values), (followed.gradients, gradients)):
+            flat = np.concatenate([each.ravel() for each in read(step).values()])
+            assert np.array_equal(flat, known[step - 1].astype(flat.dtype))
+
+
+def spoil(kind: str, weight: Any, step: int) -> None:
+    """Bring about what is noticed of a weight."""
+    grad = weight.grad.numbers
+    if kind in ("nan", "weights") and step == 5:
+        (grad if kind == "nan" else weight.numbers)[1, 0] = np.nan
+    elif kind == "leap" and step == 5:
+        grad[:] = 1e4
+    elif kind in ("dead", "vanished"):
+        grad[:] = 0.0 if kind == "dead" else 1e-9
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("weights", "step 6: the weights of 2.weight are not finite"),
+        ("nan", "step 6: the gradient of 2.weight is not finite"),
+        ("dead", "step 5: 100 % of the units of 2.weight are dead: their gradients are 0"),
+        ("vanished", "step 5: the gradient of 2.weight has vanished: it is 1e-09"),
+        ("leap", "step 6: the step of 2.weight is"),
+        ("", ""),
+    ],
+)
+def test_what_goes_wrong_is_noticed_once(
+    kind: str, said: str, torch: Any, net: Any, path: Path
+) -> None:
+    moved = torch.optim.SGD(net.parameters(), 0.1)
+    with sv.follow(net, path, show=None) as run:
+        for step in range(12):
+            push(torch, net, step)
+            spoil(kind, net.__dict__["2"].weight, step)
+            moved.step()
+            run.loss(1.0)
+    notes = sv.load(path).notes
+    assert len(notes) == bool(kind), notes
+    assert not kind or notes[0].startswith(said), notes
+
+
+def test_close_removes_the_hooks_and_is_called_at_exit(
+    torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[Any] = []
+    moved = torch.optim.SGD(net.parameters(), 0.1)
+    with monkeypatch.context() as patch:
+        patch.setattr(atexit, "register", ends.append)
+        run = sv.follow(net, path, show=None)
+        train(torch, net, 2, moved, run=run)
+        patch.setattr(following.time, "perf_counter", lambda: run._next - 1.0)  # nothing is due
+        train(torch, net, 3, moved, run=run)
+    [end] = ends
+    end()
+    end()
+    witness = train(torch, net, 2, moved, run=run)
+    followed = sv.load(path)
+    assert run.steps == 5 and followed.record.is_done and followed.steps.tolist()[-1] == 5
+    last = followed.parameters(5)
+    assert all(np.array_equal(last[name], each) for name, each in witness.values[0].items())
+    with pytest.raises(ZeroDivisionError), sv.follow(net, path, show=None):
+        raise ZeroDivisionError
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_of_the_training_writes_nothing(torch: Any, net: Any, path: Path) -> None:
+    moved = torch.optim.SGD(net.parameters(), 0.1)
+    with sv.follow(net, path, show=None) as run:
+        train(torch, net, 2, moved, run=run)
+        if (child := os.fork()) == 0:
+            train(torch, net, 5, moved, run=run)
+            run.close()
+            os._exit(0)
+        os.waitpid(child, 0)
+        train(torch, net, 1, moved, run=run)
+    assert sv.load(path).steps.tolist() == [0, 1, 2, 3]
+
+
+def test_bad_arguments_are_refused(torch: Any, net: Any, path: Path) -> None:
+    for given, named in (
+        ((3, path), {}),
+        ((net, 3), {}),
+        ((net, ""), {}),
+        ((net, path.with_suffix(".pt")), {}),
+        ((net, None), {}),
+        ((net, path), {"show": "screen"}),
+        ((net, path), {"size": 0}),
+        ((net, path), {"probe": np.full(3, np.nan)}),
+        ((net, path), {"probe": "sample"}),
+    ):
+        refused(InputError).by(sv.follow, *given, **{"show": None, **named})
+    with sv.follow(net, path, show=None) as run:
+        refused(InputError).by(run.step, {"a": np.zeros(2)})
+        refused(InputError).by(run.loss, "small")
+        refused(InputError).by(run.loss, np.zeros(2))
+    with sv.follow(path=path, show=None) as run:
+        refused(InputError).by(run.step, [1.0])
+        refused(InputError).by(run.step, {"a": np.array(["b"])})

@@ -1,0 +1,205 @@
+"""The record of a followed training: damaged, cut off, or written by an attacker."""
+
+import json
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import FileError
+from scalarviz.training.follow import sources
+from scalarviz.training.follow.record import ENTRY, MAGIC, STEP, Recorder, checksum
+from tests.training.follow.test_following import net, path, train
+from tests.training.follow.witness import bits
+
+__all__ = ["net", "path"]
+pytestmark = pytest.mark.usefixtures("dense")
+
+
+def numbers_in(path: Path) -> tuple[dict[tuple[str, int], Any], bytes]:
+    """Read all there is, as a viewer does; return the bits by kind and step, and losses."""
+    followed = sv.load(path)
+    session = followed.session
+    session.advance(2)
+    session.back()
+    assert f"{followed!r} {followed.notes} {session.losses} {followed.gradients(session.step_index)}"
+    found = {}
+    for step in followed.whole_steps.tolist():
+        found["all", step] = bits(followed.parameters(step), "<f4")
+    for step in followed.steps.tolist():
+        with suppress(FileError):
+            kept = followed.kept(step)
+            found["chosen", step] = bits({**kept.parts, "rates": kept.rates}, "<f8")
+    return found, followed.losses.tobytes()
+
+
+@pytest.fixture
+def small(torch: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """A record with steps, some of them written over others, a note, and whole weights."""
+    monkeypatch.setattr(sources, "MOST_WHOLE", 8)
+    monkeypatch.setattr(sources, "CHOSEN", 4)
+    net = torch.nn.Sequential(torch.nn.Linear(20, 2), torch.nn.Linear(2, 1))
+    net.__dict__["1"].bias.numbers[:] = np.nan
+    with sv.follow(net, path, show=None, size=22_000) as run:
+        train(torch, net, 8, torch.optim.SGD(net.parameters(), 0.1), run=run)
+    data = path.read_bytes()
+    assert all(kind in data for kind in (b"MOVE", b"NOTE", b"FULL", b"DONE"))
+    return data
+
+
+def assert_reads_less(path: Path, data: bytes, known: tuple[Any, bytes]) -> bool:
+    """What is read is known, or the error is one sentence; return whether it is less."""
+    path.write_bytes(data)
+    try:
+        found, losses = numbers_in(path)
+    except FileError as error:
+        assert "\n" not in str(error)
+        return True
+    assert found.items() <= known[0].items() and known[1].startswith(losses)
+    return (found, losses) != known
+
+
+def test_of_a_damaged_file_nothing_wrong_is_read(small: bytes, path: Path) -> None:
+    known, less = numbers_in(path), 0
+    for place in range(0, len(small), 5):
+        damaged = bytearray(small)
+        damaged[place] ^= 1 << place % 8
+        less += assert_reads_less(path, bytes(damaged), known)
+    assert less > len(small) / 10
+
+
+def test_what_a_killed_writer_has_left_can_be_read(small: bytes, path: Path) -> None:
+    known = numbers_in(path)
+    cuts = [*range(len(small) - 300, len(small)), *range(0, len(small), 97)]
+    assert all([assert_reads_less(path, small[:end], known) for end in cuts[:-20]])
+
+
+def entry(kind: bytes, content: bytes) -> bytes:
+    return ENTRY.pack(kind, checksum(kind, [content]), len(content)) + content
+
+
+def header(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return the header of a record, and the entries after it."""
+    length = ENTRY.unpack_from(data, len(MAGIC))[2]
+    place = len(MAGIC) + ENTRY.size
+    return json.loads(data[place : place + length]), data[place + length :]
+
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda head: head.update(dtype="object"),
+        lambda head: head.update(dtype=["float32"]),
+        lambda head: head.update(parts=["value", "soul"]),
+        lambda head: head.update(parts=[]),
+        lambda head: head.update(parts=["gradient", "value"]),
+        lambda head: head.update(picks=[]),
+        lambda head: head["picks"].__setitem__(0, [0, 1]),
+        lambda head: head.update(arrays={}, picks=[]),
+        lambda head: head.update(modules=[]),
+        lambda head: head.update(modules=3),
+        lambda head: head.update(optimizers=[]),
+        lambda head: head.update(optimizers=[{"kind": "SGD", "settings": {"momentum": "a"}}]),
+        lambda head: head.update(optimizers=[{"kind": "Adam", "settings": 3}]),
+        lambda head: head.update(probe=3),
+        lambda head: head.update(probe={"shape": [10**12], "numbers": [0.0]}),
+        lambda head: head.update(probe={"shape": ["a"], "numbers": "b"}),
+        lambda head: head["modules"][0].update(settings=[1]),
+        lambda head: head["modules"][0].update(kind="Softmax"),
+        lambda head: head["modules"][0].update(kind="MaxPool2d"),
+        lambda head: head["arrays"][0].update(shape=[10**12, 10**12]),
+        lambda head: head["arrays"][0].update(shape=[10**15, 0]),
+        lambda head: head["arrays"][0].update(shape=[2, *[1] * 90, 3]),
+        lambda head: head["arrays"][0].update(shape=[3.0, 2]),
+        lambda head: head["arrays"][0].update(shape=[-3, -2]),
+        lambda head: head["arrays"][0].update(shape=6),
+        lambda head: head["arrays"][0].update(name=["a"] * 1000, module=None),
+        lambda head: head["arrays"][1].update(name=head["arrays"][0]["name"]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_chain", [False, True])
+def test_a_hostile_header_costs_a_sentence(
+    change: Change, is_chain: bool, torch: Any, path: Path
+) -> None:
+    net, probe = torch.nn.Sequential(torch.nn.Linear(3, 2)), np.ones(3)
+    with sv.follow(net, path, show=None, probe=probe) as run:
+        train(torch, net, 3, torch.optim.Adam(net.parameters()), run=run)
+    head, rest = header(path.read_bytes())
+    head["chain"] = is_chain
+    change(head)
+    path.write_bytes(MAGIC + entry(b"HEAD", json.dumps(head).encode()) + rest)
+    assert_small(path)
+
+
+def assert_small(path: Path) -> None:
+    """All is read within little memory, or it costs a sentence."""
+    tracemalloc.start()
+    try:
+        numbers_in(path)
+    except FileError as error:
+        assert "\n" not in str(error)
+    finally:
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert most < 2e7
+
+
+HUGE = b"PAGE" + bytes(4) + b"\xff" * 7 + b"\x0f"
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        entry(b"HEAD", b"[" * 100_000),
+        entry(b"HEAD", b"[]"),
+        entry(b"HEAD", b"\xff"),
+        entry(b"NOTE", b"3") + entry(b"NOTE", b'{"text": ["\\u001b[2J"]}'),
+        entry(b"NOTE", HUGE) + entry(b"MOVE", STEP.pack(len(MAGIC))),
+        entry(b"STAT", HUGE) + entry(b"MOVE", STEP.pack(len(MAGIC) + ENTRY.size)),
+        entry(b"MOVE", STEP.pack(2**64 - 1)),
+        entry(b"MOVE", b""),
+        entry(b"LOSS", STEP.pack(2**62) + bytes(8)),
+        entry(b"LOSS", STEP.pack(0) + bytes(7)),
+        entry(b"STAT", STEP.pack(0) + bytes(7)),
+        entry(b"PAGE", b""),
+        entry(b"PAGE", STEP.pack(2**63) + STEP.pack(2**63)),
+        entry(b"PAGE", STEP.pack(2**63) + STEP.pack(0)),
+        entry(b"FULL", STEP.pack(7) + STEP.pack(0)),
+        HUGE,
+        b"SOUL" + bytes(12),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_hostile_entries_cost_a_sentence(
+    entries: bytes, is_first: bool, small: bytes, path: Path
+) -> None:
+    place = len(MAGIC)
+    path.write_bytes(small[:place] + entries + small[place:])
+    if not is_first:
+        path.write_bytes(small[: small.rindex(b"DONE")] + entries)
+    assert_small(path)
+
+
+def test_a_reader_follows_a_writer(path: Path) -> None:
+    """Also while pages are dropped that it knows of."""
+    recorder = Recorder(str(path), 40_000)
+    recorder.begin({"arrays": [], "step": 0}, 8, 0)
+    reader = sv.load(path).record
+    for step in range(400):
+        recorder.append(b"LOSS", STEP.pack(step), np.zeros(1))
+        recorder.keep(b"PAGE", step, np.float64(step))
+        if step % 7 == 0:
+            assert reader.refresh() and step in reader.pages
+        for each in reader.steps[:]:
+            numbers = reader.numbers(each)
+            assert numbers is None or numbers.view("<f8") == each
+    recorder.close()
+    assert not reader.lack and 50 < len(reader.steps) <= recorder.pages[b"PAGE"].most < 400

@@ -1,0 +1,73 @@
+"""Copies of the numbers of a training, beside which its record is laid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from scalarviz.training.follow.followed import Followed
+
+
+def numbers_of(tensor: Any) -> Any:
+    """Return a copy of the numbers of a tensor, as a record has them; None for "meta"."""
+    if tensor.device.type == "meta":
+        return None
+    tensor = tensor.detach()
+    tensor = tensor.to_dense() if tensor.is_sparse else tensor
+    return np.array((tensor.float() if tensor.element_size() < 4 else tensor).numpy())
+
+
+def bits(arrays: dict[str, Any], dtype: str) -> dict[str, tuple[Any, bytes]]:
+    """Return shapes and bytes of arrays; those of "meta" are left out."""
+    known = {name: each for name, each in arrays.items() if each is not None}
+    return {name: (each.shape, each.astype(dtype).tobytes()) for name, each in known.items()}
+
+
+class Witness:
+    """Takes the steps of a training, and keeps what stands before and after each."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.values, self.gradients = [self.copies()], [dict[str, Any]()]
+        self.losses: list[float] = []
+
+    def copies(self) -> dict[str, Any]:
+        """Return copies of parameters, and of saved buffers with fractions."""
+        saved = self.model.state_dict(keep_vars=True)
+        buffers = [x for x in self.model.named_buffers() if x[0] in saved]
+        return {
+            name: numbers_of(each)
+            for name, each in [*self.model.named_parameters(), *buffers]
+            if each.is_floating_point()
+        }
+
+    def read_gradients(self, scale: float) -> dict[str, Any]:
+        """Return copies of gradients, without a scale that the optimizer takes away."""
+        known = [(n, p.grad) for n, p in self.model.named_parameters() if p.grad is not None]
+        found = {name: numbers_of(each) for name, each in known}
+        return {name: each if each is None else each / scale for name, each in found.items()}
+
+    def step(
+        self, step: Callable[..., Any], *closure: Any, loss: float, scale: float = 1.0
+    ) -> None:
+        """Take a step by `step(*closure)`, whose loss is `loss`."""
+        gradients = self.read_gradients(scale)
+        step(*closure)
+        self.gradients.append(self.read_gradients(scale) if closure else gradients)
+        self.values.append(self.copies())
+        self.losses.append(loss)
+
+    def check(self, followed: Followed, *, kept: int | None = None) -> None:
+        """All that was recorded has the bits of the copies; all steps are kept, or `kept`."""
+        steps = followed.steps.tolist()
+        assert steps == sorted({*steps}) and steps[0] == 0
+        assert len(steps) == (len(self.values) if kept is None else kept)
+        for step in steps:
+            dtype = followed.kept(step).head.dtype.str
+            assert bits(followed.parameters(step), dtype) == bits(self.values[step], dtype)
+            if kept is None or step != steps[-1]:  # the last one may be that of `close`
+                gradients = bits(followed.gradients(step), dtype)
+                assert gradients == bits(self.gradients[step], dtype)
+        assert followed.losses.tobytes() == np.array(self.losses, float).tobytes()
