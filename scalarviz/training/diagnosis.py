@@ -190,6 +190,7 @@ HIGH = 0.5  # level of a loss that has hardly fallen: half of what a constant an
 LOW = 0.1  # level below which a training does well, so that its faults do not matter
 MOST = 0.5  # share of a layer that counts as most of it
 LARGE_STEP = 0.3  # of the weights a step: three steps turn them over; about 0.001 is usual
+STEP_TO_RISE = 0.1  # of the weights a step, by which a loss can be made to rise
 SMALL_STEP = 1e-4  # of the weights a step: it takes 10,000 steps to move them by their size
 SLOPE = 0.01  # gradient relative to the weights: a smaller one would excuse small steps
 OVERSHOOT = 3.0  # times the loss at first: batches differ by less, and descent only lowers it
@@ -199,8 +200,7 @@ LARGE_START = 10.0  # level of a first loss that small weights cannot have
 SPREAD = 30.0  # between inputs: curvatures differ by its square, about 1,000
 TIED = 0.999  # share of a column explained by the target: what is measured has more noise
 FEW = 20  # samples below which a column can fit the targets by chance
-ODD = 2.0  # squared distance by which neighbours disagree: 4 of 5 have another class
-WRONG = 2.5  # level of the loss of one sample: an answer that is sure, and wrong
+GAP = 4.0  # between losses of wrong samples and of others: near a border they are closer
 RARE = 0.05  # share of the samples: more of them are no exceptions
 LISTED = 5  # samples that a finding names
 Found = Iterator[Finding]
@@ -298,18 +298,20 @@ def still(m: Measures) -> Found:
 
 
 def rate(m: Measures) -> Found:
-    first = max(m.reference, float(m.losses[0]))
-    over = np.flatnonzero(~(m.losses <= OVERSHOOT * first) & ~np.isnan(m.losses))
-    largest = np.nanmax(m.ratios, axis=1)
-    is_often = np.median(largest) > LARGE_STEP
-    if m.level < HIGH or not (largest > LARGE_STEP).any() or not (len(over) or is_often):
+    first, largest = max(m.reference, float(m.losses[0])), np.nanmax(m.ratios, axis=1)
+    over = np.flatnonzero(m.losses > OVERSHOOT * first)
+    recovers = len(m.losses) < 5 * RECENT and m.losses[-1] <= first  # it still may
+    begun = int(np.argmax(largest > LARGE_STEP)) if np.median(largest) > LARGE_STEP else -1
+    if len(over) and (largest > STEP_TO_RISE).any():
+        begun = min(int(np.searchsorted(m.steps, over[0])), len(m.steps) - 1)
+    if begun < 0 or recovers or m.level < HIGH:
         return
-    moment = int(np.argmax(largest > LARGE_STEP))
-    step = min([int(m.steps[moment]), *over[:1].tolist()])
+    moment = begun + int(np.argmax(largest[begun:]))
+    rises = f", and the loss rises to {np.nanmax(m.losses) / first:.2g} times the first one"
+    text = f"a step changes its weights by {largest[moment]:.2g} of their size"
+    step = min([int(m.steps[begun]), *over[:1].tolist()])
     where = m.names[int(np.nanargmax(m.ratios[moment]))]
-    text = f"a step changes its weights by {largest[moment]:.2g} times their size"
-    text += f", and the loss rises to {np.nanmax(m.losses) / first:.2g} times the first" * len(over[:1])
-    yield Finding("rate", where, step, text, CALM)
+    yield Finding("rate", where, step, text + rises * len(over[:1]), CALM)
 
 
 def dead(m: Measures) -> Found:
@@ -331,21 +333,21 @@ def saturated(m: Measures) -> Found:
 
 
 def vanishing(m: Measures) -> Found:
-    start = since(m.gradients[:, 0] * APART < m.gradients[:, -1])
-    if start is not None and m.level > HIGH:
-        apart = m.gradients[-1, -1] / max(m.gradients[-1, 0], TINY)
+    marks = m.gradients[:, 0] * APART < m.gradients[:, -1]
+    if marks.mean() > MOST and m.level > HIGH:
+        apart = np.median(m.gradients[:, -1] / np.maximum(m.gradients[:, 0], TINY))
         text = f"its gradients are {apart:.2g} times smaller than those of {m.names[-1]}"
         remedy = "Try relu, fewer layers, BatchNorm or Residual layers"
-        yield Finding("vanishing", m.names[0], int(m.steps[start]), text, remedy)
+        yield Finding("vanishing", m.names[0], int(m.steps[np.argmax(marks)]), text, remedy)
 
 
 def exploding(m: Measures) -> Found:
-    start = since(m.gradients[:, 0] > APART * m.gradients[:, -1])
-    if start is not None and m.level > HIGH:
-        apart = m.gradients[-1, 0] / max(m.gradients[-1, -1], TINY)
+    marks = m.gradients[:, 0] > APART * m.gradients[:, -1]
+    if marks.mean() > MOST and m.level > HIGH:
+        apart = np.median(m.gradients[:, 0] / np.maximum(m.gradients[:, -1], TINY))
         text = f"its gradients are {apart:.2g} times larger than those of {m.names[-1]}"
         remedy = "Try smaller initial weights, clip_norm=1.0 or BatchNorm"
-        yield Finding("exploding", m.names[0], int(m.steps[start]), text, remedy)
+        yield Finding("exploding", m.names[0], int(m.steps[np.argmax(marks)]), text, remedy)
 
 
 def slow(m: Measures) -> Found:
@@ -366,17 +368,19 @@ def labels(m: Measures) -> Found:
 
 
 def samples(m: Measures) -> Found:
-    if len(m.oddness) != len(m.sample_losses) or not len(m.oddness):
+    order = np.argsort(-m.sample_losses)
+    levels = m.sample_losses[order] / m.reference
+    few = int(RARE * len(order))
+    if not few or not len(m.oddness) or not np.isfinite(levels).all():
         return
-    levels = m.sample_losses / m.reference
-    wrong = np.flatnonzero((m.oddness > ODD) & (levels > WRONG))
-    if len(wrong) and len(wrong) <= RARE * len(levels) and np.median(levels) < LOW:
-        worst = m.numbers[wrong[np.argsort(-levels[wrong])][:LISTED]]
+    gaps = levels[:few] / np.maximum(levels[1 : few + 1], TINY)
+    wrong = order[: int(np.argmax(gaps)) + 1]
+    if gaps.max() > GAP and levels[len(wrong) - 1] > 1.0 and (m.oddness[wrong] > 1.0).all():
         text = (
-            f"{len(wrong)} of {len(levels):,} samples have losses above {WRONG} times that of a "
-            "constant answer, and targets unlike those of similar samples"
+            f"the losses of {len(wrong)} of {len(order):,} samples are {gaps.max():.2g} times those "
+            "of all others, and their targets are unlike those of similar samples"
         )
-        where = f"samples {', '.join(map(str, worst.tolist()))}"
+        where = f"samples {', '.join(map(str, m.numbers[wrong[:LISTED]].tolist()))}"
         yield Finding("samples", where, int(m.steps[-1]), text, "Try to correct their targets")
 
 
@@ -396,7 +400,9 @@ def overfitting(m: Measures) -> Found:
             "times for held-out samples"
         )
         step = int(m.steps[int(np.nanargmin(m.held_out))])
-        yield Finding("overfitting", "", step, text, "Try more samples, decay=0.01 or EarlyStopping")
+        yield Finding(
+            "overfitting", "", step, text, "Try more samples, decay=0.01 or EarlyStopping"
+        )
 
 
 def stuck(m: Measures) -> Found:
@@ -430,14 +436,14 @@ FAULTS = {
     "large weights": Fault(large_weights, "scale"),
     "still": Fault(still),
     "rate": Fault(rate, "scale, large weights"),
-    "dead": Fault(dead, "alike"),
+    "dead": Fault(dead, "scale, alike"),
     "saturated": Fault(saturated, "scale, reach, large weights"),
     "vanishing": Fault(vanishing, "scale, alike, large weights, still, dead, saturated"),
     "exploding": Fault(exploding, "scale, large weights, rate"),
     "slow": Fault(slow, "scale, alike, large weights, dead, saturated, vanishing"),
     "labels": Fault(labels),
-    "samples": Fault(samples),
-    "batch": Fault(batch, "not finite, rate"),
+    "samples": Fault(samples, "scale, reach, labels"),
+    "batch": Fault(batch),
     "overfitting": Fault(overfitting, "labels"),
 }
 
@@ -493,7 +499,9 @@ BY_VISIT = "values gradients updates dead saturated alike gains held_out".split(
 def groups_of(program: Program, count: int) -> Groups:
     """Return name and rows of each layer with weights; those of Affine layers are constants."""
     fixed = {row for each in program.affines for row in each.parameters}
-    found = [(f"layer {label}" if label else "all", rows) for label, rows in layers_of(program, count)]
+    found = [
+        (f"layer {label}" if label else "all", rows) for label, rows in layers_of(program, count)
+    ]
     return [(name, rows) for name, rows in found if not fixed.issuperset(rows.tolist())]
 
 
@@ -549,11 +557,15 @@ def of_units(trainer: Trainer, groups: Groups, inputs: FloatArray) -> FloatArray
             np.sqrt(np.mean(weights.astype(np.float64) ** 2) * weights.shape[1]),
         )
         if after.kind == "activation" and after.source == operation.target:
-            x, y = [known[each.name].reshape(len(inputs), len(units), -1) for each in (after.source, after.target)]
+            x, y = [
+                known[each.name].reshape(len(inputs), len(units), -1)
+                for each in (after.source, after.target)
+            ]
             row = ACTIVATIONS[after.formula]
             still = ~bank.grad[units].any(axis=1)
             dead = [
-                still[i] and not any(map(row.derivative, x[:, i].ravel().tolist(), y[:, i].ravel().tolist()))
+                still[i]
+                and not any(map(row.derivative, x[:, i].ravel().tolist(), y[:, i].ravel().tolist()))
                 for i in range(len(units))
             ]
             found[:2, group[0]] = np.mean(dead), flat_share(row, y)
@@ -563,7 +575,8 @@ def of_units(trainer: Trainer, groups: Groups, inputs: FloatArray) -> FloatArray
 def flat_share(row: ActivationFormula, y: FloatArray) -> float:
     """Return the share of results near the ends of an activation that has two; else NaN."""
     low, high = reach(row)
-    if not low < row.value(0.0) < high or not np.isfinite(high - low):
+    ends = [abs(row.derivative(x, row.value(x))) for x in (-1000.0, 1000.0)]
+    if max(ends) > FLAT or not low < row.value(0.0) < high or not np.isfinite(high - low):
         return np.nan
     return float(np.mean((y < low + FLAT * (high - low)) | (y > high - FLAT * (high - low))))
 
@@ -579,23 +592,23 @@ def facts_of(timeline: Timeline) -> dict[str, Any]:
     """Return what Measures say of the data, the loss and the outputs, as they are at present."""
     trainer, program = timeline.trainer, timeline.trainer.network.program
     loss, (inputs, targets) = trainer.loss, samples_of(trainer.batches, SAMPLES)
-    outputs = trainer.network(inputs)
+    outputs, count = trainer.network(inputs), trainer.batches.samples
+    whole = trainer.batches.size if loss.mean == "none" else 1  # of samples in a loss
     if not program.is_graph and program.inputs.name in program.raw:  # standardized by an Affine
         inputs = trainer.network.survey(inputs)[program.raw[program.inputs.name]]
-    constant = np.broadcast_to(best_constant(loss, targets), targets.shape)
-    sizes = np.abs(inputs).max(axis=0)
-    last = program.operations[-1].formula
+    answers = zip([*outputs, *[best_constant(loss, targets)] * len(targets)], [*targets] * 2)
+    losses = whole * np.array([loss(p, t) for p, t in answers]).reshape(2, -1)
     return {
         "batch": trainer.batches.size,
-        "samples": trainer.batches.samples,
+        "samples": count,
         "loss": loss.name,
-        "activation": last,
+        "activation": "" if program.is_graph else program.operations[-1].formula,
         "targets": (float(targets.min()), float(targets.max())),
-        "constant": loss(constant, targets),
-        "scales": sizes,
+        "constant": float(losses[1].mean()),
+        "scales": np.abs(inputs).max(axis=0),
         "ties": ties_of(inputs, targets),
-        "numbers": np.arange(len(inputs)) * (trainer.batches.samples) // len(inputs),
-        "sample_losses": np.array([loss([p], [t]) for p, t in zip(outputs, targets, strict=True)]),
+        "numbers": np.arange(len(inputs)) * count // len(inputs),
+        "sample_losses": losses[0],
         "oddness": oddness_of(inputs, targets),
     }
 
@@ -615,7 +628,7 @@ def ties_of(inputs: FloatArray, targets: FloatArray) -> FloatArray:
     Targets of few kinds explain it by the mean of each kind, others by a straight line.
     """
     kinds, place, counts = np.unique(targets, axis=0, return_inverse=True, return_counts=True)
-    x, rest = inputs - inputs.mean(axis=0), inputs
+    x = inputs - inputs.mean(axis=0)
     whole = (x**2).sum(axis=0)
     if len(kinds) * 5 <= len(targets):
         sums = np.zeros((len(kinds), inputs.shape[1]))
@@ -623,8 +636,7 @@ def ties_of(inputs: FloatArray, targets: FloatArray) -> FloatArray:
         explained = (sums**2 / counts[:, np.newaxis]).sum(axis=0)
     else:
         t = targets - targets.mean(axis=0)
-        with np.errstate(all="ignore"):
-            explained = np.nanmax((x.T @ t) ** 2 / (t**2).sum(axis=0), axis=1)
+        explained = ((x.T @ t) ** 2 / np.maximum((t**2).sum(axis=0), TINY)).max(axis=1)
     return np.divide(explained, whole, out=np.zeros_like(whole), where=whole > 0)
 
 
