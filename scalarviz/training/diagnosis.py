@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple, final, overload
+from functools import cached_property, partial
+from typing import Any, final
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, answered, shorten
-from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
-from scalarviz.core.formulas.losses import EVERYWHERE, Loss
-from scalarviz.core.program import NONE, Program
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.program import Program
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.conditions import rows_of_neurons
+from scalarviz.training.session.conditions import quiet_neurons, rows_of_neurons, still_neurons
 from scalarviz.training.session.landscape import samples_of
 from scalarviz.training.session.over_time import layers_of
 from scalarviz.training.session.session import Session
@@ -29,12 +27,10 @@ from scalarviz.training.session.threads import check_end
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import Trainer
 
-
 # What is measured, and what is found.
 
 
-def unknown() -> FloatArray:
-    return np.zeros(0)
+unknown = partial(np.zeros, 0)  # an array that nobody filled in
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,20 +50,19 @@ class Measures:
 
     The others have defaults, which mean unknown:
 
-    alike          share of the units whose weights are those of another unit of their layer, before
-                   the first step, one number a group
-    gains          factor by which a group scales the spread of its inputs before the first step:
-                   root mean square of its weights times the root of the inputs of a unit
+    alike          share of the units of a group, two axes, that are others over again: 1 if all
+                   have the same weights
+    gains          norm of the weights of a unit, on average over a group, two axes: the factor by
+                   which it scales the spread of its inputs
     batch          samples of a step, of `samples` that there are for training
     loss           name of the loss, `activation` of the activation of the outputs
     targets        smallest and largest target
-    constant       loss of the best answer that is the same for all samples
     scales         size of each input column: its largest absolute value
-    ties           share of each column's variance that the target explains
-    numbers        rows of some training samples; `sample_losses` are their losses at present
+    ties           share of the variance of each column that is gone where targets are alike
+    numbers        rows of some training samples
+    sample_losses  their losses at present; `constants` are those of the best constant answer
     oddness        squared distance of their targets from the mean of their nearest neighbours,
                    relative to the variance of the targets
-    held_out       loss of held-out samples at each moment
     """
 
     steps: Any
@@ -85,26 +80,23 @@ class Measures:
     loss: str = ""
     activation: str = ""
     targets: tuple[float, float] = (np.nan, np.nan)
-    constant: float = np.nan
     scales: FloatArray = field(default_factory=unknown)
     ties: FloatArray = field(default_factory=unknown)
     numbers: FloatArray = field(default_factory=unknown)
     sample_losses: FloatArray = field(default_factory=unknown)
+    constants: FloatArray = field(default_factory=unknown)
     oddness: FloatArray = field(default_factory=unknown)
-    held_out: FloatArray = field(default_factory=unknown)
 
     @cached_property
     def reference(self) -> float:
-        """Loss of the best constant answer, or of the first steps if that is unknown."""
-        is_known = np.isfinite(self.constant) and self.constant > 0.0
-        return self.constant if is_known else float(np.nanmean(self.losses[:RECENT]))
+        """Mean loss of the best constant answer, or of the first steps if that is unknown."""
+        return float(np.nanmean(self.constants if len(self.constants) else self.losses[:RECENT]))
 
     @cached_property
     def level(self) -> float:
         """Mean loss of the last steps, relative to the reference: 1 is as good as no training."""
         recent = max(RECENT, self.samples // max(1, self.batch), len(self.losses) // 10)
-        known = self.losses[-recent:][~np.isnan(self.losses[-recent:])]
-        return float(np.mean(known)) / self.reference if len(known) else np.inf
+        return float(np.mean(self.losses[-recent:])) / self.reference
 
     @cached_property
     def ratios(self) -> FloatArray:
@@ -118,7 +110,7 @@ class Finding:
     """Something that is wrong with a training.
 
     kind    short name of the kind of fault, a row of FAULTS, such as "dead"
-    where   the layer, module, column or samples; "" for the training as a whole
+    where   the layer, module, input or samples; "" for the training as a whole
     step    the step at which it was first seen
     text    what is wrong, with numbers
     remedy  what to try
@@ -131,34 +123,18 @@ class Finding:
     remedy: str
 
     def __str__(self) -> str:
-        where = f", {self.where}" if self.where else ""
-        return f"step {self.step:,}{where}: {self.text}. {self.remedy}."
+        comma = ", " if self.where else ""
+        return f"step {self.step:,}{comma}{self.where}: {self.text}. {self.remedy}."
 
 
 @final
-class Diagnosis(Sequence[Finding]):
-    """The findings about a training, the earliest first, and the `measures` that they come from."""
+class Diagnosis(tuple[Finding, ...]):
+    """The findings about a training, the earliest first; `looked_at` says where they come from."""
 
-    def __init__(self, measures: Measures) -> None:
-        self.measures = measures
-        self._findings = judge(measures)
-
-    def __len__(self) -> int:
-        return len(self._findings)
-
-    @overload
-    def __getitem__(self, index: int) -> Finding: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Finding]: ...
-    def __getitem__(self, index: int | slice) -> Finding | list[Finding]:
-        return self._findings[index]
+    looked_at = ""
 
     def __repr__(self) -> str:
-        measures = self.measures
-        return "\n".join(map(str, self)) or (
-            f"Nothing wrong was found in {len(measures.losses):,} losses, at {len(measures.steps)} "
-            f"moments of {len(measures.names)} layers and in {len(measures.numbers):,} samples."
-        )
+        return "\n".join(map(str, self)) or f"Nothing wrong was found in {self.looked_at}."
 
 
 @answered
@@ -168,304 +144,285 @@ def diagnose(shown: object) -> Diagnosis:
     shown  a Session, which stays as it is; or an object with a method `measures()` that returns
            Measures
 
-    The past is visited at 24 moments at equal distances, so that a step is known as exactly as
+    The past is visited at 24 moments at equal distances, so that most steps are known as exactly as
     these are apart. Raises OrderError before the first step, InputError for another object.
     """
-    measures = getattr(shown, "measures", None)
-    if isinstance(shown, Session):
-        return Diagnosis(measures_of(shown))
-    if not callable(measures):
+    measures: Any = getattr(shown, "measures", None)
+    if not isinstance(shown, Session) and not callable(measures):
         raise InputError(
             f"diagnose takes a session that has trained, not {shorten(shown)}: pass "
             "s = sv.Session(net, data) after s.advance(1000)"
         )
-    return Diagnosis(measures())
+    m: Measures = measures_of(shown) if isinstance(shown, Session) else measures()
+    found = Diagnosis(judge(m))
+    found.looked_at = f"{len(m.losses):,} losses, and in the weights at {len(m.steps)} moments"
+    return found
 
 
-# Faults: one function for each kind, which yields what it finds.
+# Faults. A function of the table yields where it finds one, at which step, and numbers for the text.
 
 RECENT = 20  # steps at least that a loss is averaged over, and before which it judges nothing
 TINY = 1e-30  # instead of a division by 0
 HIGH = 0.5  # level of a loss that has hardly fallen: half of what a constant answer has
 LOW = 0.1  # level below which a training does well, so that its faults do not matter
-MOST = 0.5  # share of a layer that counts as most of it
-LARGE_STEP = 0.3  # of the weights a step: three steps turn them over; about 0.001 is usual
-STEP_TO_RISE = 0.1  # of the weights a step, by which a loss can be made to rise
+MOST = 0.5  # share of a layer, or of the moments, that counts as most
+LARGE_STEP = 0.1  # of the weights a step: ten steps turn them over; about 0.001 is usual
 SMALL_STEP = 1e-4  # of the weights a step: it takes 10,000 steps to move them by their size
-SLOPE = 0.01  # gradient relative to the weights: a smaller one would excuse small steps
 OVERSHOOT = 3.0  # times the loss at first: batches differ by less, and descent only lowers it
 APART = 1e3  # between gradients of first and last layer: one rate cannot suit both
-LARGE_GAIN = 4.0  # initializers have 0.6 to 1.4, and tanh is flat from 2.2 on
-LARGE_START = 10.0  # level of a first loss that small weights cannot have
+LARGE = 4.0  # gain: initializers have 0.6 to 1.4, and tanh is flat from 2.2 on; level at first
 SPREAD = 30.0  # between inputs: curvatures differ by its square, about 1,000
-TIED = 0.999  # share of a column explained by the target: what is measured has more noise
+TIED = 0.995  # share of a column that is gone: what is measured has more noise
 FEW = 20  # samples below which a column can fit the targets by chance
 GAP = 4.0  # between losses of wrong samples and of others: near a border they are closer
 RARE = 0.05  # share of the samples: more of them are no exceptions
-LISTED = 5  # samples that a finding names
-Found = Iterator[Finding]
 
 
-def since(marks: Any) -> int | None:
-    """Return the index from which on all marks are True; None if the last one is not."""
-    no = np.flatnonzero(~np.asarray(marks, np.bool_))
-    first = int(no[-1]) + 1 if len(no) else 0
-    return first if first < len(marks) else None
+def not_finite(m: Measures) -> list[Any]:
+    lost = ~np.isfinite(m.gradients) & ~np.isnan(m.gradients).all(axis=0)  # all: there are none
+    moments, groups = np.nonzero(lost)
+    bad = [*np.flatnonzero(np.isinf(m.losses)), *m.steps[np.isnan(m.losses[m.steps])]]
+    where = ["", *[m.names[int(i)] for i in groups[moments == min(moments, default=0)]]][-1]
+    return [(where, min([*bad, *m.steps[moments]]))] if bad or where else []  # the last goes first
 
 
-def not_finite(m: Measures) -> Found:
-    steps = [*np.flatnonzero(np.isinf(m.losses)), *m.steps[np.isnan(m.losses[m.steps])]]
-    lost = ~np.isfinite(m.gradients) & np.isfinite(m.values)
-    lost[:, np.isnan(m.gradients).all(axis=0)] = False  # never known, as of frozen modules
-    moments = np.flatnonzero(lost.any(axis=1))
-    steps += m.steps[moments].tolist()
-    if steps:
-        groups = np.flatnonzero(lost[moments[0]]) if len(moments) else ()
-        where = m.names[groups[-1]] if len(groups) else ""  # backward comes from the outputs
-        text = f"the loss or a gradient is NaN or infinite from {min(steps):,} on"
-        yield Finding("not finite", where, int(min(steps)), text, CALM)
-
-
-def scale(m: Measures) -> Found:
-    sizes = m.scales[m.scales > 0.0]
-    if not len(sizes):
-        return
+def scale(m: Measures) -> list[Any]:
+    sizes = np.append(m.scales[m.scales > 0.0], 1.0)
     usual = min(1.0, float(np.exp(np.percentile(np.log(sizes), 25))))
-    largest = int(np.argmax(m.scales))
-    if m.scales[largest] > SPREAD * usual:
-        text = (
-            f"its numbers reach {m.scales[largest]:.3g}, where others end at {usual:.3g}, so that "
-            "no rate suits the weights of both"
-        )
-        yield Finding("scale", f"input {largest}", 0, text, STANDARDIZE)
+    is_large = (m.scales > SPREAD * usual) & (m.scales == sizes.max())
+    return [(f"input {i}", 0, m.scales[i], usual) for i in np.flatnonzero(is_large)]
 
 
-def leak(m: Measures) -> Found:
-    tied, varies = m.ties > TIED, m.scales > 0.0
-    if m.samples < FEW or len(tied) == 0 or tied[varies].all():  # a map of the inputs themselves
-        return
-    for column in np.flatnonzero(tied):
-        text = f"the target explains {100 * m.ties[column]:.4g} % of this column: it gives it away"
-        remedy = "Try without it, unless it is known before the answer"
-        yield Finding("leak", f"input {column}", 0, text, remedy)
+def leak(m: Measures) -> list[Any]:
+    tied = m.ties > TIED
+    is_map = tied.sum() == (m.scales > 0.0).sum()  # of all inputs, such as a copy
+    return [(f"input {i}", 0, 100.0 * m.ties[i]) for i in np.flatnonzero(tied) if not is_map]
 
 
-def reach_of_outputs(m: Measures) -> Found:
-    row = ACTIVATIONS.get(m.activation)
-    low, high = (0.0, 1.0) if m.activation == "softmax" else reach(row) if row else EVERYWHERE
-    smallest, largest = m.targets
-    if smallest < low or largest > high:
-        text = (
-            f"targets go from {smallest:.3g} to {largest:.3g}, and {m.activation} only from "
-            f"{low:.3g} to {high:.3g}"
-        )
-        remedy = f"Try linear outputs, or targets scaled to {low:.3g} .. {high:.3g}"
-        yield Finding("reach", "outputs", 0, text, remedy)
+def reach(m: Measures) -> list[Any]:
+    low, high = (0.0, 1.0) if m.activation == "softmax" else ends(m.activation)
+    is_beyond = m.targets[0] < low or m.targets[1] > high
+    return [("outputs", 0, *m.targets, m.activation, low, high)] if is_beyond else []
 
 
-def loss_of_outputs(m: Measures) -> Found:
-    if m.activation == "softmax" and m.loss:  # the losses on logits refuse it
-        text = f"{m.loss} has hardly any gradient where softmax is sure and wrong"
-        remedy = "Try linear outputs with the loss softmax_cross_entropy"
-        yield Finding("loss", "outputs", 0, text, remedy)
+def loss(m: Measures) -> list[Any]:
+    return [("outputs", 0, m.loss)] if m.activation == "softmax" and m.loss else []
 
 
-def alike(m: Measures) -> Found:
-    for name, share in zip(m.names[:-1], m.alike, strict=False):  # outputs may begin alike
-        if share > MOST:
-            text = f"{100 * share:.0f} % of its neurons begin with the same weights, and so stay the same"
-            yield Finding("alike", name, 0, text, "Try random weights, such as init='he_normal'")
+def alike(m: Measures) -> list[Any]:
+    shares = m.alike[:1, :-1] if m.alike.size else m.alike  # outputs may begin alike
+    return [(m.names[i], 0, 100.0 * shares[0, i]) for _, i in np.argwhere(shares > MOST).tolist()]
 
 
-def large_weights(m: Measures) -> Found:
-    gains = np.nan_to_num(m.gains, nan=1.0)
-    if not len(gains) or m.steps[0] or m.names[0] == "":
-        return
-    is_flat = bool((m.saturated[0] > MOST).any()) and gains.max() > LARGE_GAIN
-    whole = float(np.prod(np.maximum(gains, 1.0)))
-    if is_flat or (whole > LARGE_GAIN and m.losses[0] > LARGE_START * m.reference):
-        text = f"the first weights make sums {gains.max():.3g} times as large as inputs"
-        where = m.names[int(np.argmax(gains))]
-        yield Finding("large weights", where, 0, text, "Try init='he_normal' or 'xavier_normal'")
+def large_weights(m: Measures) -> list[Any]:
+    is_bad = (m.saturated[0] > MOST).any() or m.losses[0] > LARGE * m.reference
+    found = zip(m.names, [0] * len(m.names), m.gains[:1].ravel(), strict=False)
+    return [each for each in found if is_bad and each[2] > LARGE]
 
 
-def still(m: Measures) -> Found:
-    others_move = (m.ratios > TINY).any(axis=1).all()
-    for group in np.flatnonzero((m.updates == 0.0).all(axis=0) & (m.gradients != 0.0).any(axis=0)):
-        if others_move and len(m.steps) > 2:
-            text = "its weights have never moved, while those of other layers do"
-            yield Finding("still", m.names[group], int(m.steps[0]), text, UNFREEZE)
+def still(m: Measures) -> list[Any]:
+    marks = (m.updates == 0.0).all(axis=0) & (m.gradients != 0.0).any(axis=0)
+    others_move = len(m.steps) > 2 and (m.ratios > TINY).any(axis=1).all()
+    return [(m.names[int(i)], m.steps[0]) for i in np.flatnonzero(marks & others_move)]
 
 
-def rate(m: Measures) -> Found:
-    first, largest = max(m.reference, float(m.losses[0])), np.nanmax(m.ratios, axis=1)
-    over = np.flatnonzero(m.losses > OVERSHOOT * first)
-    recovers = len(m.losses) < 5 * RECENT and m.losses[-1] <= first  # it still may
-    begun = int(np.argmax(largest > LARGE_STEP)) if np.median(largest) > LARGE_STEP else -1
-    if len(over) and (largest > STEP_TO_RISE).any():
-        begun = min(int(np.searchsorted(m.steps, over[0])), len(m.steps) - 1)
-    if begun < 0 or recovers or m.level < HIGH:
-        return
-    moment = begun + int(np.argmax(largest[begun:]))
-    rises = f", and the loss rises to {np.nanmax(m.losses) / first:.2g} times the first one"
-    text = f"a step changes its weights by {largest[moment]:.2g} of their size"
-    step = min([int(m.steps[begun]), *over[:1].tolist()])
-    where = m.names[int(np.nanargmax(m.ratios[moment]))]
-    yield Finding("rate", where, step, text + rises * len(over[:1]), CALM)
+def rate(m: Measures) -> list[Any]:
+    largest = np.nanmax(m.ratios, axis=1)
+    over = np.flatnonzero(m.losses > OVERSHOOT * max(m.reference, float(m.losses[0])))
+    begun = int([*over, *m.steps[largest > LARGE_STEP], 0][0])
+    moment = int(np.argmax(largest * (m.steps >= min(begun, m.steps[-1]))))
+    is_often = np.mean(largest > LARGE_STEP) > (0.0 if len(over) else MOST)
+    is_lasting = len(m.losses) >= 5 * RECENT or not m.losses[-1] <= m.losses[0]
+    where = m.names[int(np.argmax(m.ratios[moment]))]
+    found = (where, begun, largest[moment], np.nanmax(m.losses) / m.reference)
+    return [found] if is_often and is_lasting and m.level > HIGH else []
 
 
-def dead(m: Measures) -> Found:
-    for group, name in enumerate(m.names):
-        share, start = m.dead[-1, group], since(m.dead[:, group] >= MOST)
-        if start is not None and (m.level > LOW or share > 0.9):
-            text = f"{100 * share:.0f} % of its neurons are dead: no sample moves their weights any more"
-            yield Finding("dead", name, int(m.steps[start]), text, REVIVE)
+def standing(kind: str, level: float, m: Measures) -> list[Any]:
+    """Return the groups of which most has a fault at present, if the loss is above a level."""
+    shares: FloatArray = getattr(m, kind)
+    marks = (shares > MOST) & (m.level > level)
+    groups = np.flatnonzero(marks[-1]).tolist()
+    return [(m.names[i], m.steps[np.argmax(marks[:, i])], 100 * shares[-1, i]) for i in groups]
 
 
-def saturated(m: Measures) -> Found:
-    for group, name in enumerate(m.names):
-        start = since(m.saturated[:, group] > MOST)
-        if start is not None and m.level > HIGH:
-            share = m.saturated[-1, group]
-            text = f"{100 * share:.0f} % of its activations are saturated: they pass on hardly any gradient"
-            remedy = "Try smaller initial weights, a lower rate, or relu"
-            yield Finding("saturated", name, int(m.steps[start]), text, remedy)
+def apart(small: int, large: int, m: Measures) -> list[Any]:
+    """Return the first group, if gradients differ much between the first and the last one."""
+    ratios = m.gradients[:, large] / np.maximum(m.gradients[:, small], TINY)
+    found = m.names[0], m.steps[np.argmax(ratios > APART)], np.median(ratios), m.names[-1]
+    return [found] if m.level > HIGH and np.mean(ratios > APART) > MOST else []
 
 
-def vanishing(m: Measures) -> Found:
-    marks = m.gradients[:, 0] * APART < m.gradients[:, -1]
-    if marks.mean() > MOST and m.level > HIGH:
-        apart = np.median(m.gradients[:, -1] / np.maximum(m.gradients[:, 0], TINY))
-        text = f"its gradients are {apart:.2g} times smaller than those of {m.names[-1]}"
-        remedy = "Try relu, fewer layers, BatchNorm or Residual layers"
-        yield Finding("vanishing", m.names[0], int(m.steps[np.argmax(marks)]), text, remedy)
+def slow(m: Measures) -> list[Any]:
+    is_high = len(m.losses) >= RECENT and m.level > HIGH
+    return [("", m.steps[0], m.ratios.max())] if is_high and m.ratios.max() < SMALL_STEP else []
 
 
-def exploding(m: Measures) -> Found:
-    marks = m.gradients[:, 0] > APART * m.gradients[:, -1]
-    if marks.mean() > MOST and m.level > HIGH:
-        apart = np.median(m.gradients[:, 0] / np.maximum(m.gradients[:, -1], TINY))
-        text = f"its gradients are {apart:.2g} times larger than those of {m.names[-1]}"
-        remedy = "Try smaller initial weights, clip_norm=1.0 or BatchNorm"
-        yield Finding("exploding", m.names[0], int(m.steps[np.argmax(marks)]), text, remedy)
+def labels(m: Measures) -> list[Any]:
+    is_high = len(m.losses) >= RECENT and m.level > HIGH
+    return [("", 0, m.level)] if is_high and m.oddness.sum() > len(m.oddness) else []
 
 
-def slow(m: Measures) -> Found:
-    largest, slope = np.nanmax(m.ratios), np.nanmax(m.gradients / np.maximum(m.values, TINY))
-    if len(m.losses) >= RECENT and m.level > HIGH and largest < SMALL_STEP and slope > SLOPE:
-        text = f"no step has changed a layer by more than {largest:.2g} of its weights"
-        yield Finding("slow", "", int(m.steps[0]), text, "Try a rate that is 100 times as high")
+def samples(m: Measures) -> list[Any]:
+    worst = np.argsort(-m.sample_losses[: len(m.oddness)])[: int(RARE * len(m.oddness)) + 1]
+    losses = np.maximum(m.sample_losses[worst], TINY)
+    gaps = np.append(losses[:-1] / losses[1:], 0.0)
+    wrong = worst[: np.argmax(gaps) + 1]
+    is_odd = (m.oddness[wrong] > 1.0) & (m.sample_losses[wrong] > m.constants[wrong])
+    where = f"samples {', '.join(map(str, m.numbers[wrong[:5]].tolist()))}"
+    found = (where, m.steps[-1], len(wrong), len(m.oddness), gaps.max())
+    return [found] if is_odd.all() and gaps.max() > GAP else []
 
 
-def labels(m: Measures) -> Found:
-    level = m.held_out[-1] / m.reference if np.isfinite(m.held_out[-1:]).any() else m.level
-    if len(m.losses) >= RECENT and len(m.oddness) and m.oddness.mean() > 1.0 and level > HIGH:
-        text = (
-            "targets have nothing to do with inputs: those of similar samples are as different as "
-            f"any, and the loss is {level:.2g} times that of a constant answer"
-        )
-        yield Finding("labels", "", 0, text, "Try to find out whether rows were shuffled apart")
+def batch(m: Measures) -> list[Any]:
+    is_one = m.batch == 1 and FEW <= m.samples <= len(m.losses)
+    return [("", 0)] if is_one and m.level > LOW else []
 
 
-def samples(m: Measures) -> Found:
-    order = np.argsort(-m.sample_losses)
-    levels = m.sample_losses[order] / m.reference
-    few = int(RARE * len(order))
-    if not few or not len(m.oddness) or not np.isfinite(levels).all():
-        return
-    gaps = levels[:few] / np.maximum(levels[1 : few + 1], TINY)
-    wrong = order[: int(np.argmax(gaps)) + 1]
-    if gaps.max() > GAP and levels[len(wrong) - 1] > 1.0 and (m.oddness[wrong] > 1.0).all():
-        text = (
-            f"the losses of {len(wrong)} of {len(order):,} samples are {gaps.max():.2g} times those "
-            "of all others, and their targets are unlike those of similar samples"
-        )
-        where = f"samples {', '.join(map(str, m.numbers[wrong[:LISTED]].tolist()))}"
-        yield Finding("samples", where, int(m.steps[-1]), text, "Try to correct their targets")
+def stuck(m: Measures) -> list[Any]:
+    halves = [*map(np.nanmean, np.array_split(m.losses, 2))]
+    is_flat = len(m.losses) >= 10 * RECENT and m.level > 0.95 and halves[1] > 0.99 * halves[0]
+    return [("", m.steps[0], m.level)] if is_flat else []
 
 
-def batch(m: Measures) -> Found:
-    if m.batch == 1 and FEW <= m.samples <= len(m.losses) and m.level > LOW:
-        text = "each step follows a single sample, so that the next one undoes much of it"
-        yield Finding("batch", "", 0, text, "Try batch=16, or a lower rate")
-
-
-def overfitting(m: Measures) -> Found:
-    if not np.isfinite(m.held_out[-1:]).any() or len(m.losses) < RECENT:
-        return
-    best, now = float(np.nanmin(m.held_out)) / m.reference, float(m.held_out[-1]) / m.reference
-    if m.level < LOW and (now > best + HIGH or (now > HIGH and m.level < LOW * now)):
-        text = (
-            f"the loss is {m.level:.2g} times that of a constant answer in training, and {now:.2g} "
-            "times for held-out samples"
-        )
-        step = int(m.steps[int(np.nanargmin(m.held_out))])
-        yield Finding(
-            "overfitting", "", step, text, "Try more samples, decay=0.01 or EarlyStopping"
-        )
-
-
-def stuck(m: Measures) -> Found:
-    first, second = np.array_split(m.losses, 2)
-    is_level = 0.95 < m.level and np.nanmean(second) > 0.99 * np.nanmean(first)
-    if len(m.losses) >= 10 * RECENT and is_level:
-        text = f"the loss does not fall: it is {m.level:.2g} times that of a constant answer"
-        yield Finding("stuck", "", int(m.steps[0]), text, "Try another rate or a larger network")
-
-
-CALM = "Try a rate that is 10 times lower, or clip_norm=1.0"
-STANDARDIZE = "Try sv.data.Arrays(..., standardize=True)"
-UNFREEZE = "Try s.freeze(part, on=False), or a higher rate of its own"
-REVIVE = "Try leaky_relu, a lower rate, or sv.reinitialize"
-
-
-class Fault(NamedTuple):
-    """A kind of fault, and other kinds that it is a consequence of: then it is not reported."""
-
-    find: Callable[[Measures], Found]
-    causes: str = ""
-
-
-FAULTS = {
-    "not finite": Fault(not_finite),
-    "scale": Fault(scale),
-    "leak": Fault(leak),
-    "reach": Fault(reach_of_outputs),
-    "loss": Fault(loss_of_outputs),
-    "alike": Fault(alike),
-    "large weights": Fault(large_weights, "scale"),
-    "still": Fault(still),
-    "rate": Fault(rate, "scale, large weights"),
-    "dead": Fault(dead, "scale, alike"),
-    "saturated": Fault(saturated, "scale, reach, large weights"),
-    "vanishing": Fault(vanishing, "scale, alike, large weights, still, dead, saturated"),
-    "exploding": Fault(exploding, "scale, large weights, rate"),
-    "slow": Fault(slow, "scale, alike, large weights, dead, saturated, vanishing"),
-    "labels": Fault(labels),
-    "samples": Fault(samples, "scale, reach, labels"),
-    "batch": Fault(batch),
-    "overfitting": Fault(overfitting, "labels"),
+# For each kind what finds it, what a finding says, with the numbers found, what to try, and other
+# kinds that it is a consequence of: it is not reported beside them.
+FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
+    "not finite": (
+        not_finite,
+        "the loss or a gradient is NaN or infinite",
+        "Try a rate that is 10 times lower, or clip_norm=1.0",
+        "",
+    ),
+    "scale": (
+        scale,
+        "its numbers reach {:.3g}, and those of others {:.3g}, so that no rate suits both",
+        "Try sv.data.Arrays(..., standardize=True)",
+        "",
+    ),
+    "leak": (
+        leak,
+        "the target explains {:.4g} % of this column, so that it gives the answer away",
+        "Try to leave it out, unless it is known before the answer is",
+        "",
+    ),
+    "reach": (
+        reach,
+        "targets go from {:.3g} to {:.3g}, and {} only from {:.3g} to {:.3g}",
+        "Try linear outputs, or scale the targets",
+        "",
+    ),
+    "loss": (
+        loss,
+        "{} has hardly any gradient where softmax is sure and wrong",
+        "Try linear outputs and the loss softmax_cross_entropy",
+        "",
+    ),
+    "alike": (
+        alike,
+        "{:.0f} % of its neurons begin with the weights of another one, and stay like it",
+        "Try random weights, such as init='he_normal'",
+        "",
+    ),
+    "large weights": (
+        large_weights,
+        "its first weights make sums {:.3g} times as large as its inputs",
+        "Try init='he_normal' or 'xavier_normal'",
+        "scale",
+    ),
+    "still": (
+        still,
+        "its weights have never moved, while those of other layers do",
+        "Try s.freeze(part, on=False), or a higher rate for it",
+        "",
+    ),
+    "rate": (
+        rate,
+        "a step changes its weights by {:.2g} of their size, and losses reach {:.2g} times that of "
+        "a constant answer",
+        "Try a rate that is 10 times lower, or clip_norm=1.0",
+        "scale, large weights",
+    ),
+    "dead": (
+        partial(standing, "dead", LOW),
+        "{:.0f} % of its neurons are dead: no sample moves their weights any more",
+        "Try leaky_relu, a lower rate, or sv.reinitialize",
+        "scale, alike",
+    ),
+    "saturated": (
+        partial(standing, "saturated", HIGH),
+        "{:.0f} % of its activations are saturated: they pass on hardly any gradient",
+        "Try smaller first weights, a lower rate, or relu",
+        "scale, reach, large weights",
+    ),
+    "vanishing": (
+        partial(apart, 0, -1),
+        "its gradients are {:.2g} times smaller than those of {}",
+        "Try relu, fewer layers, BatchNorm or Residual",
+        "scale, alike, large weights, still, dead, saturated",
+    ),
+    "exploding": (
+        partial(apart, -1, 0),
+        "its gradients are {:.2g} times larger than those of {}",
+        "Try smaller first weights, clip_norm=1.0 or BatchNorm",
+        "scale, large weights, rate",
+    ),
+    "slow": (
+        slow,
+        "no step has changed a layer by more than {:.2g} of its weights",
+        "Try a rate that is 100 times higher",
+        "scale, alike, large weights, dead, saturated, vanishing",
+    ),
+    "labels": (
+        labels,
+        "targets of similar samples are as different as any, and the loss is {:.2g} times that of "
+        "a constant answer",
+        "Try to find out whether rows of inputs and targets still belong together",
+        "",
+    ),
+    "samples": (
+        samples,
+        "the losses of {} of {} samples are {:.2g} times those of all others, and their targets "
+        "are unlike those of similar samples",
+        "Try to correct their targets",
+        "not finite, scale, reach, labels",
+    ),
+    "batch": (
+        batch,
+        "each step follows a single sample, and the next one undoes much of it",
+        "Try batch=16, or a lower rate",
+        "",
+    ),
+    "stuck": (
+        stuck,
+        "the loss does not fall: it is {:.2g} times that of a constant answer",
+        "Try another rate, or a larger network",
+        "not finite, scale, leak, reach, loss, alike, large weights, still, rate, dead, "
+        "saturated, vanishing, exploding, slow, labels, samples, batch",
+    ),
 }
 
 
 def judge(measures: Measures) -> list[Finding]:
     """Return what is wrong with a training by its measures, the earliest first."""
     found: list[Finding] = []
-    for fault in FAULTS.values():
-        if not {each.kind for each in found}.intersection(fault.causes.split(", ")):
-            found += fault.find(measures)
-    found += stuck(measures) if not found else ()
+    for kind, (find, text, remedy, causes) in FAULTS.items():
+        if not {each.kind for each in found}.intersection(causes.split(", ")):
+            found += [
+                Finding(kind, where, int(step), text.format(*numbers), remedy)
+                for where, step, *numbers in find(measures)
+            ]
     return sorted(found, key=lambda finding: finding.step)
 
 
 # Measures of a session.
 
 MOMENTS = 24  # of the past that are visited
-SEEN = 256  # samples whose activations are looked at there
+SEEN = 128  # samples whose activations are looked at there, partly in Python
 SAMPLES = 1024  # samples that are compared with each other, a matrix of their distances
 NEIGHBOURS = 5  # of a sample, by distance of inputs
 FLAT = 0.0125  # of the way between both ends of an activation: tanh has a slope of 0.05 there
-EPS = 1e-6  # smallest probability
+OVER_TIME = "values gradients updates dead saturated alike gains".split()
 
 
 def measures_of(session: Session) -> Measures:
@@ -474,181 +431,133 @@ def measures_of(session: Session) -> Measures:
     Raises OrderError before the first step.
     """
     with session.doing():
-        timeline, trainer = session.timeline, session.trainer
-        now, last = timeline.clock, len(trainer.moments) - 1
-        is_refused = now.operation == last and not np.isfinite(trainer.bank.grad).all()
-        end = now.step - (not is_refused)
-        if end < 0:
+        losses, bank = session.losses, session.network.bank
+        if session.next == "step" and not np.isfinite(bank.grad).all():
+            losses = np.append(losses, session.loss)  # of the step that was refused
+        if not len(losses):
             raise OrderError("nothing was trained yet, so nothing can be wrong: advance first")
-        losses = session.losses
-        if is_refused:
-            losses = np.append(losses, timeline.loss)
-        facts = facts_of(timeline)
-        steps = np.unique(np.linspace(0, end, MOMENTS).astype(np.int64))
-        found = [*visits(timeline, steps.tolist(), now.step)]
-        rows = {name: np.array(each) for name, each in zip(BY_VISIT, zip(*found), strict=True)}
-        names = [name for name, _ in groups_of(trainer.network.program, len(trainer.bank))]
-        first = {name: rows.pop(name)[0] for name in ("alike", "gains")}
-        return Measures(steps, losses, names, **rows, **first, **facts)
+        steps = np.unique(np.linspace(0, len(losses) - 1, MOMENTS).astype(np.int64))
+        groups = groups_of(session.network.program, len(bank))
+        found = np.stack([*visits(session.timeline, steps.tolist(), groups)], axis=1)
+        facts = facts_of(session.trainer) | dict(zip(OVER_TIME, found, strict=True))
+        return Measures(steps, losses, [name for name, _ in groups], **facts)
 
 
-Groups = Sequence[tuple[str, Any]]
-BY_VISIT = "values gradients updates dead saturated alike gains held_out".split()
-
-
-def groups_of(program: Program, count: int) -> Groups:
+def groups_of(program: Program, count: int) -> list[tuple[str, Any]]:
     """Return name and rows of each layer with weights; those of Affine layers are constants."""
     fixed = {row for each in program.affines for row in each.parameters}
-    found = [
-        (f"layer {label}" if label else "all", rows) for label, rows in layers_of(program, count)
-    ]
-    return [(name, rows) for name, rows in found if not fixed.issuperset(rows.tolist())]
+    found = [(label, rows) for label, rows in layers_of(program, count) if rows[0] not in fixed]
+    return [(f"layer {label}" if label else "all weights", rows) for label, rows in found]
 
 
-def visits(timeline: Timeline, steps: Sequence[int], now: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the numbers of BY_VISIT at each step, on a way through the past that ends at `now`."""
-    trainer = timeline.trainer
-    bank, network, data = trainer.bank, trainer.network, trainer.settings.data
-    groups, (inputs, _) = groups_of(network.program, len(bank)), samples_of(trainer.batches, SEEN)
-    held_out: Callable[[], float] = lambda: np.nan
-    if data.held_out is not None:
-        held_out = network.loss_on(*[each[:SAMPLES] for each in data.held_out], trainer.loss)
+def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[FloatArray]:
+    """Yield the numbers of all groups at each step: those of OVER_TIME."""
+    trainer, now = timeline.trainer, timeline.clock
     with timeline.visit(Clock()):
         try:
             for step in steps:
-                frame = timeline.branch.frame_before(step)
-                if frame is not None and frame.step > timeline.clock.step:
-                    timeline.restore(frame.step)
+                timeline.restore(step)
                 timeline.enter(step)
                 timeline.forward(Clock(step, len(trainer.moments) - 1))
-                before, about = bank.value.copy(), of_units(trainer, groups, inputs)
-                sizes = [spread(each, groups) for each in (before, bank.grad)]
-                outside = held_out()
-                if step < now:
-                    timeline.forward(Clock(step + 1))
-                moved = spread(bank.value - before, groups) if step < now else np.inf * sizes[0]
-                yield *sizes, moved, *about, outside
+                before = trainer.bank.value.copy(), trainer.bank.grad.copy()
+                units = of_units(trainer, groups)
+                timeline.forward(min(Clock(step + 1), now))  # not beyond a step that was refused
+                whole = np.array([*before, trainer.bank.value - before[0]], np.float64)
+                sizes = [np.sqrt(np.mean(whole[:, rows] ** 2, axis=1)) for _, rows in groups]
+                yield np.vstack([np.transpose(sizes), units])
                 check_end()
         finally:
-            timeline.restore(now)
+            timeline.restore(now.step)
 
 
-def spread(numbers: FloatArray, groups: Groups) -> FloatArray:
-    """Return the root mean square of the numbers of each group."""
-    parts = [numbers[rows].astype(np.float64) for _, rows in groups]
-    return np.array([np.sqrt(np.mean(part * part)) for part in parts])
+def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
+    """Return shares of units that are dead, saturated, alike, and gains, by group of parameters.
 
-
-def of_units(trainer: Trainer, groups: Groups, inputs: FloatArray) -> FloatArray:
-    """Return the shares of units that are dead, saturated and alike, and the gain of each group."""
-    program, bank, found = trainer.network.program, trainer.bank, np.full((4, len(groups)), np.nan)
-    if program.is_graph:
-        return found
-    known = trainer.network.survey(inputs)
-    for operation, after in pairwise([*program.operations, *program.operations[-1:]]):
-        group = [i for i, (_, rows) in enumerate(groups) if operation.weights in rows]
-        if not group or not operation.about.multiplies or operation.kind == "scale":
-            continue
-        units = rows_of_neurons(operation)
-        weights = bank.value[units[:, : units.shape[1] - (operation.biases != NONE)]]
-        _, place, count = np.unique(weights, axis=0, return_inverse=True, return_counts=True)
-        found[2:, group[0]] = (
-            np.mean(count[place] > 1) if weights.shape[1] > 1 else np.nan,
-            np.sqrt(np.mean(weights.astype(np.float64) ** 2) * weights.shape[1]),
+    They are NaN for groups without an activation.
+    """
+    inputs, _ = samples_of(trainer.batches, SEEN)
+    bank, found = trainer.bank.value.astype(np.float64), np.full((4, len(groups)), np.nan)
+    known, still_ones = trainer.network.survey(inputs), dict(still_neurons(trainer))
+    quiet = quiet_neurons(trainer, still_ones, inputs) if still_ones else {}
+    for operation in still_ones:
+        after = trainer.network.program.readers(operation.target)[0]
+        units = bank[rows_of_neurons(operation)]
+        weights = bank[operation.weights :][: np.prod(operation.shape)]
+        found[:, [operation.weights in rows for _, rows in groups].index(True)] = (
+            np.mean(quiet.get(operation, np.zeros(1))),
+            flat_share(after.formula, known[after.target.name]),
+            1.0 - (len(np.unique(units, axis=0)) - 1.0) / max(1.0, len(units) - 1.0),
+            np.linalg.norm(weights) / np.sqrt(len(units)),
         )
-        if after.kind == "activation" and after.source == operation.target:
-            x, y = [
-                known[each.name].reshape(len(inputs), len(units), -1)
-                for each in (after.source, after.target)
-            ]
-            row = ACTIVATIONS[after.formula]
-            still = ~bank.grad[units].any(axis=1)
-            dead = [
-                still[i]
-                and not any(map(row.derivative, x[:, i].ravel().tolist(), y[:, i].ravel().tolist()))
-                for i in range(len(units))
-            ]
-            found[:2, group[0]] = np.mean(dead), flat_share(row, y)
     return found
 
 
-def flat_share(row: ActivationFormula, y: FloatArray) -> float:
-    """Return the share of results near the ends of an activation that has two; else NaN."""
-    low, high = reach(row)
-    ends = [abs(row.derivative(x, row.value(x))) for x in (-1000.0, 1000.0)]
-    if max(ends) > FLAT or not low < row.value(0.0) < high or not np.isfinite(high - low):
-        return np.nan
-    return float(np.mean((y < low + FLAT * (high - low)) | (y > high - FLAT * (high - low))))
-
-
-def reach(row: ActivationFormula) -> tuple[float, float]:
-    """Return the smallest and the largest result of an activation; infinity if it has no end."""
-    results = [row.value(float(x)) for x in (-1000, *np.linspace(-10, 10, 401), 1000)]
-    low, high = min(results), max(results)
+def ends(activation: str) -> tuple[float, float]:
+    """Return the smallest and the largest result of an activation; infinity without an end."""
+    value = ACTIVATIONS.get(activation, ACTIVATIONS["linear"]).value
+    low, *_, high = sorted(value(float(x)) for x in (-1000, *np.linspace(-10, 10, 401), 1000))
     return low if low > -10.0 else -np.inf, high if high < 10.0 else np.inf
 
 
-def facts_of(timeline: Timeline) -> dict[str, Any]:
+def flat_share(activation: str, y: FloatArray) -> float:
+    """Return the share of results near the ends of an activation that is flat there; else NaN."""
+    (low, high), value = ends(activation), ACTIVATIONS[activation].value
+    if not low < value(0.0) < high == value(1000.0):
+        return np.nan
+    return float(np.mean(np.minimum(y - low, high - y) < FLAT * (high - low)))
+
+
+def facts_of(trainer: Trainer) -> dict[str, Any]:
     """Return what Measures say of the data, the loss and the outputs, as they are at present."""
-    trainer, program = timeline.trainer, timeline.trainer.network.program
-    loss, (inputs, targets) = trainer.loss, samples_of(trainer.batches, SAMPLES)
-    outputs, count = trainer.network(inputs), trainer.batches.samples
-    whole = trainer.batches.size if loss.mean == "none" else 1  # of samples in a loss
-    if not program.is_graph and program.inputs.name in program.raw:  # standardized by an Affine
-        inputs = trainer.network.survey(inputs)[program.raw[program.inputs.name]]
-    answers = zip([*outputs, *[best_constant(loss, targets)] * len(targets)], [*targets] * 2)
-    losses = whole * np.array([loss(p, t) for p, t in answers]).reshape(2, -1)
+    network, (inputs, targets) = trainer.network, samples_of(trainer.batches, SAMPLES)
+    losses, constants = losses_of(trainer, inputs, targets)
+    standardized = network.program.raw.get(network.program.inputs.name, "")  # by an Affine
+    seen = network.survey(inputs).get(standardized, inputs)
     return {
         "batch": trainer.batches.size,
-        "samples": count,
-        "loss": loss.name,
-        "activation": "" if program.is_graph else program.operations[-1].formula,
+        "samples": trainer.batches.samples,
+        "loss": trainer.loss.name,
+        "activation": network.program.operations[-1].formula if network.layers else "",
         "targets": (float(targets.min()), float(targets.max())),
-        "constant": float(losses[1].mean()),
-        "scales": np.abs(inputs).max(axis=0),
-        "ties": ties_of(inputs, targets),
-        "numbers": np.arange(len(inputs)) * count // len(inputs),
-        "sample_losses": losses[0],
-        "oddness": oddness_of(inputs, targets),
+        "scales": np.abs(seen).max(axis=0),
+        "ties": ties_of(seen, targets) if len(inputs) >= FEW else unknown(),
+        "numbers": np.arange(len(inputs)) * trainer.batches.samples // len(inputs),
+        "sample_losses": losses,
+        "constants": constants,
+        "oddness": oddness_of(seen, targets) if len(inputs) >= FEW else unknown(),
     }
 
 
-def best_constant(loss: Loss, targets: FloatArray) -> FloatArray:
-    """Return about the best answer that is the same for all samples: their mean, or its logits."""
-    mean = targets.mean(axis=0)
-    if loss.row.logits:
-        share = np.clip(mean, EPS, 1.0 - EPS)
-        mean = np.log(share) - (np.log1p(-share) if loss.row.logits == "sigmoid" else 0.0)
-    return mean
+def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> FloatArray:
+    """Return the loss of each sample, and below it that of the best constant answer."""
+    loss, answer = trainer.loss, targets.mean(axis=0)
+    if loss.row.logits:  # sigmoid's are differences
+        other = np.log1p(1e-6 - answer)
+        answer = np.log(answer + 1e-6) - other * (loss.row.logits == "sigmoid")
+    pairs = zip(trainer.network(inputs), targets, strict=True)
+    found = np.transpose([[loss(p, t), loss(answer, t)] for p, t in pairs])
+    return found * (trainer.batches.size if loss.mean == "none" else 1)
 
 
-def ties_of(inputs: FloatArray, targets: FloatArray) -> FloatArray:
-    """Return the share of the variance of each input column that the targets explain.
+def ties_of(inputs: FloatArray, targets: FloatArray) -> Any:
+    """Return the share of the variance of each column that is gone between samples of like targets.
 
-    Targets of few kinds explain it by the mean of each kind, others by a straight line.
+    These are equal ones, or neighbours in the order of the targets if few are equal. Numbers of a
+    column count by their ranks, so that a few large ones do not decide.
     """
-    kinds, place, counts = np.unique(targets, axis=0, return_inverse=True, return_counts=True)
-    x = inputs - inputs.mean(axis=0)
-    whole = (x**2).sum(axis=0)
-    if len(kinds) * 5 <= len(targets):
-        sums = np.zeros((len(kinds), inputs.shape[1]))
-        np.add.at(sums, place.ravel(), x)
-        explained = (sums**2 / counts[:, np.newaxis]).sum(axis=0)
-    else:
-        t = targets - targets.mean(axis=0)
-        explained = ((x.T @ t) ** 2 / np.maximum((t**2).sum(axis=0), TINY)).max(axis=1)
-    return np.divide(explained, whole, out=np.zeros_like(whole), where=whole > 0)
+    order = np.lexsort(targets.T[::-1])
+    equal = (np.diff(targets[order], axis=0) == 0.0).all(axis=1)
+    columns = [np.unique(column, return_inverse=True)[1] for column in inputs[order].T]
+    steps = np.diff(columns)[:, equal | (equal.mean() < MOST)]
+    return 1.0 - np.mean(steps**2, axis=1) / np.maximum(2.0 * np.var(columns, axis=1), TINY)
 
 
-def oddness_of(inputs: FloatArray, targets: FloatArray) -> FloatArray:
+def oddness_of(inputs: FloatArray, targets: FloatArray) -> Any:
     """Return how far each target is from those of the nearest neighbours; see Measures."""
-    if len(inputs) < 4 * NEIGHBOURS:
-        return unknown()
-    deviations = inputs.std(axis=0)
-    x = inputs / np.where(deviations > 0.0, deviations, 1.0)
-    squares = (x**2).sum(axis=1)
+    x = (inputs - inputs.mean(axis=0)) / np.maximum(inputs.std(axis=0), TINY)
+    squares = np.sum(x**2, axis=1)
     distances = squares[:, np.newaxis] + squares - 2.0 * x @ x.T
     np.fill_diagonal(distances, np.inf)
     nearest = np.argpartition(distances, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
-    off = ((targets - targets[nearest].mean(axis=1)) ** 2).sum(axis=1)
-    return off / (targets.var(axis=0).sum() or 1.0)
+    off = targets - targets[nearest].mean(axis=1)
+    return (off**2).sum(axis=1) / max(float(targets.var(axis=0).sum()), TINY)
