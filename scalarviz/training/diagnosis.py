@@ -90,7 +90,8 @@ class Measures:
     @cached_property
     def reference(self) -> float:
         """Mean loss of the best constant answer, or of the first steps if that is unknown."""
-        return float(np.nanmean(self.constants if len(self.constants) else self.losses[:RECENT]))
+        found = self.constants if len(self.constants) else self.losses[:RECENT]
+        return max(float(np.nanmean(found)), TINY)
 
     @cached_property
     def level(self) -> float:
@@ -123,8 +124,7 @@ class Finding:
     remedy: str
 
     def __str__(self) -> str:
-        comma = ", " if self.where else ""
-        return f"step {self.step:,}{comma}{self.where}: {self.text}. {self.remedy}."
+        return f"step {self.step:,}{self.where and ', '}{self.where}: {self.text}. {self.remedy}."
 
 
 @final
@@ -174,7 +174,7 @@ LARGE = 4.0  # gain: initializers have 0.6 to 1.4, and tanh is flat from 2.2 on;
 SPREAD = 30.0  # between inputs: curvatures differ by its square, about 1,000
 TIED = 0.995  # share of a column that is gone: what is measured has more noise
 FEW = 20  # samples below which a column can fit the targets by chance
-GAP = 4.0  # between losses of wrong samples and of others: near a border they are closer
+GAP = 5.0  # between losses of wrong samples and of others: near a border they are closer
 RARE = 0.05  # share of the samples: more of them are no exceptions
 
 
@@ -216,8 +216,8 @@ def alike(m: Measures) -> list[Any]:
 
 def large_weights(m: Measures) -> list[Any]:
     is_bad = (m.saturated[0] > MOST).any() or m.losses[0] > LARGE * m.reference
-    found = zip(m.names, [0] * len(m.names), m.gains[:1].ravel(), strict=False)
-    return [each for each in found if is_bad and each[2] > LARGE]
+    gains = m.gains[:1].ravel().tolist()
+    return [(m.names[i], 0, gain) for i, gain in enumerate(gains) if is_bad and gain > LARGE]
 
 
 def still(m: Measures) -> list[Any]:
@@ -254,13 +254,13 @@ def apart(small: int, large: int, m: Measures) -> list[Any]:
 
 
 def slow(m: Measures) -> list[Any]:
-    is_high = len(m.losses) >= RECENT and m.level > HIGH
-    return [("", m.steps[0], m.ratios.max())] if is_high and m.ratios.max() < SMALL_STEP else []
+    largest = m.ratios.max() if len(m.losses) >= RECENT and m.level > HIGH else np.inf
+    return [("", m.steps[0], largest)] if largest < SMALL_STEP else []
 
 
 def labels(m: Measures) -> list[Any]:
-    is_high = len(m.losses) >= RECENT and m.level > HIGH
-    return [("", 0, m.level)] if is_high and m.oddness.sum() > len(m.oddness) else []
+    count = len(m.oddness) if len(m.losses) >= RECENT and m.level > HIGH else np.inf
+    return [("", 0, m.level)] if m.oddness.sum() > count else []
 
 
 def samples(m: Measures) -> list[Any]:
@@ -275,8 +275,8 @@ def samples(m: Measures) -> list[Any]:
 
 
 def batch(m: Measures) -> list[Any]:
-    is_one = m.batch == 1 and FEW <= m.samples <= len(m.losses)
-    return [("", 0)] if is_one and m.level > LOW else []
+    runs_long = FEW <= m.samples <= len(m.losses)
+    return [("", 0)] if m.batch == 1 and runs_long and m.level > LOW else []
 
 
 def stuck(m: Measures) -> list[Any]:
@@ -422,7 +422,6 @@ SEEN = 128  # samples whose activations are looked at there, partly in Python
 SAMPLES = 1024  # samples that are compared with each other, a matrix of their distances
 NEIGHBOURS = 5  # of a sample, by distance of inputs
 FLAT = 0.0125  # of the way between both ends of an activation: tanh has a slope of 0.05 there
-OVER_TIME = "values gradients updates dead saturated alike gains".split()
 
 
 def measures_of(session: Session) -> Measures:
@@ -439,7 +438,8 @@ def measures_of(session: Session) -> Measures:
         steps = np.unique(np.linspace(0, len(losses) - 1, MOMENTS).astype(np.int64))
         groups = groups_of(session.network.program, len(bank))
         found = np.stack([*visits(session.timeline, steps.tolist(), groups)], axis=1)
-        facts = facts_of(session.trainer) | dict(zip(OVER_TIME, found, strict=True))
+        over_time = "values gradients updates dead saturated alike gains".split()
+        facts = facts_of(session.trainer) | dict(zip(over_time, found, strict=True))
         return Measures(steps, losses, [name for name, _ in groups], **facts)
 
 
@@ -451,7 +451,7 @@ def groups_of(program: Program, count: int) -> list[tuple[str, Any]]:
 
 
 def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[FloatArray]:
-    """Yield the numbers of all groups at each step: those of OVER_TIME."""
+    """Yield the numbers of all groups at each step: those of Measures from `values` to `gains`."""
     trainer, now = timeline.trainer, timeline.clock
     with timeline.visit(Clock()):
         try:
@@ -482,12 +482,11 @@ def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
     for operation in still_ones:
         after = trainer.network.program.readers(operation.target)[0]
         units = bank[rows_of_neurons(operation)]
-        weights = bank[operation.weights :][: np.prod(operation.shape)]
         found[:, [operation.weights in rows for _, rows in groups].index(True)] = (
             np.mean(quiet.get(operation, np.zeros(1))),
             flat_share(after.formula, known[after.target.name]),
             1.0 - (len(np.unique(units, axis=0)) - 1.0) / max(1.0, len(units) - 1.0),
-            np.linalg.norm(weights) / np.sqrt(len(units)),
+            np.sqrt(np.sum(units[:, : np.prod(operation.shape[1:])] ** 2) / len(units)),
         )
     return found
 
@@ -528,12 +527,11 @@ def facts_of(trainer: Trainer) -> dict[str, Any]:
     }
 
 
-def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> FloatArray:
+def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> Any:
     """Return the loss of each sample, and below it that of the best constant answer."""
     loss, answer = trainer.loss, targets.mean(axis=0)
     if loss.row.logits:  # sigmoid's are differences
-        other = np.log1p(1e-6 - answer)
-        answer = np.log(answer + 1e-6) - other * (loss.row.logits == "sigmoid")
+        answer = np.log(answer + 1e-6) - (loss.row.logits == "sigmoid") * np.log1p(1e-6 - answer)
     pairs = zip(trainer.network(inputs), targets, strict=True)
     found = np.transpose([[loss(p, t), loss(answer, t)] for p, t in pairs])
     return found * (trainer.batches.size if loss.mean == "none" else 1)
@@ -542,14 +540,17 @@ def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> Floa
 def ties_of(inputs: FloatArray, targets: FloatArray) -> Any:
     """Return the share of the variance of each column that is gone between samples of like targets.
 
-    These are equal ones, or neighbours in the order of the targets if few are equal. Numbers of a
-    column count by their ranks, so that a few large ones do not decide.
+    These are those of a class, or else neighbours in the order of a target. Numbers of a column
+    count by their ranks, so that a few large ones do not decide.
     """
-    order = np.lexsort(targets.T[::-1])
-    equal = (np.diff(targets[order], axis=0) == 0.0).all(axis=1)
-    columns = [np.unique(column, return_inverse=True)[1] for column in inputs[order].T]
-    steps = np.diff(columns)[:, equal | (equal.mean() < MOST)]
-    return 1.0 - np.mean(steps**2, axis=1) / np.maximum(2.0 * np.var(columns, axis=1), TINY)
+    columns = np.array([np.unique(column, return_inverse=True)[1] for column in inputs.T])
+    classes = np.unique(targets, axis=0, return_inverse=True)[1].ravel()
+    keys, furthest = (targets.T, np.inf) if classes.max() > MOST * len(inputs) else ([classes], 0)
+    left = [
+        np.mean(np.diff(columns[:, np.argsort(key)])[:, np.diff(np.sort(key)) <= furthest] ** 2, 1)
+        for key in keys
+    ]
+    return 1.0 - (np.min(left, axis=0) + TINY) / (2.0 * columns.var(axis=1) + TINY)
 
 
 def oddness_of(inputs: FloatArray, targets: FloatArray) -> Any:
