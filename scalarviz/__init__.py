@@ -12,7 +12,7 @@
     your own      activation layer loss optimizer
     samples       data: data.Arrays, data.from_csv, data.Rgb, data.Digits and more
                   metrics: metrics.f1, metrics.confusion and more
-    training      Session EarlyStopping ReduceOnPlateau
+    training      Session EarlyStopping ReduceOnPlateau diagnose
                   sklearn: sklearn.Classifier, sklearn.Regressor
     many          replicate sweep
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
@@ -77,6 +77,7 @@ _HOMES = {
     "Session": "training.session.session",
     "EarlyStopping": "training.session.callbacks",
     "ReduceOnPlateau": "training.session.callbacks",
+    "diagnose": "training.diagnosis",
     "replicate": "training.session.replicas",
     "sweep": "sweeps.sweep",
     "add_neurons": "training.session.growth",
@@ -150,6 +151,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.sweeps.sweep import sweep as sweep
     from scalarviz.training import metrics as metrics
     from scalarviz.training import sklearn as sklearn
+    from scalarviz.training.diagnosis import diagnose as diagnose
     from scalarviz.training.network.expression import compile as compile
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck
     from scalarviz.training.network.network import Network as Network

@@ -20,7 +20,7 @@ from scalarviz.core.program import Program
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.conditions import quiet_neurons, rows_of_neurons, still_neurons
-from scalarviz.training.session.landscape import samples_of
+from scalarviz.training.session.landscape import IN_PYTHON, samples_of
 from scalarviz.training.session.over_time import layers_of
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import check_end
@@ -96,8 +96,14 @@ class Measures:
     @cached_property
     def level(self) -> float:
         """Mean loss of the last steps, relative to the reference: 1 is as good as no training."""
-        recent = max(RECENT, self.samples // max(1, self.batch), len(self.losses) // 10)
-        return float(np.mean(self.losses[-recent:])) / self.reference
+        known = self.losses[~np.isnan(self.losses)]
+        recent = max(RECENT, self.samples // max(1, self.batch), len(known) // 10)
+        return float(np.mean([*known[-recent:]] or np.inf)) / self.reference
+
+    @property
+    def is_high(self) -> bool:
+        """Whether the loss has hardly fallen, in enough steps to judge that."""
+        return len(self.losses) >= RECENT and self.level > HIGH
 
     @cached_property
     def ratios(self) -> FloatArray:
@@ -159,7 +165,7 @@ def diagnose(shown: object) -> Diagnosis:
     return found
 
 
-# Faults. A function of the table yields where it finds one, at which step, and numbers for the text.
+# Faults. A function returns where it finds one, at which step, and numbers for the text.
 
 RECENT = 20  # steps at least that a loss is averaged over, and before which it judges nothing
 TINY = 1e-30  # instead of a division by 0
@@ -194,15 +200,15 @@ def scale(m: Measures) -> list[Any]:
 
 
 def leak(m: Measures) -> list[Any]:
-    tied = m.ties > TIED
-    is_map = tied.sum() == (m.scales > 0.0).sum()  # of all inputs, such as a copy
-    return [(f"input {i}", 0, 100.0 * m.ties[i]) for i in np.flatnonzero(tied) if not is_map]
+    tied = np.flatnonzero(m.ties > TIED).tolist()
+    others = np.sum(m.scales > 0.0) - len(tied)  # none if targets are a map of all inputs
+    return [(f"input {i}", 0, 100.0 * m.ties[i]) for i in tied if others]
 
 
 def reach(m: Measures) -> list[Any]:
     low, high = (0.0, 1.0) if m.activation == "softmax" else ends(m.activation)
-    is_beyond = m.targets[0] < low or m.targets[1] > high
-    return [("outputs", 0, *m.targets, m.activation, low, high)] if is_beyond else []
+    found = [("outputs", 0, *m.targets, m.activation, low, high)]
+    return found if m.targets[0] < low or m.targets[1] > high else []
 
 
 def loss(m: Measures) -> list[Any]:
@@ -210,20 +216,20 @@ def loss(m: Measures) -> list[Any]:
 
 
 def alike(m: Measures) -> list[Any]:
-    shares = m.alike[:1, :-1] if m.alike.size else m.alike  # outputs may begin alike
-    return [(m.names[i], 0, 100.0 * shares[0, i]) for _, i in np.argwhere(shares > MOST).tolist()]
+    shares = zip(m.names[:-1], m.alike[:1].ravel(), strict=False)  # outputs may begin alike
+    return [(name, 0, 100.0 * share) for name, share in shares if share > MOST]
 
 
 def large_weights(m: Measures) -> list[Any]:
     is_bad = (m.saturated[0] > MOST).any() or m.losses[0] > LARGE * m.reference
-    gains = m.gains[:1].ravel().tolist()
-    return [(m.names[i], 0, gain) for i, gain in enumerate(gains) if is_bad and gain > LARGE]
+    gains = zip(m.names, m.gains[:1].ravel(), strict=False)
+    return [(name, 0, gain) for name, gain in gains if is_bad and gain > LARGE]
 
 
 def still(m: Measures) -> list[Any]:
     marks = (m.updates == 0.0).all(axis=0) & (m.gradients != 0.0).any(axis=0)
-    others_move = len(m.steps) > 2 and (m.ratios > TINY).any(axis=1).all()
-    return [(m.names[int(i)], m.steps[0]) for i in np.flatnonzero(marks & others_move)]
+    found = [(m.names[int(i)], m.steps[0]) for i in np.flatnonzero(marks)]
+    return found if len(m.steps) > 2 and (m.ratios > TINY).any(axis=1).all() else []
 
 
 def rate(m: Measures) -> list[Any]:
@@ -233,8 +239,12 @@ def rate(m: Measures) -> list[Any]:
     moment = int(np.argmax(largest * (m.steps >= min(begun, m.steps[-1]))))
     is_often = np.mean(largest > LARGE_STEP) > (0.0 if len(over) else MOST)
     is_lasting = len(m.losses) >= 5 * RECENT or not m.losses[-1] <= m.losses[0]
-    where = m.names[int(np.argmax(m.ratios[moment]))]
-    found = (where, begun, largest[moment], np.nanmax(m.losses) / m.reference)
+    found = (
+        m.names[int(np.argmax(m.ratios[moment]))],
+        begun,
+        largest[moment],
+        np.nanmax(m.losses) / m.reference,
+    )
     return [found] if is_often and is_lasting and m.level > HIGH else []
 
 
@@ -254,35 +264,31 @@ def apart(small: int, large: int, m: Measures) -> list[Any]:
 
 
 def slow(m: Measures) -> list[Any]:
-    largest = m.ratios.max() if len(m.losses) >= RECENT and m.level > HIGH else np.inf
-    return [("", m.steps[0], largest)] if largest < SMALL_STEP else []
+    return [("", m.steps[0], m.ratios.max())] if m.is_high and m.ratios.max() < SMALL_STEP else []
 
 
 def labels(m: Measures) -> list[Any]:
-    count = len(m.oddness) if len(m.losses) >= RECENT and m.level > HIGH else np.inf
-    return [("", 0, m.level)] if m.oddness.sum() > count else []
+    return [("", 0, m.level)] if m.is_high and m.oddness.sum() > len(m.oddness) else []
 
 
 def samples(m: Measures) -> list[Any]:
     worst = np.argsort(-m.sample_losses[: len(m.oddness)])[: int(RARE * len(m.oddness)) + 1]
-    losses = np.maximum(m.sample_losses[worst], TINY)
-    gaps = np.append(losses[:-1] / losses[1:], 0.0)
+    gaps = np.append(-np.diff(np.log(np.maximum(m.sample_losses[worst], TINY))), 0.0)
     wrong = worst[: np.argmax(gaps) + 1]
     is_odd = (m.oddness[wrong] > 1.0) & (m.sample_losses[wrong] > m.constants[wrong])
-    where = f"samples {', '.join(map(str, m.numbers[wrong[:5]].tolist()))}"
-    found = (where, m.steps[-1], len(wrong), len(m.oddness), gaps.max())
-    return [found] if is_odd.all() and gaps.max() > GAP else []
+    names = ", ".join(map(str, m.numbers[wrong[:5]].tolist()))
+    found = (f"samples {names}", m.steps[-1], len(wrong), len(m.oddness), np.exp(gaps.max()))
+    return [found] if is_odd.all() and np.exp(gaps.max()) > GAP else []
 
 
 def batch(m: Measures) -> list[Any]:
-    runs_long = FEW <= m.samples <= len(m.losses)
-    return [("", 0)] if m.batch == 1 and runs_long and m.level > LOW else []
+    is_one = m.batch == 1 and FEW <= m.samples <= len(m.losses) and m.level > LOW
+    return [("", 0)] if is_one else []
 
 
 def stuck(m: Measures) -> list[Any]:
-    halves = [*map(np.nanmean, np.array_split(m.losses, 2))]
-    is_flat = len(m.losses) >= 10 * RECENT and m.level > 0.95 and halves[1] > 0.99 * halves[0]
-    return [("", m.steps[0], m.level)] if is_flat else []
+    is_flat = m.level > 0.95 and m.level > 0.99 * np.nanmean(m.losses) / m.reference
+    return [("", m.steps[0], m.level)] if is_flat and len(m.losses) >= 10 * RECENT else []
 
 
 # For each kind what finds it, what a finding says, with the numbers found, what to try, and other
@@ -418,7 +424,6 @@ def judge(measures: Measures) -> list[Finding]:
 # Measures of a session.
 
 MOMENTS = 24  # of the past that are visited
-SEEN = 128  # samples whose activations are looked at there, partly in Python
 SAMPLES = 1024  # samples that are compared with each other, a matrix of their distances
 NEIGHBOURS = 5  # of a sample, by distance of inputs
 FLAT = 0.0125  # of the way between both ends of an activation: tanh has a slope of 0.05 there
@@ -438,16 +443,20 @@ def measures_of(session: Session) -> Measures:
         steps = np.unique(np.linspace(0, len(losses) - 1, MOMENTS).astype(np.int64))
         groups = groups_of(session.network.program, len(bank))
         found = np.stack([*visits(session.timeline, steps.tolist(), groups)], axis=1)
-        over_time = "values gradients updates dead saturated alike gains".split()
-        facts = facts_of(session.trainer) | dict(zip(over_time, found, strict=True))
+        facts = facts_of(session.trainer) | dict(
+            zip("values gradients updates dead saturated alike gains".split(), found, strict=True)
+        )
         return Measures(steps, losses, [name for name, _ in groups], **facts)
 
 
 def groups_of(program: Program, count: int) -> list[tuple[str, Any]]:
     """Return name and rows of each layer with weights; those of Affine layers are constants."""
-    fixed = {row for each in program.affines for row in each.parameters}
-    found = [(label, rows) for label, rows in layers_of(program, count) if rows[0] not in fixed]
-    return [(f"layer {label}" if label else "all weights", rows) for label, rows in found]
+    fixed = [each.label for each in program.affines]
+    return [
+        (f"layer {label}" if label else "all weights", rows)
+        for label, rows in layers_of(program, count)
+        if label not in fixed
+    ]
 
 
 def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[FloatArray]:
@@ -475,7 +484,7 @@ def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
 
     They are NaN for groups without an activation.
     """
-    inputs, _ = samples_of(trainer.batches, SEEN)
+    inputs, _ = samples_of(trainer.batches, IN_PYTHON)
     bank, found = trainer.bank.value.astype(np.float64), np.full((4, len(groups)), np.nan)
     known, still_ones = trainer.network.survey(inputs), dict(still_neurons(trainer))
     quiet = quiet_neurons(trainer, still_ones, inputs) if still_ones else {}
@@ -508,15 +517,16 @@ def flat_share(activation: str, y: FloatArray) -> float:
 
 def facts_of(trainer: Trainer) -> dict[str, Any]:
     """Return what Measures say of the data, the loss and the outputs, as they are at present."""
-    network, (inputs, targets) = trainer.network, samples_of(trainer.batches, SAMPLES)
+    inputs, targets = samples_of(trainer.batches, SAMPLES)
     losses, constants = losses_of(trainer, inputs, targets)
-    standardized = network.program.raw.get(network.program.inputs.name, "")  # by an Affine
-    seen = network.survey(inputs).get(standardized, inputs)
+    program = trainer.network.program
+    standardized = program.raw.get(program.inputs.name, "")  # by an Affine
+    seen = trainer.network.survey(inputs).get(standardized, inputs)
     return {
         "batch": trainer.batches.size,
         "samples": trainer.batches.samples,
         "loss": trainer.loss.name,
-        "activation": network.program.operations[-1].formula if network.layers else "",
+        "activation": program.operations[-1].formula if trainer.network.layers else "",
         "targets": (float(targets.min()), float(targets.max())),
         "scales": np.abs(seen).max(axis=0),
         "ties": ties_of(seen, targets) if len(inputs) >= FEW else unknown(),
@@ -532,8 +542,12 @@ def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> Any:
     loss, answer = trainer.loss, targets.mean(axis=0)
     if loss.row.logits:  # sigmoid's are differences
         answer = np.log(answer + 1e-6) - (loss.row.logits == "sigmoid") * np.log1p(1e-6 - answer)
-    pairs = zip(trainer.network(inputs), targets, strict=True)
-    found = np.transpose([[loss(p, t), loss(answer, t)] for p, t in pairs])
+    found = np.transpose(
+        [
+            [loss(p, t), loss(answer, t)]
+            for p, t in zip(trainer.network(inputs), targets, strict=True)
+        ]
+    )
     return found * (trainer.batches.size if loss.mean == "none" else 1)
 
 
@@ -556,9 +570,9 @@ def ties_of(inputs: FloatArray, targets: FloatArray) -> Any:
 def oddness_of(inputs: FloatArray, targets: FloatArray) -> Any:
     """Return how far each target is from those of the nearest neighbours; see Measures."""
     x = (inputs - inputs.mean(axis=0)) / np.maximum(inputs.std(axis=0), TINY)
-    squares = np.sum(x**2, axis=1)
-    distances = squares[:, np.newaxis] + squares - 2.0 * x @ x.T
+    distances = np.sum(x**2, axis=1) - 2.0 * x @ x.T  # squared, less what a row has in common
     np.fill_diagonal(distances, np.inf)
     nearest = np.argpartition(distances, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
-    off = targets - targets[nearest].mean(axis=1)
-    return (off**2).sum(axis=1) / max(float(targets.var(axis=0).sum()), TINY)
+    return np.sum((targets - targets[nearest].mean(axis=1)) ** 2, axis=1) / max(
+        float(targets.var(axis=0).sum()), TINY
+    )
