@@ -13,8 +13,9 @@
     samples       data: data.Arrays, data.from_csv, data.Rgb, data.Digits and more
                   metrics: metrics.f1, metrics.confusion and more
     training      Session EarlyStopping ReduceOnPlateau
-    elsewhere     follow: a training in PyTorch, or by any program
+    training      Session EarlyStopping ReduceOnPlateau diagnose
                   sklearn: sklearn.Classifier, sklearn.Regressor
+    elsewhere     follow: a training in PyTorch, or by any program
     many          replicate sweep
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
     seeing        watch picture record storyboard page Show Cubes shader
@@ -79,6 +80,7 @@ _HOMES = {
     "EarlyStopping": "training.session.callbacks",
     "ReduceOnPlateau": "training.session.callbacks",
     "follow": "training.follow.following",
+    "diagnose": "training.diagnosis",
     "replicate": "training.session.replicas",
     "sweep": "sweeps.sweep",
     "add_neurons": "training.session.growth",
@@ -152,6 +154,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.sweeps.sweep import sweep as sweep
     from scalarviz.training import metrics as metrics
     from scalarviz.training import sklearn as sklearn
+    from scalarviz.training.diagnosis import diagnose as diagnose
     from scalarviz.training.follow.following import follow as follow
     from scalarviz.training.network.expression import compile as compile
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck

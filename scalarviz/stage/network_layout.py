@@ -62,13 +62,19 @@ def layout_of(
     program, own = network.program, names_of(session)
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
     squares = hidden if sees_places(session) else []
-    if not session.trainer.computes and isinstance(network.layers[0], Wall):
+    if isinstance(network.layers[0], Wall):
         return of_modules(program, about, shape)
     if every or shows_every_weight(session):
         return walls(program, about, own, shape, squares)
     if squares and has_walls(session):
         return squares_layout(program, own, shape, squares)
-    return trays_layout(program, about, own, shape, tied=tied, squares=squares)
+    made = trays_layout(program, about, own, shape, tied=tied, squares=squares)
+    return made if session.trainer.computes else without_balls(made)
+
+
+def without_balls(layout: Layout) -> Layout:
+    """Return a layout in which neurons of which nothing is known are dots."""
+    return replace(layout, neurons=[replace(each, radius=UNKNOWN) for each in layout.neurons])
 
 
 def of_modules(program: Program, about: About, shape: float) -> Layout:
@@ -81,8 +87,7 @@ def of_modules(program: Program, about: About, shape: float) -> Layout:
         ends = np.concatenate([each.corners() for each in plates]) @ RIGHT
         half = max(0.5 * float(np.ptp(ends)), LEAST_NAME) * RIGHT
         written.append(WrittenWords(label.name, label.place + 0.5 * UP, half, NAME))
-    neurons = [replace(each, radius=UNKNOWN) for each in made.neurons]
-    return replace(made, neurons=neurons, written=written)
+    return replace(without_balls(made), written=written)
 
 
 def sees_places(session: Session) -> bool:

@@ -5,6 +5,7 @@ PyTorch is never imported here: whoever passes a module has imported it.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -64,6 +65,7 @@ class Source(Protocol):
     is_chain  whether each module reads what the one before it has written
     dtype     "float32" or "float64"
     explains  whether the numbers before a step are known
+    is_on_all_cores  whether the training leaves no core of the machine
     """
 
     title: str
@@ -72,6 +74,7 @@ class Source(Protocol):
     is_chain: bool
     dtype: str
     explains: bool
+    is_on_all_cores: bool
 
     @property
     def kinds(self) -> dict[str, str]: ...
@@ -98,6 +101,8 @@ class TorchSource:
             model = inner
         self.model, self.explains, self.title = model, True, type(model).__name__
         self.used: list[Any] = []  # optimizers, in the order of their first steps
+        threads: int = sys.modules["torch"].get_num_threads()
+        self.is_on_all_cores = threads >= (os.cpu_count() or 1)
         self.read()
 
     def read(self) -> None:
@@ -243,6 +248,7 @@ class PlainSource:
 
     arrays: list[Array]
     is_chain = explains = False
+    is_on_all_cores = True  # for all that is known
     title = ""
 
     def _begin(self, shapes: Mapping[str, tuple[int, ...]], is_wide: bool) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import final
 
 from scalarviz.base.checks import size
+from scalarviz.base.texts import text
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.threads import Player, SessionLock, TakenLock
@@ -217,11 +218,22 @@ class SharedClock:
         self._go_on(movers, lambda session: session.advance(1, one, progress=False))
 
     def _advance_to(self, step: int) -> None:
-        """Advance all sessions that can go on to a step, those beyond it excepted."""
+        """Advance all sessions that can go on to a step, those beyond it excepted.
+
+        With a record among them it is at least the next step that one of these has kept.
+        """
+        records = [each for each in self.going if each.trainer.recorded is not None]
+        kept = [each.trainer.run.step_after(each.step_index, 1) for each in records]
+        step = max(step, min(kept, default=step))
         movers = [session for session in self.going if session.clock < Clock(step)]
 
         def go(session: Session) -> None:
             end = session.timeline.branch.end.step
+            if session in records:
+                session.seek(step)
+                if session.step_index == end:
+                    self.halted[session] = session.clock, text("follow.over")
+                return
             last = min(step, end) if self.replays else step
             session.advance(last - session.step_index, progress=False)
 

@@ -295,7 +295,8 @@ class Timeline:
     @property
     def seconds_a_step(self) -> float:
         """The time that a step takes, as measured lately: a median; NaN before the first one."""
-        return float(np.median(self._times)) if self._times else np.nan
+        is_measured = self._times and self.trainer.recorded is None
+        return float(np.median(self._times)) if is_measured else np.nan
 
     def _stop_before_step(self) -> None:
         """Perform the moments of this step up to "step", which would not be finite."""

@@ -21,5 +21,5 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture
 def dense(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every step is kept, however long it takes."""
-    monkeypatch.setattr(following, "PICTURES", 1e12)
-    monkeypatch.setattr(following, "ALONE", 1e12)
+    for name in ("PICTURES", "FEW", "ALONE"):
+        monkeypatch.setattr(following, name, 1e12)

@@ -268,7 +268,7 @@ def modules() -> dict[str, ModuleType]:
     """Return the modules of PyTorch by name, of these classes."""
     torch, hooks = ModuleType("torch"), ModuleType("torch.optim.optimizer")
     torch.__dict__.update(
-        __version__="stand-in", tensor=tensor, float32=float32, float64=float64, int64=int64,
+        __version__="stand-in", get_num_threads=lambda: 1, tensor=tensor, float32=float32, float64=float64, int64=int64,
         bfloat16=bfloat16, optim=SimpleNamespace(SGD=SGD, Adam=Adam, AdamW=AdamW, optimizer=hooks),
         nn=SimpleNamespace(Module=Module, Parameter=Parameter, Linear=Linear, ReLU=ReLU,
                            Sequential=Sequential),

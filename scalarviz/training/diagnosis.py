@@ -1,0 +1,578 @@
+"""Diagnosis: what is wrong with a training, found in its past.
+
+`measures_of` visits some moments of a session and returns plain arrays, `judge` reads these. Each
+kind of fault is a row of FAULTS with a function that yields findings. Whatever else can fill in
+Measures, such as a training outside of scalarviz, is judged by the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray, answered, shorten
+from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.program import Program
+from scalarviz.errors import InputError, OrderError
+from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.conditions import quiet_neurons, rows_of_neurons, still_neurons
+from scalarviz.training.session.landscape import IN_PYTHON, samples_of
+from scalarviz.training.session.over_time import layers_of
+from scalarviz.training.session.session import Session
+from scalarviz.training.session.threads import check_end
+from scalarviz.training.session.timeline import Timeline
+from scalarviz.training.session.trainer import Trainer
+
+# What is measured, and what is found.
+
+
+unknown = partial(np.zeros, 0)  # an array that nobody filled in
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """Numbers about some moments of a training, from which `judge` reads what is wrong.
+
+    Arrays with two axes have a row for each moment and a column for each group of parameters.
+
+    steps      number of the step that was taken at each moment, increasing
+    losses     loss of each step, from step 0 on; NaN where unknown
+    names      names of the groups, from the inputs to the outputs, such as "layer 0"
+    values     root mean square of the weights of a group before the step; `gradients` of their
+               gradients, `updates` of their change by the step
+    dead       share of the units, rows of a weight matrix, that no sample can move; NaN: unknown
+    saturated  share of the activations whose slope is nearly 0, though it is steep elsewhere, such
+               as those of tanh; NaN: unknown
+
+    The others have defaults, which mean unknown:
+
+    alike          share of the units of a group, two axes, that are others over again: 1 if all
+                   have the same weights
+    gains          norm of the weights of a unit, on average over a group, two axes: the factor by
+                   which it scales the spread of its inputs
+    batch          samples of a step, of `samples` that there are for training
+    loss           name of the loss, `activation` of the activation of the outputs
+    targets        smallest and largest target
+    scales         size of each input column: its largest absolute value
+    ties           share of the variance of each column that is gone where targets are alike
+    numbers        rows of some training samples
+    sample_losses  their losses at present; `constants` are those of the best constant answer
+    oddness        squared distance of their targets from the mean of their nearest neighbours,
+                   relative to the variance of the targets
+    """
+
+    steps: Any
+    losses: FloatArray
+    names: Sequence[str]
+    values: FloatArray
+    gradients: FloatArray
+    updates: FloatArray
+    dead: FloatArray
+    saturated: FloatArray
+    alike: FloatArray = field(default_factory=unknown)
+    gains: FloatArray = field(default_factory=unknown)
+    batch: int = 0
+    samples: int = 0
+    loss: str = ""
+    activation: str = ""
+    targets: tuple[float, float] = (np.nan, np.nan)
+    scales: FloatArray = field(default_factory=unknown)
+    ties: FloatArray = field(default_factory=unknown)
+    numbers: FloatArray = field(default_factory=unknown)
+    sample_losses: FloatArray = field(default_factory=unknown)
+    constants: FloatArray = field(default_factory=unknown)
+    oddness: FloatArray = field(default_factory=unknown)
+
+    @cached_property
+    def reference(self) -> float:
+        """Mean loss of the best constant answer, or of the first steps if that is unknown."""
+        found = self.constants if len(self.constants) else self.losses[:RECENT]
+        return max(float(np.nanmean(found)), TINY)
+
+    @cached_property
+    def level(self) -> float:
+        """Mean loss of the last steps, relative to the reference: 1 is as good as no training."""
+        known = self.losses[~np.isnan(self.losses)]
+        recent = max(RECENT, self.samples // max(1, self.batch), len(known) // 10)
+        return float(np.mean([*known[-recent:]] or np.inf)) / self.reference
+
+    @property
+    def is_high(self) -> bool:
+        """Whether the loss has hardly fallen, in enough steps to judge that."""
+        return len(self.losses) >= RECENT and self.level > HIGH
+
+    @cached_property
+    def ratios(self) -> FloatArray:
+        """Size of each update relative to that of the weights."""
+        return self.updates / np.maximum(self.values, TINY)
+
+
+@final
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong with a training.
+
+    kind    short name of the kind of fault, a row of FAULTS, such as "dead"
+    where   the layer, module, input or samples; "" for the training as a whole
+    step    the step at which it was first seen
+    text    what is wrong, with numbers
+    remedy  what to try
+    """
+
+    kind: str
+    where: str
+    step: int
+    text: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"step {self.step:,}{self.where and ', '}{self.where}: {self.text}. {self.remedy}."
+
+
+@final
+class Diagnosis(tuple[Finding, ...]):
+    """The findings about a training, the earliest first; `looked_at` says where they come from."""
+
+    looked_at = ""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self)) or f"Nothing wrong was found in {self.looked_at}."
+
+
+@answered
+def diagnose(shown: object) -> Diagnosis:
+    """Return what is wrong with a training, with the step at which it began and what to try.
+
+    shown  a Session, which stays as it is; or an object with a method `measures()` that returns
+           Measures
+
+    The past is visited at 24 moments at equal distances, so that most steps are known as exactly as
+    these are apart. Raises OrderError before the first step, InputError for another object.
+    """
+    measures: Any = getattr(shown, "measures", None)
+    if not isinstance(shown, Session) and not callable(measures):
+        raise InputError(
+            f"diagnose takes a session that has trained, not {shorten(shown)}: pass "
+            "s = sv.Session(net, data) after s.advance(1000)"
+        )
+    m: Measures = measures_of(shown) if isinstance(shown, Session) else measures()
+    found = Diagnosis(judge(m))
+    found.looked_at = f"{len(m.losses):,} losses, and in the weights at {len(m.steps)} moments"
+    return found
+
+
+# Faults. A function returns where it finds one, at which step, and numbers for the text.
+
+RECENT = 20  # steps at least that a loss is averaged over, and before which it judges nothing
+TINY = 1e-30  # instead of a division by 0
+HIGH = 0.5  # level of a loss that has hardly fallen: half of what a constant answer has
+LOW = 0.1  # level below which a training does well, so that its faults do not matter
+MOST = 0.5  # share of a layer, or of the moments, that counts as most
+LARGE_STEP = 0.1  # of the weights a step: ten steps turn them over; about 0.001 is usual
+SMALL_STEP = 1e-4  # of the weights a step: it takes 10,000 steps to move them by their size
+OVERSHOOT = 3.0  # times the loss at first: batches differ by less, and descent only lowers it
+APART = 1e3  # between gradients of first and last layer: one rate cannot suit both
+LARGE = 4.0  # gain: initializers have 0.6 to 1.4, and tanh is flat from 2.2 on; level at first
+SPREAD = 30.0  # between inputs: curvatures differ by its square, about 1,000
+TIED = 0.995  # share of a column that is gone: what is measured has more noise
+FEW = 20  # samples below which a column can fit the targets by chance
+GAP = 5.0  # between losses of wrong samples and of others: near a border they are closer
+RARE = 0.05  # share of the samples: more of them are no exceptions
+
+
+def not_finite(m: Measures) -> list[Any]:
+    lost = ~np.isfinite(m.gradients) & ~np.isnan(m.gradients).all(axis=0)  # all: there are none
+    moments, groups = np.nonzero(lost)
+    bad = [*np.flatnonzero(np.isinf(m.losses)), *m.steps[np.isnan(m.losses[m.steps])]]
+    where = ["", *[m.names[int(i)] for i in groups[moments == min(moments, default=0)]]][-1]
+    return [(where, min([*bad, *m.steps[moments]]))] if bad or where else []  # the last goes first
+
+
+def scale(m: Measures) -> list[Any]:
+    sizes = np.append(m.scales[m.scales > 0.0], 1.0)
+    usual = min(1.0, float(np.exp(np.percentile(np.log(sizes), 25))))
+    is_large = (m.scales > SPREAD * usual) & (m.scales == sizes.max())
+    return [(f"input {i}", 0, m.scales[i], usual) for i in np.flatnonzero(is_large)]
+
+
+def leak(m: Measures) -> list[Any]:
+    tied = np.flatnonzero(m.ties > TIED).tolist()
+    others = np.sum(m.scales > 0.0) - len(tied)  # none if targets are a map of all inputs
+    return [(f"input {i}", 0, 100.0 * m.ties[i]) for i in tied if others]
+
+
+def reach(m: Measures) -> list[Any]:
+    low, high = (0.0, 1.0) if m.activation == "softmax" else ends(m.activation)
+    found = [("outputs", 0, *m.targets, m.activation, low, high)]
+    return found if m.targets[0] < low or m.targets[1] > high else []
+
+
+def loss(m: Measures) -> list[Any]:
+    return [("outputs", 0, m.loss)] if m.activation == "softmax" and m.loss else []
+
+
+def alike(m: Measures) -> list[Any]:
+    shares = zip(m.names[:-1], m.alike[:1].ravel(), strict=False)  # outputs may begin alike
+    return [(name, 0, 100.0 * share) for name, share in shares if share > MOST]
+
+
+def large_weights(m: Measures) -> list[Any]:
+    is_bad = (m.saturated[0] > MOST).any() or m.losses[0] > LARGE * m.reference
+    gains = zip(m.names, m.gains[:1].ravel(), strict=False)
+    return [(name, 0, gain) for name, gain in gains if is_bad and gain > LARGE]
+
+
+def still(m: Measures) -> list[Any]:
+    marks = (m.updates == 0.0).all(axis=0) & (m.gradients != 0.0).any(axis=0)
+    found = [(m.names[int(i)], m.steps[0]) for i in np.flatnonzero(marks)]
+    return found if len(m.steps) > 2 and (m.ratios > TINY).any(axis=1).all() else []
+
+
+def rate(m: Measures) -> list[Any]:
+    largest = np.nanmax(m.ratios, axis=1)
+    over = np.flatnonzero(m.losses > OVERSHOOT * max(m.reference, float(m.losses[0])))
+    begun = int([*over, *m.steps[largest > LARGE_STEP], 0][0])
+    moment = int(np.argmax(largest * (m.steps >= min(begun, m.steps[-1]))))
+    is_often = np.mean(largest > LARGE_STEP) > (0.0 if len(over) else MOST)
+    is_lasting = len(m.losses) >= 5 * RECENT or not m.losses[-1] <= m.losses[0]
+    found = (
+        m.names[int(np.argmax(m.ratios[moment]))],
+        begun,
+        largest[moment],
+        np.nanmax(m.losses) / m.reference,
+    )
+    return [found] if is_often and is_lasting and m.level > HIGH else []
+
+
+def standing(kind: str, level: float, m: Measures) -> list[Any]:
+    """Return the groups of which most has a fault at present, if the loss is above a level."""
+    shares: FloatArray = getattr(m, kind)
+    marks = (shares > MOST) & (m.level > level)
+    groups = np.flatnonzero(marks[-1]).tolist()
+    return [(m.names[i], m.steps[np.argmax(marks[:, i])], 100 * shares[-1, i]) for i in groups]
+
+
+def apart(small: int, large: int, m: Measures) -> list[Any]:
+    """Return the first group, if gradients differ much between the first and the last one."""
+    ratios = m.gradients[:, large] / np.maximum(m.gradients[:, small], TINY)
+    found = m.names[0], m.steps[np.argmax(ratios > APART)], np.median(ratios), m.names[-1]
+    return [found] if m.level > HIGH and np.mean(ratios > APART) > MOST else []
+
+
+def slow(m: Measures) -> list[Any]:
+    return [("", m.steps[0], m.ratios.max())] if m.is_high and m.ratios.max() < SMALL_STEP else []
+
+
+def labels(m: Measures) -> list[Any]:
+    return [("", 0, m.level)] if m.is_high and m.oddness.sum() > len(m.oddness) else []
+
+
+def samples(m: Measures) -> list[Any]:
+    worst = np.argsort(-m.sample_losses[: len(m.oddness)])[: int(RARE * len(m.oddness)) + 1]
+    gaps = np.append(-np.diff(np.log(np.maximum(m.sample_losses[worst], TINY))), 0.0)
+    wrong = worst[: np.argmax(gaps) + 1]
+    is_odd = (m.oddness[wrong] > 1.0) & (m.sample_losses[wrong] > m.constants[wrong])
+    names = ", ".join(map(str, m.numbers[wrong[:5]].tolist()))
+    found = (f"samples {names}", m.steps[-1], len(wrong), len(m.oddness), np.exp(gaps.max()))
+    return [found] if is_odd.all() and np.exp(gaps.max()) > GAP else []
+
+
+def batch(m: Measures) -> list[Any]:
+    is_one = m.batch == 1 and FEW <= m.samples <= len(m.losses) and m.level > LOW
+    return [("", 0)] if is_one else []
+
+
+def stuck(m: Measures) -> list[Any]:
+    is_flat = m.level > 0.95 and m.level > 0.99 * np.nanmean(m.losses) / m.reference
+    return [("", m.steps[0], m.level)] if is_flat and len(m.losses) >= 10 * RECENT else []
+
+
+# For each kind what finds it, what a finding says, with the numbers found, what to try, and other
+# kinds that it is a consequence of: it is not reported beside them.
+FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
+    "not finite": (
+        not_finite,
+        "the loss or a gradient is NaN or infinite",
+        "Try a rate that is 10 times lower, or clip_norm=1.0",
+        "",
+    ),
+    "scale": (
+        scale,
+        "its numbers reach {:.3g}, and those of others {:.3g}, so that no rate suits both",
+        "Try sv.data.Arrays(..., standardize=True)",
+        "",
+    ),
+    "leak": (
+        leak,
+        "the target explains {:.4g} % of this column, so that it gives the answer away",
+        "Try to leave it out, unless it is known before the answer is",
+        "",
+    ),
+    "reach": (
+        reach,
+        "targets go from {:.3g} to {:.3g}, and {} only from {:.3g} to {:.3g}",
+        "Try linear outputs, or scale the targets",
+        "",
+    ),
+    "loss": (
+        loss,
+        "{} has hardly any gradient where softmax is sure and wrong",
+        "Try linear outputs and the loss softmax_cross_entropy",
+        "",
+    ),
+    "alike": (
+        alike,
+        "{:.0f} % of its neurons begin with the weights of another one, and stay like it",
+        "Try random weights, such as init='he_normal'",
+        "",
+    ),
+    "large weights": (
+        large_weights,
+        "its first weights make sums {:.3g} times as large as its inputs",
+        "Try init='he_normal' or 'xavier_normal'",
+        "scale",
+    ),
+    "still": (
+        still,
+        "its weights have never moved, while those of other layers do",
+        "Try s.freeze(part, on=False), or a higher rate for it",
+        "",
+    ),
+    "rate": (
+        rate,
+        "a step changes its weights by {:.2g} of their size, and losses reach {:.2g} times that of "
+        "a constant answer",
+        "Try a rate that is 10 times lower, or clip_norm=1.0",
+        "scale, large weights",
+    ),
+    "dead": (
+        partial(standing, "dead", LOW),
+        "{:.0f} % of its neurons are dead: no sample moves their weights any more",
+        "Try leaky_relu, a lower rate, or sv.reinitialize",
+        "scale, alike",
+    ),
+    "saturated": (
+        partial(standing, "saturated", HIGH),
+        "{:.0f} % of its activations are saturated: they pass on hardly any gradient",
+        "Try smaller first weights, a lower rate, or relu",
+        "scale, reach, large weights",
+    ),
+    "vanishing": (
+        partial(apart, 0, -1),
+        "its gradients are {:.2g} times smaller than those of {}",
+        "Try relu, fewer layers, BatchNorm or Residual",
+        "scale, alike, large weights, still, dead, saturated",
+    ),
+    "exploding": (
+        partial(apart, -1, 0),
+        "its gradients are {:.2g} times larger than those of {}",
+        "Try smaller first weights, clip_norm=1.0 or BatchNorm",
+        "scale, large weights, rate",
+    ),
+    "slow": (
+        slow,
+        "no step has changed a layer by more than {:.2g} of its weights",
+        "Try a rate that is 100 times higher",
+        "scale, alike, large weights, dead, saturated, vanishing",
+    ),
+    "labels": (
+        labels,
+        "targets of similar samples are as different as any, and the loss is {:.2g} times that of "
+        "a constant answer",
+        "Try to find out whether rows of inputs and targets still belong together",
+        "",
+    ),
+    "samples": (
+        samples,
+        "the losses of {} of {} samples are {:.2g} times those of all others, and their targets "
+        "are unlike those of similar samples",
+        "Try to correct their targets",
+        "not finite, scale, reach, labels",
+    ),
+    "batch": (
+        batch,
+        "each step follows a single sample, and the next one undoes much of it",
+        "Try batch=16, or a lower rate",
+        "",
+    ),
+    "stuck": (
+        stuck,
+        "the loss does not fall: it is {:.2g} times that of a constant answer",
+        "Try another rate, or a larger network",
+        "not finite, scale, leak, reach, loss, alike, large weights, still, rate, dead, "
+        "saturated, vanishing, exploding, slow, labels, samples, batch",
+    ),
+}
+
+
+def judge(measures: Measures) -> list[Finding]:
+    """Return what is wrong with a training by its measures, the earliest first."""
+    found: list[Finding] = []
+    for kind, (find, text, remedy, causes) in FAULTS.items():
+        if not {each.kind for each in found}.intersection(causes.split(", ")):
+            found += [
+                Finding(kind, where, int(step), text.format(*numbers), remedy)
+                for where, step, *numbers in find(measures)
+            ]
+    return sorted(found, key=lambda finding: finding.step)
+
+
+# Measures of a session.
+
+MOMENTS = 24  # of the past that are visited
+SAMPLES = 1024  # samples that are compared with each other, a matrix of their distances
+NEIGHBOURS = 5  # of a sample, by distance of inputs
+FLAT = 0.0125  # of the way between both ends of an activation: tanh has a slope of 0.05 there
+
+
+def measures_of(session: Session) -> Measures:
+    """Return Measures of the past of a session, which stays as it is.
+
+    Raises OrderError before the first step.
+    """
+    with session.doing():
+        losses, bank = session.losses, session.network.bank
+        if session.next == "step" and not np.isfinite(bank.grad).all():
+            losses = np.append(losses, session.loss)  # of the step that was refused
+        if not len(losses):
+            raise OrderError("nothing was trained yet, so nothing can be wrong: advance first")
+        steps = np.unique(np.linspace(0, len(losses) - 1, MOMENTS).astype(np.int64))
+        groups = groups_of(session.network.program, len(bank))
+        found = np.stack([*visits(session.timeline, steps.tolist(), groups)], axis=1)
+        facts = facts_of(session.trainer) | dict(
+            zip("values gradients updates dead saturated alike gains".split(), found, strict=True)
+        )
+        return Measures(steps, losses, [name for name, _ in groups], **facts)
+
+
+def groups_of(program: Program, count: int) -> list[tuple[str, Any]]:
+    """Return name and rows of each layer with weights; those of Affine layers are constants."""
+    fixed = [each.label for each in program.affines]
+    return [
+        (f"layer {label}" if label else "all weights", rows)
+        for label, rows in layers_of(program, count)
+        if label not in fixed
+    ]
+
+
+def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[FloatArray]:
+    """Yield the numbers of all groups at each step: those of Measures from `values` to `gains`."""
+    trainer, now = timeline.trainer, timeline.clock
+    with timeline.visit(Clock()):
+        try:
+            for step in steps:
+                timeline.restore(step)
+                timeline.enter(step)
+                timeline.forward(Clock(step, len(trainer.moments) - 1))
+                before = trainer.bank.value.copy(), trainer.bank.grad.copy()
+                units = of_units(trainer, groups)
+                timeline.forward(min(Clock(step + 1), now))  # not beyond a step that was refused
+                whole = np.array([*before, trainer.bank.value - before[0]], np.float64)
+                sizes = [np.sqrt(np.mean(whole[:, rows] ** 2, axis=1)) for _, rows in groups]
+                yield np.vstack([np.transpose(sizes), units])
+                check_end()
+        finally:
+            timeline.restore(now.step)
+
+
+def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
+    """Return shares of units that are dead, saturated, alike, and gains, by group of parameters.
+
+    They are NaN for groups without an activation.
+    """
+    inputs, _ = samples_of(trainer.batches, IN_PYTHON)
+    bank, found = trainer.bank.value.astype(np.float64), np.full((4, len(groups)), np.nan)
+    known, still_ones = trainer.network.survey(inputs), dict(still_neurons(trainer))
+    quiet = quiet_neurons(trainer, still_ones, inputs) if still_ones else {}
+    for operation in still_ones:
+        after = trainer.network.program.readers(operation.target)[0]
+        units = bank[rows_of_neurons(operation)]
+        found[:, [operation.weights in rows for _, rows in groups].index(True)] = (
+            np.mean(quiet.get(operation, np.zeros(1))),
+            flat_share(after.formula, known[after.target.name]),
+            1.0 - (len(np.unique(units, axis=0)) - 1.0) / max(1.0, len(units) - 1.0),
+            np.sqrt(np.sum(units[:, : np.prod(operation.shape[1:])] ** 2) / len(units)),
+        )
+    return found
+
+
+def ends(activation: str) -> tuple[float, float]:
+    """Return the smallest and the largest result of an activation; infinity without an end."""
+    value = ACTIVATIONS.get(activation, ACTIVATIONS["linear"]).value
+    low, *_, high = sorted(value(float(x)) for x in (-1000, *np.linspace(-10, 10, 401), 1000))
+    return low if low > -10.0 else -np.inf, high if high < 10.0 else np.inf
+
+
+def flat_share(activation: str, y: FloatArray) -> float:
+    """Return the share of results near the ends of an activation that is flat there; else NaN."""
+    (low, high), value = ends(activation), ACTIVATIONS[activation].value
+    if not low < value(0.0) < high == value(1000.0):
+        return np.nan
+    return float(np.mean(np.minimum(y - low, high - y) < FLAT * (high - low)))
+
+
+def facts_of(trainer: Trainer) -> dict[str, Any]:
+    """Return what Measures say of the data, the loss and the outputs, as they are at present."""
+    inputs, targets = samples_of(trainer.batches, SAMPLES)
+    losses, constants = losses_of(trainer, inputs, targets)
+    program = trainer.network.program
+    standardized = program.raw.get(program.inputs.name, "")  # by an Affine
+    seen = trainer.network.survey(inputs).get(standardized, inputs)
+    return {
+        "batch": trainer.batches.size,
+        "samples": trainer.batches.samples,
+        "loss": trainer.loss.name,
+        "activation": program.operations[-1].formula if trainer.network.layers else "",
+        "targets": (float(targets.min()), float(targets.max())),
+        "scales": np.abs(seen).max(axis=0),
+        "ties": ties_of(seen, targets) if len(inputs) >= FEW else unknown(),
+        "numbers": np.arange(len(inputs)) * trainer.batches.samples // len(inputs),
+        "sample_losses": losses,
+        "constants": constants,
+        "oddness": oddness_of(seen, targets) if len(inputs) >= FEW else unknown(),
+    }
+
+
+def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> Any:
+    """Return the loss of each sample, and below it that of the best constant answer."""
+    loss, answer = trainer.loss, targets.mean(axis=0)
+    if loss.row.logits:  # sigmoid's are differences
+        answer = np.log(answer + 1e-6) - (loss.row.logits == "sigmoid") * np.log1p(1e-6 - answer)
+    found = np.transpose(
+        [
+            [loss(p, t), loss(answer, t)]
+            for p, t in zip(trainer.network(inputs), targets, strict=True)
+        ]
+    )
+    return found * (trainer.batches.size if loss.mean == "none" else 1)
+
+
+def ties_of(inputs: FloatArray, targets: FloatArray) -> Any:
+    """Return the share of the variance of each column that is gone between samples of like targets.
+
+    These are those of a class, or else neighbours in the order of a target. Numbers of a column
+    count by their ranks, so that a few large ones do not decide.
+    """
+    columns = np.array([np.unique(column, return_inverse=True)[1] for column in inputs.T])
+    classes = np.unique(targets, axis=0, return_inverse=True)[1].ravel()
+    keys, furthest = (targets.T, np.inf) if classes.max() > MOST * len(inputs) else ([classes], 0)
+    left = [
+        np.mean(np.diff(columns[:, np.argsort(key)])[:, np.diff(np.sort(key)) <= furthest] ** 2, 1)
+        for key in keys
+    ]
+    return 1.0 - (np.min(left, axis=0) + TINY) / (2.0 * columns.var(axis=1) + TINY)
+
+
+def oddness_of(inputs: FloatArray, targets: FloatArray) -> Any:
+    """Return how far each target is from those of the nearest neighbours; see Measures."""
+    x = (inputs - inputs.mean(axis=0)) / np.maximum(inputs.std(axis=0), TINY)
+    distances = np.sum(x**2, axis=1) - 2.0 * x @ x.T  # squared, less what a row has in common
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argpartition(distances, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
+    return np.sum((targets - targets[nearest].mean(axis=1)) ** 2, axis=1) / max(
+        float(targets.var(axis=0).sum()), TINY
+    )

@@ -1,0 +1,166 @@
+"""Keeping: how the numbers of a followed model get into pages of its record."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from math import prod
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.messages import inform
+from scalarviz.training.follow.record import (
+    BEFORE,
+    GRADIENT,
+    PARTS,
+    STEP,
+    VALUE,
+    Recorder,
+    bytes_in,
+)
+from scalarviz.training.follow.signs import Signs, statistics_of
+from scalarviz.training.follow.sources import (
+    MOST_EXPLAINED,
+    WHOLE,
+    Numbers,
+    Source,
+    TorchSource,
+    picks_of,
+    read_into,
+    shape_of_pick,
+)
+
+
+@final
+class Keeper:
+    """Copies the numbers of a source, and writes them.
+
+    source    the followed model
+    recorder  of its record
+    probe     a sample, as a record has it; or None
+    last      the last kept step; at first -1
+    """
+
+    def __init__(self, source: Source, recorder: Recorder, probe: object) -> None:
+        self.source, self.recorder, self.last = source, recorder, -1
+        self._probe, self._signs = probe, Signs()
+        self._parts, self._full_price = 0, 0.0
+        self._closes: Any = None  # the optimizer, if it evaluates the gradients itself
+        self.begin(anew=True)
+        if isinstance(source, TorchSource):  # of others the weights at the start are not known
+            self._write_values(0)
+
+    @property
+    def has_seen_nan(self) -> bool:
+        return self._signs.has_seen_nan
+
+    def is_due(self, step: int) -> bool:
+        """Whether a step is far enough from the last kept one."""
+        return self.recorder.pages[b"PAGE"].is_due(step)
+
+    def begin(self, *, anew: bool) -> None:
+        """Write which arrays there are, and make memory for a page if they are new."""
+        source, arrays = self.source, self.source.arrays
+        self._picks = picks_of(arrays)
+        shapes = [shape_of_pick(a.shape, p) for a, p in zip(arrays, self._picks, strict=True)]
+        count, total = sum(map(prod, shapes)), sum(prod(each.shape) for each in arrays)
+        explains = source.explains and total <= MOST_EXPLAINED
+        parts = [*PARTS, *source.slots()] if explains else [*PARTS[:BEFORE]]
+        if anew or len(parts) != self._parts:
+            self._parts, self._shapes = len(parts), shapes
+            self._numbers = np.zeros((max(BEFORE + 1, len(parts)), count), source.dtype)
+            self._marks = np.zeros((2, len(shapes)), np.uint8)
+            self._rates = np.full((len(shapes), 3), np.nan)
+        header = {
+            "title": source.title,
+            "dtype": source.dtype,
+            "parts": parts,
+            "arrays": [vars(each) for each in arrays],
+            "picks": self._picks,
+            "modules": source.modules,
+            "chain": source.is_chain,
+            "optimizers": source.optimizers(),
+            "probe": self._probe,
+        }
+        full = total * self._numbers.itemsize if total > count else 0
+        self.recorder.begin(header, sum(map(bytes_in, self._page)), full)
+
+    @property
+    def _page(self) -> tuple[Numbers, Numbers, Numbers]:
+        """What a page has: rates, the numbers, and of which arrays there are any."""
+        return self._rates, self._numbers[: self._parts], self._marks
+
+    def _read(self, part: int, given: Sequence[Any]) -> list[bool]:
+        """Copy arrays into a part of the page."""
+        return read_into(self._numbers[part], given, self._picks, self._shapes)
+
+    def read_before(self, optimizer: Any, *, closes: bool) -> None:
+        """Copy what stands before a step: weights, gradients, and the optimizer's numbers.
+
+        closes  whether the optimizer is passed a closure, and evaluates the gradients itself
+        """
+        source = self.source
+        assert isinstance(source, TorchSource)
+        self._read(BEFORE, source.values())
+        self._closes = optimizer if closes else None
+        if not closes:
+            self._read_gradients(optimizer)
+        if self._parts > BEFORE:
+            for part, given in enumerate(source.slots().values(), BEFORE + 1):
+                self._read(part, given)
+        self._rates[:] = source.rates(optimizer)
+
+    def _read_gradients(self, optimizer: Any) -> None:
+        """Copy the gradients; a fused optimizer gets them scaled, with the scale beside them."""
+        self._marks[1] = self._read(GRADIENT, self.source.gradients())
+        scale = getattr(optimizer, "grad_scale", None)
+        if scale is not None:
+            self._numbers[GRADIENT] /= float(scale)
+
+    def keep(self, step: int, loss: float | None) -> None:
+        """Write the page of a step that was taken, and what is noticed in it."""
+        source, recorder = self.source, self.recorder
+        if not isinstance(source, TorchSource):
+            is_known = self.last == step - 1
+            self._numbers[BEFORE] = self._numbers[VALUE] if is_known else np.nan
+        if self._closes is not None or not isinstance(source, TorchSource):
+            self._read_gradients(self._closes)
+        self._marks[0] = self._read(VALUE, source.values())
+        self.last = step
+        recorder.keep(b"PAGE", step, *self._page)
+        stats = statistics_of(self._numbers, self._shapes, self._marks)
+        recorder.append(b"STAT", STEP.pack(step), stats)
+        for note in self._signs.noticed(step, source, stats, loss):
+            recorder.append(b"NOTE", json.dumps(note).encode())
+            inform(note["text"])
+            if note["kind"] == "nan":
+                self._keep_full(step)
+
+    def keep_full(self, step: int, room: float) -> None:
+        """Write all weights of a large model if that is due, and takes at most `room` seconds."""
+        if self.recorder.pages[b"FULL"].is_due(step) and 2.0 * self._full_price < room:
+            self._keep_full(step)
+
+    def _keep_full(self, step: int) -> None:
+        if self.recorder.pages[b"FULL"].most:
+            begun, shapes = time.perf_counter(), [each.shape for each in self.source.arrays]
+            numbers = np.zeros(sum(map(prod, shapes)), self.source.dtype)
+            read_into(numbers, self.source.values(), [WHOLE] * len(shapes), shapes)
+            self.recorder.keep(b"FULL", step, numbers)
+            self._full_price = time.perf_counter() - begun
+
+    def _write_values(self, step: int) -> None:
+        """Write weights alone: of a step, nothing else is known."""
+        self._numbers[:], self._rates[:] = 0.0, np.nan
+        self._marks[0], self._marks[1] = self._read(VALUE, self.source.values()), 0
+        self.recorder.keep(b"PAGE", step, *self._page)
+        self._keep_full(step)
+
+    def end(self, step: int) -> None:
+        """Write the newest weights."""
+        if self.last != step:
+            self._write_values(step)
+        self._keep_full(step)
+        self.recorder.append(b"DONE")
