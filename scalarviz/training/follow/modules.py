@@ -187,7 +187,7 @@ def short_name(name: str) -> str:
 def walls_of(head: Head) -> tuple[list[Layer], list[KeptArray]]:
     """Return a Wall for each matrix and each line of parameters, and their arrays in order."""
     kinds = {each["name"]: each["kind"] for each in head.modules}
-    left = [each for each in head.arrays if not each.is_buffer and prod(each.kept)]
+    left = [each for each in head.arrays if not each.is_buffer and 0 not in each.kept]
     layers: list[Layer] = []
     order: list[KeptArray] = []
     before = 0

@@ -269,7 +269,8 @@ def modules() -> dict[str, ModuleType]:
     torch, hooks = ModuleType("torch"), ModuleType("torch.optim.optimizer")
     torch.__dict__.update(
         __version__="stand-in", tensor=tensor, float32=float32, float64=float64, int64=int64,
-        bfloat16=bfloat16, optim=SimpleNamespace(SGD=SGD, Adam=Adam, AdamW=AdamW, optimizer=hooks),
+        bfloat16=bfloat16, get_num_threads=lambda: 1,
+        optim=SimpleNamespace(SGD=SGD, Adam=Adam, AdamW=AdamW, optimizer=hooks),
         nn=SimpleNamespace(Module=Module, Parameter=Parameter, Linear=Linear, ReLU=ReLU,
                            Sequential=Sequential),
     )  # fmt: skip
