@@ -86,7 +86,7 @@ class Head:
         known = {each["name"] for each in self.modules}
         require(known >= {each.module for each in self.arrays}, "it has arrays of no module")
         self.optimizers: list[dict[str, Any]] = [
-            {"kind": each["kind"], "settings": dict(each["settings"])}
+            {**each, "kind": str(each["kind"]), "settings": dict(each["settings"])}
             for each in given["optimizers"]
         ]
         self.probe = probe_in(given["probe"])

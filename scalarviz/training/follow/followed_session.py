@@ -125,7 +125,7 @@ class RecordedRun(Run):
     def _set_optimizer(self, kept: Kept) -> None:
         """Set rates and numbers of the optimizer before a step, if their arithmetic is known."""
         rates, counts, which = kept.rates.T
-        moved = ~np.isnan(rates)
+        moved = np.isfinite(kept.rates).all(axis=1)
         trainer, bank = self.trainer, self.trainer.bank
         trainer.knows = "before" in kept.parts and moved.any() and kept.head is self.model.head
         trainer.explains = False
@@ -135,21 +135,26 @@ class RecordedRun(Run):
         optimizer = None
         with suppress(ScalarvizError, ValueError, TypeError, LookupError):  # other settings
             optimizer = optimizer_of(kept.head.optimizers[int(which[moved][0])], rates[moved][0])
+            if optimizer is not None:
+                optimizer = optimizer.with_own_rates(self._own_rates(optimizer, rates, moved))
         if optimizer is None or len({*counts[moved]}) > 1:
             return
         if not {*optimizer.row.slots} <= {*kept.parts}:
             return
         trainer.explains = True
-        rows = self.model.by_row(rates)
-        own, first = optimizer.own_rates, rates[moved][0]
-        for rate in {*rates[moved]} - {first}:
-            own = own.changed(np.flatnonzero(rows == rate), rate)
-        trainer.settings = replace(trainer.settings, optimizer=optimizer.with_own_rates(own))
+        trainer.settings = replace(trainer.settings, optimizer=optimizer)
         bank.step_count = int(counts[moved][0])
         for name, row in zip(
             optimizer.row.slots, bank.slot_block(optimizer.row.slots), strict=True
         ):
             row[:] = kept.parts[name][self.model.rows]
+
+    def _own_rates(self, optimizer: Optimizer, rates: FloatArray, moved: FloatArray) -> Any:
+        """Return the rates of the rows that another group of the optimizer has."""
+        rows, found = self.model.by_row(rates), optimizer.own_rates
+        for rate in {*rates[moved]} - {rates[moved][0]}:
+            found = found.changed(np.flatnonzero(rows == rate), rate)
+        return found
 
     def begin(self, step: int) -> None:
         """Show what stands before a step, if it was kept: its gradients, the weights before it."""

@@ -267,7 +267,9 @@ class Following:
 
     def first(self, *conditions: Any) -> int | None:
         """Return the first kept step at which a condition held, as `Session.first` does."""
-        found: int | None = self.followed.session.first(*conditions, progress=False)
+        session = self.followed.session
+        session.seek(self._written)  # the last one may still get its loss
+        found: int | None = session.first(*conditions, progress=False)
         return found
 
     def diagnose(self) -> Diagnosis:

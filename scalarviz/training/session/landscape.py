@@ -146,6 +146,11 @@ class Landscape:
 
     def __init__(self, timeline: Timeline, rows: Sequence[int], points: int) -> None:
         model, batches = timeline.trainer.network, timeline.trainer.batches
+        if timeline.trainer.recorded is not None:
+            raise InputError(
+                "the record of a training has no samples, so its loss cannot be computed elsewhere: "
+                "pass a session that trains a Network"
+            )
         model.bank.fetch()
         first, second = map(model.name_of, rows) if rows else ("", "")
         self._asked = rows, (first, second), points

@@ -536,6 +536,7 @@ class Session:
         """
         name = checked_name(name)
         with self.doing(as_one=True):
+            self.trainer.check_changes()
             made = self.timeline.fork()
             made.given_name = name
             return made

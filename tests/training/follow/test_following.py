@@ -314,6 +314,7 @@ def test_what_goes_wrong_is_noticed_once(
             spoil(kind, net.__dict__["2"].weight, step)
             moved.step()
             run.loss(1.0)
+        assert run.first("loss < 2") == 1
     notes = sv.load(path).notes
     assert len(notes) == bool(kind), notes
     assert not kind or notes[0].startswith(said), notes
