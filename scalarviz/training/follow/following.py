@@ -268,7 +268,7 @@ class Following:
     def first(self, *conditions: Any) -> int | None:
         """Return the first kept step at which a condition held, as `Session.first` does."""
         session = self.followed.session
-        session.seek(self._written)  # the last one may still get its loss
+        session.seek(session.current_branch.end.step)
         found: int | None = session.first(*conditions, progress=False)
         return found
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-
 class Type(NamedTuple):
     """A type of numbers, and that of numpy which holds them."""
 
