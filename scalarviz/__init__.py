@@ -12,7 +12,6 @@
     your own      activation layer loss optimizer
     samples       data: data.Arrays, data.from_csv, data.Rgb, data.Digits and more
                   metrics: metrics.f1, metrics.confusion and more
-    training      Session EarlyStopping ReduceOnPlateau
     training      Session EarlyStopping ReduceOnPlateau diagnose
                   sklearn: sklearn.Classifier, sklearn.Regressor
     elsewhere     follow: a training in PyTorch, or by any program

@@ -67,6 +67,8 @@ PACKAGES = """
     engines
     training.network
     training.session
+    training.diagnosis
+    training.follow
     training
     files
     files.shaders

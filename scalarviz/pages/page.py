@@ -43,8 +43,8 @@ from scalarviz.scene.canvas.palette import (
 )
 from scalarviz.stage.show import Show
 from scalarviz.story.commands import PAGE_BUTTONS, first_groups, page_keys
-from scalarviz.training.session.reading import came_from
 from scalarviz.training.follow.followed_session import RecordedRun
+from scalarviz.training.session.reading import came_from
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import FILM, PICTURE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from math import ceil, prod
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
@@ -72,8 +72,14 @@ class Head:
             kept = shape_of_pick(shape, (down, right))
             self.arrays.append(
                 KeptArray(
-                    visible(str(each["name"])), shape, visible(str(each["module"])),
-                    each["is_buffer"] is True, each["frozen"] is True, (down, right), kept, place,
+                    visible(str(each["name"])),
+                    shape,
+                    visible(str(each["module"])),
+                    each["is_buffer"] is True,
+                    each["frozen"] is True,
+                    (down, right),
+                    kept,
+                    place,
                 )  # fmt: skip
             )
             place += prod(kept)
@@ -183,7 +189,9 @@ class Followed:
             place = 0
             head, numbers = self._bytes(step, full=True)
             if len(numbers) != head.total * head.dtype.itemsize:
-                raise FileError(f"{shorten(self.path)} is damaged: step {step:,} has another length")
+                raise FileError(
+                    f"{shorten(self.path)} is damaged: step {step:,} has another length"
+                )
             flat, found = numbers.view(head.dtype), {}
             for each in head.arrays:
                 found[each.name] = flat[place : place + prod(each.shape)].reshape(each.shape)
@@ -198,7 +206,11 @@ class Followed:
     @property
     def whole_steps(self) -> Any:
         """The kept moments that have all numbers of the model, int64."""
-        return np.array(sorted(self.record.fulls), np.int64) if not self.head().is_whole else self.steps
+        return (
+            np.array(sorted(self.record.fulls), np.int64)
+            if not self.head().is_whole
+            else self.steps
+        )
 
     def kept(self, step: int) -> Kept:
         """Return the numbers of a kept moment."""
@@ -206,7 +218,9 @@ class Followed:
             head, numbers = self._bytes(step)
             count, size = len(head.arrays), head.count * head.dtype.itemsize * len(head.parts)
             if len(numbers) != 26 * count + size:
-                raise FileError(f"{shorten(self.path)} is damaged: step {step:,} has another length")
+                raise FileError(
+                    f"{shorten(self.path)} is damaged: step {step:,} has another length"
+                )
             rates, flat, marks = np.split(numbers, [24 * count, 24 * count + size])
             rows = flat.view(head.dtype).reshape(len(head.parts), head.count)
             parts = dict(zip(head.parts, rows, strict=True))

@@ -125,9 +125,10 @@ class RecordedRun(Run):
     def _set_optimizer(self, kept: Kept) -> None:
         """Set rates and numbers of the optimizer before a step, if their arithmetic is known."""
         rates, counts, which = kept.rates.T
-        moved = np.isfinite(kept.rates).all(axis=1)
+        moved: Any = np.isfinite(kept.rates).all(axis=1)
         trainer, bank = self.trainer, self.trainer.bank
-        trainer.knows = "before" in kept.parts and moved.any() and kept.head is self.model.head
+        is_shown = kept.head is self.model.head and "before" in kept.parts
+        trainer.knows = is_shown and bool(moved.any())
         trainer.explains = False
         if not trainer.knows:
             return

@@ -406,7 +406,8 @@ class Following:
         if keeps and self._source is not None:
             self._price = max(now - begun, 0.5 * self._price)
             due = self._begun + (self._spent + 2.0 * self._price) / self._share
-            self._next = max(due, now + 1.0 / (FEW if self._source.is_on_all_cores else PICTURES))
+            is_calm = self._show is not None and self._source.is_on_all_cores
+            self._next = max(due, now + 1.0 / (FEW if is_calm else PICTURES))
 
     def _keep(self) -> None:
         keeper = self._keeper

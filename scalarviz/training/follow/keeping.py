@@ -144,7 +144,8 @@ class Keeper:
             self._keep_full(step)
 
     def _keep_full(self, step: int) -> None:
-        if self.recorder.pages[b"FULL"].most:
+        pages = self.recorder.pages[b"FULL"]
+        if pages.most and step not in pages.places:
             begun, shapes = time.perf_counter(), [each.shape for each in self.source.arrays]
             numbers = np.zeros(sum(map(prod, shapes)), self.source.dtype)
             read_into(numbers, self.source.values(), [WHOLE] * len(shapes), shapes)

@@ -6,7 +6,7 @@ known of what happens between its arrays, and each module is a Wall with its nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from math import prod
 from typing import Any, final
@@ -136,9 +136,7 @@ def pool(kind: Callable[..., Layer]) -> Callable[..., Layer]:
     return make
 
 
-def activation(
-    name: str, settings: Settings, arrays: dict[str, KeptArray], shape: Shape
-) -> Layer:
+def activation(name: str, settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
     return Activation(prod(shape), name)
 
 
@@ -187,7 +185,7 @@ def short_name(name: str) -> str:
 def walls_of(head: Head) -> tuple[list[Layer], list[KeptArray]]:
     """Return a Wall for each matrix and each line of parameters, and their arrays in order."""
     kinds = {each["name"]: each["kind"] for each in head.modules}
-    left = [each for each in head.arrays if not each.is_buffer and prod(each.kept)]
+    left = [each for each in head.arrays if not each.is_buffer and 0 not in each.kept]
     layers: list[Layer] = []
     order: list[KeptArray] = []
     before = 0
@@ -234,7 +232,9 @@ class Model:
             ArrayFacts(x.name, first, x.shape, x.kept, () if x.pick == WHOLE else x.pick)
             for x, first in zip(self._order, firsts, strict=False)
         ]
-        self.rows = np.concatenate([np.arange(each.rows.start, each.rows.stop) for each in self._order])
+        self.rows = np.concatenate(
+            [np.arange(each.rows.start, each.rows.stop) for each in self._order]
+        )
         self.network.bank.name_of = partial(place_in_array, self.arrays)
         self.places = {each.name: i for i, each in enumerate(head.arrays)}
 
@@ -264,7 +264,7 @@ class Model:
             for place, each in self._states if part == "value" else ():
                 bank.state[place] = numbers[each.rows]
 
-    def by_row(self, numbers: Sequence[Any]) -> Any:
+    def by_row(self, numbers: Any) -> Any:
         """Return for each row of the bank what is given for its array, in the order of the head."""
         found = [numbers[self.places[each.name]] for each in self._order]
         return np.repeat(found, [prod(each.kept) for each in self._order])

@@ -24,9 +24,7 @@ def rms(numbers: Numbers) -> float:
     return math.sqrt(float(np.dot(numbers, numbers)) / max(1, numbers.size))
 
 
-def statistics_of(
-    numbers: Numbers, shapes: Sequence[tuple[int, ...]], marks: Numbers
-) -> Numbers:
+def statistics_of(numbers: Numbers, shapes: Sequence[tuple[int, ...]], marks: Numbers) -> Numbers:
     """Return for each array root mean squares of values, gradients, updates, and its dead units.
 
     numbers  parts of a page

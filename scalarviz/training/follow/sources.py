@@ -27,7 +27,16 @@ CHOSEN, FEWEST = 10_000, 8  # and rows or columns of each array, at least
 WRAPPERS = "_orig_mod", "module"  # of torch.compile and of data parallel modules
 # The optimizer's numbers by our names, and PyTorch's.
 SLOTS = {"m": "exp_avg", "v": "exp_avg_sq", "velocity": "momentum_buffer"}
-SETTINGS = "momentum", "dampening", "nesterov", "weight_decay", "betas", "eps", "amsgrad", "maximize"
+SETTINGS = (
+    "momentum",
+    "dampening",
+    "nesterov",
+    "weight_decay",
+    "betas",
+    "eps",
+    "amsgrad",
+    "maximize",
+)
 # Attributes of PyTorch's modules of which a picture is made.
 DESCRIBED = (
     *("kernel_size", "stride", "padding", "dilation", "groups", "padding_mode", "ceil_mode"),

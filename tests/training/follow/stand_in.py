@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-
 class Type(NamedTuple):
     """A type of numbers, and that of numpy which holds them."""
 
@@ -268,8 +267,9 @@ def modules() -> dict[str, ModuleType]:
     """Return the modules of PyTorch by name, of these classes."""
     torch, hooks = ModuleType("torch"), ModuleType("torch.optim.optimizer")
     torch.__dict__.update(
-        __version__="stand-in", get_num_threads=lambda: 1, tensor=tensor, float32=float32, float64=float64, int64=int64,
-        bfloat16=bfloat16, optim=SimpleNamespace(SGD=SGD, Adam=Adam, AdamW=AdamW, optimizer=hooks),
+        __version__="stand-in", tensor=tensor, float32=float32, float64=float64, int64=int64,
+        bfloat16=bfloat16, get_num_threads=lambda: 1,
+        optim=SimpleNamespace(SGD=SGD, Adam=Adam, AdamW=AdamW, optimizer=hooks),
         nn=SimpleNamespace(Module=Module, Parameter=Parameter, Linear=Linear, ReLU=ReLU,
                            Sequential=Sequential),
     )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import InputError
+from scalarviz.errors import FileError, InputError
 from scalarviz.training.follow import following, record, sources
 from tests.training.follow.witness import Witness
 from tests.wording import refused
@@ -73,7 +73,10 @@ def test_each_kept_step_has_the_numbers_of_the_training(
 ) -> None:
     change(torch, net)
     halves = [[*net.parameters()][i::count] for i in range(count)]
-    moved = [torch.optim.Adam(halves[0]), *[torch.optim.SGD(x, 0.1, momentum=0.9) for x in halves[1:]]]
+    moved = [
+        torch.optim.Adam(halves[0]),
+        *[torch.optim.SGD(x, 0.1, momentum=0.9) for x in halves[1:]],
+    ]
     other = torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), 0.1)
     with sv.follow(net, path, show=None) as run:
         assert not path.exists()
@@ -84,11 +87,15 @@ def test_each_kept_step_has_the_numbers_of_the_training(
     assert followed.gradients(0) == {} and run.steps == 6 and run.lack == ""
     head, (rates, done, which) = followed.head(), followed.kept(6).rates.T
     known = [n for n, p in net.named_parameters() if p.requires_grad][count - 1 :: count]
-    assert {a.name for a, rate in zip(head.arrays, rates, strict=True) if rate == rate} >= {*known[:1]}
+    assert {a.name for a, rate in zip(head.arrays, rates, strict=True) if rate == rate} >= {
+        *known[:1]
+    }
     assert {*done[done == done]} == {(5, 0)[count - 1]} and {*which[which == which]} == {count - 1}
     assert [each["kind"] for each in head.optimizers] == ["Adam", "SGD"][:count]
     if change is tied:
-        assert head.arrays[0].name == "again" and {"mean"} == {x.name for x in head.arrays if x.is_buffer}
+        assert head.arrays[0].name == "again" and {"mean"} == {
+            x.name for x in head.arrays if x.is_buffer
+        }
 
 
 def test_a_module_without_forward_and_one_that_is_wrapped_have_their_own_names(
@@ -230,10 +237,8 @@ def test_a_full_disk_ends_the_recording_and_not_the_training(
 
 
 def test_what_cannot_be_written_ends_no_training(torch: Any, net: Any, tmp_path: Path) -> None:
-    (tmp_path / "a.sv").mkdir()
-    with sv.follow(net, tmp_path / "a.sv", show=None) as run:
-        train(torch, net, 3, torch.optim.SGD(net.parameters(), 0.1), run=run)
-    assert run.steps == 3 and "Is a directory" in run.lack
+    with refused(FileError):
+        sv.follow(net, tmp_path / "no folder" / "a.sv", show=None)
     with sv.follow(net, tmp_path / "small.sv", show=None, size=1000) as run:
         train(torch, net, 3, torch.optim.SGD(net.parameters(), 0.1), run=run)
     assert run.steps == 3 and "pass size=" in run.lack

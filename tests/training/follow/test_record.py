@@ -27,7 +27,9 @@ def numbers_in(path: Path) -> tuple[dict[tuple[str, int], Any], bytes]:
     session = followed.session
     session.advance(2)
     session.back()
-    assert f"{followed!r} {followed.notes} {session.losses} {followed.gradients(session.step_index)}"
+    assert (
+        f"{followed!r} {followed.notes} {session.losses} {followed.gradients(session.step_index)}"
+    )
     found = {}
     for step in followed.whole_steps.tolist():
         found["all", step] = bits(followed.parameters(step), "<f4")
