@@ -124,10 +124,15 @@ class Module:
     def children(self) -> Iterable[Module]:
         return self._modules.values()
 
-    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        yield prefix, self
+    def named_modules(
+        self, prefix: str = "", remove_duplicate: bool = True, seen: Any = None
+    ) -> Iterator[tuple[str, Module]]:
+        seen = set() if seen is None else seen
+        if self not in seen:
+            yield prefix, self
+        seen |= {self} if remove_duplicate else set()
         for name, each in self._modules.items():
-            yield from each.named_modules(f"{prefix}.{name}".lstrip("."))
+            yield from each.named_modules(f"{prefix}.{name}".lstrip("."), remove_duplicate, seen)
 
     def _named(self, kind: str, remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
@@ -216,14 +221,17 @@ class Optimizer:
         for group in self.param_groups:
             for each in group["params"]:
                 if each.grad is not None:
-                    self.move(each.numbers, each.grad.numbers, self.state[each], **group)
+                    state = self.state.get(each, {})
+                    self.move(each.numbers, each.grad.numbers, state, **group)
+                    self.state |= {each: state} if state else {}
         return loss
 
     move: Callable[..., None]
 
 
 class SGD(Optimizer):
-    defaults = {"momentum": 0, "dampening": 0, "weight_decay": 0, "nesterov": False}
+    defaults = {"momentum": 0, "dampening": 0, "weight_decay": 0, "nesterov": False,
+                "maximize": False}  # fmt: skip
 
     def move(self, w: Any, g: Any, state: Any, *, lr: float, momentum: float, dampening: float,
              weight_decay: float, nesterov: bool, **_: Any) -> None:  # fmt: skip
@@ -239,7 +247,8 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    defaults = {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "amsgrad": False}
+    defaults = {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "amsgrad": False,
+                "maximize": False}  # fmt: skip
     decays_weights = False
 
     def move(self, w: Any, g: Any, state: Any, *, lr: float, betas: tuple[float, float],
