@@ -15,7 +15,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
     for name, module in stand_in.modules().items():
         monkeypatch.setitem(sys.modules, name, module)
     yield sys.modules["torch"]
-    assert not stand_in.PRE and not stand_in.POST, "hooks are left"
+    assert not any(stand_in.HOOKS.values()), "hooks are left"
 
 
 @pytest.fixture
