@@ -32,7 +32,6 @@ from scalarviz.training.follow.sources import (
     shape_of_pick,
 )
 
-
 RATE = 2e8  # bytes a second that are written, before it was measured
 LOOKED = 0.05  # part of a file for statistics; when it is full, only kept steps have some
 
