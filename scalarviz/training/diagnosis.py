@@ -238,7 +238,7 @@ def rate(m: Measures) -> list[Any]:
     begun = int([*over, *m.steps[largest > LARGE_STEP], 0][0])
     moment = int(np.argmax(largest * (m.steps >= min(begun, m.steps[-1]))))
     is_often = np.mean(largest > LARGE_STEP) > (0.0 if len(over) else MOST)
-    is_lasting = len(m.losses) >= 5 * RECENT or not m.losses[-1] <= m.losses[0]
+    is_lasting = len(m.losses) >= 5 * RECENT or not m.losses[-1] <= m.reference
     found = (
         m.names[int(np.argmax(m.ratios[moment]))],
         begun,
