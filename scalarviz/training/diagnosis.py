@@ -180,7 +180,7 @@ LARGE = 4.0  # gain: initializers have 0.6 to 1.4, and tanh is flat from 2.2 on;
 SPREAD = 30.0  # between inputs: curvatures differ by its square, about 1,000
 TIED = 0.995  # share of a column that is gone: what is measured has more noise
 FEW = 20  # samples below which a column can fit the targets by chance
-GAP = 5.0  # between losses of wrong samples and of others: near a border they are closer
+GAP = 4.0  # between losses of wrong samples and of others: near a border they are closer
 RARE = 0.05  # share of the samples: more of them are no exceptions
 
 
@@ -365,13 +365,13 @@ FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
         partial(apart, 0, -1),
         "its gradients are {:.2g} times smaller than those of {}",
         "Try relu, fewer layers, BatchNorm or Residual",
-        "scale, alike, large weights, still, dead, saturated",
+        "not finite, scale, alike, large weights, still, dead, saturated",
     ),
     "exploding": (
         partial(apart, -1, 0),
         "its gradients are {:.2g} times larger than those of {}",
         "Try smaller first weights, clip_norm=1.0 or BatchNorm",
-        "scale, large weights, rate",
+        "not finite, scale, large weights, rate",
     ),
     "slow": (
         slow,
