@@ -148,7 +148,7 @@ class Diagnosis(tuple[Finding, ...]):
 def diagnose(shown: object) -> Diagnosis:
     """Return what is wrong with a training, with the step at which it began and what to try.
 
-    shown  a Session, which stays as it is; or an object with a method `measures()` that returns
+    shown  a Session, which is unchanged; or an object with a method `measures()` that returns
            Measures
 
     The past is visited at 24 moments at equal distances, and where the loss rises most, so that
@@ -289,8 +289,8 @@ def batch(m: Measures) -> list[Any]:
 
 
 def stuck(m: Measures) -> list[Any]:
-    is_flat = m.level > max(0.95, 0.99 * float(np.nanmean(m.losses)) / m.reference)
-    return [("", m.steps[0], m.level)] if is_flat and len(m.losses) >= 10 * RECENT else []
+    least = 0.98 * max(1.0, float(np.nanmean(m.losses)) / m.reference)  # 2 %: noise of batches
+    return [("", m.steps[0], m.level)] if len(m.losses) >= 10 * RECENT and m.level > least else []
 
 
 # For each kind what finds it, what a finding says, with the numbers found, what to try, and other
@@ -432,7 +432,7 @@ FLAT = 0.0125  # of the way between both ends of an activation: tanh has a slope
 
 
 def measures_of(session: Session) -> Measures:
-    """Return Measures of the past of a session, which stays as it is.
+    """Return Measures of the past of a session, which is unchanged.
 
     Raises OrderError before the first step.
     """
