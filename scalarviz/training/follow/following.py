@@ -126,12 +126,12 @@ class Losses:
     """
 
     def __init__(self) -> None:
+        self.written = 0
         self.newest: float | None = None  # of those that are written
         self.is_bad = False  # whether one was not finite
         self._done: list[list[Any]] = []  # of each step that is not written yet
         self._next: list[Any] = []  # of the coming step
         self._after: bool | None = None  # whether they come after their steps
-        self._written = 0
 
     def report(self, loss: Any, *, within: bool, taken: bool) -> None:
         """Report a loss; of a tensor on a card, without waiting for it.
@@ -166,8 +166,8 @@ class Losses:
         ready, self._done = self._done[:count], self._done[count:]
         if ready:
             means = [sum(map(float, each)) / len(each) if each else math.nan for each in ready]
-            recorder.append(b"LOSS", STEP.pack(self._written), np.array(means))
-            self._written += len(means)
+            recorder.append(b"LOSS", STEP.pack(self.written), np.array(means))
+            self.written += len(means)
             self.newest = means[-1] if ready[-1] else None
 
 
@@ -268,7 +268,7 @@ class Following:
     def first(self, *conditions: Any) -> int | None:
         """Return the first kept step at which a condition held, as `Session.first` does."""
         session = self.followed.session
-        session.seek(session.current_branch.end.step)
+        session.seek(self._losses.written)  # the last one may still get its loss
         found: int | None = session.first(*conditions, progress=False)
         return found
 

@@ -97,9 +97,18 @@ ACTIVATIONS = {
     "Sigmoid": "sigmoid",
     "LeakyReLU": "leaky_relu",
     "GELU": "gelu",
-    "SiLU": "silu",
+    "SiLU": "swish",
     "ELU": "elu",
     "Softplus": "softplus",
+}
+GIVEN = {"leaky_relu": "negative_slope", "elu": "alpha", "softplus": "beta"}  # in brackets
+# What settings of modules are that change nothing; layers of modules with others are not known.
+USUAL = {
+    "ceil_mode": False,
+    "count_include_pad": True,
+    "divisor_override": None,
+    "start_dim": 1,
+    "end_dim": -1,
 }
 
 
@@ -129,15 +138,25 @@ def square(size: Any) -> int:
 def pool(kind: Callable[..., Layer]) -> Callable[..., Layer]:
     def make(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
         sizes = [square(settings[each]) for each in ("kernel_size", "stride", "padding")]
-        if settings["ceil_mode"]:
-            raise ValueError("ceil_mode")
+        if square(settings.get("dilation", 1)) != 1:
+            raise ValueError("dilation")
         return kind(shape, *sizes)
 
     return make
 
 
 def activation(name: str, settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+    if name in GIVEN:
+        name = f"{name}({settings[GIVEN[name]]})"
+    elif settings.get("approximate") == "tanh":
+        name = "gelu_tanh"
     return Activation(prod(shape), name)
+
+
+def softmax(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+    if len(shape) != 1 or settings["dim"] not in (1, -1):
+        raise ValueError(settings["dim"])
+    return Softmax(shape[0])
 
 
 LAYERS: dict[str, Callable[[Settings, dict[str, KeptArray], Shape], Layer]] = {
@@ -149,7 +168,7 @@ LAYERS: dict[str, Callable[[Settings, dict[str, KeptArray], Shape], Layer]] = {
     "LayerNorm": lambda settings, arrays, shape: LayerNorm(prod(shape), settings["eps"]),
     "BatchNorm1d": lambda settings, arrays, shape: BatchNorm(prod(shape), settings["eps"]),
     "BatchNorm2d": lambda settings, arrays, shape: BatchNorm(shape, settings["eps"]),
-    "Softmax": lambda settings, arrays, shape: Softmax(prod(shape)),
+    "Softmax": softmax,
     **{kind: partial(activation, name) for kind, name in ACTIVATIONS.items()},
 }
 
@@ -166,7 +185,12 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
         arrays = by_module.get(module["name"], {})
         if module["kind"] in IDLE:
             continue
-        layer = LAYERS[module["kind"]](module["settings"], arrays, shape)
+        settings = module["settings"]
+        if any(settings.get(name, usual) != usual for name, usual in USUAL.items()):
+            raise ValueError(settings)
+        if module["kind"].endswith("2d") and len(shape) == 2:  # a probe without its one channel
+            shape = (1, *shape)
+        layer = LAYERS[module["kind"]](settings, arrays, shape)
         last = found[-1][1] if found else None
         if isinstance(layer, Activation) and isinstance(last, (Dense, Conv2d)):
             if last.activation == "linear":

@@ -109,6 +109,7 @@ class Recorder:
         with suppress(FileNotFoundError):
             os.unlink(path)  # not truncated: another process may be reading or writing it
         self._file: IO[bytes] = open(path, "xb", buffering=0)  # noqa: SIM115  # closed by `close`
+        weakref.finalize(self, self._file.close)
         self._put(0, MAGIC)
 
     def begin(self, header: dict[str, Any], page: int, full: int) -> None:

@@ -42,6 +42,7 @@ DESCRIBED = (
     *("kernel_size", "stride", "padding", "dilation", "groups", "padding_mode", "ceil_mode"),
     *("negative_slope", "approximate", "eps", "num_features", "normalized_shape", "num_groups"),
     *("start_dim", "end_dim", "p", "count_include_pad", "return_indices", "alpha", "affine"),
+    *("dim", "beta", "divisor_override"),
 )
 
 
@@ -141,7 +142,7 @@ class TorchSource:
             )
             for name, each in {**parameters, **buffers}.items()
         ]
-        modules = dict(self.model.named_modules())
+        modules = dict(self.model.named_modules(remove_duplicate=False))  # one ReLU used twice
         leaves = {name: each for name, each in modules.items() if not [*each.children()]}
         holders = {each.module for each in self.arrays} | {*leaves}
         self.modules = [

@@ -15,11 +15,11 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
     for name, module in stand_in.modules().items():
         monkeypatch.setitem(sys.modules, name, module)
     yield sys.modules["torch"]
-    assert not stand_in.PRE and not stand_in.POST, "hooks are left"
+    assert not any(stand_in.HOOKS.values()), "hooks are left"
 
 
 @pytest.fixture
 def dense(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every step is kept, however long it takes."""
-    monkeypatch.setattr(following, "PICTURES", 1e12)
-    monkeypatch.setattr(following, "ALONE", 1e12)
+    for name in ("PICTURES", "FEW", "ALONE"):
+        monkeypatch.setattr(following, name, 1e12)

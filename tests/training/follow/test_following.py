@@ -28,12 +28,10 @@ def push(torch: Any, model: Any, step: int, size: float = 0.1) -> None:
 
 def train(torch: Any, model: Any, steps: int, *optimizers: Any, run: Any = None) -> Witness:
     """Train in turn by each optimizer; report a loss after each step."""
-    witness = Witness(model)
+    witness = Witness(model, run)
     for step in range(steps):
         push(torch, model, step)
         witness.step(optimizers[step % len(optimizers)].step, loss=1.0 / (1 + step))
-        if run is not None:
-            run.loss(witness.losses[-1])
     return witness
 
 
@@ -108,7 +106,6 @@ def test_a_module_without_forward_and_one_that_is_wrapped_have_their_own_names(
     outer._orig_mod = inner
     with sv.follow(outer, path, show=None):
         witness = train(torch, inner, 2, torch.optim.SGD(outer.parameters(), 0.1))
-        witness.losses = [np.nan] * 2
     witness.check(sv.load(path))
 
 
@@ -121,8 +118,10 @@ def test_parameters_that_come_later_are_recorded_from_then_on(
         net.late = torch.nn.Linear(2, 2)
         moved.add_param_group({"params": net.late.parameters(), "lr": 0.5})
         later = train(torch, net, 3, moved, run=run)
-    for name in ("values", "gradients", "losses"):
-        getattr(witness, name).extend(getattr(later, name)[name != "losses" :])
+    witness.values += later.values[1:]
+    witness.befores += later.befores
+    witness.gradients += later.gradients[1:]
+    witness.losses += later.losses
     followed = sv.load(path)
     witness.check(followed)
     assert followed.kept(6).rates[:, 0].tolist() == [1e-3] * 4 + [0.5] * 2
@@ -168,7 +167,8 @@ def test_of_a_closure_the_gradients_are_those_of_its_last_call(
                 run.loss(np.inf)  # of another evaluation
 
         for _ in range(3):
-            witness.step(moved.step, closure, loss=np.nan if reported is None else reported)
+            witness.step(moved.step, closure, loss=0.0)
+    witness.losses = [np.nan if reported is None else reported] * 3
     witness.check(sv.load(path))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -26,11 +27,15 @@ def bits(arrays: dict[str, Any], dtype: str) -> dict[str, tuple[Any, bytes]]:
 
 
 class Witness:
-    """Takes the steps of a training, and keeps what stands before and after each."""
+    """Takes the steps of a training, and keeps what stands before and after each.
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self.values, self.gradients = [self.copies()], [dict[str, Any]()]
+    run  a Following that gets the loss after each step; None: no losses are reported
+    """
+
+    def __init__(self, model: Any, run: Any = None) -> None:
+        self.model, self.run = model, run
+        self.values, self.befores = list[dict[str, Any]](), list[dict[str, Any]]()
+        self.gradients: list[dict[str, Any]] = [{}]
         self.losses: list[float] = []
 
     def copies(self) -> dict[str, Any]:
@@ -49,15 +54,17 @@ class Witness:
         found = {name: numbers_of(each) for name, each in known}
         return {name: each if each is None else each / scale for name, each in found.items()}
 
-    def step(
-        self, step: Callable[..., Any], *closure: Any, loss: float, scale: float = 1.0
-    ) -> None:
-        """Take a step by `step(*closure)`, whose loss is `loss`."""
+    def step(self, step: Callable[..., Any], *closure: Any, loss: Any, scale: float = 1.0) -> None:
+        """Take a step by `step(*closure)`, with a loss."""
+        self.befores.append(self.copies())
+        self.values = self.values or self.befores[:]
         gradients = self.read_gradients(scale)
         step(*closure)
         self.gradients.append(self.read_gradients(scale) if closure else gradients)
         self.values.append(self.copies())
-        self.losses.append(loss)
+        self.losses.append(float(loss if isinstance(loss, float) else loss.item()) if self.run else math.nan)
+        if self.run:
+            self.run.loss(loss)
 
     def check(self, followed: Followed, *, kept: int | None = None) -> None:
         """All that was recorded has the bits of the copies; all steps are kept, or `kept`."""
@@ -67,6 +74,9 @@ class Witness:
         for step in steps:
             dtype = followed.kept(step).head.dtype.str
             assert bits(followed.parameters(step), dtype) == bits(self.values[step], dtype)
+            if step and "before" in followed.kept(step).parts:
+                before = followed._part(step, "before", 0)
+                assert bits(before, dtype) == bits(self.befores[step - 1], dtype)
             if kept is None or step != steps[-1]:  # the last one may be that of `close`
                 gradients = bits(followed.gradients(step), dtype)
                 assert gradients == bits(self.gradients[step], dtype)

@@ -1,0 +1,125 @@
+"""What following costs a training in PyTorch, and how large its record gets.
+
+    python -m benchmarks.followed [rounds] [--long]
+    python -m benchmarks.followed bare|followed|watched PARAMETERS SECONDS
+
+On one thread of PyTorch. The second line prints seconds a step, those of the processor, and of a
+followed training the moments that were kept and the bytes of the record. --long adds 1,000 steps of the largest network.
+A viewer is a page of a process that gives way to others.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.sides import Options, answer, in_turn, main, spread
+
+MODULE = "benchmarks.followed"
+NETWORKS = {10_000: (70, 64), 1_000_000: (700, 64), 25_000_000: (3500, 32)}  # width, batch
+SECONDS, PART = 12.0, 0.25  # of a measurement, of which the first part warms up
+BOUND = 200_000_000  # bytes of a record, unless another size is asked for
+
+
+def step_of(parameters: int, optimizer: str = "Adam", batch: int = 0):
+    """A network of two square layers, and a function that takes a training step with it."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    width, usual = NETWORKS[parameters]
+    model = torch.nn.Sequential(
+        torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)
+    )
+    inputs, targets = torch.randn(2, batch or usual, width)
+    moved = getattr(torch.optim, optimizer)(model.parameters(), 1e-4)
+
+    def step():
+        moved.zero_grad()
+        loss = torch.nn.functional.mse_loss(model(inputs), targets)
+        loss.backward()
+        moved.step()
+        return loss
+
+    return model, step
+
+
+def bare(parameters: str, seconds: str, show: str | None = None, follows: bool = False):
+    """Seconds a step; if it is followed, also moments and bytes of its record."""
+    import scalarviz as sv
+
+    model, step = step_of(int(parameters))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.sv"
+        run = sv.follow(model, path, show=show) if follows else None
+        begun, count = time.perf_counter(), -1
+        while (passed := time.perf_counter() - begun) < float(seconds):
+            if count < 0 and passed > PART * float(seconds):
+                first, worked, count = time.perf_counter(), time.process_time(), 0
+            loss = step()
+            if run:
+                run.loss(loss)
+            count += count >= 0
+        each = [(time.perf_counter() - first) / count, (time.process_time() - worked) / count]
+        if run:
+            run.close()
+            each += [len(run.followed.steps), path.stat().st_size]
+    return each
+
+
+def followed(parameters: str, seconds: str):
+    return bare(parameters, seconds, follows=True)
+
+
+def watched(parameters: str, seconds: str):
+    return bare(parameters, seconds, "browser", follows=True)
+
+
+def long(steps: str):
+    """Seconds, moments and bytes of many steps of the largest network."""
+    import scalarviz as sv
+
+    model, step = step_of(max(NETWORKS), "SGD", 8)
+    with tempfile.TemporaryDirectory() as folder:
+        path, begun = Path(folder) / "a.sv", time.perf_counter()
+        with sv.follow(model, path, show=None) as run:
+            for _ in range(int(steps)):
+                run.loss(step())
+        seconds = time.perf_counter() - begun
+        whole = run.followed.whole_steps.tolist()
+        return [seconds, run.overhead, len(run.followed.steps), len(whole), path.stat().st_size]
+
+
+SIDES = {"bare": bare, "followed": followed, "watched": watched, "long": long}
+
+
+def report(options: Options) -> None:
+    """The part of the time that following takes, without a viewer and with one."""
+    print("\nA training in PyTorch on one thread, and the same one while it is followed")
+    for parameters in NETWORKS:
+        for side in ("followed", "watched"):
+            words = [str(parameters), str(SECONDS)]
+            sides = {name: [MODULE, name, *words] for name in ("bare", side)}
+            found = in_turn(sides, options.rounds, OMP_NUM_THREADS="1")
+            alone = statistics.median(each[0] for each in found["bare"])
+            pairs = [*zip(found["bare"], found[side], strict=True)]
+            times, work = ([with_[i] / without[i] for without, with_ in pairs] for i in (0, 1))
+            *_, moments, size = found[side][-1]
+            print(
+                f"    {parameters:10,} parameters  {side:8}  {1e3 * alone:8.2f} ms a step;  time "
+                f"{spread(times, '', 1.0, 4)}, of the processor {spread(work, '', 1.0, 4)};  "
+                f"{moments:,} moments, {size:,} bytes",
+                flush=True,
+            )
+    if options.long:
+        seconds, share, moments, whole, size = answer([MODULE, "long", "1000"])
+        print(
+            f"    1,000 steps of the largest: {seconds:.0f} s, {share:.2%} of them for following, "
+            f"{moments:,} moments, {whole} whole ones, {size:,} bytes (at most {BOUND:,})"
+        )
+
+
+if __name__ == "__main__":
+    main(SIDES, report)
