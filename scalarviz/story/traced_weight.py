@@ -131,7 +131,8 @@ class TracedWeight:
 
     def opened(self, words: str) -> str:
         """Return words that may begin with the name of a weight as the beginning of a sentence."""
-        return words if self.facts.is_graph else sentence(words)
+        is_named = self.facts.is_graph or len(self.facts.arrays) > 0
+        return words if is_named else sentence(words)
 
     def called(self, neuron: Neuron) -> str:
         """Return the name of a neuron."""

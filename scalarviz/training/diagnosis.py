@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from math import prod
 from typing import Any, final
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, answered, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.program import Program
+from scalarviz.core.program import Operation, Program
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.conditions import quiet_neurons, rows_of_neurons, still_neurons
+from scalarviz.training.session.conditions import rows_of_neurons, still_neurons
 from scalarviz.training.session.landscape import IN_PYTHON, samples_of
 from scalarviz.training.session.over_time import layers_of
 from scalarviz.training.session.session import Session
@@ -147,11 +148,12 @@ class Diagnosis(tuple[Finding, ...]):
 def diagnose(shown: object) -> Diagnosis:
     """Return what is wrong with a training, with the step at which it began and what to try.
 
-    shown  a Session, which stays as it is; or an object with a method `measures()` that returns
+    shown  a Session, which is unchanged; or an object with a method `measures()` that returns
            Measures
 
-    The past is visited at 24 moments at equal distances, so that most steps are known as exactly as
-    these are apart. Raises OrderError before the first step, InputError for another object.
+    The past is visited at 24 moments at equal distances, and where the loss rises most, so that
+    most steps are known as exactly as these are apart. Raises OrderError before the first step,
+    InputError for another object.
     """
     measures: Any = getattr(shown, "measures", None)
     if not isinstance(shown, Session) and not callable(measures):
@@ -180,7 +182,7 @@ LARGE = 4.0  # gain: initializers have 0.6 to 1.4, and tanh is flat from 2.2 on;
 SPREAD = 30.0  # between inputs: curvatures differ by its square, about 1,000
 TIED = 0.995  # share of a column that is gone: what is measured has more noise
 FEW = 20  # samples below which a column can fit the targets by chance
-GAP = 5.0  # between losses of wrong samples and of others: near a border they are closer
+GAP = 4.0  # between losses of wrong samples and of others: near a border they are closer
 RARE = 0.05  # share of the samples: more of them are no exceptions
 
 
@@ -236,9 +238,9 @@ def rate(m: Measures) -> list[Any]:
     largest = np.nanmax(m.ratios, axis=1)
     over = np.flatnonzero(m.losses > OVERSHOOT * max(m.reference, float(m.losses[0])))
     begun = int([*over, *m.steps[largest > LARGE_STEP], 0][0])
-    moment = int(np.argmax(largest * (m.steps >= min(begun, m.steps[-1]))))
+    moment = int(np.argmax(largest * (m.steps >= min(begun, m.steps[-1]) - 1)))
     is_often = np.mean(largest > LARGE_STEP) > (0.0 if len(over) else MOST)
-    is_lasting = len(m.losses) >= 5 * RECENT or not m.losses[-1] <= m.losses[0]
+    is_lasting = len(m.losses) >= 5 * RECENT or not m.losses[-1] <= m.reference
     found = (
         m.names[int(np.argmax(m.ratios[moment]))],
         begun,
@@ -282,13 +284,13 @@ def samples(m: Measures) -> list[Any]:
 
 
 def batch(m: Measures) -> list[Any]:
-    is_one = m.batch == 1 and FEW <= m.samples <= len(m.losses) and m.level > LOW
-    return [("", 0)] if is_one else []
+    is_long = FEW <= m.samples <= len(m.losses)
+    return [("", 0)] if m.batch == 1 and is_long and m.level > LOW else []
 
 
 def stuck(m: Measures) -> list[Any]:
-    is_flat = m.level > 0.95 and m.level > 0.99 * np.nanmean(m.losses) / m.reference
-    return [("", m.steps[0], m.level)] if is_flat and len(m.losses) >= 10 * RECENT else []
+    least = 0.98 * max(1.0, float(np.nanmean(m.losses)) / m.reference)  # 2 %: noise of batches
+    return [("", m.steps[0], m.level)] if len(m.losses) >= 10 * RECENT and m.level > least else []
 
 
 # For each kind what finds it, what a finding says, with the numbers found, what to try, and other
@@ -344,8 +346,8 @@ FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
     ),
     "rate": (
         rate,
-        "a step changes its weights by {:.2g} of their size, and losses reach {:.2g} times that of "
-        "a constant answer",
+        "a step changes its weights by {:.2g} times their size, and losses reach {:.3g} times that "
+        "of a constant answer",
         "Try a rate that is 10 times lower, or clip_norm=1.0",
         "scale, large weights",
     ),
@@ -365,13 +367,13 @@ FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
         partial(apart, 0, -1),
         "its gradients are {:.2g} times smaller than those of {}",
         "Try relu, fewer layers, BatchNorm or Residual",
-        "scale, alike, large weights, still, dead, saturated",
+        "not finite, scale, alike, large weights, still, dead, saturated",
     ),
     "exploding": (
         partial(apart, -1, 0),
         "its gradients are {:.2g} times larger than those of {}",
         "Try smaller first weights, clip_norm=1.0 or BatchNorm",
-        "scale, large weights, rate",
+        "not finite, scale, large weights, rate",
     ),
     "slow": (
         slow,
@@ -423,14 +425,14 @@ def judge(measures: Measures) -> list[Finding]:
 
 # Measures of a session.
 
-MOMENTS = 24  # of the past that are visited
+MOMENTS = 24  # of the past that are visited, besides that after which the loss rises most
 SAMPLES = 1024  # samples that are compared with each other, a matrix of their distances
 NEIGHBOURS = 5  # of a sample, by distance of inputs
 FLAT = 0.0125  # of the way between both ends of an activation: tanh has a slope of 0.05 there
 
 
 def measures_of(session: Session) -> Measures:
-    """Return Measures of the past of a session, which stays as it is.
+    """Return Measures of the past of a session, which is unchanged.
 
     Raises OrderError before the first step.
     """
@@ -440,7 +442,8 @@ def measures_of(session: Session) -> Measures:
             losses = np.append(losses, session.loss)  # of the step that was refused
         if not len(losses):
             raise OrderError("nothing was trained yet, so nothing can be wrong: advance first")
-        steps = np.unique(np.linspace(0, len(losses) - 1, MOMENTS).astype(np.int64))
+        rises = np.diff(np.nan_to_num(losses), append=0.0)
+        steps = np.unique([*np.linspace(0, len(losses) - 1, MOMENTS).astype(int), rises.argmax()])
         groups = groups_of(session.network.program, len(bank))
         found = np.stack([*visits(session.timeline, steps.tolist(), groups)], axis=1)
         facts = facts_of(session.trainer) | dict(
@@ -461,19 +464,18 @@ def groups_of(program: Program, count: int) -> list[tuple[str, Any]]:
 
 def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[FloatArray]:
     """Yield the numbers of all groups at each step: those of Measures from `values` to `gains`."""
-    trainer, now = timeline.trainer, timeline.clock
+    now, bank = timeline.clock, timeline.trainer.bank
     with timeline.visit(Clock()):
         try:
             for step in steps:
                 timeline.restore(step)
                 timeline.enter(step)
-                timeline.forward(Clock(step, len(trainer.moments) - 1))
-                before = trainer.bank.value.copy(), trainer.bank.grad.copy()
-                units = of_units(trainer, groups)
+                timeline.forward(Clock(step, len(timeline.trainer.moments) - 1))
+                before = bank.value.copy(), bank.grad.copy(), of_units(timeline.trainer, groups)
                 timeline.forward(min(Clock(step + 1), now))  # not beyond a step that was refused
-                whole = np.array([*before, trainer.bank.value - before[0]], np.float64)
+                whole = np.array([*before[:2], bank.value - before[0]], np.float64)
                 sizes = [np.sqrt(np.mean(whole[:, rows] ** 2, axis=1)) for _, rows in groups]
-                yield np.vstack([np.transpose(sizes), units])
+                yield np.vstack([np.transpose(sizes), before[2]])
                 check_end()
         finally:
             timeline.restore(now.step)
@@ -484,20 +486,32 @@ def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
 
     They are NaN for groups without an activation.
     """
-    inputs, _ = samples_of(trainer.batches, IN_PYTHON)
+    known = trainer.network.survey(samples_of(trainer.batches, IN_PYTHON)[0])
     bank, found = trainer.bank.value.astype(np.float64), np.full((4, len(groups)), np.nan)
-    known, still_ones = trainer.network.survey(inputs), dict(still_neurons(trainer))
-    quiet = quiet_neurons(trainer, still_ones, inputs) if still_ones else {}
-    for operation in still_ones:
+    # Those of BatchNorm, with one axis, begin alike.
+    for operation, still_ones in [pair for pair in still_neurons(trainer) if pair[0].shape[1:]]:
         after = trainer.network.program.readers(operation.target)[0]
         units = bank[rows_of_neurons(operation)]
         found[:, [operation.weights in rows for _, rows in groups].index(True)] = (
-            np.mean(quiet.get(operation, np.zeros(1))),
+            dead_share(still_ones, after, known),
             flat_share(after.formula, known[after.target.name]),
             1.0 - (len(np.unique(units, axis=0)) - 1.0) / max(1.0, len(units) - 1.0),
-            np.sqrt(np.sum(units[:, : np.prod(operation.shape[1:])] ** 2) / len(units)),
+            np.sqrt(np.sum(units[:, : prod(operation.shape[1:])] ** 2) / len(units)),
         )
     return found
+
+
+def dead_share(still: Any, after: Operation, known: dict[str, FloatArray]) -> float:
+    """Return the share of units whose activation has the slope 0 for all samples, too.
+
+    still  bool for each unit: whether its weights had no gradient
+    """
+    x, y = [known[each.name].T.reshape(len(still), -1) for each in (after.source, after.target)]
+    slopes = [
+        map(ACTIVATIONS[after.formula].derivative, x[i].tolist(), y[i].tolist())
+        for i in np.flatnonzero(still)
+    ]
+    return [*map(any, slopes)].count(False) / len(still)
 
 
 def ends(activation: str) -> tuple[float, float]:
@@ -518,10 +532,10 @@ def flat_share(activation: str, y: FloatArray) -> float:
 def facts_of(trainer: Trainer) -> dict[str, Any]:
     """Return what Measures say of the data, the loss and the outputs, as they are at present."""
     inputs, targets = samples_of(trainer.batches, SAMPLES)
-    losses, constants = losses_of(trainer, inputs, targets)
     program = trainer.network.program
-    standardized = program.raw.get(program.inputs.name, "")  # by an Affine
-    seen = trainer.network.survey(inputs).get(standardized, inputs)
+    seen = trainer.network.survey(inputs).get(  # standardized, if the first layer is an Affine
+        program.raw.get(program.inputs.name, ""), inputs
+    )
     return {
         "batch": trainer.batches.size,
         "samples": trainer.batches.samples,
@@ -531,24 +545,22 @@ def facts_of(trainer: Trainer) -> dict[str, Any]:
         "scales": np.abs(seen).max(axis=0),
         "ties": ties_of(seen, targets) if len(inputs) >= FEW else unknown(),
         "numbers": np.arange(len(inputs)) * trainer.batches.samples // len(inputs),
-        "sample_losses": losses,
-        "constants": constants,
         "oddness": oddness_of(seen, targets) if len(inputs) >= FEW else unknown(),
+        **losses_of(trainer, inputs, targets),
     }
 
 
-def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> Any:
-    """Return the loss of each sample, and below it that of the best constant answer."""
+def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> dict[str, Any]:
+    """Return the loss of each sample, and that of the best answer that is the same for all."""
     loss, answer = trainer.loss, targets.mean(axis=0)
     if loss.row.logits:  # sigmoid's are differences
         answer = np.log(answer + 1e-6) - (loss.row.logits == "sigmoid") * np.log1p(1e-6 - answer)
-    found = np.transpose(
-        [
-            [loss(p, t), loss(answer, t)]
-            for p, t in zip(trainer.network(inputs), targets, strict=True)
-        ]
-    )
-    return found * (trainer.batches.size if loss.mean == "none" else 1)
+    whole = trainer.batches.size if loss.mean == "none" else 1
+    pairs = [*zip(trainer.network(inputs), targets, strict=True)]
+    return {
+        "sample_losses": np.array([whole * loss(p, t) for p, t in pairs]),
+        "constants": np.array([whole * loss(answer, t) for t in targets]),
+    }
 
 
 def ties_of(inputs: FloatArray, targets: FloatArray) -> Any:

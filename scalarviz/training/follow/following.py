@@ -413,7 +413,8 @@ class Following:
         keeper = self._keeper
         assert keeper is not None
         self._flush()
-        keeper.keep(self.steps, self._losses.newest)
+        urgent = self._losses.is_bad and not keeper.has_seen_nan
+        keeper.keep(self.steps, self._losses.newest, urgent=urgent)
         passed = time.perf_counter() - self._begun
         keeper.keep_full(self.steps, self._share * passed - self._spent)
 

@@ -32,6 +32,9 @@ from scalarviz.training.follow.sources import (
     shape_of_pick,
 )
 
+RATE = 2e8  # bytes a second that are written, before it was measured
+LOOKED = 0.05  # part of a file for statistics; when it is full, only kept steps have some
+
 
 @final
 class Keeper:
@@ -46,19 +49,20 @@ class Keeper:
     def __init__(self, source: Source, recorder: Recorder, probe: object) -> None:
         self.source, self.recorder, self.last = source, recorder, -1
         self._probe, self._signs = probe, Signs()
-        self._parts, self._full_price = 0, 0.0
+        self._parts, self._looked = 0, 0
         self._closes: Any = None  # the optimizer, if it evaluates the gradients itself
         self.begin(anew=True)
         if isinstance(source, TorchSource):  # of others the weights at the start are not known
-            self._write_values(0)
+            self._write_values(0, full=recorder.pages[b"FULL"].most > 1)
 
     @property
     def has_seen_nan(self) -> bool:
         return self._signs.has_seen_nan
 
     def is_due(self, step: int) -> bool:
-        """Whether a step is far enough from the last kept one."""
-        return self.recorder.pages[b"PAGE"].is_due(step)
+        """Whether a step is far enough from the last kept one, or statistics have room."""
+        has_room = self._looked < LOOKED * self.recorder.bound
+        return has_room or self.recorder.pages[b"PAGE"].is_due(step)
 
     def begin(self, *, anew: bool) -> None:
         """Write which arrays there are, and make memory for a page if they are new."""
@@ -85,6 +89,7 @@ class Keeper:
             "probe": self._probe,
         }
         full = total * self._numbers.itemsize if total > count else 0
+        self._full_price = full / RATE
         self.recorder.begin(header, sum(map(bytes_in, self._page)), full)
 
     @property
@@ -119,8 +124,11 @@ class Keeper:
         if scale is not None:
             self._numbers[GRADIENT] /= float(scale)
 
-    def keep(self, step: int, loss: float | None) -> None:
-        """Write the page of a step that was taken, and what is noticed in it."""
+    def keep(self, step: int, loss: float | None, *, urgent: bool) -> None:
+        """Look at a step that was taken: write its statistics, what is noticed, and its page.
+
+        urgent  whether it has a page in any case
+        """
         source, recorder = self.source, self.recorder
         if not isinstance(source, TorchSource):
             is_known = self.last == step - 1
@@ -128,10 +136,12 @@ class Keeper:
         if self._closes is not None or not isinstance(source, TorchSource):
             self._read_gradients(self._closes)
         self._marks[0] = self._read(VALUE, source.values())
-        self.last = step
-        recorder.keep(b"PAGE", step, *self._page)
+        if urgent or recorder.pages[b"PAGE"].is_due(step):
+            recorder.keep(b"PAGE", step, *self._page)
+            self.last = step
         stats = statistics_of(self._numbers, self._shapes, self._marks)
         recorder.append(b"STAT", STEP.pack(step), stats)
+        self._looked += stats.nbytes
         for note in self._signs.noticed(step, source, stats, loss):
             recorder.append(b"NOTE", json.dumps(note).encode())
             inform(note["text"])
@@ -152,12 +162,13 @@ class Keeper:
             self.recorder.keep(b"FULL", step, numbers)
             self._full_price = time.perf_counter() - begun
 
-    def _write_values(self, step: int) -> None:
-        """Write weights alone: of a step, nothing else is known."""
+    def _write_values(self, step: int, *, full: bool = True) -> None:
+        """Write weights alone, of which nothing else is known."""
         self._numbers[:], self._rates[:] = 0.0, np.nan
         self._marks[0], self._marks[1] = self._read(VALUE, self.source.values()), 0
         self.recorder.keep(b"PAGE", step, *self._page)
-        self._keep_full(step)
+        if full:
+            self._keep_full(step)
 
     def end(self, step: int) -> None:
         """Write the newest weights."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import shortened, visible
-from scalarviz.base.texts import row_text, text, texts
+from scalarviz.base.texts import plural, row_text, text, texts
 from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.activations import ACTIVATIONS, ActivationFormula
 from scalarviz.core.formulas.formula_trees import ExpressionFunction
@@ -58,6 +58,7 @@ from scalarviz.story.facts import (
     ParametricFacts,
     State,
 )
+from scalarviz.story.formats import said
 from scalarviz.story.forward_captions import is_met, is_small
 from scalarviz.story.names import NAMED_BY_ENDS, sentence
 from scalarviz.training.network.model import Model
@@ -611,8 +612,11 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
     """
     with session.doing(), np.errstate(all="ignore"):  # infinities are shown as they are
         facts, state = facts_of(session), state_of(session)
-        if row is None and session.trainer.recorded is not None and state.before is not None:
-            row = int(np.argmax(np.abs(np.subtract(state.value, state.before))))
+        if state.moment == NONE and state.step:  # of a record without the numbers before the step
+            return Caption(plural("captions.rest", state.step, loss=said(state.loss)))
+        is_recorded = session.trainer.recorded is not None and state.before is not None
+        if row is None and is_recorded:
+            row = int(np.argmax(np.abs(np.subtract(state.value, cast(Any, state.before)))))
         if not facts.is_graph:
             return caption_of_state(facts, state, row, neuron)
         row = row_followed(session, facts.moments[state.moment]) if row is None else row
