@@ -26,8 +26,8 @@ from scalarviz.core.program import NONE, Program
 from scalarviz.errors import ScalarvizError
 from scalarviz.story.facts import ArrayFacts
 from scalarviz.story.names import place_in_array
-from scalarviz.training.follow.followed import Head, Kept, KeptArray
-from scalarviz.training.follow.sources import WHOLE
+from scalarviz.training.follow.followed import Head, Kept
+from scalarviz.training.follow.sources import WHOLE, Array
 from scalarviz.training.network.network import Network
 
 LONGEST_NAME = 16  # letters beside a wall
@@ -112,12 +112,12 @@ USUAL = {
 }
 
 
-def linear(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+def linear(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
     outputs, inputs = arrays["weight"].shape
     return Dense(inputs, outputs, bias="bias" in arrays)
 
 
-def convolution(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+def convolution(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
     weight, stride, padding = arrays["weight"].shape, settings["stride"], settings["padding"]
     if len({*padding}) > 1 or settings["padding_mode"] != "zeros":
         raise ValueError(padding)
@@ -136,7 +136,7 @@ def square(size: Any) -> int:
 
 
 def pool(kind: Callable[..., Layer]) -> Callable[..., Layer]:
-    def make(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+    def make(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
         sizes = [square(settings[each]) for each in ("kernel_size", "stride", "padding")]
         if square(settings.get("dilation", 1)) != 1:
             raise ValueError("dilation")
@@ -145,7 +145,7 @@ def pool(kind: Callable[..., Layer]) -> Callable[..., Layer]:
     return make
 
 
-def activation(name: str, settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+def activation(name: str, settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
     if name in GIVEN:
         name = f"{name}({settings[GIVEN[name]]})"
     elif settings.get("approximate") == "tanh":
@@ -153,13 +153,13 @@ def activation(name: str, settings: Settings, arrays: dict[str, KeptArray], shap
     return Activation(prod(shape), name)
 
 
-def softmax(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+def softmax(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
     if len(shape) != 1 or settings["dim"] not in (1, -1):
         raise ValueError(settings["dim"])
     return Softmax(shape[0])
 
 
-LAYERS: dict[str, Callable[[Settings, dict[str, KeptArray], Shape], Layer]] = {
+LAYERS: dict[str, Callable[[Settings, dict[str, Array], Shape], Layer]] = {
     "Linear": linear,
     "Conv2d": convolution,
     "MaxPool2d": pool(MaxPool2d),
@@ -175,7 +175,7 @@ LAYERS: dict[str, Callable[[Settings, dict[str, KeptArray], Shape], Layer]] = {
 
 def layers_of(head: Head) -> list[tuple[str, Layer]]:
     """Return the layers of a chain, each with the name of its module; raise an error for others."""
-    by_module: dict[str, dict[str, KeptArray]] = {}
+    by_module: dict[str, dict[str, Array]] = {}
     for each in head.arrays:
         by_module.setdefault(each.module, {})[each.name.rpartition(".")[2]] = each
     first = next(iter(head.arrays))
@@ -206,12 +206,11 @@ def short_name(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else ".".join(name.split(".")[-3:])
 
 
-def walls_of(head: Head) -> tuple[list[Layer], list[KeptArray]]:
+def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
     """Return a Wall for each matrix and each line of parameters, and their arrays in order."""
-    kinds = {each["name"]: each["kind"] for each in head.modules}
     left = [each for each in head.arrays if not each.is_buffer and 0 not in each.kept]
     layers: list[Layer] = []
-    order: list[KeptArray] = []
+    order: list[Array] = []
     before = 0
     while left:
         each = left.pop(0)
@@ -219,7 +218,7 @@ def walls_of(head: Head) -> tuple[list[Layer], list[KeptArray]]:
         rows, columns = shape[0], prod(shape[1:])
         beside = [x for x in left if x.module == each.module and len(x.shape) == 1]
         bias = next((x for x in beside if prod(x.kept) == rows and columns > 1), None)
-        about = f"{'×'.join(map(str, each.shape))}  {kinds.get(each.module, '')}"
+        about = f"{'×'.join(map(str, each.shape))}  {each.kind}"
         title = short_name(each.module or each.name), about
         before = before or (columns if columns > 1 else rows)
         layers.append(Wall(title, before, rows, columns, biases=bias is not None))
@@ -240,7 +239,7 @@ class Model:
 
     def __init__(self, head: Head) -> None:
         self.head, self.computes = head, False
-        self._states: list[tuple[slice, KeptArray]] = []  # places in the state of the bank
+        self._states: list[tuple[slice, Array]] = []  # places in the state of the bank
         if head.is_chain and head.is_whole:
             try:
                 self._begin_chain(layers_of(head))
@@ -256,16 +255,14 @@ class Model:
             ArrayFacts(x.name, first, x.shape, x.kept, () if x.pick == WHOLE else x.pick)
             for x, first in zip(self._order, firsts, strict=False)
         ]
-        self.rows = np.concatenate(
-            [np.arange(each.rows.start, each.rows.stop) for each in self._order]
-        )
+        self.rows = np.concatenate([np.r_[each.numbers] for each in self._order])
         self.network.bank.name_of = partial(place_in_array, self.arrays)
         self.places = {each.name: i for i, each in enumerate(head.arrays)}
 
     def _begin_chain(self, chain: list[tuple[str, Layer]]) -> None:
         self.network = Network([layer for _, layer in chain], dtype=self.head.dtype.name)
         known = {each.name: each for each in self.head.arrays}
-        order: list[KeptArray] = []
+        order: list[Array] = []
         for name, layer in chain:
             prefix = f"{name}." if name else ""
             for role, parameter in own_parameters(layer).items():
@@ -286,7 +283,7 @@ class Model:
         if numbers is not None and kept.head is self.head:
             (bank.grad if part == "gradient" else bank.value)[:] = numbers[self.rows]
             for place, each in self._states if part == "value" else ():
-                bank.state[place] = numbers[each.rows]
+                bank.state[place] = numbers[each.numbers]
 
     def by_row(self, numbers: Any) -> Any:
         """Return for each row of the bank what is given for its array, in the order of the head."""

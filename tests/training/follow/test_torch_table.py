@@ -55,7 +55,9 @@ def dense() -> Row:
 
 
 def convolutional() -> Row:
-    model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(48, 2))
+    model = nn.Sequential(
+        nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(48, 2)
+    )
     return looped(model, torch.optim.SGD(model.parameters(), 0.1, 0.9, nesterov=True), 4, 1, 6, 6)
 
 
@@ -261,7 +263,11 @@ def little(torch: Any, kind: str, settings: dict[str, Any]) -> tuple[Any, ...]:
     optimizer = getattr(torch.optim, kind)([model.a], **settings)
     optimizer.add_param_group({"params": [model.inner.b], "lr": 0.5})
     handles = [
-        register(lambda o, args, kwargs, when=when: calls.append((when, o is optimizer, len(args), [*kwargs])))
+        register(
+            lambda o, args, kwargs, when=when: calls.append(
+                (when, o is optimizer, len(args), [*kwargs])
+            )
+        )
         for when, register in (
             ("pre", sys.modules["torch.optim.optimizer"].register_optimizer_step_pre_hook),
             ("post", sys.modules["torch.optim.optimizer"].register_optimizer_step_post_hook),
