@@ -220,11 +220,15 @@ class Followed:
         if not stats or not shown:
             raise OrderError("no step was kept yet, so nothing can be diagnosed: train first")
         table = np.array([numbers[shown] for _, numbers in stats], np.float64)
+        table[~np.isfinite(table)], losses = np.inf, self.losses
         table[table == UNKNOWN] = np.nan
+        for each in self.record.notes:
+            if each["kind"] == "nan" and 0 < each["step"] <= len(losses):
+                losses[each["step"] - 1] = np.inf
         steps, names = np.array([step - 1 for step, _ in stats]), [arrays[i].name for i in shown]
         values, gradients, updates, dead = np.moveaxis(table, 2, 0)
         return Measures(
-            steps, self.losses, names, values, gradients, updates, dead, np.full(dead.shape, np.nan)
+            steps, losses, names, values, gradients, updates, dead, np.full(dead.shape, np.nan)
         )
 
     def __repr__(self) -> str:

@@ -16,6 +16,7 @@ from scalarviz.training.follow.record import (
     GRADIENT,
     PARTS,
     STEP,
+    UNKNOWN,
     VALUE,
     Recorder,
     bytes_in,
@@ -140,6 +141,8 @@ class Keeper:
             recorder.keep(b"PAGE", step, *self._page)
             self.last = step
         stats = statistics_of(self._numbers, self._arrays, self._marks)
+        if isinstance(source, TorchSource):
+            stats[np.isnan(self._rates[:, 0]), 2] = UNKNOWN  # another optimizer moves them
         recorder.append(b"STAT", STEP.pack(step), stats)
         self._looked += stats.nbytes
         for note in self._signs.noticed(step, self._arrays, stats, loss):

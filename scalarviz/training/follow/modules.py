@@ -6,7 +6,7 @@ known of what happens between its arrays, and each module is a Wall with its nam
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from math import prod
 from typing import Any, final
@@ -30,6 +30,7 @@ from scalarviz.training.follow.followed import Head, Kept
 from scalarviz.training.follow.sources import WHOLE, Array
 from scalarviz.training.network.network import Network
 
+LONG = 4  # times as long as it is high is a wall whose rows are folded
 LONGEST_NAME = 16  # letters beside a wall
 Settings = dict[str, Any]
 Shape = tuple[int, ...]
@@ -201,25 +202,36 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
     return found
 
 
-def short_name(name: str) -> str:
-    """Return the last parts of the name of a module that has many: 0.self_attn.out_proj."""
-    return name if len(name) <= LONGEST_NAME else ".".join(name.split(".")[-3:])
+def short_name(name: str, names: Collection[str]) -> str:
+    """Return the last parts of a long name that no other one has: 0.self_attn.out_proj."""
+    parts = name.split(".")
+    tails = [".".join(parts[-count:]) for count in range(3, len(parts) + 1)]
+    known = [each for each in tails if sum(f".{x}".endswith(f".{each}") for x in names) == 1]
+    return name if len(name) <= LONGEST_NAME else next(iter(known), name)
+
+
+def folded(rows: int, columns: int) -> int:
+    """Return into how many parts the rows of a long and low wall are cut, each a row of its own."""
+    parts = [n for n in range(1, columns + 1) if columns % n == 0 and n * n * rows <= columns]
+    return max(parts) if columns > LONG * rows else 1
 
 
 def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
     """Return a Wall for each matrix and each line of parameters, and their arrays in order."""
     left = [each for each in head.arrays if not each.is_buffer and 0 not in each.kept]
+    names = {each["name"] for each in head.modules}
     layers: list[Layer] = []
     order: list[Array] = []
     before = 0
     while left:
         each = left.pop(0)
         shape: Shape = each.kept if len(each.kept) > 1 else (prod(each.kept), 1)
-        rows, columns = shape[0], prod(shape[1:])
+        parts = folded(shape[0], prod(shape[1:]))
+        rows, columns = shape[0] * parts, prod(shape[1:]) // parts
         beside = [x for x in left if x.module == each.module and len(x.shape) == 1]
         bias = next((x for x in beside if prod(x.kept) == rows and columns > 1), None)
         about = f"{'×'.join(map(str, each.shape))}  {each.kind}"
-        title = short_name(each.module or each.name), about
+        title = short_name(each.module or each.name, names), about
         before = before or (columns if columns > 1 else rows)
         layers.append(Wall(title, before, rows, columns, biases=bias is not None))
         order.append(each)

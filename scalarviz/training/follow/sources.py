@@ -24,6 +24,7 @@ Numbers = npt.NDArray[Any]
 WHOLE = 1, 1
 MOST_WHOLE = 1_000_000  # parameters of which a kept step has all; of more it has CHOSEN
 MOST_EXPLAINED = 100_000  # of which it also has the numbers before the step, and the optimizer's
+LOWEST = 8  # columns by rows of what is kept
 CHOSEN, FEWEST = 10_000, 8  # and rows or columns of each array, at least
 WRAPPERS = "_orig_mod", "module"  # of torch.compile and of data parallel modules
 # The optimizer's numbers by our names, and PyTorch's.
@@ -112,14 +113,27 @@ def chosen(arrays: Sequence[Array]) -> list[Array]:
     before it compute.
     """
     total = numbers_in(arrays)
-    share = sqrt(CHOSEN / total) if total > MOST_WHOLE else 1.0
+    if total <= MOST_WHOLE:
+        return placed(arrays)
+    picks = [pick_of(each.shape, sqrt(CHOSEN / total)) for each in arrays]
+    downs: dict[Any, int] = {  # of matrices, so that a bias has the rows of its matrix
+        (array.module, array.shape[0]): pick[0]
+        for array, pick in zip(arrays, picks, strict=True)
+        if len(array.shape) > 1
+    }
+    return placed([
+        replace(array, pick=(downs.get((array.module, *array.shape), pick[0]), pick[1]))
+        for array, pick in zip(arrays, picks, strict=True)
+    ])  # fmt: skip
 
-    def apart(count: int) -> int:
-        return ceil(count / max(1, min(count, FEWEST), round(count * share)))
 
-    return placed(
-        replace(x, pick=(apart(prod(x.shape[:1])), apart(prod(x.shape[1:])))) for x in arrays
-    )
+def pick_of(shape: Sequence[int], share: float) -> tuple[int, int]:
+    """Return which rows and columns of an array a page has; a long and low one has more rows."""
+    rows, columns = prod(shape[:1]), prod(shape[1:])
+    high, wide = (max(1, min(n, FEWEST), round(n * share)) for n in (rows, columns))
+    if wide > LOWEST * high and high < rows:
+        high, wide = min(rows, round(sqrt(high * wide))), max(1, round(sqrt(high * wide)))
+    return ceil(rows / max(1, high)), ceil(columns / wide)
 
 
 # What is followed. Both kinds have
