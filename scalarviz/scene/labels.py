@@ -34,7 +34,7 @@ def draw_labels(
     Return what other words must not cover, these words included.
     """
     taken, layout = obstacles(see, frame_data, scale), frame_data.layout
-    if len(layout.neurons) < 2 or layout.signs:
+    if len(layout.neurons) < 2 or layout.signs or layout.written:
         return taken
     margin = margin_of(frame_data, see)
     ends = [(layout.neurons[0], "in")]

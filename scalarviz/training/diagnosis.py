@@ -38,7 +38,8 @@ unknown = partial(np.zeros, 0)  # an array that nobody filled in
 class Measures:
     """Numbers about some moments of a training, from which `judge` reads what is wrong.
 
-    Arrays with two axes have a row for each moment and a column for each group of parameters.
+    Arrays with two axes have a row for each moment and a column for each group of parameters. NaN
+    means unknown; what is not finite is infinite.
 
     steps      number of the step that was taken at each moment, increasing
     losses     loss of each step, from step 0 on; NaN where unknown
@@ -187,9 +188,8 @@ RARE = 0.05  # share of the samples: more of them are no exceptions
 
 
 def not_finite(m: Measures) -> list[Any]:
-    lost = ~np.isfinite(m.gradients) & ~np.isnan(m.gradients).all(axis=0)  # all: there are none
-    moments, groups = np.nonzero(lost)
-    bad = [*np.flatnonzero(np.isinf(m.losses)), *m.steps[np.isnan(m.losses[m.steps])]]
+    moments, groups = np.nonzero(np.isinf(m.gradients))
+    bad = np.flatnonzero(np.isinf(m.losses)).tolist()
     where = ["", *[m.names[int(i)] for i in groups[moments == min(moments, default=0)]]][-1]
     return [(where, min([*bad, *m.steps[moments]]))] if bad or where else []  # the last goes first
 
@@ -443,6 +443,7 @@ def measures_of(session: Session) -> Measures:
         if not len(losses):
             raise OrderError("nothing was trained yet, so nothing can be wrong: advance first")
         rises = np.diff(np.nan_to_num(losses), append=0.0)
+        losses = without_nan(losses)
         steps = np.unique([*np.linspace(0, len(losses) - 1, MOMENTS).astype(int), rises.argmax()])
         groups = groups_of(session.network.program, len(bank))
         found = np.stack([*visits(session.timeline, steps.tolist(), groups)], axis=1)
@@ -450,6 +451,11 @@ def measures_of(session: Session) -> Measures:
             zip("values gradients updates dead saturated alike gains".split(), found, strict=True)
         )
         return Measures(steps, losses, [name for name, _ in groups], **facts)
+
+
+def without_nan(numbers: FloatArray) -> FloatArray:
+    """Return infinity in place of NaN, which in Measures means unknown."""
+    return np.where(np.isnan(numbers), np.inf, numbers)
 
 
 def groups_of(program: Program, count: int) -> list[tuple[str, Any]]:
@@ -475,7 +481,7 @@ def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[
                 timeline.forward(min(Clock(step + 1), now))  # not beyond a step that was refused
                 whole = np.array([*before[:2], bank.value - before[0]], np.float64)
                 sizes = [np.sqrt(np.mean(whole[:, rows] ** 2, axis=1)) for _, rows in groups]
-                yield np.vstack([np.transpose(sizes), before[2]])
+                yield np.vstack([without_nan(np.transpose(sizes)), before[2]])
                 check_end()
         finally:
             timeline.restore(now.step)

@@ -129,8 +129,8 @@ function isInside(point, polygon) {
 
 /** Write which line is the input and which the output. */
 function drawEnds({ paper, see, frame, palette, scale }, taken) {
-  const { neurons, signs } = frame.layout;
-  if (neurons.length < 2 || signs.length) return;
+  const { neurons, signs, written } = frame.layout;
+  if (neurons.length < 2 || signs.length || written.length) return;
   const ends = frame.hasResult ? [] : [[neurons.at(-1), "out"]]; // else the result has the word
   for (const [line, key] of [[neurons[0], "in"], ...ends]) {
     if (line.tied) continue; // its color has the word

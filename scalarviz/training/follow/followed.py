@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, final
@@ -13,7 +14,7 @@ from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.base.messages import visible
 from scalarviz.errors import FileError, InputError, OrderError
 from scalarviz.training.follow.record import PARTS, UNKNOWN, Numbers, Record
-from scalarviz.training.follow.sources import SLOTS, WHOLE, shape_of_pick
+from scalarviz.training.follow.sources import SLOTS, WHOLE, Array, numbers_in, placed
 
 if TYPE_CHECKING:
     from scalarviz.training.diagnosis import Measures
@@ -22,75 +23,21 @@ if TYPE_CHECKING:
 MOST_ARRAYS, MOST_AXES = 100_000, 32
 
 
-class KeptArray(NamedTuple):
-    """An array of a followed model, and what is kept of it.
-
-    pick   which rows and columns are kept: every n-th
-    kept   shape of that
-    place  of its first number among all that are kept
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    module: str
-    is_buffer: bool
-    frozen: bool
-    pick: tuple[int, int]
-    kept: tuple[int, ...]
-    place: int
-
-    @property
-    def numbers(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def is_weight(self) -> bool:
-        return len(self.shape) > 1 and not self.is_buffer
-
-    @property
-    def rows(self) -> slice:
-        return slice(self.place, self.place + prod(self.kept))
-
-
 class Head:
-    """The description of the arrays of a model, checked; raises InputError for what is none."""
+    """The description of the arrays of a model, checked; raises an error for what is none."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.dtype = np.dtype({"float32": "<f4", "float64": "<f8"}[given["dtype"]])
         self.parts = [*map(str, given["parts"])]
         require(set(self.parts) <= {*PARTS, *SLOTS}, "it has unknown parts")
-        self.arrays: list[KeptArray] = []
-        place = 0
         require(len(given["arrays"]) <= MOST_ARRAYS, "it has too many arrays")
-        for each, (down, right) in zip(given["arrays"], given["picks"], strict=True):
-            shape = tuple(each["shape"])
-            require(
-                all(type(n) is int and n >= 0 for n in (*shape, down - 1, right - 1))
-                and len(shape) <= MOST_AXES,
-                f"an array has the shape {shorten(shape)}",
-            )
-            kept = shape_of_pick(shape, (down, right))
-            self.arrays.append(
-                KeptArray(
-                    visible(str(each["name"])),
-                    shape,
-                    visible(str(each["module"])),
-                    each["is_buffer"] is True,
-                    each["frozen"] is True,
-                    (down, right),
-                    kept,
-                    place,
-                )  # fmt: skip
-            )
-            place += prod(kept)
-        self.count = place
+        self.arrays = placed(map(array_in, given["arrays"]))
+        self.count, self.total = self.arrays[-1].numbers.stop, numbers_in(self.arrays)
         self.modules: list[dict[str, Any]] = [
             {"name": visible(str(m["name"])), "kind": visible(str(m["kind"])),
              "settings": dict(m["settings"])}
             for m in given["modules"]
         ]  # fmt: skip
-        known = {each["name"] for each in self.modules}
-        require(known >= {each.module for each in self.arrays}, "it has arrays of no module")
         self.optimizers: list[dict[str, Any]] = [
             {**each, "kind": str(each["kind"]), "settings": dict(each["settings"])}
             for each in given["optimizers"]
@@ -99,10 +46,19 @@ class Head:
         self.is_chain, self.title = given["chain"] is True, visible(str(given["title"]))
         self.is_whole = all(each.pick == WHOLE for each in self.arrays)
 
-    @property
-    def total(self) -> int:
-        """Number of parameters and other numbers of the model."""
-        return sum(prod(each.shape) for each in self.arrays)
+
+def array_in(given: dict[str, Any]) -> Array:
+    """Return an array as a header has it; raise an error for what is none."""
+    shape, pick = tuple(given["shape"]), tuple(given["pick"])
+    require(
+        len(shape) <= MOST_AXES and all(type(n) is int and n >= 0 for n in shape),
+        f"an array has the shape {shorten(shape)}",
+    )
+    require(len(pick) == 2 and all(type(n) is int and n > 0 for n in pick), "it has another pick")
+    name, module, kind = (visible(str(given[each])) for each in ("name", "module", "kind"))
+    also = tuple([visible(str(each)) for each in given["also"]])
+    is_buffer, frozen = given["is_buffer"] is True, given["frozen"] is True
+    return Array(name, shape, module, kind, is_buffer, frozen, also, pick)
 
 
 def probe_in(given: Any) -> dict[str, Any] | None:
@@ -156,7 +112,7 @@ class Followed:
         while len(self._heads) < len(self.record.heads):
             try:
                 self._heads.append(Head(self.record.heads[len(self._heads)]))
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
                 raise FileError(f"{shorten(self.path)} is damaged: {error}") from error
         if not self._heads:
             raise FileError(f"{shorten(self.path)} ends before the first step: nothing was kept")
@@ -186,17 +142,14 @@ class Followed:
         `whole_steps`, else the chosen ones: every n-th row and column.
         """
         if step in self.record.fulls:
-            place = 0
             head, numbers = self._bytes(step, full=True)
             if len(numbers) != head.total * head.dtype.itemsize:
                 raise FileError(
                     f"{shorten(self.path)} is damaged: step {step:,} has another length"
                 )
-            flat, found = numbers.view(head.dtype), {}
-            for each in head.arrays:
-                found[each.name] = flat[place : place + prod(each.shape)].reshape(each.shape)
-                place += prod(each.shape)
-            return found
+            flat = numbers.view(head.dtype)
+            wholes = placed([replace(each, pick=WHOLE) for each in head.arrays])
+            return {each.name: flat[each.numbers].reshape(each.shape) for each in wholes}
         return self._part(step, "value", 0)
 
     def gradients(self, step: int) -> dict[str, Numbers]:
@@ -244,9 +197,10 @@ class Followed:
     def _part(self, step: int, part: str, mark: int) -> dict[str, Numbers]:
         kept = self.kept(step)
         return {
-            each.name: kept.parts[part][each.rows].reshape(each.kept)
+            name: kept.parts[part][each.numbers].reshape(each.kept)
             for each, is_known in zip(kept.head.arrays, kept.marks[mark], strict=True)
             if is_known
+            for name in (each.name, *each.also)
         }
 
     @cached_property
@@ -260,19 +214,21 @@ class Followed:
         """Return the statistics of its weights over time, as `sv.diagnose` takes them."""
         from scalarviz.training.diagnosis import Measures
 
-        arrays, kinds = self.head().arrays, {m["name"]: m["kind"] for m in self.head().modules}
-        shown = [i for i, each in enumerate(arrays) if each.is_weight]
+        arrays = self.head().arrays
+        shown = [i for i, each in enumerate(arrays) if len(each.shape) > 1 and not each.is_buffer]
         stats = [each for each in self.record.stats if len(each[1]) == len(arrays)]
         if not stats or not shown:
             raise OrderError("no step was kept yet, so nothing can be diagnosed: train first")
         table = np.array([numbers[shown] for _, numbers in stats], np.float64)
+        table[~np.isfinite(table)], losses = np.inf, self.losses
         table[table == UNKNOWN] = np.nan
-        embeds = [kinds.get(arrays[i].module) == "Embedding" for i in shown]
-        table[:, embeds, -1] = np.nan  # its rows are no units
+        for each in self.record.notes:
+            if each["kind"] == "nan" and 0 < each["step"] <= len(losses):
+                losses[each["step"] - 1] = np.inf
         steps, names = np.array([step - 1 for step, _ in stats]), [arrays[i].name for i in shown]
         values, gradients, updates, dead = np.moveaxis(table, 2, 0)
         return Measures(
-            steps, self.losses, names, values, gradients, updates, dead, np.full(dead.shape, np.nan)
+            steps, losses, names, values, gradients, updates, dead, np.full(dead.shape, np.nan)
         )
 
     def __repr__(self) -> str:

@@ -27,6 +27,7 @@ from scalarviz.engines.engine import Run, RunOutcome
 from scalarviz.errors import FileError, ScalarvizError
 from scalarviz.training.follow.followed import Followed, Head, Kept
 from scalarviz.training.follow.modules import Model
+from scalarviz.training.follow.sources import numbers_in
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import MEMORY, Session
 from scalarviz.training.session.timeline import Timeline
@@ -179,11 +180,11 @@ class RecordedRun(Run):
 
 def title_of(head: Head) -> str:
     """Return what the picture of a model is called."""
-    count = sum(each.numbers for each in head.arrays if not each.is_buffer)
-    name = head.title or text("follow.model")
+    weights = [each for each in head.arrays if not each.is_buffer]
+    name, count = head.title or text("follow.model"), numbers_in(weights)
     if head.is_whole:
         return text("follow.title", name=name, count=count)
-    shown = sum(prod(each.kept) for each in head.arrays if not each.is_buffer)
+    shown = sum(prod(each.kept) for each in weights)
     return text("follow.title.chosen", name=name, count=count, shown=shown)
 
 

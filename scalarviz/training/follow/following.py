@@ -32,7 +32,6 @@ from scalarviz.training.follow.keeping import Keeper
 from scalarviz.training.follow.record import STEP, Recorder
 from scalarviz.training.follow.sources import (
     ArraySource,
-    NetworkSource,
     Numbers,
     Source,
     TorchSource,
@@ -190,6 +189,7 @@ class Following:
         self._source: Source | None = None
         self._keeper: Keeper | None = None
         self._handles: list[Any] = []
+        self._network: Network | None = None
         self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # parameters of optimizers
         self._process = os.getpid()
         self._losses = Losses()
@@ -201,7 +201,13 @@ class Following:
     def follow(self, model: object) -> None:
         """Begin to follow a model; raise InputError for one that cannot be followed."""
         if isinstance(model, Network):
-            self._source, model.follower = NetworkSource(model), self._network_stepped
+            parts = dict(model.named_parameters())
+            arrays, gradients = (
+                {name: getattr(each, what) for name, each in parts.items()}
+                for what in ("value", "grad")
+            )
+            self._source = ArraySource(arrays, gradients)
+            self._network, model.follower = model, self._network_stepped
         elif is_module(model):
             self._follow_torch(sys.modules["torch"], model)
         elif model is not None:
@@ -252,9 +258,9 @@ class Following:
         """
         begun = time.perf_counter()
         if self._source is None:
-            self._source = ArraySource(flat_arrays(arrays, "arrays"))
+            self._source = ArraySource(flat_arrays(arrays, "arrays"), {})
         source = self._source
-        if not isinstance(source, ArraySource):
+        if not isinstance(source, ArraySource) or self._network is not None:
             raise InputError("the steps of this model are seen anyway: leave out run.step")
         if self.is_closed:
             return
@@ -290,8 +296,8 @@ class Following:
         self.is_closed = True
         for handle in self._handles:
             handle.remove()
-        if isinstance(self._source, NetworkSource):
-            self._source.network.follower = None
+        if self._network is not None:
+            self._network.follower = None
         if self._keeper is not None:
             self._try(self._flush)
             self._try(self._keeper.end, self.steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from math import prod
+from dataclasses import asdict
 from typing import Any, final
 
 import numpy as np
@@ -16,6 +16,7 @@ from scalarviz.training.follow.record import (
     GRADIENT,
     PARTS,
     STEP,
+    UNKNOWN,
     VALUE,
     Recorder,
     bytes_in,
@@ -23,13 +24,13 @@ from scalarviz.training.follow.record import (
 from scalarviz.training.follow.signs import Signs, statistics_of
 from scalarviz.training.follow.sources import (
     MOST_EXPLAINED,
-    WHOLE,
     Numbers,
     Source,
     TorchSource,
-    picks_of,
+    chosen,
+    numbers_in,
+    placed,
     read_into,
-    shape_of_pick,
 )
 
 RATE = 2e8  # bytes a second that are written, before it was measured
@@ -66,23 +67,23 @@ class Keeper:
 
     def begin(self, *, anew: bool) -> None:
         """Write which arrays there are, and make memory for a page if they are new."""
-        source, arrays = self.source, self.source.arrays
-        self._picks = picks_of(arrays)
-        shapes = [shape_of_pick(a.shape, p) for a, p in zip(arrays, self._picks, strict=True)]
-        count, total = sum(map(prod, shapes)), sum(prod(each.shape) for each in arrays)
+        source, self._arrays = self.source, chosen(self.source.arrays)
+        count, total = (
+            self._arrays[-1].numbers.stop if self._arrays else 0,
+            numbers_in(self._arrays),
+        )
         explains = source.explains and total <= MOST_EXPLAINED
         parts = [*PARTS, *source.slots()] if explains else [*PARTS[:BEFORE]]
         if anew or len(parts) != self._parts:
-            self._parts, self._shapes = len(parts), shapes
+            self._parts = len(parts)
             self._numbers = np.zeros((max(BEFORE + 1, len(parts)), count), source.dtype)
-            self._marks = np.zeros((2, len(shapes)), np.uint8)
-            self._rates = np.full((len(shapes), 3), np.nan)
+            self._marks = np.zeros((2, len(self._arrays)), np.uint8)
+            self._rates = np.full((len(self._arrays), 3), np.nan)
         header = {
             "title": source.title,
             "dtype": source.dtype,
             "parts": parts,
-            "arrays": [vars(each) for each in arrays],
-            "picks": self._picks,
+            "arrays": [asdict(each) for each in self._arrays],
             "modules": source.modules,
             "chain": source.is_chain,
             "optimizers": source.optimizers(),
@@ -99,7 +100,7 @@ class Keeper:
 
     def _read(self, part: int, given: Sequence[Any]) -> list[bool]:
         """Copy arrays into a part of the page."""
-        return read_into(self._numbers[part], given, self._picks, self._shapes)
+        return read_into(self._numbers[part], given, self._arrays)
 
     def read_before(self, optimizer: Any, *, closes: bool) -> None:
         """Copy what stands before a step: weights, gradients, and the optimizer's numbers.
@@ -139,10 +140,12 @@ class Keeper:
         if urgent or recorder.pages[b"PAGE"].is_due(step):
             recorder.keep(b"PAGE", step, *self._page)
             self.last = step
-        stats = statistics_of(self._numbers, self._shapes, self._marks)
+        stats = statistics_of(self._numbers, self._arrays, self._marks)
+        if isinstance(source, TorchSource):
+            stats[np.isnan(self._rates[:, 0]), 2] = UNKNOWN  # another optimizer moves them
         recorder.append(b"STAT", STEP.pack(step), stats)
         self._looked += stats.nbytes
-        for note in self._signs.noticed(step, source, stats, loss):
+        for note in self._signs.noticed(step, self._arrays, stats, loss):
             recorder.append(b"NOTE", json.dumps(note).encode())
             inform(note["text"])
             if note["kind"] == "nan":
@@ -156,9 +159,9 @@ class Keeper:
     def _keep_full(self, step: int) -> None:
         pages = self.recorder.pages[b"FULL"]
         if pages.most and step not in pages.places:
-            begun, shapes = time.perf_counter(), [each.shape for each in self.source.arrays]
-            numbers = np.zeros(sum(map(prod, shapes)), self.source.dtype)
-            read_into(numbers, self.source.values(), [WHOLE] * len(shapes), shapes)
+            begun, arrays = time.perf_counter(), placed(self.source.arrays)
+            numbers = np.zeros(numbers_in(arrays), self.source.dtype)
+            read_into(numbers, self.source.values(), arrays)
             self.recorder.keep(b"FULL", step, numbers)
             self._full_price = time.perf_counter() - begun
 

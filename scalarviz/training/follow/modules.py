@@ -6,7 +6,7 @@ known of what happens between its arrays, and each module is a Wall with its nam
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from math import prod
 from typing import Any, final
@@ -26,10 +26,11 @@ from scalarviz.core.program import NONE, Program
 from scalarviz.errors import ScalarvizError
 from scalarviz.story.facts import ArrayFacts
 from scalarviz.story.names import place_in_array
-from scalarviz.training.follow.followed import Head, Kept, KeptArray
-from scalarviz.training.follow.sources import WHOLE
+from scalarviz.training.follow.followed import Head, Kept
+from scalarviz.training.follow.sources import WHOLE, Array
 from scalarviz.training.network.network import Network
 
+LONG = 4  # times as long as it is high is a wall whose rows are folded
 LONGEST_NAME = 16  # letters beside a wall
 Settings = dict[str, Any]
 Shape = tuple[int, ...]
@@ -112,12 +113,12 @@ USUAL = {
 }
 
 
-def linear(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+def linear(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
     outputs, inputs = arrays["weight"].shape
     return Dense(inputs, outputs, bias="bias" in arrays)
 
 
-def convolution(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+def convolution(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
     weight, stride, padding = arrays["weight"].shape, settings["stride"], settings["padding"]
     if len({*padding}) > 1 or settings["padding_mode"] != "zeros":
         raise ValueError(padding)
@@ -136,7 +137,7 @@ def square(size: Any) -> int:
 
 
 def pool(kind: Callable[..., Layer]) -> Callable[..., Layer]:
-    def make(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+    def make(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
         sizes = [square(settings[each]) for each in ("kernel_size", "stride", "padding")]
         if square(settings.get("dilation", 1)) != 1:
             raise ValueError("dilation")
@@ -145,7 +146,7 @@ def pool(kind: Callable[..., Layer]) -> Callable[..., Layer]:
     return make
 
 
-def activation(name: str, settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+def activation(name: str, settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
     if name in GIVEN:
         name = f"{name}({settings[GIVEN[name]]})"
     elif settings.get("approximate") == "tanh":
@@ -153,13 +154,13 @@ def activation(name: str, settings: Settings, arrays: dict[str, KeptArray], shap
     return Activation(prod(shape), name)
 
 
-def softmax(settings: Settings, arrays: dict[str, KeptArray], shape: Shape) -> Layer:
+def softmax(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
     if len(shape) != 1 or settings["dim"] not in (1, -1):
         raise ValueError(settings["dim"])
     return Softmax(shape[0])
 
 
-LAYERS: dict[str, Callable[[Settings, dict[str, KeptArray], Shape], Layer]] = {
+LAYERS: dict[str, Callable[[Settings, dict[str, Array], Shape], Layer]] = {
     "Linear": linear,
     "Conv2d": convolution,
     "MaxPool2d": pool(MaxPool2d),
@@ -175,7 +176,7 @@ LAYERS: dict[str, Callable[[Settings, dict[str, KeptArray], Shape], Layer]] = {
 
 def layers_of(head: Head) -> list[tuple[str, Layer]]:
     """Return the layers of a chain, each with the name of its module; raise an error for others."""
-    by_module: dict[str, dict[str, KeptArray]] = {}
+    by_module: dict[str, dict[str, Array]] = {}
     for each in head.arrays:
         by_module.setdefault(each.module, {})[each.name.rpartition(".")[2]] = each
     first = next(iter(head.arrays))
@@ -201,26 +202,36 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
     return found
 
 
-def short_name(name: str) -> str:
-    """Return the last parts of the name of a module that has many: 0.self_attn.out_proj."""
-    return name if len(name) <= LONGEST_NAME else ".".join(name.split(".")[-3:])
+def short_name(name: str, names: Collection[str]) -> str:
+    """Return the last parts of a long name that no other one has: 0.self_attn.out_proj."""
+    parts = name.split(".")
+    tails = [".".join(parts[-count:]) for count in range(3, len(parts) + 1)]
+    known = [each for each in tails if sum(f".{x}".endswith(f".{each}") for x in names) == 1]
+    return name if len(name) <= LONGEST_NAME else next(iter(known), name)
 
 
-def walls_of(head: Head) -> tuple[list[Layer], list[KeptArray]]:
+def folded(rows: int, columns: int) -> int:
+    """Return into how many parts the rows of a long and low wall are cut, each a row of its own."""
+    parts = [n for n in range(1, columns + 1) if columns % n == 0 and n * n * rows <= columns]
+    return max(parts) if columns > LONG * rows else 1
+
+
+def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
     """Return a Wall for each matrix and each line of parameters, and their arrays in order."""
-    kinds = {each["name"]: each["kind"] for each in head.modules}
     left = [each for each in head.arrays if not each.is_buffer and 0 not in each.kept]
+    names = {each["name"] for each in head.modules}
     layers: list[Layer] = []
-    order: list[KeptArray] = []
+    order: list[Array] = []
     before = 0
     while left:
         each = left.pop(0)
         shape: Shape = each.kept if len(each.kept) > 1 else (prod(each.kept), 1)
-        rows, columns = shape[0], prod(shape[1:])
+        parts = folded(shape[0], prod(shape[1:]))
+        rows, columns = shape[0] * parts, prod(shape[1:]) // parts
         beside = [x for x in left if x.module == each.module and len(x.shape) == 1]
         bias = next((x for x in beside if prod(x.kept) == rows and columns > 1), None)
-        about = f"{'×'.join(map(str, each.shape))}  {kinds.get(each.module, '')}"
-        title = short_name(each.module or each.name), about
+        about = f"{'×'.join(map(str, each.shape))}  {each.kind}"
+        title = short_name(each.module or each.name, names), about
         before = before or (columns if columns > 1 else rows)
         layers.append(Wall(title, before, rows, columns, biases=bias is not None))
         order.append(each)
@@ -240,7 +251,7 @@ class Model:
 
     def __init__(self, head: Head) -> None:
         self.head, self.computes = head, False
-        self._states: list[tuple[slice, KeptArray]] = []  # places in the state of the bank
+        self._states: list[tuple[slice, Array]] = []  # places in the state of the bank
         if head.is_chain and head.is_whole:
             try:
                 self._begin_chain(layers_of(head))
@@ -256,16 +267,14 @@ class Model:
             ArrayFacts(x.name, first, x.shape, x.kept, () if x.pick == WHOLE else x.pick)
             for x, first in zip(self._order, firsts, strict=False)
         ]
-        self.rows = np.concatenate(
-            [np.arange(each.rows.start, each.rows.stop) for each in self._order]
-        )
+        self.rows = np.concatenate([np.r_[each.numbers] for each in self._order])
         self.network.bank.name_of = partial(place_in_array, self.arrays)
         self.places = {each.name: i for i, each in enumerate(head.arrays)}
 
     def _begin_chain(self, chain: list[tuple[str, Layer]]) -> None:
         self.network = Network([layer for _, layer in chain], dtype=self.head.dtype.name)
         known = {each.name: each for each in self.head.arrays}
-        order: list[KeptArray] = []
+        order: list[Array] = []
         for name, layer in chain:
             prefix = f"{name}." if name else ""
             for role, parameter in own_parameters(layer).items():
@@ -286,7 +295,7 @@ class Model:
         if numbers is not None and kept.head is self.head:
             (bank.grad if part == "gradient" else bank.value)[:] = numbers[self.rows]
             for place, each in self._states if part == "value" else ():
-                bank.state[place] = numbers[each.rows]
+                bank.state[place] = numbers[each.numbers]
 
     def by_row(self, numbers: Any) -> Any:
         """Return for each row of the bank what is given for its array, in the order of the head."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from math import prod
 from typing import Any, final
 
 import numpy as np
 
-from scalarviz.training.follow.record import BEFORE, GRADIENT, NUMBERS, UNKNOWN, VALUE
-from scalarviz.training.follow.sources import Numbers, Source
+from scalarviz.training.follow.record import BEFORE, NUMBERS, UNKNOWN
+from scalarviz.training.follow.sources import Array, Numbers
 
 LEAP = 100.0  # times as large as its weights is a step
 VANISHED = 1e-6  # of the largest gradient of the model
@@ -24,30 +23,27 @@ def rms(numbers: Numbers) -> float:
     return math.sqrt(float(np.dot(numbers, numbers)) / max(1, numbers.size))
 
 
-def statistics_of(numbers: Numbers, shapes: Sequence[tuple[int, ...]], marks: Numbers) -> Numbers:
+def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> Numbers:
     """Return for each array root mean squares of values, gradients, updates, and its dead units.
 
     numbers  parts of a page
-    shapes   of what a page has of each array
     marks    of which arrays there are values, and gradients
 
     Values are those before the step, if they are known. Dead is the share of the rows of a matrix
     whose gradients are all 0. What is unknown is UNKNOWN.
     """
-    found, place = np.full((len(shapes), NUMBERS), UNKNOWN, np.float32), 0
+    found = np.full((len(arrays), NUMBERS), UNKNOWN, np.float32)
     with np.errstate(all="ignore"):
-        for row, shape, (has_values, has_gradient) in zip(found, shapes, marks.T, strict=True):
-            part = slice(place, place + prod(shape))
-            place = part.stop
+        for row, array, (has_values, has_gradient) in zip(found, arrays, marks.T, strict=True):
+            value, gradient, before = numbers[: BEFORE + 1, array.numbers]
             if has_values:
-                value, before = numbers[VALUE, part], numbers[BEFORE, part]
                 is_known = not np.isnan(before).all() or np.isnan(value).all()
                 row[0] = rms(before if is_known else value)
                 row[2] = rms(value - before) if is_known else UNKNOWN
             if has_gradient:
-                row[1] = rms(gradient := numbers[GRADIENT, part])
-                if len(shape) > 1:
-                    row[3] = 1.0 - gradient.reshape(shape[0], -1).any(axis=1).mean()
+                row[1] = rms(gradient)
+                if array.has_units:
+                    row[3] = 1.0 - gradient.reshape(array.kept[0], -1).any(axis=1).mean()
     return found
 
 
@@ -62,18 +58,18 @@ class Signs:
         self._last = 0
 
     def noticed(
-        self, step: int, source: Source, stats: Numbers, loss: float | None
+        self, step: int, arrays: Sequence[Array], stats: Numbers, loss: float | None
     ) -> Iterator[dict[str, Any]]:
         """Yield notes on a step that was kept: kind, step, array, and a sentence."""
         last, self._last = self._last, step
-        if not self.has_seen_nan and (found := not_finite(source, stats, loss)):
+        if not self.has_seen_nan and (found := not_finite(arrays, stats, loss)):
             self.has_seen_nan = True
             since = "" if last == step - 1 else f"; at step {last:,} all was finite"
             yield note("nan", step, found[0], f"{found[1]} not finite{since}")
         finite = stats[:, 1][np.isfinite(stats[:, 1])]
-        largest, kinds = float(finite.max(initial=0.0)), source.kinds
-        for array, (value, gradient, update, dead) in zip(source.arrays, stats, strict=True):
-            if len(array.shape) < 2 or kinds[array.module] == "Embedding" or array.frozen:
+        largest = float(finite.max(initial=0.0))
+        for array, (value, gradient, update, dead) in zip(arrays, stats, strict=True):
+            if not array.has_units or array.frozen:
                 continue
             name, is_dead = array.name, dead > DEAD
             is_small = 0.0 <= gradient < VANISHED * largest and not is_dead
@@ -97,7 +93,9 @@ def note(kind: str, step: int, where: str, words: str) -> dict[str, Any]:
     return {"kind": kind, "step": step, "where": where, "text": f"step {step:,}: {words}"}
 
 
-def not_finite(source: Source, stats: Numbers, loss: float | None) -> tuple[str, str] | None:
+def not_finite(
+    arrays: Sequence[Array], stats: Numbers, loss: float | None
+) -> tuple[str, str] | None:
     """Return the first array with a number that is not finite, and what of it; None without."""
     is_lost = loss is not None and not math.isfinite(loss)
     for place, (words, verb) in enumerate(
@@ -105,6 +103,6 @@ def not_finite(source: Source, stats: Numbers, loss: float | None) -> tuple[str,
     ):
         bad = np.flatnonzero(~np.isfinite(stats[:, place]))
         if len(bad):
-            name = source.arrays[bad[0]].name
+            name = arrays[bad[0]].name
             return name, f"{words} of {name} {'and the loss are' if is_lost else verb}"
     return ("", "the loss is") if is_lost else None

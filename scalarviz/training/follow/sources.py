@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil, prod, sqrt
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ Numbers = npt.NDArray[Any]
 WHOLE = 1, 1
 MOST_WHOLE = 1_000_000  # parameters of which a kept step has all; of more it has CHOSEN
 MOST_EXPLAINED = 100_000  # of which it also has the numbers before the step, and the optimizer's
+LOWEST = 8  # columns by rows of what is kept
 CHOSEN, FEWEST = 10_000, 8  # and rows or columns of each array, at least
 WRAPPERS = "_orig_mod", "module"  # of torch.compile and of data parallel modules
 # The optimizer's numbers by our names, and PyTorch's.
@@ -48,58 +50,103 @@ DESCRIBED = (
 
 @dataclass(frozen=True)
 class Array:
-    """An array of a model.
+    """An array of a model, and what a page has of it.
 
     name       as in `state_dict`
     shape      in the model
-    module     name of its module
+    module     name of its module, and `kind` is that of the module
     is_buffer  whether it is no parameter, such as a running mean
     frozen     whether no step moves it
     also       other names of the same array, of tied weights
+    pick       which rows and columns a page has: every n-th; columns are all axes but the first
+    first      place of its first number in a page
     """
 
     name: str
     shape: tuple[int, ...]
     module: str = ""
+    kind: str = ""
     is_buffer: bool = False
     frozen: bool = False
     also: tuple[str, ...] = ()
+    pick: tuple[int, ...] = WHOLE
+    first: int = 0
 
+    @cached_property
+    def kept(self) -> tuple[int, ...]:
+        """Shape of what a page has."""
+        if self.pick == WHOLE:
+            return self.shape
+        rows, columns = prod(self.shape[:1]), prod(self.shape[1:])
+        return ceil(rows / self.pick[0]), ceil(columns / self.pick[1])
 
-class Source(Protocol):
-    """What is followed.
-
-    title     name of the kind of model, or ""
-    modules   name, kind and settings of each module with arrays, and of those without inner ones
-    kinds     of the modules, by name
-    is_chain  whether each module reads what the one before it has written
-    dtype     "float32" or "float64"
-    explains  whether the numbers before a step are known
-    is_on_all_cores  whether the training leaves no core of the machine
-    """
-
-    title: str
-    arrays: list[Array]
-    modules: list[dict[str, Any]]
-    is_chain: bool
-    dtype: str
-    explains: bool
-    is_on_all_cores: bool
+    @cached_property
+    def numbers(self) -> slice:
+        """Its places in a page."""
+        return slice(self.first, self.first + prod(self.kept))
 
     @property
-    def kinds(self) -> dict[str, str]: ...
+    def has_units(self) -> bool:
+        """Whether its rows are units of a layer."""
+        return len(self.shape) > 1 and not self.is_buffer and self.kind != "Embedding"
 
-    def optimizers(self) -> list[dict[str, Any]]:
-        """Return kind and settings of each optimizer, and which arrays it moves."""
 
-    def values(self) -> Sequence[Any]:
-        """Return the numbers of each array."""
+def placed(arrays: Iterable[Array]) -> list[Array]:
+    """Return arrays with their places, one after the other."""
+    found: list[Array] = []
+    for array in arrays:
+        first = found[-1].numbers.stop if found else 0
+        found.append(replace(array, first=first))
+    return found
 
-    def gradients(self) -> Sequence[Any]:
-        """Return its gradients; None for an array without."""
 
-    def slots(self) -> Mapping[str, Sequence[Any]]:
-        """Return the optimizer's numbers of each array, None where there are none, by slot."""
+def numbers_in(arrays: Iterable[Array]) -> int:
+    """Return how many numbers arrays have in the model."""
+    return sum(prod(each.shape) for each in arrays)
+
+
+def chosen(arrays: Sequence[Array]) -> list[Array]:
+    """Return arrays with their places in a page.
+
+    Of a model of up to MOST_WHOLE numbers a page has all; of a larger one about CHOSEN, by one
+    share for the axes of all arrays, so that what the columns of a layer multiply is what the rows
+    before it compute.
+    """
+    total = numbers_in(arrays)
+    if total <= MOST_WHOLE:
+        return placed(arrays)
+    picks = [pick_of(each.shape, sqrt(CHOSEN / total)) for each in arrays]
+    downs: dict[Any, int] = {  # of matrices, so that a bias has the rows of its matrix
+        (array.module, array.shape[0]): pick[0]
+        for array, pick in zip(arrays, picks, strict=True)
+        if len(array.shape) > 1
+    }
+    return placed([
+        replace(array, pick=(downs.get((array.module, *array.shape), pick[0]), pick[1]))
+        for array, pick in zip(arrays, picks, strict=True)
+    ])  # fmt: skip
+
+
+def pick_of(shape: Sequence[int], share: float) -> tuple[int, int]:
+    """Return which rows and columns of an array a page has; a long and low one has more rows."""
+    rows, columns = prod(shape[:1]), prod(shape[1:])
+    high, wide = (max(1, min(n, FEWEST), round(n * share)) for n in (rows, columns))
+    if wide > LOWEST * high and high < rows:
+        high, wide = min(rows, round(sqrt(high * wide))), max(1, round(sqrt(high * wide)))
+    return ceil(rows / max(1, high)), ceil(columns / wide)
+
+
+# What is followed. Both kinds have
+#
+#     title     name of the kind of model, or ""
+#     arrays    of the model
+#     modules   name, kind and settings of each module with arrays, and of those without inner ones
+#     is_chain  whether each module reads what the one before it has written
+#     dtype     "float32" or "float64"
+#     explains  whether the numbers before a step are known
+#     is_on_all_cores  whether the training leaves no core of the machine
+#
+# and methods that return its numbers as they are now.
 
 
 @final
@@ -131,18 +178,19 @@ class TorchSource:
         }
         self.tensors = [*parameters.values(), *buffers.values()]
         self.places = {id(each): i for i, each in enumerate(parameters.values())}
+        modules = dict(self.model.named_modules(remove_duplicate=False))  # one ReLU used twice
         self.arrays = [
             Array(
                 name,
                 tuple(each.shape),
-                name.rpartition(".")[0],
+                home := name.rpartition(".")[0],
+                type(modules[home]).__name__,
                 name in buffers,
                 not each.requires_grad,
                 also.get(name, ()),
             )
             for name, each in {**parameters, **buffers}.items()
         ]
-        modules = dict(self.model.named_modules(remove_duplicate=False))  # one ReLU used twice
         leaves = {name: each for name, each in modules.items() if not [*each.children()]}
         holders = {each.module for each in self.arrays} | {*leaves}
         self.modules = [
@@ -164,6 +212,7 @@ class TorchSource:
         return any(id(each) in self.places for each in given)
 
     def optimizers(self) -> list[dict[str, Any]]:
+        """Return kind and settings of the optimizers that have moved it."""
         return [
             {
                 "kind": type(each).__name__,
@@ -172,23 +221,20 @@ class TorchSource:
                     for name in SETTINGS
                     if isinstance(each.param_groups[0].get(name), (int, float, tuple))
                 },
-                "arrays": [
-                    self.places[id(p)]
-                    for group in each.param_groups
-                    for p in group["params"]
-                    if id(p) in self.places
-                ],
             }
             for each in self.used
         ]
 
     def values(self) -> Sequence[Any]:
+        """Return the numbers of each array."""
         return self.tensors
 
     def gradients(self) -> Sequence[Any]:
-        return [None if each.grad is None else each.grad for each in self.tensors]
+        """Return the gradient of each array; None without."""
+        return [each.grad for each in self.tensors]
 
     def slots(self) -> Mapping[str, Sequence[Any]]:
+        """Return the optimizer's numbers of each array by slot; None where there are none."""
         states = [self._state(each) for each in self.tensors]
         return {
             slot: [state.get(name) for state in states]
@@ -203,10 +249,6 @@ class TorchSource:
         if slot == "velocity":
             return kind == "SGD" and any(each["momentum"] for each in optimizer.param_groups)
         return kind in ("Adam", "AdamW")
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        return {each["name"]: each["kind"] for each in self.modules}
 
     def rates(self, optimizer: Any) -> Numbers:
         """Return for each array its learning rate in the step of an optimizer, NaN if it stays.
@@ -253,40 +295,26 @@ def is_plain(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-class PlainSource:
-    """What is followed without PyTorch: arrays, of whose optimizer nothing is known."""
+@final
+class ArraySource:
+    """Arrays and gradients by name, of whose optimizer nothing is known; those of a Network live."""
 
-    arrays: list[Array]
     is_chain = explains = False
     is_on_all_cores = True  # for all that is known
     title = ""
 
-    def _begin(self, shapes: Mapping[str, tuple[int, ...]], is_wide: bool) -> None:
-        parts = {name: name.rpartition("/")[0] or name.rpartition(".")[0] for name in shapes}
-        self.arrays = [Array(name, shape, parts[name]) for name, shape in shapes.items()]
-        self.kinds = dict.fromkeys(parts.values(), "")
-        self.modules = [{"name": name, "kind": "", "settings": {}} for name in self.kinds]
+    def __init__(self, arrays: Mapping[str, Numbers], gradients: Mapping[str, Numbers]) -> None:
+        self._given, self._gradients = arrays, gradients
+        homes = {name: name.rpartition("/")[0] or name.rpartition(".")[0] for name in arrays}
+        self.arrays = [Array(name, each.shape, homes[name]) for name, each in arrays.items()]
+        names = dict.fromkeys(homes.values())
+        self.modules = [{"name": name, "kind": "", "settings": {}} for name in names]
+        is_wide = any(each.dtype == np.float64 for each in arrays.values())
         self.dtype = "float64" if is_wide else "float32"
 
-    def optimizers(self) -> list[dict[str, Any]]:
-        return []
-
-    def slots(self) -> Mapping[str, Sequence[Any]]:
-        return {}
-
-
-@final
-class ArraySource(PlainSource):
-    """Arrays by name, as `Following.step` is given them."""
-
-    def __init__(self, arrays: Mapping[str, Numbers]) -> None:
-        self._given, self._gradients = arrays, dict[str, Numbers]()
-        is_wide = any(each.dtype == np.float64 for each in arrays.values())
-        self._begin({name: each.shape for name, each in arrays.items()}, is_wide)
-
-    def take(self, arrays: Mapping[str, Numbers], gradients: dict[str, Numbers]) -> None:
+    def take(self, arrays: Mapping[str, Numbers], gradients: Mapping[str, Numbers]) -> None:
         """Take the numbers of a step; raise InputError if names or shapes are others."""
-        shapes = {name: each.shape for name, each in self._given.items()}
+        shapes = {each.name: each.shape for each in self.arrays}
         for given in (arrays, {**arrays, **gradients}):
             if {name: each.shape for name, each in given.items()} != shapes:
                 raise InputError(
@@ -295,28 +323,20 @@ class ArraySource(PlainSource):
                 )
         self._given, self._gradients = arrays, gradients
 
+    def optimizers(self) -> list[dict[str, Any]]:
+        return []
+
     def values(self) -> Sequence[Any]:
         return [*self._given.values()]
 
     def gradients(self) -> Sequence[Any]:
         return [self._gradients.get(each.name) for each in self.arrays]
 
+    def slots(self) -> Mapping[str, Sequence[Any]]:
+        return {}
 
-@final
-class NetworkSource(PlainSource):
-    """A Network that is trained by `train_step`, or by its four verbs."""
 
-    def __init__(self, network: Any) -> None:
-        self.network = network
-        self._parts = dict(network.named_parameters())
-        shapes = {name: each.shape for name, each in self._parts.items()}
-        self._begin(shapes, network.dtype == "float64")
-
-    def values(self) -> Sequence[Any]:
-        return [each.value for each in self._parts.values()]
-
-    def gradients(self) -> Sequence[Any]:
-        return [each.grad for each in self._parts.values()]
+Source = TorchSource | ArraySource
 
 
 def flat_arrays(given: object, what: str, prefix: str = "") -> dict[str, Numbers]:
@@ -345,61 +365,29 @@ def with_floats(array: Numbers, name: str) -> Numbers:
     raise InputError(f"{shorten(name)} is an array of {array.dtype}: pass numbers")
 
 
-def picks_of(arrays: Sequence[Array]) -> list[tuple[int, int]]:
-    """Return for each array which rows and columns are kept: every n-th.
-
-    Columns are all axes but the first. Of a model of up to MOST_WHOLE parameters all are kept; of a
-    larger one about CHOSEN, by one share for the axes of all arrays, so that what the columns of a
-    layer multiply is what the rows before it compute.
-    """
-    total = sum(prod(each.shape) for each in arrays)
-    if total <= MOST_WHOLE:
-        return [WHOLE] * len(arrays)
-    share = sqrt(CHOSEN / total)
-
-    def apart(count: int) -> int:
-        return ceil(count / max(1, min(count, FEWEST), round(count * share)))
-
-    return [(apart(prod(x.shape[:1])), apart(prod(x.shape[1:]))) for x in arrays]
-
-
-def shape_of_pick(shape: Sequence[int], pick: tuple[int, int]) -> tuple[int, ...]:
-    """Return the shape of what is kept of an array."""
-    if pick == WHOLE:
-        return tuple(shape)
-    rows = shape[0] if shape else 1
-    return ceil(rows / pick[0]), ceil(prod(shape[1:]) / pick[1])
-
-
-def read_into(
-    target: Numbers,
-    given: Sequence[Any],
-    picks: Sequence[tuple[int, int]],
-    shapes: Sequence[tuple[int, ...]],
-) -> list[bool]:
-    """Copy arrays or tensors into a flat array; return of which there are numbers.
+def read_into(target: Numbers, given: Sequence[Any], arrays: Sequence[Array]) -> list[bool]:
+    """Copy arrays or tensors to their places; return of which there are numbers.
 
     Where there are none, as of a parameter without gradient, and on a device without memory, there
     is 0.
     """
-    place, found = 0, []
-    for each, pick, shape in zip(given, picks, shapes, strict=True):
-        part = target[place : place + prod(shape)]
-        place += len(part)
-        found.append(each is not None and read_one(part, each, pick))
+    found = []
+    for each, array in zip(given, arrays, strict=True):
+        part = target[array.numbers]
+        found.append(each is not None and read_one(part, each, array.pick))
         if not found[-1]:
             part[...] = 0.0
     return found
 
 
-def read_one(part: Numbers, tensor: Any, pick: tuple[int, int]) -> bool:
+def read_one(part: Numbers, tensor: Any, pick: tuple[int, ...]) -> bool:
     """Copy the kept numbers of one array; return False if it has none."""
-    if not isinstance(tensor, np.ndarray):
-        tensor = tensor.detach()
+    is_array = isinstance(tensor, np.ndarray)
+    tensor = tensor if is_array else tensor.detach()
     if pick != WHOLE:
         tensor = tensor.reshape(tensor.shape[0] if tensor.ndim else 1, -1)[:: pick[0], :: pick[1]]
     try:
-        part[...] = (tensor if isinstance(tensor, np.ndarray) else as_array(tensor)).reshape(-1)
+        part[...] = (tensor if is_array else as_array(tensor)).reshape(-1)
     except (NotImplementedError, RuntimeError, ValueError, TypeError):  # of the device "meta"
         return False
     return True

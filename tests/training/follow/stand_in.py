@@ -187,7 +187,9 @@ class SGD(Optimizer):
         g = g + given.weight_decay * w
         if given.momentum:
             known = state.get("momentum_buffer")
-            moved = g if known is None else given.momentum * known.numbers + (1 - given.dampening) * g
+            moved = (
+                g if known is None else given.momentum * known.numbers + (1 - given.dampening) * g
+            )
             state["momentum_buffer"] = Tensor(moved, np.float64)
             g = g + given.momentum * moved if given.nesterov else moved
         w -= given.lr * g

@@ -44,13 +44,14 @@ class Witness:
         buffers = [x for x in self.model.named_buffers() if x[0] in saved]
         return {
             name: numbers_of(each)
-            for name, each in [*self.model.named_parameters(), *buffers]
+            for name, each in [*self.model.named_parameters(remove_duplicate=False), *buffers]
             if each.is_floating_point()
         }
 
     def read_gradients(self, scale: float) -> dict[str, Any]:
         """Return copies of gradients, without a scale that the optimizer takes away."""
-        known = [(n, p.grad) for n, p in self.model.named_parameters() if p.grad is not None]
+        named = self.model.named_parameters(remove_duplicate=False)
+        known = [(name, each.grad) for name, each in named if each.grad is not None]
         found = {name: numbers_of(each) for name, each in known}
         return {name: each if each is None else each / scale for name, each in found.items()}
 
@@ -62,7 +63,9 @@ class Witness:
         step(*closure)
         self.gradients.append(self.read_gradients(scale) if closure else gradients)
         self.values.append(self.copies())
-        self.losses.append(float(loss if isinstance(loss, float) else loss.item()) if self.run else math.nan)
+        self.losses.append(
+            float(loss if isinstance(loss, float) else loss.item()) if self.run else math.nan
+        )
         if self.run:
             self.run.loss(loss)
 
