@@ -15,6 +15,8 @@ LIBRARIES = libgomp1 libegl1 libgl1 libgl1-mesa-dri libfontconfig1 fonts-dejavu-
 TEST_LIBRARIES = xvfb libgles2 glslang-tools
 # All tests: browsers.
 BROWSER = chromium firefox-esr
+# And PyTorch, whose trainings are followed. The package on PyPI brings 3 GB for a GPU.
+TORCH = torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu
 
 # Whatever environment the user's shell has active, what is made here is made in .venv. Without
 # stored bytecode each of the processes that tests start would compile the whole package anew.
@@ -119,7 +121,9 @@ WORKS := $(shell { .venv/bin/python -c "" && grep -qxF "$$(pwd -P)" .venv/folder
 	@sh -euc "$$SETUP" setup ".[dev]" "scalarviz and what its tests need (500 MB to download, 2 GB on disk, some minutes)" "$(TEST_LIBRARIES)"
 
 .venv/ready-to-test-all: setup.cfg setup.py pyproject.toml Makefile $(if $(WORKS),again)
-	@sh -euc "$$SETUP" setup ".[dev,browser]" "scalarviz and what all its tests need (600 MB to download, 2 GB on disk, some minutes)" "$(TEST_LIBRARIES) $(BROWSER)"
+	@sh -euc "$$SETUP" setup ".[dev,browser]" "scalarviz and what all its tests need (800 MB to download, 3 GB on disk, some minutes)" "$(TEST_LIBRARIES) $(BROWSER)"
+	@.venv/bin/python -c "import torch" 2>/dev/null || .venv/bin/python -m pip -qq --no-input install \
+	    --no-user --no-compile $(TORCH) || echo "pip could not install PyTorch: tests with it are left out" >&2
 
 $(NODE)/ready: $(WEB)/package-lock.json
 	@command -v npm >/dev/null || { echo "Please install Node with npm: JavaScript is checked by it." >&2; exit 1; }

@@ -4,8 +4,8 @@
     python -m benchmarks.followed bare|followed|browser|window PARAMETERS SECONDS
 
 On one thread of PyTorch. The second line prints seconds a step, those of the processor, and of a
-followed training the moments that were kept and the bytes of the record. --long adds 1,000 steps of the largest network.
-A viewer is a process that gives way to others; nobody opens its page.
+followed training the moments that were kept and the bytes of the record. --long adds 1,000 steps of
+the largest network. A viewer is a process that gives way to others; nobody opens its page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from benchmarks.watched import screen
 MODULE = "benchmarks.followed"
 NETWORKS = {10_000: (70, 64), 1_000_000: (700, 64), 25_000_000: (3500, 32)}  # width, batch
 SECONDS, PART = 12.0, 0.25  # of a measurement, of which the first part warms up
-BOUND = 200_000_000  # bytes of a record, unless another size is asked for
 
 
 def step_of(parameters: int, optimizer: str = "Adam", batch: int = 0):
@@ -126,7 +125,7 @@ def report(options: Options) -> None:
         seconds, share, moments, whole, size = answer([MODULE, "long", "1000"])
         print(
             f"    1,000 steps of the largest: {seconds:.0f} s, {share:.2%} of them for following, "
-            f"{moments:,} moments, {whole} whole ones, {size:,} bytes (at most {BOUND:,})"
+            f"{moments:,} moments, {whole} whole ones, {size:,} bytes (at most 200,000,000)"
         )
 
 

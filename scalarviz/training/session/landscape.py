@@ -148,8 +148,8 @@ class Landscape:
         model, batches = timeline.trainer.network, timeline.trainer.batches
         if timeline.trainer.recorded is not None:
             raise InputError(
-                "the record of a training has no samples, so its loss cannot be computed elsewhere: "
-                "pass a session that trains a Network"
+                "the record of a training has no samples, so its loss cannot be computed "
+                "elsewhere: pass a session that trains a Network"
             )
         model.bank.fetch()
         first, second = map(model.name_of, rows) if rows else ("", "")

@@ -1,4 +1,4 @@
-"""A stand-in for what `sv.follow` uses of PyTorch: modules, tensors on numpy, optimizers with hooks.
+"""A stand-in for what `sv.follow` uses of PyTorch: modules, tensors, optimizers with hooks.
 
 Gradients are set by hand; test_torch_table.py compares it with PyTorch.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -147,7 +147,7 @@ def register(when: str, hook: Callable[..., object]) -> SimpleNamespace:
 class Optimizer:
     """Groups of parameters, and its numbers for each; a step has hooks around it."""
 
-    usual: dict[str, Any] = {"weight_decay": 0, "maximize": False}
+    usual: ClassVar[dict[str, Any]] = {"weight_decay": 0, "maximize": False}
 
     def __init__(self, params: Iterable[Any], lr: float = 1e-3, **settings: Any) -> None:
         self.state, self.param_groups = dict[Tensor, dict[str, Any]](), list[dict[str, Any]]()
@@ -181,7 +181,12 @@ class Optimizer:
 
 
 class SGD(Optimizer):
-    usual = Optimizer.usual | {"momentum": 0, "dampening": 0, "nesterov": False}
+    usual: ClassVar[dict[str, Any]] = {
+        **Optimizer.usual,
+        "momentum": 0,
+        "dampening": 0,
+        "nesterov": False,
+    }
 
     def move(self, w: Any, g: Any, state: dict[str, Any], given: Any) -> None:
         g = g + given.weight_decay * w
@@ -196,7 +201,12 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    usual = Optimizer.usual | {"betas": (0.9, 0.999), "eps": 1e-8, "amsgrad": False}
+    usual: ClassVar[dict[str, Any]] = {
+        **Optimizer.usual,
+        "betas": (0.9, 0.999),
+        "eps": 1e-8,
+        "amsgrad": False,
+    }
     decays_weights = False
 
     def move(self, w: Any, g: Any, state: dict[str, Any], given: Any) -> None:
@@ -211,7 +221,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    usual = Adam.usual | {"weight_decay": 1e-2}
+    usual: ClassVar[dict[str, Any]] = {**Adam.usual, "weight_decay": 1e-2}
     decays_weights = True
 
 

@@ -61,12 +61,12 @@ def test_the_clock_goes_from_kept_step_to_kept_step(long: tuple[Any, Witness]) -
         ("branch", ()),
         ("add_samples", (np.zeros((1, 3)), np.zeros((1, 2)))),
         ("set_activation", (0, "relu")),
-        ("learning_rate", 0.5),
-        ("optimizer", "adam"),
-        ("loss_function", "mse"),
-        ("batch", 1),
-        ("engine", "cpu"),
-        ("data", (np.zeros((1, 3)), np.zeros((1, 2)))),
+        ("learning_rate", (0.5,)),
+        ("optimizer", ("adam",)),
+        ("loss_function", ("mse",)),
+        ("batch", (1,)),
+        ("engine", ("cpu",)),
+        ("data", ((np.zeros((1, 3)), np.zeros((1, 2))),)),
     ],
 )
 def test_a_change_is_refused_and_changes_nothing(
@@ -75,10 +75,10 @@ def test_a_change_is_refused_and_changes_nothing(
     session, witness = long
     session.advance(2)
     before, branches = session.step_index, session.branches
+    is_set = isinstance(getattr(sv.Session, name), property)
+    change = partial(setattr, session, name) if is_set else getattr(session, name)
     with pytest.raises(OrderError, match="by another program"):
-        if isinstance(getattr(sv.Session, name), property):
-            setattr(session, name, given)
-        getattr(session, name)(*given)
+        change(*given)
     for ask in (session.landscape, partial(session.samples_that_moved, 0)):
         with pytest.raises(InputError, match="no samples"):
             ask()

@@ -61,8 +61,7 @@ def assert_reads_less(path: Path, data: bytes, known: tuple[Any, bytes]) -> bool
     try:
         found, losses = numbers_in(path)
     except FileError as error:
-        assert "\n" not in str(error)
-        return True
+        return str(error).isprintable()
     assert found.items() <= known[0].items() and known[1].startswith(losses)
     return (found, losses) != known
 
@@ -145,13 +144,10 @@ def test_a_hostile_header_costs_a_sentence(
 def assert_small(path: Path) -> None:
     """All is read within little memory, or it costs a sentence."""
     tracemalloc.start()
-    try:
+    with suppress(FileError):
         numbers_in(path)
-    except FileError as error:
-        assert "\n" not in str(error)
-    finally:
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     assert most < 2e7
 
 
