@@ -431,7 +431,7 @@ class Following:
 
     def _try(self, do: Callable[..., None], *given: Any, **more: Any) -> None:
         """Do something; an error ends the recording with a sentence, and not the training."""
-        if self.lack:
+        if self.lack or os.getpid() != self._process:  # a fork of it shares the file
             return
         try:
             do(*given, **more)

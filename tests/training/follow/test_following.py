@@ -325,15 +325,20 @@ def test_close_removes_the_hooks_and_is_called_at_exit(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_fork_of_the_training_writes_nothing(torch: Any, net: Any, path: Path) -> None:
+def test_a_fork_of_the_training_writes_nothing(
+    torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "FLUSH", -1.0)  # losses are written at once
     moved = torch.optim.SGD(net.parameters(), 0.1)
     with sv.follow(net, path, show=None) as run:
         train(torch, net, 2, moved, run=run)
+        before = path.read_bytes()
         if (child := os.fork()) == 0:
             train(torch, net, 5, moved, run=run)
             run.close()
             os._exit(0)
         os.waitpid(child, 0)
+        assert path.read_bytes() == before
         train(torch, net, 1, moved, run=run)
     assert sv.load(path).steps.tolist() == [0, 1, 2, 3]
 
