@@ -211,7 +211,7 @@ def short_name(name: str, names: Collection[str]) -> str:
 
 
 def folded(rows: int, columns: int) -> int:
-    """Return into how many parts the rows of a long and low wall are cut, each a row of its own."""
+    """Return into how many parts the rows of a long and low wall are cut, which become rows."""
     parts = [n for n in range(1, columns + 1) if columns % n == 0 and n * n * rows <= columns]
     return max(parts) if columns > LONG * rows else 1
 

@@ -230,7 +230,7 @@ class Record:
         return self._losses[: self._count]
 
     def refresh(self) -> bool:
-        """Read what was written since; return whether there was anything."""
+        """Read the entries written since; return whether there were any."""
         before, end = self._next, os.fstat(self._file.fileno()).st_size
         while not self.is_done and not self.lack and self._next + ENTRY.size <= end:
             self._file.seek(self._next)
