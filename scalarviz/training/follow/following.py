@@ -22,7 +22,7 @@ import numpy as np
 from scalarviz.base.checks import answered, shorten
 from scalarviz.base.checks import size as checked_size
 from scalarviz.base.messages import inform
-from scalarviz.base.processes import let_go, start
+from scalarviz.base.processes import VIEWER, let_go, start
 from scalarviz.base.progress import has_display
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import FileError, InputError, ScalarvizError
@@ -457,4 +457,5 @@ def show_record(path: str, in_browser: bool | None, *, calm: bool) -> None:
         "import os, runpy, sys; getattr(os, 'nice', int)(19); "
         f"sys.argv[1:] = {words!r}; runpy.run_module('scalarviz', run_name='__main__')"
     )
-    let_go(start(["-c", program], stdout=None, stderr=None))
+    environment = {**os.environ, VIEWER: "1"}
+    let_go(start(["-c", program], stdout=None, stderr=None, env=environment))
