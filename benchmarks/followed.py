@@ -1,11 +1,11 @@
 """What following costs a training in PyTorch, and how large its record gets.
 
     python -m benchmarks.followed [rounds] [--long]
-    python -m benchmarks.followed bare|followed|watched PARAMETERS SECONDS
+    python -m benchmarks.followed bare|followed|browser|window PARAMETERS SECONDS
 
 On one thread of PyTorch. The second line prints seconds a step, those of the processor, and of a
 followed training the moments that were kept and the bytes of the record. --long adds 1,000 steps of the largest network.
-A viewer is a page of a process that gives way to others.
+A viewer is a process that gives way to others; nobody opens its page.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
+from functools import partial
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 from benchmarks.sides import Options, answer, in_turn, main, spread
+from benchmarks.watched import screen
 
 MODULE = "benchmarks.followed"
 NETWORKS = {10_000: (70, 64), 1_000_000: (700, 64), 25_000_000: (3500, 32)}  # width, batch
@@ -46,10 +50,15 @@ def step_of(parameters: int, optimizer: str = "Adam", batch: int = 0):
     return model, step
 
 
-def bare(parameters: str, seconds: str, show: str | None = None, follows: bool = False):
-    """Seconds a step; if it is followed, also moments and bytes of its record."""
+def measured(parameters: str, seconds: str, *, follows: bool = True, show: str | None = None):
+    """Seconds a step, and those of the processor; if it is followed, also moments and bytes."""
     import scalarviz as sv
+    from scalarviz.base import processes
+    from scalarviz.training.follow import following
 
+    viewers: list[Any] = []
+    following.start = lambda words, **streams: processes.start(words)  # it prints nothing
+    following.let_go = viewers.append
     model, step = step_of(int(parameters))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.sv"
@@ -66,15 +75,9 @@ def bare(parameters: str, seconds: str, show: str | None = None, follows: bool =
         if run:
             run.close()
             each += [len(run.followed.steps), path.stat().st_size]
+    for viewer in viewers:
+        processes.end(viewer)
     return each
-
-
-def followed(parameters: str, seconds: str):
-    return bare(parameters, seconds, follows=True)
-
-
-def watched(parameters: str, seconds: str):
-    return bare(parameters, seconds, "browser", follows=True)
 
 
 def long(steps: str):
@@ -92,17 +95,23 @@ def long(steps: str):
         return [seconds, run.overhead, len(run.followed.steps), len(whole), path.stat().st_size]
 
 
-SIDES = {"bare": bare, "followed": followed, "watched": watched, "long": long}
+SIDES = {
+    "bare": partial(measured, follows=False),
+    "followed": measured,
+    "browser": partial(measured, show="browser"),
+    "window": partial(measured, show="window"),
+    "long": long,
+}
 
 
 def report(options: Options) -> None:
     """The part of the time that following takes, without a viewer and with one."""
     print("\nA training in PyTorch on one thread, and the same one while it is followed")
-    for parameters in NETWORKS:
-        for side in ("followed", "watched"):
+    with screen() as display:
+        for parameters, side in product(NETWORKS, ("followed", "browser", "window")):
             words = [str(parameters), str(SECONDS)]
             sides = {name: [MODULE, name, *words] for name in ("bare", side)}
-            found = in_turn(sides, options.rounds, OMP_NUM_THREADS="1")
+            found = in_turn(sides, options.rounds, DISPLAY=display, OMP_NUM_THREADS="1")
             alone = statistics.median(each[0] for each in found["bare"])
             pairs = [*zip(found["bare"], found[side], strict=True)]
             times, work = ([with_[i] / without[i] for without, with_ in pairs] for i in (0, 1))

@@ -13,6 +13,7 @@ import numpy as np
 from scalarviz.base.messages import inform
 from scalarviz.training.follow.record import (
     BEFORE,
+    ENTRY,
     GRADIENT,
     PARTS,
     STEP,
@@ -144,7 +145,7 @@ class Keeper:
         if isinstance(source, TorchSource):
             stats[np.isnan(self._rates[:, 0]), 2] = UNKNOWN  # another optimizer moves them
         recorder.append(b"STAT", STEP.pack(step), stats)
-        self._looked += stats.nbytes
+        self._looked += stats.nbytes + 2 * (ENTRY.size + STEP.size)  # of the STAT, and of a LOSS
         for note in self._signs.noticed(step, self._arrays, stats, loss):
             recorder.append(b"NOTE", json.dumps(note).encode())
             inform(note["text"])

@@ -87,10 +87,11 @@ class Module:
         self._unsaved |= set() if persistent else {name}
 
     def named_children(self) -> Iterable[tuple[str, Module]]:
-        return self._modules.items()
+        once = {each: name for name, each in [*self._modules.items()][::-1]}
+        return [(name, each) for name, each in self._modules.items() if once[each] == name]
 
     def children(self) -> Iterable[Module]:
-        return self._modules.values()
+        return (each for _, each in self.named_children())
 
     def named_modules(
         self, prefix: str = "", remove_duplicate: bool = True, seen: Any = None
@@ -102,14 +103,14 @@ class Module:
         for name, each in self._modules.items():
             yield from each.named_modules(f"{prefix}.{name}".lstrip("."), remove_duplicate, seen)
 
-    def _named(self, kind: str, *left_out: str) -> Iterator[tuple[str, Any]]:
-        for prefix, module in self.named_modules():
+    def _named(self, kind: str, once: bool = True) -> Iterator[tuple[str, Any]]:
+        for prefix, module in self.named_modules(remove_duplicate=once):
             for name, each in getattr(module, kind).items():
-                if not any(name in getattr(module, attribute) for attribute in left_out):
+                if once or name not in module._unsaved:
                     yield f"{prefix}.{name}".lstrip("."), each
 
     def named_parameters(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Parameter]]:
-        found = [*self._named("_parameters")]
+        found = [*self._named("_parameters", remove_duplicate)]
         once = {id(each): (name, each) for name, each in found[::-1]}
         return [x for x in found if x in once.values()] if remove_duplicate else found
 
@@ -120,7 +121,7 @@ class Module:
         return self._named("_buffers")
 
     def state_dict(self, *, keep_vars: bool = False) -> dict[str, Tensor]:
-        return dict([*self._named("_parameters"), *self._named("_buffers", "_unsaved")])
+        return dict([*self._named("_parameters", False), *self._named("_buffers", False)])
 
 
 class Linear(Module):

@@ -3,7 +3,8 @@
 import atexit
 import errno
 import os
-from collections.abc import Callable
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import FileError, InputError
 from scalarviz.training.follow import following, record, sources
-from tests.training.follow.witness import Witness
+from tests.training.follow.witness import Witness, bits
 from tests.wording import refused
 
 pytestmark = pytest.mark.usefixtures("dense")
@@ -26,9 +27,11 @@ def push(torch: Any, model: Any, step: int, size: float = 0.1) -> None:
         each.grad = torch.tensor(size * numbers, each.dtype, each.device.type)
 
 
-def train(torch: Any, model: Any, steps: int, *optimizers: Any, run: Any = None) -> Witness:
+def train(
+    torch: Any, model: Any, steps: int, *optimizers: Any, run: Any = None, witness: Any = None
+) -> Witness:
     """Train in turn by each optimizer; report a loss after each step."""
-    witness = Witness(model, run)
+    witness = witness or Witness(model, run)
     for step in range(steps):
         push(torch, model, step)
         witness.step(optimizers[step % len(optimizers)].step, loss=1.0 / (1 + step))
@@ -45,57 +48,41 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "night.sv"
 
 
-def frozen(torch: Any, net: Any) -> None:
-    for each in getattr(net, "0").parameters():
-        each.requires_grad = False
-
-
-def tied(torch: Any, net: Any) -> None:
+def extend(torch: Any, net: Any) -> None:
+    """Add what is frozen, tied, not saved, of other types, and on a device without memory."""
+    net.__dict__["0"].bias.requires_grad = False
+    net.again = net.__dict__["0"].weight
     net.register_buffer("mean", torch.tensor([1.0]))
     net.register_buffer("unsaved", torch.tensor([1.0]), persistent=False)
     net.register_buffer("count", torch.tensor([1], torch.int64))
-    net.again = net.__dict__["0"].weight
-
-
-def wide(torch: Any, net: Any) -> None:
     net.wide = torch.nn.Parameter(torch.tensor([[0.1]], torch.float64))
     net.small = torch.nn.Parameter(torch.tensor([0.5], torch.bfloat16))
-
-
-def on_meta(torch: Any, net: Any) -> None:
     net.meta = torch.nn.Parameter(torch.tensor([0.0], device="meta"))
 
 
-@pytest.mark.parametrize("change", [lambda *_: None, frozen, tied, wide, on_meta])
+@pytest.mark.parametrize("extends", [False, True])
 @pytest.mark.parametrize("count", [1, 2])
 def test_each_kept_step_has_the_numbers_of_the_training(
-    change: Callable[..., None], count: int, torch: Any, net: Any, path: Path
+    extends: bool, count: int, torch: Any, net: Any, path: Path
 ) -> None:
-    change(torch, net)
+    if extends:
+        extend(torch, net)
     halves = [[*net.parameters()][i::count] for i in range(count)]
-    moved = [
-        torch.optim.Adam(halves[0]),
-        *[torch.optim.SGD(x, 0.1, momentum=0.9) for x in halves[1:]],
-    ]
-    other = torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), 0.1)
+    kinds = partial(torch.optim.Adam, lr=0.1), partial(torch.optim.SGD, lr=0.2, momentum=0.9)
+    moved = [kind(half) for kind, half in zip(kinds, halves, strict=False)]
     with sv.follow(net, path, show=None) as run:
+        torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), 0.1).step()
         assert not path.exists()
-        other.step()
         witness = train(torch, net, 6, *moved, run=run)
     followed = sv.load(path)
     witness.check(followed)
     assert followed.gradients(0) == {} and run.steps == 6 and run.lack == ""
-    head, (rates, done, which) = followed.head(), followed.kept(6).rates.T
-    known = [n for n, p in net.named_parameters() if p.requires_grad][count - 1 :: count]
-    assert {a.name for a, rate in zip(head.arrays, rates, strict=True) if rate == rate} >= {
-        *known[:1]
-    }
-    assert {*done[done == done]} == {(5, 0)[count - 1]} and {*which[which == which]} == {count - 1}
+    head, rates = followed.head(), followed.kept(6).rates
+    known = [(0.1, 5.0, 0.0), (0.2, 0.0, 1.0)][count - 1]  # rate, steps before, and optimizer
+    assert {*map(tuple, rates[~np.isnan(rates[:, 0])])} == {known}
     assert [each["kind"] for each in head.optimizers] == ["Adam", "SGD"][:count]
-    if change is tied:
-        assert head.arrays[0].name == "again" and {"mean"} == {
-            x.name for x in head.arrays if x.is_buffer
-        }
+    assert [x.name for x in head.arrays if x.is_buffer] == ["mean"] * extends
+    assert [x.name for x in head.arrays if x.frozen] == ["0.bias", "mean"] * extends
 
 
 def test_a_module_without_forward_and_one_that_is_wrapped_have_their_own_names(
@@ -117,11 +104,7 @@ def test_parameters_that_come_later_are_recorded_from_then_on(
         witness = train(torch, net, 3, moved, run=run)
         net.late = torch.nn.Linear(2, 2)
         moved.add_param_group({"params": net.late.parameters(), "lr": 0.5})
-        later = train(torch, net, 3, moved, run=run)
-    witness.values += later.values[1:]
-    witness.befores += later.befores
-    witness.gradients += later.gradients[1:]
-    witness.losses += later.losses
+        train(torch, net, 3, moved, witness=witness)
     followed = sv.load(path)
     witness.check(followed)
     assert followed.kept(6).rates[:, 0].tolist() == [1e-3] * 4 + [0.5] * 2
@@ -195,18 +178,15 @@ def test_of_a_large_model_chosen_numbers_are_kept_and_all_of_some_steps(
         witness = train(torch, net, 100, torch.optim.SGD(net.parameters(), 0.1), run=run)
     followed = sv.load(path)
     assert {0, 100} < {*followed.whole_steps.tolist()} and path.stat().st_size <= 100_000
-    for step in followed.steps.tolist():
-        for each in followed.head().arrays:
-            down, right = each.pick
-            whole = witness.values[step][each.name]
-            part = whole.reshape(len(whole), -1)[::down, ::right]
-            is_whole = step in followed.whole_steps
-            found = followed.parameters(step)[each.name]
-            assert found.tobytes() == (whole if is_whole else part).tobytes()
-            gradient = followed.gradients(step).get(each.name)
-            if gradient is not None:
-                known = witness.gradients[step][each.name]
-                assert np.array_equal(gradient, known.reshape(len(known), -1)[::down, ::right])
+    for step, each in product(followed.steps.tolist(), followed.head().arrays):
+        down, right = each.pick
+        whole, found = witness.values[step][each.name], followed.parameters(step)[each.name]
+        part = whole.reshape(len(whole), -1)[::down, ::right]
+        assert np.array_equal(found, whole if step in followed.whole_steps else part)
+        gradient = followed.gradients(step).get(each.name)
+        known = witness.gradients[step].get(each.name, whole)
+        part = known.reshape(len(whole), -1)[::down, ::right]
+        assert gradient is None or np.array_equal(gradient, part)
     session = followed.session
     assert session.network.bank.name_of(1) == f"0.weight[0, {followed.head().arrays[0].pick[1]}]"
 
@@ -249,25 +229,21 @@ def test_arrays_of_another_program_are_followed(path: Path) -> None:
     steps = [{"a": {"k": rng.normal(size=(2, 3)), "b": rng.normal(size=2)}} for _ in range(4)]
     with sv.follow(path=path, show=None) as run:
         for step, arrays in enumerate(steps):
-            grads = {"a/k": arrays["a"]["k"] + 1} if step else None
-            run.step(arrays, loss=step, grads=grads)
-        with refused(InputError):
-            run.step({"a": {"k": np.zeros((3, 2)), "b": np.zeros(2)}})
-        with refused(InputError):
-            run.step(steps[0], grads={"a/x": np.zeros(2)})
+            run.step(arrays, loss=step, grads={"a/k": arrays["a"]["k"] + 1} if step else None)
+        refused(InputError).by(run.step, {"a": {"k": np.zeros((3, 2)), "b": np.zeros(2)}})
+        refused(InputError).by(run.step, steps[0], grads={"a/x": np.zeros(2)})
     followed = sv.load(path)
     assert followed.steps.tolist() == [1, 2, 3, 4] and followed.losses.tolist() == [0, 1, 2, 3]
     for step, arrays in enumerate(steps, 1):
-        found, gradients = followed.parameters(step), followed.gradients(step)
-        assert [*found] == ["a/k", "a/b"] and np.array_equal(found["a/b"], arrays["a"]["b"])
-        assert np.array_equal(found["a/k"], arrays["a"]["k"])
-        assert [*gradients] == ["a/k"][: step > 1]
-        assert step == 1 or np.array_equal(gradients["a/k"], arrays["a"]["k"] + 1)
+        wanted = {f"a/{name}": each for name, each in arrays["a"].items()}
+        grads = {"a/k": wanted["a/k"] + 1} if step > 1 else {}
+        assert bits(followed.parameters(step), "<f8") == bits(wanted, "<f8")
+        assert bits(followed.gradients(step), "<f8") == bits(grads, "<f8")
 
 
 def test_a_network_is_followed_by_train_step_and_by_its_four_verbs(path: Path) -> None:
     net, inputs, targets = sv.Network([2, 3, 1], "tanh", seed=0), np.eye(2), np.ones((2, 1))
-    values, gradients = [], []
+    known: list[dict[str, Any]] = []
     with sv.follow(net, path, show=None) as run:
         for step in range(6):
             if step < 3:
@@ -277,16 +253,14 @@ def test_a_network_is_followed_by_train_step_and_by_its_four_verbs(path: Path) -
                 net.backward(2.0 * (net.forward(inputs) - targets))
                 net.step(sv.SGD(0.5))
                 run.step()
-            values.append(net.bank.value.copy())
-            gradients.append(net.bank.grad.copy())
-    assert net.follower is None and np.isfinite(loss)
+            known.append({k: (x.value.copy(), x.grad.copy()) for k, x in net.named_parameters()})
     net.train_step(inputs, targets, "mse", sv.SGD(0.5))
     followed = sv.load(path)
     assert followed.steps.tolist() == [1, 2, 3, 4, 5, 6] and followed.losses[2] == loss
-    for step in range(1, 7):
-        for read, known in ((followed.parameters, values), (followed.gradients, gradients)):
-            flat = np.concatenate([each.ravel() for each in read(step).values()])
-            assert np.array_equal(flat, known[step - 1].astype(flat.dtype))
+    for (step, place), read in product(enumerate(known, 1), (0, 1)):
+        found = (followed.parameters, followed.gradients)[read](step)
+        wanted = {name: each[read] for name, each in place.items()}
+        assert bits(found, "<f4") == bits(wanted, "<f4")
 
 
 def spoil(kind: str, weight: Any, step: int) -> None:

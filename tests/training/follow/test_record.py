@@ -2,8 +2,9 @@
 
 import json
 import tracemalloc
-from collections.abc import Callable
 from contextlib import suppress
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -68,16 +69,16 @@ def assert_reads_less(path: Path, data: bytes, known: tuple[Any, bytes]) -> bool
 
 def test_of_a_damaged_file_nothing_wrong_is_read(small: bytes, path: Path) -> None:
     known, less = numbers_in(path), 0
-    for place in range(0, len(small), 5):
+    for place in range(0, len(small), 7):
         damaged = bytearray(small)
         damaged[place] ^= 1 << place % 8
         less += assert_reads_less(path, bytes(damaged), known)
-    assert less > len(small) / 10
+    assert less > len(small) / 14
 
 
 def test_what_a_killed_writer_has_left_can_be_read(small: bytes, path: Path) -> None:
     known = numbers_in(path)
-    cuts = [*range(0, len(small), 97), *range(len(small) - 300, len(small))]
+    cuts = [*range(0, len(small), 197), *range(len(small) - 200, len(small))]
     less = [assert_reads_less(path, small[:end], known) for end in cuts]
     assert sum(less) > len(cuts) - 60 and not less[-1]  # the last entries have no numbers
 
@@ -93,52 +94,50 @@ def header(data: bytes) -> tuple[dict[str, Any], bytes]:
     return json.loads(data[place : place + length]), data[place + length :]
 
 
-Change = Callable[[dict[str, Any]], object]
-
-
 @pytest.mark.parametrize(
-    "change",
+    ("place", "value"),
     [
-        lambda head: head.update(dtype="object"),
-        lambda head: head.update(dtype=["float32"]),
-        lambda head: head.update(parts=["value", "soul"]),
-        lambda head: head.update(parts=[]),
-        lambda head: head.update(parts=["gradient", "value"]),
-        lambda head: head["arrays"][0].update(pick=[1]),
-        lambda head: head["arrays"][0].update(pick=[0, 1]),
-        lambda head: head.update(arrays={}),
-        lambda head: head.update(arrays=[]),
-        lambda head: head.update(modules=[]),
-        lambda head: head.update(modules=3),
-        lambda head: head.update(optimizers=[]),
-        lambda head: head.update(optimizers=[{"kind": "SGD", "settings": {"momentum": "a"}}]),
-        lambda head: head.update(optimizers=[{"kind": "Adam", "settings": 3}]),
-        lambda head: head.update(probe=3),
-        lambda head: head.update(probe={"shape": [10**12], "numbers": [0.0]}),
-        lambda head: head.update(probe={"shape": ["a"], "numbers": "b"}),
-        lambda head: head["modules"][0].update(settings=[1]),
-        lambda head: head["modules"][0].update(kind="Softmax"),
-        lambda head: head["modules"][0].update(kind="MaxPool2d"),
-        lambda head: head["arrays"][0].update(shape=[10**12, 10**12]),
-        lambda head: head["arrays"][0].update(shape=[10**15, 0]),
-        lambda head: head["arrays"][0].update(shape=[2, *[1] * 90, 3]),
-        lambda head: head["arrays"][0].update(shape=[3.0, 2]),
-        lambda head: head["arrays"][0].update(shape=[-3, -2]),
-        lambda head: head["arrays"][0].update(shape=6),
-        lambda head: head["arrays"][0].update(name=["a"] * 1000, module=None),
-        lambda head: head["arrays"][1].update(name=head["arrays"][0]["name"]),
+        (["dtype"], "object"),
+        (["dtype"], ["float32"]),
+        (["parts"], ["value", "soul"]),
+        (["parts"], []),
+        (["parts"], ["gradient", "value"]),
+        (["arrays", 0, "pick"], [1]),
+        (["arrays", 0, "pick"], [0, 1]),
+        (["arrays"], {}),
+        (["arrays"], []),
+        (["modules"], []),
+        (["modules"], 3),
+        (["optimizers"], []),
+        (["optimizers"], [{"kind": "SGD", "settings": {"momentum": "a"}}]),
+        (["optimizers"], [{"kind": "Adam", "settings": 3}]),
+        (["probe"], 3),
+        (["probe"], {"shape": [10**12], "numbers": [0.0]}),
+        (["probe"], {"shape": ["a"], "numbers": "b"}),
+        (["modules", 0, "settings"], [1]),
+        (["modules", 0, "kind"], "Softmax"),
+        (["modules", 0, "kind"], "MaxPool2d"),
+        (["arrays", 0, "shape"], [10**12, 10**12]),
+        (["arrays", 0, "shape"], [10**15, 0]),
+        (["arrays", 0, "shape"], [2, *[1] * 90, 3]),
+        (["arrays", 0, "shape"], [3.0, 2]),
+        (["arrays", 0, "shape"], [-3, -2]),
+        (["arrays", 0, "shape"], 6),
+        (["arrays", 0, "module"], None),
+        (["arrays", 0, "name"], ["a"] * 1000),
+        (["arrays", 1, "name"], "0.weight"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("is_chain", [False, True])
 def test_a_hostile_header_costs_a_sentence(
-    change: Change, is_chain: bool, torch: Any, path: Path
+    place: list[Any], value: Any, is_chain: bool, torch: Any, path: Path
 ) -> None:
     net, probe = torch.nn.Sequential(torch.nn.Linear(3, 2)), np.ones(3)
     with sv.follow(net, path, show=None, probe=probe) as run:
         train(torch, net, 3, torch.optim.Adam(net.parameters()), run=run)
     head, rest = header(path.read_bytes())
     head["chain"] = is_chain
-    change(head)
+    reduce(getitem, place[:-1], head)[place[-1]] = value
     path.write_bytes(MAGIC + entry(b"HEAD", json.dumps(head).encode()) + rest)
     assert_small(path)
 
