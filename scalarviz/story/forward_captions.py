@@ -53,11 +53,6 @@ def caption_of(key: str, *lines: CaptionLine, **fields: object) -> Caption:
     return Caption(sentence(title), formula, lines)
 
 
-def about(neuron: Neuron, caption: Caption) -> Caption:
-    """Return a caption with this subject."""
-    return replace(caption, neurons=(neuron,))
-
-
 def floats(numbers: Numbers) -> list[float]:
     """Return numbers of a state as a list."""
     return [float(each) for each in numbers]
@@ -105,8 +100,7 @@ def weighted(ctx: TracedWeight) -> Caption:
     caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, unit=ctx.called(ctx.behind))
     bias = text("captions.weighted.bias") if has_bias and operation.kind != "scale" else ""
     added = summed(terms, y, (source, len(x)), TERMS)
-    caption = replace(caption, formula=caption.formula + bias, whole=whole, summed=added)
-    return about(ctx.behind, caption)
+    return replace(caption, formula=caption.formula + bias, whole=whole, summed=added)
 
 
 def activation(ctx: TracedWeight) -> Caption:
@@ -120,7 +114,7 @@ def activation(ctx: TracedWeight) -> Caption:
     line = activation_line(name, row, z, a, ctx.before, ctx.behind)
     formula = f"a = {name}(z)" + (f" = {pretty(row.alone)}" if row.alone else "")
     bent = bent_at(row.value, z, a) if math.isfinite(z) and math.isfinite(a) else None
-    return about(ctx.behind, Caption(title, formula, (line,), bent=bent))
+    return Caption(title, formula, (line,), bent=bent)
 
 
 def bent_at(value: Callable[[float], float], z: float, a: float) -> Bent:
@@ -194,7 +188,7 @@ def parametric(ctx: TracedWeight) -> Caption:
         parts += [", ", EquationTerm((float(numbers[each]),), row=each)]
     line = equation([*parts, ")"], lambda v: value(*v), y, about=ctx.behind)
     formula = f"y = {name}(x, {', '.join(row.parameters)})"
-    return about(ctx.behind, Caption(title, formula, (line,)))
+    return Caption(title, formula, (line,))
 
 
 def parameter_rows(ctx: TracedWeight, output: int) -> list[int]:
@@ -211,15 +205,13 @@ def plain(ctx: TracedWeight) -> Caption:
     name = (ctx.operation.formula or ctx.operation.kind).replace("_", " ")
     inputs = ", ".join(listed(ctx.held(each)) for each in ctx.operation.sources)
     lines = plain_lines(f"{inputs} → {listed(ctx.outputs)}")
-    caption = Caption(text("captions.plain", name=name), pretty(ctx.operation.meaning), lines)
-    return about(ctx.behind, caption)
+    return Caption(text("captions.plain", name=name), pretty(ctx.operation.meaning), lines)
 
 
 def unchanged(ctx: TracedWeight) -> Caption:
     """A branch, or a concatenation: the numbers go on as they are."""
     is_branch, line = ctx.operation.kind == "branch", plain_lines(listed(ctx.outputs))
-    caption = caption_of("branch" if is_branch else "concatenation", *line)
-    return about(ctx.behind, caption)
+    return caption_of("branch" if is_branch else "concatenation", *line)
 
 
 def joined(ctx: TracedWeight) -> Caption:
@@ -230,7 +222,7 @@ def joined(ctx: TracedWeight) -> Caption:
         EquationTerm((x,), neuron=ctx.before),
     ]
     line = sum_line(terms, y, about=ctx.behind)
-    return about(ctx.behind, caption_of("sum", line, unit=ctx.called(ctx.behind)))
+    return caption_of("sum", line, unit=ctx.called(ctx.behind))
 
 
 def product(ctx: TracedWeight) -> Caption:
@@ -239,7 +231,7 @@ def product(ctx: TracedWeight) -> Caption:
     line = sum_line(
         [EquationTerm(tuple(numbers), PRODUCT, neuron=(a, place))], result, about=ctx.behind
     )
-    return about(ctx.behind, caption_of("product", line, unit=ctx.called(ctx.behind)))
+    return caption_of("product", line, unit=ctx.called(ctx.behind))
 
 
 def dropout(ctx: TracedWeight) -> Caption:
@@ -255,9 +247,9 @@ def dropout(ctx: TracedWeight) -> Caption:
     if own_y == 0.0 and own_x != 0.0:
         out: CaptionLine = (Piece(text("captions.dropout.own", x=said(own_x)), neuron=ctx.behind),)
         lines = out, *plain_lines(count)
-        return about(ctx.behind, caption_of("dropout_out", *lines, unit=unit))
+        return caption_of("dropout_out", *lines, unit=unit)
     line = kept_line(EquationTerm((own_x,), neuron=ctx.before), rate, own_y, ctx.behind)
-    return about(ctx.behind, caption_of("dropout", line, *plain_lines(count), unit=unit))
+    return caption_of("dropout", line, *plain_lines(count), unit=unit)
 
 
 def kept_line(number: EquationTerm, rate: float, result: float, about: Neuron) -> CaptionLine:
@@ -306,8 +298,7 @@ def batch_norm(ctx: TracedWeight) -> Caption:
         variance=numbers[1],
     )
     lines, unit = (line, *plain_lines(shown)), ctx.called(ctx.behind)
-    caption = caption_of("frozen_batch_norm" if held else "batch_norm", *lines, unit=unit)
-    return about(ctx.behind, caption)
+    return caption_of("frozen_batch_norm" if held else "batch_norm", *lines, unit=unit)
 
 
 def is_held(ctx: TracedWeight) -> bool:
@@ -336,7 +327,7 @@ def row_formula(ctx: TracedWeight) -> Caption:
     else:
         lines = plain_lines(f"{listed(ctx.inputs)} → {listed(ctx.outputs)}")
     title = sentence(operation.caption.replace("{unit}", ctx.called(ctx.behind)))
-    return about(ctx.behind, Caption(title, operation.written, lines))
+    return Caption(title, operation.written, lines)
 
 
 def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
