@@ -258,16 +258,16 @@ def kept_line(number: EquationTerm, rate: float, result: float, about: Neuron) -
     return equation(parts, lambda v: v[0] / (1.0 - v[1]), result, about=about)
 
 
-def standardizing(x: float, mean: float, variance: float, eps: float) -> list[EquationTerm | str]:
-    """Return the parts of (x - mean) / sqrt(variance + eps)."""
-    parts: list[EquationTerm | str] = ["(", EquationTerm((x,)), *signed(mean), ") / sqrt("]
-    return [*parts, EquationTerm((variance,)), " + ", EquationTerm((eps,), exact=True), ")"]
-
-
-def standardized(mean: float) -> Callable[[Sequence[float]], float]:
-    """Return what computes (x - mean) / sqrt(variance + eps) from x, |mean|, variance and eps."""
+def standardized(
+    x: float, mean: float, variance: float, eps: float, result: float, about: Neuron
+) -> CaptionLine:
+    """Return the line of (x - mean) / sqrt(variance + eps)."""
     sign = -1.0 if mean < 0.0 else 1.0
-    return lambda v: (v[0] - sign * v[1]) / math.sqrt(v[2] + v[3])
+    parts: list[EquationTerm | str] = ["(", EquationTerm((x,)), *signed(mean), ") / sqrt("]
+    parts += [EquationTerm((variance,)), " + ", EquationTerm((eps,), exact=True), ")"]
+    return equation(
+        parts, lambda v: (v[0] - sign * v[1]) / math.sqrt(v[2] + v[3]), result, about=about
+    )
 
 
 def batch_norm(ctx: TracedWeight) -> Caption:
@@ -286,16 +286,14 @@ def batch_norm(ctx: TracedWeight) -> Caption:
         over = text("captions.batch_norm.over", count=len(own))
     else:
         return plain(ctx)
-    y = float(ctx.outputs[place])
-    parts = standardizing(float(ctx.inputs[place]), middle, spread, eps)
-    line = equation(parts, standardized(middle), y, about=ctx.behind)
-    numbers = said(middle, 3), said(spread, 3)
+    x, y = float(ctx.inputs[place]), float(ctx.outputs[place])
+    line = standardized(x, middle, spread, eps, y, ctx.behind)
     shown = text(
         "captions.batch_norm.feature",
         feature=feature,
         over=over,
-        mean=numbers[0],
-        variance=numbers[1],
+        mean=said(middle, 3),
+        variance=said(spread, 3),
     )
     lines, unit = (line, *plain_lines(shown)), ctx.called(ctx.behind)
     return caption_of("frozen_batch_norm" if held else "batch_norm", *lines, unit=unit)
@@ -332,10 +330,9 @@ def row_formula(ctx: TracedWeight) -> Caption:
 
 def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
     middle, spread, eps = mean(x), variance(x), float(ctx.operation.settings[-1])
-    parts = standardizing(x[ctx.place[0]], middle, spread, eps)
-    line = equation(parts, standardized(middle), y, about=ctx.behind)
-    numbers = said(middle, 3), said(spread, 3)
-    over = text("captions.layer_norm.over", count=len(x), mean=numbers[0], variance=numbers[1])
+    line = standardized(x[ctx.place[0]], middle, spread, eps, y, ctx.behind)
+    said_mean, said_spread = said(middle, 3), said(spread, 3)
+    over = text("captions.layer_norm.over", count=len(x), mean=said_mean, variance=said_spread)
     return line, *plain_lines(over)
 
 
