@@ -120,6 +120,22 @@ def cube_boxes(
     return [Box(*place) for place in np.hstack([low, high - low]).tolist()]
 
 
+def box_of(
+    see: Projection,
+    frame_data: FrameData,
+    row: int,
+    neuron: Neuron | None,
+    half: float | None = None,
+) -> Box | None:
+    """Return the box around a neuron, else around the cube of a row; None if it is not seen.
+
+    `half` is that of `cube_boxes`.
+    """
+    if neuron is not None:
+        return box_of_neuron(see, frame_data.layout, neuron)
+    return next(iter(cube_boxes(see, frame_data, [row], half)), None)
+
+
 # Boxes of words, where they cover little.
 
 MOST_CUBES = 200  # cubes that they keep clear of
