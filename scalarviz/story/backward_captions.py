@@ -79,9 +79,8 @@ def delta(ctx: TracedWeight) -> Caption:
 
 def slope_line(ctx: TracedWeight, row: ActivationFacts, arrived: float) -> tuple[CaptionLine, str]:
     """Return what arrives times the slope as a line, and the formula of the slope."""
-    place = ctx.place[0]
-    z, a = float(ctx.inputs[place]), float(ctx.outputs[place])
-    result, known = float(ctx.gradient[place]), {"z": z, "a": a}
+    z, a = ctx.through
+    result, known = float(ctx.gradient[ctx.place[0]]), {"z": z, "a": a}
     own = case_of(row.slope_cases, known)
     in_numbers, derivative = row.slope_text, row.derivative
     if own is not None:
@@ -98,9 +97,9 @@ def slope_line(ctx: TracedWeight, row: ActivationFacts, arrived: float) -> tuple
 
 def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
     """Return the slope of an activation; without its derivative, by what goes back through it."""
-    place = ctx.place[0]
     if row.derivative is not None:
-        return row.derivative(float(ctx.inputs[place]), float(ctx.outputs[place]))
+        return row.derivative(*ctx.through)
+    place = ctx.place[0]
     arrived = float(ctx.upstream[place])
     return float(ctx.gradient[place]) / arrived if arrived else math.nan
 

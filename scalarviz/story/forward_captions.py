@@ -104,8 +104,7 @@ def weighted(ctx: TracedWeight) -> Caption:
 
 
 def activation(ctx: TracedWeight) -> Caption:
-    name, place = ctx.operation.formula, ctx.place[0]
-    z, a = float(ctx.inputs[place]), float(ctx.outputs[place])
+    name, (z, a) = ctx.operation.formula, ctx.through
     row = ctx.facts.activations[name]
     words = row.zero if row.zero and a == 0.0 else row.caption
     title = sentence(words.replace("{unit}", ctx.called(ctx.behind)))
@@ -177,7 +176,7 @@ def activation_line(
 def parametric(ctx: TracedWeight) -> Caption:
     """A formula with parameters, of one number."""
     name, place, numbers = ctx.operation.formula, ctx.place[0], ctx.state.value
-    x, y = float(ctx.inputs[place]), float(ctx.outputs[place])
+    x, y = ctx.through
     row = ctx.facts.parametrics[name]
     title = sentence(text("captions.parametric", unit=ctx.called(ctx.behind), name=name))
     value = row.value
@@ -216,7 +215,7 @@ def unchanged(ctx: TracedWeight) -> Caption:
 
 def joined(ctx: TracedWeight) -> Caption:
     place, second = ctx.place[0], ctx.operation.sources[1]
-    x, y = float(ctx.inputs[place]), float(ctx.outputs[place])
+    x, y = ctx.through
     terms = [
         EquationTerm((float(ctx.held(second)[place]),), neuron=(second, place)),
         EquationTerm((x,), neuron=ctx.before),
@@ -286,7 +285,7 @@ def batch_norm(ctx: TracedWeight) -> Caption:
         over = text("captions.batch_norm.over", count=len(own))
     else:
         return plain(ctx)
-    x, y = float(ctx.inputs[place]), float(ctx.outputs[place])
+    x, y = ctx.through
     line = standardized(x, middle, spread, eps, y, ctx.behind)
     shown = text(
         "captions.batch_norm.feature",
