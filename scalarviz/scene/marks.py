@@ -34,9 +34,8 @@ def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
 def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """Draw brackets around what is spoken of, hovered, pinned, and pointed at in the caption."""
     caption, pointed = frame_data.words.caption, frame_data.pointed
-    rows = [*frame_data.beside]
-    rows += [card.row for card in (frame_data.hover, frame_data.pinned) if card is not None]
-    neurons = [frame_data.hover_neuron, frame_data.pinned_neuron]
+    rows: list[int] = [*frame_data.beside, *frame_data.chosen_rows]
+    neurons: list[Neuron | None] = [*frame_data.chosen_neurons]
     if frame_data.moment is not None and caption is not None:
         rows, neurons = [*rows, *caption.rows[:SPOKEN]], [*neurons, *caption.neurons[:SPOKEN]]
     if pointed is not None:
