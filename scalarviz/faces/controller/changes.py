@@ -89,12 +89,11 @@ HIGHEST_RATE = 100.0
 
 @dataclass(frozen=True)
 class PinnedLayer:
-    """The layer of what is pinned: its index, rows of the bank, and what controls show of it.
+    """The layer of what is pinned: its rows of the bank, and what controls show of it.
 
     rate  learning rate before the schedule; NaN if its weights have several
     """
 
-    index: int
     rows: range
     frozen: bool
     rate: float
@@ -114,7 +113,7 @@ def pinned_layer(session: Session, row: int | None, neuron: Neuron | None) -> Pi
     frozen = session.network.bank.frozen[whole.start : whole.stop]
     own = settings_now(session).optimizer.own_rates.of_all(whole)
     rate = rate_of(session, whole.start) if own is None else own
-    return PinnedLayer(found.layer, whole, bool(np.all(frozen)), rate)
+    return PinnedLayer(whole, bool(np.all(frozen)), rate)
 
 
 def rate_of(session: Session, row: int) -> float:
