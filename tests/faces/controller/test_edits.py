@@ -477,8 +477,7 @@ def test_while_a_scene_is_made_it_says_so_and_nothing_waits(
     export.open_scene(rgb_controller, "xor")
     rgb_controller.face.attend()
     assert (
-        rgb_controller.stage.status.startswith("Opening xor: ")
-        and rgb_controller.session is before
+        rgb_controller.stage.status.startswith("Opening xor: ") and rgb_controller.session is before
     )
     gate.set()
     end = time.monotonic() + 20.0
