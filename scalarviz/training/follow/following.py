@@ -111,7 +111,8 @@ def probe_of(probe: object) -> dict[str, Any] | None:
     array = array[0] if array.ndim > 1 and len(array) == 1 else array
     if array.size > LARGEST_PROBE or not np.isfinite(array).all():
         raise InputError(
-            f"a probe is one sample of at most {LARGEST_PROBE:,} finite numbers, not {shorten(probe)}"
+            f"a probe is one sample of at most {LARGEST_PROBE:,} finite numbers, "
+            f"not {shorten(probe)}"
         )
     return {"shape": array.shape, "numbers": array.ravel().tolist()}
 

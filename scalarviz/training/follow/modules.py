@@ -193,10 +193,10 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
             shape = (1, *shape)
         layer = LAYERS[module["kind"]](settings, arrays, shape)
         last = found[-1][1] if found else None
-        if isinstance(layer, Activation) and isinstance(last, (Dense, Conv2d)):
-            if last.activation == "linear":
-                last.set_activation(layer.activation)
-                continue
+        is_open = isinstance(last, (Dense, Conv2d)) and last.activation == "linear"
+        if last is not None and is_open and isinstance(layer, Activation):
+            last.set_activation(layer.activation)
+            continue
         found.append((module["name"], layer))
         shape = layer.output_shape or (layer.outputs,)
     return found

@@ -297,7 +297,7 @@ def is_plain(value: object) -> bool:
 
 @final
 class ArraySource:
-    """Arrays and gradients by name, of whose optimizer nothing is known; those of a Network live."""
+    """Arrays and gradients by name, of whose optimizer nothing is known."""
 
     is_chain = explains = False
     is_on_all_cores = True  # for all that is known
