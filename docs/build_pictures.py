@@ -10,8 +10,11 @@ screenshot of JupyterLab in a browser, and stays as it is where there is none.
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from PIL import Image
@@ -108,6 +111,32 @@ def gpt(path: Path) -> None:
     sv.picture(Show(session, "A GPT in scalars learns the name nel"), path)
 
 
+def followed(path: Path) -> None:
+    """Draw a transformer that PyTorch trains, which `make test-all` installs."""
+    torch: Any = import_module("torch")
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
+    model = torch.nn.Sequential(
+        OrderedDict(
+            embedding=torch.nn.Embedding(27, 32),
+            encoder=torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False),
+            head=torch.nn.Linear(32, 27),
+        )
+    )
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    with TemporaryDirectory() as folder, sv.follow(model, f"{folder}/a.sv", show=None) as run:
+        for _ in range(300):
+            letters = torch.randint(27, (16, 12))
+            optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(model(letters).transpose(1, 2), letters)
+            loss.backward()
+            run.loss(loss)
+            optimizer.step()
+        session = run.followed.session
+        session.seek(300)
+        sv.picture(session, path)
+
+
 def page(path: Path) -> None:
     sv.page(scene("rgb", 0), path, progress=False)
 
@@ -124,6 +153,7 @@ PICTURES = {
     "gpt.png": gpt,
     "sweep.png": sweep,
     "side-by-side.png": side_by_side,
+    "follow.png": followed,
     "notebook.png": readme_picture.draw,
     "pages/rgb.html": page,
 }

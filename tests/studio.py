@@ -125,7 +125,7 @@ class Studio:
 
     def ids(self, cubes: Any, see: Projection, ratio: float = 1) -> np.ndarray:
         """The row of the bank whose cube is seen, for each pixel; -1 without a cube."""
-        cubes.ids = True
+        cubes.shared_program["u_ids"] = 1.0
         found = self.look(cubes, see, WHITE, ratio) @ np.array([1, 256, 65536])
         return np.where(found == 0xFFFFFF, -1, found)
 

@@ -43,4 +43,7 @@ save_timeline: Callable[[object, object, bool, int | None], None] = later(
 load_timeline: Callable[[object, object, int | None, object], Any] = later(
     "files.runs", "load_timeline"
 )
+session_of_record: Callable[[object], Any] = later(
+    "training.follow.followed_session", "session_of_record"
+)
 save_text: Callable[[str, object], None] = later("files.atomic", "save_text")

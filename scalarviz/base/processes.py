@@ -12,6 +12,7 @@ import sys
 from collections.abc import Generator, Sequence
 from typing import Any, Protocol, TypeVar
 
+VIEWER = "SCALARVIZ_VIEWER"  # in the environment of the viewer of a followed training
 PATIENCE = 2.0  # seconds that a child has to end after SIGTERM
 
 _children: set[Any] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, ValuesView
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -160,7 +160,6 @@ def watch(
     if in_notebook() or in_marimo():
         return notebook.watch(shown, options)
     try:
-        check_window()
         return window.watch(shown, options)
     except DisplayError as lack:
         instead = INSTEAD if isinstance(shown, Show) else INSTEAD_OF_SEVERAL
@@ -222,13 +221,9 @@ def shown_in(
 
     Raises InputError for what cannot be shown.
     """
-    parts: list[object] = [given]
-    if isinstance(given, (list, tuple, Mapping)):
-        parts = list(given.values() if isinstance(given, Mapping) else given)
-    one = recipe if recipe is None or isinstance(recipe, Recipe) else None
-    recipes: list[Recipe | None] = [one] * len(parts)
-    if recipe is not one and isinstance(recipe, Sequence):
-        recipes = list(recipe)
+    listed = given.values() if isinstance(given, Mapping) else given
+    parts: list[Any] = list(listed) if isinstance(listed, (list, tuple, ValuesView)) else [given]
+    recipes = list(recipe) if isinstance(recipe, Sequence) else [recipe] * len(parts)
     for i, part in enumerate(parts):
         if isinstance(part, (str, Path)):
             path = find(str(part))

@@ -178,17 +178,21 @@ def chosen(branches: Sequence[Branch], kind: str, detail: str = "") -> list[Any]
     return [action.details[detail or kind] for action in actions if action.kind == kind]
 
 
-def needs_of_run(path: object) -> tuple[Network, Batches, list[object], set[str]]:
+def needs_of_run(
+    path: object,
+) -> tuple[Network, Batches, list[tuple[Loss, Optimizer]], set[str]]:
     """Return what a training in a file computes, without computing it.
 
-    That is the network, the batches, and all optimizers, losses and engines that it has used.
+    That is the network, the batches, losses and optimizers that may have been used together, and
+    all engines: each optimizer with the first loss, and each further loss with the last optimizer.
     """
     description, arrays = read(path, KIND)
     try:
         parts = Rebuilding(description, arrays, None, None)
         branches, start = parts.branches(), parts.start
-        used = [start.optimizer, start.loss]
-        used += chosen(branches, "optimizer") + chosen(branches, "loss")
+        optimizers = [start.optimizer, *chosen(branches, "optimizer")]
+        used = [(start.loss, each) for each in optimizers]
+        used += [(each, optimizers[-1]) for each in chosen(branches, "loss")]
         batches = start.data.batches(start.batch, parts.seed)
         return parts.network, batches, used, {start.engine, *chosen(branches, "engine", "name")}
     except Exception as error:  # loading checks it in full

@@ -126,7 +126,10 @@ def why_not(session: Session) -> str:
             "make the function a Network, or record a video of it"
         )
     if session.trainer.recorded is not None:
-        return "this training was done by another program"
+        return (
+            "a page cannot take the steps of a training by another program: record it "
+            "by engine=False"
+        )
     for operation in ENGINES["cpu"].lacking(session.network.program):
         return (
             f"a page has no kernels for {operation.owner}, which runs as Python: record this "

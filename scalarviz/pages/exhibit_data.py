@@ -26,6 +26,7 @@ from scalarviz.stage.data_exhibits import (
     graph,
     held_out_points,
     is_one_hot,
+    middle_and_reach,
     needs_batch,
     places_of,
     plane_points,
@@ -132,7 +133,7 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
     targets = np.concatenate([targets[:shown], goals])
     classes = count if is_one_hot(targets) else 0
     wanted = targets.argmax(axis=1) if classes else targets[:, 0]
-    least, most = float(wanted.min()), float(wanted.max())
+    middle, reach = middle_and_reach(wanted)
     title = text("exhibits.plane.one") if count == 1 else text("exhibits.plane.many")
     title = text("exhibits.plane.classes") if classes else title
     return {
@@ -147,8 +148,8 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
         "corner": None if is_curve else plane.free_corner(),
         "part": CORNER_PART[0],
         "sorts": bool(classes) or (count == 1 and len(np.unique(wanted)) == 2 and not is_curve),
-        "middle": least / 2.0 + most / 2.0,
-        "reach": most / 2.0 - least / 2.0 or 1.0,
+        "middle": middle,
+        "reach": reach,
         "dots": plane.placed(points).tolist(),
         "targets": wanted.tolist(),
         "held": shown,

@@ -193,7 +193,6 @@ def made_page(
     if isinstance(show.session.trainer.run, RecordedRun):  # all of it
         steps = show.session.current_branch.end.step - show.session.step_index
         every = max(every, steps // STEPS)
-    markup = markup_of_page()
     probe, made, measured = probe_of(show.session), None, None
     exhibit = exhibit_data(show.session)
     films = show.film and show.session.step_index == 0
@@ -237,14 +236,10 @@ def made_page(
         mixed = show.session.network.precision.mixed
         spec["facts"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
         data["spare"] = spare_of(show.session, probe)
-    words = said_in(markup)
-    words |= {"title": show.title, "about": show.about, "version": version()}
     data |= {"spec": spec, "texts": texts_of(script, texts())}
 
     def whole() -> bytes:
-        written = html(
-            *(markup, words, style_of_page(), script, loader(), data, parts), {"links": links}
-        )
+        written = filled(show, script, data, parts, links)
         return written.encode("utf-8", "replace")  # half of a pair of letters is none
 
     content = whole()
@@ -265,6 +260,21 @@ def made_page(
     reason = "" if does_train or engine is False else why_not(show.session)
     left_out = measured.left_out if measured is not None else ()
     return Page(content, len(parts.get("module", "")), made, reason, left_out)
+
+
+def filled(
+    show: Show,
+    script: str,
+    data: Mapping[str, object],
+    parts: Mapping[str, str] | None = None,
+    links: str = "",
+    policy: Mapping[str, str] = POLICY,
+) -> str:
+    """Return page.html with the title of a show, a script and what it reads; see `html`."""
+    markup = markup_of_page()
+    words = said_in(markup) | {"title": show.title, "about": show.about, "version": version()}
+    style, raw = style_of_page(), {"links": links}
+    return html(markup, words, style, script, loader(), data, parts or {}, raw, policy)
 
 
 def check_image(image: bytes) -> None:
@@ -433,9 +443,6 @@ def linked_page(
     described  what `description` returns
     first      a state that it shows until Python answers; None, the default: none
     """
-    markup = markup_of_page()
-    words = said_in(markup)
-    words |= {"title": show.title, "about": show.about, "version": version()}
     script = bundle(START, module_text)  # another scene may have another exhibit
     data = {**described, "texts": texts_of(script, texts()), "link": link, "first": first}
-    return html(markup, words, style_of_page(), script, loader(), data, {}, {"links": ""}, ALLOWED)
+    return filled(show, script, data, policy=ALLOWED)

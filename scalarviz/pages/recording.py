@@ -24,7 +24,7 @@ from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
 from scalarviz.pages.bundle import as_json, packed
 from scalarviz.pages.exhibit_data import measured_data
-from scalarviz.stage.sample_pass import SampleContext, SamplePass, forward
+from scalarviz.stage.sample_pass import SampleContext, forward
 from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.reading import in_focus, row_in_focus
 from scalarviz.training.session.session import Session
@@ -262,9 +262,7 @@ def take_rest(taken: Taken, session: Session, probe: FloatArray, first: int) -> 
     focus, inputs, target, size = in_focus(session, session.trainer.batches.at(first), first)
     with session.doing():
         numbers = HostSnapshot(session.network.bank).read()
-    place = SampleContext(numbers.state, step, focus)
-    computes = session.trainer.computes
-    way = forward(program, numbers.value, inputs, place) if computes else SamplePass()
+    way = forward(program, numbers.value, inputs, SampleContext(numbers.state, step, focus))
     taken.steps.append(step)
     taken.batches.append(size)
     taken.rates.append(session.learning_rate)

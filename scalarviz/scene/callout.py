@@ -17,7 +17,7 @@ from scalarviz.scene.frame_data import FrameData, NeuronMaps
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.marks import box_of_neuron, cube_boxes
+from scalarviz.scene.marks import box_of, box_of_neuron, cube_boxes
 from scalarviz.scene.neuron_images import heat_of, shaded, tiled
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.pace import BACK
@@ -39,7 +39,7 @@ from scalarviz.scene.telling import (
     stood,
     told_about,
 )
-from scalarviz.story.caption import Caption, Link, Summand, Summed
+from scalarviz.story.caption import Caption, Summand, Summed
 from scalarviz.story.facts import Neuron
 
 
@@ -57,7 +57,7 @@ def draw_told(
     """
     caption, see_box = frame_data.told, see.box
     if caption is not None and caption.chain:
-        things = [thing_of(see, frame_data, each) for each in caption.chain]
+        things = [box_of(see, frame_data, each.row, each.neuron) for each in caption.chain]
         places = chain_places(canvas, caption.chain, things, see_box)
         draw_chain(canvas, theme, caption.chain, things, places, frame_data.part)
         return places
@@ -144,13 +144,6 @@ def map_in(maps: NeuronMaps, summand: Summand, one: FloatArray | None) -> FloatA
     name, place = summand.neuron
     found = maps.values.get(name, ())
     return found[place] if place < len(found) else one if place == len(found) else None
-
-
-def thing_of(see: Projection, frame_data: FrameData, link: Link) -> Box | None:
-    """Return the box of what a link of a reason is about; None if it is not in the picture."""
-    if link.neuron is not None:
-        return box_of_neuron(see, frame_data.layout, link.neuron)
-    return next(iter(cube_boxes(see, frame_data, [link.row], None)), None)
 
 
 def ball_of(see: Projection, layout: Layout, neuron: Neuron) -> Ball | None:

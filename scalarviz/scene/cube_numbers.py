@@ -92,14 +92,13 @@ def numbers_on_cubes(
 
 def first_rows(frame_data: FrameData) -> dict[int, int]:
     """Return the bank indices that have their numbers always: 0 if it is marked itself, else 1."""
-    cards = frame_data.hover, frame_data.pinned
-    chosen = [card.row for card in cards if card is not None and card.row != NONE]
     told, most = frame_data.told, int(NUMBERS["most"])
     chain = told.chain if told is not None else ()
     marked = bool(frame_data.cubes.moved[0] or chain)  # these have outlines or hooks
     beside = [*rows_explained(frame_data), *(each.row for each in chain if each.row != NONE)]
     beside += [] if marked else rows_in_focus(frame_data)[:most]
-    return dict.fromkeys(beside, 1) | dict.fromkeys([*chosen, *frame_data.beside], 0)
+    chosen = [*frame_data.chosen_rows, *frame_data.beside]
+    return dict.fromkeys(beside, 1) | dict.fromkeys(chosen, 0)
 
 
 # Faces of cubes as they are seen: where a number may stand on each, and what hides it.

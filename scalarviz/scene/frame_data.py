@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.past_numbers import LossPlane, OverTime
-from scalarviz.core.program import Moment
+from scalarviz.core.program import NONE, Moment
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Layout
@@ -450,6 +450,17 @@ class FrameData:
             caption.summed or caption.bent or caption.chain or caption.changes
         )
         return caption if is_told else None
+
+    @property
+    def chosen_rows(self) -> list[int]:
+        """Bank indices of the weights that are hovered and pinned."""
+        cards = [each for each in (self.hover, self.pinned) if each is not None]
+        return [card.row for card in cards if card.row != NONE]
+
+    @property
+    def chosen_neurons(self) -> list[Neuron]:
+        """The neurons that are hovered and pinned."""
+        return [each for each in (self.hover_neuron, self.pinned_neuron) if each is not None]
 
     @property
     def is_upright(self) -> bool:

@@ -17,7 +17,7 @@ from scalarviz.scene.frame_data import FrameData, History
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.marks import (
     MOST_CUBES,
-    box_of_neuron,
+    box_of,
     box_of_sphere,
     cube_boxes,
     least_covering,
@@ -330,8 +330,10 @@ def tooltip_box(
 ) -> Box | None:
     """Return the box of the card of the hovered cube or neuron; None if there is none."""
     card, scale = frame_data.hover, division.scale
-    target = None if card is None else box_of_hovered(see, frame_data, card)
-    if card is None or target is None:
+    if card is None:
+        return None
+    target = box_of(see, frame_data, card.row, frame_data.hover_neuron, 0.5)
+    if target is None:
         return None
     values = [canvas.measure(value, size=SIZE * scale, bold=True) for _, value in card.facts]
     title = canvas.measure(card.name, size=SIZE * scale, bold=True)
@@ -382,13 +384,6 @@ def best_place(
 
 
 # What one looks at.
-
-
-def box_of_hovered(see: Projection, frame_data: FrameData, card: Card) -> Box | None:
-    """Return the box around the hovered cube or neuron; None if it is not in the picture."""
-    if frame_data.hover_neuron is not None:
-        return box_of_neuron(see, frame_data.layout, frame_data.hover_neuron)
-    return next(iter(cube_boxes(see, frame_data, [card.row], 0.5)), None)
 
 
 def boxes_of_sum(

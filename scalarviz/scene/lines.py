@@ -228,12 +228,10 @@ def draw_lines(
 
 def pointed_rows(frame_data: FrameData) -> frozenset[int]:
     """Return the bank indices whose lines are pointed at: that of a cube, all of a neuron."""
-    layout, found = frame_data.layout, set[int]()
-    for card in (frame_data.hover, frame_data.pinned):
-        found |= set() if card is None or layout.fan_of(card.row) is None else {card.row}
-    for neuron in (frame_data.hover_neuron, frame_data.pinned_neuron):
-        into = None if neuron is None else layout.fan_into(neuron)
-        leaving = None if neuron is None else layout.fan_from(neuron)
+    layout = frame_data.layout
+    found = {row for row in frame_data.chosen_rows if layout.fan_of(row) is not None}
+    for neuron in frame_data.chosen_neurons:
+        into, leaving = layout.fan_into(neuron), layout.fan_from(neuron)
         found |= set() if into is None else set(rows_of_sum(*into))
         found |= set() if leaving is None else set(rows_of_column(*leaving))
     return frozenset(found)

@@ -34,9 +34,8 @@ def draw_marks(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
 def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """Draw brackets around what is spoken of, hovered, pinned, and pointed at in the caption."""
     caption, pointed = frame_data.words.caption, frame_data.pointed
-    rows = [*frame_data.beside]
-    rows += [card.row for card in (frame_data.hover, frame_data.pinned) if card is not None]
-    neurons = [frame_data.hover_neuron, frame_data.pinned_neuron]
+    rows: list[int] = [*frame_data.beside, *frame_data.chosen_rows]
+    neurons: list[Neuron | None] = [*frame_data.chosen_neurons]
     if frame_data.moment is not None and caption is not None:
         rows, neurons = [*rows, *caption.rows[:SPOKEN]], [*neurons, *caption.neurons[:SPOKEN]]
     if pointed is not None:
@@ -118,6 +117,22 @@ def cube_boxes(
     xy = xy[np.isfinite(xy).all(axis=(1, 2))]
     low, high = xy.min(axis=1), xy.max(axis=1)
     return [Box(*place) for place in np.hstack([low, high - low]).tolist()]
+
+
+def box_of(
+    see: Projection,
+    frame_data: FrameData,
+    row: int,
+    neuron: Neuron | None,
+    half: float | None = None,
+) -> Box | None:
+    """Return the box around a neuron, else around the cube of a row; None if it is not seen.
+
+    `half` is that of `cube_boxes`.
+    """
+    if neuron is not None:
+        return box_of_neuron(see, frame_data.layout, neuron)
+    return next(iter(cube_boxes(see, frame_data, [row], half)), None)
 
 
 # Boxes of words, where they cover little.

@@ -81,7 +81,7 @@ def draw_tray(
     cubes: list[Cube] = []
     places: list[tuple[Box, int]] = []
     corners = []
-    chosen = {each.row for each in (frame_data.hover, frame_data.pinned) if each is not None}
+    chosen = frame_data.chosen_rows
     for number, column in enumerate(order.tolist()):
         down, right = divmod(number, COLUMNS)
         u, v = left + right * PAIR[0] * scale, y + (TITLE + down * PAIR[1]) * scale
@@ -107,11 +107,10 @@ def draw_tray(
 
 def tray_of(frame_data: FrameData) -> tuple[Fan, int] | None:
     """Return sums and unit that are hovered, pinned or explained, whose cubes stand nowhere."""
-    layout, cards = frame_data.layout, (frame_data.hover, frame_data.pinned)
-    told = frame_data.told if frame_data.is_upright else None
-    neurons = frame_data.hover_neuron, frame_data.pinned_neuron, *(told.neurons if told else ())
-    found = [layout.fan_into(each) for each in neurons if each is not None]
-    found += [layout.fan_of(each.row) for each in cards if each is not None and each.row != NONE]
+    layout, told = frame_data.layout, frame_data.told if frame_data.is_upright else None
+    neurons = *frame_data.chosen_neurons, *(told.neurons if told else ())
+    found = [layout.fan_into(each) for each in neurons]
+    found += [layout.fan_of(row) for row in frame_data.chosen_rows]
     return next((each for each in found if each is not None and each[0].is_direct), None)
 
 

@@ -15,7 +15,7 @@ from scalarviz.base.checks import FloatArray, answered, as_batch, not_copied, re
 from scalarviz.base.messages import inform
 from scalarviz.base.processes import awaited
 from scalarviz.core.program import Program
-from scalarviz.engines.engine import Snapshot
+from scalarviz.engines.engine import Snapshot, SnapshotValues
 from scalarviz.engines.reference import program_forward
 from scalarviz.errors import DisplayError, InputError, OrderError, ScalarvizError, ShapeError
 from scalarviz.files.shaders.live_shader import LiveShader, live_shader
@@ -232,7 +232,7 @@ class Core:
 
     def evaluate(self, task: Evaluation, context: HiddenContext | None) -> Iterator[None]:
         """Evaluate a network, by the graphics card if possible, in portions."""
-        samples = task.rows()
+        samples = task.samples.taken()
         unknown: FloatArray = np.logical_not(np.isfinite(samples).all(axis=1))
         with np.errstate(over="ignore"):
             inputs = np.where(unknown[:, np.newaxis], 0.0, samples).astype(np.float32)
@@ -263,16 +263,16 @@ class Core:
         inputs: FloatArray,
         found: FloatArray,
     ) -> Iterator[None]:
-        net, (value, state) = task.network, task.numbers()
+        net, now = task.network, task.snapshot.read()
         known, evaluator = self._made
         if evaluator is None or known is not shader:
             self.free()
             evaluator = Evaluator(context, shader, net.inputs, net.outputs)
             self._made = shader, evaluator
-        evaluator.put(np.concatenate([value, state]))
+        evaluator.put(np.concatenate([now.value, now.state]))
         yield from evaluator.evaluate(inputs, found)
         if known is not shader:
-            self.error = error_of(task.program, value, state, inputs, found)
+            self.error = error_of(task.program, now, inputs, found)
             self.renderer = context.renderer
             if not self.error <= WRONG:
                 self.free()
@@ -289,8 +289,8 @@ class Core:
         if twin is None or known is not task.program:
             twin = task.network.copy().to("cpu")
             self._twin = task.program, twin
-        value, state = task.numbers()
-        twin.bank.value[:], twin.bank.state[:] = value, state
+        now = task.snapshot.read()
+        twin.bank.value[:], twin.bank.state[:] = now.value, now.state
         for start in range(0, len(samples), PORTION):
             part = slice(start, start + PORTION)
             found[part] = twin(np.where(unknown[part, np.newaxis], 0.0, samples[part]))
@@ -304,11 +304,10 @@ class Core:
             inform(f"sv.shader: the cpu computes this network, since {why}")
 
 
-def error_of(
-    program: Program, value: FloatArray, state: FloatArray, inputs: FloatArray, found: FloatArray
-) -> float:
+def error_of(program: Program, now: SnapshotValues, inputs: FloatArray, found: FloatArray) -> float:
     """Return the largest error of the first samples, relative to their largest output."""
-    wanted = program_forward(program, value, state, inputs[:COMPARED])[program.outputs.name]
+    values = program_forward(program, now.value, now.state, inputs[:COMPARED])
+    wanted = values[program.outputs.name]
     known = np.isfinite(wanted) & (np.abs(wanted) < np.finfo(np.float32).max)
     if not known.any():
         return 0.0
@@ -318,7 +317,11 @@ def error_of(
 
 @final
 class Evaluation:
-    """The task to evaluate a network for one request."""
+    """The task to evaluate a network for one request.
+
+    samples   which may be the outputs of an earlier request, and under way
+    snapshot  the numbers of the network at the time of the request
+    """
 
     def __init__(
         self,
@@ -326,7 +329,7 @@ class Evaluation:
         network: Network,
         shader: LiveShader | None,
         why: str,
-        samples: FloatArray | ShaderResult,
+        samples: ShaderResult,
         snapshot: Snapshot,
         result: ref[ShaderResult],
     ) -> None:
@@ -334,24 +337,13 @@ class Evaluation:
         self._core = core
         self.network, self.program = network, network.program
         self.shader, self.why = shader, why
-        self._samples, self._snapshot, self._result = samples, snapshot, result
+        self.samples, self.snapshot, self._result = samples, snapshot, result
 
     def waits(self) -> bool:
         """Return whether numbers of the network, or the samples, have not arrived yet."""
         if self._result() is None:
             return False
-        source = self._samples
-        return not self._snapshot.ready or (isinstance(source, ShaderResult) and not source.ready)
-
-    def rows(self) -> FloatArray:
-        """Return the samples; raise the error of the result that they are."""
-        source = self._samples
-        return source.taken() if isinstance(source, ShaderResult) else source
-
-    def numbers(self) -> tuple[FloatArray, FloatArray]:
-        """Return parameters and state at the time of the request."""
-        copy = self._snapshot.read()
-        return copy.value, copy.state
+        return not (self.snapshot.ready and self.samples.ready)
 
     def give(self, found: FloatArray | None, error: ScalarvizError | None = None) -> None:
         """Hand over the outputs, or an error, if somebody still waits for them."""
@@ -469,20 +461,21 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
         if not self._closed.alive:
             raise OrderError("this shader was closed: make another one by sv.shader(network)")
         net = self._network
-        samples: FloatArray | ShaderResult
         if isinstance(x, ShaderResult):
-            samples, single = x, x.single
+            samples = x
             if x.outputs != net.inputs:
                 outputs = f"the {x.outputs} outputs of a result"
                 raise ShapeError(f"the network takes {net.inputs} inputs, not {outputs}")
         else:
-            samples, single = as_batch(
+            rows, single = as_batch(
                 x, net.inputs, net.CALLED, finite=False, picture=net.input_shape
             )
+            samples = ShaderResult(self._thread, net.inputs, single)
+            samples.arrive(rows)
         self._thread = service()
         snapshot = self._shown.snapshot()
         snapshot.request()
-        result = ShaderResult(self._thread, net.outputs, single)
+        result = ShaderResult(self._thread, net.outputs, samples.single)
         self._newest = result
         task = Evaluation(self._core, net, *self._shader(), samples, snapshot, ref(result))
         self._thread.put(task.work, task.waits)

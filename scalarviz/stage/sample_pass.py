@@ -5,10 +5,9 @@ It does not touch the session, so it can run while training continues.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import final
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from scalarviz.engines.reference import (
     operation_backward,
     operation_forward,
 )
+from scalarviz.training.session.reading import Numbers
 
 FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 
@@ -109,19 +109,19 @@ def forward(
     """
     if isinstance(program, TraceProgram):
         return forward_of_graph(program, value, sample)
-    flat = Flatness()
-    way = SamplePass({program.inputs.name: np.asarray(sample, np.float64)}, flat)
+    activations: dict[str, tuple[Operation, FloatArray, FloatArray]] = {}
+    way = SamplePass({program.inputs.name: np.asarray(sample, np.float64)})
     with np.errstate(all="ignore"):
         for operation in program.operations:
             numbers = numbers_for(operation, value, way, place)
             y = operation_forward(operation, numbers)[0]
             way.values[operation.target.name] = y
             if operation.kind == "activation":
-                flat.given[operation.target.name] = operation, numbers.x[0], y
+                activations[operation.target.name] = operation, numbers.x[0], y
             elif operation.kind == "dropout":
                 dropped = factors(operation, numbers)[0] == 0.0
                 way.left_out[operation.target.name] = dropped.astype(np.float64)
-    return way
+    return replace(way, saturated=Numbers(activations, lambda name: flatness(*activations[name])))
 
 
 def forward_of_graph(program: TraceProgram, value: FloatArray, sample: FloatArray) -> SamplePass:
@@ -152,26 +152,6 @@ def gradients_now(nodes: Nodes, moment: Moment) -> dict[str, FloatArray]:
         elif buffer == program.outputs:
             found[buffer.name] = nodes.of(now, buffer)[0]
     return found
-
-
-@final
-class Flatness(Mapping[str, FloatArray]):
-    """Where the slope of activations is nearly 0, by name of the buffer; worked out when asked."""
-
-    def __init__(self) -> None:
-        self.given: dict[str, tuple[Operation, FloatArray, FloatArray]] = {}  # inputs and outputs
-        self._known: dict[str, FloatArray] = {}
-
-    def __getitem__(self, name: str) -> FloatArray:
-        if name not in self._known:
-            self._known[name] = flatness(*self.given[name])
-        return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.given)
-
-    def __len__(self) -> int:
-        return len(self.given)
 
 
 def flatness(operation: Operation, x: FloatArray, y: FloatArray) -> FloatArray:

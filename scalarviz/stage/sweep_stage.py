@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -164,27 +165,23 @@ class SweepChoice:
 def choices_of(panels: Panels) -> list[SweepChoice]:
     """Return the choices there are for a sweep."""
     sweep = panels.sweep
-    orders, order_words = [""], [text("sweep.choose.order.grid")]
-    groups, group_words = [""], [text("sweep.choose.group.none")]
+    orders = {"": text("sweep.choose.order.grid")}
+    groups = {"": text("sweep.choose.group.none")}
     for name in columns_of(sweep):
-        orders += [name, FALLING + name]
-        order_words += [text("sweep.choose.order.rising", name=name)]
-        order_words += [text("sweep.choose.order.falling", name=name)]
+        orders[name] = text("sweep.choose.order.rising", name=name)
+        orders[FALLING + name] = text("sweep.choose.order.falling", name=name)
         if name != "seed":
-            groups.append(name)
-            group_words.append(text("sweep.choose.group.by", name=name))
-    count = min(len(sweep.settings), MOST_SETTINGS)
-    names = [text("sweep.choose.against.is", name=panels.full_name(i)) for i in range(count)]
-    kinds = panels.kinds
+            groups[name] = text("sweep.choose.group.by", name=name)
+    others: dict[int | None, str] = {None: text("sweep.choose.against.best")}
+    for i in range(min(len(sweep.settings), MOST_SETTINGS)):
+        others[i] = text("sweep.choose.against.is", name=panels.full_name(i))
+    words: dict[str, Mapping[Any, str]] = {
+        "networks": {kind: text(f"sweep.choose.networks.{kind}") for kind in panels.kinds},
+        "order": orders,
+        "group": groups,
+        "against": others,
+    }
     return [
-        SweepChoice(
-            "networks", text("sweep.choose.networks"), kinds,
-            [text(f"sweep.choose.networks.{kind}") for kind in kinds],
-        ),
-        SweepChoice("order", text("sweep.choose.order"), orders, order_words),
-        SweepChoice("group", text("sweep.choose.group"), groups, group_words),
-        SweepChoice(
-            "against", text("sweep.choose.against"), [None, *range(count)],
-            [text("sweep.choose.against.best"), *names],
-        ),
-    ]  # fmt: skip
+        SweepChoice(field, text(f"sweep.choose.{field}"), [*found], [*found.values()])
+        for field, found in words.items()
+    ]

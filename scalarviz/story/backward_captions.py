@@ -26,7 +26,6 @@ from scalarviz.story.facts import NONE, TERMS, ActivationFacts
 from scalarviz.story.formats import agreeing, exact_sum, pretty, said
 from scalarviz.story.forward_captions import (
     CaptionFn,
-    about,
     average_line,
     caption_of,
     case_of,
@@ -66,7 +65,7 @@ def delta(ctx: TracedWeight) -> Caption:
         line, slope = slope_line(ctx, row, arrived)
         title = row.back.replace("{unit}", ctx.called(ctx.behind)) or slope_words(ctx, row)
         formula = text("captions.delta.formula", slope=slope)
-        return about(ctx.behind, Caption(sentence(title), formula, (line,)))
+        return Caption(sentence(title), formula, (line,), neurons=(ctx.behind,))
     formula, first = loss_derivative(ctx, arrived, "dL/dp" if is_activation else "signal")
     lines = [first]
     if is_activation:
@@ -75,14 +74,13 @@ def delta(ctx: TracedWeight) -> Caption:
         lines.append(line)
         formula += " × " + A_NAME.sub("p", slope)  # a² becomes p²
     title = output_words(ctx, arrived)
-    return about(ctx.behind, Caption(title, f"signal = {formula}", tuple(lines)))
+    return Caption(title, f"signal = {formula}", tuple(lines), neurons=(ctx.behind,))
 
 
 def slope_line(ctx: TracedWeight, row: ActivationFacts, arrived: float) -> tuple[CaptionLine, str]:
     """Return what arrives times the slope as a line, and the formula of the slope."""
-    place = ctx.place[0]
-    z, a = float(ctx.inputs[place]), float(ctx.outputs[place])
-    result, known = float(ctx.gradient[place]), {"z": z, "a": a}
+    z, a = ctx.through
+    result, known = float(ctx.gradient[ctx.place[0]]), {"z": z, "a": a}
     own = case_of(row.slope_cases, known)
     in_numbers, derivative = row.slope_text, row.derivative
     if own is not None:
@@ -99,9 +97,9 @@ def slope_line(ctx: TracedWeight, row: ActivationFacts, arrived: float) -> tuple
 
 def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
     """Return the slope of an activation; without its derivative, by what goes back through it."""
-    place = ctx.place[0]
     if row.derivative is not None:
-        return row.derivative(float(ctx.inputs[place]), float(ctx.outputs[place]))
+        return row.derivative(*ctx.through)
+    place = ctx.place[0]
     arrived = float(ctx.upstream[place])
     return float(ctx.gradient[place]) / arrived if arrived else math.nan
 
@@ -195,15 +193,14 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     kind = "scale" if len(operation.shape) == 1 else "sum"
     caption = caption_of(f"weighted_back.{kind}", line, unit=ctx.called(ctx.before))
     added = summed(terms, arrived, ctx.behind, TERMS, back=True)
-    return about(ctx.before, replace(caption, whole=whole, summed=added))
+    return replace(caption, whole=whole, summed=added)
 
 
 def row_back(ctx: TracedWeight) -> Caption:
     """Through an operation on a whole sample or batch."""
     formula = ctx.operation.formula or ctx.operation.kind
     line = plain_lines(f"{listed(ctx.upstream)} → {listed(ctx.gradient)}")
-    caption = caption_of("row_back", *line, name=formula.replace("_", " "), formula=formula)
-    return about(ctx.before, caption)
+    return caption_of("row_back", *line, name=formula.replace("_", " "), formula=formula)
 
 
 def norm_back(ctx: TracedWeight) -> Caption:
@@ -230,8 +227,7 @@ def norm_back(ctx: TracedWeight) -> Caption:
 
     line = equation(parts, compute, result, about=ctx.before)
     unit = ctx.called(ctx.before)
-    caption = caption_of("norm_back" if centred else "rms_back", line, unit=unit)
-    return about(ctx.before, caption)
+    return caption_of("norm_back" if centred else "rms_back", line, unit=unit)
 
 
 def normed(ctx: TracedWeight) -> tuple[list[list[float]], float] | None:
@@ -262,8 +258,7 @@ def softmax_back(ctx: TracedWeight) -> Caption:
     parts: list[EquationTerm | str] = [EquationTerm((y[place],), neuron=ctx.behind), " × ("]
     parts += [EquationTerm((g[place],)), *signed(shared), ")"]
     line = equation(parts, lambda v: v[0] * (v[1] + sign * v[2]), result, about=ctx.before)
-    unit = ctx.called(ctx.before)
-    return about(ctx.before, caption_of("softmax_back", line, unit=unit))
+    return caption_of("softmax_back", line, unit=ctx.called(ctx.before))
 
 
 def log_softmax_back(ctx: TracedWeight) -> Caption:
@@ -273,8 +268,7 @@ def log_softmax_back(ctx: TracedWeight) -> Caption:
     parts: list[EquationTerm | str] = [EquationTerm((g[place],)), *signed(total), " × exp("]
     parts += [EquationTerm((y,), neuron=ctx.behind), ")"]
     line = equation(parts, lambda v: v[0] + sign * v[1] * math.exp(v[2]), result, about=ctx.before)
-    unit = ctx.called(ctx.before)
-    return about(ctx.before, caption_of("log_softmax_back", line, unit=unit))
+    return caption_of("log_softmax_back", line, unit=ctx.called(ctx.before))
 
 
 def branch_back(ctx: TracedWeight) -> Caption:
@@ -287,8 +281,7 @@ def branch_back(ctx: TracedWeight) -> Caption:
         rest = EquationTerm((straight,), neuron=(around, column))
     terms = [rest, EquationTerm((through,), neuron=ctx.behind)]
     line = sum_line(terms, result, about=ctx.before)
-    caption = caption_of("branch_back", line, unit=ctx.called(ctx.before))
-    return about(ctx.before, caption)
+    return caption_of("branch_back", line, unit=ctx.called(ctx.before))
 
 
 def unchanged_back(ctx: TracedWeight) -> Caption:
@@ -298,8 +291,7 @@ def unchanged_back(ctx: TracedWeight) -> Caption:
     words = text("captions.sum_back.number", number=said(found)) if is_sum else said(found)
     line: CaptionLine = (Piece(words, neuron=ctx.before),)
     unit = ctx.called(ctx.behind)
-    caption = caption_of("sum_back" if is_sum else "concatenation_back", line, unit=unit)
-    return about(ctx.before, caption)
+    return caption_of("sum_back" if is_sum else "concatenation_back", line, unit=unit)
 
 
 def product_back(ctx: TracedWeight) -> Caption:
@@ -311,8 +303,7 @@ def product_back(ctx: TracedWeight) -> Caption:
         factor = float(ctx.held(other)[place])
         term = EquationTerm((found, factor), PRODUCT, neuron=ctx.behind)
         lines.append(sum_line([term], found * factor, about=(source, place)))
-    caption = caption_of("product_back", *lines, unit=ctx.called(ctx.behind))
-    return about(ctx.before, caption)
+    return caption_of("product_back", *lines, unit=ctx.called(ctx.behind))
 
 
 def parametric_back(ctx: TracedWeight) -> Caption:
@@ -325,19 +316,18 @@ def parametric_back(ctx: TracedWeight) -> Caption:
     slope, found = derivative(float(ctx.inputs[place]), *given), float(ctx.gradient[place])
     term = EquationTerm((float(ctx.upstream[place]), slope), PRODUCT)
     line = sum_line([term], found, about=ctx.before)
-    return about(ctx.before, caption_of("row_back", line, name=name, formula=name))
+    return caption_of("row_back", line, name=name, formula=name)
 
 
 def dropout_back(ctx: TracedWeight) -> Caption:
     rate, place = float(ctx.operation.settings[0]), ctx.place[0]
     arrived, result = float(ctx.upstream[place]), float(ctx.gradient[place])
-    unit = ctx.called(ctx.behind)
     if result == 0.0 and arrived != 0.0:
         words = text("captions.dropout_back.own", arrived=said(arrived))
         line: CaptionLine = (Piece(words, neuron=ctx.before),)
     else:
         line = kept_line(EquationTerm((arrived,)), rate, result, ctx.before)
-    return about(ctx.before, caption_of("dropout_back", line, unit=unit))
+    return caption_of("dropout_back", line, unit=ctx.called(ctx.behind))
 
 
 def pool_back(ctx: TracedWeight) -> Caption:
@@ -358,7 +348,7 @@ def pool_back(ctx: TracedWeight) -> Caption:
         line = average_line(ctx, terms, result, ctx.before, start)
     elif len(mine) > 1:
         line = sum_line(terms, result, start=start, about=ctx.before)
-    return about(ctx.before, Caption(title, formula, (line,)))
+    return Caption(title, formula, (line,))
 
 
 def pool_words(ctx: TracedWeight, reached: bool) -> tuple[str, str]:

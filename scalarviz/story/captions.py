@@ -305,7 +305,9 @@ def zero_grad(ctx: TracedWeight) -> Caption:
 
 
 def forward(ctx: TracedWeight) -> Caption:
-    plainly = FORWARD_KINDS.get(ctx.operation.kind, plain)(ctx)
+    """What the operation makes of its inputs, about the output that the signal passes."""
+    told = FORWARD_KINDS.get(ctx.operation.kind, plain)(ctx)
+    plainly = replace(told, neurons=(ctx.behind,))
     return predicted(ctx, plainly) if ctx.is_last else plainly
 
 
@@ -462,7 +464,8 @@ def terms_of(ctx: TracedWeight, row: int, pairs: Pairs) -> list[EquationTerm]:
 
 def input_gradient(ctx: TracedWeight) -> Caption:
     """What arrives at one input of the focus sample, over all paths."""
-    return BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx)
+    told = BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx)
+    return replace(told, neurons=(ctx.before,))
 
 
 # Kinds in neither table have the captions `plain` and `row_back`.

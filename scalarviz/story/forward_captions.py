@@ -53,11 +53,6 @@ def caption_of(key: str, *lines: CaptionLine, **fields: object) -> Caption:
     return Caption(sentence(title), formula, lines)
 
 
-def about(neuron: Neuron, caption: Caption) -> Caption:
-    """Return a caption with this subject."""
-    return replace(caption, neurons=(neuron,))
-
-
 def floats(numbers: Numbers) -> list[float]:
     """Return numbers of a state as a list."""
     return [float(each) for each in numbers]
@@ -105,13 +100,11 @@ def weighted(ctx: TracedWeight) -> Caption:
     caption = caption_of(f"weighted.{kind}", line, x=ctx.letter, unit=ctx.called(ctx.behind))
     bias = text("captions.weighted.bias") if has_bias and operation.kind != "scale" else ""
     added = summed(terms, y, (source, len(x)), TERMS)
-    caption = replace(caption, formula=caption.formula + bias, whole=whole, summed=added)
-    return about(ctx.behind, caption)
+    return replace(caption, formula=caption.formula + bias, whole=whole, summed=added)
 
 
 def activation(ctx: TracedWeight) -> Caption:
-    name, place = ctx.operation.formula, ctx.place[0]
-    z, a = float(ctx.inputs[place]), float(ctx.outputs[place])
+    name, (z, a) = ctx.operation.formula, ctx.through
     row = ctx.facts.activations[name]
     words = row.zero if row.zero and a == 0.0 else row.caption
     title = sentence(words.replace("{unit}", ctx.called(ctx.behind)))
@@ -120,7 +113,7 @@ def activation(ctx: TracedWeight) -> Caption:
     line = activation_line(name, row, z, a, ctx.before, ctx.behind)
     formula = f"a = {name}(z)" + (f" = {pretty(row.alone)}" if row.alone else "")
     bent = bent_at(row.value, z, a) if math.isfinite(z) and math.isfinite(a) else None
-    return about(ctx.behind, Caption(title, formula, (line,), bent=bent))
+    return Caption(title, formula, (line,), bent=bent)
 
 
 def bent_at(value: Callable[[float], float], z: float, a: float) -> Bent:
@@ -183,7 +176,7 @@ def activation_line(
 def parametric(ctx: TracedWeight) -> Caption:
     """A formula with parameters, of one number."""
     name, place, numbers = ctx.operation.formula, ctx.place[0], ctx.state.value
-    x, y = float(ctx.inputs[place]), float(ctx.outputs[place])
+    x, y = ctx.through
     row = ctx.facts.parametrics[name]
     title = sentence(text("captions.parametric", unit=ctx.called(ctx.behind), name=name))
     value = row.value
@@ -194,7 +187,7 @@ def parametric(ctx: TracedWeight) -> Caption:
         parts += [", ", EquationTerm((float(numbers[each]),), row=each)]
     line = equation([*parts, ")"], lambda v: value(*v), y, about=ctx.behind)
     formula = f"y = {name}(x, {', '.join(row.parameters)})"
-    return about(ctx.behind, Caption(title, formula, (line,)))
+    return Caption(title, formula, (line,))
 
 
 def parameter_rows(ctx: TracedWeight, output: int) -> list[int]:
@@ -211,26 +204,24 @@ def plain(ctx: TracedWeight) -> Caption:
     name = (ctx.operation.formula or ctx.operation.kind).replace("_", " ")
     inputs = ", ".join(listed(ctx.held(each)) for each in ctx.operation.sources)
     lines = plain_lines(f"{inputs} → {listed(ctx.outputs)}")
-    caption = Caption(text("captions.plain", name=name), pretty(ctx.operation.meaning), lines)
-    return about(ctx.behind, caption)
+    return Caption(text("captions.plain", name=name), pretty(ctx.operation.meaning), lines)
 
 
 def unchanged(ctx: TracedWeight) -> Caption:
     """A branch, or a concatenation: the numbers go on as they are."""
     is_branch, line = ctx.operation.kind == "branch", plain_lines(listed(ctx.outputs))
-    caption = caption_of("branch" if is_branch else "concatenation", *line)
-    return about(ctx.behind, caption)
+    return caption_of("branch" if is_branch else "concatenation", *line)
 
 
 def joined(ctx: TracedWeight) -> Caption:
     place, second = ctx.place[0], ctx.operation.sources[1]
-    x, y = float(ctx.inputs[place]), float(ctx.outputs[place])
+    x, y = ctx.through
     terms = [
         EquationTerm((float(ctx.held(second)[place]),), neuron=(second, place)),
         EquationTerm((x,), neuron=ctx.before),
     ]
     line = sum_line(terms, y, about=ctx.behind)
-    return about(ctx.behind, caption_of("sum", line, unit=ctx.called(ctx.behind)))
+    return caption_of("sum", line, unit=ctx.called(ctx.behind))
 
 
 def product(ctx: TracedWeight) -> Caption:
@@ -239,7 +230,7 @@ def product(ctx: TracedWeight) -> Caption:
     line = sum_line(
         [EquationTerm(tuple(numbers), PRODUCT, neuron=(a, place))], result, about=ctx.behind
     )
-    return about(ctx.behind, caption_of("product", line, unit=ctx.called(ctx.behind)))
+    return caption_of("product", line, unit=ctx.called(ctx.behind))
 
 
 def dropout(ctx: TracedWeight) -> Caption:
@@ -255,9 +246,9 @@ def dropout(ctx: TracedWeight) -> Caption:
     if own_y == 0.0 and own_x != 0.0:
         out: CaptionLine = (Piece(text("captions.dropout.own", x=said(own_x)), neuron=ctx.behind),)
         lines = out, *plain_lines(count)
-        return about(ctx.behind, caption_of("dropout_out", *lines, unit=unit))
+        return caption_of("dropout_out", *lines, unit=unit)
     line = kept_line(EquationTerm((own_x,), neuron=ctx.before), rate, own_y, ctx.behind)
-    return about(ctx.behind, caption_of("dropout", line, *plain_lines(count), unit=unit))
+    return caption_of("dropout", line, *plain_lines(count), unit=unit)
 
 
 def kept_line(number: EquationTerm, rate: float, result: float, about: Neuron) -> CaptionLine:
@@ -266,16 +257,16 @@ def kept_line(number: EquationTerm, rate: float, result: float, about: Neuron) -
     return equation(parts, lambda v: v[0] / (1.0 - v[1]), result, about=about)
 
 
-def standardizing(x: float, mean: float, variance: float, eps: float) -> list[EquationTerm | str]:
-    """Return the parts of (x - mean) / sqrt(variance + eps)."""
-    parts: list[EquationTerm | str] = ["(", EquationTerm((x,)), *signed(mean), ") / sqrt("]
-    return [*parts, EquationTerm((variance,)), " + ", EquationTerm((eps,), exact=True), ")"]
-
-
-def standardized(mean: float) -> Callable[[Sequence[float]], float]:
-    """Return what computes (x - mean) / sqrt(variance + eps) from x, |mean|, variance and eps."""
+def standardized(
+    x: float, mean: float, variance: float, eps: float, result: float, about: Neuron
+) -> CaptionLine:
+    """Return the line of (x - mean) / sqrt(variance + eps)."""
     sign = -1.0 if mean < 0.0 else 1.0
-    return lambda v: (v[0] - sign * v[1]) / math.sqrt(v[2] + v[3])
+    parts: list[EquationTerm | str] = ["(", EquationTerm((x,)), *signed(mean), ") / sqrt("]
+    parts += [EquationTerm((variance,)), " + ", EquationTerm((eps,), exact=True), ")"]
+    return equation(
+        parts, lambda v: (v[0] - sign * v[1]) / math.sqrt(v[2] + v[3]), result, about=about
+    )
 
 
 def batch_norm(ctx: TracedWeight) -> Caption:
@@ -294,20 +285,17 @@ def batch_norm(ctx: TracedWeight) -> Caption:
         over = text("captions.batch_norm.over", count=len(own))
     else:
         return plain(ctx)
-    y = float(ctx.outputs[place])
-    parts = standardizing(float(ctx.inputs[place]), middle, spread, eps)
-    line = equation(parts, standardized(middle), y, about=ctx.behind)
-    numbers = said(middle, 3), said(spread, 3)
+    x, y = ctx.through
+    line = standardized(x, middle, spread, eps, y, ctx.behind)
     shown = text(
         "captions.batch_norm.feature",
         feature=feature,
         over=over,
-        mean=numbers[0],
-        variance=numbers[1],
+        mean=said(middle, 3),
+        variance=said(spread, 3),
     )
     lines, unit = (line, *plain_lines(shown)), ctx.called(ctx.behind)
-    caption = caption_of("frozen_batch_norm" if held else "batch_norm", *lines, unit=unit)
-    return about(ctx.behind, caption)
+    return caption_of("frozen_batch_norm" if held else "batch_norm", *lines, unit=unit)
 
 
 def is_held(ctx: TracedWeight) -> bool:
@@ -336,15 +324,14 @@ def row_formula(ctx: TracedWeight) -> Caption:
     else:
         lines = plain_lines(f"{listed(ctx.inputs)} → {listed(ctx.outputs)}")
     title = sentence(operation.caption.replace("{unit}", ctx.called(ctx.behind)))
-    return about(ctx.behind, Caption(title, operation.written, lines))
+    return Caption(title, operation.written, lines)
 
 
 def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
     middle, spread, eps = mean(x), variance(x), float(ctx.operation.settings[-1])
-    parts = standardizing(x[ctx.place[0]], middle, spread, eps)
-    line = equation(parts, standardized(middle), y, about=ctx.behind)
-    numbers = said(middle, 3), said(spread, 3)
-    over = text("captions.layer_norm.over", count=len(x), mean=numbers[0], variance=numbers[1])
+    line = standardized(x[ctx.place[0]], middle, spread, eps, y, ctx.behind)
+    said_mean, said_spread = said(middle, 3), said(spread, 3)
+    over = text("captions.layer_norm.over", count=len(x), mean=said_mean, variance=said_spread)
     return line, *plain_lines(over)
 
 

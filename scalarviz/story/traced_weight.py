@@ -87,6 +87,12 @@ class TracedWeight:
         return self.state.values[self.operation.target]
 
     @property
+    def through(self) -> tuple[float, float]:
+        """The number that the operation takes at the place of its output, and that output."""
+        place = self.place[0]
+        return float(self.inputs[place]), float(self.outputs[place])
+
+    @property
     def upstream(self) -> Numbers:
         return self.state.gradients[self.operation.target]
 

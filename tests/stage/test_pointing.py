@@ -15,8 +15,9 @@ from scalarviz.core.program import Moment
 from scalarviz.errors import InputError, OwnershipError
 from scalarviz.scene import inspector
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.inspector import box_of_hovered, boxes_of_sum, tooltip_box
+from scalarviz.scene.inspector import boxes_of_sum, tooltip_box
 from scalarviz.scene.layout.division import Division
+from scalarviz.scene.marks import box_of
 from scalarviz.stage.pointing import DIRECTIONS, PointerTarget, next_target, places_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption
@@ -338,7 +339,7 @@ def test_the_tooltip_covers_neither_its_cube_nor_the_neurons_it_joins(
         seen = stage.frame_data()
         division = seen.division(*size)
         tip = tooltip_box(canvas, see, seen, division)
-        cube = box_of_hovered(see, seen, seen.hover)
+        cube = box_of(see, seen, seen.hover.row, seen.hover_neuron, 0.5)
         assert tip is not None and cube is not None and not tip.meets(cube)
         for end in boxes_of_sum(see, seen, row)[0]:
             assert not tip.meets(end)
@@ -383,7 +384,7 @@ def test_the_tooltip_covers_no_hovered_sphere(
         stage.hover_neuron = neuron
         seen = stage.frame_data()
         tip = tooltip_box(Canvas2D(*size), see, seen, seen.division(*size))
-        ball = box_of_hovered(see, seen, seen.hover)
+        ball = box_of(see, seen, seen.hover.row, seen.hover_neuron, 0.5)
         assert tip is not None and ball is not None and not tip.meets(ball)
         studio.stage(stage, 9.0, size)
         assert seen.hover.name in stage.picture().words

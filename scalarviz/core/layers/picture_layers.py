@@ -14,7 +14,7 @@ from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.layer import Batch
-from scalarviz.core.layers.rowwise_layers import Rowwise, padding_of, shape_of
+from scalarviz.core.layers.rowwise_layers import Rowwise, shape_of
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Program, Shape, Windows
 from scalarviz.core.weight import Weight
@@ -74,7 +74,7 @@ class Conv2d(PerceptronLayer):
         self.channels = size(channels, "the channels of Conv2d")
         self.kernel_size = pair_of(kernel, "kernel")
         self.stride = pair_of(stride, "stride")
-        self.padding = padding_of(padding)
+        self.padding = size(padding, "padding", 0)
         self.dilation = pair_of(dilation, "dilation")
         self.groups = groups_of(groups, self.shape[0], self.channels)
         self.windows = Windows(
@@ -311,7 +311,7 @@ class AvgPool2d(Pool):
 
 def checked_padding(padding: object, kernel: int) -> int:
     """Return a padding; raise ShapeError above half a window, which could miss the picture."""
-    found = padding_of(padding)
+    found = size(padding, "padding", 0)
     if found > kernel // 2:
         raise ShapeError(
             f"a padding of {found} is more than half a window of {kernel}: choose a smaller one"

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, final
 
-import numpy as np
-
 from scalarviz.base.checks import shorten, size
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula, typed
 from scalarviz.core.layers.layer import Batch, Layer
 from scalarviz.core.program import Program, Shape
-from scalarviz.errors import InputError, ShapeError
+from scalarviz.errors import ShapeError
 
 
 class Rowwise(Layer):
@@ -179,13 +177,6 @@ def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
 def shape_setting(layer: Layer) -> int | list[int]:
     """Return the shape of a layer's inputs as `numbers_of` takes it, for settings."""
     return list(layer.input_shape) or layer.inputs
-
-
-def padding_of(padding: object) -> int:
-    """Return a padding; raise InputError unless it is an integer of at least 0."""
-    if isinstance(padding, (int, np.integer)) and not isinstance(padding, bool) and padding >= 0:
-        return int(padding)
-    raise InputError(f"padding must be an integer of at least 0, not {shorten(padding)}")
 
 
 class ReshapeLayer(Layer):

@@ -240,13 +240,24 @@ def units_of_training(
 ) -> list[Unit]:
     """Return all kernels that trainings of a program may need, also on several cores."""
     groups = [units_of(operation, batches.size) for operation in program.operations]
-    groups += [units_of(operation) for operation in program.operations]
-    groups += [*map(units_of_loss, losses), *map(units_of_optimizer, optimizers), TRAINING]
-    groups.append(units_of_draws(batches))
     found = [unit for group in groups for unit in group.values()]
-    if precision.mixed:
-        found += ROUNDING.values()
-    return [*dict.fromkeys([*found, RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, ADD_ON_ALL_CORES])]
+    found += units_on_one_core(program, batches, losses, optimizers, precision)
+    return [*dict.fromkeys([*found, ON_ALL_CORES, ADD_ON_ALL_CORES])]
+
+
+def units_on_one_core(
+    program: Program,
+    batches: Batches,
+    losses: Iterable[Loss],
+    optimizers: Iterable[Optimizer],
+    precision: Precision,
+) -> list[Unit]:
+    """Return what trainings of a program need on one core, in the order of a page's table."""
+    groups = [TRAINING, units_of_draws(batches), *map(units_of, program.operations)]
+    groups += [*map(units_of_loss, losses), *map(units_of_optimizer, optimizers)]
+    groups += [ROUNDING] if precision.mixed else []
+    found = [unit for group in groups for unit in group.values()]
+    return [*dict.fromkeys([*found, RUN_PASSES, ON_ONE_CORE])]
 
 
 def units_of(operation: Operation, samples: int = 0) -> dict[str, Unit]:

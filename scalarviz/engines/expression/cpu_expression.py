@@ -20,14 +20,14 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.kernel_threads import check_process
 from scalarviz.core.bank import Bank
-from scalarviz.core.bank_arrays import bad_gradient, bad_update
+from scalarviz.core.bank_arrays import bad_gradient
 from scalarviz.core.formulas.arithmetic import flat, where_by_condition
 from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Layer
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
-from scalarviz.core.program import NONE, OVERFLOW, Program
+from scalarviz.core.program import OVERFLOW, Program
 from scalarviz.core.trace import EVERY_OPERATION, MOST_OPERANDS, Trace
 from scalarviz.core.trace import NONE as NO_NODE
 from scalarviz.engines.codegen.dispatch import BINARY_PARTIALS, TERNARY_PARTIALS
@@ -151,7 +151,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
             return
         before = self._prepare(optimizer)
         self._load(MOVING)["move"].call(self._training.job.address)
-        self._moved(before, optimizer)
+        self._moved(before)
 
     def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
         self._take_step(inputs, targets, loss, moves=False)
@@ -166,7 +166,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self._load(units_of_loss(loss) | units_of_optimizer(optimizer))
         before = self._prepare(optimizer)
         self._take_step(inputs, targets, loss, moves=True)
-        self._moved(before, optimizer)
+        self._moved(before)
         return float(self._error[0])
 
     def _take_step(
@@ -197,16 +197,12 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self._training.job.progress.count = self.bank.step_count
         return BeforeStep(self.bank, optimizer)
 
-    def _moved(self, before: BeforeStep, optimizer: Optimizer) -> None:
+    def _moved(self, before: BeforeStep) -> None:
         """Count a step that succeeded, or raise the error of one that failed."""
         bad = self._training.job.progress.result
-        if bad == OVERFLOW:
-            error = bad_update(self.bank, optimizer, self.bank.step_count)
-            before.restore()
-            raise error
-        if bad != NONE:
+        if bad >= 0:
             raise bad_gradient(self.bank, bad)
-        self.bank.count_step(slice(0, len(self.bank)))
+        before.end_step(None, overflowed=bad == OVERFLOW)
 
 
 # ---- arrays for the kernels ---------------------------------------------------------------------

@@ -54,6 +54,7 @@ from scalarviz.engines.cpu.table import (
     units_of_draws,
     units_of_loss,
     units_of_optimizer,
+    units_on_one_core,
 )
 from scalarviz.engines.cpu.tiles import number_of_tiles
 from scalarviz.engines.cpu.wide_products import PANEL, TURNED
@@ -109,12 +110,9 @@ class PageTraining:
 
     def units(self) -> list[Unit]:
         """Return the kernels of the training on one core, in the order of a page's table."""
-        groups: list[Mapping[str, Unit]] = [TRAINING, units_of_draws(self.batches)]
-        groups += [units_of(operation) for operation in self.program.operations]
-        groups += [units_of_loss(self.loss), *map(units_of_optimizer, self.optimizers)]
-        groups += [ROUNDING] if self.precision.mixed else []
-        found = [unit for group in groups for unit in group.values()]
-        return [*dict.fromkeys([*found, RUN_PASSES, ON_ONE_CORE])]
+        return units_on_one_core(
+            self.program, self.batches, [self.loss], self.optimizers, self.precision
+        )
 
 
 def others_than(optimizer: Optimizer) -> tuple[Optimizer, ...]:

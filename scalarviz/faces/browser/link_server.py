@@ -39,6 +39,7 @@ from websockets.http11 import Request
 
 from scalarviz.base.messages import say
 from scalarviz.base.texts import text
+from scalarviz.files.checked_safetensors import refuse
 from scalarviz.pages.plain_pages import token_page
 from scalarviz.pages.web_server import ASKING, LOOK, PARTING, TAKING, Answer, File, PageServer
 
@@ -160,16 +161,11 @@ class LinkServer:
 
     async def _gate(self, request: Request, who: str) -> Answer | None:
         """Answer with the page, to those who have a token, or with a form that asks for it."""
-        path, _, asked = request.path.partition("?")
-        if path != "/":
+        if request.path.partition("?")[0] != "/":
             return None
-        given = parse_qs(asked).get("token", [""])[0]
-        try:
-            self._tokens.looks(who, given)
-        except Denied as denied:
-            status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
-            why = text("browser.old" if denied.old else "browser.wrong" if given else "browser.ask")
-            return status, File.of("", token_page(denied.words(why)))
+        why = text("browser.ask"), text("browser.wrong"), text("browser.old")
+        if refused := self._tokens.refusal(request, who, *why):
+            return refused
         if self._made is None:
             self._made = File.of("", await self._called(self._page))
         return HTTPStatus.OK, self._made
@@ -268,10 +264,6 @@ def is_command(found: Mapping[str, Any]) -> bool:
     return found.keys() == kinds.keys() and all(type(found[k]) is kinds[k] for k in kinds)
 
 
-def refuse(constant: str) -> float:
-    raise ValueError(constant)
-
-
 # Tokens.
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # none that is taken for another one
@@ -352,6 +344,21 @@ class Tokens:
             self.short = short_token()
             say(text("browser.renewed", token=self.short))
         raise Denied(wait)
+
+    def refusal(self, request: Request, who: str, ask: str, wrong: str, old: str) -> Answer | None:
+        """Return a form that asks for a token, if that of a request is not right.
+
+        who              the address of the visitor
+        ask, wrong, old  what the form says without a token, with a wrong one, with a former one
+        """
+        given = parse_qs(request.path.partition("?")[2]).get("token", [""])[0]
+        try:
+            self.looks(who, given)
+        except Denied as denied:
+            status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
+            why = denied.words(old if denied.old else wrong if given else ask)
+            return status, File.of("", token_page(why))
+        return None
 
 
 def short_token() -> str:

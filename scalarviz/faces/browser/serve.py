@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import webbrowser
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from time import monotonic
 
 from scalarviz.base.interrupt import INTERRUPTED
 from scalarviz.base.messages import say
+from scalarviz.base.processes import VIEWER
 from scalarviz.base.progress import has_display
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
@@ -25,6 +27,7 @@ from scalarviz.stage.show import Show
 
 SHARES = {"look": False, "control": True}  # what others may do, and whether they control it
 HERE = "127.0.0.1"
+ABANDONED = 600.0  # seconds without a reader after which a viewer ends, its training over
 SWITCH = 5e-4  # seconds that a training waits for a thread of Python that answers many readers
 
 
@@ -37,6 +40,8 @@ def watch(
 ) -> int:
     """Serve the page of a session until Ctrl-C; return the exit code.
 
+    The viewer of a followed training ends when nobody has looked for a while after its end.
+
     address  an address of this machine in numbers; others than HERE let other machines see it, by
              a token of six characters
     port     0 for any that is free; None, the default, for that on this machine alone, else as for
@@ -45,7 +50,8 @@ def watch(
 
     Raises InputError for an address or a port that it cannot have.
     """
-    controls = pick(SHARES, share, "share")
+    controls, parent = pick(SHARES, share, "share"), os.getppid()
+    is_viewer = VIEWER in os.environ
     calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
     is_open, switch = not is_loopback(address), sys.getswitchinterval()
     with listening(address, port if is_open or port is not None else 0) as listener:
@@ -76,19 +82,23 @@ def watch(
                 say(text("browser.room", url=url, token=tokens.short, may=may))
                 if sys.stdout.isatty():
                     say(*qr_code(f"{url}?token={tokens.short}"))
-            say(text("browser.end"))
+            if not is_viewer:
+                say(text("browser.end"))
             if not is_open and has_display():
                 webbrowser.open(own)
             opening = Opening(face, False, play=options.play is not False)
             try:
                 sys.setswitchinterval(SWITCH)
-                while True:
+                left = monotonic()  # when the last reader was there
+                while not is_viewer or os.getppid() == parent or monotonic() < left + ABANDONED:
                     began = monotonic()
                     if link.readers:
+                        left = began
                         opening.attend()
                     link.attend()
                     options.keep.now_and_then(face.lead.own_session)
                     work(calls, began + BETWEEN_STATES)
+                return 0
             except KeyboardInterrupt:
                 return INTERRUPTED
             finally:

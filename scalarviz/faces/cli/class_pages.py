@@ -23,7 +23,7 @@ from math import ceil
 from pathlib import Path
 from time import monotonic
 from typing import Any, BinaryIO, cast, final
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import urlencode
 
 from rich import box
 from rich.console import Console, Group
@@ -68,7 +68,7 @@ from scalarviz.pages.lessons.lesson import (
 )
 from scalarviz.pages.lessons.lesson_page import lesson_page
 from scalarviz.pages.page import page_of, size_words, trains
-from scalarviz.pages.plain_pages import INDEX, Entry, index_of, links_of, token_page
+from scalarviz.pages.plain_pages import INDEX, Entry, index_of, links_of
 from scalarviz.pages.web_server import ASKING, Answer, File, PageServer
 from scalarviz.training.session.session import Session
 
@@ -420,16 +420,11 @@ class Collecting:
 
     async def gate(self, request: Request, who: str) -> Answer | None:
         """Answer with the list of pages, to those who have the token, or with a form for it."""
-        path, _, asked = request.path.partition("?")
-        if self.tokens is None or path not in ("/", f"/{INDEX}"):
+        if self.tokens is None or request.path.partition("?")[0] not in ("/", f"/{INDEX}"):
             return None
-        given = parse_qs(asked).get("token", [""])[0]
-        try:
-            self.tokens.looks(who, given)
-        except Denied as denied:
-            status = HTTPStatus.TOO_MANY_REQUESTS if denied.wait else HTTPStatus.FORBIDDEN
-            why = text("class.token.wrong" if given else "class.token.ask")
-            return status, File.of("", token_page(denied.words(why)))
+        wrong = text("class.token.wrong")
+        if refused := self.tokens.refusal(request, who, text("class.token.ask"), wrong, wrong):
+            return refused
         entries = (each._replace(query=self.query) for each in self.entries)
         return HTTPStatus.OK, File.of(INDEX, index_of(entries, collects=True))
 

@@ -26,6 +26,7 @@ from scalarviz.faces.scene_file import Scene, about, answer, find, load, print_s
 if TYPE_CHECKING:
     from typer import Typer
 
+    from scalarviz.faces.controller.options import Recipe
     from scalarviz.faces.controller.train import Autosave
     from scalarviz.stage.show import Show
 
@@ -549,11 +550,13 @@ def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
 
         del given[OTHERS]
         values = {name: given[name] for name in typed if name in common | shared}
-        shows = [
+        made = [
             show_with(scene, each.path.stem, each.options, values)
             for scene, each in zip(scenes, named, strict=True)
         ]
-        return DEEDS_OF_SEVERAL[verb](dict(zip(names_of(named), shows, strict=True)), given)
+        names = names_of(named)
+        named_shows = {name: show for name, (show, _) in zip(names, made, strict=True)}
+        return DEEDS_OF_SEVERAL[verb](named_shows, [recipe for _, recipe in made], given)
 
     others = typer.Argument(
         None, metavar="[SCENE]...", help="Further scenes; options of one follow a ?, as in rgb?lr=1"
@@ -588,20 +591,23 @@ def branches_of(session: Any) -> dict[str, Any]:
     return {f"{branch.number}. {branch.name}": session.copy(branch) for branch in newest}
 
 
-def watch_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
+def watch_scenes(
+    shows: Mapping[str, Show], recipes: Sequence[Recipe], given: Mapping[str, Any]
+) -> int:
     """Open a window on several scenes; return the exit code."""
     from scalarviz.faces.cli.watch_scene import watch_anywhere
 
-    shows = {name: show for name, (show, _) in made.items()}
-    return watch_anywhere(shows, given, "", recipe=[recipe for _, recipe in made.values()])
+    return watch_anywhere(shows, given, "", recipe=recipes)
 
 
-def render_scenes(made: Mapping[str, tuple[Any, Any]], given: Mapping[str, Any]) -> int:
+def render_scenes(
+    shows: Mapping[str, Show], recipes: Sequence[Recipe], given: Mapping[str, Any]
+) -> int:
     """Draw several scenes into a file; return the exit code."""
     from scalarviz.faces.cli.render_scene import render_several
     from scalarviz.stage.show import Several
 
-    return render_several(Several.of({name: show for name, (show, _) in made.items()}), given)
+    return render_several(Several.of(shows), given)
 
 
 DEEDS_OF_SEVERAL = {"watch": watch_scenes, "render": render_scenes}

@@ -25,6 +25,7 @@ from scalarviz.errors import InputError
 from scalarviz.faces.controller.options import TRAINING, Options, rate_now
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.faces.scene_options import as_number
+from scalarviz.stage.data_exhibits import is_one_hot
 from scalarviz.stage.handles import image_shape, target_of
 from scalarviz.stage.show import Show, sizes_of
 from scalarviz.story.facts import Neuron
@@ -89,12 +90,11 @@ HIGHEST_RATE = 100.0
 
 @dataclass(frozen=True)
 class PinnedLayer:
-    """The layer of what is pinned: its index, rows of the bank, and what controls show of it.
+    """The layer of what is pinned: its rows of the bank, and what controls show of it.
 
     rate  learning rate before the schedule; NaN if its weights have several
     """
 
-    index: int
     rows: range
     frozen: bool
     rate: float
@@ -114,7 +114,7 @@ def pinned_layer(session: Session, row: int | None, neuron: Neuron | None) -> Pi
     frozen = session.network.bank.frozen[whole.start : whole.stop]
     own = settings_now(session).optimizer.own_rates.of_all(whole)
     rate = rate_of(session, whole.start) if own is None else own
-    return PinnedLayer(found.layer, whole, bool(np.all(frozen)), rate)
+    return PinnedLayer(whole, bool(np.all(frozen)), rate)
 
 
 def rate_of(session: Session, row: int) -> float:
@@ -466,8 +466,7 @@ def answers_of(session: Session) -> dict[str, FloatArray | None]:
     known = np.unique(data.training[1][:MOST_READ], axis=0)
     if not 2 <= len(known) <= MOST_ANSWERS:
         return {}
-    is_one_hot = known.shape[1] > 1 and ((known == 0.0) | (known == 1.0)).all()
-    if is_one_hot and (known.sum(axis=1) == 1.0).all():
+    if is_one_hot(known):
         places = sorted(np.argmax(known, axis=1).tolist())
         names = [short_name(facts_of(session), place) for place in places]
         rows = [np.eye(known.shape[1])[place] for place in places]

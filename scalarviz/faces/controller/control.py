@@ -99,16 +99,13 @@ class FaceState:
     samples: int
     branch: int
     branches: tuple[Fork, ...]
-    engine: str
-    engines: tuple[str, ...]
-    common: tuple[OptionChoice, ...]  # options that every training has, besides the engine
+    common: tuple[OptionChoice, ...]  # options that every training has, the engine first
     options: tuple[OptionChoice, ...]  # of the scene
     scene: str  # of the package, or ""
     pinned: PinnedWeight | None
     pinned_layer: PinnedLayer | None
     undoable: int  # changes that can be undone
     redoable: int  # and done again
-    own: tuple[float, ...] | None  # inputs of the user's own that are shown, or None
     offered: tuple[str, ...]  # labels of the large buttons
     needs_hidden_layers: bool  # whether one layer could not learn the data
     color: str
@@ -118,7 +115,7 @@ class FaceState:
     per_layer: bool
     smooth: bool  # whether the loss curve shows means
     large_curve: bool
-    looks: tuple[object, ...]
+    looks: tuple[object, ...]  # what no control shows: where it changes, all is drawn anew
     has_walls: bool
     every_weight: bool
     has_plane: bool
@@ -128,14 +125,11 @@ class FaceState:
     test_points: bool
     discrete: bool
     theme: str
-    help: bool
     marks: bool
     guesses: bool  # whether the user guesses before a weight moves
     can_guess: bool
-    message: str
     stops: str  # the conditions at which it stops by itself
     metrics: tuple[str, ...]  # names of those that are measured
-    status: str  # background work, such as compiling kernels
     work: Work | None  # files that are written in the background
     names: tuple[str, ...] = ()  # of the sessions, if several are shown; the rest is of one of them
     name: str = ""  # of that one
@@ -157,11 +151,8 @@ class FaceState:
 
     @property
     def choices(self) -> tuple[OptionChoice, ...]:
-        """The options that every training has, the engine first, and those of the scene."""
-        about, names = text("controls.engine"), self.engines
-        label = text("training.label.engine")
-        engine = OptionChoice("engine", str, self.engine, names, about, label=label, is_common=True)
-        return engine, *self.common, *self.options
+        """The options that every training has, and those of the scene."""
+        return *self.common, *self.options
 
     @property
     def place(self) -> str:
@@ -244,6 +235,19 @@ def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
     return PinnedWeight(row, bank.name_of(row), value, frozen, rate)
 
 
+def engine_of(controller: Controller) -> OptionChoice:
+    """Return the engine as an option, with those that can run what is shown."""
+    return OptionChoice(
+        "engine",
+        str,
+        settings_now(controller.session).engine,
+        controller.engines,
+        text("controls.engine"),
+        label=text("training.label.engine"),
+        is_common=True,
+    )
+
+
 def state_of(controller: Controller, here: Position | None = None) -> FaceState:
     """Return everything that controls show of a pane; reads plain attributes without a lock.
 
@@ -257,7 +261,8 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
     others = [pane.session.timeline.here.end.step for pane in time.panes if pane is not controller]
     log = timeline.undo_log
     settings, recipe = settings_now(session), controller.options.recipe
-    common = controller.options.common(session, settings)
+    common = engine_of(controller), *controller.options.common(session, settings)
+    own = None if stage.own is None else tuple(stage.own.tolist())
     return FaceState(
         title=" | ".join(face.names) or controller.show.title,
         playing=time.is_playing,
@@ -274,8 +279,6 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         samples=timeline.trainer.batches.size,
         branch=here.branch.number,
         branches=forks_of(session),
-        engine=settings.engine,
-        engines=controller.engines,
         common=common,
         options=controller.options.choices(settings, {choice.name for choice in common}),
         scene=recipe.name if recipe else "",
@@ -287,7 +290,6 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         redoable=len(log.undone)
         + len(controller.trail.later(session))
         + bool(set(face.undone_last()) - {controller}),
-        own=None if stage.own is None else tuple(stage.own.tolist()),
         offered=stage.offered,
         needs_hidden_layers=needs_hidden_layers(session),
         color=picture.color,
@@ -297,7 +299,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         per_layer=picture.per_layer,
         smooth=stage.curve_view.smooth,
         large_curve=stage.curve_view.large,
-        looks=picture.looks,
+        looks=(*picture.looks, picture.help, own, controller.message, stage.status),
         has_walls=picture.has_walls,
         every_weight=stage.every_weight,
         has_plane=picture.has_plane,
@@ -307,12 +309,9 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         test_points=stage.test_points,
         discrete=stage.discrete,
         theme=picture.theme,
-        help=picture.help,
         marks=stage.marks,
         guesses=controller.guessing.on,
         can_guess=can_guess(facts_of(session), bank_now(session)),
-        message=controller.message,
-        status=stage.status,
         stops=in_one_text(session.stop_conditions),
         metrics=tuple(measured_names(timeline.visits.metrics, settings.data)),
         work=stage.work,

@@ -20,7 +20,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
@@ -58,7 +58,7 @@ from scalarviz.training.session.actions import Action
 from scalarviz.training.session.replays import all_settings
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Timeline
-from scalarviz.training.session.trainer import Settings, settings_now
+from scalarviz.training.session.trainer import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
@@ -363,7 +363,7 @@ def kind_of(session: Session, engine: str) -> str:
             *(frame.settings for frame in branch.frames),
         )
     ]
-    used = formulas_of([*past, trainer.settings])
+    used = [(now.loss, now.optimizer) for now in (*past, trainer.settings)]
     return kind_of_training(session.network, trainer.batches, used, engine)
 
 
@@ -374,45 +374,29 @@ def load_kernels(session: Session) -> None:
         files.load(units, dtype)
 
 
-def formulas_of(settings: Iterable[Settings]) -> list[object]:
-    """Return optimizer and loss of settings, each pair after a None."""
-    return [each for now in settings for each in (None, now.optimizer, now.loss)]
-
-
-def kind_of_training(network: Model, batches: Batches, used: Iterable[object], engine: str) -> str:
+def kind_of_training(
+    network: Model, batches: Batches, used: Sequence[tuple[Loss, Optimizer]], engine: str
+) -> str:
     """Return the kind for trainings of a network on an engine.
 
-    used  optimizers and losses in the order in which each takes the place of the one before; None
-          where others begin
+    used  losses and optimizers that are used together
     """
-    program, dtype, used = network.program, network.bank.dtype, list(used)
+    program, dtype = network.program, network.bank.dtype
     refused = network.precision.mixed or isinstance(program, TraceProgram)  # on a GPU
     if engine == "python" or (engine == "cuda" and refused):
         return ""
     if engine == "cuda":
         from scalarviz.engines.cuda import launches as cuda  # loads numba's CUDA module
 
-        on_gpu = cuda.units_of_training(program, network.bank, batches, pairs(used))
+        on_gpu = cuda.units_of_training(program, network.bank, batches, used)
         return remembered(f"cuda-{dtype}", on_gpu, dtype, cuda_file)
-    moves = [each for each in used if isinstance(each, Optimizer)]
-    losses = list({each.key: each for each in used if isinstance(each, Loss)}.values())
+    moves = [optimizer for _, optimizer in used]
+    losses = list({loss.key: loss for loss, _ in used}.values())
     if isinstance(program, TraceProgram):
         units = units_of_expression(program.trace, dtype, losses, moves)
         return remembered(f"expression-{dtype}", units, dtype)
     units = units_of_training(program, batches, losses, moves, network.precision)
     return remembered(dtype, units, dtype)
-
-
-def pairs(used: Iterable[object]) -> Iterator[tuple[Loss, Optimizer]]:
-    """Iterate over the losses and optimizers that are used together."""
-    known: dict[type, Any] = {}
-    for each in used:
-        if each is None:
-            known.clear()
-        else:
-            known[Loss if isinstance(each, Loss) else Optimizer] = each
-        if len(known) == 2:
-            yield known[Loss], known[Optimizer]
 
 
 def remembered(

@@ -15,15 +15,14 @@ from scalarviz.faces.window.display_check import check_window
 from scalarviz.stage.show import Several, Show
 
 
-def watch(show: object, options: WatchOptions) -> int:
-    """Open a window on a Show, a Session or Several, until it is closed; return the exit code.
+def watch(shown: Show | Several, options: WatchOptions) -> int:
+    """Open a window until it is closed; return the exit code.
 
     Files that the user wants to have finished without the window are waited for.
 
     Returns 0, or 130 after Ctrl-C. An error of drawing is raised after the training was saved, if
     `options.keep` has a file for it. Raises DisplayError where no window can be opened.
     """
-    shown = show if isinstance(show, Several) else Show.of(show)
     keep = options.keep
     check_window()
     from scalarviz.faces.controller.face import Opening

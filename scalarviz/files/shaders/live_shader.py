@@ -96,8 +96,7 @@ class TextureShader(Shader):
         """Return where a matrix begins in the texture, and the distance of its rows."""
         known = next((each for each in self.places if each.first == first), None)
         if known is None:
-            last = self.places[-1] if self.places else None
-            at = last.at + last.rows * last.stride if last else 0
+            at = sum(each.rows * each.stride for each in self.places)
             known = TexturePlace(first, rows, columns, at, padded(columns))
             self.places.append(known)
         return known.at, known.stride
@@ -119,8 +118,7 @@ class LiveShader:
 
         `numbers` are the parameters, in bank order, followed by the state.
         """
-        last = self.places[-1] if self.places else None
-        count = last.at + last.rows * last.stride if last else 0
+        count = sum(each.rows * each.stride for each in self.places)
         texels = np.zeros((max(1, -(-count // (4 * TEXELS))), TEXELS, 4), np.float32)
         flat = texels.reshape(-1)
         with np.errstate(over="ignore"):

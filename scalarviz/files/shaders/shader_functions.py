@@ -21,6 +21,7 @@ from scalarviz.core.formulas.elementary import power
 from scalarviz.core.formulas.formula_trees import variables
 from scalarviz.engines.codegen.kernel_source import parse
 from scalarviz.errors import InputError
+from scalarviz.files.onnx_names import unused
 from scalarviz.files.shaders.shader_math import BUILT_IN, WRITTEN
 
 AnyFunction = Callable[..., Any]
@@ -339,19 +340,14 @@ class ShaderWriter:
     def _write(
         self, key: object, translation: ShaderTranslation, header: str, constants: list[str]
     ) -> None:
-        name = self._names[key] = self._new_name(translation.name)
+        stem = f"{self.prefix}_{plain(translation.name)}"
+        name = self._names[key] = unused(stem, set(self._names.values()))
         self._writing.add(key)
         body = translation.block(translation.syntax.body, "    ")
         self._writing.remove(key)
         declared = [f"{kind} {variable};" for variable, kind in translation.declared.items()]
         lines = [f"    {line}" for line in (*constants, *declared)]
         self.sources.append("\n".join([f"float {name}({header}) {{", *lines, *body, "}"]))
-
-    def _new_name(self, formula: str) -> str:
-        stem = f"{self.prefix}_{plain(formula)}"
-        taken = set(self._names.values())
-        names = (stem if i == 1 else f"{stem}_{i}" for i in range(1, len(taken) + 2))
-        return next(name for name in names if name not in taken)
 
 
 def check_source(function: AnyFunction) -> None:

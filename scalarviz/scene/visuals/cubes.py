@@ -102,7 +102,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._is_huge = False  # whether a scale is larger than the inverse of a float32
         self._describe_plates()
         self.set_map(None, "#000000")
-        self.ids = False
+        # 1.0, in tests: each cube in the color of its bank index, the lowest byte in red.
+        self.shared_program["u_ids"] = 0.0
 
     def _shaders(self, *, far: bool) -> tuple[str, str]:
         return cubes(BYTES if self.floats is False else FLOATS, far=far, seated=self._seated)
@@ -169,16 +170,6 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         if self._made:
             self._colors.set_data(self._color_bytes())
         self.shared_program["u_ground"] = rgb((ground,))[0]
-
-    @property
-    def ids(self) -> bool:
-        """Whether each cube is drawn in the color of its bank index, the lowest byte in red."""
-        return self._ids
-
-    @ids.setter
-    def ids(self, on: bool) -> None:
-        self._ids = on
-        self.shared_program["u_ids"] = float(on)
 
     def release(self) -> None:
         """Free the memory on the graphics card; the next draw allocates it again.

@@ -158,9 +158,7 @@ def perceptron_html(perceptron: Perceptron) -> str:
 def session_table(session: Session) -> str:
     """Return where a session stands, and the table of what it trains with; it never waits."""
     timeline, trainer = session.timeline, session.trainer
-    clock, moments = timeline.clock, trainer.moments
     settings, network = trainer.settings, trainer.network
-    done = moments[clock.operation - 1].name if clock.operation or clock.step else ""
     loss = (
         text("chart.none")
         if np.isnan(timeline.loss) and not len(session.losses)
@@ -168,10 +166,10 @@ def session_table(session: Session) -> str:
     )
     about = text(
         f"displays.session.{'playing' if session.playing else 'paused'}",
-        step=clock.step,
+        step=session.step_index,
         loss=loss,
-        done=done or text("status.nothing"),
-        next=moments[clock.operation].name,
+        done=session.done or text("status.nothing"),
+        next=session.next,
     )
     engine = settings.engine
     engine = text("displays.session.mixed", engine=engine) if settings.precision.mixed else engine

@@ -1,1 +1,1 @@
-"""Trainings of somebody else, followed from outside: the hooks, the file, and what is shown of it."""
+"""Trainings by other programs, followed from outside: the hooks, the file, and its session."""

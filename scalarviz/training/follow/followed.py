@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, require, shorten
+from scalarviz.base.leaf_calls import session_of_record
 from scalarviz.base.messages import visible
 from scalarviz.errors import FileError, InputError, OrderError
 from scalarviz.training.follow.record import PARTS, UNKNOWN, Numbers, Record
@@ -134,7 +135,7 @@ class Followed:
         return [visible(str(each.get("text")), 300) for each in self.record.notes]
 
     def parameters(self, step: int) -> dict[str, Numbers]:
-        """Return the arrays of the model after so many steps, by the names of `state_dict`.
+        """Return the arrays of the model after so many steps, named as in `state_dict`.
 
         step  one of `steps`
 
@@ -206,9 +207,8 @@ class Followed:
     @cached_property
     def session(self) -> Session:
         """A Session that goes through the kept moments, for pictures; it cannot be changed."""
-        from scalarviz.training.follow.followed_session import session_of
-
-        return session_of(self)
+        found: Session = session_of_record(self)
+        return found
 
     def measures(self) -> Measures:
         """Return the statistics of its weights over time, as `sv.diagnose` takes them."""

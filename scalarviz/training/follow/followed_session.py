@@ -188,7 +188,7 @@ def title_of(head: Head) -> str:
     return text("follow.title.chosen", name=name, count=count, shown=shown)
 
 
-def session_of(followed: Followed) -> Session:
+def session_of_record(followed: Any) -> Session:
     """Return a session that stands at the first kept moment."""
     return Session.of(timeline_of(followed))
 

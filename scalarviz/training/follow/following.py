@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, Self, final
 from weakref import WeakKeyDictionary
 
@@ -22,7 +22,7 @@ import numpy as np
 from scalarviz.base.checks import answered, shorten
 from scalarviz.base.checks import size as checked_size
 from scalarviz.base.messages import inform
-from scalarviz.base.processes import let_go, start
+from scalarviz.base.processes import VIEWER, let_go, start
 from scalarviz.base.progress import has_display
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import FileError, InputError, ScalarvizError
@@ -57,13 +57,13 @@ def follow(
     probe: object = None,
     size: int = SIZE,
 ) -> Following:
-    """Follow a training that another program does, and show it; its loop stays as it is.
+    """Follow a training that another program does, and show it; its loop is unchanged.
 
     With a PyTorch module, hooks around the step of every optimizer read what it does to the
     parameters of this module. Arrays of other programs are passed to `step` of the result.
 
-    model  a PyTorch module; a Network that is trained by `train_step` or `step`; None, the default:
-           arrays that `step` is given
+    model  a PyTorch module; a Network that is trained by `train_step` or `train`, or by its verbs
+           with a call of `step` after each; None, the default: arrays that `step` is given
     path   file of the record, such as "night.sv", for `scalarviz open night.sv` and `sv.load`; one
            of that name is replaced. None, the default: a temporary file
     show   "window", "browser", or "auto", the default: a window, or the address of a page where
@@ -111,7 +111,8 @@ def probe_of(probe: object) -> dict[str, Any] | None:
     array = array[0] if array.ndim > 1 and len(array) == 1 else array
     if array.size > LARGEST_PROBE or not np.isfinite(array).all():
         raise InputError(
-            f"a probe is one sample of at most {LARGEST_PROBE:,} finite numbers, not {shorten(probe)}"
+            f"a probe is one sample of at most {LARGEST_PROBE:,} finite numbers, "
+            f"not {shorten(probe)}"
         )
     return {"shape": array.shape, "numbers": array.ravel().tolist()}
 
@@ -247,10 +248,11 @@ class Following:
         if not self.is_closed:
             self._losses.report(loss, within=self._within, taken=self.steps > 0)
 
-    def step(self, arrays: object, loss: object = None, grads: object = None) -> None:
-        """Report a step that another program has taken.
+    def step(self, arrays: object = None, loss: object = None, grads: object = None) -> None:
+        """Report a step that another program has taken, or `step` of a Network that is followed.
 
-        arrays  its weights, arrays by name, such as {"dense/kernel": array}, or such dicts by name
+        arrays  its weights, arrays by name, such as {"dense/kernel": array}, or such dicts by name;
+                of a Network they are known
         loss    of the step, a number; None, the default: unknown
         grads   its gradients, by the same names; None, the default: unknown
 
@@ -260,12 +262,12 @@ class Following:
         if self._source is None:
             self._source = ArraySource(flat_arrays(arrays, "arrays"), {})
         source = self._source
-        if not isinstance(source, ArraySource) or self._network is not None:
+        if not isinstance(source, ArraySource):
             raise InputError("the steps of this model are seen anyway: leave out run.step")
         if self.is_closed:
             return
         self._keeps = self._wants(begun)
-        if self._keeps:
+        if self._keeps and self._network is None:
             source.take(flat_arrays(arrays, "arrays"), flat_arrays(grads or {}, "gradients"))
         if loss is not None:
             self._losses.report(loss, within=True, taken=True)
@@ -352,17 +354,15 @@ class Following:
         if self._within:
             self._end_step(time.perf_counter())
 
-    def _network_stepped(self, losses: Sequence[float] | Numbers, steps: int) -> None:
-        """Called after steps of a Network, with the loss of each if it is known."""
+    def _network_stepped(self, losses: Numbers) -> None:
+        """Called after steps of a Network, with the loss of each; the last one may be kept."""
         begun = time.perf_counter()
-        for loss in losses[: steps - 1] if len(losses) else [math.nan] * (steps - 1):
+        for loss in losses:
             self._losses.report(loss, within=True, taken=True)
             self._losses.end_step()
-        for loss in losses[steps - 1 :]:
-            self._losses.report(loss, within=True, taken=True)
-        self.steps += steps - 1
+        self.steps += len(losses) - 1
         self._keeps = self._wants(begun)
-        self._end_step(begun)
+        self._end_step(begun, told=True)
 
     def _look_at(self, optimizer: Any) -> int:
         """Return the number of parameters of an optimizer, or 0 if none is of this model."""
@@ -396,11 +396,12 @@ class Following:
             if self._show is not None:
                 show_record(self.path, SHOWN[self._show], calm=self._source.is_on_all_cores)
 
-    def _end_step(self, begun: float) -> None:
-        """Count a step; write its numbers if it is kept."""
+    def _end_step(self, begun: float, *, told: bool = False) -> None:
+        """Count a step; write its numbers if it is kept; `told`: its loss was counted."""
         self.steps += 1
         self._within, keeps = False, self._keeps
-        self._losses.end_step()
+        if not told:
+            self._losses.end_step()
         if keeps:
             self._keeps = False
             self._try(self._begin)
@@ -457,4 +458,5 @@ def show_record(path: str, in_browser: bool | None, *, calm: bool) -> None:
         "import os, runpy, sys; getattr(os, 'nice', int)(19); "
         f"sys.argv[1:] = {words!r}; runpy.run_module('scalarviz', run_name='__main__')"
     )
-    let_go(start(["-c", program], stdout=None, stderr=None))
+    environment = {**os.environ, VIEWER: "1"}
+    let_go(start(["-c", program], stdout=None, stderr=None, env=environment))

@@ -36,9 +36,25 @@ Settings = dict[str, Any]
 Shape = tuple[int, ...]
 
 
+class Unknown(Layer):
+    """A layer of which nothing is known but its sizes: what it computes is NaN."""
+
+    def settings(self) -> Settings:
+        return {"inputs": self.inputs, "outputs": self.outputs}
+
+    def forward_rows(self, batch: Batch) -> Batch:
+        return [[np.nan] * self.outputs for _ in batch]
+
+    def backward_rows(self, upstream: Batch) -> Batch:
+        return [[0.0] * self.inputs for _ in upstream]
+
+    def evaluate_rows(self, batch: Batch) -> Batch:
+        return self.forward_rows(batch)
+
+
 @final
-class Wall(Layer):
-    """An array of a module, and what is known of its use: nothing.
+class Wall(Unknown):
+    """An array of a module, of whose use nothing is known.
 
     title   names of the module and of its kind, beside the picture
     before  numbers that the layer before it writes
@@ -65,7 +81,8 @@ class Wall(Layer):
         reads = self.columns if self.columns > 1 else self.outputs
         part = program.part
         if program.outputs.size != reads:
-            program.add("own", "between", size=reads, own=self)
+            between = Unknown(program.outputs.size, reads)
+            program.add("own", "between", size=reads, own=between)
         weights, shape = self.first_row, (self.outputs, self.columns)
         program.add(
             "own",
@@ -77,15 +94,6 @@ class Wall(Layer):
             own=self,
         )
         program.part = part
-
-    def forward_rows(self, batch: Batch) -> Batch:
-        return [[np.nan] * self.outputs for _ in batch]
-
-    def backward_rows(self, upstream: Batch) -> Batch:
-        return [[0.0] * self.inputs for _ in upstream]
-
-    def evaluate_rows(self, batch: Batch) -> Batch:
-        return self.forward_rows(batch)
 
 
 # Modules of PyTorch that are layers: functions of their settings, the arrays by role, and the shape
@@ -193,10 +201,10 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
             shape = (1, *shape)
         layer = LAYERS[module["kind"]](settings, arrays, shape)
         last = found[-1][1] if found else None
-        if isinstance(layer, Activation) and isinstance(last, (Dense, Conv2d)):
-            if last.activation == "linear":
-                last.set_activation(layer.activation)
-                continue
+        is_open = isinstance(last, (Dense, Conv2d)) and last.activation == "linear"
+        if last is not None and is_open and isinstance(layer, Activation):
+            last.set_activation(layer.activation)
+            continue
         found.append((module["name"], layer))
         shape = layer.output_shape or (layer.outputs,)
     return found
@@ -211,7 +219,7 @@ def short_name(name: str, names: Collection[str]) -> str:
 
 
 def folded(rows: int, columns: int) -> int:
-    """Return into how many parts the rows of a long and low wall are cut, each a row of its own."""
+    """Return into how many parts the rows of a long and low wall are cut, which become rows."""
     parts = [n for n in range(1, columns + 1) if columns % n == 0 and n * n * rows <= columns]
     return max(parts) if columns > LONG * rows else 1
 

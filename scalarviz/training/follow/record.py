@@ -24,6 +24,7 @@ import os
 import struct
 import weakref
 import zlib
+from bisect import insort
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, Any, final
@@ -35,6 +36,7 @@ from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.errors import FileError, InputError
 
 MAGIC = b"scalarviz follow\x01\r\n\0"
+KINDS = b"HEAD", b"LOSS", b"STAT", b"PAGE", b"FULL", b"MOVE", b"NOTE", b"DONE"
 ENTRY = struct.Struct("<4sIQ")  # kind, checksum, bytes of the content
 STEP = struct.Struct("<Q")
 PAGE = struct.Struct("<QQ")  # step, and number of the HEAD
@@ -212,58 +214,81 @@ class Record:
         self.fulls: dict[int, tuple[int, int]] = {}
         self.notes: list[dict[str, Any]] = []
         self.is_done, self.lack = False, ""
+        self.steps: list[int] = []  # that have a page, in order
         self._losses, self._count = np.zeros(1024), 0
-        self._sorted: list[int] | None = None
         self._at: dict[int, int] = {}  # steps of pages by their places
         self._next = len(MAGIC)
         self.refresh()
-
-    @property
-    def steps(self) -> list[int]:
-        """Numbers of the kept steps, in order."""
-        if self._sorted is None:
-            self._sorted = sorted(self.pages)
-        return self._sorted
 
     @property
     def losses(self) -> FloatArray:
         return self._losses[: self._count]
 
     def refresh(self) -> bool:
-        """Read what was written since; return whether there was anything."""
+        """Read the entries written since; return whether there were any."""
         before, end = self._next, os.fstat(self._file.fileno()).st_size
         while not self.is_done and not self.lack and self._next + ENTRY.size <= end:
             self._file.seek(self._next)
             kind, given, length = ENTRY.unpack(self._file.read(ENTRY.size))
             after = self._next + ENTRY.size + length
-            if kind not in READERS:
+            try:
+                if kind in (b"PAGE", b"FULL") and after <= end:
+                    self._look(self._next)
+                elif kind in KINDS and after <= end:
+                    content = self._file.read(length)
+                    require(checksum(kind, [content]) == given, "a checksum is wrong")
+                    self._take(kind, content)
+                else:  # it is being written, or its writer was killed; or it is none
+                    require(kind in KINDS, "an entry is of no kind")
+                    break
+            except (ValueError, struct.error, RecursionError):
                 self.lack = f"from byte {self._next:,} on it is damaged"
                 break
-            if after > end:  # it is being written, or its writer was killed
-                break
-            if kind in (b"PAGE", b"FULL"):
-                self._look(self._next)
-            else:
-                content = self._file.read(length)
-                try:
-                    require(checksum(kind, [content]) == given, "a checksum is wrong")
-                    READERS[kind](self, content)
-                except (ValueError, struct.error, RecursionError):
-                    self.lack = f"from byte {self._next:,} on it is damaged"
-                    break
             self._next = after
         return self._next > before
 
+    def _take(self, kind: bytes, content: bytes) -> None:
+        """Take an entry that is no page; raise an error for what is none."""
+        match kind:
+            case b"HEAD":
+                self.heads.append(json.loads(content))
+            case b"LOSS":
+                first, losses = STEP.unpack_from(content)[0], content[STEP.size :]
+                require(first == self._count, "losses do not follow those before")
+                self._count += len(losses) // 8
+                if self._count > len(self._losses):
+                    self._losses = np.append(self._losses, np.zeros(self._count))
+                self._losses[first : self._count] = np.frombuffer(losses, "<f8")
+            case b"STAT":
+                numbers = np.frombuffer(content, "<f4", -1, STEP.size).reshape(-1, NUMBERS)
+                self.stats.append((STEP.unpack_from(content)[0], numbers))
+            case b"MOVE":
+                place = STEP.unpack(content)[0]
+                require(place in self._at or place < self._next, "a page is not there")
+                self._look(place)
+            case b"NOTE":
+                found = json.loads(content)
+                require(isinstance(found, dict), "a note is no dict")
+                self.notes.append(found)
+            case _:
+                self.is_done = True
+
     def numbers(self, step: int, *, full: bool = False) -> Numbers | None:
         """Return the bytes of a kept step; None if it was overwritten since."""
-        pages = self.fulls if full else self.pages
-        place, head = pages[step]
+        place, head = (self.fulls if full else self.pages)[step]
         found = self._page(place)
         if found is None or (found[1], found[2]) != (step, head):
-            pages.pop(step)
-            self._sorted = None
+            self._forget(step, place)
             return None
         return np.frombuffer(found[3], np.uint8)
+
+    def _forget(self, step: int, place: int) -> None:
+        """Forget that a step has its page at a place."""
+        for pages in (self.pages, self.fulls):
+            if pages.get(step, (-1, 0))[0] == place:
+                del pages[step]
+                if pages is self.pages:
+                    self.steps.remove(step)
 
     def _page(self, place: int) -> tuple[bytes, int, int, bytes] | None:
         """Return kind, step, head and numbers of a page; None if there is none that is whole."""
@@ -279,55 +304,12 @@ class Record:
 
     def _look(self, place: int) -> None:
         """Note which step has its page at a place, if the page is whole."""
-        for pages in (self.pages, self.fulls):
-            if pages.get(self._at.get(place, -1), (-1, 0))[0] == place:
-                del pages[self._at[place]]
-                self._sorted = None
+        self._forget(self._at.get(place, -1), place)
         found = self._page(place)
         # The losses before a page were written before it: a step that is far beyond them is none.
         if found is not None and found[1] <= self._count + 1 and found[2] < len(self.heads):
             kind, step, head, _ = found
             self._at[place] = step
-            self._sorted = None
+            if kind == b"PAGE" and step not in self.pages:
+                insort(self.steps, step)
             (self.pages if kind == b"PAGE" else self.fulls)[step] = place, head
-
-    def _read_head(self, content: bytes) -> None:
-        self.heads.append(json.loads(content))
-
-    def _read_losses(self, content: bytes) -> None:
-        (first,), losses = STEP.unpack_from(content), np.frombuffer(content, "<f8", -1, STEP.size)
-        require(first == self._count, f"losses of step {first:,} follow those of {self._count:,}")
-        end = first + len(losses)
-        if end > len(self._losses):
-            self._losses = np.append(self._losses, np.zeros(end))
-        self._losses[first:end] = losses
-        self._count = end
-
-    def _read_stats(self, content: bytes) -> None:
-        numbers = np.frombuffer(content, "<f4", -1, STEP.size).reshape(-1, NUMBERS)
-        self.stats.append((STEP.unpack_from(content)[0], numbers))
-
-    def _read_move(self, content: bytes) -> None:
-        place = STEP.unpack(content)[0]
-        require(place in self._at or place < self._next, "a page is overwritten that is not there")
-        self._look(place)
-
-    def _read_note(self, content: bytes) -> None:
-        found = json.loads(content)
-        require(isinstance(found, dict), "a note is no dict")
-        self.notes.append(found)
-
-    def _read_done(self, content: bytes) -> None:
-        self.is_done = True
-
-
-READERS = {
-    b"HEAD": Record._read_head,
-    b"LOSS": Record._read_losses,
-    b"STAT": Record._read_stats,
-    b"PAGE": Record._read_done,  # never called: only its head is looked at
-    b"FULL": Record._read_done,
-    b"MOVE": Record._read_move,
-    b"NOTE": Record._read_note,
-    b"DONE": Record._read_done,
-}

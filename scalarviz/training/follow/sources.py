@@ -24,7 +24,7 @@ Numbers = npt.NDArray[Any]
 WHOLE = 1, 1
 MOST_WHOLE = 1_000_000  # parameters of which a kept step has all; of more it has CHOSEN
 MOST_EXPLAINED = 100_000  # of which it also has the numbers before the step, and the optimizer's
-LOWEST = 8  # columns by rows of what is kept
+LOWEST = 8  # columns by rows that a page has
 CHOSEN, FEWEST = 10_000, 8  # and rows or columns of each array, at least
 WRAPPERS = "_orig_mod", "module"  # of torch.compile and of data parallel modules
 # The optimizer's numbers by our names, and PyTorch's.
@@ -204,7 +204,7 @@ class TorchSource:
         self.dtype = "float64" if wide else "float32"
 
     def takes(self, optimizer: Any) -> bool:
-        """Return whether an optimizer moves parameters of this model; read new ones if any."""
+        """Return whether an optimizer moves parameters of this model, which may be new ones."""
         given = [each for group in optimizer.param_groups for each in group["params"]]
         if all(id(each) in self.places for each in given):
             return bool(given)
@@ -297,7 +297,7 @@ def is_plain(value: object) -> bool:
 
 @final
 class ArraySource:
-    """Arrays and gradients by name, of whose optimizer nothing is known; those of a Network live."""
+    """Arrays and gradients by name, of whose optimizer nothing is known."""
 
     is_chain = explains = False
     is_on_all_cores = True  # for all that is known

@@ -38,18 +38,16 @@ NEAR = 0.5, 0.1  # up to this |x|, an activation within this share of |x| is nea
 
 @dataclass(frozen=True, eq=False)
 class GrownLayer:
-    """A layer of a network to be made: an old one as it is, or a new Dense with parts of one.
+    """A layer of a network to be made.
 
-    old          a layer of the old network; None: all weights are new
-    new          None: `old` as it is
-    perceptrons  index in `old` of each perceptron of `new`, or NONE
-    inputs       index in `old` of each input of `new`, or NONE
+    layer  of the new network, without a bank
+    rows   for each of its rows the row of the old bank, or NONE
+    old    the layer of the old network whose state it takes; None: none
     """
 
-    old: Layer | None
-    new: Dense | None = None
-    perceptrons: Places | None = None
-    inputs: Places | None = None
+    layer: Layer
+    rows: Places
+    old: Layer | None = None
 
 
 @final
@@ -96,10 +94,10 @@ def with_neurons(net: Network, layer: int, count: int, start: Start, seed: int) 
     """
     index, old, after = inner_dense(net, layer, "neurons cannot be added to")
     count = size(count, "count")
-    wider = check_width(old.outputs + count)
+    check_width(old.outputs + count)
     everyone = np.append(np.arange(old.outputs), np.full(count, NONE))
     places = as_they_are(net)
-    places[index] = GrownLayer(old, like(old, outputs=wider), everyone, np.arange(old.inputs))
+    places[index] = reshaped(old, everyone, np.arange(old.inputs))
     places[index + 1] = with_inputs(after, everyone)
     grown = made(net, places, seed)
     if start == "same":
@@ -121,7 +119,7 @@ def without_neuron(net: Network, layer: int, neuron: int, seed: int) -> GrownNet
         )
     left = np.delete(np.arange(old.outputs), gone)
     places = as_they_are(net)
-    places[index] = GrownLayer(old, like(old, outputs=old.outputs - 1), left, np.arange(old.inputs))
+    places[index] = reshaped(old, left, np.arange(old.inputs))
     places[index + 1] = with_inputs(after, left)
     return made(net, places, seed)
 
@@ -152,7 +150,7 @@ def with_layer(
     places = as_they_are(net)
     if outputs != width:
         places[index] = with_inputs(after, stay)
-    places.insert(index, GrownLayer(None, new))
+    places.insert(index, GrownLayer(new, np.full(new.size, NONE)))
     grown = made(net, places, seed)
     if start == "same" and keeps(name, net[index - 1].activation if index else "linear"):
         inserted = grown.network[index]
@@ -242,44 +240,37 @@ def keeps(name: str, before: str) -> bool:
 
 def as_they_are(net: Network) -> list[GrownLayer]:
     """Return the layers of a network as they are."""
-    return [GrownLayer(layer) for layer in net.layers]
+    # A shared layer is in several places.
+    twins = {layer: layer.again() for layer in dict.fromkeys(net.layers)}
+    return [GrownLayer(twins[old], rows_of(old), old) for old in net.layers]
 
 
-def like(old: Dense, inputs: int | None = None, outputs: int | None = None) -> Dense:
-    """Return a Dense layer like another one, with other numbers of inputs or outputs."""
-    return Dense(
-        old.inputs if inputs is None else inputs,
-        old.outputs if outputs is None else outputs,
-        old.activation,
-        bias=old.has_bias,
-        init=old.init,
-    )
+def reshaped(old: Dense, perceptrons: Places, inputs: Places) -> GrownLayer:
+    """Return a Dense layer with parts of one; given the index of each in `old`, or NONE."""
+    kernel = old.first_row + perceptrons[:, np.newaxis] * old.inputs + inputs
+    kernel[perceptrons == NONE] = NONE
+    kernel[:, inputs == NONE] = NONE
+    rows = kernel.ravel()
+    if old.has_bias:
+        biases = old.first_row + old.inputs * old.outputs + perceptrons
+        rows = np.append(rows, np.where(perceptrons == NONE, NONE, biases))
+    new = Dense(len(inputs), len(perceptrons), old.activation, bias=old.has_bias, init=old.init)
+    return GrownLayer(new, rows)
 
 
 def with_inputs(old: Dense, inputs: Places) -> GrownLayer:
     """Return a Dense layer with other inputs, given the index of each in `old`, or NONE."""
-    return GrownLayer(old, like(old, inputs=len(inputs)), np.arange(old.outputs), inputs)
+    return reshaped(old, np.arange(old.outputs), inputs)
 
 
 def made(net: Network, places: Sequence[GrownLayer], seed: int) -> GrownNetwork:
     """Return the network of these layers, with initial numbers of a seed on new rows."""
-    twins: dict[Layer, Layer] = {}  # a shared layer is in several places
-    layers: list[Layer] = []
-    for place in places:
-        if place.old is not None and place.old not in twins:
-            twins[place.old] = place.old.again()
-        made_as = place.new or (None if place.old is None else twins[place.old])
-        assert made_as is not None, "a place has a layer"
-        layers.append(made_as)
+    layers = [place.layer for place in places]
     network = Network(layers, init=net.init, seed=seed, dtype=net.dtype)
     rows = np.full(len(network.bank), NONE)
-    for place, layer in zip(places, layers, strict=True):
-        rows[layer.rows] = rows_of(place, layer)
-    kept = [
-        (layer, place.old)
-        for place, layer in zip(places, layers, strict=True)
-        if place.old and not place.new
-    ]
+    for place in places:
+        rows[place.layer.rows] = place.rows
+    kept = [(place.layer, place.old) for place in places if place.old]
     return with_numbers(network, net, rows, kept)
 
 
@@ -303,23 +294,9 @@ def with_numbers(
     return grown
 
 
-def rows_of(place: GrownLayer, layer: Layer) -> Places:
-    """Return for each row of a layer the row of the old bank, or NONE."""
-    old = place.old
-    if old is None:
-        return np.full(layer.size, NONE)
-    if place.new is None:
-        return np.arange(old.first_row, old.first_row + old.size)
-    perceptrons, inputs = place.perceptrons, place.inputs
-    assert perceptrons is not None and inputs is not None, "a new layer has them"
-    assert isinstance(old, Dense), "only these change"
-    kernel = old.first_row + perceptrons[:, np.newaxis] * old.inputs + inputs
-    kernel[perceptrons == NONE] = NONE
-    kernel[:, inputs == NONE] = NONE
-    if not old.has_bias:
-        return kernel.ravel()
-    biases = old.first_row + old.inputs * old.outputs + perceptrons
-    return np.append(kernel.ravel(), np.where(perceptrons == NONE, NONE, biases))
+def rows_of(layer: Layer) -> Places:
+    """Return the rows of a layer in its bank."""
+    return np.arange(layer.first_row, layer.first_row + layer.size)
 
 
 def clear_unknown_inputs(grown: GrownNetwork, index: int) -> None:
@@ -362,7 +339,7 @@ def with_biases(net: Network, on: bool, seed: int) -> GrownNetwork:
     grown = with_numbers(network, net, rows, pairs)
     new.value[rows == NONE] = 0.0
     for layer in network.layers:
-        own = np.arange(layer.first_row, layer.first_row + layer.size)
+        own = rows_of(layer)
         known = own[rows[own] != NONE]
         if known.size and new.frozen[known].all():
             new.frozen[own] = True

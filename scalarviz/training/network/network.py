@@ -93,7 +93,7 @@ class Network(Model):
 
     CALLED = "the network"
 
-    follower: Callable[[Sequence[float] | FloatArray, int], None] | None = None  # see sv.follow
+    follower: Callable[[FloatArray], None] | None = None  # see sv.follow
 
     if TYPE_CHECKING:
         layers: tuple[AnyLayer, ...]
@@ -224,13 +224,8 @@ class Network(Model):
         losses = take_steps(engine, run, optimizer, steps, tell)
         engine.keep_run(run)
         if self.follower is not None:
-            self.follower(losses, steps)
+            self.follower(losses)
         return losses
-
-    def _step(self, optimizer: Optimizer) -> None:
-        super()._step(optimizer)
-        if self.follower is not None:
-            self.follower((), 1)
 
     # Layers and parameters.
 

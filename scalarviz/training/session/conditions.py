@@ -111,6 +111,11 @@ NOT_FINITE = "not finite"
 Function = Callable[[Any], object]  # of a ConditionView
 
 
+def unread(trainer: Trainer, step: int) -> float:
+    """Read nothing: the value is on record, or a function of the user gives it."""
+    return math.nan
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """A row of QUANTITIES: a number of the moment on arrival at a step.
@@ -124,7 +129,7 @@ class Quantity:
 
     name: str
     source: str
-    read: Callable[[Trainer, int], float] = lambda trainer, row: math.nan
+    read: Callable[[Trainer, int], float] = unread
     has_row: bool = False
     of_step: bool = False
 
@@ -150,15 +155,15 @@ class StateRow:
     """A row of STATES: something that is so, or not, of the whole training at a moment.
 
     name       as it is written
-    read       function of the trainer and the step: a number that `holds` takes
-    holds      whether that number, or a loss, says that it is so
+    read       function of the trainer and the step: the number of `predicate`
+    predicate  whether that number, or a loss, says that it is so
     on_record  whether the losses alone tell, with some settings
     where      function of the trainer and that number: where it is so, or ""
     """
 
     name: str
     read: Callable[[Trainer, int], float]
-    holds: Callable[[Any], Any]
+    predicate: Predicate
     on_record: Callable[[Settings], bool] = lambda settings: False
     where: Callable[[Trainer, float], str] = lambda trainer, value: ""
 
@@ -221,8 +226,18 @@ PREDICATES = table(
 )
 STATES = table(
     [
-        StateRow(NOT_FINITE, least_finite, lambda v: ~np.isfinite(v), on_record=is_refused),
-        StateRow("a neuron is dead", dead_neuron, lambda v: v >= 0.0, where=neuron_at),
+        StateRow(
+            NOT_FINITE,
+            least_finite,
+            Predicate("", lambda v, before, x: ~np.isfinite(v)),
+            on_record=is_refused,
+        ),
+        StateRow(
+            "a neuron is dead",
+            dead_neuron,
+            Predicate("", lambda v, before, x: v >= 0.0),
+            where=neuron_at,
+        ),
     ]
 )
 IS_SO = Predicate("", lambda v, before, x: v > 0.5)
@@ -348,9 +363,7 @@ def one_clause(text: str, metrics: Sequence[str] | None) -> Condition:
     """Return one clause."""
     state = STATES.get(text.lower())
     if state is not None:
-        holds = state.holds
-        predicate = Predicate("", lambda v, before, x: holds(v))
-        return Condition(state.name, NUMBERS, state.read, predicate, state=state)
+        return Condition(state.name, NUMBERS, state.read, state.predicate, state=state)
     for predicate in PREDICATES.values():
         pattern = r"(.+?) ?" + predicate.name.replace(" NUMBER", f" ?{NUMBER}")
         found = re.fullmatch(pattern, text, re.IGNORECASE)
@@ -398,11 +411,6 @@ def of_quantity(
         number,
         row=row if quantity.has_row else None,
     )
-
-
-def unread(trainer: Trainer, step: int) -> float:
-    """Read nothing: the value is on record, or a function of the user gives it."""
-    return math.nan
 
 
 def metric_named(name: str, metrics: Sequence[str] | None) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.shell_commands import needed
@@ -112,20 +113,20 @@ class HistoryTable:
 
     def columns(self) -> dict[str, FloatArray]:
         """Return a column for the loss and each metric; NaN where nothing was measured."""
-        found = {}
-        for name, (steps, values) in self.series.items():
-            found[name] = np.full(self.rows, np.nan)
-            found[name][steps] = values
-        return found
+        return self._columns(np.full(self.rows, np.nan))
 
     def csv(self) -> str:
         """Return the table as CSV; cells where nothing was measured are empty."""
-        cells: dict[str, list[Any]] = {"step": list(range(self.rows))}
+        columns = self._columns(np.full(self.rows, "", object))
+        return csv_of({"step": range(self.rows), **columns})
+
+    def _columns(self, empty: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        """Return the numbers of the loss and of each metric in copies of an `empty` column."""
+        found = {}
         for name, (steps, values) in self.series.items():
-            cells[name] = [""] * self.rows
-            for step, value in zip(steps.tolist(), values.tolist(), strict=True):
-                cells[name][step] = value
-        return csv_of(cells)
+            found[name] = empty.copy()
+            found[name][steps] = values
+        return found
 
     def pandas(self) -> Any:
         """Return a DataFrame; raise InputError without pandas."""

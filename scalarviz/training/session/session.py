@@ -420,14 +420,13 @@ class Session:
 
         A callback that stops the training at an earlier step ends it there.
         """
-        clock = Clock(size(step, "step", least=0))
-        check_losses(clock.step)
+        step = size(step, "step", least=0)
+        check_losses(step)
         with self.doing():
             self.timeline.leaps += 1
             self.visits.stopped = ""
-            if self.trainer.recorded is not None:  # the newest kept moment up to the step
-                clock = Clock(self.trainer.run.step_after(clock.step + 1, -1))
-            self.timeline.go(clock)
+            # Of a record, this is the newest kept moment up to the step.
+            self.timeline.go(Clock(self.trainer.run.step_after(step + 1, -1)))
 
     def reset(self) -> None:
         """Go to the start and begin a new branch; earlier branches are kept."""

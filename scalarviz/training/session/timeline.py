@@ -605,11 +605,9 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
         else:
             timeline.leaps += 1
             steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
-            target = Clock((timeline.clock.step // steps + count) * steps)
-            if timeline.trainer.recorded is not None:
-                target = Clock(timeline.trainer.run.step_after(timeline.clock.step, count))
-            check_losses(target.step)
-            timeline.forward(target)
+            target = timeline.trainer.run.step_after(timeline.clock.step // steps, count) * steps
+            check_losses(target)
+            timeline.forward(Clock(target))
     finally:
         timeline.stops.everywhere = False
 
@@ -650,10 +648,8 @@ def back(timeline: Timeline, count: int, unit: str) -> None:
         timeline.leaps += 1
         steps = timeline.trainer.batches.steps_an_epoch if unit == "epoch" else 1
         begun = timeline.clock.step + (timeline.clock.operation > 0)
-        target = max(0, -(-begun // steps) - count) * steps
-        if timeline.trainer.recorded is not None:
-            target = timeline.trainer.run.step_after(begun, -count)
-        timeline.go(Clock(target))
+        target = timeline.trainer.run.step_after(-(-begun // steps), -count) * steps
+        timeline.go(Clock(max(0, target)))
 
 
 def beginnings(timeline: Timeline, unit: str) -> list[int]:

@@ -492,7 +492,7 @@ def test_only_engines_that_run_what_is_shown_are_offered(
         (line, ("cpu", "python")),
     ):
         controller = make(Show.of(sv.Session(model, samples, engine="python")))
-        assert controller.face.state.engines == offered
+        assert controller.engines == offered
 
 
 # Errors of the training.

@@ -477,15 +477,14 @@ def test_while_a_scene_is_made_it_says_so_and_nothing_waits(
     export.open_scene(rgb_controller, "xor")
     rgb_controller.face.attend()
     assert (
-        rgb_controller.face.state.status.startswith("Opening xor: ")
-        and rgb_controller.session is before
+        rgb_controller.stage.status.startswith("Opening xor: ") and rgb_controller.session is before
     )
     gate.set()
     end = time.monotonic() + 20.0
     while rgb_controller.session is before and time.monotonic() < end:
         rgb_controller.face.attend()
     rgb_controller.face.attend()
-    assert rgb_controller.face.state.scene == "xor" and not rgb_controller.face.state.status
+    assert rgb_controller.face.state.scene == "xor" and not rgb_controller.stage.status
 
 
 def test_a_scene_of_ones_own_is_no_entry_of_the_menu(tmp_path: Any) -> None:

@@ -197,7 +197,7 @@ def test_channels_cameras_and_themes_are_those_of_the_picture(
     assert {stage.camera for stage in face.stage.panes} == {"orthographic"}
     assert face.face.state.color == "gradient"
     face.press("?")
-    assert face.stage.help and face.face.state.help
+    assert face.stage.help
     face.press("escape")
     assert not face.stage.help
 

@@ -323,12 +323,12 @@ def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Pa
     assert s.engine == "python" and not controller.warming.held
     controller.time.step(+1, 3)
     controller.face.attend()
-    assert controller.face.state.status.startswith("Compiling for float32 networks: ")
+    assert controller.stage.status.startswith("Compiling for float32 networks: ")
     (compiler / "float32").touch()
     attended(controller, lambda: s.engine == "cpu")
     assert (
         "from now on the engine cpu does the work" in controller.message
-        and not controller.face.state.status
+        and not controller.stage.status
     )
     controller.time.step(+1, 3)
     values = s.network.bank.value.copy()
@@ -452,7 +452,7 @@ def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
     controller.time.play()
     attended(controller, lambda: s.step_index > 2)
     change(controller)
-    attended(controller, lambda: controller.face.state.status.startswith("Compiling for float32"))
+    attended(controller, lambda: controller.stage.status.startswith("Compiling for float32"))
     assert controller.warming.held and not s.playing
     step = s.step_index
     time.sleep(0.1)
@@ -460,7 +460,7 @@ def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
     assert s.step_index == step
     (compiler / "float32").touch()
     attended(controller, lambda: s.playing and s.step_index > step)
-    assert not controller.face.state.status
+    assert not controller.stage.status
 
 
 def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
@@ -492,7 +492,7 @@ def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> Non
     controller = make(s)
     assert s.engine == "python"
     controller.face.attend()
-    assert controller.face.state.status.startswith("Compiling for float64 functions: ")
+    assert controller.stage.status.startswith("Compiling for float64 functions: ")
     controller.time.reset()
     controller.time.step(+1)
     (compiler / "expression-float64").touch()

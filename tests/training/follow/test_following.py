@@ -1,4 +1,4 @@
-"""Following: hooks around the steps of optimizers, what is kept of them, and what is noticed."""
+"""Following: hooks around the steps of optimizers, kept steps, and notes."""
 
 import atexit
 import errno
@@ -244,7 +244,7 @@ def test_arrays_of_another_program_are_followed(path: Path) -> None:
 def test_a_network_is_followed_by_train_step_and_by_its_four_verbs(path: Path) -> None:
     net, inputs, targets = sv.Network([2, 3, 1], "tanh", seed=0), np.eye(2), np.ones((2, 1))
     known: list[dict[str, Any]] = []
-    with sv.follow(net, path, show=None):
+    with sv.follow(net, path, show=None) as run:
         for step in range(6):
             if step < 3:
                 loss = net.train_step(inputs, targets, "mse", sv.SGD(0.5))
@@ -252,6 +252,7 @@ def test_a_network_is_followed_by_train_step_and_by_its_four_verbs(path: Path) -
                 net.zero_grad()
                 net.backward(2.0 * (net.forward(inputs) - targets))
                 net.step(sv.SGD(0.5))
+                run.step()
             known.append({k: (x.value.copy(), x.grad.copy()) for k, x in net.named_parameters()})
     net.train_step(inputs, targets, "mse", sv.SGD(0.5))
     followed = sv.load(path)
