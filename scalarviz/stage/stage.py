@@ -374,15 +374,11 @@ class Stage(Messages):
             self.motion.stop()
 
     def _source(self) -> ChannelSource:
-        reading, scales = self.reading, self.scales
-        before = reading.last.value
-        if CHANGE in (scales.color, scales.size) or self.hover is not None:
-            before = reading.before()[0]
-        compares = DIFFERENCE in (scales.color, scales.size)
-        first = self._first() if compares else None
-        begun = None
-        if SINCE_START in (scales.color, scales.size):
-            begun = self.session.branches[0].frames[0].value
+        reading, shown = self.reading, (self.scales.color, self.scales.size)
+        is_asked = CHANGE in shown or self.hover is not None
+        before = reading.before()[0] if is_asked else reading.last.value
+        first = self._first() if DIFFERENCE in shown else None
+        begun = self.session.branches[0].frames[0].value if SINCE_START in shown else None
         numbers = reading.numbers
         if reading.neurons is not None:
             grad = reading.neurons.grown(numbers.grad, self.plan, 0.0)
