@@ -570,8 +570,7 @@ class Stage(Messages):
             return None
         reading, session = self.reading, self.session
         key = reading.key, self.pinned
-        found = reading.ask(self._sum, key, lambda: BatchSum.of(session, self.pinned))
-        return None if self._sum.pending else found
+        return reading.ask(self._sum, key, lambda: BatchSum.of(session, self.pinned))
 
     def _words(self, instead: Caption | None) -> PictureWords:
         """Return all texts; `instead` stands in place of the caption of the operation."""
