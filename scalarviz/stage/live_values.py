@@ -94,13 +94,14 @@ class LiveValues:
         self._batch: Answer[Any] = Answer(None)
         self._first: Answer[Pair | None] = Answer(None)
         self._done: Answer[dict[str, OperationNumbers]] = Answer({})
-        self.answers: list[Answer[Any]] = [self._earlier, self._batch, self._first, self._done]
+        self.answers: dict[Answer[Any], None] = {}  # all that were asked for, in order
         self._follow()
 
     def ask(
         self, answer: Answer[Value], key: object, question: Callable[[], Value]
     ) -> Value | None:
         """Return the result of `question`; None while it is not there yet, see `pending`."""
+        self.answers.setdefault(answer)
         deadlocks = self.patience < math.inf and self.session.has_turn  # if it waits
         found = answer.get(key, question, 0.0 if deadlocks else self.patience)
         return None if answer.pending else found

@@ -60,7 +60,6 @@ class Narration:
         self.lesson: Callable[[], str] = lambda: ""
         self._said = Answer(NO_CAPTION)
         self._kept: dict[object, Caption] = {}
-        reading.answers.append(self._said)
 
     def caption(
         self,
@@ -195,7 +194,6 @@ class Cards:
         self._blocks: Answer[Blocks] = Answer(())
         self._asked: tuple[object, ...] = ()
         self._moved = Answer("")
-        reading.answers += [self._blocks, self._moved]
         self.foretells = True
         self._recalled = Refreshed((np.zeros(0), np.zeros(0)))
 

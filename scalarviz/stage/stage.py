@@ -207,7 +207,6 @@ class Stage(Messages):
         self._cards, self._maps = Cards(self.reading), SessionMaps(self.reading)
         self.narration = Narration(self.reading)
         self._sum: Answer[BatchSum | None] = Answer(None)
-        self.reading.answers.append(self._sum)
         self.part_of_tour, self.adding = "", 0.0
         self._cells: tuple[object, Sequence[Cell]] = None, ()
         self._is_read = False  # whether the session was read for the next picture
