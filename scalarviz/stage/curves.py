@@ -63,16 +63,13 @@ class Curves:
         self._lines: dict[Branch, tuple[tuple[int, int, int], BranchLine]] = {}
         self._metrics = Refreshed[Sequence[Measured]](())
 
-    def read(self, view: CurveView | None = None, here: Position | None = None) -> Curve:
+    def read(self, view: CurveView, here: Position) -> Curve:
         """Return the losses of this branch and of the newest other ones.
 
-        view  the steps that are wanted; by default all
-        here  where the session stood when the rest of the picture was read; by default where it
-              stands now
+        view  the steps that are wanted
+        here  where the session stood when the rest of the picture was read
         """
-        session, view = self.session, view or CurveView()
-        here = here or session.timeline.here
-        branch = here.branch
+        session, branch = self.session, here.branch
         count = min(end_of(branch), here.end.step + (here.end.operation > 0))
         playing, about = session.playing, (branch, len(session.branches), view.key)
         read = partial(self._read, branch, count, view)

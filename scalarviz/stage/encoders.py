@@ -28,14 +28,25 @@ NEEDS = {".mp4": ("av", "PyAV", "video"), ".gif": ("PIL", "Pillow", "images")}
 
 
 class Encoder(AbstractContextManager["Encoder"]):
-    """Takes frames, and writes a file when its block ends without an error."""
+    """Takes frames, and writes a file when its block ends without an error.
+
+    count  number of frames so far
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.count = 0
+
+    @final
+    def add(self, frame: Frame, times: int = 1) -> None:
+        """Add a frame, uint8 (height, width, 3), once or several times."""
+        for _ in range(times):
+            self.encode(frame)
+        self.count += times
 
     @abstractmethod
-    def add(self, frame: Frame) -> None:
-        """Add a frame, uint8 (height, width, 3)."""
+    def encode(self, frame: Frame) -> None:
+        """Append a frame."""
 
     @abstractmethod
     def finish(self) -> bytes | memoryview:
@@ -70,7 +81,7 @@ class Mp4(Encoder):
         self._stream.pix_fmt = "yuv420p"
         self._stream.options = {"crf": "18", "preset": "veryfast"}
 
-    def add(self, frame: Frame) -> None:
+    def encode(self, frame: Frame) -> None:
         even = np.ascontiguousarray(frame[: self._stream.height, : self._stream.width])
         self._file.mux(self._stream.encode(self._av.VideoFrame.from_ndarray(even, "rgb24")))
 
@@ -89,7 +100,7 @@ class Gif(Encoder):
         self._frames: list[Any] = []
         self._milliseconds = round(1000 / fps)
 
-    def add(self, frame: Frame) -> None:
+    def encode(self, frame: Frame) -> None:
         from PIL import Image
 
         self._frames.append(Image.fromarray(frame))

@@ -94,13 +94,17 @@ class LiveValues:
         self._batch: Answer[Any] = Answer(None)
         self._first: Answer[Pair | None] = Answer(None)
         self._done: Answer[dict[str, OperationNumbers]] = Answer({})
-        self.answers: list[Answer[Any]] = [self._earlier, self._batch, self._first, self._done]
+        self.answers: dict[Answer[Any], None] = {}  # all that were asked for, in order
         self._follow()
 
-    def ask(self, answer: Answer[Value], key: object, question: Callable[[], Value]) -> Value:
-        """Return the result of `question`, or an older one; see `pending`."""
+    def ask(
+        self, answer: Answer[Value], key: object, question: Callable[[], Value]
+    ) -> Value | None:
+        """Return the result of `question`; None while it is not there yet, see `pending`."""
+        self.answers.setdefault(answer)
         deadlocks = self.patience < math.inf and self.session.has_turn  # if it waits
-        return answer.get(key, question, 0.0 if deadlocks else self.patience)
+        found = answer.get(key, question, 0.0 if deadlocks else self.patience)
+        return None if answer.pending else found
 
     @property
     def pending(self) -> bool:
@@ -152,7 +156,7 @@ class LiveValues:
         if self.asleep or self.session.playing or near:
             return self.last.value, self.since
         earlier = self.ask(self._earlier, self.key, self._make_earlier)
-        return (self.last.value, self.since) if self._earlier.pending else (earlier, step - 1)
+        return (self.last.value, self.since) if earlier is None else (earlier, step - 1)
 
     def _make_earlier(self) -> FloatArray:
         timeline = self.session.timeline
@@ -184,15 +188,14 @@ class LiveValues:
             return
         now, step, batches = self.here.clock.step, self.here.seen, trainer.batches
         batch = self.ask(self._batch, (batches, step), lambda: batches.at(step))
-        if self._batch.pending or batch is None:
+        if batch is None:
             return
         rests = step if self.last_operation is None else None
         focus, inputs, target, count = in_focus(session, batch, rests)
-        done: dict[str, OperationNumbers] = {}
-        if any(each.operation for each in done_in(self.here)):  # since then, it is of two networks
-            done = self.ask(self._done, self.key, partial(numbers_of_step, session))
-            if self._done.pending:
-                return
+        is_mixed = any(each.operation for each in done_in(self.here))  # of two networks since then
+        done = self.ask(self._done, self.key, partial(numbers_of_step, session)) if is_mixed else {}
+        if done is None:
+            return
         # A replaced optimizer counts its steps from 0.
         taken = bank.step_count - (now - step if now - step < 2 else 0)
         place = SampleContext(state, taken, focus)
@@ -381,7 +384,7 @@ class LiveValues:
         samples = None
         if needs_batch(self.session.data):  # a user's code may be slow
             samples = self.ask(self._first, batches, lambda: batches.at(0))
-            if self._first.pending:
+            if samples is None:
                 return
         self.learned = self._with_first(self._made(self.copy, samples, key[-1]), samples)
         self._exhibit_key = key

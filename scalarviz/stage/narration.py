@@ -60,7 +60,6 @@ class Narration:
         self.lesson: Callable[[], str] = lambda: ""
         self._said = Answer(NO_CAPTION)
         self._kept: dict[object, Caption] = {}
-        reading.answers.append(self._said)
 
     def caption(
         self,
@@ -72,7 +71,7 @@ class Narration:
         session, place = self.reading.session, place or self.reading.place[:2]
         key = self.reading.key, place, pinned, neuron, session.focus
         said = self.reading.ask(self._said, key, lambda: caption_at(place, session, pinned, neuron))
-        return NO_CAPTION if self._said.pending else said
+        return said or NO_CAPTION
 
     def _lit(self, motion: Motion, pinned: int | None, neuron: Neuron | None) -> Caption:
         """Return the caption of the operation that is lit, which the clock may have left."""
@@ -195,7 +194,6 @@ class Cards:
         self._blocks: Answer[Blocks] = Answer(())
         self._asked: tuple[object, ...] = ()
         self._moved = Answer("")
-        reading.answers += [self._blocks, self._moved]
         self.foretells = True
         self._recalled = Refreshed((np.zeros(0), np.zeros(0)))
 
@@ -266,7 +264,7 @@ class Cards:
         about = partial(blocks_of_weight, session, row, foretells=self.foretells)
         found = self.reading.ask(self._blocks, self._asked, about)
         blocks: list[CardLine | CardTable | History | Exhibit] = [
-            *([CardLine(text("explanation.pending"), "quiet")] if self._blocks.pending else found)
+            *([CardLine(text("explanation.pending"), "quiet")] if found is None else found)
         ]
         if session.playing:
             blocks.insert(0, value_now(float(source.numbers.value[row])))
@@ -287,8 +285,7 @@ class Cards:
     def moved(self, row: int) -> str | None:
         """Return which samples moved a weight most; "" without any, None until it is found."""
         key = row, self.reading.key
-        words = self.reading.ask(self._moved, key, lambda: moved_most(self.session, row))
-        return None if self._moved.pending else words
+        return self.reading.ask(self._moved, key, lambda: moved_most(self.session, row))
 
     def _history(self, row: int, source: ChannelSource) -> History | None:
         """Return the history so far; while the session plays, refreshed only at intervals.

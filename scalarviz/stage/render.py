@@ -263,23 +263,16 @@ def record(
         paths = [camera_path(each, move, cameras) for each in stage.panes]
         if any(paths):
             frame = seen_from(0)
-        count = 0
-        for _ in range(frames):
-            encoder.add(frame)
-            count += 1
+        encoder.add(frame, frames)
         for _ in moments:
             if stop.asked:
                 raise KeyboardInterrupt  # raised between frames
-            stage.tick(count / fps)
-            frame = seen_from(count)
-            for _ in range(frames):
-                encoder.add(frame)
-                count += 1
-            tell(count, total)
-        for _ in range(round(LAST * fps)):
-            encoder.add(frame)
-            count += 1
-    return count
+            stage.tick(encoder.count / fps)
+            frame = seen_from(encoder.count)
+            encoder.add(frame, frames)
+            tell(encoder.count, total)
+        encoder.add(frame, round(LAST * fps))
+    return encoder.count
 
 
 @answered

@@ -207,7 +207,6 @@ class Stage(Messages):
         self._cards, self._maps = Cards(self.reading), SessionMaps(self.reading)
         self.narration = Narration(self.reading)
         self._sum: Answer[BatchSum | None] = Answer(None)
-        self.reading.answers.append(self._sum)
         self.part_of_tour, self.adding = "", 0.0
         self._cells: tuple[object, Sequence[Cell]] = None, ()
         self._is_read = False  # whether the session was read for the next picture
@@ -374,15 +373,11 @@ class Stage(Messages):
             self.motion.stop()
 
     def _source(self) -> ChannelSource:
-        reading, scales = self.reading, self.scales
-        before = reading.last.value
-        if CHANGE in (scales.color, scales.size) or self.hover is not None:
-            before = reading.before()[0]
-        compares = DIFFERENCE in (scales.color, scales.size)
-        first = self._first() if compares else None
-        begun = None
-        if SINCE_START in (scales.color, scales.size):
-            begun = self.session.branches[0].frames[0].value
+        reading, shown = self.reading, (self.scales.color, self.scales.size)
+        is_asked = CHANGE in shown or self.hover is not None
+        before = reading.before()[0] if is_asked else reading.last.value
+        first = self._first() if DIFFERENCE in shown else None
+        begun = self.session.branches[0].frames[0].value if SINCE_START in shown else None
         numbers = reading.numbers
         if reading.neurons is not None:
             grad = reading.neurons.grown(numbers.grad, self.plan, 0.0)
@@ -574,8 +569,7 @@ class Stage(Messages):
             return None
         reading, session = self.reading, self.session
         key = reading.key, self.pinned
-        found = reading.ask(self._sum, key, lambda: BatchSum.of(session, self.pinned))
-        return None if self._sum.pending else found
+        return reading.ask(self._sum, key, lambda: BatchSum.of(session, self.pinned))
 
     def _words(self, instead: Caption | None) -> PictureWords:
         """Return all texts; `instead` stands in place of the caption of the operation."""

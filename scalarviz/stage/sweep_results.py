@@ -323,17 +323,13 @@ class Maker:
             found.insert(1, SWATCHES)
         return found
 
-    def make(
-        self, kind: str, values: FloatArray, networks: int = 1, *, playing: bool = False
-    ) -> SmallPictures:
+    def make(self, kind: str, values: FloatArray, networks: int, *, playing: bool) -> SmallPictures:
         """Return pictures of networks with these weights; cubes if there are none of this kind.
 
-        values    shape (networks, parameters); without rows if weights are not known
+        values    shape (networks, parameters)
         networks  number of networks of the sweep, all of which are drawn
         playing   whether the sweep trains, so that maps have to be quick
         """
-        if not len(values) or kind == LOSSES:
-            return SmallPictures(LOSSES)
         if kind == MAPS and MAPS in self.kinds:
             classes = is_one_hot(self.samples[1])
             times = (1.0 if playing else AT_REST) / max(networks, len(values))

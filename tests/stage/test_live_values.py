@@ -18,6 +18,7 @@ from scalarviz.scene.frame_data import History
 from scalarviz.stage import background, data_exhibits
 from scalarviz.stage.background import AT_ONCE, LONGEST_REST, REST, Answer, Throttle
 from scalarviz.stage.channels import ChannelSource, names_of, read
+from scalarviz.stage.chart_view import CurveView
 from scalarviz.stage.curves import POINTS
 from scalarviz.stage.data_exhibits import in_portions
 from scalarviz.stage.live_values import LiveValues
@@ -338,7 +339,7 @@ def test_an_exhibit_of_other_data_is_not_shown_when_it_comes(
 
 def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValues) -> None:
     session = advanced(reading.session, 8)
-    curve = reading.curves.read()
+    curve = reading.curves.read(CurveView(), session.timeline.here)
     np.testing.assert_allclose(curve.losses, session.losses)
     assert curve.steps.tolist() == list(range(1, 11)) and curve.at == 10.0
     assert curve.loss == pytest.approx(session.losses[-1]) and not curve.others
@@ -346,7 +347,7 @@ def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValue
     session.seek(4)
     session.learning_rate = 0.01
     session.advance(3)
-    curve = reading.curves.read()
+    curve = reading.curves.read(CurveView(), session.timeline.here)
     assert curve.at == 7.0 and len(curve.steps) == 7
     (line,) = curve.others
     assert line.number == 0 and line.steps.tolist() == [4, 5, 6, 7, 8, 9, 10]  # from where it parts
@@ -357,7 +358,7 @@ def test_the_curve_is_that_of_the_branch_and_others_are_lines(reading: LiveValue
 def test_a_long_curve_has_few_points(reading: LiveValues) -> None:
     net = sv.Network([2, 2, 1], "tanh", seed=0)
     session = advanced(sv.Session(net, data.Xor(), optimizer=sv.SGD(0.1), engine="cpu"), 3_000)
-    curve = LiveValues(session).curves.read()
+    curve = LiveValues(session).curves.read(CurveView(), session.timeline.here)
     assert len(curve.steps) == len(curve.losses) <= 2 * POINTS and curve.steps[-1] >= 2_990
 
 

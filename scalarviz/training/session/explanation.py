@@ -244,20 +244,7 @@ def factors_of(
     return x, numbers.upstream[:, written].astype(np.float64).ravel()
 
 
-# What changed a weight last, a step or a user, and its values before and after.
-
-
-def last_change(timeline: Timeline, row: int) -> LastChange | None:
-    """Return what changed the weight at `row` of the bank last; None before the first change.
-
-    Several edits without a step between them are one change.
-    """
-    edit = last_edit(timeline, row)
-    if edit is not None or timeline.clock.step == 0:
-        return edit
-    step, new = timeline.clock.step, float(timeline.trainer.bank.value[row])
-    with timeline.visit_end(step - 1):
-        return LastChange(step, False, float(timeline.trainer.bank.value[row]), new)
+# What a user has changed since the last step, and the numbers before.
 
 
 def last_edit(timeline: Timeline, row: int) -> LastChange | None:
