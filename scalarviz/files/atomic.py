@@ -47,18 +47,10 @@ def as_path(path: object) -> Path:
     """Return the path that a user passed, as text or as a Path; raise InputError."""
     if isinstance(path, (str, os.PathLike)):
         text = os.fsdecode(path)
-        if text and "\0" not in text and can_be_encoded(text):
-            return Path(text)
+        with contextlib.suppress(UnicodeEncodeError):  # half of a pair of letters names no file
+            if text and b"\0" not in os.fsencode(text):
+                return Path(text)
     raise InputError(f"a path must be a str or a Path, not {shorten(path)}")
-
-
-def can_be_encoded(text: str) -> bool:
-    """Return whether a text can name a file: half of a pair of letters cannot."""
-    try:
-        os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def shown(path: Path) -> str:

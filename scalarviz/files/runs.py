@@ -349,8 +349,11 @@ class Rebuilding:
         stored = sum(array.nbytes for array in arrays.values())
         self.made = Budget(limit, max(MADE, GROWTH * stored))
         self.reader = SettingsReader(arrays, data, self.made)
-        first = {"value": self._first_values()}
-        self.network = build(field(description, "network", dict), first, Budget(limit))
+        first = pick(arrays, "frames 0 value", "array")
+        require(first.ndim == 2 and len(first), "the keyframe of step 0 is missing")
+        self.network = build(
+            field(description, "network", dict), {"value": first[0]}, Budget(limit)
+        )
         self.seed = check_seed(field(description, "seed", int))
         self.places: dict[Layer, list[int]] = {}  # indices of each layer, which may occur twice
         for place, layer in enumerate(self.network.layers):
@@ -397,13 +400,6 @@ class Rebuilding:
         )
         trainer.check_untouched()
         return timeline
-
-    def _first_values(self) -> Array:
-        """Return the initial weights; their count is compared with that of the network."""
-        found = pick(self.arrays, "frames 0 value", "array")
-        require(found.ndim == 2 and len(found), "the keyframe of step 0 is missing")
-        values: Array = found[0]
-        return values
 
     def _settings(self, value: Description) -> Settings:
         """Return the settings at the start of the training."""

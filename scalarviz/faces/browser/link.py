@@ -39,7 +39,7 @@ from scalarviz.faces.controller.clock_control import WHOLE
 from scalarviz.faces.controller.control import OPTION, Control, FaceState, control_of, state_of
 from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import Face
+from scalarviz.faces.controller.face import Face, WatchOptions
 from scalarviz.faces.controller.keys import controls_for
 from scalarviz.faces.controller.options import as_sentence
 from scalarviz.faces.controller.pointer import roll
@@ -365,6 +365,19 @@ class PageLink:
         for reader in self.readers:
             self._post(reader, {"closed": words})
         self.readers.clear()
+
+
+def links_of(face: Face, options: WatchOptions) -> list[PageLink]:
+    """Return a link for each pane of a face, as soon as all of their pictures can be computed.
+
+    Without a number of steps in the options, it plays until somebody pauses it.
+    """
+    if options.steps is None:
+        face.all.until = None
+    for pane in face.panes:
+        pane.await_kernels()
+    theme = "" if options.theme == "auto" else options.theme
+    return [PageLink(face, i, theme=theme, tour=options.tour) for i in range(len(face.panes))]
 
 
 def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from scalarviz.base.processes import VIEWER
 from scalarviz.base.progress import has_display
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
-from scalarviz.faces.browser.link import BETWEEN_STATES, PageLink
+from scalarviz.faces.browser.link import BETWEEN_STATES, links_of
 from scalarviz.faces.browser.link_server import LinkServer, Tokens
 from scalarviz.faces.controller.face import Opening, WatchOptions
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
@@ -56,12 +56,7 @@ def watch(
     is_open, switch = not is_loopback(address), sys.getswitchinterval()
     with listening(address, port if is_open or port is not None else 0) as listener:
         face = options.face(show, "dark" if options.theme == "auto" else options.theme)
-        if options.steps is None:
-            face.all.until = None  # it is shown until Ctrl-C
-        for pane in face.panes:
-            pane.await_kernels()
-        theme = "" if options.theme == "auto" else options.theme
-        link = PageLink(face, theme=theme, tour=options.tour)
+        (link,) = links_of(face, options)
         number = listener.getsockname()[1]
 
         def page() -> bytes:

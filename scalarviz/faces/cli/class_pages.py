@@ -315,19 +315,13 @@ def collect_answers(place: str, out: str | None = None) -> None:
         if as_path(out).suffix.lower() != ".csv":
             raise InputError(f"the table is written as .csv, not as {shorten(out)}")
         check_place(out)
-    table = table_in(as_path(place))
-    print_answers(table)
-    if out is not None:
-        replace_file(out, table.sheet().encode("utf-8-sig"))  # by the mark Excel knows UTF-8
-        say(text("answers.written", file=out))
-
-
-def print_answers(table: AnswerTable) -> None:
-    """Print a table, lesson by lesson, and after it the questions."""
-    console = Console()
+    table, console = table_in(as_path(place)), Console()
     for each in tables(table, console.width):
         console.print(each)
     say(*table.remarks)
+    if out is not None:
+        replace_file(out, table.sheet().encode("utf-8-sig"))  # by the mark Excel knows UTF-8
+        say(text("answers.written", file=out))
 
 
 def board(path: Path) -> Live:

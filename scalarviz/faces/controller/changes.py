@@ -205,14 +205,13 @@ def grow(
 
     seen  returns the neuron to point at then, until the mouse points at something
     """
-    session = controller.session
 
     def begin(made: Session) -> None:
         did = show_made(controller, made)
         controller.stage.hover_neuron = seen(made)
         tell_another(controller, did)
 
-    controller.do(lambda: make(session), begin)
+    controller.do(partial(make, controller.session), begin)
 
 
 def show_made(controller: Controller, session: Session) -> str:
@@ -229,7 +228,7 @@ def show_made(controller: Controller, session: Session) -> str:
 def one_more(controller: Controller) -> None:
     """Add a neuron to the layer that is pointed at, by default the first hidden one."""
     place = layer_at(controller)
-    grow(controller, lambda session: add_neurons(session, place), partial(last_neuron, place))
+    grow(controller, partial(add_neurons, layer=place), partial(last_neuron, place))
 
 
 def one_less(controller: Controller) -> None:
@@ -240,19 +239,19 @@ def one_less(controller: Controller) -> None:
     layers = controller.session.network.layers
     last = layers[place].outputs - 1 if layers else 0  # a compiled function is refused below
     number = neuron[1] if neuron and operation else last
-    grow(controller, lambda session: remove_neuron(session, place, number))
+    grow(controller, partial(remove_neuron, layer=place, neuron=number))
 
 
 def layer_more(controller: Controller) -> None:
     """Add a layer before the one that is pointed at, by default before the last one."""
     place = layer_at(controller, len(controller.session.network.layers) - 1)
-    grow(controller, lambda session: insert_layer(session, place))
+    grow(controller, partial(insert_layer, layer=place))
 
 
 def layer_less(controller: Controller) -> None:
     """Remove the layer that is pointed at, by default the one before the last one."""
     place = layer_at(controller, max(0, len(controller.session.network.layers) - 2))
-    grow(controller, lambda session: remove_layer(session, place))
+    grow(controller, partial(remove_layer, layer=place))
 
 
 def layer_at(controller: Controller, default: int = 0) -> int:

@@ -213,10 +213,6 @@ class Controller:
         self.do(partial(self.session.to, name))
 
     @computes
-    def set_activation(self, layer: int, name: str) -> None:
-        self.do(partial(self.session.set_activation, layer, name), changing=True)
-
-    @computes
     def edit(self, row: int, value: float | str, *, dragged: bool = False) -> None:
         """Set a weight; all edits of one drag are undone together."""
         edits, name = self.edits, f"edit {row}" if dragged else ""

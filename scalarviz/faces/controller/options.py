@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import copy
 import re
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any, final
 
 from scalarviz.base.texts import row_text, text
@@ -165,7 +167,7 @@ class Options:
                 name,
                 row.kind,
                 values[name],
-                tuple(row.names()),
+                tuple(row.names),
                 text(f"training.about.{name}"),
                 label=text(f"training.label.{name}"),
                 is_common=True,
@@ -277,10 +279,10 @@ def sizes_now(recipe: Recipe, session: Session) -> dict[str, Any]:
     return found | ({"depth": len(widths)} if widths and "depth" in recipe.own else {})
 
 
-def settings_of(data: DataSet) -> dict[str, Any]:
-    """Return the settings of a data set; {} for data made by code."""
+def settings_of_data(now: Settings) -> dict[str, Any]:
+    """Return the settings of the data set; {} for data made by code."""
     try:
-        return data.settings()
+        return now.data.settings()
     except InputError:
         return {}
 
@@ -319,8 +321,8 @@ class LiveChange:
 
 
 LIVE = {
-    "data": LiveChange(lambda now: now.data, lambda now: settings_of(now.data), take_data),
-    "activations": LiveChange(lambda now: now.activations, lambda now: {}, take_activations),
+    "data": LiveChange(attrgetter("data"), settings_of_data, take_data),
+    "activations": LiveChange(attrgetter("activations"), lambda now: {}, take_activations),
     "penalties": LiveChange(
         lambda now: (now.optimizer.l1, now.optimizer.l2),
         lambda now: {"l1": now.optimizer.l1, "l2": now.optimizer.l2},
@@ -358,14 +360,14 @@ class TrainingOption:
     kind    type of its values
     value   its value now, for a session and its settings; None: this training has no such option
     choose  takes another value, in the session or by returning another session
-    names   names to choose from; by default any value of its kind is valid
+    names   names to choose from, or a table of them; by default any value of its kind is valid
     anew    whether `choose` returns another session
     """
 
     kind: type
     value: Callable[[Session, Settings], Any]
     choose: Callable[[Session, Any], Session | None]
-    names: Callable[[], Iterable[str]] = tuple
+    names: Iterable[str] = ()
     anew: bool = False
 
 
@@ -436,22 +438,22 @@ def choose_bias(session: Session, on: object) -> Session:
 
 
 TRAINING: Mapping[str, TrainingOption] = {
-    "precision": TrainingOption(str, precision_now, choose_precision, lambda: PRECISIONS),
+    "precision": TrainingOption(str, precision_now, choose_precision, PRECISIONS),
     "optimizer": TrainingOption(
-        str, lambda session, now: now.optimizer.name, choose_optimizer, lambda: OPTIMIZERS
+        str, lambda session, now: now.optimizer.name, choose_optimizer, OPTIMIZERS
     ),
     "batch": TrainingOption(str, batch_now, choose_batch),
     "loss": TrainingOption(
-        str, lambda session, now: now.loss.name, choose_loss, lambda: (*LOSSES, *ROW_LOSSES)
+        str, lambda session, now: now.loss.name, choose_loss, ChainMap[str, Any](ROW_LOSSES, LOSSES)
     ),
-    "activation": TrainingOption(str, activation_now, choose_activation, lambda: ACTIVATIONS),
+    "activation": TrainingOption(str, activation_now, choose_activation, ACTIVATIONS),
     "l1": TrainingOption(
         float, lambda session, now: now.optimizer.l1, partial(choose_penalty, "l1")
     ),
     "l2": TrainingOption(
         float, lambda session, now: now.optimizer.l2, partial(choose_penalty, "l2")
     ),
-    "init": TrainingOption(str, init_now, reinitialize, lambda: INITIALIZERS, anew=True),
+    "init": TrainingOption(str, init_now, reinitialize, INITIALIZERS, anew=True),
     "bias": TrainingOption(bool, bias_now, choose_bias, anew=True),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import final
 
@@ -259,8 +260,7 @@ def roll(controller: Controller, terrain: TerrainReader, spot: tuple[float, floa
         return
     rows = np.flatnonzero((plane.across != 0.0) | (plane.up != 0.0)).tolist()
     values = plane.values_at(*spot)[rows].tolist()
-    edits = controller.edits
-    controller.do(lambda: edits.edit(rows, values, dragged=True), name="ball")
+    controller.do(partial(controller.edits.edit, rows, values, dragged=True), name="ball")
 
 
 @computes

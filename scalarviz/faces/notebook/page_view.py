@@ -17,7 +17,7 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.processes import shell
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, InputError
-from scalarviz.faces.browser.link import BETWEEN_STATES, PageLink, PageReader
+from scalarviz.faces.browser.link import BETWEEN_STATES, PageLink, PageReader, links_of
 from scalarviz.faces.browser.wire import Buffers, Header
 from scalarviz.faces.controller.export import pinned_of
 from scalarviz.faces.controller.face import Face, Opening, WatchOptions
@@ -51,12 +51,8 @@ class PageView(CellOutput):
         self._wait = loop.call_later
         self.face, self.size, self.closed = face, size, False
         self._cell_run = run_of(shell())
-        for pane in face.panes:  # the notebook may be closed before they are compiled
-            pane.await_kernels()
         self._options = options
-        own = "" if options.theme == "auto" else options.theme
-        count = range(len(face.panes))
-        self.links = [PageLink(face, i, theme=own, tour=options.tour) for i in count]
+        self.links = links_of(face, options)  # awaits kernels: the notebook may be closed before
         pages = [page_of(each) for each in self.links]
         larger = PRESENTED if options.present else 1.0
         self.widget = PageWidget(self.links, pages, size, larger, self.later)
@@ -209,8 +205,6 @@ def watch(show: Show | Several, options: WatchOptions) -> PageView:
     if options.speed is None:
         show = begun_slowly(show)
     face = options.face(show, "light" if options.theme == "auto" else options.theme)
-    if options.steps is None:
-        face.all.until = None
     larger = PRESENTED if options.present else 1.0  # so that larger letters leave nothing out
     wide, high = SIZE_OF_SEVERAL if face.several else SIZE
     shown = PageView(face, options.size or (round(wide * larger), round(high * larger)), options)

@@ -38,19 +38,13 @@ def watch(show: Show | Several, options: WatchOptions) -> Any:
     It is a page of its session, or of each; where nothing can be linked with the kernel, a page
     that trains by itself.
     """
-    if why := lack():
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        why = text("notebook.lack", package=missing[0], command=pip_command("notebook"))
         return page_instead(show, why, options.theme)
     from scalarviz.faces.notebook import page_view
 
     return page_view.watch(show, options)
-
-
-def lack() -> str:
-    """Return why no page can be linked with the kernel here; "" if one can."""
-    missing = [name for name in PACKAGES if find_spec(name) is None]
-    if missing:
-        return text("notebook.lack", package=missing[0], command=pip_command("notebook"))
-    return ""
 
 
 @final

@@ -10,10 +10,19 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEventLoop, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
-from PySide6.QtWidgets import QApplication, QMenuBar, QPushButton, QStyle, QToolTip, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QMainWindow,
+    QMenuBar,
+    QPushButton,
+    QStyle,
+    QToolTip,
+    QWidget,
+)
 
+from scalarviz.base.interrupt import Stop
 from scalarviz.base.messages import inform
 from scalarviz.base.processes import end_all
 from scalarviz.base.texts import text
@@ -66,6 +75,24 @@ def theme_of(name: str) -> str:
 def first_size(window: QWidget, wanted: tuple[int, int]) -> QSize:
     """Return the size in which a window opens: the wanted one, as far as its screen has room."""
     return QSize(*wanted).boundedTo(window.screen().availableSize() - QSize(0, TITLE_BAR))
+
+
+class LoopWindow(QMainWindow):
+    """A window that a loop of its own shows; an `error` of drawing, or of training, closes it."""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__()
+        self.stop = stop
+        self.error: Exception | None = None
+        self.loop = QEventLoop()
+        self.setMinimumSize(*SMALLEST)
+        self.resize(first_size(self, SIZE))
+
+    def fail(self, error: Exception) -> None:
+        """Close the window for an error, the first one, which is raised by what has opened it."""
+        if self.error is None:
+            self.error = error
+            QTimer.singleShot(0, self.close)
 
 
 def palette_of(look: ControlColors) -> QPalette:

@@ -14,7 +14,6 @@ import shiboken6
 from PySide6.QtCore import (
     QCoreApplication,
     QEvent,
-    QEventLoop,
     QKeyCombination,
     QObject,
     Qt,
@@ -69,7 +68,7 @@ from scalarviz.faces.controller.export import (
 from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.train import Autosave
-from scalarviz.faces.window.application import SIZE, SMALLEST, dress, first_size
+from scalarviz.faces.window.application import LoopWindow, dress
 from scalarviz.faces.window.control_bar import STYLE, ControlBar, edit
 from scalarviz.faces.window.picture_widget import View
 from scalarviz.scene.layout.division import Division
@@ -112,24 +111,18 @@ MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # they have the focus onl
 
 
 @final
-class MainWindow(QMainWindow):
-    """The window of a face.
-
-    `error` is an error of drawing, after which the window closes itself.
-    """
+class MainWindow(LoopWindow):
+    """The window of a face."""
 
     def __init__(self, face: Face, stop: Stop, keep: Autosave | None = None) -> None:
-        super().__init__()
+        super().__init__(stop)
         self.face = face
-        self.stop = stop
         self.keep = keep or Autosave()
-        self.error: Exception | None = None
-        self.loop = QEventLoop()
         self._state: FaceState | None = None
         self._play: object = None
         self._count = 0
         self.opening: Opening | None = None
-        self.view = View(face, self._fail)
+        self.view = View(face, self.fail)
         self.controls = ControlBar(face)
         self.title = QMenuBar(nativeMenuBar=False)
         self.title.setStyleSheet(STYLE)
@@ -143,8 +136,6 @@ class MainWindow(QMainWindow):
         face.leave = self.close
         self.setCentralWidget(self._make_body())
         self.setAcceptDrops(True)
-        self.setMinimumSize(*SMALLEST)
-        self.resize(first_size(self, SIZE))
         self.view.widget.setFocus()
         self._show_state()
         self._timer = QTimer(self, singleShot=True)
@@ -345,10 +336,6 @@ class MainWindow(QMainWindow):
         self.controls.show_state(state)
         self.menus.show_state(state)
         self._place_play()
-
-    def _fail(self, error: Exception) -> None:
-        self.error = error
-        QTimer.singleShot(0, self.close)
 
     # Events.
 

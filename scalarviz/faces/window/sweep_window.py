@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import final
 
-from PySide6.QtCore import QEvent, QEventLoop, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QLabel,
-    QMainWindow,
     QPushButton,
     QSizePolicy,
     QVBoxLayout,
@@ -20,12 +20,10 @@ from PySide6.QtWidgets import (
 from scalarviz.base.interrupt import Stop
 from scalarviz.base.texts import text
 from scalarviz.faces.window.application import (
-    SIZE,
-    SMALLEST,
+    LoopWindow,
     application,
     dress,
     ending_without_display,
-    first_size,
     quick_turns,
     theme_of,
 )
@@ -50,22 +48,19 @@ PAGES = {Qt.Key.Key_PageUp: -1, Qt.Key.Key_PageDown: 1}
 
 
 @final
-class SweepWindow(QMainWindow):
+class SweepWindow(LoopWindow):
     """The window of a sweep.
 
     opened  setting and seed of the network to open, after which the loop ends; None: none
-    error   an error of drawing or training, after which the window closes itself
     """
 
     def __init__(
         self, sweep: Sweep, theme: str, steps: int, stop: Stop, look: SweepLook | None = None
     ) -> None:
-        super().__init__()
-        self.sweep, self.steps, self.stop = sweep, steps, stop
+        super().__init__(stop)
+        self.sweep, self.steps = sweep, steps
         self.stage = SweepStage(sweep, theme, look)
         self.opened: Run | None = None
-        self.error: Exception | None = None
-        self.loop = QEventLoop()
         self.drawn = False
         self.canvas = make_canvas()
         self.picture = widget_of(self.canvas, self._draw, text("sweep.window.picture"), self)
@@ -77,8 +72,6 @@ class SweepWindow(QMainWindow):
         self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setCentralWidget(self._body())
         self.setWindowTitle(text("sweep.window.title"))
-        self.setMinimumSize(*SMALLEST)
-        self.resize(first_size(self, SIZE))
         dress(self, theme)
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._tick)
@@ -112,7 +105,7 @@ class SweepWindow(QMainWindow):
         box.setMinimumContentsLength(LETTERS)
         box.setMaximumWidth(WIDEST)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.activated.connect(lambda place: self._choose(choice, place))
+        box.activated.connect(partial(self._choose, choice))
         return box
 
     def _choose(self, choice: SweepChoice, place: int) -> None:
@@ -127,7 +120,7 @@ class SweepWindow(QMainWindow):
             elif not self.sweep.done:
                 self.sweep.play(self.steps)
         except Exception as error:  # of the training: `watch` raises it
-            self._fail(error)
+            self.fail(error)
         self._tell()
 
     def _tick(self) -> None:
@@ -138,7 +131,7 @@ class SweepWindow(QMainWindow):
             try:
                 self.sweep.pause()  # raises the error that has ended the training, if any
             except Exception as error:  # of any class: scenes are code of users
-                self._fail(error)
+                self.fail(error)
         self._tell()
         self.canvas.update()
 
@@ -167,12 +160,7 @@ class SweepWindow(QMainWindow):
                 self.stage.draw(width, height, float(self.canvas.pixel_scale))
             self.drawn = True
         except Exception as error:  # Qt would swallow it
-            self._fail(lost(error) if is_of_opengl(error) else error)
-
-    def _fail(self, error: Exception) -> None:
-        if self.error is None:
-            self.error = error
-            QTimer.singleShot(0, self.close)
+            self.fail(lost(error) if is_of_opengl(error) else error)
 
     def open(self, run: Run | None) -> None:
         """End the loop, to open a network."""

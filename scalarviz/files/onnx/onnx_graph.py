@@ -209,11 +209,12 @@ def take_constants(
     for node in nodes:
         tensor = tensor_of(node) if node.operator == "Constant" else None
         source = stored.get(node.inputs[0]) if node.inputs else None
+        passed = passed_on(node, source) if source is not None and node.outputs else None
         if tensor is not None and node.outputs:
             name = node.outputs[0]
             stored[name] = Constant(name, Stored(tensor, folder, budget))
-        elif source is not None and node.outputs and is_passed_on(node, source):
-            stored[node.outputs[0]] = passed_on(node, source)
+        elif passed is not None:
+            stored[node.outputs[0]] = passed
         else:
             rest.append(node)
     return rest
@@ -233,25 +234,19 @@ def tensor_of(node: GraphNode) -> Any:
     return None
 
 
-def is_passed_on(node: GraphNode, source: Constant) -> bool:
-    """Return whether a node passes a constant on: Identity, Cast, or Transpose of a matrix."""
-    if node.operator == "Transpose":
-        turned = node.attributes.get("perm") or [1, 0]
-        return turned == [1, 0] and len(source.stored.tensor.dims) == 2
-    return node.operator in ("Identity", "Cast")
-
-
-def passed_on(node: GraphNode, source: Constant) -> Constant:
-    """Return a constant under the name of the node's output.
+def passed_on(node: GraphNode, source: Constant) -> Constant | None:
+    """Return a constant that a node passes on: Identity, Cast, Transpose of a matrix; else None.
 
     Exporters merge equal vectors and name the second one by an Identity, so its output has a name
-    of its own. A Transpose keeps the name.
+    of its own. A Cast and a Transpose keep the name.
     """
     if node.operator == "Transpose":
-        return replace(source, turned=not source.turned)
+        is_matrix = len(source.stored.tensor.dims) == 2
+        swaps = (node.attributes.get("perm") or [1, 0]) == [1, 0]
+        return replace(source, turned=not source.turned) if is_matrix and swaps else None
     if node.operator == "Cast":
         return source
-    return replace(source, name=node.outputs[0])
+    return replace(source, name=node.outputs[0]) if node.operator == "Identity" else None
 
 
 # Tensors of a model, validated against their shape before memory is allocated. A model may keep

@@ -370,7 +370,7 @@ def switch(rgb_controller: Any) -> None:
         (lambda c: set_learning_rate(c, 0.25), "rate 0.25"),
         (lambda c: set_rate(c, range(2, 4), 0.5), "rate 0.5 of 2 weights"),
         (lambda c: c.freeze(3, True), "weight 3 frozen"),
-        (lambda c: c.set_activation(0, "relu"), "relu in layer 0"),
+        (lambda c: c.set_option("activation", "relu"), "relu in layer 0"),
         (lambda c: c.set_option("map", "grey"), "data rgb grey"),
         (lambda c: (c.time.step(+1, 3), c.time.reset()), "started again"),
         (lambda c: (c.time.step(+1, 3), c.session.branch()), "a new branch from step 3"),

@@ -149,7 +149,7 @@ DEEDS: dict[str, Callable[[Any, Path], object]] = {
     "rate": lambda controller, path: set_learning_rate(controller, 0.25),
     "scale": lambda controller, path: controller.face.press("up"),
     "engine": lambda controller, path: controller.set_engine("python"),
-    "activation": lambda controller, path: controller.set_activation(0, "relu"),
+    "activation": lambda controller, path: controller.set_option("activation", "relu"),
     "edit": lambda controller, path: controller.edit(3, 0.5),
     "freeze": lambda controller, path: controller.freeze(3, True),
     "undo": lambda controller, path: controller.undo(),
@@ -243,7 +243,7 @@ def test_an_error_and_a_branch_are_told_when_they_are_there(controller: Any, gat
     controller.time.seek(1)
     controller.hand.patience, gate.seconds = 0.0, 0.1
     controller.time.step(+1)
-    controller.set_activation(0, "no such")
+    controller.set_option("activation", "no such")
     controller.edit(3, 0.5)
     assert controller.message == ""
     settle(controller)
@@ -353,7 +353,7 @@ def test_wherever_one_goes_it_is_the_objects_that_work(make: Any, compiler: Path
         lambda: [s.seek(0), controller.face.drawing(lambda: None)],  # past the controller
         lambda: [s.reset(), controller.face.drawing(lambda: None)],
         lambda: controller.set_engine("cpu"),
-        lambda: controller.set_activation(0, "relu"),
+        lambda: controller.set_option("activation", "relu"),
     ):
         deed()
         assert s.engine == "python", deed
@@ -434,7 +434,7 @@ def test_a_network_too_large_for_objects_is_held(
 
 @pytest.mark.parametrize(
     "change",
-    [lambda c: c.set_activation(0, "relu"), lambda c: changes.go_wrong(c, "dead")],
+    [lambda c: c.set_option("activation", "relu"), lambda c: changes.go_wrong(c, "dead")],
 )
 def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
     make: Any, compiler: Path, monkeypatch: pytest.MonkeyPatch, change: Any

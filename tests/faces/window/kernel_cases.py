@@ -218,7 +218,10 @@ def case_a_network_goes_on_with_its_objects_whatever_is_done() -> None:
         assert any(chip.startswith("Compiling for float32 networks: ") for chip in it.chips)
         everything(it)
         assert it.session.engine == "python"
-        it.do(lambda: it.controller.set_activation(0, "relu"), lambda: it.controller.time.step(+1))
+        it.do(
+            lambda: it.controller.set_option("activation", "relu"),
+            lambda: it.controller.time.step(+1),
+        )
         it.do(lambda: it.controller.set_option("map", "grey"), lambda: it.controller.time.step(+1))
 
 
