@@ -29,7 +29,7 @@ from scalarviz.errors import FileError, InputError, ScalarvizError
 from scalarviz.training.diagnosis import Diagnosis, diagnose
 from scalarviz.training.follow.followed import Followed
 from scalarviz.training.follow.keeping import Keeper
-from scalarviz.training.follow.record import STEP, Recorder
+from scalarviz.training.follow.record import PAGE, Recorder
 from scalarviz.training.follow.sources import (
     ArraySource,
     Numbers,
@@ -43,6 +43,7 @@ from scalarviz.training.network.network import Network
 SIZE = 200_000_000  # bytes of a file
 ALONE, WATCHED = 0.01, 0.05  # shares of the time that following may take, with a viewer the second
 PICTURES, FEW = 30.0, 5.0  # kept steps a second at most; the second if no core is to spare
+LOSSES = 0.04  # of a file, for losses: as it fills, more and more steps share a mean
 FLUSH = 2.0  # seconds after which losses are written
 SHOWN = {"auto": None, "window": False, "browser": True}  # whether a viewer is in a browser
 LARGEST_PROBE = 100_000  # numbers
@@ -74,8 +75,8 @@ def follow(
     size   bytes of the file, at most; by default 200 MB
 
     Following takes at most 1 % of the time of the training, 5 % with a viewer, so the number of
-    kept steps depends on the model; every reported loss is kept. Of more than 1,000,000 parameters
-    a kept step has 10,000, evenly chosen. Not seen are a compiled optimizer.step, optimizers that
+    kept steps depends on the model; every reported loss is kept, after half a million steps in means
+    of several. Of more than 1,000,000 parameters a kept step has 10,000, evenly chosen. Not seen are a compiled optimizer.step, optimizers that
     step in backward, and the shards of FSDP; of several processes the first one is followed.
 
     Returns a Following. Raises InputError for other models and arguments.
@@ -126,7 +127,8 @@ class Losses:
     """
 
     def __init__(self) -> None:
-        self.written = 0
+        self.written = self._used = 0  # steps, and bytes of their losses
+        self._means: list[float] = []  # of steps that are not written
         self.newest: float | None = None  # of those that are written
         self.is_bad = False  # whether one was not finite
         self._done: list[list[Any]] = []  # of each step that is not written yet
@@ -165,10 +167,17 @@ class Losses:
         count = len(self._done) - (not whole and self._after is not False)
         ready, self._done = self._done[:count], self._done[count:]
         if ready:
-            means = [sum(map(float, each)) / len(each) if each else math.nan for each in ready]
-            recorder.append(b"LOSS", STEP.pack(self.written), np.array(means))
-            self.written += len(means)
-            self.newest = means[-1] if ready[-1] else None
+            self._means += [sum(map(float, x)) / len(x) if x else math.nan for x in ready]
+            self.newest = self._means[-1] if ready[-1] else None
+        left = max(1e-9, 1.0 - self._used / (LOSSES * recorder.bound))
+        power = min(4, int(-math.log2(left)))
+        for each in [16**n for n in range(power, -1 if whole else power - 1, -1)]:
+            count = len(self._means) // each
+            if count:
+                means = np.array(self._means[: count * each]).reshape(count, each).mean(axis=1)
+                recorder.append(b"LOSS", PAGE.pack(self.written, each), means)
+                del self._means[: count * each]
+                self.written, self._used = self.written + count * each, self._used + means.nbytes
 
 
 @final
@@ -194,8 +203,10 @@ class Following:
         self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # parameters of optimizers
         self._process = os.getpid()
         self._losses = Losses()
+        self._newest: Any = None  # the optimizer whose step was seen last
         self._within = self._keeps = False
-        self._begun = self._next = self._flushed = math.inf
+        self._begun = self._flushed = math.inf
+        self._next = self._now = 0.0
         self._spent = self._price = 0.0
         atexit.register(self.close)
 
@@ -295,7 +306,7 @@ class Following:
         atexit.unregister(self.close)
         if self.is_closed or os.getpid() != self._process:
             return
-        self.is_closed = True
+        self.is_closed, self._newest = True, None
         for handle in self._handles:
             handle.remove()
         if self._network is not None:
@@ -330,13 +341,18 @@ class Following:
 
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Called before the step of any optimizer."""
-        begun = time.perf_counter()
-        known = self._known.get(optimizer)
-        if known is None:
-            known = self._known[optimizer] = self._look_at(optimizer)
-        if not known or self.is_closed:
+        begun = self._now = time.perf_counter()
+        if optimizer is not self._newest:  # asked first, since this is called in each step
+            known = self._known.get(optimizer)
+            if known is None:
+                known = self._known[optimizer] = self._look_at(optimizer)
+            if not known or self.is_closed:
+                return
+            self._newest = optimizer
+        self._within = True
+        if begun < self._next and not self._losses.is_bad:
             return
-        self._within, self._keeps = True, self._wants(begun)
+        self._keeps = self._wants(begun)
         if self._keeps:
             self._try(self._begin)
             closes = any(map(callable, (*args[1:], *kwargs.values())))
@@ -352,7 +368,7 @@ class Following:
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Called after the step of any optimizer."""
         if self._within:
-            self._end_step(time.perf_counter())
+            self._end_step(time.perf_counter() if self._keeps else self._now)
 
     def _network_stepped(self, losses: Numbers) -> None:
         """Called after steps of a Network, with the loss of each; the last one may be kept."""
@@ -407,7 +423,10 @@ class Following:
             self._try(self._begin)
             self._try(self._keep)
         elif begun > self._flushed + FLUSH:
+            begun = time.perf_counter()
             self._try(self._flush)
+        else:
+            return
         now = time.perf_counter()
         self._spent += now - begun
         if keeps and self._source is not None:

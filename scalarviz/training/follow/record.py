@@ -3,7 +3,8 @@
 It begins with MAGIC. Then come entries: a kind, a checksum, the length of the content, the content.
 
     HEAD  JSON: arrays of the model, modules, optimizers
-    LOSS  number of a step, and the losses from that step on, float64
+    LOSS  number of a step, a count, and means of the losses of so many steps each, from that step
+          on, float64; the count is 1 until half of the room for losses is used
     STAT  number of a step, and NUMBERS float32 for each array of the model
     PAGE  a kept step: its number, that of its HEAD, and numbers
     FULL  the same, of a model of which a PAGE has chosen weights only: all weights
@@ -46,6 +47,8 @@ NUMBERS = 4  # of an array in a STAT: root mean squares of values, gradients, up
 VALUE, GRADIENT, BEFORE = range(3)
 PARTS = "value", "gradient", "before"
 FEWEST = 4  # pages; a smaller bound is refused
+MOST_SHARED = 16**4  # steps that share a mean of their losses
+MOST_LOSSES = 2**26  # that are read, which take half a gigabyte
 LOGGED = 0.1  # part of the bound that pages leave free
 RENEWED = 4  # times that a page is written, each with a STAT, a LOSS and a MOVE that stay
 
@@ -191,7 +194,7 @@ class Record:
     """Reads a record, also while it grows.
 
     heads   all that were written; the last one counts
-    losses  of each step that is done, NaN where unknown
+    losses  of each step that is done, perhaps means of several steps; NaN where unknown
     stats   step, and numbers by array of its HEAD, of the steps that were looked at
     pages   place and number of the HEAD of each kept step; `fulls` likewise
     notes   what was noticed, in the order of steps
@@ -253,12 +256,16 @@ class Record:
             case b"HEAD":
                 self.heads.append(json.loads(content))
             case b"LOSS":
-                first, losses = STEP.unpack_from(content)[0], content[STEP.size :]
-                require(first == self._count, "losses do not follow those before")
-                self._count += len(losses) // 8
-                if self._count > len(self._losses):
-                    self._losses = np.append(self._losses, np.zeros(self._count))
-                self._losses[first : self._count] = np.frombuffer(losses, "<f8")
+                (first, each), means = PAGE.unpack_from(content), content[PAGE.size :]
+                end = first + each * (len(means) // 8)
+                require(
+                    first == self._count and each > 0 and end <= MOST_LOSSES,
+                    "losses have a gap, or no end",
+                )
+                if end > len(self._losses):
+                    self._losses = np.append(self._losses, np.zeros(end))
+                self._losses[first:end] = np.repeat(np.frombuffer(means, "<f8"), each)
+                self._count = end
             case b"STAT":
                 numbers = np.frombuffer(content, "<f4", -1, STEP.size).reshape(-1, NUMBERS)
                 self.stats.append((STEP.unpack_from(content)[0], numbers))
@@ -307,7 +314,11 @@ class Record:
         self._forget(self._at.get(place, -1), place)
         found = self._page(place)
         # The losses before a page were written before it: a step that is far beyond them is none.
-        if found is not None and found[1] <= self._count + 1 and found[2] < len(self.heads):
+        if (
+            found is not None
+            and found[1] <= self._count + MOST_SHARED
+            and found[2] < len(self.heads)
+        ):
             kind, step, head, _ = found
             self._at[place] = step
             if kind == b"PAGE" and step not in self.pages:

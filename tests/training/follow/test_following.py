@@ -155,9 +155,22 @@ def test_of_a_closure_the_gradients_are_those_of_its_last_call(
     witness.check(sv.load(path))
 
 
+def test_losses_of_a_night_share_means_as_their_room_fills(path: Path) -> None:
+    losses = np.random.default_rng(0).normal(size=30_000)
+    with sv.follow(path=path, show=None, size=100_000) as run:
+        for loss in losses:
+            run.step({"a": np.zeros(2)}, loss=loss)
+    found = sv.load(path).losses
+    assert run.lack == "" and path.stat().st_size <= 100_000 and len(found) == len(losses)
+    alone = int((found == losses).sum())
+    assert 200 < alone < 1000 and np.array_equal(found[:200], losses[:200])
+    assert np.isclose(found.sum(), losses.sum()) and found[-1] == losses[-1]
+
+
 def test_of_a_long_training_evenly_spread_steps_are_kept_within_the_size(
-    torch: Any, net: Any, path: Path
+    torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(following, "LOSSES", 1.0)
     bound = 30_000
     with sv.follow(net, path, show=None, size=bound) as run:
         witness = train(torch, net, 400, torch.optim.SGD(net.parameters(), 0.1), run=run)

@@ -165,8 +165,10 @@ HUGE = b"PAGE" + bytes(4) + b"\xff" * 7 + b"\x0f"
         entry(b"STAT", HUGE) + entry(b"MOVE", STEP.pack(len(MAGIC) + ENTRY.size)),
         entry(b"MOVE", STEP.pack(2**64 - 1)),
         entry(b"MOVE", b""),
-        entry(b"LOSS", STEP.pack(2**62) + bytes(8)),
-        entry(b"LOSS", STEP.pack(0) + bytes(7)),
+        entry(b"LOSS", STEP.pack(2**62) + STEP.pack(1) + bytes(8)),
+        entry(b"LOSS", STEP.pack(0) + STEP.pack(1) + bytes(7)),
+        entry(b"LOSS", STEP.pack(0) + STEP.pack(2**60) + bytes(8)),
+        entry(b"LOSS", STEP.pack(0) + STEP.pack(0) + bytes(8)),
         entry(b"STAT", STEP.pack(0) + bytes(7)),
         entry(b"PAGE", b""),
         entry(b"PAGE", STEP.pack(2**63) + STEP.pack(2**63)),
@@ -193,7 +195,7 @@ def test_a_reader_follows_a_writer(path: Path) -> None:
     recorder.begin({"arrays": [], "step": 0}, 8, 0)
     reader = sv.load(path).record
     for step in range(400):
-        recorder.append(b"LOSS", STEP.pack(step), np.zeros(1))
+        recorder.append(b"LOSS", STEP.pack(step) + STEP.pack(1), np.zeros(1))
         recorder.keep(b"PAGE", step, np.float64(step))
         if step % 7 == 0:
             assert reader.refresh() and step in reader.pages
