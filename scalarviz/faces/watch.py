@@ -22,9 +22,7 @@ from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.sweep_look import SweepLook, sweep_look
 from scalarviz.sweeps.sweep import STEPS, Sweep
-from scalarviz.training.follow.following import follow
-from scalarviz.training.follow.sources import is_module
-from scalarviz.training.network.network import Network
+from scalarviz.training.follow.following import can_be_followed, follow
 
 INSTEAD = (
     "sv.watch(..., browser=True) shows it in a browser, also on another machine, "
@@ -124,7 +122,7 @@ def watch(
     Raises InputError for invalid arguments, and DisplayError, which says what is missing, where no
     window can be opened.
     """
-    if isinstance(show, Network) or is_module(show):
+    if can_be_followed(show):
         return follow(show, show="browser" if browser else "auto")
     look = sweep_look(show, networks, order, group, against)
     if isinstance(show, Sweep):

@@ -153,7 +153,7 @@ def test_a_page_carries_its_engine_its_worker_and_the_texts_it_uses(made: Page) 
         *found["texts"]
     }
     assert not any(key.startswith(("doctor.", "bench.")) for key in found["texts"])
-    assert {*found["spec"]} == {"engine", "scene", "facts", "page"}
+    assert {*found["spec"]} == {"fixed", "engine", "scene", "facts", "page"}
 
 
 @pytest.mark.usefixtures("_quick")

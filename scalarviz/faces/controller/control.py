@@ -236,7 +236,7 @@ def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
 
 
 def engine_of(controller: Controller) -> OptionChoice:
-    """Return the engine as an option, with those that can run what is shown."""
+    """Return the engine as an option, with those that can run the network."""
     return OptionChoice(
         "engine",
         str,

@@ -90,6 +90,11 @@ def follow(
     return made
 
 
+def can_be_followed(model: object) -> bool:
+    """Return whether a model has steps that can be seen."""
+    return isinstance(model, Network) or is_module(model)
+
+
 def path_of(path: object) -> str:
     """Return the path of a record; raise InputError for what is none."""
     if path is None:

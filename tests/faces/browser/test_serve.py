@@ -29,6 +29,7 @@ from scalarviz.base.texts import text
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.faces.browser import serve as module
 from scalarviz.faces.browser.link_server import MOST_WRONG, Denied, LinkServer, Tokens
+from scalarviz.faces.browser import serve
 from scalarviz.faces.browser.serve import BLOCKS, BORDER, qr_code
 from scalarviz.pages import web_server
 from scalarviz.pages.addresses import listening
@@ -204,6 +205,17 @@ def test_what_cannot_be_served_is_refused() -> None:
 
 
 ADDRESS = "http://192.168.1.5:8000/?token=ABC234"
+
+
+def test_the_viewer_of_a_training_ends_when_that_is_over_and_nobody_looks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_VIEWER", "1")
+    monkeypatch.setattr(serve, "ABANDONED", 0.0)
+    parents = iter([1, 1, 1, 2])  # the training ends after some rounds
+    monkeypatch.setattr(serve.os, "getppid", lambda: next(parents))
+    assert sv.watch("rgb", browser=True, play=False) == 0 and not [*parents]
+    assert "http://" in capsys.readouterr().out
 
 
 def test_its_blocks_are_the_modules_of_the_code_light_on_dark() -> None:

@@ -305,7 +305,7 @@ async def test_without_opengl_the_page_of_a_session_is_live_all_the_same(
 
 
 @pytest.mark.usefixtures("_quick")
-@pytest.mark.parametrize("nonsense", [3, None, sv.Network([2, 1])])
+@pytest.mark.parametrize("nonsense", [3, None])
 def test_what_cannot_be_seen_is_refused_by_what_can(nonsense: Any, shown: PUBLISHED) -> None:
     refused(InputError, nonsense).by(sv.watch, nonsense)
 

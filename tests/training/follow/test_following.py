@@ -267,6 +267,7 @@ def test_a_network_is_followed_by_train_step_and_by_its_four_verbs(path: Path) -
                 net.step(sv.SGD(0.5))
                 run.step()
             known.append({k: (x.value.copy(), x.grad.copy()) for k, x in net.named_parameters()})
+    assert net.follower is None
     net.train_step(inputs, targets, "mse", sv.SGD(0.5))
     followed = sv.load(path)
     assert followed.steps.tolist() == [1, 2, 3, 4, 5, 6] and followed.losses[2] == loss
