@@ -237,7 +237,7 @@ def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
 
 
 def engine_of(controller: Controller) -> OptionChoice:
-    """Return the engine as an option, with those that can run what is shown."""
+    """Return the engine as an option, with the engines that can run the session."""
     return OptionChoice(
         "engine",
         str,
