@@ -250,7 +250,7 @@ def describe_timeline(
         "bits": bits_of(network.bank),
         "order_of_sums": ORDER_OF_SUMS,
         **describe_metrics(timeline.visits),
-        **describe_marks(timeline),
+        **describe_marks(timeline, places),
         **describe_origin(timeline.origin),
         **({"title": timeline.title} if timeline.title else {}),
         **own_of(start, timeline.branches),
@@ -666,9 +666,8 @@ def restore_metrics(
 # Marks: the steps at which a training stopped by itself or that were found, and why.
 
 
-def describe_marks(timeline: Timeline) -> Description:
-    """Return the marks, as an entry of the description of a run."""
-    places = {branch: i for i, branch in enumerate(timeline.branches)}
+def describe_marks(timeline: Timeline, places: Mapping[Branch, int]) -> Description:
+    """Return the marks, as an entry of the description of a run; `places` are those of branches."""
     marks = [
         [places[mark.branch], mark.step, mark.text[:LONGEST_MARK]] for mark in timeline.stops.marks
     ]

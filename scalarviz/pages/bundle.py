@@ -286,7 +286,7 @@ def html(
 ) -> str:
     """Return the document.
 
-    markup  of page.html, with $names; those of `names_of` are texts, the others are filled in here
+    markup  of page.html, with $names; those in `words` are texts, the others are filled in here
     words   the texts; they are escaped
     style   of the page
     script  as `bundle` returns it
@@ -315,12 +315,6 @@ def stated_policy(page: str) -> str:
     """Return the policy that a page states; "" if it has none."""
     found = STATED.search(page)
     return unescape(found[1]) if found else ""
-
-
-def names_of(markup: str) -> Iterator[str]:
-    """Yield the names in a markup that stand for texts."""
-    known = {"policy", "style", "script", "loader", "data"}
-    yield from (name for name in Template(markup).get_identifiers() if name not in known)
 
 
 # Arrays as JSON, which web/arrays.js reads.

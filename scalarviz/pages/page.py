@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from scalarviz.base.checks import answered, size, true_or_false
@@ -24,7 +25,7 @@ from scalarviz.base.texts import text, texts
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import EngineError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
-from scalarviz.pages.bundle import POLICY, bundle, html, names_of, packed_bytes, texts_of
+from scalarviz.pages.bundle import POLICY, bundle, html, packed_bytes, texts_of
 from scalarviz.pages.caption_data import caption_data, optimizer_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, measured_data, metric_data, probe_of
@@ -330,7 +331,7 @@ def markup_of_page() -> str:
 
 def said_in(markup: str) -> dict[str, str]:
     """Return the texts that a markup names with SAY."""
-    said = [name for name in names_of(markup) if name.startswith(SAY)]
+    said = [name for name in Template(markup).get_identifiers() if name.startswith(SAY)]
     return {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
 
 

@@ -26,6 +26,7 @@ from scalarviz.base.shell_commands import pip_command
 from scalarviz.errors import InputError
 from scalarviz.pages.bundle import stated_policy
 from scalarviz.pages.plain_pages import INDEX
+from scalarviz.training.session.actions import nothing
 
 try:
     from websockets.asyncio.server import ServerConnection, serve
@@ -131,7 +132,7 @@ class PageServer:
     def __init__(
         self,
         listener: socket.socket,
-        came: Came = lambda address, name: None,
+        came: Came = nothing,
         gate: Gate | None = None,
         visit: Visit | None = None,
     ) -> None:

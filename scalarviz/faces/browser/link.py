@@ -53,6 +53,7 @@ from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
 from scalarviz.story.commands import COMMANDS, REQUIRED, ROW, Argument
+from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.session import Session, Unit
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds
@@ -689,8 +690,8 @@ def look(link: PageLink, args: Args) -> None:
 
 
 OTHERS: dict[str, Callable[[PageLink, Args], None]] = {
-    "open": lambda link, args: None,
-    "state": lambda link, args: None,
+    "open": nothing,
+    "state": nothing,
     "pause": lambda link, args: link.controller.played_by.pause(),
     "look": look,
     "roll": roll_ball,

@@ -101,8 +101,7 @@ def watch(
                 face.quit()
                 link.close(text("browser.closed"))
                 face.lead.rest()
-                if saved := options.keep.at_end(face.lead.own_session, True):
-                    say(saved)
+                options.keep.end(face.lead.own_session, True)
 
 
 def work(calls: SimpleQueue[Callable[[], object]], until: float) -> None:

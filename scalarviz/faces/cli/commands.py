@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
@@ -340,7 +341,7 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
     shared = {name: option for name, option in SHARED.items() if name not in own}
 
     return with_options(
-        lambda given, typed: DEEDS[verb](scene, given, name, typed),
+        partial(DEEDS[verb], scene, name),
         *as_parameters(own, "Options of the scene"),
         *as_parameters(shared | general, "Options of every scene"),
     )
@@ -376,7 +377,7 @@ def open_command() -> Callable[..., None]:
     )
 
 
-def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+def watch_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
     """Open a window on a scene; return the exit code."""
     with opening():
         from scalarviz.faces.cli.watch_scene import watch_anywhere
@@ -387,7 +388,7 @@ def watch_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collec
         return watch_anywhere(show, given, name, keep, Recipe(scene, given), play=plays)
 
 
-def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+def train_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
     """Train a scene with a progress bar; return the exit code."""
     from scalarviz.faces.controller.train import train
 
@@ -395,7 +396,7 @@ def train_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collec
     return train(show, given["steps"], keep)
 
 
-def render_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+def render_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
     """Draw a scene into a file; return the exit code."""
     from scalarviz.faces.cli.render_scene import render
 
@@ -403,7 +404,7 @@ def render_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Colle
     return render(show, not_own(scene, given), name, keep)
 
 
-def page_scene(scene: Scene, given: Mapping[str, Any], name: str, typed: Collection[str]) -> int:
+def page_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]) -> int:
     """Write a scene as a web page that trains; return the exit code."""
     from scalarviz.faces.cli.render_scene import write_page
 

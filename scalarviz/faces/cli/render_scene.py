@@ -50,8 +50,7 @@ def render(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> i
         code = INTERRUPTED
     else:
         code = 0
-    if saved := keep.at_end(show.session, False):
-        say(saved)
+    keep.end(show.session, False)
     return code
 
 
@@ -234,6 +233,6 @@ def write_page(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) 
         return INTERRUPTED
     say(made.words(path.name))
     replace_file(path, made.text)
-    if given["steps"] is None and (saved := keep.at_end(show.session, False)):
-        say(saved)
+    if given["steps"] is None:
+        keep.end(show.session, False)
     return 0

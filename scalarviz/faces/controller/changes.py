@@ -30,6 +30,7 @@ from scalarviz.stage.handles import image_shape, target_of
 from scalarviz.stage.show import Show, sizes_of
 from scalarviz.story.facts import Neuron
 from scalarviz.story.names import sentence, short_name
+from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Clock, did_in_words
 from scalarviz.training.session.growth import add_neurons, insert_layer, remove_layer, remove_neuron
 from scalarviz.training.session.reading import facts_of, writer_of
@@ -199,7 +200,7 @@ def set_common(controller: Controller, name: str, value: object, did: str) -> No
 def grow(
     controller: Controller,
     make: Callable[[Session], Session],
-    seen: Callable[[Session], Neuron | None] = lambda made: None,
+    seen: Callable[[Session], Neuron | None] = nothing,
 ) -> None:
     """Go on with the session that a function makes of this one.
 

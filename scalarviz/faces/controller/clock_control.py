@@ -22,6 +22,7 @@ from scalarviz.scene.pace import SUM, pauses, shared
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.by_parts import check_neurons, sizes_of
 from scalarviz.stage.show import Several
+from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import Halted, SharedClock
@@ -407,7 +408,7 @@ class ClockControl:
     def do(
         self,
         command: Callable[[], Any],
-        then: Callable[[Any], None] = lambda _: None,
+        then: Callable[[Any], None] = nothing,
         *,
         name: str = "",
     ) -> None:

@@ -26,6 +26,7 @@ from scalarviz.scene.frame_data import Work
 from scalarviz.stage.by_parts import has_neurons
 from scalarviz.story.commands import COMMANDS, Command
 from scalarviz.story.guide import can_guess
+from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.measurements import measured_names
 from scalarviz.training.session.reading import bank_now, facts_of
@@ -236,7 +237,7 @@ def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
 
 
 def engine_of(controller: Controller) -> OptionChoice:
-    """Return the engine as an option, with those that can run the network."""
+    """Return the engine as an option, with the engines that can run the session."""
     return OptionChoice(
         "engine",
         str,
@@ -423,8 +424,8 @@ class Control:
     """
 
     name: str
-    set: Callable[[Any, Any], object] = lambda controller, value: None
-    get: Callable[[FaceState], Any] = lambda state: None
+    set: Callable[[Any, Any], object] = nothing
+    get: Callable[[FaceState], Any] = nothing
     names: Callable[[FaceState], Iterable[str]] = lambda state: ()
     enabled: Callable[[FaceState], object] = lambda state: True
     scale: Callable[[FaceState], Scale | LogScale] = lambda state: Scale(0, 100)

@@ -33,6 +33,7 @@ from scalarviz.faces.scene_options import as_number
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Branch
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import Background, Job
@@ -151,7 +152,7 @@ class Controller:
         if self._plays_soon and not self.warming.held:
             self.play_soon()
         for result, failed in self.exports.results().items():
-            self.tell(result, text("exports.seen") * failed, lambda: None)
+            self.tell(result, text("exports.seen") * failed, nothing)
         for why in self.branch_windows.failures():
             self.tell(why)
         self.stage.work = self.search.work or self.exports.work
@@ -294,7 +295,7 @@ class Controller:
     def do(
         self,
         command: Callable[[], Any],
-        then: Callable[[Any], None] = lambda _: None,
+        then: Callable[[Any], None] = nothing,
         *,
         name: str = "",
         branching: bool = True,

@@ -29,6 +29,7 @@ from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.stages import Stages, stages_of
+from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.user_changes import Change
 
@@ -62,10 +63,10 @@ class Face:
         speed: float | None = None,
     ) -> None:
         self.stage = stage
-        self.start_editing: Callable[[str], None] = lambda name: None
-        self.leave: Callable[[], object] = lambda: None
-        self.fill_screen: Callable[[], None] = lambda: None
-        self.copy_text: Callable[[str], None] = lambda text: None
+        self.start_editing: Callable[[str], None] = nothing
+        self.leave: Callable[[], object] = nothing
+        self.fill_screen: Callable[[], None] = nothing
+        self.copy_text: Callable[[str], None] = nothing
         self.ask_color: Callable[[FloatArray, Callable[[FloatArray], None]], None] | None = None
         self.hand, self.exports = CommandQueue(), Exports()
         self.together = len(stage.panes) > 1
@@ -349,6 +350,6 @@ class Opening:
             if face.is_playing:
                 return
             if tours:
-                face.lead.guide.show_tour(face.time.play if plays else lambda: None)
+                face.lead.guide.show_tour(face.time.play if plays else nothing)
             else:
                 face.time.play(film=self._film)

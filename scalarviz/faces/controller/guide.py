@@ -31,6 +31,7 @@ from scalarviz.story.guide import (
     way_of,
 )
 from scalarviz.story.names import name_of_row, sentence
+from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.reading import bank_now, facts_of
 from scalarviz.training.session.session import Session, Unit
@@ -166,7 +167,7 @@ class Guide:
         self._seconds = self._looked = 0.0  # of the tour, and when that was last asked
         self._first = 0  # its step
         self._left: Clock | None = None  # where the tour has led the session
-        self._then: Callable[[], None] = lambda: None
+        self._then: Callable[[], None] = nothing
 
     def stop(self) -> None:
         """End what goes on; the session stays where it is."""

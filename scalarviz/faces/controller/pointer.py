@@ -20,6 +20,7 @@ from scalarviz.stage.handles import Grip, Handle
 from scalarviz.story.equations import change_between
 from scalarviz.story.guide import moved_answer
 from scalarviz.story.names import name_of_row, sentence
+from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.reading import facts_of
 
 NOTCH = 1.15  # zoom factor per notch of the wheel
@@ -295,7 +296,7 @@ def let_go(controller: Controller, handle: Handle, up: float) -> None:
     """Say what a drag has changed, and offer to train on, unless it plays anyway."""
     if not handle.guesses:
         controller.stage.scales.stops.let_go()
-        controller.do(lambda: None, lambda _: tell_dragged(controller, handle, up))
+        controller.do(nothing, lambda _: tell_dragged(controller, handle, up))
 
 
 def tell_dragged(controller: Controller, handle: Handle, up: float) -> None:

@@ -145,8 +145,7 @@ def finish(show: Show, start: int, end: int, keep: Autosave, stop: Stop) -> None
     say(*exhibit.words() if exhibit else ())
     say(*[show.session.stopped] if show.session.stopped else ())
     say(closing(show, start, end))
-    if saved := keep.at_end(show.session, stop.asked):
-        say(saved)
+    keep.end(show.session, stop.asked)
 
 
 def closing(show: Show, start: int, end: int) -> str:
@@ -320,7 +319,7 @@ class Autosave:
             raise
         except Exception:  # saved, then raised again
             if self.path is not None and session.step_index > first:
-                say(self.at_end(session, True))
+                self.end(session, True)
             raise
 
     def _save_before(self, session: Session, back: int | None) -> str:
@@ -338,6 +337,11 @@ class Autosave:
         if self.path is None and stopped and self.name and session.step_index:
             return unused(f"{self.name}-stopped")
         return self.path
+
+    def end(self, session: Session, stopped: bool) -> None:
+        """Save, and say where, or how to save next time."""
+        if words := self.at_end(session, stopped):
+            say(words)
 
     def at_end(self, session: Session, stopped: bool) -> str:
         """Save, and return where, or how to save next time.

@@ -27,6 +27,7 @@ from scalarviz.base.messages import inform
 from scalarviz.base.processes import end_all
 from scalarviz.base.texts import text
 from scalarviz.scene.canvas.palette import THEMES, ControlColors
+from scalarviz.training.session.actions import nothing
 
 # Python's switch interval in seconds. With a longer one, waiting threads starve: NumPy releases the
 # lock more often than that, but too briefly for them to take it.
@@ -164,7 +165,7 @@ PATIENCE = 6  # looks after which the thread that draws is given up
 
 
 @contextmanager
-def ending_without_display(save: Callable[[], None] = lambda: None) -> Iterator[None]:
+def ending_without_display(save: Callable[[], None] = nothing) -> Iterator[None]:
     """Call `save` on another thread, and exit with 1, if this block hangs without its X server."""
     application: Any = QGuiApplication.instance()
     native = application.nativeInterface() if sys.platform == "linux" else None

@@ -68,6 +68,7 @@ from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.window.application import icon
 from scalarviz.story.commands import FIRST_CONTROLS, Command, first_groups
+from scalarviz.training.session.actions import nothing
 
 Act = Callable[[Any], object]
 ICONS = {
@@ -450,8 +451,8 @@ class ControlPanel(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.face = face
-        self.turned: Callable[[bool], object] = lambda on: None
-        self.takes: Callable[[int], object] = lambda width: None
+        self.turned: Callable[[bool], object] = nothing
+        self.takes: Callable[[int], object] = nothing
         self.bar = QMenuBar(nativeMenuBar=False)
         self.free = 0, 0
         self._choices: tuple[OptionChoice, ...] = ()  # that are shown

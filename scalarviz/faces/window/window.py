@@ -63,8 +63,7 @@ def watch(shown: Show | Several, options: WatchOptions) -> int:
     controller = face.lead
     if keep.path is not None and controller.session is not controller.own_session:
         say(text("saving.other", path=keep.path))
-    if saved := keep.at_end(controller.own_session, stop.asked):
-        say(saved)
+    keep.end(controller.own_session, stop.asked)
     if window.error is not None:
         face.lead.exports.stop()
         raise window.error
@@ -75,8 +74,7 @@ def save_at_once(face: Face, keep: Autosave) -> None:
     """Save, though the thread that draws never goes on."""
     session = face.lead.own_session
     session.inherit(threading.main_thread().ident)
-    if saved := keep.at_end(session, False):
-        say(saved)
+    keep.end(session, False)
 
 
 def finish(exports: Exports) -> int:

@@ -64,7 +64,7 @@ class Action:
 
 
 def nothing(*_: object) -> None:
-    """Check nothing."""
+    """Do nothing, in place of a check or of a callback."""
 
 
 @final

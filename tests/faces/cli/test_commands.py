@@ -458,7 +458,9 @@ def test_an_option_of_every_scene_arrives(
     run: Any, monkeypatch: pytest.MonkeyPatch, verb: str, own: dict[str, Option]
 ) -> None:
     given: dict[str, Any] = {}
-    monkeypatch.setitem(commands.DEEDS, verb, lambda scene, known, *_: given.update(known) or 0)
+    monkeypatch.setitem(
+        commands.DEEDS, verb, lambda scene, _, known, *more: given.update(known) or 0
+    )
     for name, option in (SHARED | RUNNING | own).items():
         words, value = typed(name, option)
         assert run(verb, "xor", *words).code == 0
