@@ -258,7 +258,8 @@ def made_page(
         content = whole()
     if len(content) > LARGEST:
         raise too_large(len(content))
-    reason = "" if does_train or engine is False else why_not(show.session)
+    is_recorded = show.session.trainer.recorded is not None
+    reason = "" if does_train or engine is False or is_recorded else why_not(show.session)
     left_out = measured.left_out if measured is not None else ()
     return Page(content, len(parts.get("module", "")), made, reason, left_out)
 

@@ -132,6 +132,7 @@ class SessionState:
             "seed": None,
             "size": session.trainer.batches.size,
             "optimizer": 0,
+            "explains": session.trainer.explains,
             "made": {"optimizer": 0, "rate": float(rate), "frozen": frozen,
                      "counted": bank.step_count - session.step_index},
             "jumps": self.jumps,
@@ -144,6 +145,7 @@ class SessionState:
         """
         session, probe = self.session, self._probe
         before, self._before = self._before, numbers
+        is_recorded = session.trainer.recorded is not None
         batch = session.trainer.batches.at(here.seen)
         focus, inputs, target, size = in_focus(session, batch, here.seen if rests else None)
         few = len(numbers.slots) * len(numbers.value) <= MOST_SLOTS
@@ -156,7 +158,7 @@ class SessionState:
             "step": here.clock.step,
             "operation": 0,
             "moment": -1,
-            "before": before and before.value,
+            "before": None if is_recorded else before and before.value,
             "grad_before": before and before.grad,
             "slots_before": {},
             "earlier": None,
@@ -202,8 +204,10 @@ class SessionState:
         with suppress(ScalarvizError):  # an earlier step can be unlike what it was
             if moment >= 0:
                 found |= self.of_step(state_of(session))
-            elif here.clock.step:
-                with timeline.visit(begun(timeline)):
+            elif here.clock.step and session.trainer.knows:
+                is_recorded = session.trainer.recorded is not None
+                earlier = timeline.at_work() if is_recorded else timeline.visit(begun(timeline))
+                with earlier:
                     first = HostSnapshot(session.network.bank).read()
                 found |= numbers_before(first.value, first.grad, first.slots)
         return found

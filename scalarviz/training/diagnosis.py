@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import prod
 from typing import Any, final
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
@@ -91,8 +92,9 @@ class Measures:
 
     @cached_property
     def reference(self) -> float:
-        """Mean loss of the best constant answer, or of the first steps if that is unknown."""
-        found = self.constants if len(self.constants) else self.losses[:RECENT]
+        """Mean loss of the best constant answer, or the first loss if that is unknown."""
+        known = self.losses[np.isfinite(self.losses)][:1]
+        found = self.constants if len(self.constants) else known
         return max(float(np.nanmean(found)), TINY)
 
     @cached_property
@@ -163,7 +165,9 @@ def diagnose(shown: object) -> Diagnosis:
             "s = sv.Session(net, data) after s.advance(1000)"
         )
     m: Measures = measures_of(shown) if isinstance(shown, Session) else measures()
-    found = Diagnosis(judge(m))
+    with np.errstate(all="ignore"), catch_warnings():
+        simplefilter("ignore", RuntimeWarning)  # about means of what is unknown
+        found = Diagnosis(judge(m))
     found.looked_at = f"{len(m.losses):,} losses, and in the weights at {len(m.steps)} moments"
     return found
 
@@ -235,7 +239,7 @@ def still(m: Measures) -> list[Any]:
 
 
 def rate(m: Measures) -> list[Any]:
-    largest = np.nanmax(m.ratios, axis=1)
+    largest = np.nan_to_num(np.nanmax(m.ratios, axis=1))
     over = np.flatnonzero(m.losses > OVERSHOOT * max(m.reference, float(m.losses[0])))
     begun = int([*over, *m.steps[largest > LARGE_STEP], 0][0])
     moment = int(np.argmax(largest * (m.steps >= min(begun, m.steps[-1]) - 1)))

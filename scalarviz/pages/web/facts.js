@@ -34,7 +34,8 @@ export function explainedOf(facts, state, row) {
   const grad = state.grad[row];
   const slots = (state.operation ? (state.slots_before ?? state.slots) : state.slots_before) ?? {};
   const kept = Object.fromEntries(optimizer.slots.map((name) => [name, slots[name]?.[row] ?? 0]));
-  const isKnown = (state.operation || state.before) && optimizer.slots.every((name) => slots[name]);
+  const hasBefore = (state.operation || state.before) && state.explains !== false;
+  const isKnown = hasBefore && optimizer.slots.every((name) => slots[name]);
   const frozen = frozenRows.has(row);
   const clips = optimizer.clip_norm !== null;
   const weight = {

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scalarviz.training.session.session import Session
 
 MOST_ARRAYS, MOST_AXES = 100_000, 32
+MOST_DEAD = 0.95  # share of the units of a dead layer
 
 
 class Head:
@@ -150,7 +151,7 @@ class Followed:
                 )
             flat = numbers.view(head.dtype)
             wholes = placed([replace(each, pick=WHOLE) for each in head.arrays])
-            return {each.name: flat[each.numbers].reshape(each.shape) for each in wholes}
+            return {each.name: flat[each.numbers].reshape(each.shape).copy() for each in wholes}
         return self._part(step, "value", 0)
 
     def gradients(self, step: int) -> dict[str, Numbers]:
@@ -187,7 +188,7 @@ class Followed:
     def _bytes(self, step: int, *, full: bool = False) -> tuple[Head, Numbers]:
         pages = self.record.fulls if full else self.record.pages
         if step not in pages:
-            near = self.steps[np.argsort(np.abs(self.steps - step))[:1]].tolist()
+            near = min(pages, key=lambda each: abs(each - step), default=0)
             raise InputError(f"step {step} was not kept: the nearest kept one is {near}")
         number = pages[step][1]
         found = self.record.numbers(step, full=full)
@@ -198,7 +199,7 @@ class Followed:
     def _part(self, step: int, part: str, mark: int) -> dict[str, Numbers]:
         kept = self.kept(step)
         return {
-            name: kept.parts[part][each.numbers].reshape(each.kept)
+            name: kept.parts[part][each.numbers].reshape(each.kept).copy()
             for each, is_known in zip(kept.head.arrays, kept.marks[mark], strict=True)
             if is_known
             for name in (each.name, *each.also)
@@ -208,6 +209,13 @@ class Followed:
     def session(self) -> Session:
         """A Session that goes through the kept moments, for pictures; it cannot be changed."""
         found: Session = session_of_record(self)
+        return found
+
+    def first(self, *conditions: Any) -> int | None:
+        """Return the first kept step at which a condition held, as `Session.first` does."""
+        session: Session = session_of_record(self)
+        session.seek(len(self.record.losses))  # the last one may still get its loss
+        found: int | None = session.first(*conditions, progress=False)
         return found
 
     def measures(self) -> Measures:
@@ -221,7 +229,10 @@ class Followed:
             raise OrderError("no step was kept yet, so nothing can be diagnosed: train first")
         table = np.array([numbers[shown] for _, numbers in stats], np.float64)
         table[~np.isfinite(table)], losses = np.inf, self.losses
+        table[:, (table[:, :, 2] == UNKNOWN).all(axis=0), 2] = 0.0  # no optimizer has them
         table[table == UNKNOWN] = np.nan
+        later = np.cumsum(table[:, ::-1, 3] > MOST_DEAD, axis=1)[:, ::-1]
+        table[later > 1, 3] = np.nan  # layers before a dead one get no gradient either
         for each in self.record.notes:
             if each["kind"] == "nan" and 0 < each["step"] <= len(losses):
                 losses[each["step"] - 1] = np.inf

@@ -50,6 +50,12 @@ REPORTED = LossRow("loss", itself, nothing, error="p", slope="0")
 
 def optimizer_of(given: Mapping[str, Any], rate: float) -> Optimizer | None:
     """Return an optimizer of ours that does the same arithmetic as one of PyTorch; else None."""
+    with suppress(ScalarvizError, ValueError, TypeError, LookupError):  # it takes no such settings
+        return same_arithmetic(given, rate)
+    return None
+
+
+def same_arithmetic(given: Mapping[str, Any], rate: float) -> Optimizer | None:
     settings = {name: each for name, each in given["settings"].items() if each is not False}
     decay, kind = settings.pop("weight_decay", 0.0), given["kind"]
     if kind == "SGD":
@@ -135,7 +141,7 @@ class RecordedRun(Run):
             return
         bank.frozen[:] = self.model.by_row(~moved)
         optimizer = None
-        with suppress(ScalarvizError, ValueError, TypeError, LookupError):  # other settings
+        with suppress(ScalarvizError, LookupError):  # of the rates, and of hostile files
             optimizer = optimizer_of(kept.head.optimizers[int(which[moved][0])], rates[moved][0])
             if optimizer is not None:
                 optimizer = optimizer.with_own_rates(self._own_rates(optimizer, rates, moved))
@@ -145,7 +151,7 @@ class RecordedRun(Run):
             return
         trainer.explains = True
         trainer.settings = replace(trainer.settings, optimizer=optimizer)
-        bank.step_count = int(counts[moved][0])
+        bank.step_count = int(counts[moved][0]) + 1
         for name, row in zip(
             optimizer.row.slots, bank.slot_block(optimizer.row.slots), strict=True
         ):
@@ -164,10 +170,12 @@ class RecordedRun(Run):
         self.loss = float(self._losses(step, 1)[0])
         if self._kept is not None:
             self.model.write(self._kept, "before", self.trainer.bank)
+            self.trainer.bank.step_count -= self.trainer.explains
 
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
         if moment.kind == "step" and self._kept is not None:
             self.model.write(self._kept, "value", self.trainer.bank)
+            self.trainer.bank.step_count += self.trainer.explains
 
     def values(self, buffer: Buffer) -> FloatArray:
         return np.full((1, buffer.size), np.nan)
@@ -205,9 +213,10 @@ def timeline_of(followed: Followed) -> Timeline:
     if model.computes and head.probe:
         sample[:] = head.probe["numbers"]
     targets = np.zeros((1, network.outputs))
+    first = [optimizer_of(each, 0.001) for each in head.optimizers[:1]]  # as pages know it
     settings = Settings(
-        SGD(), Arrays(sample, targets), Loss(REPORTED), None, "python", Precision(),
-        network.activations,
+        next(filter(None, first), SGD()), Arrays(sample, targets), Loss(REPORTED), None, "python",
+        Precision(), network.activations,
     )  # fmt: skip
     trainer = Trainer(network, settings, 0, partial(RecordedRun, followed, model))
     run = trainer.run

@@ -44,6 +44,8 @@ SIZE = 200_000_000  # bytes of a file
 ALONE, WATCHED = 0.01, 0.05  # shares of the time that following may take, with a viewer the second
 PICTURES, FEW = 30.0, 5.0  # kept steps a second at most; the second if no core is to spare
 LOSSES = 0.04  # of a file, for losses: as it fills, more and more steps share a mean
+LONELY = 50  # losses without a step, which are reported
+GRACE = 0.03  # seconds at the start in which each step is kept, whatever share of the time that is
 FLUSH = 2.0  # seconds after which losses are written
 SHOWN = {"auto": None, "window": False, "browser": True}  # whether a viewer is in a browser
 LARGEST_PROBE = 100_000  # numbers
@@ -75,9 +77,10 @@ def follow(
     size   bytes of the file, at most; by default 200 MB
 
     Following takes at most 1 % of the time of the training, 5 % with a viewer, so the number of
-    kept steps depends on the model; every reported loss is kept, after half a million steps in means
-    of several. Of more than 1,000,000 parameters a kept step has 10,000, evenly chosen. Not seen are a compiled optimizer.step, optimizers that
-    step in backward, and the shards of FSDP; of several processes the first one is followed.
+    kept steps depends on the model; every reported loss is kept, after half a million steps in
+    means of several. Of more than 1,000,000 parameters a kept step has 10,000, evenly chosen. Not
+    seen are a compiled optimizer.step, optimizers that step in backward, and the shards of FSDP;
+    of several processes the first one is followed.
 
     Returns a Following. Raises InputError for other models and arguments.
     """
@@ -210,6 +213,7 @@ class Following:
         self._losses = Losses()
         self._newest: Any = None  # the optimizer whose step was seen last
         self._within = self._keeps = False
+        self._lonely = 0  # losses before the first step
         self._begun = self._flushed = math.inf
         self._next = self._now = 0.0
         self._spent = self._price = 0.0
@@ -261,8 +265,15 @@ class Following:
         loss  a number, or a tensor; one on a card is not waited for. Of several before one step, as
               with accumulated gradients, the mean is kept
         """
-        if not self.is_closed:
-            self._losses.report(loss, within=self._within, taken=self.steps > 0)
+        if self.is_closed:
+            return
+        self._losses.report(loss, within=self._within, taken=self.steps > 0)
+        self._lonely += self.steps == 0
+        if self._lonely == LONELY and self.steps == 0:
+            inform(
+                f"{LONELY} losses were reported, and no step: no optimizer that moves a parameter "
+                "of this model has taken one, so nothing is recorded"
+            )
 
     def step(self, arrays: object = None, loss: object = None, grads: object = None) -> None:
         """Report a step that another program has taken, or `step` of a Network that is followed.
@@ -291,10 +302,12 @@ class Following:
 
     def first(self, *conditions: Any) -> int | None:
         """Return the first kept step at which a condition held, as `Session.first` does."""
-        session = self.followed.session
-        session.seek(self._losses.written)  # the last one may still get its loss
-        found: int | None = session.first(*conditions, progress=False)
-        return found
+        return self.followed.first(*conditions)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was noticed so far, such as the first NaN, a sentence each."""
+        return self.followed.notes
 
     def diagnose(self) -> Diagnosis:
         """Return what `sv.diagnose` finds in the steps that were kept so far."""
@@ -437,6 +450,8 @@ class Following:
         if keeps and self._source is not None:
             self._price = max(now - begun, 0.5 * self._price)
             due = self._begun + (self._spent + 2.0 * self._price) / self._share
+            if self._spent + self._price < GRACE:
+                return
             is_calm = self._show is not None and self._source.is_on_all_cores
             self._next = max(due, now + 1.0 / (FEW if is_calm else PICTURES))
 

@@ -32,7 +32,7 @@ def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> 
     Values are those before the step, if they are known. Dead is the share of the rows of a matrix
     whose gradients are all 0. What is unknown is UNKNOWN.
     """
-    found = np.full((len(arrays), NUMBERS), UNKNOWN, np.float32)
+    found, alive = np.full((len(arrays), NUMBERS), UNKNOWN, np.float32), np.zeros(0, bool)
     with np.errstate(all="ignore"):
         for row, array, (has_values, has_gradient) in zip(found, arrays, marks.T, strict=True):
             value, gradient, before = numbers[: BEFORE + 1, array.numbers]
@@ -43,7 +43,10 @@ def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> 
             if has_gradient:
                 row[1] = rms(gradient)
                 if array.has_units:
-                    row[3] = 1.0 - gradient.reshape(array.kept[0], -1).any(axis=1).mean()
+                    last, alive = row, gradient.reshape(array.kept[0], -1).any(axis=1)
+                    last[3] = 1.0 - alive.mean()
+                elif array.kept == alive.shape:  # a bias: of a unit that gets only zeros it has one
+                    last[3] = 1.0 - (alive | (gradient != 0.0)).mean()
     return found
 
 
@@ -66,13 +69,19 @@ class Signs:
             self.has_seen_nan = True
             since = "" if last == step - 1 else f"; at step {last:,} all was finite"
             yield note("nan", step, found[0], f"{found[1]} not finite{since}")
+        if self.has_seen_nan:  # all else follows from that
+            return
         finite = stats[:, 1][np.isfinite(stats[:, 1])]
         largest = float(finite.max(initial=0.0))
-        for array, (value, gradient, update, dead) in zip(arrays, stats, strict=True):
-            if not array.has_units or array.frozen:
+        last_dead = max(
+            [*np.flatnonzero(stats[:, 3] > DEAD), -1]
+        )  # those before it get no gradient
+        for i, (array, row) in enumerate(zip(arrays, stats, strict=True)):
+            value, gradient, update, dead = row.tolist()
+            if not array.has_units or array.frozen or i < last_dead:
                 continue
             name, is_dead = array.name, dead > DEAD
-            is_small = 0.0 <= gradient < VANISHED * largest and not is_dead
+            is_small = 0.0 < gradient < VANISHED * largest and not is_dead
             for kind, shows, looks, words in (
                 ("leap", update > LEAP * value > 0.0, 1,
                  f"the step of {name} is {update / max(value, 1e-30):,.0f} times its weights"),

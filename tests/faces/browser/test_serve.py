@@ -27,9 +27,9 @@ from websockets.sync.client import ClientConnection, connect
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.faces.browser import serve
 from scalarviz.faces.browser import serve as module
 from scalarviz.faces.browser.link_server import MOST_WRONG, Denied, LinkServer, Tokens
-from scalarviz.faces.browser import serve
 from scalarviz.faces.browser.serve import BLOCKS, BORDER, qr_code
 from scalarviz.pages import web_server
 from scalarviz.pages.addresses import listening

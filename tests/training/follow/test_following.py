@@ -277,15 +277,17 @@ def test_a_network_is_followed_by_train_step_and_by_its_four_verbs(path: Path) -
         assert bits(found, "<f4") == bits(wanted, "<f4")
 
 
-def spoil(kind: str, weight: Any, step: int) -> None:
-    """Bring about what is noticed of a weight."""
-    grad = weight.grad.numbers
+def spoil(kind: str, layer: Any, step: int) -> None:
+    """Bring about what is noticed of a layer."""
+    weight, grad = layer.weight, layer.weight.grad.numbers
     if kind in ("nan", "weights") and step == 5:
         (grad if kind == "nan" else weight.numbers)[1, 0] = np.nan
     elif kind == "leap" and step == 5:
         grad[:] = 1e4
     elif kind in ("dead", "vanished"):
         grad[:] = 0.0 if kind == "dead" else 1e-9
+        if kind == "dead":
+            layer.bias.grad.numbers[:] = 0.0
 
 
 @pytest.mark.parametrize(
@@ -306,7 +308,7 @@ def test_what_goes_wrong_is_noticed_once(
     with sv.follow(net, path, show=None) as run:
         for step in range(12):
             push(torch, net, step)
-            spoil(kind, net.__dict__["2"].weight, step)
+            spoil(kind, net.__dict__["2"], step)
             moved.step()
             run.loss(1.0)
         assert run.first("loss < 2") == 1
