@@ -42,11 +42,13 @@ from scalarviz.training.network.network import Network
 
 SIZE = 200_000_000  # bytes of a file
 ALONE, WATCHED = 0.01, 0.05  # shares of the time that following may take, with a viewer the second
-PICTURES, FEW = 30.0, 5.0  # kept steps a second at most; the second if no core is to spare
+PICTURES, FEW = 30.0, 5.0  # kept steps a second at most; the second if cores are few
 LOSSES = 0.04  # of a file, for losses: as it fills, more and more steps share a mean
 LONELY = 50  # losses without a step, which are reported
 GRACE = 0.03  # seconds at the start in which each step is kept, whatever share of the time that is
 FLUSH = 2.0  # seconds after which losses are written
+SEEN = 5e-6  # seconds that a step takes which is not kept
+COLD = 2.0  # how much longer the training takes than reading does, since memory is cold after it
 SHOWN = {"auto": None, "window": False, "browser": True}  # whether a viewer is in a browser
 LARGEST_PROBE = 100_000  # numbers
 
@@ -150,12 +152,13 @@ class Losses:
         """
         if within and self._next:  # an optimizer evaluates it again
             return
-        if getattr(getattr(loss, "device", None), "type", "cpu") == "cpu":
+        if getattr(loss, "is_cpu", True):
             try:
                 loss = float(loss.item() if hasattr(loss, "item") else loss)
             except (TypeError, ValueError, RuntimeError):
                 raise InputError(f"a loss is one number, not {shorten(loss)}") from None
-            self.is_bad = self.is_bad or not math.isfinite(loss)
+            if not math.isfinite(loss):
+                self.is_bad = True
         else:
             loss = loss.detach()
         if self._after is None:
@@ -268,8 +271,10 @@ class Following:
         if self.is_closed:
             return
         self._losses.report(loss, within=self._within, taken=self.steps > 0)
-        self._lonely += self.steps == 0
-        if self._lonely == LONELY and self.steps == 0:
+        if self.steps:
+            return
+        self._lonely += 1
+        if self._lonely == LONELY:
             inform(
                 f"{LONELY} losses were reported, and no step: no optimizer that moves a parameter "
                 "of this model has taken one, so nothing is recorded"
@@ -353,7 +358,7 @@ class Following:
     def overhead(self) -> float:
         """Share of the time since the first step that following took."""
         passed = time.perf_counter() - self._begun
-        return self._spent / passed if passed > 0.0 else 0.0
+        return (self._spent + SEEN * self.steps) / passed if passed > 0.0 else 0.0
 
     # Around a step.
 
@@ -375,7 +380,7 @@ class Following:
             self._try(self._begin)
             closes = any(map(callable, (*args[1:], *kwargs.values())))
             self._try(self._read_before, optimizer, closes)
-        self._spent += time.perf_counter() - begun
+        self._spent += COLD * (time.perf_counter() - begun)
 
     def _read_before(self, optimizer: Any, closes: bool) -> None:
         assert self._keeper is not None
@@ -385,8 +390,13 @@ class Following:
 
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Called after the step of any optimizer."""
-        if self._within:
-            self._end_step(time.perf_counter() if self._keeps else self._now)
+        if not self._within:
+            return
+        if self._keeps or self._now > self._flushed + FLUSH:
+            self._end_step(time.perf_counter())
+        else:
+            self.steps, self._within = self.steps + 1, False
+            self._losses.end_step()
 
     def _network_stepped(self, losses: Numbers) -> None:
         """Called after steps of a Network, with the loss of each; the last one may be kept."""
@@ -428,7 +438,7 @@ class Following:
             recorder = Recorder(self.path, self._bound)
             self._keeper = Keeper(self._source, recorder, self._probe)
             if self._show is not None:
-                show_record(self.path, SHOWN[self._show], calm=self._source.is_on_all_cores)
+                show_record(self.path, SHOWN[self._show], calm=self._source.is_crowded)
 
     def _end_step(self, begun: float, *, told: bool = False) -> None:
         """Count a step; write its numbers if it is kept; `told`: its loss was counted."""
@@ -441,18 +451,21 @@ class Following:
             self._try(self._begin)
             self._try(self._keep)
         elif begun > self._flushed + FLUSH:
-            begun = time.perf_counter()
             self._try(self._flush)
         else:
             return
         now = time.perf_counter()
-        self._spent += now - begun
+        self._spent += COLD * (now - begun)
         if keeps and self._source is not None:
-            self._price = max(now - begun, 0.5 * self._price)
-            due = self._begun + (self._spent + 2.0 * self._price) / self._share
+            self._price = max(COLD * (now - begun), 0.5 * self._price)
             if self._spent + self._price < GRACE:
                 return
-            is_calm = self._show is not None and self._source.is_on_all_cores
+            needed = (
+                self._spent + 2.0 * self._price
+            )  # and at least a quarter of the share is for it
+            share = max(0.25 * self._share, self._share - SEEN * self.steps / (now - self._begun))
+            due = self._begun + needed / share
+            is_calm = self._show is not None and self._source.is_crowded
             self._next = max(due, now + 1.0 / (FEW if is_calm else PICTURES))
 
     def _keep(self) -> None:

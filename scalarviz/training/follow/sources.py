@@ -144,7 +144,7 @@ def pick_of(shape: Sequence[int], share: float) -> tuple[int, int]:
 #     is_chain  whether each module reads what the one before it has written
 #     dtype     "float32" or "float64"
 #     explains  whether the numbers before a step are known
-#     is_on_all_cores  whether the training leaves no core of the machine
+#     is_crowded  whether the training leaves less than two cores, a viewer's and a screen's
 #
 # and methods that return its numbers as they are now.
 
@@ -159,7 +159,7 @@ class TorchSource:
         self.model, self.explains, self.title = model, True, type(model).__name__
         self.used: list[Any] = []  # optimizers, in the order of their first steps
         threads: int = sys.modules["torch"].get_num_threads()
-        self.is_on_all_cores = threads >= (os.cpu_count() or 1)
+        self.is_crowded = threads + 1 >= (os.cpu_count() or 1)
         self.read()
 
     def read(self) -> None:
@@ -300,7 +300,7 @@ class ArraySource:
     """Arrays and gradients by name, of whose optimizer nothing is known."""
 
     is_chain = explains = False
-    is_on_all_cores = True  # for all that is known
+    is_crowded = True  # for all that is known
     title = ""
 
     def __init__(self, arrays: Mapping[str, Numbers], gradients: Mapping[str, Numbers]) -> None:

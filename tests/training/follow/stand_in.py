@@ -23,6 +23,7 @@ class Tensor:
     def __init__(self, numbers: Any, dtype: Any = np.float32, device: str = "cpu") -> None:
         self.numbers = np.asarray(numbers, np.float32 if dtype == bfloat16 else dtype)
         self.dtype, self.device = dtype, SimpleNamespace(type=device)
+        self.is_cpu = device == "cpu"
         self.shape, self.ndim, self.item = self.numbers.shape, self.numbers.ndim, self.numbers.item
 
     def of(self, numbers: Any) -> Tensor:
