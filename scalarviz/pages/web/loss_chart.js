@@ -120,7 +120,10 @@ export class Curve {
     this.element.setAttribute("aria-valuenow", step);
     const said = [text("chart.step", { step }), ...this.measures.wordsAt(step)];
     this.element.setAttribute("aria-valuetext", said.join(", "));
-    const axis = Math.max(AXIS, this.least) * unit;
+    const scale = finite && lossScale(finite);
+    const ends = finite ? [scale.high, scale.low].map((end) => typeset(generalNumber(end, 3))) : [];
+    const widths = ends.map((words) => context.measureText(words).width + 8 * unit);
+    const axis = Math.max(AXIS * unit, this.least * unit, ...widths);
     const top = HEADING * unit;
     const plot = { x: axis, y: top, width: width - axis - 6, height: height - top - 8 * unit };
     this.plot = plot;
@@ -137,12 +140,10 @@ export class Curve {
       context.fillText(text("chart.empty"), plot.x + 8, middle + 5, plot.width - 8);
       return;
     }
-    const scale = lossScale(finite);
     const x = (place) => plot.x + ((place - start) / (this.end - start)) * plot.width;
     context.fillText(scale.low < 0 ? "" : text("chart.log"), plot.x + 8 * unit, bottom - 6 * unit);
     context.textAlign = "right";
-    [scale.high, scale.low].forEach((end, k) => {
-      const words = typeset(generalNumber(end, 3));
+    ends.forEach((words, k) => {
       context.fillText(words, plot.x - 6 * unit, k ? bottom : plot.y + 9 * unit);
     });
     if (step !== this.end) {
