@@ -216,7 +216,7 @@ class Following:
         self._losses = Losses()
         self._newest: Any = None  # the optimizer whose step was seen last
         self._within = self._keeps = False
-        self._lonely = 0  # losses before the first step
+        self._lonely = self._told = 0  # losses before the first step; steps that came with others
         self._begun = self._flushed = math.inf
         self._next = self._now = 0.0
         self._spent = self._price = 0.0
@@ -358,7 +358,12 @@ class Following:
     def overhead(self) -> float:
         """Share of the time since the first step that following took."""
         passed = time.perf_counter() - self._begun
-        return (self._spent + SEEN * self.steps) / passed if passed > 0.0 else 0.0
+        return (self._spent + self._seen) / passed if passed > 0.0 else 0.0
+
+    @property
+    def _seen(self) -> float:
+        """Seconds of the steps that were counted, one by one."""
+        return SEEN * (self.steps - self._told)
 
     # Around a step.
 
@@ -404,9 +409,10 @@ class Following:
         for loss in losses:
             self._losses.report(loss, within=True, taken=True)
             self._losses.end_step()
-        self.steps += len(losses) - 1
+        self.steps, self._told = self.steps + len(losses) - 1, self._told + len(losses) - 1
         self._keeps = self._wants(begun)
-        self._end_step(begun, told=True)
+        self._spent += time.perf_counter() - begun
+        self._end_step(time.perf_counter(), told=True)
 
     def _look_at(self, optimizer: Any) -> int:
         """Return the number of parameters of an optimizer, or 0 if none is of this model."""
@@ -463,7 +469,7 @@ class Following:
             needed = (
                 self._spent + 2.0 * self._price
             )  # and at least a quarter of the share is for it
-            share = max(0.25 * self._share, self._share - SEEN * self.steps / (now - self._begun))
+            share = max(0.25 * self._share, self._share - self._seen / (now - self._begun))
             due = self._begun + needed / share
             is_calm = self._show is not None and self._source.is_crowded
             self._next = max(due, now + 1.0 / (FEW if is_calm else PICTURES))
