@@ -19,7 +19,7 @@
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
     seeing        watch picture record storyboard page Show Cubes shader
     lessons       predict predictions check
-    files         load onnx: onnx.load, onnx.save, onnx.save_step
+    files         load from_torch onnx: onnx.load, onnx.save, onnx.save_step
     errors        ScalarvizError, and its kinds in errors
 
 A training is four lines, and the fifth shows it:
@@ -75,6 +75,7 @@ _HOMES = {
     "compile": "training.network.expression",
     "gradcheck": "training.network.gradcheck",
     "load": "files.expressions",
+    "from_torch": "files.torch_modules",
     "Session": "training.session.session",
     "EarlyStopping": "training.session.callbacks",
     "ReduceOnPlateau": "training.session.callbacks",
@@ -143,6 +144,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.faces.watch import watch as watch
     from scalarviz.files import onnx as onnx
     from scalarviz.files.expressions import load as load
+    from scalarviz.files.torch_modules import from_torch as from_torch
     from scalarviz.pages.page import page as page
     from scalarviz.stage.cubes_node import Cubes as Cubes
     from scalarviz.stage.network_shader import shader as shader

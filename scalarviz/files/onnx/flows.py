@@ -187,9 +187,14 @@ class Flow:
 
     def _encoded(self, waves: Waves) -> Flow:
         inputs = prod(self.seen)
-        if not self.is_wave and np.array_equal(waves.place.ravel(), np.arange(inputs)):
-            names: Names = {"node": waves.nodes[-1].name, "weight": waves.stored}
-            return replace(self, waves=None).scaled(waves.factor, np.zeros(1), names)
+        of_all = waves.f.ravel()[0] if (waves.f == waves.f.ravel()[:1]).all() else "both"
+        if of_all in ("", "sin") and np.array_equal(waves.place.ravel(), np.arange(inputs)):
+            names: Names = {"node": waves.nodes[0].name, "weight": waves.stored}
+            scaled = replace(self, waves=None).scaled(waves.factor, np.zeros(1), names)
+            if not of_all:
+                return scaled
+            sine = Activation(layer_size(scaled.shape), of_all)
+            return scaled.then(sine, {"node": waves.nodes[-1].name}, shape=scaled.shape)
         layer = waves.encoding(inputs)
         if layer is None or len(self.seen) != 1:
             raise UnsupportedNode(f"it is no frequency encoding: {READ}", waves.nodes[0])

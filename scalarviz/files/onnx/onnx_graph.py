@@ -80,6 +80,7 @@ class ModelGraph:
     nodes: tuple[GraphNode, ...]
     constants: Mapping[str, Constant]
     budget: Budget  # limits the memory of all constants
+    readers: Mapping[str, Any] = field(default_factory=dict)  # of operators that no file has
 
 
 def read_graph(path: Path, budget: Budget) -> ModelGraph:
@@ -215,9 +216,29 @@ def take_constants(
             stored[name] = Constant(name, Stored(tensor, folder, budget))
         elif passed is not None:
             stored[node.outputs[0]] = passed
+        elif sizes := sizes_of(node, stored):
+            stored[node.outputs[0]] = sizes
         else:
             rest.append(node)
     return rest
+
+
+@dataclass(frozen=True)
+class Given:
+    """Numbers that are known already."""
+
+    array: Array
+
+
+def sizes_of(node: GraphNode, stored: Mapping[str, Constant]) -> Constant | None:
+    """Return the constant that a Concat makes of a few others, such as the sizes of a Reshape."""
+    parts = [stored[name] for name in node.inputs if name in stored]
+    if node.operator != "Concat" or len(parts) < len(node.inputs) or not node.outputs:
+        return None
+    if not parts or any(part.shape != (1,) for part in parts[:MOST_DIMENSIONS]):
+        return None
+    arrays = [part.array for part in parts[: MOST_DIMENSIONS + 1]]
+    return Constant(node.outputs[0], Given(np.concatenate(arrays)))
 
 
 def tensor_of(node: GraphNode) -> Any:
@@ -288,7 +309,7 @@ class Constant:
     """
 
     name: str
-    stored: Stored
+    stored: Any  # with an array, such as Stored
     turned: bool = False
 
     @cached_property

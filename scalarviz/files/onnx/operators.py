@@ -757,13 +757,14 @@ def rms_norm(at: NodeContext) -> Flow:
 def prelu(at: NodeContext) -> Flow:
     """PRelu with one slope, or one for each channel or feature."""
     flow = at.flow.settled
-    slopes = at.needed(1, "weight").array
+    slopes = at.needed(1, "weight")
+    given = tuple(n for n in slopes.shape if n != 1)
     require(
-        slopes.size == 1 or slopes.shape == flow.shape[:1] + (1,) * len(flow.shape[1:]),
+        given in ((), flow.shape[:1]) and len(slopes.shape) <= len(flow.shape) + 1,
         f"its slopes have the shape {slopes.shape} for {flow.shape} numbers",
     )
-    weight = replace(at.parameter("weight", 1, slopes.shape), matrix=False)
-    layer = PReLU(layer_size(flow.shape), slopes.size)
+    weight = Parameter("weight", slopes.name, slopes.array.ravel(), matrix=False)
+    layer = PReLU(layer_size(flow.shape), prod(slopes.shape))
     return flow.then(layer, at.names, weight, shape=flow.shape)
 
 

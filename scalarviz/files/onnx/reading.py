@@ -205,7 +205,7 @@ def run(
     node: GraphNode, graph: ModelGraph, flows: dict[str, Flow | None], batch: int | None
 ) -> Flow | None:
     """Return the output of a node; None if an input is unknown."""
-    read = reader(node.operator)
+    read = graph.readers.get(node.operator) or reader(node.operator)
     if read is None:
         raise InputError(unknown(node))
     inputs = []

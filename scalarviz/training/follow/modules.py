@@ -6,7 +6,7 @@ known of what happens between its arrays, and each module is a Wall with its nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import partial
 from math import prod
 from typing import Any, final
@@ -18,28 +18,25 @@ from scalarviz.core.layers import Layer
 from scalarviz.core.layers.dense import Dense
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.layer import Batch
-from scalarviz.core.layers.normalization import BatchNorm, LayerNorm
 from scalarviz.core.layers.parameters import own_parameters, state_arrays
-from scalarviz.core.layers.picture_layers import AvgPool2d, Conv2d, MaxPool2d
-from scalarviz.core.layers.rowwise_layers import Flatten, Softmax
-from scalarviz.core.program import NONE, Program
+from scalarviz.core.layers.picture_layers import Conv2d
+from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.errors import ScalarvizError
 from scalarviz.story.facts import ArrayFacts
 from scalarviz.story.names import place_in_array
 from scalarviz.training.follow.followed import Head, Kept
 from scalarviz.training.follow.sources import WHOLE, Array
 from scalarviz.training.network.network import Network
+from scalarviz.training.network.torch_layers import layer_of
 
 LONG = 4  # times as long as it is high is a wall whose rows are folded
 LONGEST_NAME = 16  # letters beside a wall
-Settings = dict[str, Any]
-Shape = tuple[int, ...]
 
 
 class Unknown(Layer):
     """A layer of which nothing is known but its sizes: what it computes is NaN."""
 
-    def settings(self) -> Settings:
+    def settings(self) -> dict[str, Any]:
         return {"inputs": self.inputs, "outputs": self.outputs}
 
     def forward_rows(self, batch: Batch) -> Batch:
@@ -70,7 +67,7 @@ class Wall(Unknown):
         self.title, self.columns, self.biases = title, columns, biases
         self.size = rows * (columns + biases)
 
-    def settings(self) -> Settings:
+    def settings(self) -> dict[str, Any]:
         return {
             "title": self.title, "before": self.inputs, "rows": self.outputs,
             "columns": self.columns, "biases": self.biases,
@@ -96,90 +93,7 @@ class Wall(Unknown):
         program.part = part
 
 
-# Modules of PyTorch that are layers: functions of their settings, the arrays by role, and the shape
-# of what comes in.
-
-IDLE = "Identity", "Dropout", "Dropout2d"  # which change nothing while a probe is evaluated
-ACTIVATIONS = {
-    "ReLU": "relu",
-    "Tanh": "tanh",
-    "Sigmoid": "sigmoid",
-    "LeakyReLU": "leaky_relu",
-    "GELU": "gelu",
-    "SiLU": "swish",
-    "ELU": "elu",
-    "Softplus": "softplus",
-}
-GIVEN = {"leaky_relu": "negative_slope", "elu": "alpha", "softplus": "beta"}  # in brackets
-# What settings of modules are that change nothing; layers of modules with others are not known.
-USUAL = {
-    "ceil_mode": False,
-    "count_include_pad": True,
-    "divisor_override": None,
-    "start_dim": 1,
-    "end_dim": -1,
-}
-
-
-def linear(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
-    outputs, inputs = arrays["weight"].shape
-    return Dense(inputs, outputs, bias="bias" in arrays)
-
-
-def convolution(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
-    weight, stride, padding = arrays["weight"].shape, settings["stride"], settings["padding"]
-    if len({*padding}) > 1 or settings["padding_mode"] != "zeros":
-        raise ValueError(padding)
-    return Conv2d(
-        shape, weight[0], weight[2:], stride, padding[0], dilation=settings["dilation"],
-        groups=settings["groups"], bias="bias" in arrays,
-    )  # fmt: skip
-
-
-def square(size: Any) -> int:
-    """Return one size for both directions; raise ValueError if they differ."""
-    found = {size} if isinstance(size, int) else {*size}
-    if len(found) != 1:
-        raise ValueError(size)
-    return int(found.pop())
-
-
-def pool(kind: Callable[..., Layer]) -> Callable[..., Layer]:
-    def make(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
-        sizes = [square(settings[each]) for each in ("kernel_size", "stride", "padding")]
-        if square(settings.get("dilation", 1)) != 1:
-            raise ValueError("dilation")
-        return kind(shape, *sizes)
-
-    return make
-
-
-def activation(name: str, settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
-    if name in GIVEN:
-        name = f"{name}({settings[GIVEN[name]]})"
-    elif settings.get("approximate") == "tanh":
-        name = "gelu_tanh"
-    return Activation(prod(shape), name)
-
-
-def softmax(settings: Settings, arrays: dict[str, Array], shape: Shape) -> Layer:
-    if len(shape) != 1 or settings["dim"] not in (1, -1):
-        raise ValueError(settings["dim"])
-    return Softmax(shape[0])
-
-
-LAYERS: dict[str, Callable[[Settings, dict[str, Array], Shape], Layer]] = {
-    "Linear": linear,
-    "Conv2d": convolution,
-    "MaxPool2d": pool(MaxPool2d),
-    "AvgPool2d": pool(AvgPool2d),
-    "Flatten": lambda settings, arrays, shape: Flatten(shape),
-    "LayerNorm": lambda settings, arrays, shape: LayerNorm(prod(shape), settings["eps"]),
-    "BatchNorm1d": lambda settings, arrays, shape: BatchNorm(prod(shape), settings["eps"]),
-    "BatchNorm2d": lambda settings, arrays, shape: BatchNorm(shape, settings["eps"]),
-    "Softmax": softmax,
-    **{kind: partial(activation, name) for kind, name in ACTIVATIONS.items()},
-}
+IDLE = "Identity", "Dropout", "Dropout2d"  # modules that change nothing while a probe is evaluated
 
 
 def layers_of(head: Head) -> list[tuple[str, Layer]]:
@@ -191,15 +105,12 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
     shape: Shape = tuple(head.probe["shape"]) if head.probe else first.shape[1:2]
     found: list[tuple[str, Layer]] = []
     for module in head.modules:
-        arrays = by_module.get(module["name"], {})
         if module["kind"] in IDLE:
             continue
-        settings = module["settings"]
-        if any(settings.get(name, usual) != usual for name, usual in USUAL.items()):
-            raise ValueError(settings)
         if module["kind"].endswith("2d") and len(shape) == 2:  # a probe without its one channel
             shape = (1, *shape)
-        layer = LAYERS[module["kind"]](settings, arrays, shape)
+        arrays = by_module.get(module["name"], {})
+        layer = layer_of(module["kind"], module["settings"], arrays, shape)
         last = found[-1][1] if found else None
         is_open = isinstance(last, (Dense, Conv2d)) and last.activation == "linear"
         if last is not None and is_open and isinstance(layer, Activation):

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import shorten
 from scalarviz.errors import InputError
+from scalarviz.training.network.torch_layers import described, unwrapped
 
 Numbers = npt.NDArray[Any]
 WHOLE = 1, 1
@@ -26,7 +27,6 @@ MOST_WHOLE = 1_000_000  # parameters of which a kept step has all; of more it ha
 MOST_EXPLAINED = 100_000  # of which it also has the numbers before the step, and the optimizer's
 LOWEST = 8  # columns by rows that a page has
 CHOSEN, FEWEST = 10_000, 8  # and rows or columns of each array, at least
-WRAPPERS = "_orig_mod", "module"  # of torch.compile and of data parallel modules
 # The optimizer's numbers by our names, and PyTorch's.
 SLOTS = {"m": "exp_avg", "v": "exp_avg_sq", "velocity": "momentum_buffer"}
 SETTINGS = (
@@ -38,13 +38,6 @@ SETTINGS = (
     "eps",
     "amsgrad",
     "maximize",
-)
-# Attributes of PyTorch's modules of which a picture is made.
-DESCRIBED = (
-    *("kernel_size", "stride", "padding", "dilation", "groups", "padding_mode", "ceil_mode"),
-    *("negative_slope", "approximate", "eps", "num_features", "normalized_shape", "num_groups"),
-    *("start_dim", "end_dim", "p", "count_include_pad", "return_indices", "alpha", "affine"),
-    *("dim", "beta", "divisor_override"),
 )
 
 
@@ -154,9 +147,8 @@ class TorchSource:
     """The parameters of a PyTorch module, and what its optimizers know of them."""
 
     def __init__(self, model: Any) -> None:
-        while inner := next((getattr(model, x) for x in WRAPPERS if is_wrapped(model, x)), None):
-            model = inner
-        self.model, self.explains, self.title = model, True, type(model).__name__
+        self.model = model = unwrapped(model)
+        self.explains, self.title = True, type(model).__name__
         self.used: list[Any] = []  # optimizers, in the order of their first steps
         threads: int = sys.modules["torch"].get_num_threads()
         self.is_crowded = threads + 1 >= (os.cpu_count() or 1)
@@ -273,26 +265,6 @@ def is_module(model: object) -> bool:
     """Return whether an object is a module of PyTorch."""
     torch: Any = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
-
-
-def is_wrapped(model: Any, name: str) -> bool:
-    """Return whether all parameters of a module are those of its only child of this name."""
-    inner = dict(model.named_children()) if name in WRAPPERS else {}
-    return [*inner] == [name] and all(
-        each.startswith(f"{name}.") for each, _ in model.named_parameters()
-    )
-
-
-def described(module: Any) -> dict[str, Any]:
-    """Return the settings of a module that are numbers, texts or tuples of these."""
-    found = {name: getattr(module, name) for name in DESCRIBED if hasattr(module, name)}
-    return {name: each for name, each in found.items() if is_plain(each)}
-
-
-def is_plain(value: object) -> bool:
-    if isinstance(value, (tuple, list)):
-        return all(map(is_plain, value))
-    return value is None or isinstance(value, (bool, int, float, str))
 
 
 @final

@@ -19,6 +19,7 @@ from scalarviz.base.checks import (
 from scalarviz.base.leaf_calls import (
     export_network,
     network_html,
+    network_to_torch,
     save_model,
     save_network,
 )
@@ -378,6 +379,13 @@ class Network(Model):
         if the file cannot be written.
         """
         export_network(self, path, precision)
+
+    def to_torch(self) -> Any:
+        """Return a new module of PyTorch with the same numbers, and the names of `sv.from_torch`.
+
+        Raises InputError for layers that PyTorch has not, and without PyTorch.
+        """
+        return network_to_torch(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Let the copy of the bank name its rows by the copy of the network."""

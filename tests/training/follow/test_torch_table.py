@@ -18,7 +18,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.training.follow.followed import Followed
-from scalarviz.training.follow.modules import LAYERS
+from scalarviz.training.network.torch_layers import ACTIVATIONS, LAYERS
 from scalarviz.training.follow.sources import SETTINGS
 from tests.training.follow import stand_in
 from tests.training.follow.witness import Witness
@@ -387,7 +387,12 @@ CHAINS = {
     "Linear": between(nn.Linear(4, 4, bias=False)),
     "LayerNorm": between(nn.LayerNorm(4, 1e-3)),
     "BatchNorm1d": between(nn.BatchNorm1d(4), nn.Tanh()),
+    "RMSNorm": between(nn.RMSNorm(4)),
     "Softmax": between(nn.Softmax(-1)),
+    "LogSoftmax": between(nn.LogSoftmax(1)),
+    "AdaptiveAvgPool2d": convolved(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2, 2)),
+    "Unflatten": between(nn.Unflatten(1, (1, 2, 2)), nn.Flatten()),
+    "normed and convolved": convolved(nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 2, 3)),
     "GELU of tanh": between(nn.GELU("tanh")),
     "LeakyReLU of 0.3": between(nn.LeakyReLU(0.3)),
     "ELU of 0.5": between(nn.ELU(0.5)),
@@ -410,7 +415,7 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("kind", sorted({*LAYERS, *CHAINS, *UNKNOWN}))
+@pytest.mark.parametrize("kind", sorted({*ACTIVATIONS, *LAYERS, *CHAINS, *UNKNOWN}))
 def test_a_probe_is_answered_as_by_the_model_or_not_at_all(kind: str, tmp_path: Path) -> None:
     known = CHAINS | UNKNOWN
     model, shape = known[kind] if kind in known else between(getattr(nn, kind)())

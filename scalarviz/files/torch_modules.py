@@ -1,0 +1,409 @@
+"""Networks made of modules of PyTorch, and modules made of networks, without a file between.
+
+A module is traced by torch.fx. What it calls becomes the nodes of a graph, which is read as that of
+an ONNX file is: its modules by LAYERS of `training/network/torch_layers.py`, the operations between
+them by the operators of `files/onnx`. Names and batch norms stay as they are.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Sequence
+from math import prod
+from typing import Any, final
+
+import numpy as np
+
+from scalarviz.base.checks import Shape, answered, require, shorten
+from scalarviz.base.limits import Budget
+from scalarviz.core.layers import Layer
+from scalarviz.core.layers.elementwise_layers import Activation, Dropout
+from scalarviz.core.layers.nested import Concatenate, Product, TwoBranches
+from scalarviz.core.layers.normalization import Affine, LayerNorm
+from scalarviz.core.layers.parameters import own_parameters, state_arrays
+from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.files.onnx.flows import Flow, NodeContext, Parameter
+from scalarviz.files.onnx.fusions import join
+from scalarviz.files.onnx.onnx_graph import Constant, Given, GraphNode, ModelGraph, Port
+from scalarviz.files.onnx.reading import build, walk
+from scalarviz.files.onnx_names import Names, clean_names
+from scalarviz.training.network.network import Network
+from scalarviz.training.network.torch_layers import (
+    ACTIVATIONS,
+    GIVEN,
+    LAYERS,
+    Settings,
+    described,
+    layer_of,
+    unwrapped,
+)
+
+NEWEST = 22  # the opset whose operators are meant
+DIFFERENCE = 1e-4  # of the largest output: more of it is another function, and no rounding
+# Functions and methods that are operators, and modules that are read as operators.
+CALLS = {
+    "add": "Add", "iadd": "Add", "sub": "Sub", "mul": "Mul", "imul": "Mul", "truediv": "Div",
+    "div": "Div", "cat": "Concat", "concat": "Concat", "view": "Reshape", "reshape": "Reshape",
+    "mean": "ReduceMean", "sin": "Sin", "exp": "Exp",
+}  # fmt: skip
+SHAPES = {"Flatten": "Flatten", "Identity": "Identity"}
+# Modules by the names of functions that do the same: "leakyrelu" of leaky_relu.
+MODULES = {kind.lower(): kind for kind in (*ACTIVATIONS, *LAYERS, *SHAPES)}
+LEFT_OUT = {"inplace", "training", "dtype", "_stacklevel"}  # arguments that modules have not
+
+
+def the_package() -> Any:
+    """Return torch with its tracer; raise InputError if it is not there."""
+    try:
+        import torch.fx
+    except ImportError as error:
+        raise InputError(
+            "this needs PyTorch 2, which is not installed: see its own page for the command"
+        ) from error
+    return torch
+
+
+@answered
+def from_torch(module: object, example: object) -> Network:
+    """Return a Network that computes what a PyTorch module does, with its numbers and names.
+
+    module   an nn.Module of layers that scalarviz has, or one whose `forward` calls such modules
+             and functions; it is unchanged
+    example  a batch of inputs, a tensor or an array: it tells the shape of a sample, and both must
+             compute the same for it
+
+    Parameters that do not require a gradient are frozen. Batch norms stay. `net.to_torch()` goes
+    back, with the same names. Raises InputError, with all that has no counterpart.
+    """
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not isinstance(module, torch.nn.Module):
+        raise InputError(
+            f"from_torch takes a PyTorch module, such as torch.nn.Linear(3, 8), not "
+            f"{shorten(module)}"
+        )
+    torch, model = the_package(), unwrapped(module)
+    batch = torch.as_tensor(example)
+    if batch.ndim < 2 or not len(batch):
+        raise InputError(
+            f"the example is a batch, a sample or more along its first axis, not {shorten(example)}"
+        )
+    if type(model).__module__.startswith("torch.nn.") and not [*model.children()]:
+        model = torch.nn.Sequential(model)
+    try:
+        graph = Traced(torch, model, tuple(batch.shape[1:])).graph()
+        start, steps = walk(graph, graph.inputs[0], graph.outputs[0].name)
+        frozen = {name for name, each in model.named_parameters() if not each.requires_grad}
+        wide = any(each.dtype == torch.float64 for each in model.parameters())
+        made = join(steps)
+        net = build(made, frozen, "float64" if wide else "float32", graph.budget)
+    except InputError as error:
+        first, *rest = error.lines
+        raise InputError(f"this {type(model).__name__} is no network here: {first}", *rest) from error
+    names: Names = {
+        "graph": graph.name, "input": graph.inputs[0].name, "output": graph.outputs[0].name,
+        "layers": [each.names for each in made],
+    }  # fmt: skip
+    if start != (net.layers[0].input_shape or (net.inputs,)):
+        names["shape"] = list(start)
+    net.names = clean_names(names)
+    check_same(torch, model, net, batch)
+    return net
+
+
+def check_same(torch: Any, model: Any, net: Network, batch: Any) -> None:
+    """Raise InputError unless a module and its network compute the same for a batch."""
+    was_training = model.training
+    with torch.no_grad():
+        try:
+            tensor = batch.to(next(iter(model.parameters()), batch).dtype)
+            wanted = model.eval()(tensor).reshape(len(batch), -1).double().cpu().numpy()
+        finally:
+            model.train(was_training)
+    found = net(tensor.reshape(len(batch), -1).double().cpu().numpy())
+    difference = np.abs(found - wanted).max(initial=0.0)
+    if found.shape != wanted.shape or difference > DIFFERENCE * np.abs(wanted).max(initial=1e-30):
+        raise InputError(
+            f"this {type(model).__name__} computes something else than its layers in the order of "
+            f"their calls: outputs differ by {difference:.2g}"
+        )
+
+
+@final
+class Traced:
+    """A traced module as the graph of a file.
+
+    shape  of a sample
+    """
+
+    def __init__(self, torch: Any, model: Any, shape: Shape) -> None:
+        self.torch, self.model, self.shape = torch, model, shape
+        try:
+            self.traced = torch.fx.symbolic_trace(model)
+        except Exception as error:  # of the user's forward, which is called with a stand-in
+            raise InputError(
+                f"its forward cannot be traced ({shorten(str(error))}): export it as an ONNX file"
+            ) from error
+        self.modules = dict(self.traced.named_modules())
+        self.constants: dict[str, Constant] = {}
+        self.nodes: list[GraphNode] = []
+
+    def graph(self) -> ModelGraph:
+        inputs = [node.name for node in self.traced.graph.nodes if node.op == "placeholder"]
+        (end,) = [node.args[0] for node in self.traced.graph.nodes if node.op == "output"]
+        require(len(inputs) == 1, f"its forward takes {len(inputs)} inputs, and a network one")
+        require(isinstance(end, self.torch.fx.Node), "its forward returns several values")
+        for node in self.traced.graph.nodes:
+            if node.op == "get_attr":
+                self.constant(node.name, self.attribute(node.target))
+            elif node.op == "call_module":
+                self.module(node, self.modules[node.target], node.target)
+            elif node.op not in ("placeholder", "output"):
+                self.call(node)
+        return ModelGraph(
+            type(self.model).__name__, NEWEST, (Port(inputs[0], (None, *self.shape), True),),
+            (Port(end.name, None, True),), tuple(self.nodes), self.constants, Budget(None),
+            dict.fromkeys({*ACTIVATIONS, *LAYERS} - {*SHAPES}, layer),
+        )  # fmt: skip
+
+    def attribute(self, target: str) -> Any:
+        """Return a parameter or buffer that forward uses by itself."""
+        home, _, name = target.rpartition(".")
+        found = getattr(self.modules[home], name)
+        is_trained = getattr(found, "requires_grad", False)
+        require(not is_trained, f"its parameter {target} is used outside of a layer")
+        return found
+
+    def constant(self, name: str, numbers: Any) -> str:
+        """Keep numbers under a name; return it."""
+        tensor = self.torch.as_tensor(numbers).detach().cpu()
+        tensor = tensor.float() if tensor.element_size() < 4 else tensor  # numpy has no bfloat16
+        self.constants[name] = Constant(name, Given(tensor.numpy()))
+        return name
+
+    def add(self, kind: str, node: Any, inputs: Sequence[str], name: str, **more: Any) -> None:
+        self.nodes.append(GraphNode(kind, name, tuple(inputs), (node.name,), more))
+
+    def module(self, node: Any, module: Any, name: str) -> None:
+        """Append the node of a module."""
+        kind, settings = type(module).__name__, described(module)
+        value = node.args[0].name if node.args else next(iter(node.kwargs.values())).name
+        if kind in SHAPES:
+            more = {"axis": settings["start_dim"]} if kind == "Flatten" else {}
+            self.add(kind, node, [value], name, **more)
+            return
+        arrays = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+        roles = {role: f"{name}.{role}" for role, each in arrays.items() if each.ndim}
+        for role, whole in roles.items():
+            self.constant(whole, arrays[role])
+        self.add(kind, node, [value, *roles.values()], name, settings=settings, roles=[*roles])
+
+    def call(self, node: Any) -> None:
+        """Append the node of a function or a method: as a module, if one does the same."""
+        called = node.target if isinstance(node.target, str) else node.target.__name__
+        first, *rest = node.args or (None,)
+        kind = MODULES.get(called.replace("_", ""))
+        if kind is not None and kind not in ("Linear", "PReLU"):
+            more = {key: each for key, each in node.kwargs.items() if key not in LEFT_OUT}
+            made = getattr(self.torch.nn, kind)(*rest, **more)
+            self.module(node, made, node.name)
+            return
+        word = CALLS.get(called.strip("_"), called)
+        if word == "Concat":
+            dim = rest[0] if rest else node.kwargs.get("dim", 0)
+            self.add(word, node, [each.name for each in first], node.name, axis=dim)
+        elif word == "Reshape":
+            sizes = rest[0] if rest and isinstance(rest[0], (tuple, list)) else rest
+            whole = [0 if not i and not isinstance(n, int) else n for i, n in enumerate(sizes)]
+            given = self.constant(f"{node.name}.sizes", whole)
+            self.add(word, node, [first.name, given], node.name)
+        elif word == "ReduceMean":
+            axes = rest[0] if rest else node.kwargs.get("dim", [])
+            keep = int(node.kwargs.get("keepdim", False))
+            self.add(word, node, [first.name], node.name, axes=list(axes), keepdims=keep)
+        else:
+            inputs = [
+                getattr(each, "name", None) or self.constant(f"{node.name}.{i}", float(each))
+                for i, each in enumerate(node.args)
+                if each is not None
+            ]
+            self.add(word, node, inputs, node.name)
+
+
+def layer(at: NodeContext) -> Flow:
+    """Return the flow after a module that is a layer here."""
+    flow, kind = at.flow.settled, at.node.operator
+    settings, roles = at.node.attributes["settings"], at.node.attributes["roles"]
+    arrays = {role: at.needed(i, role) for i, role in enumerate(roles, 1)}
+    try:
+        made = layer_of(kind, settings, arrays, flow.shape)
+    except ScalarvizError:
+        raise
+    except (LookupError, ValueError, TypeError) as error:
+        given = ", ".join(f"{name}={each!r}" for name, each in settings.items())
+        told = f"it is given {shorten(flow.shape)} a sample, and no layer here does the same"
+        raise InputError(f"{told} with {given}" if given else told) from error
+    shapes = made.parameter_shapes()
+    lacks = [role for role in shapes if role not in arrays]
+    require(not lacks, f"it has no {' and no '.join(lacks)}, and a layer here has one")
+    parameters = [
+        Parameter(role, arrays[role].name, arrays[role].array.ravel(), matrix=len(shape) > 1)
+        for role, shape in shapes.items()
+    ]
+    state = {
+        name: arrays[role].array
+        for role, name in (("running_mean", "running_mean"), ("running_var", "running_variance"))
+        if role in arrays
+    }
+    shape = flow.shape if prod(flow.shape) == made.outputs else (made.outputs,)
+    shape = made.output_shape or shape
+    return flow.then(made, {"node": at.node.name}, *parameters, shape=shape, state=state)
+
+
+# The way back.
+
+
+def to_torch(net: Network) -> Any:
+    """Return a module of PyTorch with the numbers of a network; see `Network.to_torch`."""
+    return Writer(the_package(), net).module()
+
+
+FUNCTIONS = "sin", "exp"  # activations that PyTorch has as functions
+ANY_SHAPE = LayerNorm, Activation, Dropout  # which take pictures as they are
+BACK: dict[str, Any] = {
+    "Dense": lambda nn, a, shape: nn.Linear(a.inputs, a.outputs, a.has_bias),
+    "Conv2d": lambda nn, a, shape: nn.Conv2d(
+        a.shape[0], a.channels, a.kernel_size, a.stride, a.padding, a.dilation, a.groups, a.has_bias
+    ),
+    "MaxPool2d": lambda nn, a, shape: nn.MaxPool2d(a.kernel, a.stride, a.padding),
+    "AvgPool2d": lambda nn, a, shape: nn.AvgPool2d(a.kernel, a.stride, a.padding),
+    "Flatten": lambda nn, a, shape: nn.Flatten(),
+    "Reshape": lambda nn, a, shape: nn.Unflatten(1, a.shape),
+    "LayerNorm": lambda nn, a, shape: nn.LayerNorm(shape, a.eps),
+    "RMSNorm": lambda nn, a, shape: nn.RMSNorm(a.inputs, a.eps),
+    "BatchNorm": lambda nn, a, shape: (nn.BatchNorm2d if a.input_shape else nn.BatchNorm1d)(
+        a.features, a.eps, a.momentum
+    ),
+    "Dropout": lambda nn, a, shape: nn.Dropout(a.rate),
+    "PReLU": lambda nn, a, shape: nn.PReLU(a.counts[0]),
+    "Softmax": lambda nn, a, shape: nn.Softmax(1),
+    "LogSoftmax": lambda nn, a, shape: nn.LogSoftmax(1),
+}
+
+
+@final
+class Writer:
+    """Writes a network as a module."""
+
+    def __init__(self, torch: Any, net: Network) -> None:
+        self.torch, self.net, self.graph = torch, net, torch.fx.Graph()
+        self.value = self.graph.placeholder("x")
+        self.shape = net.layers[0].input_shape or (net.inputs,)
+        self.modules: dict[str, Any] = {}
+        self.known: dict[Layer, str] = {}  # modules of layers that are used twice
+
+    def module(self) -> Any:
+        names = (self.net.names or {}).get("layers", [])
+        self.chain(self.net.layers, names, "")
+        self.graph.output(self.value)
+        return self.torch.fx.GraphModule(self.modules, self.graph, "Network")
+
+    def chain(self, layers: Sequence[Layer], names: Sequence[Names], prefix: str) -> None:
+        for i, each in enumerate(layers):
+            self.layer(each, names[i] if i < len(names) else {}, f"{prefix}{i}")
+
+    def layer(self, layer: Layer, names: Names, usual: str) -> None:
+        """Append a layer, by its names in the module that it came from."""
+        if layer.input_shape or not isinstance(layer, ANY_SHAPE):
+            self.see(layer.input_shape or (layer.inputs,))
+        if isinstance(layer, TwoBranches):
+            self.branches(layer, names.get("layers", []), f"{usual}.")
+            return
+        if type(layer).__name__ not in (*BACK, "Activation", "Affine"):
+            raise InputError(f"PyTorch has no {type(layer).__name__}: save the network as .onnx")
+        name = self.known.setdefault(layer, self.name_of(layer, names) or usual)
+        if isinstance(layer, Affine):
+            self.scale(layer, name)
+        elif not isinstance(layer, Activation):
+            self.call(name, self.made(layer))
+        if layer.output_shape or not isinstance(layer, ANY_SHAPE):
+            self.shape = layer.output_shape or (layer.outputs,)
+        self.activate(layer.activation, name)
+
+    def name_of(self, layer: Layer, names: Names) -> str:
+        """Return the name of the module that a layer came from; "" if it is not known."""
+        bases = {str(names.get(role, "")).rpartition(".")[0] for role in own_parameters(layer)}
+        base = bases.pop() if len(bases) == 1 else ""
+        parts = base.split(".")
+        return base if all(part.replace("_", "a").isalnum() for part in parts) else ""
+
+    def made(self, layer: Layer) -> Any:
+        """Return the module of a layer, with its numbers."""
+        module = BACK[type(layer).__name__](self.torch.nn, layer, self.shape)
+        module.to(getattr(self.torch, self.net.bank.dtype))
+        with self.torch.no_grad():
+            for role, each in own_parameters(layer).items():
+                parameter = module.get_parameter(role)
+                parameter.copy_(self.torch.as_tensor(each.value).reshape(parameter.shape))
+                parameter.requires_grad = not self.net.bank.frozen[each.rows].all()
+            for role, array in state_arrays(layer).items():
+                module.get_buffer(role).copy_(self.torch.as_tensor(array))
+        return module
+
+    def call(self, name: str, module: Any) -> None:
+        self.modules[name] = module
+        self.value = self.graph.call_module(name, (self.value,))
+
+    def scale(self, layer: Affine, name: str) -> None:
+        """Append a product and a sum with numbers that nobody trains."""
+        axes = (layer.features, 1, 1) if layer.input_shape else (layer.features,)
+        for join, role in ((operator.mul, "scale"), (operator.add, "shift")):
+            numbers = getattr(layer, role)
+            by: Any = float(numbers[0])
+            if (numbers != by).any():
+                dtype = getattr(self.torch, self.net.bank.dtype)
+                tensor = self.torch.tensor(numbers, dtype=dtype).reshape(axes)
+                self.modules[f"{name}_{role}"] = tensor
+                by = self.graph.get_attr(f"{name}_{role}")
+            if by != float(role == "scale"):
+                self.value = self.graph.call_function(join, (self.value, by))
+
+    def activate(self, activation: str, name: str) -> None:
+        """Append an activation, behind the module of this name."""
+        kind, _, numbers = activation.rstrip(")").partition("(")
+        if kind == "linear":
+            return
+        if kind in FUNCTIONS:
+            self.value = self.graph.call_function(getattr(self.torch, kind), (self.value,))
+            return
+        module = next((each for each, ours in ACTIVATIONS.items() if ours == kind), None)
+        more: dict[str, Any] = dict(
+            zip(GIVEN.get(kind, ()), map(float, numbers.split(",")), strict=True) if numbers else ()
+        )
+        if kind == "gelu_tanh":
+            module, more = "GELU", {"approximate": "tanh"}
+        if module is None:
+            raise InputError(f"PyTorch has no {activation}: choose another activation")
+        self.call(f"{name}_{kind}", getattr(self.torch.nn, module)(**more))
+
+    def see(self, shape: Shape) -> None:
+        """Have the numbers of a sample in the shape that a layer takes."""
+        if prod(shape) == prod(self.shape) and shape != self.shape:
+            self.value = self.graph.call_method("reshape", (self.value, -1, *shape))
+            self.shape = shape
+
+    def branches(self, layer: TwoBranches, names: Sequence[Names], prefix: str) -> None:
+        """Append two branches from the same value, and what joins them."""
+        value, shape, ends = self.value, self.shape, []
+        for at, branch in ((0, layer.branches[0]), (layer.first, layer.branches[1])):
+            self.value, self.shape = value, shape
+            for i, each in enumerate(branch, at):
+                self.layer(each, names[i] if i < len(names) else {}, f"{prefix}{i}")
+            ends.append(self.value)
+        self.shape = layer.output_shape or (layer.outputs,)
+        if isinstance(layer, Concatenate):
+            self.value = self.graph.call_function(self.torch.cat, (ends, 1))
+        else:
+            join = operator.mul if isinstance(layer, Product) else operator.add
+            self.value = self.graph.call_function(join, tuple(ends))
+

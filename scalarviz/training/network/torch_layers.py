@@ -1,0 +1,202 @@
+"""Modules of PyTorch that are layers here: each kind is a row of LAYERS, or of ACTIVATIONS.
+
+PyTorch is not imported: whoever has a module has imported it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scalarviz.base.checks import Shape
+from scalarviz.core.layers import Layer
+from scalarviz.core.layers.dense import Dense
+from scalarviz.core.layers.elementwise_layers import Activation, Dropout, PReLU
+from scalarviz.core.layers.normalization import BatchNorm, LayerNorm, RMSNorm
+from scalarviz.core.layers.picture_layers import AvgPool2d, Conv2d, MaxPool2d
+from scalarviz.core.layers.rowwise_layers import Flatten, LogSoftmax, Reshape, Softmax
+
+Settings = dict[str, Any]
+Arrays = Mapping[str, Any]  # what has a shape, by role
+
+WRAPPERS = "_orig_mod", "module"  # of torch.compile and of data parallel modules
+ACTIVATIONS = {
+    "ReLU": "relu",
+    "Tanh": "tanh",
+    "Sigmoid": "sigmoid",
+    "LeakyReLU": "leaky_relu",
+    "GELU": "gelu",
+    "SiLU": "swish",
+    "ELU": "elu",
+    "Softplus": "softplus",
+    "SELU": "selu",
+    "CELU": "celu",
+    "Mish": "mish",
+    "Hardswish": "hard_swish",
+    "Hardsigmoid": "hard_sigmoid",
+    "Hardtanh": "hard_tanh",
+    "ReLU6": "relu6",
+    "Softsign": "softsign",
+    "LogSigmoid": "log_sigmoid",
+}
+GIVEN = {  # settings of activations, in brackets
+    "leaky_relu": ("negative_slope",),
+    "elu": ("alpha",),
+    "celu": ("alpha",),
+    "softplus": ("beta",),
+    "hard_tanh": ("min_val", "max_val"),
+}
+# What settings of modules are that change nothing; layers of modules with others are not known.
+USUAL = {
+    "ceil_mode": False,
+    "count_include_pad": True,
+    "divisor_override": None,
+    "start_dim": 1,
+    "end_dim": -1,
+    "threshold": 20,
+}
+# Other attributes of modules of which layers are made.
+DESCRIBED = (
+    *("kernel_size", "stride", "padding", "dilation", "groups", "padding_mode", "approximate"),
+    *("eps", "momentum", "num_features", "normalized_shape", "num_groups", "num_parameters", "p"),
+    *("return_indices", "affine", "dim", "unflattened_size", "output_size"),
+)
+
+
+def unwrapped(model: Any) -> Any:
+    """Return the module in the wrappers of torch.compile and of data parallel modules."""
+    while inner := next((getattr(model, x) for x in WRAPPERS if is_wrapped(model, x)), None):
+        model = inner
+    return model
+
+
+def is_wrapped(model: Any, name: str) -> bool:
+    """Return whether all parameters of a module are those of its only child of this name."""
+    inner = dict(model.named_children()) if name in WRAPPERS else {}
+    return [*inner] == [name] and all(
+        each.startswith(f"{name}.") for each, _ in model.named_parameters()
+    )
+
+
+def described(module: Any) -> Settings:
+    """Return the settings of a module that are numbers, texts or tuples of these."""
+    names = {*DESCRIBED, *USUAL, *sum(GIVEN.values(), ())}
+    found = {name: getattr(module, name) for name in names if hasattr(module, name)}
+    if found.get("eps", 0.0) is None:  # of RMSNorm: that of its numbers
+        found["eps"] = float(np.finfo(str(module.weight.dtype).rpartition(".")[2]).eps)
+    return {name: each for name, each in sorted(found.items()) if is_plain(each)}
+
+
+def is_plain(value: object) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def layer_of(kind: str, settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+    """Return the layer that computes what a module does.
+
+    arrays  what has a shape, by role, such as "weight"
+    shape   of a sample that comes in
+
+    Raises KeyError, ValueError, TypeError or an error of scalarviz for others.
+    """
+    if any(settings.get(name, usual) != usual for name, usual in USUAL.items()):
+        raise ValueError(settings)
+    if kind in ACTIVATIONS:
+        return Activation(size_of(shape), activation_of(kind, settings))
+    return LAYERS[kind](settings, arrays, shape)
+
+
+def activation_of(kind: str, settings: Settings) -> str:
+    """Return the name of an activation, with its settings in brackets."""
+    name = ACTIVATIONS[kind]
+    if name in GIVEN:
+        return f"{name}({','.join(str(float(settings[each])) for each in GIVEN[name])})"
+    return "gelu_tanh" if settings.get("approximate") == "tanh" else name
+
+
+def size_of(shape: Shape) -> Any:
+    """Return what a layer is given as the size of a sample: a picture's shape, else a number."""
+    return shape if len(shape) == 3 else prod(shape)
+
+
+def linear(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+    outputs, inputs = arrays["weight"].shape
+    if shape != (inputs,):
+        raise ValueError(shape)
+    return Dense(inputs, outputs, bias="bias" in arrays)
+
+
+def convolution(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+    weight, stride, padding = arrays["weight"].shape, settings["stride"], settings["padding"]
+    if padding in ("valid", "same"):
+        same = [(n - 1) * d / 2 for n, d in zip(weight[2:], settings["dilation"], strict=True)]
+        padding = same if padding == "same" else [0]
+    edge = {*padding}.pop()
+    if settings["padding_mode"] != "zeros" or {*padding} != {int(edge)}:
+        raise ValueError(padding)
+    return Conv2d(
+        shape, weight[0], weight[2:], stride, int(edge), dilation=settings["dilation"],
+        groups=settings["groups"], bias="bias" in arrays,
+    )  # fmt: skip
+
+
+def square(size: Any) -> int:
+    """Return one size for both directions; raise ValueError if they differ."""
+    found = {size} if isinstance(size, int) else {*size}
+    if len(found) != 1:
+        raise ValueError(size)
+    return int(found.pop())
+
+
+def pool(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+    sizes = [square(settings[each]) for each in ("kernel_size", "stride", "padding")]
+    if square(settings.get("dilation", 1)) != 1 or settings.get("return_indices"):
+        raise ValueError(settings)
+    return kind(shape, *sizes)
+
+
+def global_pool(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+    if square(settings["output_size"]) != 1:
+        raise ValueError(settings)
+    return AvgPool2d(shape, square(shape[1:]))
+
+
+def layer_norm(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+    if prod(settings["normalized_shape"]) != prod(shape):
+        raise ValueError(shape)
+    return kind(prod(shape), settings["eps"])
+
+
+def batch_norm(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+    return BatchNorm(size_of(shape), settings["eps"], settings["momentum"])
+
+
+def softmax(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+    if len(shape) != 1 or settings["dim"] not in (1, -1):
+        raise ValueError(settings["dim"])
+    return kind(*shape)
+
+
+LAYERS: dict[str, Callable[[Settings, Arrays, Shape], Layer]] = {
+    "Linear": linear,
+    "Conv2d": convolution,
+    "MaxPool2d": partial(pool, MaxPool2d),
+    "AvgPool2d": partial(pool, AvgPool2d),
+    "AdaptiveAvgPool2d": global_pool,
+    "Flatten": lambda settings, arrays, shape: Flatten(shape),
+    "Unflatten": lambda settings, arrays, shape: Reshape(*shape, settings["unflattened_size"]),
+    "LayerNorm": partial(layer_norm, LayerNorm),
+    "RMSNorm": partial(layer_norm, RMSNorm),
+    "BatchNorm1d": batch_norm,
+    "BatchNorm2d": batch_norm,
+    "Dropout": lambda settings, arrays, shape: Dropout(size_of(shape), settings["p"]),
+    "PReLU": lambda settings, arrays, shape: PReLU(size_of(shape), settings["num_parameters"]),
+    "Softmax": partial(softmax, Softmax),
+    "LogSoftmax": partial(softmax, LogSoftmax),
+}

@@ -1,0 +1,294 @@
+"""Networks of PyTorch modules, and back; the slow tests use PyTorch itself.
+
+What needs PyTorch is slow, since only `make test-all` installs it.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.errors import InputError
+from scalarviz.training.network.torch_layers import described, layer_of, unwrapped
+
+SIZES = SimpleNamespace(shape=(4, 3)), SimpleNamespace(shape=(4, 3, 5, 5))
+SQUARE = {"kernel_size": 2, "stride": 2, "padding": 0}
+KERNEL = {"stride": (1, 1), "dilation": (1, 1), "groups": 1, "padding_mode": "zeros"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "arrays", "shape", "made"),
+    [
+        ("Linear", {}, {"weight": SIZES[0]}, (3,), sv.Dense(3, 4, bias=False)),
+        ("Hardtanh", {"min_val": -2, "max_val": 1}, {}, (3,), sv.Activation(3, "hard_tanh(-2,1)")),
+        ("GELU", {"approximate": "tanh"}, {}, (2, 3, 3), sv.Activation((2, 3, 3), "gelu_tanh")),
+        ("AvgPool2d", SQUARE, {}, (1, 4, 4), sv.AvgPool2d((1, 4, 4), 2)),
+        ("AdaptiveAvgPool2d", {"output_size": (1, 1)}, {}, (2, 4, 4), sv.AvgPool2d((2, 4, 4), 4)),
+        ("RMSNorm", {"eps": 1e-6, "normalized_shape": (3,)}, {}, (3,), sv.RMSNorm(3, 1e-6)),
+        ("BatchNorm1d", {"eps": 1e-5, "momentum": 0.2}, {}, (3,), sv.BatchNorm(3, momentum=0.2)),
+        ("Dropout", {"p": 0.3}, {}, (3,), sv.Dropout(3, 0.3)),
+        ("Unflatten", {"unflattened_size": (3, 2, 2)}, {}, (12,), sv.Reshape(12, (3, 2, 2))),
+        (
+            "Conv2d",
+            {**KERNEL, "padding": "same"},
+            {"weight": SIZES[1], "bias": SIZES[0]},
+            (3, 8, 8),
+            sv.Conv2d((3, 8, 8), 4, 5, padding=2),
+        ),
+    ],
+)
+def test_a_module_is_the_layer_that_does_the_same(
+    kind: str, settings: dict[str, Any], arrays: dict[str, Any], shape: Any, made: sv.Layer
+) -> None:
+    found = layer_of(kind, settings, arrays, shape)
+    assert type(found) is type(made)
+    assert found.settings() == made.settings()
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "shape"),
+    [
+        ("LSTM", {}, (3,)),
+        ("Linear", {}, (5,)),
+        ("Flatten", {"start_dim": 2}, (3, 2, 2)),
+        ("Softplus", {"beta": 1.0, "threshold": 5}, (3,)),
+        ("MaxPool2d", {**SQUARE, "return_indices": True}, (1, 4, 4)),
+        ("AvgPool2d", {**SQUARE, "ceil_mode": True}, (1, 4, 4)),
+        ("AdaptiveAvgPool2d", {"output_size": 2}, (1, 4, 4)),
+        ("LayerNorm", {"eps": 1e-5, "normalized_shape": (4,)}, (3, 4)),
+        ("Softmax", {"dim": 0}, (3,)),
+    ],
+)
+def test_a_module_that_does_something_else_is_no_layer(
+    kind: str, settings: dict[str, Any], shape: Any
+) -> None:
+    with pytest.raises((LookupError, ValueError)):
+        layer_of(kind, settings, {"weight": SIZES[0]}, shape)
+
+
+def test_settings_are_numbers_and_texts() -> None:
+    module = SimpleNamespace(p=0.5, dim=[1, (2, "x")], stride=object(), weight=3)
+    assert described(module) == {"p": 0.5, "dim": [1, (2, "x")]}
+
+
+def test_what_is_no_module_is_refused() -> None:
+    for wrong in (3, sv.Network([2, 1]), None):
+        with pytest.raises(InputError, match="takes a PyTorch module"):
+            sv.from_torch(wrong, [[1.0, 2.0]])
+
+
+def test_without_pytorch_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(InputError, match="needs PyTorch 2, which is not installed"):
+        sv.Network([2, 1]).to_torch()
+
+
+def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
+    """Return torch, and modules with the shape of a batch."""
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    class Block(nn.Module):
+        def __init__(self, channels: int) -> None:
+            super().__init__()
+            self.bn1, self.bn2 = nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)
+            self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+            self.conv2 = nn.Conv2d(channels, channels, 3, padding="same")
+
+        def forward(self, x: Any) -> Any:
+            inner = functional.relu(self.bn1(self.conv1(x)))
+            return functional.relu(x + self.bn2(self.conv2(inner)))
+
+    class Picture(nn.Module):  # its fields are in another order than their use
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc2, self.fc1 = nn.Linear(5, 3), nn.Linear(4, 5)
+            self.stem, self.block = nn.Conv2d(1, 4, 3), Block(4)
+
+        def forward(self, x: Any) -> Any:
+            x = self.block(functional.leaky_relu(self.stem(x), 0.2)).mean((2, 3))
+            x = torch.sigmoid(self.fc1(x.view(x.size(0), -1)))
+            return self.fc2(functional.dropout(x, 0.2, self.training))
+
+    class Gate(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b, self.c, self.d = [nn.Linear(6, 8) for _ in range(4)]
+            self.out = nn.Linear(16, 2)
+
+        def forward(self, x: Any) -> Any:
+            left = self.a(x) * torch.sigmoid(self.b(x))
+            return self.out(torch.cat([left, self.c(x) + self.d(x)], dim=1))
+
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = nn.Linear(4, 4)
+
+        def forward(self, x: Any) -> Any:
+            return self.a(torch.relu(self.a(x)))
+
+    class Siren(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Linear(2, 16), nn.Linear(16, 1)
+
+        def forward(self, x: Any) -> Any:
+            return self.b(torch.sin(30 * self.a(x)))
+
+    def row(*modules: Any) -> Any:
+        return nn.Sequential(*modules)
+
+    return torch, {
+        "mlp": (row(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(0.3), nn.Linear(8, 2)), (5, 3)),
+        "cnn": (
+            row(
+                nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
+                nn.Conv2d(4, 6, 3, stride=2, groups=2), nn.GELU(), nn.Flatten(), nn.Linear(6, 10),
+            ),
+            (2, 1, 7, 7),
+        ),
+        "norms": (
+            row(
+                nn.Linear(4, 8), nn.LayerNorm(8), nn.PReLU(8), nn.Linear(8, 6), nn.BatchNorm1d(6),
+                nn.SiLU(), nn.Linear(6, 4), nn.RMSNorm(4), nn.Softmax(1),
+            ),
+            (5, 4),
+        ),
+        "pictures": (
+            row(
+                nn.Conv2d(1, 3, 3), nn.LayerNorm([3, 4, 4]), nn.Hardtanh(-0.5, 0.5), nn.PReLU(3),
+                nn.Flatten(), nn.Linear(48, 12), nn.Mish(), nn.Unflatten(1, (3, 2, 2)),
+                nn.Conv2d(3, 2, 1), nn.Softplus(2.0),
+            ),
+            (5, 1, 6, 6),
+        ),
+        "residual": (Picture(), (2, 1, 8, 8)),
+        "gate": (Gate(), (3, 6)),
+        "tied": (Tied(), (3, 4)),
+        "siren": (Siren(), (3, 2)),
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wide", [False, True], ids=["float32", "float64"])
+@pytest.mark.parametrize(
+    "name", ["mlp", "cnn", "norms", "pictures", "residual", "gate", "tied", "siren"]
+)
+def test_a_module_and_its_network_compute_the_same_there_and_back(name: str, wide: bool) -> None:
+    torch, models = torch_and_models()
+    torch.manual_seed(0)
+    (model, shape), dtype = models[name], torch.float64 if wide else torch.float32
+    model = model.to(dtype)
+    for _ in range(3):  # so that running statistics are their own
+        model(torch.randn((8, *shape[1:]), dtype=dtype))
+    batch, before = torch.randn(shape, dtype=dtype), model.training
+    net = sv.from_torch(model, batch)
+    assert model.training is before
+    wanted = model.eval()(batch).detach().numpy().reshape(len(batch), -1)
+    tolerance = 1e-12 if wide else 1e-5
+    np.testing.assert_allclose(
+        net(batch.numpy().reshape(len(batch), -1)), wanted, atol=tolerance * np.abs(wanted).max()
+    )
+    again = net.to_torch().eval()
+    np.testing.assert_allclose(
+        again(batch).detach().numpy().reshape(len(batch), -1), wanted, atol=tolerance
+    )
+    ours, theirs = again.state_dict(), model.state_dict()
+    assert {*ours} == {*theirs}
+    for key in theirs:
+        assert "num_batches" in key or torch.equal(ours[key], theirs[key]), key
+
+
+@pytest.mark.slow
+def test_what_is_frozen_stays_frozen() -> None:
+    torch, models = torch_and_models()
+    model = models["mlp"][0]
+    model[0].weight.requires_grad = False
+    net = sv.from_torch(model, torch.zeros(1, 3))
+    assert [each.frozen for each in dict(net.named_parameters()).values()] == [
+        True, False, False, False,
+    ]  # fmt: skip
+    assert [each.requires_grad for each in net.to_torch().parameters()] == [
+        False, True, True, True,
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_network_of_ours_becomes_a_module_that_trains_alike() -> None:
+    torch, _ = torch_and_models()
+    net = sv.Network(
+        [
+            sv.Affine(3, [1.0, 2.0, 3.0], [0.0, 1.0, 0.0]),
+            sv.Dense(3, 8, "gelu_tanh"),
+            sv.Residual(sv.Dense(8, 8, "relu"), sv.Dense(8, 8)),
+            sv.Product(sv.Dense(8, 4, "sigmoid"), sv.Dense(8, 4)),
+            sv.Concatenate(sv.Dense(4, 2, "sin"), sv.Dense(4, 3, "leaky_relu(0.2)")),
+            sv.Dense(5, 2),
+        ],
+        dtype="float64",
+        seed=3,
+    )
+    module = net.to_torch()
+    rng = np.random.default_rng(0)
+    x, t = rng.normal(size=(16, 3)), rng.normal(size=(16, 2))
+    optimizer = torch.optim.AdamW(module.parameters(), lr=0.01)
+    losses = []
+    for _ in range(50):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(module(torch.tensor(x)), torch.tensor(t))
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    found = net.train(x, t, "mse", sv.AdamW(0.01), steps=50)
+    np.testing.assert_allclose(found, losses, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
+    torch, _ = torch_and_models()
+    nn = torch.nn
+
+    class Two(nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            return x + y
+
+    class Chooses(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x if x.sum() > 0 else -x
+
+    class Loose(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(3))
+
+        def forward(self, x: Any) -> Any:
+            return x * self.scale
+
+    batch = torch.ones(2, 3)
+    for module, example, said in (
+        (nn.Sequential(nn.Linear(3, 3), nn.LSTM(3, 4)), batch, r"'1' \(LSTM\): there is no such"),
+        (nn.Linear(4, 2), batch, r"it is given \(3,\) a sample"),
+        (nn.LayerNorm(3, elementwise_affine=False), batch, "it has no weight and no bias"),
+        (nn.Linear(3, 2), torch.ones(3), "the example is a batch"),
+        (Two(), batch, "its forward takes 2 inputs"),
+        (Chooses(), batch, "its forward cannot be traced .*: export it as an ONNX file"),
+        (Loose(), batch, "its parameter scale is used outside of a layer"),
+    ):
+        with pytest.raises(InputError, match=said):
+            sv.from_torch(module, example)
+    with pytest.raises(InputError, match="PyTorch has no FrequencyEncoding"):
+        sv.Network([sv.FrequencyEncoding(2), sv.Dense(12, 1)]).to_torch()
+
+
+@pytest.mark.slow
+def test_a_wrapped_module_is_the_module_in_it() -> None:
+    torch, models = torch_and_models()
+    model = models["mlp"][0]
+    assert unwrapped(torch.nn.DataParallel(model)) is model
