@@ -75,7 +75,7 @@ _HOMES = {
     "compile": "training.network.expression",
     "gradcheck": "training.network.gradcheck",
     "load": "files.expressions",
-    "from_torch": "files.torch_modules",
+    "from_torch": "files.onnx.torch_modules",
     "Session": "training.session.session",
     "EarlyStopping": "training.session.callbacks",
     "ReduceOnPlateau": "training.session.callbacks",
@@ -144,7 +144,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.faces.watch import watch as watch
     from scalarviz.files import onnx as onnx
     from scalarviz.files.expressions import load as load
-    from scalarviz.files.torch_modules import from_torch as from_torch
+    from scalarviz.files.onnx.torch_modules import from_torch as from_torch
     from scalarviz.pages.page import page as page
     from scalarviz.stage.cubes_node import Cubes as Cubes
     from scalarviz.stage.network_shader import shader as shader

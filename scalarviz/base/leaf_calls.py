@@ -36,7 +36,7 @@ caption_and_edit: Callable[[object, int | None], Any] = later(
 save_network: Callable[[object, object], None] = later("files.networks", "save_network")
 save_expression: Callable[[object, object], None] = later("files.expressions", "save_expression")
 save_model: Callable[[object, object], None] = later("files.onnx.writing", "save_model")
-network_to_torch: Callable[[object], Any] = later("files.torch_modules", "to_torch")
+network_to_torch: Callable[[object], Any] = later("files.onnx.torch_modules", "network_to_torch")
 export_network: Callable[..., None] = later("files.shaders.network_export", "export_network")
 save_timeline: Callable[[object, object, bool, int | None], None] = later(
     "files.runs", "save_timeline"

@@ -316,7 +316,7 @@ class Constant:
     def array(self) -> Array:
         """The numbers, in their shape."""
         try:
-            found = self.stored.array
+            found: Array = self.stored.array
         except InputError as error:
             raise InputError(f"the numbers {shorten(self.name)} {error}") from error
         return found.T if self.turned else found

@@ -758,9 +758,9 @@ def prelu(at: NodeContext) -> Flow:
     """PRelu with one slope, or one for each channel or feature."""
     flow = at.flow.settled
     slopes = at.needed(1, "weight")
-    given = tuple(n for n in slopes.shape if n != 1)
+    each = flow.shape[:1] + (1,) * len(flow.shape[1:])
     require(
-        given in ((), flow.shape[:1]) and len(slopes.shape) <= len(flow.shape) + 1,
+        prod(slopes.shape) == 1 or slopes.shape in (each, (1, *each)),
         f"its slopes have the shape {slopes.shape} for {flow.shape} numbers",
     )
     weight = Parameter("weight", slopes.name, slopes.array.ravel(), matrix=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final, overload
 
 import numpy as np
 
+from scalarviz.base import leaf_calls
 from scalarviz.base.checks import (
     FloatArray,
     answered,
@@ -15,13 +16,6 @@ from scalarviz.base.checks import (
     shorten,
     size,
     true_or_false,
-)
-from scalarviz.base.leaf_calls import (
-    export_network,
-    network_html,
-    network_to_torch,
-    save_model,
-    save_network,
 )
 from scalarviz.base.progress import Progress
 from scalarviz.core.bank import SCALING, Bank, Rows
@@ -60,7 +54,8 @@ if TYPE_CHECKING:
     from scalarviz.core.layers import AnyLayer
 
 # What `save` writes besides its own format, by the ending of the name.
-WRITERS = {".onnx": save_model, **dict.fromkeys((".npz", ".glsl", ".hlsl"), export_network)}
+WRITERS = dict.fromkeys((".npz", ".glsl", ".hlsl"), leaf_calls.export_network)
+WRITERS[".onnx"] = leaf_calls.save_model
 
 
 @final
@@ -365,7 +360,7 @@ class Network(Model):
         cannot be written.
         """
         name = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else ""
-        write = WRITERS.get(os.path.splitext(name)[1].lower(), save_network)
+        write = WRITERS.get(os.path.splitext(name)[1].lower(), leaf_calls.save_network)
         with Progress(0, true_or_false(progress, "progress"), "megabytes"):
             write(self, path)
 
@@ -378,14 +373,11 @@ class Network(Model):
         Raises InputError for another ending or a layer that shaders do not support, and FileError
         if the file cannot be written.
         """
-        export_network(self, path, precision)
+        leaf_calls.export_network(self, path, precision)
 
     def to_torch(self) -> Any:
-        """Return a new module of PyTorch with the same numbers, and the names of `sv.from_torch`.
-
-        Raises InputError for layers that PyTorch has not, and without PyTorch.
-        """
-        return network_to_torch(self)
+        """Return a PyTorch module with the same numbers and names; raise InputError without one."""
+        return leaf_calls.network_to_torch(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Let the copy of the bank name its rows by the copy of the network."""
@@ -397,4 +389,4 @@ class Network(Model):
         return network_table(self)
 
     def _repr_html_(self) -> str:
-        return network_html(self)
+        return leaf_calls.network_html(self)

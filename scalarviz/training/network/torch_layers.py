@@ -167,7 +167,7 @@ def global_pool(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
     return AvgPool2d(shape, square(shape[1:]))
 
 
-def layer_norm(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+def norm(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
     if prod(settings["normalized_shape"]) != prod(shape):
         raise ValueError(shape)
     return kind(prod(shape), settings["eps"])
@@ -190,9 +190,9 @@ LAYERS: dict[str, Callable[[Settings, Arrays, Shape], Layer]] = {
     "AvgPool2d": partial(pool, AvgPool2d),
     "AdaptiveAvgPool2d": global_pool,
     "Flatten": lambda settings, arrays, shape: Flatten(shape),
-    "Unflatten": lambda settings, arrays, shape: Reshape(*shape, settings["unflattened_size"]),
-    "LayerNorm": partial(layer_norm, LayerNorm),
-    "RMSNorm": partial(layer_norm, RMSNorm),
+    "Unflatten": lambda settings, arrays, shape: Reshape(prod(shape), settings["unflattened_size"]),
+    "LayerNorm": partial(norm, LayerNorm),
+    "RMSNorm": partial(norm, RMSNorm),
     "BatchNorm1d": batch_norm,
     "BatchNorm2d": batch_norm,
     "Dropout": lambda settings, arrays, shape: Dropout(size_of(shape), settings["p"]),

@@ -530,6 +530,33 @@ def test_slopes_for_each_sample_are_refused(shape: tuple[int, ...], tmp_path: Pa
     )
 
 
+def test_slopes_for_each_feature_may_have_an_axis_of_samples(tmp_path: Path) -> None:
+    made = [MATMUL, node("PRelu", "z s", "y")]
+    net = same(graph(*made, numbers={**KERNEL_WEIGHT, "s": floats(1, 2)}, out=None), tmp_path)
+    assert [type(each).__name__ for each in net.layers] == ["Dense", "PReLU"]
+
+
+def test_a_sine_of_a_multiple_is_an_activation(tmp_path: Path) -> None:
+    made = [node("Mul", "x m", "z"), node("Sin", "z", "y")]
+    net = same(graph(*made, numbers={"m": np.array(30.0, np.float32)}, out=None), tmp_path)
+    assert [type(each).__name__ for each in net.layers] == ["Affine", "Activation"]
+
+
+def test_sizes_of_a_reshape_may_be_put_together_of_constants(tmp_path: Path) -> None:
+    made = [
+        node("Concat", "a b", "s", axis=0),
+        node("Reshape", "x s", "z"),
+        node("Flatten", "z", "y"),
+    ]
+    sizes = {"a": np.array([-1]), "b": np.array([8])}
+    net = same(graph(*made, numbers=sizes, out=None, shape=("batch", 2, 2, 2)), tmp_path)
+    assert net.outputs == 8
+    odd = {"a": np.array([-1]), "b": np.array([[8]])}
+    refused(FileError, "Concat").by(
+        read, graph(*made, numbers=odd, out=None, shape=("batch", 2, 2, 2)), tmp_path
+    )
+
+
 def test_slopes_for_each_column_of_a_picture_are_refused(tmp_path: Path) -> None:
     made = [node("PRelu", "x s", "z"), node("Flatten", "z", "y")]
     given = graph(*made, numbers={"s": floats(2)}, out=None, shape=("batch", 2, 2, 2))

@@ -18,8 +18,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.training.follow.followed import Followed
-from scalarviz.training.network.torch_layers import ACTIVATIONS, LAYERS
 from scalarviz.training.follow.sources import SETTINGS
+from scalarviz.training.network.torch_layers import ACTIVATIONS, LAYERS
 from tests.training.follow import stand_in
 from tests.training.follow.witness import Witness
 

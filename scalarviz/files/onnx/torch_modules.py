@@ -2,7 +2,7 @@
 
 A module is traced by torch.fx. What it calls becomes the nodes of a graph, which is read as that of
 an ONNX file is: its modules by LAYERS of `training/network/torch_layers.py`, the operations between
-them by the operators of `files/onnx`. Names and batch norms stay as they are.
+them by the operators of `files/onnx`. Names and batch norms are kept.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from scalarviz.training.network.torch_layers import (
     ACTIVATIONS,
     GIVEN,
     LAYERS,
-    Settings,
     described,
     layer_of,
     unwrapped,
@@ -99,7 +98,9 @@ def from_torch(module: object, example: object) -> Network:
         net = build(made, frozen, "float64" if wide else "float32", graph.budget)
     except InputError as error:
         first, *rest = error.lines
-        raise InputError(f"this {type(model).__name__} is no network here: {first}", *rest) from error
+        raise InputError(
+            f"this {type(model).__name__} is no network here: {first}", *rest
+        ) from error
     names: Names = {
         "graph": graph.name, "input": graph.inputs[0].name, "output": graph.outputs[0].name,
         "layers": [each.names for each in made],
@@ -167,7 +168,7 @@ class Traced:
         )  # fmt: skip
 
     def attribute(self, target: str) -> Any:
-        """Return a parameter or buffer that forward uses by itself."""
+        """Return a parameter or buffer that forward uses without a module."""
         home, _, name = target.rpartition(".")
         found = getattr(self.modules[home], name)
         is_trained = getattr(found, "requires_grad", False)
@@ -201,7 +202,8 @@ class Traced:
     def call(self, node: Any) -> None:
         """Append the node of a function or a method: as a module, if one does the same."""
         called = node.target if isinstance(node.target, str) else node.target.__name__
-        first, *rest = node.args or (None,)
+        given: Any = node.args or (None,)
+        first, rest = given[0], given[1:]
         kind = MODULES.get(called.replace("_", ""))
         if kind is not None and kind not in ("Linear", "PReLU"):
             more = {key: each for key, each in node.kwargs.items() if key not in LEFT_OUT}
@@ -263,7 +265,7 @@ def layer(at: NodeContext) -> Flow:
 # The way back.
 
 
-def to_torch(net: Network) -> Any:
+def network_to_torch(net: Network) -> Any:
     """Return a module of PyTorch with the numbers of a network; see `Network.to_torch`."""
     return Writer(the_package(), net).module()
 
@@ -313,7 +315,7 @@ class Writer:
             self.layer(each, names[i] if i < len(names) else {}, f"{prefix}{i}")
 
     def layer(self, layer: Layer, names: Names, usual: str) -> None:
-        """Append a layer, by its names in the module that it came from."""
+        """Append a layer; `names` are those in the module that it came from."""
         if layer.input_shape or not isinstance(layer, ANY_SHAPE):
             self.see(layer.input_shape or (layer.inputs,))
         if isinstance(layer, TwoBranches):
@@ -357,7 +359,7 @@ class Writer:
     def scale(self, layer: Affine, name: str) -> None:
         """Append a product and a sum with numbers that nobody trains."""
         axes = (layer.features, 1, 1) if layer.input_shape else (layer.features,)
-        for join, role in ((operator.mul, "scale"), (operator.add, "shift")):
+        for call, role in ((operator.mul, "scale"), (operator.add, "shift")):
             numbers = getattr(layer, role)
             by: Any = float(numbers[0])
             if (numbers != by).any():
@@ -366,7 +368,7 @@ class Writer:
                 self.modules[f"{name}_{role}"] = tensor
                 by = self.graph.get_attr(f"{name}_{role}")
             if by != float(role == "scale"):
-                self.value = self.graph.call_function(join, (self.value, by))
+                self.value = self.graph.call_function(call, (self.value, by))
 
     def activate(self, activation: str, name: str) -> None:
         """Append an activation, behind the module of this name."""
@@ -404,6 +406,5 @@ class Writer:
         if isinstance(layer, Concatenate):
             self.value = self.graph.call_function(self.torch.cat, (ends, 1))
         else:
-            join = operator.mul if isinstance(layer, Product) else operator.add
-            self.value = self.graph.call_function(join, tuple(ends))
-
+            call = operator.mul if isinstance(layer, Product) else operator.add
+            self.value = self.graph.call_function(call, tuple(ends))
