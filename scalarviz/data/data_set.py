@@ -38,8 +38,11 @@ from scalarviz.data.samples import (
     checked_names,
     columns_in,
     cut,
+    groups_of,
+    held_out_last,
     in_shape,
     is_labels,
+    kinds_in,
     names_in,
     rows_of_labels,
     share_of,
@@ -344,8 +347,11 @@ class Arrays(TableSet):
     targets   shape (samples, outputs); or (samples,) for one output or for class labels from 0 on,
               which a Session with a loss on logits takes for a network with one output a class;
               names of classes, texts, become labels in sorted order, and output_names
-    share     share of the samples for training, up to 1.0, the default; the rest is held out
+    share     share of the samples for training, up to 1.0, the default; the rest is held out, of
+              classes the same share of each
     seed      seed of the choice of held-out samples; by default 0
+    groups    a number or a text for each sample: those of a group, such as of one person, are all
+              for training or all held out; None, the default: each sample is by itself
     order     "shuffled", the default: each sample once an epoch; "in_order"; or "picked": each
               sample at random, independent of earlier ones
     source    where the samples came from, a text or a path, for display; None, the default: unknown
@@ -382,6 +388,7 @@ class Arrays(TableSet):
         *,
         share: float = 1.0,
         seed: int = 0,
+        groups: Sequence[object] | None = None,
         order: str = "shuffled",
         source: str | os.PathLike[str] | None = None,
         classes: int | None = None,
@@ -408,17 +415,21 @@ class Arrays(TableSet):
         if classes is not None:
             # Raises errors with the rows as they were given.
             rows_of_labels(whole[1], classes, len(whole[0]) - (tests or 0))
+        if groups is not None and share == 1.0:
+            raise InputError("groups say which samples are held out together: pass share=0.8, say")
         if share < 1.0:  # samples are kept once: those held out at the end
             count = len(whole[0])
-            self._rows = rows = shuffled(seed, NEVER_TRAINED, np.arange(count), count)
-            whole = whole[0][rows], whole[1][rows]
-            tests = count - max(1, round(share * count)) or None
+            mixed = shuffled(seed, NEVER_TRAINED, np.arange(count), count)
+            kinds = kinds_in(whole[1], are_classes=bool(names) or classes is not None)
+            together = None if groups is None else groups_of(groups, count)
+            rows, tests = held_out_last(mixed, kinds, together, max(1, round(share * count)))
+            self._rows, whole = rows, (whole[0][rows], whole[1][rows])
         settings: dict[str, Any] = {
             "source": source,
             "inputs": in_shape(whole[0], self.sample_shape or whole[0].shape[1:]),
             "targets": whole[1],
             "classes": classes,
-            "held_out": tests,
+            "held_out": tests or None,
         }
         if classes is not None:
             whole = whole[0], rows_of_labels(whole[1], classes)

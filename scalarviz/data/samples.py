@@ -155,6 +155,58 @@ def cut(whole: Pair, tests: int) -> tuple[Pair, Pair | None]:
     return (inputs[:-tests], targets[:-tests]), (inputs[-tests:], targets[-tests:])
 
 
+def held_out_last(rows: Any, kinds: Any, groups: Any, training: int) -> tuple[Any, int]:
+    """Return rows with those that are held out at the end, and the number of these.
+
+    rows      all rows in a random order
+    kinds     a number for each row: of each kind the same share is held out, and at least one row
+    groups    a number for each row, or None: a group stays together
+    training  number of samples for training, at least
+
+    With groups kinds are not looked at.
+    """
+    if groups is None:
+        of_rows = kinds[rows]
+        by_kind, sizes = np.argsort(of_rows, kind="stable"), np.bincount(of_rows)
+        ranks = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        places = np.empty(len(rows))
+        places[by_kind] = (ranks + 0.5) / np.repeat(sizes, sizes)
+        places[by_kind[np.cumsum(sizes)[sizes > 1] - 1]] = 1.0  # one of each kind is held out
+    else:
+        _, firsts, of_rows = np.unique(groups[rows], return_index=True, return_inverse=True)
+        places = firsts[of_rows].astype(float)
+        training = int(np.sum(places <= np.sort(places)[training - 1]))
+    is_training = np.zeros(len(rows), np.bool_)
+    is_training[np.argsort(places, kind="stable")[:training]] = True
+    return np.append(rows[is_training], rows[~is_training]), len(rows) - training
+
+
+def groups_of(groups: object, count: int) -> Any:
+    """Return the groups of samples as numbers; raise InputError."""
+    found = np.asarray(groups)
+    if found.shape != (count,) or found.dtype.kind not in "iufbUS":
+        raise InputError(
+            f"groups are a number or a text for each of the {count} samples, not {shorten(groups)}"
+        )
+    return np.unique(found, return_inverse=True)[1].ravel()
+
+
+FEWEST_OF_A_KIND = 10  # samples of a whole number, on average, for which it is a class
+
+
+def kinds_in(targets: FloatArray, *, are_classes: bool) -> Any:
+    """Return a number for each sample: its class, or 0 for all if targets are no classes.
+
+    are_classes  whether a column of targets has labels for sure
+    """
+    one_hot = ((targets == 0.0) | (targets == 1.0)).all() and (targets.sum(axis=1) == 1.0).all()
+    if targets.shape[1] > 1:
+        return targets.argmax(axis=1) * one_hot
+    _, found = np.unique(targets, return_inverse=True)
+    few = is_labels(targets) and FEWEST_OF_A_KIND * (found.max() + 1) <= len(targets)
+    return found.ravel() * (are_classes or few)
+
+
 def in_shape(table: FloatArray, shape: Shape) -> FloatArray:
     """Return an array with samples of a shape; the same object, which copies once, if it has it."""
     return table if table.shape[1:] == shape else table.reshape(-1, *shape)

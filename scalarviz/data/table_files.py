@@ -98,6 +98,7 @@ def from_csv(
         raise InputError(
             f"{called(path)} has names in line 1, and no samples: add lines of numbers"
         )
+    speak_of_columns(table, [names[i] if names else i for i in wanted + answers], path)
     count = len(wanted)
     return Arrays(
         table[:, :count],
@@ -109,6 +110,17 @@ def from_csv(
         standardize=standardize,
         input_names=[names[i] for i in wanted] if names and count <= MOST_NAMES else None,
     )
+
+
+def speak_of_columns(table: FloatArray, names: list[str | int], path: Path) -> None:
+    """Name columns that count the lines, or have the numbers of another one."""
+    first: dict[bytes, str | int] = {}
+    for name, column in zip(names, table.T, strict=True):
+        other = first.setdefault(column.tobytes(), name)
+        if len(column) > 2 and (np.diff(column) == 1.0).all():
+            inform(f"{called(path)}: column {shorten(name)} counts the lines: leave it out")
+        elif other != name and (column != column[0]).any():
+            inform(f"{called(path)}: columns {shorten(other)} and {shorten(name)} are the same")
 
 
 def whole_rows(rows: Rows, columns: list[int], path: Path) -> Rows:
@@ -313,6 +325,12 @@ def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -
                 )
             found.append(int(column) % width)
         else:
+            if not names:
+                raise InputError(
+                    f"{called(path)} has columns without names, since a cell of its first line is "
+                    f"a number, and {shorten(column)} is a name: pass header=True if that line has "
+                    "names"
+                )
             found.append(pick(numbers, column, f"column of {called(path)}:"))
             if counts[str(column)] > 1:
                 raise InputError(

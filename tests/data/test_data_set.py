@@ -125,6 +125,55 @@ def test_a_share_of_a_table_is_trained_on_and_the_seed_decides_which() -> None:
     assert (one.training[0][:, 0] == 2.0 * one.training[1][:, 0]).all()
 
 
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.9, 0.97])
+@pytest.mark.parametrize("form", ["labels", "texts", "rows", "classes"])
+def test_of_each_class_the_same_share_is_held_out_and_at_least_one(form: str, share: float) -> None:
+    counts = np.array([60, 36, 4])
+    labels = np.random.default_rng(1).permutation(np.repeat(range(3), counts))
+    targets: Any = np.eye(3)[labels] if form == "rows" else labels
+    targets = [f"kind {each}" for each in labels] if form == "texts" else targets
+    for seed in range(6):
+        table = data.Arrays(
+            np.arange(100.0)[:, None], targets, share=share, seed=seed,
+            classes=3 if form == "classes" else None,
+        )  # fmt: skip
+        assert table.held_out is not None and table.samples == round(100 * share)
+        held = np.bincount(labels[table.held_out[0][:, 0].astype(int)], minlength=3)
+        assert (np.abs(held - (1.0 - share) * counts) <= 1.0).all() and held.min() >= 1
+        whole = np.concatenate([table.training[0], table.held_out[0]])
+        assert sorted(whole.ravel()) == list(range(100))
+
+
+def test_targets_that_are_no_classes_are_held_out_at_random() -> None:
+    counts = np.arange(100.0) % 50  # of which there are too few to be classes
+    first = [
+        data.Arrays(X, y, share=0.8, seed=3) for X in [counts[:, None]] for y in (counts, X / 7)
+    ]
+    assert first[0].held_out is not None and first[1].held_out is not None
+    assert (first[0].held_out[0] == first[1].held_out[0]).all()
+
+
+@pytest.mark.parametrize("kind", [int, str])
+def test_a_group_is_trained_on_or_held_out_as_a_whole(kind: type) -> None:
+    sizes = np.random.default_rng(2).permutation(np.repeat(range(10), range(1, 11)))
+    groups = [kind(each) for each in sizes]
+    parts = set()
+    for seed in range(5):
+        table = data.Arrays(
+            np.arange(55.0)[:, None], sizes, share=0.7, seed=seed, groups=groups, classes=10
+        )
+        assert table.held_out is not None and 38 <= table.samples < 55
+        ours, theirs = [
+            {*sizes[part[:, 0].astype(int)].tolist()}
+            for part in (table.training[0], table.held_out[0])
+        ]
+        assert not ours & theirs and len(ours | theirs) == 10
+        parts.add(tuple(theirs))
+    assert len(parts) > 1
+    refused(InputError, "55", [1]).by(data.Arrays, X[:55], KINDS[:55], share=0.7, groups=[1])
+    refused(InputError, "share=0.8").by(data.Arrays, X[:2], KINDS[:2], groups=[0, 1])
+
+
 def draw(step: int, batch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     x = np.random.default_rng([seed, step]).random((batch, 2))
     return x, x.sum(axis=1, keepdims=True)

@@ -146,7 +146,29 @@ def test_a_column_without_a_name_is_no_input_unless_it_is_asked_for(
     caplog.clear()
     assert data.from_csv(path, [0, "a"], "kind").training[0].tolist() == [[0.0, 1.5], [1.0, 3.0]]
     plain = data.from_csv(written("0,1.5,2,0\n1,3,4,1\n"))  # no names at all
-    assert plain.training[0].shape == (2, 3) and not caplog.messages
+    assert plain.training[0].shape == (2, 3)
+    assert [each.partition(": ")[2] for each in caplog.messages] == [
+        "columns '' and 'kind' are the same", "columns 0 and 3 are the same",
+    ]  # fmt: skip
+
+
+def test_columns_that_count_the_lines_or_repeat_another_are_named(
+    written: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = [f"{i},{i % 3},{2 * i},{i % 3},7,7" for i in range(9)]
+    with caplog.at_level("INFO"):
+        table = data.from_csv(written("\n".join(["id,a,b,c,d,e", *lines])), targets="c")
+    assert table.inputs == 5
+    assert [each.partition(": ")[2] for each in caplog.messages] == [
+        "column 'id' counts the lines: leave it out", "columns 'a' and 'c' are the same",
+    ]  # fmt: skip
+
+
+def test_names_of_a_header_of_numbers_are_asked_for(written: Any) -> None:
+    path = written("0,1,y\n1,2,3\n4,5,7\n")  # as pandas writes an array
+    refused(InputError, "'y'", "header=True").by(data.from_csv, path, targets="y")
+    table = data.from_csv(path, targets="y", header=True)
+    assert (list(table.input_names), table.samples) == (["0", "1"], 2)
 
 
 def test_a_missing_cell_is_refused_with_its_place_and_what_to_do(written: Any) -> None:

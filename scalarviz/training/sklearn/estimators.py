@@ -244,7 +244,8 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
     epochs               number of epochs, at least 1; by default 100
     early_stopping       True: end when the loss of held-out samples does not get better any more,
                          and keep the numbers of the best epoch; by default False
-    validation_fraction  share of the samples that is held out for that; by default 0.1
+    validation_fraction  share of the samples of each class that is held out for that; by default
+                         0.1
     patience             epochs without a better loss; by default 10
     engine               "python", "cpu", "cuda" or "auto", the default: the fastest that works here
     random_state         seed of initial numbers and batches, an integer from 0, or a RandomState;
