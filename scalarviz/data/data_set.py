@@ -351,7 +351,7 @@ class Arrays(TableSet):
               classes the same share of each
     seed      seed of the choice of held-out samples; by default 0
     groups    a number or a text for each sample: those of a group, such as of one person, are all
-              for training or all held out; None, the default: each sample is by itself
+              for training or all held out; None, the default: there are no groups
     order     "shuffled", the default: each sample once an epoch; "in_order"; or "picked": each
               sample at random, independent of earlier ones
     source    where the samples came from, a text or a path, for display; None, the default: unknown

@@ -47,7 +47,7 @@ CALLS = {
     "mean": "ReduceMean", "sin": "Sin", "exp": "Exp",
 }  # fmt: skip
 SHAPES = {"Flatten": "Flatten", "Identity": "Identity"}
-# Modules by the names of functions that do the same: "leakyrelu" of leaky_relu.
+# Modules by names of functions that do the same: "leakyrelu" of leaky_relu.
 MODULES = {kind.lower(): kind for kind in (*ACTIVATIONS, *LAYERS, *SHAPES)}
 LEFT_OUT = {"inplace", "training", "dtype", "_stacklevel"}  # arguments that modules have not
 
