@@ -9,7 +9,7 @@
     start         Init Precision
     loss          Loss
     optimizers    Optimizer SGD Momentum Nesterov RMSProp Adam AdamW Schedule
-    your own      activation layer loss optimizer
+    your own      activation layer loss optimizer schedule
     samples       data: data.Arrays, data.from_csv, data.Rgb, data.Digits and more
                   metrics: metrics.f1, metrics.confusion and more
     training      Session EarlyStopping ReduceOnPlateau diagnose
@@ -62,6 +62,7 @@ _HOMES = {
     "layer": "engines.custom.custom_formulas",
     "loss": "engines.custom.custom_formulas",
     "optimizer": "engines.custom.custom_optimizers",
+    "schedule": "engines.custom.custom_optimizers",
     "Loss": "core.formulas.losses",
     "Init": "core.formulas.initializers",
     "Schedule": "core.formulas.optimizers",
@@ -137,6 +138,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.engines.custom.custom_formulas import layer as layer
     from scalarviz.engines.custom.custom_formulas import loss as loss
     from scalarviz.engines.custom.custom_optimizers import optimizer as optimizer
+    from scalarviz.engines.custom.custom_optimizers import schedule as schedule
     from scalarviz.errors import ScalarvizError as ScalarvizError
     from scalarviz.faces.notebook.exercises import check as check
     from scalarviz.faces.notebook.exercises import predict as predict

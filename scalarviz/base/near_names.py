@@ -60,10 +60,10 @@ SCHEDULES = {
         ("cosineannealing", "cosineannealinglr"),
         "write Schedule('cosine', steps=T_max, floor=eta_min / lr)",
     ),
-    **dict.fromkeys(("onecyclelr", "linearlr", "warmup", "linear"), "warmup_cosine"),
-    **dict.fromkeys(
-        ("reducelronplateau", "lambdalr", "multisteplr"), "set s.learning_rate between two steps"
-    ),
+    **dict.fromkeys(("linearlr", "linear"), "warmup"),
+    "onecyclelr": "one_cycle",
+    **dict.fromkeys(("lambdalr", "multisteplr"), "write sv.schedule(function)"),
+    "reducelronplateau": "set s.learning_rate between two steps",
 }
 INITIALIZERS = {
     **dict.fromkeys(("kaiming", "kaiminguniform", "he"), "he_uniform"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,8 @@ from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.elementary import power, sqrt
 from scalarviz.core.formulas.losses import LOSSES
-from scalarviz.core.formulas.optimizers import OPTIMIZERS
-from scalarviz.errors import InputError, UnknownNameError
+from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
+from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.faces.cli.commands import main
 from tests.additions.test_custom_losses import poisson
 from tests.pages.node import InPage
@@ -349,3 +351,46 @@ def train(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> None
     with pytest.raises(SystemExit) as ended:
         main(["train", str(path), *options])
     assert ended.value.code in (0, None), capsys.readouterr().err
+
+
+# ---- schedules ----------------------------------------------------------------------------------
+
+
+def stairs(step: float) -> float:
+    return math.pow(0.5, step // 7.0)
+
+
+@pytest.fixture(autouse=True)
+def known_schedules() -> Iterator[None]:
+    before = dict(SCHEDULES)
+    yield
+    SCHEDULES.clear()
+    SCHEDULES.update(before)
+
+
+@pytest.mark.some("cpu")
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_schedule_of_ones_own_has_the_bits_of_the_same_one(engine: str, tmp_path: Path) -> None:
+    own = session(sv.Adam(0.02, schedule=sv.schedule(stairs)), engine)
+    step = sv.Schedule("step", every=7, factor=0.5)
+    assert same_bits(own, session(sv.Adam(0.02, schedule=step), engine))
+    own.save(tmp_path / "own.safetensors")
+    again = sv.Session.load(tmp_path / "own.safetensors")
+    again.advance(10)
+    own.advance(10)
+    assert same_bits(own, again) and again.learning_rate == 0.02 * 0.5**4
+    SCHEDULES.pop("stairs")
+    refused(FileError, "'stairs'").by(sv.Session.load, tmp_path / "own.safetensors")
+
+
+def test_what_is_no_schedule_is_refused() -> None:
+    def negative(step: float) -> float:
+        return 1.0 - step
+
+    def two(step: float, more: float) -> float:
+        return step + more
+
+    for wrong, said in ((0.5, 0.5), (negative, "negative(1000)"), (two, "def halved(step)")):
+        refused(InputError, said).by(sv.schedule, wrong)
+    refused(InputError, "'cosine'").by(sv.schedule, stairs, "cosine")
+    assert "negative" not in SCHEDULES

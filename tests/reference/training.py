@@ -133,6 +133,18 @@ SCHEDULES: dict[str, tuple[dict[str, float], Callable[[Any], Scheduler], int]] =
         20,
     ),
     "warmup_cosine": ({"warmup": 5, "steps": 25, "floor": 0.1}, warmup_cosine, 25),
+    "warmup": (
+        {"warmup": 5},
+        lambda rule: torch.optim.lr_scheduler.LinearLR(rule, start_factor=1 / 5, total_iters=4),
+        9,
+    ),
+    "one_cycle": (
+        {"warmup": 0.3 * 21 - 1.0, "steps": 20},
+        lambda rule: torch.optim.lr_scheduler.OneCycleLR(
+            rule, RATE, total_steps=21, pct_start=0.3, cycle_momentum=False
+        ),
+        19,
+    ),
 }
 
 

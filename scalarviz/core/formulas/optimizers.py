@@ -151,13 +151,27 @@ def warmup_cosine(step: float, warmup: float, steps: float, floor: float) -> flo
     return cosine(step - warmup, steps - warmup, floor)
 
 
+def warmup(step: float, warmup: float) -> float:
+    return 1.0 if step >= warmup else (step + 1.0) / warmup
+
+
+def one_cycle(step: float, warmup: float, steps: float, factor: float, floor: float) -> float:
+    if step < warmup:
+        return factor + (1.0 - factor) * (0.5 - 0.5 * cos(pi * step / warmup))
+    return cosine(step - warmup, steps - warmup, floor)
+
+
 @dataclass(frozen=True, slots=True)
 class ScheduleRow:
-    """The factor at a step, and its settings with their defaults (None: required)."""
+    """The factor at a step, and its settings with their defaults (None: required).
+
+    `digest` is a hash of the source of a custom schedule, else "".
+    """
 
     name: str
     factor: FloatFunction
     settings: tuple[tuple[str, float | None], ...] = ()
+    digest: str = ""
 
 
 SCHEDULES = table(
@@ -167,6 +181,12 @@ SCHEDULES = table(
         ScheduleRow("cosine", cosine, (("steps", None), ("floor", 0.0))),
         ScheduleRow(
             "warmup_cosine", warmup_cosine, (("warmup", None), ("steps", None), ("floor", 0.0))
+        ),
+        ScheduleRow("warmup", warmup, (("warmup", None),)),
+        ScheduleRow(
+            "one_cycle",
+            one_cycle,
+            (("warmup", None), ("steps", None), ("factor", 0.04), ("floor", 4e-6)),
         ),
     ]
 )
@@ -180,14 +200,17 @@ class Schedule:
             "cosine": half a cosine from 1 down to `floor`, reached after `steps` steps
             "warmup_cosine": linear up over `warmup` steps, then the cosine, which ends after
             `steps` steps
+            "warmup": linear up over `warmup` steps, then 1
+            "one_cycle": half a cosine from `factor` up to 1 over `warmup` steps, then the cosine,
+            which ends after `steps` steps
     every   number of steps, at least 1
-    factor  at least 0; by default 0.1
+    factor  at least 0; by default 0.1, and of "one_cycle" 0.04
     steps   number of steps, at least 1
     warmup  number of steps, at least 1 and less than `steps`
-    floor   share of the rate, at least 0; by default 0.0
+    floor   share of the rate, at least 0; by default 0.0, and of "one_cycle" 4e-6
 
-    Raises UnknownNameError for a setting of another schedule, InputError for one that is missing or
-    bad.
+    `sv.schedule` adds custom ones. Raises UnknownNameError for a setting of another schedule,
+    InputError for one that is missing or bad.
 
     >>> Schedule("step", every=100, factor=0.5).factor(250)
     0.25

@@ -1,4 +1,4 @@
-"""optimizer: adds an optimizer of the user's own to the table, and makes its class."""
+"""optimizer and schedule: add those of the user to their tables; an optimizer gets a class."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ from dataclasses import replace
 from inspect import Parameter
 from typing import Any
 
-from scalarviz.base.checks import answered, number, shorten
+from scalarviz.base.checks import answered, check_signature, number, shorten
 from scalarviz.base.near_names import plain
-from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, no_constants
+from scalarviz.core.formulas.optimizers import (
+    OPTIMIZERS,
+    SCHEDULES,
+    OptimizerRow,
+    Schedule,
+    ScheduleRow,
+    no_constants,
+)
 from scalarviz.core.optimizer import Optimizer, common_arguments
 from scalarviz.engines.codegen.kernel_source import parse, variables
 from scalarviz.engines.custom.custom_formulas import attempt
@@ -33,6 +40,7 @@ COMMON = {each.name: each for each in common_arguments()}
 RESERVED = ("self", "name", "lr", "w", "g", *COMMON)
 MOST_SETTINGS = 8  # that kernels of the cuda engine have room for
 MOST_ARGUMENTS = 16  # the learning rate, the settings and the constants
+HOW_OF_A_SCHEDULE = "def halved(step): return 0.5 ** (step // 100)"
 HOW = "def update(w, g, m, lr, beta=0.9): ... return w_new, m_new, with slots=('m',)"
 
 CLASSES: dict[str, type[Optimizer]] = {}  # keeps them alive, for files that name their rows
@@ -102,6 +110,43 @@ def optimizer(
     kind = class_of(row, rate, update)
     OPTIMIZERS[name], CLASSES[name] = row, kind
     return kind
+
+
+BUILT_IN_SCHEDULES = frozenset(SCHEDULES)
+
+
+@answered
+def schedule(factor: Any, name: str = "") -> Schedule:
+    """Add a custom schedule: the factor of the learning rate at a step, counted from 0.
+
+    It goes wherever a schedule goes: `sv.Adam(0.01, schedule=sv.schedule(halved))`. A file has its
+    name: call `sv.schedule` before you load it. Adding one of the same name replaces it for all
+    that is made afterwards.
+
+    factor  function of the step, a float, that returns a float, at least 0; a plain def, since
+            kernels are made from its source. `sv.where(condition, a, b)` chooses
+    name    name of the new schedule; "", the default: that of the function
+
+    Returns a Schedule. Raises InputError for a function that cannot be called like this, whose
+    source cannot be read, or that gives no such number.
+
+    >>> def halved(step):
+    ...     return 0.5 ** (step // 100)
+    >>> schedule(halved).factor(250)
+    0.25
+    """
+    check_callable(factor, None, "a schedule is a function", f": write {HOW_OF_A_SCHEDULE}")
+    check_signature(factor, ["step"], "a schedule", HOW_OF_A_SCHEDULE)
+    check_plain(factor)
+    name = checked_name(name, factor, "a schedule", BUILT_IN_SCHEDULES)
+    row = ScheduleRow(name, on_numbers(frozen(factor)), digest=digest(factor))
+    check_source(row.factor)
+    for step in (0.0, 1.0, 1e3, 1e6):
+        place = f"{name}({step:g})"
+        given = attempt(lambda step=step: float(row.factor(step)), place, hint=HOW_OF_A_SCHEDULE)
+        number(given, place, 0.0)
+    SCHEDULES[name] = row
+    return Schedule(name)
 
 
 # ---- arguments ----------------------------------------------------------------------------------
