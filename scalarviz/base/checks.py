@@ -358,13 +358,15 @@ def as_targets(
     copy: bool = True,
     classes: int = 0,
 ) -> FloatArray:
-    """Return targets as a 2-D array of shape (samples, width).
+    """Return targets, pictures or rows, as a 2-D array of shape (samples, width).
 
     One number a sample is a target if `width` is 1. For a larger width it is a class label if the
     loss takes labels of `classes` classes, see `Loss.classes`; 0, the default: it takes none.
 
     Raises ShapeError for other shapes, InputError for wrong labels.
     """
+    if getattr(targets, "ndim", 0) > 2:  # pictures
+        targets = as_floats(targets, who).reshape(len(targets), -1)  # type: ignore[arg-type]  # an array
     try:
         wanted, _ = as_batch(targets, width, who, copy=copy)
     except ShapeError as error:

@@ -344,9 +344,10 @@ class Arrays(TableSet):
 
     inputs    shape (samples, inputs); or pictures, (samples, channels, height, width) or (samples,
               height, width), for a network whose first layer takes them; float32 stays float32
-    targets   shape (samples, outputs); or (samples,) for one output or for class labels from 0 on,
-              which a Session with a loss on logits takes for a network with one output a class;
-              names of classes, texts, become labels in sorted order, and output_names
+    targets   shape (samples, outputs), or pictures as above; or (samples,) for one output or for
+              class labels from 0 on, which a Session with a loss on logits takes for a network with
+              one output a class; names of classes, texts, become labels in sorted order, and
+              output_names
     share     share of the samples for training, up to 1.0, the default; the rest is held out, of
               classes the same share of each
     seed      seed of the choice of held-out samples; by default 0

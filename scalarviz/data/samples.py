@@ -48,6 +48,7 @@ def as_table(inputs: object, targets: object, *, copy: bool = True) -> tuple[Pai
         x = x.reshape(len(x), -1)
     if y.ndim == 1 and x.ndim == 2:
         y = y[:, np.newaxis]
+    y = y.reshape(len(y), -1) if y.ndim > 2 and y.size else y
     for name, table in (("inputs", x), ("targets", y)):
         if table.ndim != 2 or table.size == 0:
             raise ShapeError(

@@ -37,7 +37,7 @@ from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Position
 
-SHARES = ("accuracy", "binary_accuracy")
+SHARES = ("accuracy", "binary_accuracy", "subset_accuracy")
 MOST_METRICS = 2  # metrics in a chart
 POINTS = 700  # of the curve
 FEW_POINTS, MANY_POINTS = (

@@ -20,15 +20,15 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, as_floats, is_one_each, one_hot
+from scalarviz.base.checks import FloatArray, as_floats, is_one_each, one_hot, shorten
 from scalarviz.base.leaf_calls import confusion_html
-from scalarviz.core.formulas.metric_formulas import METRICS, cut
+from scalarviz.core.formulas.metric_formulas import METRICS, check_of_one_class, cut
 from scalarviz.core.program import columns
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
 __all__ = [
     "Confusion", "accuracy", "auc", "binary_accuracy", "confusion", "f1", "mae", "max_error", "mse",
-    "precision", "r2", "recall", "rmse",
+    "precision", "r2", "recall", "rmse", "subset_accuracy",
 ]  # fmt: skip
 
 CLASSES = {"accuracy", "precision", "recall", "f1", "auc"}
@@ -76,21 +76,39 @@ def _wide(numbers: FloatArray, count: int, classes: int, labels: bool) -> FloatA
     return one_hot(numbers, classes) if labels and classes > 1 else numbers.reshape(count, 1)
 
 
-def _metric(name: str) -> Callable[[object, object], float]:
+def weights_of(given: object, count: int) -> FloatArray:
+    """Return the weights of samples; raise InputError unless some are above 0, and none below."""
+    found = as_floats(given, "sample_weight")
+    are_numbers = found.shape == (count,) and np.isfinite(found).all()
+    if not are_numbers or found.min() < 0.0 or not found.any():
+        raise InputError(
+            f"sample_weight is a number from 0 on for each of the {count} samples, above 0 for "
+            f"some, not {shorten(given)}"
+        )
+    return found
+
+
+def _metric(name: str) -> Callable[..., float]:
     """Return the public function of the row of `METRICS` called `name`."""
     row = METRICS[name]
 
-    def value(predictions: object, targets: object) -> float:
-        return row.value(*_rows_of(predictions, targets, name in CLASSES))
+    def value(predictions: object, targets: object, sample_weight: object = None) -> float:
+        p, t = _rows_of(predictions, targets, name in CLASSES)
+        check_of_one_class(name, t)
+        return row.value(p, t, None if sample_weight is None else weights_of(sample_weight, len(p)))
 
     value.__name__ = value.__qualname__ = name
     said = row.value.__doc__ or f"The {name} of predictions and targets."
-    value.__doc__ = f"{said}\n\n`predictions` and `targets` are as the module says."
+    value.__doc__ = (
+        f"{said}\n\n`predictions` and `targets` are as the module says; `sample_weight` has how "
+        "much each sample counts, a number from 0 on; None, the default: all alike."
+    )
     return value
 
 
 accuracy = _metric("accuracy")
 binary_accuracy = _metric("binary_accuracy")
+subset_accuracy = _metric("subset_accuracy")
 precision = _metric("precision")
 recall = _metric("recall")
 f1 = _metric("f1")

@@ -174,6 +174,18 @@ def test_a_group_is_trained_on_or_held_out_as_a_whole(kind: type) -> None:
     refused(InputError, "share=0.8").by(data.Arrays, X[:2], KINDS[:2], groups=[0, 1])
 
 
+def test_targets_can_be_pictures() -> None:
+    x, t = np.random.default_rng(0).random((2, 6, 1, 4, 4))
+    table = data.Arrays(x, t)
+    assert (table.inputs, table.outputs) == (16, 16)
+    net = sv.Network([sv.Conv2d((1, 4, 4), 1, 3, padding=1)], seed=1)
+    rows = t.reshape(6, -1)
+    assert net.copy().train_step(x, t) == net.copy().train_step(x, rows) == sv.Loss()(net(x), rows)
+    s = sv.Session(net, (x, t), batch=None)
+    s.advance(1)
+    refused(ShapeError, "(6, 8)").by(net.train_step, x, t.reshape(6, 2, 2, 4)[:, :, :, :2])
+
+
 def draw(step: int, batch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     x = np.random.default_rng([seed, step]).random((batch, 2))
     return x, x.sum(axis=1, keepdims=True)

@@ -25,27 +25,43 @@ LOSS = "loss"
 class MetricRow:
     """A row of `METRICS`, or a function of the user.
 
-    value   function of predictions and targets
+    value   function of predictions, targets and perhaps weights of samples; one of the user takes
+            no weights
     rises   whether larger is better; by default False
     is_own  whether it is a function of the user, which no file can hold; by default False
     """
 
     name: str
-    value: Callable[[FloatArray, FloatArray], float]
+    value: Callable[..., float]
     rises: bool = False
     is_own: bool = False
 
 
-def accuracy(p: FloatArray, t: FloatArray) -> float:
+Weights = FloatArray | None  # of samples; None: all count alike
+
+
+def mean(each: FloatArray, w: Weights) -> float:
+    """Return the mean of one number a sample, or of several, by the weights of samples."""
+    if w is None:
+        return float(np.mean(each))
+    return float(np.average(each.reshape(len(w), -1).mean(axis=1), weights=w))
+
+
+def accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
     """Share of samples of the right class: that of the largest output, or above `cut` for one."""
     if p.shape[1] == 1:
-        return binary_accuracy(p, t)
-    return float(np.mean(p.argmax(axis=1) == t.argmax(axis=1)))
+        return binary_accuracy(p, t, w)
+    return mean(p.argmax(axis=1) == t.argmax(axis=1), w)
 
 
-def binary_accuracy(p: FloatArray, t: FloatArray) -> float:
+def binary_accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
     """Share of outputs on the right side of `cut`, each by itself."""
-    return float(np.mean((p > cut(t)) == there_in(t)))
+    return mean((p > cut(t)) == there_in(t), w)
+
+
+def subset_accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    """Share of samples of which each output is on the right side of `cut`."""
+    return mean(((p > cut(t)) == there_in(t)).all(axis=1), w)
 
 
 def cut(t: FloatArray) -> float:
@@ -69,7 +85,7 @@ def largest_of(rows: FloatArray) -> Any:
     return np.arange(rows.shape[1]) == rows.argmax(axis=1)[:, np.newaxis]
 
 
-def counted(p: FloatArray, t: FloatArray) -> FloatArray:
+def counted(p: FloatArray, t: FloatArray, w: Weights) -> FloatArray:
     """Return three rows: how often each class was said, how often it is there, and how often both.
 
     A class that is neither said nor there is left out. Each output above `cut` says its class; if
@@ -78,69 +94,80 @@ def counted(p: FloatArray, t: FloatArray) -> FloatArray:
     there = there_in(t)
     is_one = p.shape[1] > 1 and (there.sum(axis=1) == 1).all()
     said = largest_of(p) if is_one else p > cut(t)
-    found = np.stack([said.sum(axis=0), there.sum(axis=0), (said & there).sum(axis=0)])
-    return found[:, found.any(axis=0)].astype(np.float64)
+    each = np.stack([said, there, said & there])
+    found: FloatArray = (each * (1.0 if w is None else w[:, np.newaxis])).sum(axis=1)
+    return found[:, found.any(axis=0)]
 
 
-def precision(p: FloatArray, t: FloatArray) -> float:
+def shares(parts: FloatArray, wholes: FloatArray) -> float:
+    """Return the mean of the shares of classes; 0 where the whole is nothing."""
+    return float(np.mean(parts / np.where(wholes, wholes, 1.0))) if parts.size else 0.0
+
+
+def precision(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
     """Share of samples that are of the class that is said; the mean of the classes."""
-    said, _, both = counted(p, t)
-    return float(np.mean(both / np.maximum(said, 1.0))) if said.size else 0.0
+    said, _, both = counted(p, t, w)
+    return shares(both, said)
 
 
-def recall(p: FloatArray, t: FloatArray) -> float:
+def recall(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
     """Share of the samples of a class of which it is said; the mean of the classes."""
-    _, there, both = counted(p, t)
-    return float(np.mean(both / np.maximum(there, 1.0))) if there.size else 0.0
+    _, there, both = counted(p, t, w)
+    return shares(both, there)
 
 
-def f1(p: FloatArray, t: FloatArray) -> float:
+def f1(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
     """Harmonic mean of precision and recall of a class; the mean of the classes."""
-    said, there, both = counted(p, t)
-    return float(np.mean(2.0 * both / (said + there))) if said.size else 0.0
+    said, there, both = counted(p, t, w)
+    return shares(2.0 * both, said + there)
 
 
-def auc(p: FloatArray, t: FloatArray) -> float:
+def auc(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
     """Chance that a sample of a class gets a larger number than another one; mean of the classes.
 
     It is the area under the ROC curve; NaN if no class divides the samples.
     """
-    areas = []
+    areas, weights = [], np.ones(len(p)) if w is None else w
     for scores, own in zip(p.T, there_in(t).T, strict=True):
-        if own.any() and not own.all():
-            others, mine = np.sort(scores[~own]), scores[own]
-            below = np.searchsorted(others, mine), np.searchsorted(others, mine, "right")
-            areas.append(np.mean(below) / len(others))
+        if weights[own].any() and weights[~own].any():
+            order = np.argsort(scores[~own])
+            others, mine = scores[~own][order], scores[own]
+            sums = np.append(0.0, np.cumsum(weights[~own][order]))
+            below = [sums[np.searchsorted(others, mine, side)] for side in ("left", "right")]
+            areas.append(np.average(np.mean(below, axis=0), weights=weights[own]) / sums[-1])
     return float(np.mean(areas)) if areas else np.nan
 
 
-def mae(p: FloatArray, t: FloatArray) -> float:
-    return float(np.mean(np.abs(p - t)))
+def mae(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    return mean(np.abs(p - t), w)
 
 
-def mse(p: FloatArray, t: FloatArray) -> float:
-    return float(np.mean((p - t) ** 2))
+def mse(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    return mean((p - t) ** 2, w)
 
 
-def rmse(p: FloatArray, t: FloatArray) -> float:
-    return float(np.sqrt(mse(p, t)))
+def rmse(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
+    return float(np.sqrt(mse(p, t, w)))
 
 
-def max_error(p: FloatArray, t: FloatArray) -> float:
+def max_error(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
     return float(np.max(np.abs(p - t)))
 
 
-def r2(p: FloatArray, t: FloatArray) -> float:
+def r2(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
     """Mean of the coefficients of determination of the outputs; NaN if targets do not vary."""
-    spread = np.sum((t - t.mean(axis=0)) ** 2, axis=0)
+    each = 1.0 if w is None else w[:, np.newaxis]
+    spread = np.sum(each * (t - np.average(t, axis=0, weights=w)) ** 2, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.mean(1.0 - np.sum((p - t) ** 2, axis=0) / np.where(spread, spread, np.nan)))
+        left = np.sum(each * (p - t) ** 2, axis=0) / np.where(spread, spread, np.nan)
+        return float(np.mean(1.0 - left))
 
 
 METRICS = table(
     [
         MetricRow("accuracy", accuracy, rises=True),
         MetricRow("binary_accuracy", binary_accuracy, rises=True),
+        MetricRow("subset_accuracy", subset_accuracy, rises=True),
         MetricRow("precision", precision, rises=True),
         MetricRow("recall", recall, rises=True),
         MetricRow("f1", f1, rises=True),
@@ -186,6 +213,16 @@ def own_metric(function: Callable[[FloatArray, FloatArray], float]) -> MetricRow
     arguments = ["predictions", "targets"]
     check_signature(function, arguments, f"the metric {name}", f"def {name}(predictions, targets)")
     return MetricRow(name, function, is_own=True)
+
+
+def check_of_one_class(name: str, t: FloatArray) -> None:
+    """Raise InputError for the accuracy of targets that have several classes at once, or none."""
+    several = ((t == 0.0) | (t == 1.0)).all() and (t.sum(axis=1) != 1.0).any()
+    if name == "accuracy" and t.shape[1] > 1 and several:
+        raise InputError(
+            "accuracy is of targets of one class each, and some of these have several or none: "
+            "binary_accuracy counts each output, subset_accuracy samples that are all right"
+        )
 
 
 def measured(row: MetricRow, p: FloatArray, t: FloatArray) -> float:

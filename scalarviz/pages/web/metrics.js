@@ -43,6 +43,15 @@ function accuracy(p, t, size) {
   return meanOver(said, right, (a, b) => Number(a === b));
 }
 
+/** Return the share of samples of which each output is on the right side. */
+function subsetAccuracy(p, t, size) {
+  const [cut, is] = [cutOf(t), thereIn(t, size)];
+  const right = rowsOf(p, size).map((row, i) =>
+    row.every((each, k) => each > cut === is[i * size + k]),
+  );
+  return meanOver(right, right, Number);
+}
+
 /** Return for each class how often it was said, how often it is there, and how often both; of those that are. */
 function counted(p, t, size) {
   const [cut, is] = [cutOf(t), thereIn(t, size)];
@@ -110,6 +119,7 @@ function determination(p, t, size) {
 export const METRICS = {
   accuracy,
   binary_accuracy: binaryAccuracy,
+  subset_accuracy: subsetAccuracy,
   precision: (p, t, size) => meanOfClasses(p, t, size, (each) => each.said),
   recall: (p, t, size) => meanOfClasses(p, t, size, (each) => each.there),
   f1: (p, t, size) => meanOfClasses(p, t, size, (each) => (each.said + each.there) / 2),

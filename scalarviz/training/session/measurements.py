@@ -16,11 +16,13 @@ from scalarviz.core.formulas.metric_formulas import (
     HELD_OUT,
     LOSS,
     MetricRow,
+    check_of_one_class,
     measured,
     predictions_of,
     rows_of_metrics,
 )
 from scalarviz.data import DataSet
+from scalarviz.data.data_set import TableSet
 from scalarviz.errors import InputError
 from scalarviz.training.session.branches import Branch, MetricPoints, Series
 from scalarviz.training.session.trainer import Trainer
@@ -76,6 +78,9 @@ def metrics_of(metrics: object, every: int, data: DataSet) -> Metrics | None:
             "the loss as a metric is that of held-out samples, and this data has none: write "
             "sv.data.Arrays(inputs, targets, share=0.8), say"
         )
+    if isinstance(data, TableSet):
+        for name in rows:
+            check_of_one_class(name, data.training[1])
     return Metrics(rows, every) if metrics else None
 
 

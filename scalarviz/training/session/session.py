@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, final
 from weakref import finalize
@@ -917,7 +918,7 @@ class Session:
         Keys are indices of layers, as in `net.state_dict()`. Between two steps the gradients are
         those of the step that is done. Raises InputError for a compiled function.
         """
-        with self.doing():
+        with self.looking():
             return norms_of(self.network.layers)
 
     def caption(self, weight: Weight | int | None = None) -> Caption:
@@ -1046,7 +1047,7 @@ class Session:
         """
         data = true_or_false(data, "data")
         keyframes = None if keyframes is None else size(keyframes, "keyframes", 0)
-        with Progress(0, true_or_false(progress, "progress"), "megabytes"), self.doing():
+        with Progress(0, true_or_false(progress, "progress"), "megabytes"), self.looking():
             save_timeline(self.timeline, path, data, keyframes)
             self.timeline.kept = SavedFile.of(self.timeline, path)
 
@@ -1113,6 +1114,13 @@ class Session:
         taken over the network.
         """
         return Turn(self._session_lock, self.timeline, self._check_owner, as_one=as_one)
+
+    def looking(self) -> AbstractContextManager[None]:
+        """Hold the lock for what only reads: in a function of the user between two steps, too."""
+        if not (self.has_turn and self.timeline.visits.under_way):
+            return self.doing()
+        self.timeline.journal_outside_writes()
+        return nullcontext()
 
     @property
     def has_turn(self) -> bool:

@@ -1,6 +1,9 @@
 """Losses and metrics: derivatives, conventions, values by hand and from scikit-learn, errors."""
 
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -135,6 +138,7 @@ CLASSES_TOO = "precision", "recall", "f1"
 KNOWN = {
     "accuracy": known.accuracy_score(CLASSES.argmax(axis=1), P.argmax(axis=1)),
     "binary_accuracy": float(np.mean((P > 0.5) == (CLASSES > 0.5))),
+    "subset_accuracy": known.accuracy_score(CLASSES > 0.5, P > 0.5),
     **{
         name: function(CLASSES.argmax(axis=1), P.argmax(axis=1), average="macro")
         for name, function in (
@@ -159,6 +163,43 @@ def test_every_metric_is_that_of_scikit_learn(name: str) -> None:
     if name in ("rmse", "max_error"):
         p, t = p[:, :1], t[:, :1]
     assert METRICS[name].value(p, t) == pytest.approx(KNOWN[name], rel=1e-12)
+
+
+WEIGHTS = RNG.integers(0, 4, 50) * 0.7
+
+
+def of_classes(score: Any, p: Any, t: Any, w: Any) -> Any:
+    return score(t.argmax(axis=1), p.argmax(axis=1), average="macro", sample_weight=w)
+
+
+WEIGHED: dict[str, Callable[..., Any]] = {
+    "accuracy": lambda p, t, w: known.accuracy_score(
+        t.argmax(axis=1), p.argmax(axis=1), sample_weight=w
+    ),
+    "binary_accuracy": lambda p, t, w: np.average(((p > 0.5) == (t > 0.5)).mean(axis=1), weights=w),
+    "subset_accuracy": lambda p, t, w: known.accuracy_score(t > 0.5, p > 0.5, sample_weight=w),
+    **{name: partial(of_classes, getattr(known, f"{name}_score")) for name in CLASSES_TOO},
+    "auc": lambda p, t, w: known.roc_auc_score(t, p, average="macro", sample_weight=w),
+    "mae": lambda p, t, w: known.mean_absolute_error(t, p, sample_weight=w),
+    "mse": lambda p, t, w: known.mean_squared_error(t, p, sample_weight=w),
+    "rmse": lambda p, t, w: known.mean_squared_error(t, p, sample_weight=w) ** 0.5,
+    "max_error": lambda p, t, w: np.abs(p - t).max(),
+    "r2": lambda p, t, w: known.r2_score(t, p, sample_weight=w),
+}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_takes_weights_as_scikit_learn_does(name: str) -> None:
+    p, t = P, CLASSES if name in (*CLASSES_TOO, "auc") or "accuracy" in name else T
+    found = METRICS[name].value(p, t, WEIGHTS)
+    assert found == pytest.approx(WEIGHED[name](p, t, WEIGHTS), rel=1e-12)
+    assert METRICS[name].value(p, t, np.ones(50)) == pytest.approx(
+        METRICS[name].value(p, t), rel=1e-12
+    )
+    twice = np.repeat(np.arange(50), (WEIGHTS / 0.7).round().astype(int))  # samples as often
+    assert name == "max_error" or found == pytest.approx(
+        METRICS[name].value(p[twice], t[twice]), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", CLASSES_TOO)

@@ -287,6 +287,7 @@ def test_a_notebook_shows_it_as_a_table_that_runs_nothing() -> None:
     assert "236, 130, 40, 0.00" in html and "64, 132, 244, 0.75" in html
 
 
+P2 = RNG.random((60, 2))
 WRONG: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: sv.metrics.f1(ROWS, KINDS[:3]), ShapeError, "(60, 3)"),
     (lambda: sv.metrics.f1([], []), ShapeError, "(0,)"),
@@ -297,6 +298,15 @@ WRONG: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: sv.metrics.confusion([0, 1e9], [0, 1]), InputError, "1e+09"),
     (lambda: sv.metrics.accuracy(ROWS, KINDS + 7), InputError, "from 0 to 2"),
     (lambda: sv.metrics.accuracy("often", KINDS), InputError, "'often'"),
+    (lambda: sv.metrics.accuracy(ROWS, 1.0 - ROWS), InputError, "subset_accuracy"),
+    (lambda: sv.metrics.mae(ROWS, ROWS, [1.0, 2.0]), InputError, "60 samples"),
+    (lambda: sv.metrics.mae(ROWS, ROWS, np.zeros(60)), InputError, "above 0"),
+    (lambda: sv.metrics.mae(ROWS, ROWS, -np.ones(60)), InputError, "from 0 on"),
+    (
+        lambda: sv.Session(sv.Network([2, 3]), (P2, 1.0 - ROWS), metrics="accuracy"),
+        InputError,
+        "binary_accuracy",
+    ),
 ]
 
 
@@ -366,6 +376,33 @@ def test_epochs_are_counted_by_name() -> None:
     refused(InputError, "epochs= alone").by(s.advance, 2, epochs=3)
     refused(InputError, "'two'").by(s.advance, epochs="two")
     assert s.step_index == 27
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_a_callback_saves_the_moment_and_measures_its_norms(engine: str, tmp_path: Path) -> None:
+    s, norms, path = session(engine, metrics=()), list[float](), tmp_path / "newest.safetensors"
+
+    def keep(view: Any) -> None:
+        if view.step == 20:
+            s.network.bank.value[0] = 0.5  # what is written by hand is in the file, too
+        s.save(path, progress=False)
+        norms.append(s.norms()["0"].value)
+
+    s.on_step(keep, every=10)
+    s.advance(25)
+    again = sv.Session.load(path)
+    assert again.step_index == 20 and again.network.bank.value[0] == 0.5
+    again.advance(5)
+    assert np.array_equal(again.network.bank.value, s.network.bank.value)
+    assert np.array_equal(again.losses, s.losses)
+    s.seek(10)
+    assert len(norms) == 2 and norms[0] == s.norms()["0"].value
+    refused(OrderError, "at work").by(changing(s).advance, 20)
+
+
+def changing(s: sv.Session) -> sv.Session:
+    s.on_step(lambda view: s.advance(1), every=10)
+    return s
 
 
 @pytest.fixture
