@@ -76,7 +76,7 @@ def _wide(numbers: FloatArray, count: int, classes: int, labels: bool) -> FloatA
     return one_hot(numbers, classes) if labels and classes > 1 else numbers.reshape(count, 1)
 
 
-def weights_of(given: object, count: int) -> FloatArray:
+def _weights(given: object, count: int) -> FloatArray:
     """Return the weights of samples; raise InputError unless some are above 0, and none below."""
     found = as_floats(given, "sample_weight")
     are_numbers = found.shape == (count,) and np.isfinite(found).all()
@@ -95,7 +95,7 @@ def _metric(name: str) -> Callable[..., float]:
     def value(predictions: object, targets: object, sample_weight: object = None) -> float:
         p, t = _rows_of(predictions, targets, name in CLASSES)
         check_of_one_class(name, t)
-        return row.value(p, t, None if sample_weight is None else weights_of(sample_weight, len(p)))
+        return row.value(p, t, None if sample_weight is None else _weights(sample_weight, len(p)))
 
     value.__name__ = value.__qualname__ = name
     said = row.value.__doc__ or f"The {name} of predictions and targets."

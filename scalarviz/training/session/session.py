@@ -1116,7 +1116,7 @@ class Session:
         return Turn(self._session_lock, self.timeline, self._check_owner, as_one=as_one)
 
     def looking(self) -> AbstractContextManager[None]:
-        """Hold the lock for what only reads: in a function of the user between two steps, too."""
+        """Hold the lock for what only reads: also in a function of the user between two steps."""
         if not (self.has_turn and self.timeline.visits.under_way):
             return self.doing()
         self.timeline.journal_outside_writes()

@@ -262,6 +262,25 @@ def test_metrics_of_two_numbers_are_known_by_heart() -> None:
     assert sv.metrics.precision([0.2, 0.7, 0.9], [0, 1, 0]) == 0.5
 
 
+def test_the_public_functions_take_weights() -> None:
+    m, p, w = sv.metrics, RNG.random((60, 3)), np.arange(60.0)
+    for found, name in (
+        (m.accuracy(p, ROWS, sample_weight=w), "accuracy"),
+        (m.binary_accuracy(p, ROWS, sample_weight=w), "binary_accuracy"),
+        (m.subset_accuracy(predictions=p, targets=ROWS, sample_weight=w), "subset_accuracy"),
+        (m.precision(p, KINDS, sample_weight=w), "precision"),
+        (m.recall(p, KINDS, sample_weight=w), "recall"),
+        (m.f1(p, KINDS, sample_weight=w), "f1"),
+        (m.auc(p, KINDS, sample_weight=w), "auc"),
+        (m.mae(p, ROWS, sample_weight=w.tolist()), "mae"),
+        (m.mse(p, ROWS, sample_weight=w), "mse"),
+        (m.rmse(p, ROWS, sample_weight=w), "rmse"),
+        (m.max_error(p, ROWS, sample_weight=w), "max_error"),
+        (m.r2(p, ROWS, sample_weight=w), "r2"),
+    ):
+        assert found == METRICS[name].value(p, ROWS, w)
+
+
 def test_a_confusion_table_is_that_of_scikit_learn() -> None:
     p = RNG.random((60, 3))
     found = sv.metrics.confusion(p, KINDS, ["low", "middle", "high"])
@@ -384,7 +403,7 @@ def test_a_callback_saves_the_moment_and_measures_its_norms(engine: str, tmp_pat
 
     def keep(view: Any) -> None:
         if view.step == 20:
-            s.network.bank.value[0] = 0.5  # what is written by hand is in the file, too
+            s.network.bank.value[0] = 0.5  # writes by hand are in the file
         s.save(path, progress=False)
         norms.append(s.norms()["0"].value)
 
