@@ -1,11 +1,15 @@
 """What following costs a training in PyTorch, and how large its record gets.
 
     python -m benchmarks.followed [rounds] [--long]
-    python -m benchmarks.followed bare|followed|browser|window PARAMETERS SECONDS
+    python -m benchmarks.followed bare|followed|browser|window|blocks PARAMETERS SECONDS
 
 On one thread of PyTorch. The second line prints seconds a step, those of the processor, and of a
 followed training the moments that were kept and the bytes of the record. --long adds 1,000 steps of
 the largest network. A viewer is a process that gives way to others; nobody opens its page.
+
+Two processes differ by some percent even where they do the same. So what following costs without a
+viewer is measured within one: two trainings take turns, in blocks of half a second, and one of them
+is followed.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from benchmarks.watched import screen
 
 MODULE = "benchmarks.followed"
 NETWORKS = {10_000: (70, 64), 1_000_000: (700, 64), 25_000_000: (3500, 32)}  # width, batch
+BLOCK, TURNS = 0.5, 60.0  # seconds of a block, and of all of them
 SECONDS, PART = 12.0, 0.25  # of a measurement, of which the first part warms up
 
 
@@ -79,6 +84,46 @@ def measured(parameters: str, seconds: str, *, follows: bool = True, show: str |
     return each
 
 
+def blocks(parameters: str, seconds: str):
+    """Time of blocks that are followed by that of the block before; its error; seconds a step."""
+    import scalarviz as sv
+
+    (_, bare), (model, followed) = step_of(int(parameters)), step_of(int(parameters))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.sv"
+        run = sv.follow(model, path, show=None)
+
+        def bare_block(count: int) -> float:
+            """Seconds of a block, which are none of the followed training."""
+            begun = time.perf_counter()
+            for _ in range(count):
+                bare()
+            passed = time.perf_counter() - begun
+            run._begun, run._next, run._flushed = (
+                each + passed for each in (run._begun, run._next, run._flushed)
+            )
+            return passed
+
+        def followed_block(count: int) -> float:
+            begun = time.perf_counter()
+            for _ in range(count):
+                run.loss(followed())
+            return time.perf_counter() - begun
+
+        followed_block(3)
+        count = max(1, round(BLOCK / (bare_block(5) / 5)))
+        ratios: list[float] = []
+        begun, each = time.perf_counter(), 0.0
+        while (passed := time.perf_counter() - begun) < float(seconds):
+            each = bare_block(count)
+            ratio = followed_block(count) / each
+            ratios += [ratio] if passed > PART * float(seconds) else []
+        run.close()
+        error = statistics.stdev(ratios) / len(ratios) ** 0.5
+        moments = len(run.followed.steps)
+        return [statistics.fmean(ratios), error, each / count, moments, path.stat().st_size]
+
+
 def long(steps: str):
     """Seconds, moments and bytes of many steps of the largest network."""
     import scalarviz as sv
@@ -99,6 +144,7 @@ SIDES = {
     "followed": measured,
     "browser": partial(measured, show="browser"),
     "window": partial(measured, show="window"),
+    "blocks": blocks,
     "long": long,
 }
 
@@ -106,8 +152,15 @@ SIDES = {
 def report(options: Options) -> None:
     """The part of the time that following takes, without a viewer and with one."""
     print("\nA training in PyTorch on one thread, and the same one while it is followed")
+    for parameters in NETWORKS:
+        mean, error, each, moments, size = answer([MODULE, "blocks", str(parameters), str(TURNS)])
+        print(
+            f"    {parameters:10,} parameters  in blocks  {1e3 * each:8.2f} ms a step;  time "
+            f"{mean:.4f} +- {error:.4f};  {moments:,} moments, {size:,} bytes",
+            flush=True,
+        )
     with screen() as display:
-        for parameters, side in product(NETWORKS, ("followed", "browser", "window")):
+        for parameters, side in product(NETWORKS, ("browser", "window")):
             words = [str(parameters), str(SECONDS)]
             sides = {name: [MODULE, name, *words] for name in ("bare", side)}
             found = in_turn(sides, options.rounds, DISPLAY=display, OMP_NUM_THREADS="1")
