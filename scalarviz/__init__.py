@@ -5,7 +5,7 @@
     one by one    Weight Perceptron Bank
     layers        Network Layer Dense Conv2d MaxPool2d AvgPool2d Flatten Reshape Activation Softmax
                   LogSoftmax PReLU BatchNorm LayerNorm RMSNorm Dropout Residual Product
-                  Concatenate FrequencyEncoding Spread Elementwise Affine
+                  Concatenate FrequencyEncoding Slice Spread Elementwise Affine
     start         Init Precision
     loss          Loss
     optimizers    Optimizer SGD Momentum Nesterov RMSProp Adam AdamW Schedule

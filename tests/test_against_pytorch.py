@@ -36,6 +36,7 @@ NOT_IN_PYTORCH = {
         "Flatten": "no number changes",
         "Reshape": "no number changes",
         "Spread": "numbers are copied",
+        "Slice": "numbers are copied",
         "Residual": "layers of ours and a sum; test_nested.py has it",
         "Product": "layers of ours and a product; test_branches.py has it",
         "Concatenate": "layers of ours, side by side; test_branches.py has it",

@@ -384,6 +384,12 @@ def spread(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ..
     return (equation([number], lambda v: v[0], y, about=ctx.behind),)
 
 
+def part(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
+    place = ctx.place[0] + int(ctx.operation.settings[0])
+    number = EquationTerm((x[place],), neuron=(ctx.operation.source, place))
+    return (equation([number], lambda v: v[0], y, about=ctx.behind),)
+
+
 def window(ctx: TracedWeight, place: int) -> list[int]:
     """Return the inputs in the window of an output of a pooling."""
     settings = [int(each) for each in ctx.operation.settings[:6]]
@@ -430,6 +436,7 @@ ROW_LINES: dict[str, LineFn] = {
     "log_softmax": log_softmax,
     "frequency_encoding": waves,
     "spread": spread,
+    "slice": part,
     "max_pool": max_pool,
     "average_pool": average_pool,
 }

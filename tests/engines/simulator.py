@@ -285,6 +285,10 @@ NETWORKS: dict[str, list[sv.Layer]] = {
         sv.BatchNorm(SHAPE, eps=0.1, momentum=0.3), sv.BatchNorm(SHAPE), sv.Dense(40, 2)
     ],
     "gate": [sv.Dense(3, 2), sv.Spread((2, 3, 4)), sv.Dense(24, 2)],
+    "inputs": [
+        sv.Product([sv.Slice(7, 0, 3), sv.Dense(3, 4)], [sv.Slice(7, 2, 7), sv.Dense(5, 4)]),
+        sv.Dense(4, 2),
+    ],
     "pools": [
         sv.MaxPool2d(SHAPE, kernel=2, stride=1, padding=1), sv.AvgPool2d((2, 5, 6), kernel=3)
     ],

@@ -213,6 +213,7 @@ SIZES: dict[str, tuple[int, int, list[float]]] = {
     "softmax": (19, 19, [19.0]),
     "log_softmax": (19, 19, [19.0]),
     "spread": (5, 30, [6.0]),
+    "slice": (7, 3, [2.0]),
     "max_pool": (40, 12, [2.0, 4.0, 5.0, 3.0, 2.0, 1.0]),
     "average_pool": (40, 12, [2.0, 4.0, 5.0, 3.0, 2.0, 1.0, 1.0 / 9.0]),
 }
@@ -261,6 +262,7 @@ DIVIDED = {
     "softmax": ("2 of 3", "2 of 2"),
     "log_softmax": ("2 of 3", "2 of 2"),
     "spread": ("1 of 1", "1 of 1"),
+    "slice": ("1 of 1", "1 of 1"),
     "max_pool": ("1 of 1", "1 of 2"),
     "average_pool": ("1 of 1", "1 of 2"),
 }

@@ -50,6 +50,7 @@ SETTINGS = {
     "softmax": [5.0],
     "log_softmax": [5.0],
     "spread": [6.0],
+    "slice": [2.0],
     "max_pool": [1.0, 1.0, 5.0, 3.0, 1.0, 1.0],
     "average_pool": [1.0, 1.0, 5.0, 3.0, 1.0, 1.0, 1.0 / 9.0],
 }
@@ -62,7 +63,7 @@ def test_a_row_formula_does_the_samples_that_count(kernels: Kernels, name: str, 
     if rows == "row":  # those of one row are soon compiled
         kernels = Kernels(kernels.dtype, ROW_FORMULAS[name])
     number, settings = list(ROW_FORMULAS).index(name), np.array(SETTINGS[name])
-    outputs = 30 if name in ("frequency_encoding", "spread") else 5
+    outputs = {"frequency_encoding": 30, "spread": 30, "slice": 3}.get(name, 5)
     x, y, memo = tile(5), tile(outputs), RANDOM.normal(size=21)
     arguments = (number, x, y, memo, settings, 19)
     kernels.check("row_forward", *arguments, near=64)

@@ -134,6 +134,13 @@ COLOURS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
         ],
         {},
     ),
+    "two inputs": (
+        [
+            sv.Product([sv.Slice(3, 0, 2), sv.Dense(2, 4)], [sv.Slice(3, 2, 3), sv.Dense(1, 4)]),
+            sv.Dense(4, 3),
+        ],
+        {},
+    ),
     "projection": (
         [sv.Dense(3, 4), sv.Residual(sv.Dense(4, 5, "tanh"), skip=sv.Dense(4, 5)), sv.Dense(5, 3)],
         {},

@@ -232,8 +232,8 @@ def test_random_networks_have_every_kind_of_everything() -> None:
     found = {layer["kind"] for layer in layers} | {recipe["optimizer"] for recipe in recipes}
     found |= {layer["settings"].get("activation", "linear") for layer in layers}
     found |= {recipe["loss"]["name"] for recipe in recipes}
-    # A formula of the user, numbers that do not learn, and a copy of numbers.
-    apart = {"Elementwise", "Affine", "Spread"}
+    # A formula of the user, numbers that do not learn, and copies of numbers.
+    apart = {"Elementwise", "Affine", "Slice", "Spread"}
     wanted = {*LAYERS, *LOSSES, *ROW_LOSSES, *OPTIMIZERS, *REFERENCE["activations"]} - apart
     assert wanted <= found, (
         f"no random network has {wanted - found}: let tests/reference/make_networks.py make some, "

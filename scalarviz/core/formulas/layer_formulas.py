@@ -261,6 +261,20 @@ def spread_backward(
         gradient[i] = total
 
 
+def part(x: Row, y: MutableRow, first: int) -> float:
+    """Write the numbers from `first` on."""
+    for i in range(len(y)):
+        y[i] = x[first + i]
+    return 0.0
+
+
+def part_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, first: int
+) -> None:
+    for i in range(len(x)):
+        gradient[i] = upstream[i - first] if i >= first and i < first + len(y) else 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class RowFormula:
     """One operation on a row of numbers.
@@ -302,6 +316,7 @@ ROW_FORMULAS = table(
         RowFormula("softmax", softmax, softmax_backward),
         RowFormula("log_softmax", log_softmax, log_softmax_backward),
         RowFormula("spread", spread, spread_backward),
+        RowFormula("slice", part, part_backward),
         RowFormula("max_pool", max_pool, max_pool_backward),
         RowFormula("average_pool", average_pool, average_pool_backward),
     ]

@@ -16,6 +16,7 @@ from scalarviz.core.layers.normalization import BatchNorm as BatchNorm
 from scalarviz.core.layers.normalization import Affine as Affine
 from scalarviz.core.layers.elementwise_layers import Dropout as Dropout
 from scalarviz.core.layers.rowwise_layers import Spread as Spread
+from scalarviz.core.layers.rowwise_layers import Slice as Slice
 from scalarviz.core.layers.nested import Residual as Residual
 from scalarviz.core.layers.nested import Product as Product
 from scalarviz.core.layers.nested import Concatenate as Concatenate

@@ -150,6 +150,39 @@ class Spread(Rowwise):
         return {"shape": list(self.output_shape)}
 
 
+@final
+class Slice(Rowwise):
+    """Pass on some of the numbers of a sample, from one to before another; no parameters.
+
+    With branches, a network has several inputs, side by side in a row: a Product of two that begin
+    with Slice(5, 0, 3) and Slice(5, 3, 5) has one of three numbers and one of two.
+
+    shape  numbers of a sample, or the shape (channels, height, width) of a picture
+    first  the first one, counted from 0, of a picture the first channel
+    end    the one after the last
+
+    >>> Slice(5, 1, 3)([10, 11, 12, 13, 14]).tolist()
+    [11.0, 12.0]
+    """
+
+    def __init__(self, shape: int | Sequence[int], first: int, end: int) -> None:
+        picture, count = numbers_of(shape, "the numbers of Slice")
+        parts = picture[0] if picture else count
+        self.first, self.end = size(first, "the first number of Slice", 0), size(end, "its end")
+        if not self.first < self.end <= parts:
+            raise ShapeError(
+                f"there are {parts} {'channels' if picture else 'numbers'}, and none from {first} "
+                f"to before {end}: choose 0 <= first < end <= {parts}"
+            )
+        each, made = count // parts, self.end - self.first
+        formula = ROW_FORMULAS["slice"]
+        super().__init__(count, made * each, formula, (float(self.first * each),))
+        self.input_shape, self.output_shape = picture, (made, *picture[1:]) if picture else ()
+
+    def settings(self) -> dict[str, Any]:
+        return {"shape": shape_setting(self), "first": self.first, "end": self.end}
+
+
 # Shapes of pictures: Flatten and Reshape, which change nothing else, and checks.
 
 PictureShape = tuple[int, int, int]  # channels, height, width

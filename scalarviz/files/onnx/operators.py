@@ -39,7 +39,7 @@ from scalarviz.core.layers import (
 )
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import Concatenate, Product, Residual, TwoBranches
-from scalarviz.core.layers.rowwise_layers import PictureShape, Spread
+from scalarviz.core.layers.rowwise_layers import PictureShape, Slice, Spread
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.flows import (
     PICTURE,
@@ -605,6 +605,25 @@ def expand(at: NodeContext) -> Flow:
     return flow.then(Spread(size), {**at.names, **constant_names(at, shape=1)}, shape=tuple(size))
 
 
+def part(at: NodeContext) -> Flow:
+    """Slice of neighbours along the first axis of a sample."""
+    flow = at.flow.settled
+    starts, ends = at.few(1), at.few(2)
+    axes = at.few(3) if at.constant(3) else [0]
+    steps = at.few(4) if at.constant(4) else [1]
+    length, rank = flow.shape[0], len(flow.shape) + 1
+    is_plain = [each % rank for each in axes] == [1] and steps == [1]
+    require(
+        is_plain and len(starts) == len(ends) == 1,
+        f"it takes axes {shorten(axes)} in steps of {shorten(steps)}, and here it takes neighbours "
+        "along axis 1",
+    )
+    first, end = (each + length * (each < 0) for each in (starts[0], ends[0]))
+    layer = Slice(layer_size(flow.shape), max(first, 0), min(end, length))
+    names = {**at.names, **constant_names(at, starts=1, ends=2, axes=3)}
+    return flow.then(layer, names, shape=layer.output_shape or (layer.outputs,))
+
+
 def of_pixels(flow: Flow, shape: Shape) -> Flow:
     """Return a value as a picture of a shape, if it has one number for each channel of it."""
     is_gate = len(shape) == PICTURE and flow.shape == (shape[0], 1, 1)
@@ -794,6 +813,7 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "RMSNorm": rms_norm,
     "PRelu": prelu,
     "Expand": expand,
+    "Slice": part,
     "Softmax": partial(softmax, Softmax),
     "LogSoftmax": partial(softmax, LogSoftmax),
     "Softplus": softplus,

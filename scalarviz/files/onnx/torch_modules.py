@@ -22,6 +22,7 @@ from scalarviz.core.layers.elementwise_layers import Activation, Dropout
 from scalarviz.core.layers.nested import Concatenate, Product, TwoBranches
 from scalarviz.core.layers.normalization import Affine, LayerNorm
 from scalarviz.core.layers.parameters import own_parameters, state_arrays
+from scalarviz.core.layers.rowwise_layers import Slice
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.onnx.flows import Flow, NodeContext, Parameter
 from scalarviz.files.onnx.fusions import join
@@ -44,7 +45,7 @@ DIFFERENCE = 1e-4  # of the largest output: more of it is another function, and 
 CALLS = {
     "add": "Add", "iadd": "Add", "sub": "Sub", "mul": "Mul", "imul": "Mul", "truediv": "Div",
     "div": "Div", "cat": "Concat", "concat": "Concat", "view": "Reshape", "reshape": "Reshape",
-    "mean": "ReduceMean", "sin": "Sin", "exp": "Exp",
+    "mean": "ReduceMean", "getitem": "Slice", "sin": "Sin", "exp": "Exp",
 }  # fmt: skip
 SHAPES = {"Flatten": "Flatten", "Identity": "Identity"}
 # Modules by names of functions that do the same: "leakyrelu" of leaky_relu.
@@ -219,6 +220,10 @@ class Traced:
             whole = [0 if not i and not isinstance(n, int) else n for i, n in enumerate(sizes)]
             given = self.constant(f"{node.name}.sizes", whole)
             self.add(word, node, [first.name, given], node.name)
+        elif word == "Slice" and is_part(rest[0]):
+            bounds = (rest[0][1].start or 0, rest[0][1].stop or sys.maxsize, 1)
+            given = [self.constant(f"{node.name}.{i}", [each]) for i, each in enumerate(bounds)]
+            self.add(word, node, [first.name, *given], node.name)
         elif word == "ReduceMean":
             axes = rest[0] if rest else node.kwargs.get("dim", [])
             keep = int(node.kwargs.get("keepdim", False))
@@ -230,6 +235,15 @@ class Traced:
                 if each is not None
             ]
             self.add(word, node, inputs, node.name)
+
+
+def is_part(index: object) -> bool:
+    """Whether an index is that of neighbours along axis 1: x[:, 2:5]."""
+    if not isinstance(index, tuple) or len(index) != 2 or not isinstance(index[1], slice):
+        return False
+    numbers = index[1].start, index[1].stop
+    whole = all(each is None or isinstance(each, int) for each in numbers)
+    return index[0] == slice(None) and whole and index[1].step in (None, 1)
 
 
 def layer(at: NodeContext) -> Flow:
@@ -321,11 +335,14 @@ class Writer:
         if isinstance(layer, TwoBranches):
             self.branches(layer, names.get("layers", []), f"{usual}.")
             return
-        if type(layer).__name__ not in (*BACK, "Activation", "Affine"):
+        if type(layer).__name__ not in (*BACK, "Activation", "Affine", "Slice"):
             raise InputError(f"PyTorch has no {type(layer).__name__}: save the network as .onnx")
         name = self.known.setdefault(layer, self.name_of(layer, names) or usual)
         if isinstance(layer, Affine):
             self.scale(layer, name)
+        elif isinstance(layer, Slice):
+            index = slice(None), slice(layer.first, layer.end)
+            self.value = self.graph.call_function(operator.getitem, (self.value, index))
         elif not isinstance(layer, Activation):
             self.call(name, self.made(layer))
         if layer.output_shape or not isinstance(layer, ANY_SHAPE):

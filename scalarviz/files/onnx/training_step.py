@@ -662,6 +662,18 @@ def spread_back(at: StepOperation) -> tuple[str, ...]:
     return (at.graph.sums(at.graph.shaped(at.upstream, -1, at.operation.source.size, each), 2),)
 
 
+def part(at: StepOperation) -> str:
+    first, count = int(at.operation.settings[0]), at.operation.target.size
+    bounds = [at.graph.integers(each) for each in (first, first + count, 1)]
+    return at.graph.put("Slice", at.x, *bounds)
+
+
+def part_back(at: StepOperation) -> tuple[str, ...]:
+    first, count = int(at.operation.settings[0]), at.operation.target.size
+    after = at.operation.source.size - first - count
+    return (at.graph.put("Pad", at.upstream, at.graph.integers(0, first, 0, after)),)
+
+
 def waves(at: StepOperation) -> tuple[str, str, str]:
     """Return frequencies, sines and cosines of a frequency encoding."""
     octaves = int(at.operation.settings[0])
@@ -753,6 +765,7 @@ ROWS: dict[str, tuple[Forward, Backward]] = {
     "log_softmax": (partial(of_inputs, "LogSoftmax", axis=1), log_softmax_back),
     "frequency_encoding": (encoding, encoding_back),
     "spread": (spread, spread_back),
+    "slice": (part, part_back),
     "max_pool": (max_pool, max_pool_back),
     "average_pool": (average_pool, average_pool_back),
 }

@@ -38,6 +38,7 @@ from scalarviz.core.layers import (
     Reshape,
     Residual,
     RMSNorm,
+    Slice,
 )
 from scalarviz.core.layers.nested import TwoBranches
 from scalarviz.errors import InputError
@@ -347,6 +348,14 @@ def spread(at: LayerContext[Layer]) -> None:
     )
 
 
+def part(at: LayerContext[Slice]) -> None:
+    layer = at.layer
+    given = {"starts": layer.first, "ends": layer.end, "axes": 1}
+    places = [at.numbers(role, np.array([number])) for role, number in given.items()]
+    shape = layer.output_shape or (layer.outputs,)
+    at.writer.node("Slice", at.name, at.writer.current, *places, shape=shape)
+
+
 def activation(at: LayerContext[Layer]) -> None:
     at.activate("node", "")
 
@@ -452,6 +461,7 @@ WRITERS: Mapping[str, tuple[str, Callable[[LayerContext[Any]], None]]] = {
     "Elementwise": ("formula", elementwise),
     "Softmax": ("softmax", partial(of_row, "Softmax")),
     "Spread": ("spread", spread),
+    "Slice": ("slice", part),
     "LogSoftmax": ("log_softmax", partial(of_row, "LogSoftmax")),
     "Activation": ("activation", activation),
     "Dropout": ("dropout", dropout),

@@ -233,6 +233,7 @@ DEFINITIONS: dict[str, tuple[tuple[float, ...], Callable[[Any], Any]]] = {
     "softmax": ((8.0,), lambda x: np.exp(x) / np.exp(x).sum()),
     "log_softmax": ((8.0,), lambda x: x - np.log(np.exp(x).sum())),
     "spread": ((3,), lambda x: np.repeat(x, 3)),
+    "slice": ((2,), lambda x: x[2:6]),
     "max_pool": (PICTURE, lambda x: windows(x, -np.inf).max(axis=1)),
     "average_pool": ((*PICTURE, 0.25), lambda x: windows(x, 0.0).mean(axis=1)),
 }

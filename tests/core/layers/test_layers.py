@@ -47,6 +47,7 @@ PLAIN: dict[str, sv.Layer] = {
     "Residual": sv.Residual(sv.Dense(4, 3, "tanh"), sv.Dense(3, 4)),
     "Product": sv.Product([sv.Dense(4, 3, "tanh"), sv.Dense(3, 2)], sv.Dense(4, 2)),
     "Spread": sv.Spread((4, 2, 3)),
+    "Slice": sv.Slice((4, 1, 1), 1, 3),
     "PReLU": sv.PReLU((2, 1, 2), slopes=2),
     "Elementwise": sv.Elementwise(4, "prelu", {"weight": 4}),
     "Concatenate": sv.Concatenate(sv.Softmax(4), [sv.Dense(4, 3), sv.LayerNorm(3)]),

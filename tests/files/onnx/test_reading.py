@@ -542,6 +542,25 @@ def test_a_sine_of_a_multiple_is_an_activation(tmp_path: Path) -> None:
     assert [type(each).__name__ for each in net.layers] == ["Affine", "Activation"]
 
 
+@pytest.mark.parametrize(("start", "end", "outputs"), [(1, 3, 2), (-2, 9, 2), (0, -1, 3)])
+def test_a_part_of_a_row_is_read(start: int, end: int, outputs: int, tmp_path: Path) -> None:
+    numbers = {"a": np.array([start]), "b": np.array([end]), "c": np.array([1])}
+    given = graph(node("Slice", "x a b c", "y"), numbers=numbers, out=None, shape=("batch", 4))
+    assert same(given, tmp_path).outputs == outputs
+
+
+def test_parts_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    for numbers, said in (
+        ({"c": np.array([0])}, "axes [0]"),
+        ({"c": np.array([1]), "d": np.array([2])}, "steps of [2]"),
+        ({"a": np.array([3]), "c": np.array([1])}, "none from 3"),
+    ):
+        known = {"a": np.array([0]), "b": np.array([3]), "c": np.array([1])} | numbers
+        made = node("Slice", f"x {' '.join(sorted(known))}", "y")
+        given = graph(made, numbers=known, out=None, shape=("batch", 4))
+        refused(FileError, said).by(read, given, tmp_path)
+
+
 def test_sizes_of_a_reshape_may_be_put_together_of_constants(tmp_path: Path) -> None:
     made = [
         node("Concat", "a b", "s", axis=0),

@@ -44,6 +44,7 @@ def pictures() -> sv.Network:
             sv.Activation((3, 2, 2), "tanh"),
             [sv.AvgPool2d((3, 2, 2)), sv.Conv2d((3, 1, 1), 3, 1), sv.Spread((3, 2, 2))],
         ),
+        sv.Concatenate(sv.Slice((3, 2, 2), 1, 3), sv.Slice((3, 2, 2), 0, 1)),
         sv.Dropout((3, 2, 2), 0.25),
         sv.Residual(sv.Conv2d((3, 2, 2), 3, 1, activation="relu"), skip=sv.BatchNorm((3, 2, 2))),
         sv.Flatten((3, 2, 2)),

@@ -83,6 +83,13 @@ NETWORKS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
         ],
         {},
     ),
+    "inputs": (
+        [
+            sv.Product([sv.Slice(6, 0, 2), Dense(2, 5)], [sv.Slice(6, 2, 6), Dense(4, 5, "tanh")]),
+            Dense(5, 2),
+        ],
+        {},
+    ),
     "largest": (
         [
             sv.Conv2d((1, 6, 6), 3, 3, padding=1, activation="relu"),

@@ -26,7 +26,7 @@ KERNEL = {"stride": (1, 1), "dilation": (1, 1), "groups": 1, "padding_mode": "ze
     ("kind", "settings", "arrays", "shape", "made"),
     [
         ("Linear", {}, {"weight": SIZES[0]}, (3,), sv.Dense(3, 4, bias=False)),
-        ("Hardtanh", {"min_val": -2, "max_val": 1}, {}, (3,), sv.Activation(3, "hard_tanh(-2,1)")),
+        ("Hardtanh", {"min_val": -1, "max_val": 1}, {}, (3,), sv.Activation(3, "hard_tanh")),
         ("GELU", {"approximate": "tanh"}, {}, (2, 3, 3), sv.Activation((2, 3, 3), "gelu_tanh")),
         ("AvgPool2d", SQUARE, {}, (1, 4, 4), sv.AvgPool2d((1, 4, 4), 2)),
         ("AdaptiveAvgPool2d", {"output_size": (1, 1)}, {}, (2, 4, 4), sv.AvgPool2d((2, 4, 4), 4)),
@@ -125,6 +125,15 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
             left = self.a(x) * torch.sigmoid(self.b(x))
             return self.out(torch.cat([left, self.c(x) + self.d(x)], dim=1))
 
+    class Net(nn.Module):  # of a function and a point, as DeepONet
+        def __init__(self) -> None:
+            super().__init__()
+            self.branch, self.trunk = nn.Linear(5, 8), nn.Linear(2, 8)
+            self.out = nn.Linear(8, 1)
+
+        def forward(self, x: Any) -> Any:
+            return self.out(torch.tanh(self.branch(x[:, :5])) * torch.tanh(self.trunk(x[:, 5:])))
+
     class Tied(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -170,6 +179,7 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
         ),
         "residual": (Picture(), (2, 1, 8, 8)),
         "gate": (Gate(), (3, 6)),
+        "inputs": (Net(), (4, 7)),
         "tied": (Tied(), (3, 4)),
         "siren": (Siren(), (3, 2)),
     }  # fmt: skip
@@ -178,7 +188,7 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("wide", [False, True], ids=["float32", "float64"])
 @pytest.mark.parametrize(
-    "name", ["mlp", "cnn", "norms", "pictures", "residual", "gate", "tied", "siren"]
+    "name", ["mlp", "cnn", "norms", "pictures", "residual", "gate", "inputs", "tied", "siren"]
 )
 def test_a_module_and_its_network_compute_the_same_there_and_back(name: str, wide: bool) -> None:
     torch, models = torch_and_models()
