@@ -22,7 +22,7 @@ from scalarviz.engines.custom.user_functions import (
     check_source,
     checked_name,
     digest,
-    frozen,
+    freezing,
     function_of,
     on_numbers,
 )
@@ -85,8 +85,7 @@ def optimizer(
         raise InputError(f"{name!r} is too much like {plain(name)!r}: choose another name")
     names = checked_slots(slots)
     settings, rate = settings_of(name, update, len(names), constants)
-    copies: dict[int, Any] = {}  # of functions that both use
-    update, constants = frozen(update, copies), frozen(constants, copies)
+    update, constants = map(freezing(), (update, constants))
     for function in (update, constants):
         check_plain(function)
     row = OptimizerRow(
