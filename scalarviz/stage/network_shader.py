@@ -19,7 +19,7 @@ from scalarviz.core.program import Program
 from scalarviz.engines.engine import Snapshot, SnapshotValues
 from scalarviz.engines.reference import program_forward
 from scalarviz.errors import DisplayError, InputError, OrderError, ScalarvizError, ShapeError
-from scalarviz.files.shaders.live_shader import LiveShader, live_shader
+from scalarviz.files.shaders.live_shader import LiveShader
 from scalarviz.scene.offscreen import no_opengl
 from scalarviz.stage.shader_evaluator import Evaluator, HiddenContext
 from scalarviz.training.network.network import Network
@@ -192,7 +192,7 @@ def text_of(net: Network) -> tuple[LiveShader | None, str]:
     if len(net.bank) > MOST_WEIGHTS:
         return None, f"a shader holds {MOST_WEIGHTS:,} parameters, not {len(net.bank):,}"
     try:
-        return live_shader(net), ""
+        return LiveShader(net), ""
     except InputError as error:
         return None, str(error).partition(": export")[0]
 
