@@ -27,7 +27,7 @@ from scalarviz.stage.by_parts import has_neurons
 from scalarviz.story.commands import COMMANDS, Command
 from scalarviz.story.guide import can_guess
 from scalarviz.training.session.actions import nothing
-from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.branches import Branch, Clock
 from scalarviz.training.session.measurements import measured_names
 from scalarviz.training.session.reading import bank_now, facts_of
 from scalarviz.training.session.session import Session, Unit
@@ -51,23 +51,6 @@ UNITS: dict[str, FaceUnit] = {
 }
 WALKED = "neuron", "operation"  # units with which one operation after the other is done
 SLOW = 36.0  # operations a second, up to which they are done one by one: more cannot be seen
-
-
-@dataclass(frozen=True)
-class Fork:
-    """A branch: its number, its name, the step where it left its parent, and its last step.
-
-    `parent` is the parent's number, -1 for the first branch.
-    """
-
-    number: int
-    parent: int
-    name: str
-    start: int
-    end: int
-
-    def __str__(self) -> str:
-        return text("branches.listed", number=self.number, name=self.name, end=self.end)
 
 
 @dataclass(frozen=True)
@@ -99,7 +82,7 @@ class FaceState:
     focus: int
     samples: int
     branch: int
-    branches: tuple[Fork, ...]
+    branches: tuple[Branch, ...]
     common: tuple[OptionChoice, ...]  # options that every training has, the engine first
     options: tuple[OptionChoice, ...]  # of the scene
     scene: str  # of the package, or ""
@@ -116,7 +99,7 @@ class FaceState:
     per_layer: bool
     smooth: bool  # whether the loss curve shows means
     large_curve: bool
-    looks: tuple[object, ...]  # what no control shows: where it changes, all is drawn anew
+    looks: tuple[object, ...]  # what else is seen: where it changes, all is drawn anew
     has_walls: bool
     every_weight: bool
     has_plane: bool
@@ -139,7 +122,7 @@ class FaceState:
     @property
     def branch_name(self) -> str:
         """The name of the branch that is shown."""
-        return next(fork.name for fork in self.branches if fork.number == self.branch)
+        return next(each.name for each in self.branches if each.number == self.branch)
 
     @property
     def step(self) -> int:
@@ -212,20 +195,6 @@ def unit_for(session: Session, unit: FaceUnit) -> FaceUnit:
     return unit if unit in units_of(session) else "operation" if unit == "neuron" else "step"
 
 
-def forks_of(session: Session) -> tuple[Fork, ...]:
-    """Return all branches."""
-    return tuple(
-        Fork(
-            branch.number,
-            branch.parent.number if branch.parent is not None else -1,
-            branch.name,
-            branch.fork.step,
-            branch.end.step,
-        )
-        for branch in list(session.timeline.branches)
-    )
-
-
 def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
     """Return a weight by its bank index; None if there is none."""
     bank = session.network.bank
@@ -279,7 +248,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         focus=session.focus,
         samples=timeline.trainer.batches.size,
         branch=here.branch.number,
-        branches=forks_of(session),
+        branches=tuple(timeline.branches),
         common=common,
         options=controller.options.choices(settings, {choice.name for choice in common}),
         scene=recipe.name if recipe else "",
@@ -300,7 +269,10 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         per_layer=picture.per_layer,
         smooth=stage.curve_view.smooth,
         large_curve=stage.curve_view.large,
-        looks=(*picture.looks, picture.help, own, controller.message, stage.status),
+        looks=(
+            *(*picture.looks, picture.help, own, controller.message, stage.status),
+            *(branch.name for branch in timeline.branches),
+        ),
         has_walls=picture.has_walls,
         every_weight=stage.every_weight,
         has_plane=picture.has_plane,

@@ -474,10 +474,9 @@ def test_branches_come_round(controller: Any) -> None:
         "Branch 0 (of 0 to 1): "
     )
     assert "branch 0" in controller.face.state.where
-    assert [(f.parent, f.start, f.end) for f in controller.face.state.branches] == [
-        (-1, 0, 5),
-        (0, 2, 2),
-    ]
+    first, second = controller.face.state.branches
+    assert (first.parent, second.parent) == (None, first)
+    assert [(each.fork.step, each.end.step) for each in (first, second)] == [(0, 5), (2, 2)]
 
 
 @pytest.mark.usefixtures("patient")
