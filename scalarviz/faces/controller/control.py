@@ -12,14 +12,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
-import numpy as np
-
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.changes import (
-    PinnedLayer,
+    PinnedRows,
     needs_hidden_layers,
     pinned_layer,
-    rate_of,
+    pinned_weight,
 )
 from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.scene.frame_data import Work
@@ -54,17 +52,6 @@ SLOW = 36.0  # operations a second, up to which they are done one by one: more c
 
 
 @dataclass(frozen=True)
-class PinnedWeight:
-    """The pinned weight."""
-
-    row: int
-    name: str
-    value: float
-    frozen: bool
-    rate: float  # learning rate
-
-
-@dataclass(frozen=True)
 class FaceState:
     """Everything that controls show at one moment; a `speed` of None is as fast as possible."""
 
@@ -86,8 +73,8 @@ class FaceState:
     common: tuple[OptionChoice, ...]  # options that every training has, the engine first
     options: tuple[OptionChoice, ...]  # of the scene
     scene: str  # of the package, or ""
-    pinned: PinnedWeight | None
-    pinned_layer: PinnedLayer | None
+    pinned: PinnedRows | None
+    pinned_layer: PinnedRows | None
     undoable: int  # changes that can be undone
     redoable: int  # and done again
     offered: tuple[str, ...]  # labels of the large buttons
@@ -195,16 +182,6 @@ def unit_for(session: Session, unit: FaceUnit) -> FaceUnit:
     return unit if unit in units_of(session) else "operation" if unit == "neuron" else "step"
 
 
-def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
-    """Return a weight by its bank index; None if there is none."""
-    bank = session.network.bank
-    if row is None or not 0 <= row < len(bank):
-        return None
-    value = float(np.asarray(bank.value[row]))
-    frozen, rate = bool(bank.frozen[row]), rate_of(session, row)
-    return PinnedWeight(row, bank.name_of(row), value, frozen, rate)
-
-
 def engine_of(controller: Controller) -> OptionChoice:
     """Return the engine as an option, with the engines that can run the session."""
     return OptionChoice(
@@ -252,7 +229,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         common=common,
         options=controller.options.choices(settings, {choice.name for choice in common}),
         scene=recipe.name if recipe else "",
-        pinned=pinned_of(session, stage.pinned),
+        pinned=pinned_weight(session, stage.pinned),
         pinned_layer=pinned_layer(session, stage.pinned, stage.pinned_neuron),
         undoable=len(log.done)
         + controller.trail.has_earlier(session)

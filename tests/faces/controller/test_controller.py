@@ -850,7 +850,7 @@ def test_a_click_goes_to_the_stage_and_the_pinned_weight_is_shown(controller: An
     controller.face.click(3.0, 4.0)
     controller.freeze(3, True)
     pinned = controller.face.state.pinned
-    assert (pinned.row, pinned.frozen) == (3, True)
+    assert (*pinned.rows, pinned.frozen) == (3, True)
     assert pinned.name == controller.session.network.bank.name_of(3)
     assert pinned.value == values(controller)[3]
     controller.stage.pinned = 10_000  # of a larger network that is gone
