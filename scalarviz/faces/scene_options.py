@@ -325,7 +325,7 @@ def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = (
     """Return the Show of a scene with these options, or one resumed from a file.
 
     scene  the function of a scene file
-    given  option values by name
+    given  option values by name; those left out have their defaults
     typed  names of options that were given explicitly, even if equal to the default
     """
     show = show_of(scene, given, typed)
@@ -337,7 +337,7 @@ def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = (
 def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> Show:
     """`make_show` without the conditions at which it stops."""
     own = own_options(scene)
-    chosen = {name: given[name] for name in own}
+    chosen = {name: given.get(name, option.default) for name, option in own.items()}
     by_name = parsed(given.get("set") or [], own)
     chosen |= by_name
     changed = [
@@ -345,7 +345,9 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
         for name in own
         if name in typed or name in by_name or chosen[name] != own[name].default
     ]
-    extra = {name: given[name] for name in SHARED if name not in own and given[name] is not None}
+    extra = {
+        name: given[name] for name in SHARED if name not in own and given.get(name) is not None
+    }
     values = {name: chosen[name] for name in changed} | extra
     if given.get("resume") is None:
         with told_by_option(values):

@@ -191,7 +191,6 @@ def engine_of(controller: Controller) -> OptionChoice:
         controller.engines,
         text("controls.engine"),
         label=text("training.label.engine"),
-        is_common=True,
     )
 
 
