@@ -244,12 +244,9 @@ class PageLink:
         self.controller.stage.tick(perf_counter())
         is_stale = self.session.network.program is not self.state.program
         if self.controller.show is not self._show or is_stale:
-            own = self.state.own
             self._begin()
             self.version += 1
             self.face.jumps += 1
-            fits = own is not None and len(own) == self.session.network.inputs
-            self.state.own = own if fits else None
         if not self.readers:
             return
         now, busy = perf_counter(), self.controller.hand.busy
@@ -299,7 +296,7 @@ class PageLink:
 
     def _read(self) -> dict[str, Any]:
         """Return the present state, with what Python says of it."""
-        state = self.state.read()
+        state = self.state.read(self.stage.own, self.face.jumps)
         if not self._is_told:
             return state
         if state["operation"]:
@@ -327,7 +324,6 @@ class PageLink:
 
     def _send(self, readers: list[PageReader], now: float, mark: Any) -> None:
         """Send the present state, which has a mark, to some pages, with what each has not."""
-        self.state.own, self.state.jumps = self.controller.stage.own, self.face.jumps
         shown = state_of(self.controller)
         state = self._read() | {"undoable": shown.undoable, "redoable": shown.redoable}
         offers = offers_of(shown)
