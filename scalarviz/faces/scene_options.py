@@ -275,7 +275,9 @@ def kind_of(option: Option) -> Any:
 
 # The Show of a scene with its options and those of every scene.
 
-GOING_ON = "lr", "engine", "precision"  # options of a training that goes on from a file
+# Options of SHARED that change a training, also one that goes on from a file; with the others it is
+# made again.
+GOING_ON = "lr", "engine", "precision"
 
 
 @contextmanager
@@ -405,7 +407,7 @@ def rate_for(extra: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, A
 
 def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
     """Return the show after applying options that the scene has no parameter for."""
-    if extra.keys() & RESTARTS:
+    if extra.keys() - {*GOING_ON}:
         show = replace(show, session=made_again(show.session, extra))
     session = show.session
     if "lr" in extra:
@@ -446,8 +448,6 @@ def as_number(value: object) -> float:
 
 # The training of a scene made again with options that the scene has no parameter for.
 
-# Options that make a training again; the others change it.
-RESTARTS = {"batch", "seed", "optimizer", "loss", "activation", "init", "bias", "l1", "l2"}
 REBUILDS = {"seed", "init", "bias"}
 # Learning rates of an optimizer that is chosen without one.
 USUAL_RATES = {
@@ -469,7 +469,7 @@ OF_EVERY_OPTIMIZER = (
 
 
 def made_again(session: Session, given: Mapping[str, Any]) -> Session:
-    """Return the same training at its start, with other options by name, those of RESTARTS.
+    """Return the same training at its start, with other options by name.
 
     The optimizer keeps schedule, penalties and clipping; its rate is `lr` if that is given.
     Raises InputError for options that this network cannot have.
