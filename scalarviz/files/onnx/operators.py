@@ -739,6 +739,9 @@ def layer_norm(at: NodeContext) -> Flow:
     return flow.then(layer, at.names, *parameters, shape=flow.shape)
 
 
+PARTS_OF_RMS_NORM = "square", "mean", "sum", "root", "quotient"
+
+
 def rms_norm(at: NodeContext) -> Flow:
     """RMSNorm, as `save` writes it."""
     flow = at.row
@@ -750,7 +753,8 @@ def rms_norm(at: NodeContext) -> Flow:
     number = float(eps.ravel()[0])
     layer = RMSNorm(flow.shape[0], number if eps.dtype == np.float64 else shortest(number))
     weight = at.parameter("weight", 1, flow.shape)
-    names = {**at.names, **constant_names(at, eps=2, axes=3)}
+    nodes = {role: at.names[role] for role in ("node", *PARTS_OF_RMS_NORM)}
+    names = nodes | constant_names(at, eps=2, axes=3)
     return flow.then(layer, names, weight, shape=flow.shape)
 
 
