@@ -16,14 +16,13 @@ import numpy as np
 
 from scalarviz.base.checks import require, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
+from scalarviz.core.layers import Conv2d, Dense
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.errors import InputError
-from scalarviz.files.checked_safetensors import Array
-from scalarviz.files.onnx.flows import SAME, LayerStep, Parameter
+from scalarviz.files.onnx.flows import SAME, LayerStep
 from scalarviz.files.onnx.onnx_graph import Constant, GraphNode, ModelGraph, shortest
-from scalarviz.files.onnx_names import Names, unused
+from scalarviz.files.onnx_names import unused
 
 # PATTERNS: layers that exporters write out in several nodes, by the operators of these. In a
 # pattern, x is the value that goes in, a number is one that the file stores, and another name
@@ -236,29 +235,19 @@ def fuse(graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> tuple[
     return tuple(instead.get(id(node), node) for node in nodes if id(node) not in gone)
 
 
-# Steps become layers: activations are joined with the layers before, and tied weights shared.
+# Steps become those of a network: activations are joined with the layers before, branches become
+# layers, and tied weights are shared.
 
 
-@dataclass(frozen=True, eq=False)
-class BuiltLayer:
-    """A layer before it is built: its names, parameters, state and inner layers."""
-
-    layer: Layer
-    names: Names
-    parameters: tuple[Parameter, ...] = ()
-    state: Mapping[str, Array] = field(default_factory=dict)
-    inner: tuple[BuiltLayer, ...] = ()
-
-
-def join(steps: Sequence[LayerStep]) -> tuple[BuiltLayer, ...]:
-    """Return the layers of a network."""
+def join(steps: Sequence[LayerStep]) -> tuple[LayerStep, ...]:
+    """Return the steps of a network, each with its layer."""
     known = KnownLayers()
     return tuple(known.once(each) for each in as_made(steps))
 
 
-def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[BuiltLayer]:
+def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[LayerStep]:
     """Return one layer per step, with activations joined."""
-    found: list[BuiltLayer] = []
+    found: list[LayerStep] = []
     alike = followed_alike(steps)
     for before, step in zip((None, *steps), steps, strict=False):
         if before is not None and step.layer is not None and joins(before, step, alike):
@@ -269,7 +258,7 @@ def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[BuiltLayer]:
         elif step.layer is None:
             found.append(nested(step, depth + 1))
         else:
-            found.append(BuiltLayer(step.layer, dict(step.names), step.parameters, step.state))
+            found.append(step)
     return found
 
 
@@ -295,33 +284,27 @@ def weights_of(step: LayerStep) -> str:
     return next((each.name for each in step.parameters if each.matrix), "")
 
 
-def nested(step: LayerStep, depth: int) -> BuiltLayer:
+def nested(step: LayerStep, depth: int) -> LayerStep:
     """Return the layer of inner steps; raise InputError if they are nested too deep."""
     if depth > MOST_DEPTH:
-        name = "Residual" if step.kind is None else step.kind.__name__
-        raise InputError(f"{name}s are nested more than {MOST_DEPTH} deep")
+        raise InputError(f"{step.kind.__name__}s are nested more than {MOST_DEPTH} deep")
     first = as_made(step.inner[: step.first], depth) if step.first else []
     inner = (*first, *as_made(step.inner[step.first :], depth))
-    layers = [each.layer for each in inner]
     try:
-        layer = (
-            Residual(layers=layers)
-            if step.kind is None
-            else step.kind(layers=layers, first=len(first))
-        )
+        layer = step.kind(layers=[each.layer for each in inner], first=len(first))
     except InputError as error:
         raise InputError(f"{step.node}: {error}") from error
-    return BuiltLayer(layer, dict(step.names), inner=inner)
+    return replace(step, layer=layer, inner=inner)
 
 
 class KnownLayers:
     """The layers so far, by the names of their weights."""
 
     def __init__(self) -> None:
-        self.layers: dict[str, tuple[BuiltLayer, BuiltLayer]] = {}  # as read, and with unique names
+        self.layers: dict[str, tuple[LayerStep, LayerStep]] = {}  # as read, and with unique names
         self.taken: set[str] = set()
 
-    def once(self, made: BuiltLayer) -> BuiltLayer:
+    def once(self, made: LayerStep) -> LayerStep:
         """Return the layer, or the earlier layer with the same weights."""
         matrices = matrices_of(made)
         if not matrices or matrices[0] not in self.layers:
@@ -337,7 +320,7 @@ class KnownLayers:
         )
         return renamed(before, made)
 
-    def apart(self, made: BuiltLayer) -> BuiltLayer:
+    def apart(self, made: LayerStep) -> LayerStep:
         """Return the layer with unique names for its parameters.
 
         Exporters merge equal vectors, but they are trained separately.
@@ -354,13 +337,13 @@ class KnownLayers:
         return renamed(replace(made, parameters=tuple(parameters), inner=inner), made)
 
 
-def matrices_of(made: BuiltLayer) -> list[str]:
+def matrices_of(made: LayerStep) -> list[str]:
     """Return the names of all matrices of a layer and its inner layers."""
     own = [each.name for each in made.parameters if each.matrix]
     return own + [name for part in made.inner for name in matrices_of(part)]
 
 
-def are_one(first: BuiltLayer, second: BuiltLayer) -> bool:
+def are_one(first: LayerStep, second: LayerStep) -> bool:
     """Return whether two layers have equal settings, names and numbers."""
     return (
         type(first.layer) is type(second.layer)
@@ -377,11 +360,11 @@ def are_one(first: BuiltLayer, second: BuiltLayer) -> bool:
     )
 
 
-def settings_of(made: BuiltLayer) -> str:
+def settings_of(made: LayerStep) -> str:
     return repr(sorted(made.layer.settings().items()))
 
 
-def renamed(made: BuiltLayer, place: BuiltLayer) -> BuiltLayer:
+def renamed(made: LayerStep, place: LayerStep) -> LayerStep:
     """Return a layer with the node names of `place`, and its own parameter names."""
     own = {each.role: each.name for each in made.parameters}
     names = {**place.names, **own}
