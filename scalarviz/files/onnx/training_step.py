@@ -525,10 +525,7 @@ def moves_of(w: Windows) -> dict[str, list[int]]:
 
 def back_through(at: StepOperation, w: Windows, g: str, kernel: str) -> str:
     """Return what arrives at the pixels that windows have read."""
-    rest = [
-        (w.height + 2 * w.padding - w.extent[0]) % w.stride_height,
-        (w.width + 2 * w.padding - w.extent[1]) % w.stride_width,
-    ]
+    rest = list(w.left_over)
     found = at.graph.put(
         "ConvTranspose", g, kernel, output_padding=rest, group=w.groups, **moves_of(w)
     )
