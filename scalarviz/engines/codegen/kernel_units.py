@@ -30,10 +30,9 @@ import numpy as np
 
 from scalarviz.base.kernel_files import assigned_names, is_compiled, path_of, remove_old, write
 from scalarviz.base.kernel_threads import Guard, check_process, start_threads
-from scalarviz.base.messages import inform, is_informed
+from scalarviz.base.messages import inform
 from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen import compiling, dispatch, fast_math
-from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.formula_loops import (
     EVERYTHING,
     InUse,
@@ -338,11 +337,7 @@ def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
         texts = [text_of(unit, dtype) for unit in units]
         missing = {t: unit for t, unit in zip(texts, units, strict=True) if t not in _kernels}
         if missing:
-            with Progress(0, is_informed(), "kernels") as bar:
-                aside(
-                    *(load_missing, missing, dtype, bar),
-                    meanwhile=lambda: bar.tell(compiling.done),
-                )
+            compiling.counted(load_missing, missing, dtype)
         return [_kernels[text] for text in texts]
 
 
@@ -357,7 +352,6 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
     if uncompiled:
         workers = compiling.workers_for(len(uncompiled))
         announce(len(uncompiled), START + SECONDS * len(uncompiled) / workers, bar)
-        compiling.done = 0
         compiling.run_children([paths[text] for text in uncompiled])
     for text in uncompiled:
         modules[text].compiled.compile()  # from disk, unless the child has failed
