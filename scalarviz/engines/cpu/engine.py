@@ -50,7 +50,6 @@ from scalarviz.engines.cpu.job import (
     plan_loss,
     set_order,
     whole_pass,
-    workspaces,
 )
 from scalarviz.engines.cpu.records import Records
 from scalarviz.engines.cpu.table import (
@@ -106,20 +105,12 @@ class CpuEngine(StackEngine[FloatArray]):
         return whole_pass(self.program, plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE)
 
     @cached_property
-    def _surveying(self) -> Records:
-        return whole_pass(self.program, plans.DO_LOAD | plans.DO_FORWARD | plans.DO_KEEP)
-
-    @cached_property
     def _forward(self) -> Records:
-        found = forward_passes(self.program, plans.DO_LOAD, plans.DO_STORE)
-        found["what"] |= plans.DO_KEEP
-        return found
+        return forward_passes(self.program, plans.DO_LOAD, plans.DO_STORE, keeps=True)
 
     @cached_property
     def _backward(self) -> Records:
-        found = backward_passes(self.program, plans.DO_UPSTREAM, plans.DO_RETURN)
-        found["what"] |= plans.DO_KEEP
-        return found
+        return backward_passes(self.program, plans.DO_UPSTREAM, plans.DO_RETURN, keeps=True)
 
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = np.zeros((number_of_tiles(len(batch)), self.tables.space), self.bank.dtype)
@@ -145,7 +136,8 @@ class CpuEngine(StackEngine[FloatArray]):
         spaces = np.zeros((number_of_tiles(samples), self.tables.space), self.bank.dtype)
         made = BatchPasses(self._work, self.tables, samples, apart=True)
         made.use(self._room(samples, spaces))
-        made.run(self._surveying, data=self.array(batch))
+        todo = whole_pass(program, plans.DO_LOAD | plans.DO_FORWARD | plans.DO_KEEP)
+        made.run(todo, data=self.array(batch))
         return {
             each.name: numbers_in(spaces, samples, each.offset, each.size)
             for each in program.buffers
@@ -200,24 +192,6 @@ class CpuEngine(StackEngine[FloatArray]):
 DOUBLE = ctypes.sizeof(ctypes.c_double)
 
 
-def make_room(work: CpuCalls, tables: Tables, size: int, places: int) -> Room:
-    """Return the workspaces of a training on batches of a size: `places` of them.
-
-    If there are several passes, each tile has a workspace, whatever `places` is. A batch of one
-    chunk adds up its gradients in those of the bank, if they stand there in the same places.
-    """
-    bank, dtype, chunks = work.bank, work.bank.dtype, number_of_chunks(size)
-    if len(tables.passes) > 1:
-        places = number_of_tiles(size)
-    in_bank = chunks == 1 and tables.matches_bank(len(bank)) and not work.precision.mixed
-    return Room(
-        workspaces(places, tables.space, dtype),
-        workspaces(places, tables.flow, dtype),
-        bank.grad[np.newaxis] if in_bank else np.zeros((chunks, tables.gradients), dtype),
-        len(bank.state),
-    )
-
-
 @final
 class CpuRun(Run):
     """Trains one network by the kernel `train`."""
@@ -263,7 +237,11 @@ class CpuRun(Run):
     def _take_room(self) -> Room:
         """Return workspaces for one call of the kernels, which no other thread uses meanwhile."""
         room: Room | None = self._work.rooms.pop(self._sizes, None)
-        return room or make_room(self._work, self.engine.tables, *self._sizes)
+        if room is None:
+            tables, (size, places) = self.engine.tables, self._sizes
+            may_share = not self._work.precision.mixed
+            room = Room.of(tables, tables.places(size, places), size, self.engine.bank, may_share)
+        return room
 
     def _made_job(self, optimizer: Optimizer) -> CpuJob:
         """Return the job of this training, with its kernels and all arrays but the room."""
