@@ -16,7 +16,6 @@ The machine code is kept beside the files of kernels. Its name has a hash of all
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, final
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.kernel_files import cache_folder, keep, kept
+from scalarviz.base.kernel_files import keep, kept, path_of
 from scalarviz.base.messages import inform
 from scalarviz.base.package_files import text_beside
 from scalarviz.core.program import NONE, Operation, Program
@@ -374,8 +373,7 @@ def machine_code(choice: FusedChoice, capability: tuple[int, int]) -> bytes:
     packages = [f"{package} {version_of(package)}" for package in PACKAGES]
     options = [f"{COMPILED}", *LINKED]
     made_of = "\n".join([functions, source, *packages, *options, architecture(capability)])
-    name = f"{STEM}_{hashlib.sha256(made_of.encode()).hexdigest()[:20]}.cubin"
-    path = cache_folder() / name
+    path = path_of(made_of, STEM, ".cubin")
     code = kept(path)
     if code is None:
         inform(f"scalarviz compiles a kernel for the GPU, once; this takes about {SECONDS} s")

@@ -20,14 +20,14 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from scalarviz.base import processes
-from scalarviz.base.kernel_files import cache_folder, keep, kept
+from scalarviz.base.kernel_files import cache_folder, keep, kept, path_of
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.activations import WithSettings
 from scalarviz.engines.codegen import compiling
@@ -70,20 +70,16 @@ class DamagedError(Exception):
     """Raised if LLVM cannot read a piece."""
 
 
-def hash_of(texts: Sequence[str]) -> str:
-    """Return a hash of the texts of kernels and all that their compilation depends on."""
-    found = hashlib.sha256()
-    for text in (version("llvmlite"), *map(inspect.getsource, MAKERS), *FOR_NUMBA.values()):
-        found.update(text.encode())
-    for text in texts:
-        found.update(text.encode())
-    return found.hexdigest()[:20]
+def made_of(texts: Iterable[str]) -> str:
+    """Return the texts of kernels, and all else that their compilation depends on."""
+    return "".join(
+        [version("llvmlite"), *map(inspect.getsource, MAKERS), *FOR_NUMBA.values(), *texts]
+    )
 
 
 def path_of_module(units: Sequence[Unit], dtype: Dtype) -> Path:
     """Return where a module is kept; its name has a hash of everything that it depends on."""
-    number = hash_of([text_of(unit, dtype) for unit in units])
-    return cache_folder() / f"{STEM}_{number}.wasm"
+    return path_of(made_of(text_of(unit, dtype) for unit in units), STEM, ".wasm")
 
 
 def stem_of(unit: Unit, dtype: Dtype) -> str:
@@ -92,8 +88,7 @@ def stem_of(unit: Unit, dtype: Dtype) -> str:
 
 def path_of_piece(unit: Unit, dtype: Dtype) -> Path:
     """Return where the piece of a kernel is kept."""
-    number = hash_of([text_of(unit, dtype)])
-    return cache_folder() / f"{stem_of(unit, dtype)}_{number}.piece"
+    return path_of(made_of([text_of(unit, dtype)]), stem_of(unit, dtype), ".piece")
 
 
 def remove_left_folders(cache: Path) -> None:
