@@ -201,9 +201,10 @@ class Process:
         self._patch.setattr(compiling, "run_children", self._note)
         self._alone = alone
 
-    def _note(self, paths: Any) -> bool:
+    def _note(self, paths: Any) -> None:
         self.children.append([path.name for path in paths])
-        return not self._alone and RUN_CHILDREN(paths)
+        if not self._alone:
+            RUN_CHILDREN(paths)
 
     def load(self, *units: Unit) -> list[kernel_units.Kernel]:
         return kernel_units.load(units, "float64")

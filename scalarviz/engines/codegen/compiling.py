@@ -202,19 +202,13 @@ def running(starting: Iterable[Any], seconds: float = CHILD_LOOK) -> Iterator[li
             processes.end(child)
 
 
-def run_children(paths: Sequence[Path]) -> bool:
-    """Return whether child processes have compiled the kernels of files; they count in `done`."""
+def run_children(paths: Sequence[Path]) -> None:
+    """Compile the kernels of files in child processes, if these can be started; count in `done`."""
     global done
-    workers, failed = workers_for(len(paths)), False
-    try:
-        with tempfile.TemporaryFile(dir=paths[0].parent) as report:
-            starting = (start_child(paths[i::workers], report) for i in range(workers))
-            for children in running(starting):
-                done = os.fstat(report.fileno()).st_size
-                failed = any(child.returncode for child in children)
-    except OSError:  # no process can be started
-        return False
-    return not failed
+    workers = workers_for(len(paths))
+    with suppress(OSError), tempfile.TemporaryFile(dir=paths[0].parent) as report:
+        for _ in running(start_child(paths[i::workers], report) for i in range(workers)):
+            done = os.fstat(report.fileno()).st_size
 
 
 def counted(function: Callable[..., Any], *args: Any) -> Any:
