@@ -45,6 +45,7 @@ from scalarviz.engines.codegen.cuda_dispatch import (
 from scalarviz.engines.codegen.cuda_file import CudaUnit, products_rounded
 from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.codegen.kernel_source import version_of
+from scalarviz.engines.codegen.kernel_units import path_of_unit, text_of
 from scalarviz.engines.cuda import gpu_layout
 from scalarviz.engines.cuda.card import allow_shared, cuda
 from scalarviz.engines.cuda.gpu_layout import (
@@ -369,7 +370,7 @@ def machine_code(choice: FusedChoice, capability: tuple[int, int]) -> bytes:
     capability  compute capability, such as (9, 0)
     """
     source = constants_of(choice) + source_of()
-    functions = cuda_file.text_of(choice.unit, "float32")
+    functions = text_of(choice.unit, "float32")
     packages = [f"{package} {version_of(package)}" for package in PACKAGES]
     options = [f"{COMPILED}", *LINKED]
     made_of = "\n".join([functions, source, *packages, *options, architecture(capability)])
@@ -418,7 +419,7 @@ def ltoir_of(choice: FusedChoice, capability: tuple[int, int]) -> list[bytes]:
         "d": types.float64,
     }  # fmt: skip
     known = {**plain, **{key.upper(): types.CPointer(plain[key]) for key in "lfd"}}
-    module = cuda_file.import_file(cuda_file.path_of_unit(choice.unit, "float32"))
+    module = cuda_file.import_file(path_of_unit(choice.unit, "float32"))
     found = []
     for name, kinds in FUNCTIONS.items():
         result, *arguments = [known[kind] for kind in kinds]
