@@ -21,10 +21,9 @@ from scalarviz.errors import InputError, OrderError
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.actions import settings_after
 from scalarviz.training.session.branches import Branch, Clock, copies_of
-from scalarviz.training.session.conditions import LOSSES, MEASURED, NUMBERS, Condition
+from scalarviz.training.session.conditions import LOSSES, NUMBERS, Condition
 from scalarviz.training.session.explanation import factors_of, numbers_of
-from scalarviz.training.session.measurements import series
-from scalarviz.training.session.stops import Seen, after, value_of
+from scalarviz.training.session.stops import Seen, after, recorded, value_of
 from scalarviz.training.session.threads import Background, Job, SessionLock, check_end
 from scalarviz.training.session.timeline import MOST_STEPS, Timeline
 from scalarviz.training.session.trainer import Settings, Trainer
@@ -194,15 +193,15 @@ def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) 
     branch, now = timeline.branch, timeline.clock
     settings = all_settings(timeline, branch)
     found: list[int] = []
-    of_losses = read_from(LOSSES, conditions, settings)
-    is_kept = branch.is_exact(0)  # else they are found by the replay
-    losses = branch.losses_between(0, now.step if is_kept else 0)
-    for condition in of_losses if is_kept else ():
-        found += (np.flatnonzero(condition.holds_over(losses))[:1] + 1).tolist()
-    for condition in read_from(MEASURED, conditions, settings):
-        steps, values = series(branch, now.step).get(condition.metric, (np.zeros(0), np.zeros(0)))
+    numbers = []
+    for condition in conditions:
+        sources = set(map(condition.source_with, settings))
+        source = NUMBERS if NUMBERS in sources else sources.pop()
+        if source == NUMBERS or (source == LOSSES and not branch.is_exact(0)):
+            numbers.append(condition)  # found by the replay
+            continue
+        steps, values = recorded(branch, condition, source, now.step)
         found += steps[condition.holds_over(values)][:1].tolist()
-    numbers = read_from(NUMBERS, conditions, settings) + ([] if is_kept else of_losses)
     if numbers:
         replayed = replay(timeline, numbers, min(found, default=now.step), tell)
         found += [] if replayed is None else [replayed]
@@ -210,18 +209,6 @@ def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) 
     if stuck and any(condition.is_not_finite for condition in conditions):
         found.append(now.step)
     return int(min(found)) if found else None
-
-
-def read_from(
-    source: str, conditions: Sequence[Condition], settings: Sequence[Settings]
-) -> list[Condition]:
-    """Return the conditions that are read from a source, with all settings that there were."""
-    found = []
-    for condition in conditions:
-        sources = set(map(condition.source_with, settings))
-        if source == (NUMBERS if NUMBERS in sources else sources.pop()):
-            found.append(condition)
-    return found
 
 
 def all_settings(timeline: Timeline, branch: Branch) -> list[Settings]:
@@ -237,7 +224,7 @@ def replay(
 ) -> int | None:
     """Return the first step, up to `last`, on arrival at which a condition holds, or None."""
     now = timeline.clock
-    seen = dict.fromkeys(conditions, Seen(timeline.branch, -1, np.nan, np.nan, False))
+    seen = dict.fromkeys(conditions, Seen(timeline.branch))
     with timeline.visit(Clock()):
         try:
             for step in range(last + 1):
