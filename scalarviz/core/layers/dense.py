@@ -65,8 +65,8 @@ class PerceptronLayer(WeightedLayer):
 
     def __init__(
         self,
-        inputs: int,
-        outputs: int,
+        inputs: int | Shape,
+        outputs: int | Shape,
         count: int,
         fan_in: int,
         activation: str,

@@ -14,7 +14,8 @@ from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.layer import Batch
-from scalarviz.core.layers.rowwise_layers import Rowwise, shape_of
+from scalarviz.core.layers.rowwise_layers import Rowwise
+from scalarviz.core.layers.shapes import shape_of
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Program, Shape, Windows
 from scalarviz.core.weight import Weight
@@ -82,10 +83,8 @@ class Conv2d(PerceptronLayer):
         )
         check_fit(self.windows)
         fan_in = prod(self.window_shape())
-        outputs = self.channels * self.windows.pixels
-        super().__init__(prod(self.shape), outputs, self.channels, fan_in, activation, bias, init)
-        self.input_shape = self.shape
-        self.output_shape = self.channels, self.windows.out_height, self.windows.out_width
+        made = self.channels, self.windows.out_height, self.windows.out_width
+        super().__init__(self.shape, made, self.channels, fan_in, activation, bias, init)
 
     def fans(self) -> tuple[int, int]:
         return self.fan_in, self.channels * prod(self.kernel_size)
@@ -249,14 +248,8 @@ class Pool(Rowwise):
                 f"{height} x {width}: choose a smaller kernel"
             )
         numbers = (*self.shape, self.kernel, self.stride, self.padding, *more)
-        super().__init__(
-            channels * height * width,
-            channels * sides[0] * sides[1],
-            formula,
-            tuple(map(float, numbers)),
-        )
-        self.input_shape = self.shape
-        self.output_shape = (channels, sides[0], sides[1])
+        made = channels, sides[0], sides[1]
+        super().__init__(self.shape, made, formula, tuple(map(float, numbers)))
 
     @final
     def settings(self) -> dict[str, Any]:

@@ -39,7 +39,8 @@ from scalarviz.core.layers import (
 )
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import Concatenate, Product, Residual, TwoBranches
-from scalarviz.core.layers.rowwise_layers import PictureShape, Spread
+from scalarviz.core.layers.rowwise_layers import Spread
+from scalarviz.core.layers.shapes import PictureShape
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.flows import (
     PICTURE,
