@@ -35,20 +35,15 @@ class ScaledLayer(WeightedLayer):
         picture, count = numbers_of(shape, f"the features of {type(self).__name__}")
         self.features = picture[0] if picture else count
         self.pixels = prod(picture[1:]) if picture else 1
-        super().__init__(picture or count, picture or count)
+        shapes = dict.fromkeys(("weight", "bias") if shift else ("weight",), (self.features,))
+        super().__init__(picture or count, picture or count, parameters=shapes)
         self.has_shift = shift
-        self.size = self.features * (1 + shift)
 
     @final
     @property
     def shape(self) -> int | list[int]:
         """The shape as a setting: the number of features, or a list for a picture."""
         return shape_setting(self)
-
-    @final
-    def parameter_shapes(self) -> dict[str, Shape]:
-        names = ("weight", "bias") if self.has_shift else ("weight",)
-        return dict.fromkeys(names, (self.features,))
 
     @final
     @cached_property
