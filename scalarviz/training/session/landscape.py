@@ -347,7 +347,7 @@ class LossPlanes:
 
     def wait(self) -> None:
         """Wait until nothing is computed any more; raise the error that ended it, if any."""
-        self._background.complete(holds_lock=self._session.has_turn)
+        self._background.complete(holds_lock=self._session.timeline.lock.mine)
 
 
 def fill(session: Session, rows: Sequence[int], points: int, newest: list[Landscape]) -> Job:

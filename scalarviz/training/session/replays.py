@@ -24,7 +24,7 @@ from scalarviz.training.session.branches import Branch, Clock, copies_of
 from scalarviz.training.session.conditions import LOSSES, NUMBERS, Condition
 from scalarviz.training.session.explanation import factors_of, numbers_of
 from scalarviz.training.session.stops import Seen, after, recorded, value_of
-from scalarviz.training.session.threads import Background, Job, SessionLock, check_end
+from scalarviz.training.session.threads import Background, Job, check_end
 from scalarviz.training.session.timeline import MOST_STEPS, Timeline
 from scalarviz.training.session.trainer import Settings, Trainer
 
@@ -76,9 +76,8 @@ class WeightHistory:
     The gradient on arrival at a step is the one that the step before moved the weight by.
     """
 
-    def __init__(self, timeline: Timeline, session_lock: SessionLock) -> None:
+    def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._session_lock = session_lock
         self._known: dict[int, dict[Recorded, Known]] = {}  # by row
         self._lock = Guard()
         self._background = Background()
@@ -144,7 +143,7 @@ class WeightHistory:
 
     def wait(self) -> None:
         """Wait for the background thread; raise the error that ended it, if any."""
-        self._background.complete(holds_lock=self._session_lock.mine)
+        self._background.complete(holds_lock=self._timeline.lock.mine)
 
     def stop(self) -> None:
         """Stop the background thread after its portion."""
@@ -157,7 +156,7 @@ class WeightHistory:
             self._background.start(self._fill())
 
     def _fill(self) -> Job:
-        with self._session_lock.taken():
+        with self._timeline.lock.taken():
             # The bank may have been written to since; the gradient comes from the replay.
             self._note({"value": self._timeline.remembered})
             network, rows = self._timeline.trainer.network, self.rows

@@ -32,6 +32,7 @@ from scalarviz.training.session.actions import ACTIONS, Action
 from scalarviz.training.session.branches import Branch, Clock, Frame, Keyframes
 from scalarviz.training.session.callbacks import FirstArrivals
 from scalarviz.training.session.stops import Stops
+from scalarviz.training.session.threads import SessionLock
 from scalarviz.training.session.trainer import Trainer
 from scalarviz.training.session.user_changes import BankDiff, BranchMoment, Change, UndoLog
 
@@ -50,6 +51,7 @@ class Timeline:
 
     def __init__(self, trainer: Trainer, memory: int) -> None:
         self.trainer = trainer
+        self.lock = SessionLock()  # of the session that has it
         self.clock = Clock()
         self.branch = Branch(0, renames=WeakMethod(self._renamed))
         self.branches = [self.branch]
