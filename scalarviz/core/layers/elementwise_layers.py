@@ -54,7 +54,8 @@ class Activation(Layer):
             program.add("activation", self.activation, size=self.outputs, shape=self.output_shape)
 
     def forward_rows(self, batch: Batch) -> Batch:
-        rows = self.evaluate_rows(batch)
+        value = self.formula.value
+        rows = [[value(x) for x in row] for row in batch]
         self.kept.extend(zip(batch, rows, strict=True))
         return rows
 
@@ -64,10 +65,6 @@ class Activation(Layer):
             [g * slope(x, y) for g, x, y in zip(sample, *self.kept.pop(), strict=True)]
             for sample in reversed(upstream)
         ][::-1]
-
-    def evaluate_rows(self, batch: Batch) -> Batch:
-        value = self.formula.value
-        return [[value(x) for x in row] for row in batch]
 
 
 class Elementwise(Layer):
@@ -141,7 +138,8 @@ class Elementwise(Layer):
     @final
     def forward_rows(self, batch: Batch) -> Batch:
         self.kept.extend(batch)
-        return self.evaluate_rows(batch)
+        value, given = self.formula.value, [known for _, known in self._given()]
+        return [[value(x, *known) for x, known in zip(row, given, strict=True)] for row in batch]
 
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
@@ -156,11 +154,6 @@ class Elementwise(Layer):
             gradients.append(gradient)
         self.bank.has_gradients = True
         return gradients[::-1]
-
-    @final
-    def evaluate_rows(self, batch: Batch) -> Batch:
-        value, given = self.formula.value, [known for _, known in self._given()]
-        return [[value(x, *known) for x, known in zip(row, given, strict=True)] for row in batch]
 
 
 def counts_of(row: ParametricFormula, features: int, parameters: object) -> tuple[int, ...]:

@@ -57,10 +57,6 @@ class Rowwise(Layer):
         gradient, settings = self.formula.gradient, self._typed
         return [gradient(each, settings, *self.kept.pop()) for each in reversed(upstream)][::-1]
 
-    @final
-    def evaluate_rows(self, batch: Batch) -> Batch:
-        return [self.formula.run(x, self.outputs, self._typed)[0] for x in batch]
-
 
 @final
 class Softmax(Rowwise):
@@ -173,10 +169,6 @@ class ReshapeLayer(Layer):
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
         return upstream
-
-    @final
-    def evaluate_rows(self, batch: Batch) -> Batch:
-        return batch
 
 
 @final
