@@ -385,17 +385,15 @@ class Timeline:
     @contextmanager
     def _visiting(self) -> Iterator[None]:
         """Return to the present moment at the end, unseen by other threads."""
-        now, home, asking = self.clock, self._home, self.asking
-        self._home, self.asking = home or now, True
-        try:
-            yield
-        finally:
+        now, home = self.clock, self._home
+        with self.unseen():
+            self._home = home or now
             try:
+                yield
+            finally:
                 self.repair()
                 self.go(now)
                 self._home = home
-            finally:
-                self.asking = asking
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
