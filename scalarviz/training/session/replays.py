@@ -16,7 +16,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.kernel_threads import Guard
 from scalarviz.core.bank import Bank
-from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
+from scalarviz.data.batches import Batches, TableBatches
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.actions import settings_after
@@ -347,7 +347,7 @@ def data_set_at(timeline: Timeline) -> int:
 
 def rows_of_batch(batches: Batches, step: int) -> Any:
     """Return the rows of the table that make up the batch of a step; raise InputError."""
-    if isinstance(batches, (InOrder, Shuffled, Picked)):
+    if isinstance(batches, TableBatches):
         return batches.rows(step)
     raise InputError(
         "this data makes its samples anew in each step, so that none comes twice: take a table, "
