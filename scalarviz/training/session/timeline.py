@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +19,7 @@ from weakref import WeakMethod
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.base.attributes import meanwhile
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import whole
 from scalarviz.base.limits import check_losses
@@ -398,11 +399,10 @@ class Timeline:
     @contextmanager
     def unseen(self) -> Iterator[None]:
         """Publish nothing in this block but its end, such as the replay that goes back."""
-        asking, self.asking = self.asking, True
         try:
-            yield
+            with meanwhile(self, asking=True):
+                yield
         finally:
-            self.asking = asking
             self.show()
 
     def set_back_writes(self) -> bool:
@@ -539,13 +539,10 @@ def paced(steps: float, seconds: float, portion: float) -> float:
 @contextmanager
 def holding(*timelines: Timeline) -> Iterator[None]:
     """Let pictures keep their samples while whole steps are taken in this block."""
-    for each in timelines:
-        each.holds = True
-    try:
-        yield
-    finally:
+    with ExitStack() as stack:
         for each in timelines:
-            each.holds = False
+            stack.enter_context(meanwhile(each, holds=True))
+        yield
 
 
 class Position(NamedTuple):
@@ -592,8 +589,7 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
     A training that was recorded goes from one kept moment to the next, whatever the unit.
     """
     unit = "step" if timeline.trainer.recorded is not None else unit
-    timeline.stops.everywhere = True  # in repeated steps, too
-    try:
+    with meanwhile(timeline.stops, everywhere=True):  # in repeated steps, too
         if unit in ("operation", "phase"):
             check_losses(timeline.clock.step + count // len(timeline.trainer.moments))
             for _ in range(count):
@@ -608,8 +604,6 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
             target = timeline.trainer.run.step_after(timeline.clock.step // steps, count) * steps
             check_losses(target)
             timeline.forward(Clock(target))
-    finally:
-        timeline.stops.everywhere = False
 
 
 def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) -> None:
@@ -624,11 +618,8 @@ def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) ->
             between()
             progress.tell(timeline.clock.step - first, timeline.loss)
 
-        timeline.between = tell
-        try:
+        with meanwhile(timeline, between=tell):
             advance(timeline, count, unit)
-        finally:
-            timeline.between = between
 
 
 def steps_in(timeline: Timeline, count: int, unit: str) -> int:
