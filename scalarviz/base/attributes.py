@@ -1,6 +1,6 @@
 """Attributes: errors for unknown and read-only ones, and values that hold in one block of code.
 
-A class uses them by
+A class uses the errors by
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known

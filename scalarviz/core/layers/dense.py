@@ -11,6 +11,7 @@ from typing import Any, final
 from scalarviz.base.checks import FloatArray, size, true_or_false
 from scalarviz.core.formulas.activations import activation_row
 from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.layers import custom_layers
 from scalarviz.core.layers.layer import Batch, Layer
 from scalarviz.core.layers.parameters import OnDemand, ParameterArray, own_parameters
 from scalarviz.core.perceptron import Perceptron
@@ -130,11 +131,7 @@ class PerceptronLayer(WeightedLayer):
 
     @final
     def initialize(self, init: Init, seed: int) -> None:
-        init, shape = self.init or init, self.fans()
-        count = self.fan_in * self.count
-        first, biases, end = self.first_row, self.first_row + count, self.rows.stop
-        init.fill(self.bank.value[first:biases], init.weight, shape, seed, first)
-        init.fill(self.bank.value[biases:end], init.bias, shape, seed, biases)
+        custom_layers.draw_arrays(self, self.init or init, seed, self.fans())
 
     @final
     def row_name(self, row: int) -> str:

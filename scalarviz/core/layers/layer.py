@@ -270,7 +270,7 @@ class Layer(Part):
 
         By default those of its `parameters`, of which "bias" begins as biases do.
         """
-        custom_layers.draw_arrays(self, init, seed)
+        custom_layers.draw_arrays(self, init, seed, (self.inputs, self.outputs))
 
     @final
     def parameter(self, name: str) -> ParameterArray:
