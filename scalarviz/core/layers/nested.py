@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, final
 
@@ -109,25 +109,11 @@ def unlike(shape: Shape, other: Shape) -> bool:
     return bool(shape and other and shape != other)
 
 
-def forward_through(layers: Sequence[Layer], batch: Batch) -> Batch:
-    """Return the outputs of layers in a row, which keep what backward needs."""
+def through(layers: Iterable[Layer], verb: Callable[[Layer, Batch], Batch], rows: Batch) -> Batch:
+    """Return what a verb makes of some rows, layer by layer."""
     for layer in layers:
-        batch = layer.forward_batch(batch)
-    return batch
-
-
-def backward_through(layers: Sequence[Layer], upstream: Batch) -> Batch:
-    """Return the gradient of the inputs of layers in a row."""
-    for layer in reversed(layers):
-        upstream = layer.backward_batch(upstream)
-    return upstream
-
-
-def evaluate_through(layers: Sequence[Layer], batch: Batch) -> Batch:
-    """Return the outputs of layers in a row, which keep nothing."""
-    for layer in layers:
-        batch = layer.evaluate_rows(batch)
-    return batch
+        rows = verb(layer, rows)
+    return rows
 
 
 def added(rows: Batch, others: Batch) -> Batch:
@@ -209,7 +195,7 @@ class TwoBranches(NestedLayer):
         program.add(self._kind, size=self.outputs, shape=shape, sources=(a, b))
 
     def forward_rows(self, batch: Batch) -> Batch:
-        a, b = [forward_through(branch, batch) for branch in self.branches]
+        a, b = [through(branch, Layer.forward_batch, batch) for branch in self.branches]
         self.kept.extend(zip(a, b, strict=True))
         return [self._joined(*pair) for pair in zip(a, b, strict=True)]
 
@@ -217,10 +203,13 @@ class TwoBranches(NestedLayer):
         pairs = [self.kept.pop() for _ in upstream][::-1]
         gradients = [self._split(g, *pair) for g, pair in zip(upstream, pairs, strict=True)]
         both = zip(self.branches, zip(*gradients, strict=True), strict=True)
-        return added(*[backward_through(branch, list(rows)) for branch, rows in both])
+        return added(*[through(reversed(way), Layer.backward_batch, [*rows]) for way, rows in both])
 
     def evaluate_rows(self, batch: Batch) -> Batch:
-        a, b = [evaluate_through(branch, batch) for branch in self.branches]
+        a, b = [
+            through(branch, lambda layer, rows: layer.evaluate_rows(rows), batch)
+            for branch in self.branches
+        ]
         return [self._joined(*pair) for pair in zip(a, b, strict=True)]
 
 
