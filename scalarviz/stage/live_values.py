@@ -102,7 +102,7 @@ class LiveValues:
     ) -> Value | None:
         """Return the result of `question`; None while it is not there yet, see `pending`."""
         self.answers.setdefault(answer)
-        deadlocks = self.patience < math.inf and self.session.has_turn  # if it waits
+        deadlocks = self.patience < math.inf and self.session.timeline.lock.mine  # if it waits
         found = answer.get(key, question, 0.0 if deadlocks else self.patience)
         return None if answer.pending else found
 

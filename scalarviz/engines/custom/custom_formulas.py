@@ -15,7 +15,7 @@ from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ParametricFormula
 from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
 from scalarviz.core.layers.elementwise_layers import Elementwise, counts_of
-from scalarviz.core.layers.rowwise_layers import numbers_of
+from scalarviz.core.layers.shapes import numbers_of
 from scalarviz.engines.custom.user_functions import (
     check_callable,
     check_plain,

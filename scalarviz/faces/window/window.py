@@ -73,7 +73,7 @@ def watch(shown: Show | Several, options: WatchOptions) -> int:
 def save_at_once(face: Face, keep: Autosave) -> None:
     """Save, though the thread that draws never goes on."""
     session = face.lead.own_session
-    session.inherit(threading.main_thread().ident)
+    session.timeline.lock.inherit(threading.main_thread().ident)
     keep.end(session, False)
 
 
