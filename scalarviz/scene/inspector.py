@@ -277,15 +277,7 @@ def wrapped(
 ) -> list[str]:
     """Break a line at spaces into lines that fit; those of a formula are indented."""
     indent = INDENT if " = " in line else ""
-    found: list[str] = []
-    now = line[: len(line) - len(line.lstrip())]
-    for word in line.split():
-        longer = f"{now} {word}" if now.strip() else now + word
-        if now.strip() and canvas.measure(longer, size=size, bold=bold) > width:
-            found.append(now)
-            longer = indent + word
-        now = longer
-    return [*found, now]
+    return canvas.broken(line, width, size=size, bold=bold, indent=indent)
 
 
 # The tooltip: numbers of the hovered cube or neuron, where it does not cover what one looks at.
