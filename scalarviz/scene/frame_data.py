@@ -277,7 +277,6 @@ class PictureWords:
     """The text of a picture.
 
     title    of the show; `about` is a sentence beside it
-    clock    the step; "" where controls show it
     caption  what the operation did, or another sentence
     is_new   no step is done: `about` is the title of the caption
     rests    nothing happens: the caption says what stands at the loss curve
@@ -285,7 +284,6 @@ class PictureWords:
 
     title: str = ""
     about: str = ""
-    clock: str = ""
     caption: Caption | None = None
     is_new: bool = False
     rests: bool = False

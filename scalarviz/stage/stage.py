@@ -578,7 +578,7 @@ class Stage(Messages):
         told = (self.guess.row, None) if self.guess is not None else told
         found = self.narration.words(
             *(self.show, self.motion, *told),
-            clock=self.silent or self.present or self.pane is not None,
+            hint=not (self.silent or self.present or self.pane is not None),
             instead=instead,
         )
         if self.guess is not None and instead is None and found.caption is not None:
