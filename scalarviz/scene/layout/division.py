@@ -65,11 +65,15 @@ class Division:
     chart: Box = NOWHERE
 
     @property
+    def margin(self) -> float:
+        """Pixels around the inner box in which the network is seen, and words may stand."""
+        return self.inner.x - self.scene.x
+
+    @property
     def view(self) -> Box:
         """The part of the stage in which the network is seen: left of or above the panels."""
-        margin = self.inner.x - self.scene.x
-        right = min(self.scene.right, self.inner.right + margin)
-        bottom = min(self.scene.bottom, self.inner.bottom + margin)
+        right = min(self.scene.right, self.inner.right + self.margin)
+        bottom = min(self.scene.bottom, self.inner.bottom + self.margin)
         return Box(self.scene.x, self.scene.y, right - self.scene.x, bottom - self.scene.y)
 
     @property
