@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -483,19 +483,17 @@ KEY_NAMES = 0.42  # largest part of it for the names
 MOST_KEY_LINES = 3  # for what one mark means
 
 
-def extra_marks(frame_data: FrameData) -> Iterator[str]:
-    """Yield the marks that not every picture has."""
+def extra_marks(frame_data: FrameData) -> list[str]:
+    """Return the marks that this picture has, of those that not every picture has."""
     cubes, buffers = frame_data.cubes, frame_data.buffers
-    if any((buffers.saturated[name] > 0.0).any() for name in buffers.saturated):
-        yield "striped"
-    if any((each > 0.0).any() for each in buffers.left_out.values()):
-        yield "crossed"
-    if cubes.pushes is not None:
-        yield "arrow"
-    if cubes.before is not None:
-        yield "before"
-    if cubes.frozen is not None:
-        yield "frozen"
+    marks = {
+        "striped": any((each > 0.0).any() for each in buffers.saturated.values()),
+        "crossed": any((each > 0.0).any() for each in buffers.left_out.values()),
+        "arrow": cubes.pushes is not None,
+        "before": cubes.before is not None,
+        "frozen": cubes.frozen is not None,
+    }
+    return [name for name, is_there in marks.items() if is_there]
 
 
 def draw_marks_key(
