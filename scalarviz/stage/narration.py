@@ -92,7 +92,7 @@ class Narration:
         pinned: int | None,
         neuron: Neuron | None = None,
         *,
-        clock: bool,
+        hint: bool,
         instead: Caption | None = None,
     ) -> PictureWords:
         """Return all texts of a picture.
@@ -101,16 +101,15 @@ class Narration:
         motion   has the operation that is shown
         pinned   bank index of the pinned weight, or None
         neuron   the pinned neuron, or None
-        clock    whether the step is one of the texts
+        hint     whether the caption may say what one can do
         instead  the caption if it is not that of the operation; None: that
         """
-        step = text("chart.step", step=self.reading.session.step_index) if clock else ""
-        caption = instead or self._caption(show, motion, pinned, neuron, hint=not clock)
+        caption = instead or self._caption(show, motion, pinned, neuron, hint=hint)
         session = self.reading.session
         is_new = instead is None and session.clock == Clock()
         moves = session.playing or (motion.walking and motion.current)
         rests = instead is None and not (is_new or moves)
-        return PictureWords(show.title, show.about, step, caption, is_new, rests)
+        return PictureWords(show.title, show.about, caption, is_new, rests)
 
     def _caption(
         self,

@@ -34,7 +34,7 @@ from scalarviz.scene.frame_data import (
     PictureWords,
 )
 from scalarviz.scene.layout.camera import CAMERAS, Camera
-from scalarviz.scene.layout.division import Division, Projection
+from scalarviz.scene.layout.division import Division, Projection, what_at
 from scalarviz.scene.layout.plates import Step
 from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.lights import focus_of
@@ -578,7 +578,7 @@ class Stage(Messages):
         told = (self.guess.row, None) if self.guess is not None else told
         found = self.narration.words(
             *(self.show, self.motion, *told),
-            clock=self.silent or self.present or self.pane is not None,
+            hint=not (self.silent or self.present or self.pane is not None),
             instead=instead,
         )
         if self.guess is not None and instead is None and found.caption is not None:
@@ -717,9 +717,9 @@ class Stage(Messages):
         """Return the cube or the neuron at a pixel."""
         if self._picture is None or self._seen is None:
             return NOTHING
-        for box, row in self.on_top.pairs:
-            if box.has(x, y):
-                return PointerTarget(row)
+        row = what_at(self.on_top.pairs, x, y)
+        if row is not None:
+            return PointerTarget(row)
         parts = self._seen.division(*self._extent)
         covered = any(box.width and box.has(x, y) for box in (parts.exhibit, parts.card))
         if not parts.scene.has(x, y) or covered or self.on_top.on_chart(x, y):
