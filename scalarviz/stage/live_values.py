@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -63,6 +64,7 @@ class LiveValues:
     own      inputs of the user's own, which are shown in place of the focus sample, or None
     pad      on which `own` is drawn; None if it is no image
     curves   the losses of its branches
+    answers  the newest answer to each question that was asked
     learned  what is learned, without a mark at the focus sample
     """
 
@@ -90,18 +92,16 @@ class LiveValues:
         self._exhibit_key: Any = None
         self._fine: Answer[tuple[Any, Exhibit | None]] = Answer((None, None))
         self._refining = False
-        self._earlier = Answer(self.numbers.value)
-        self._batch: Answer[Any] = Answer(None)
-        self._first: Answer[Pair | None] = Answer(None)
-        self._done: Answer[dict[str, OperationNumbers]] = Answer({})
-        self.answers: dict[Answer[Any], None] = {}  # all that were asked for, in order
+        self.answers: defaultdict[str, Answer[Any]] = defaultdict(partial(Answer, None))
         self._follow()
 
-    def ask(
-        self, answer: Answer[Value], key: object, question: Callable[[], Value]
-    ) -> Value | None:
-        """Return the result of `question`; None while it is not there yet, see `pending`."""
-        self.answers.setdefault(answer)
+    def ask(self, name: str, key: object, question: Callable[[], Value]) -> Value | None:
+        """Return the result of `question`; None while it is not there yet, see `pending`.
+
+        name  of the question, under which its newest answer is kept
+        key   what the result depends on
+        """
+        answer: Answer[Value] = self.answers[name]
         deadlocks = self.patience < math.inf and self.session.has_turn  # if it waits
         found = answer.get(key, question, 0.0 if deadlocks else self.patience)
         return None if answer.pending else found
@@ -109,7 +109,7 @@ class LiveValues:
     @property
     def pending(self) -> bool:
         """Whether a result that was asked for is not there yet."""
-        return self._refining or any(answer.pending for answer in self.answers)
+        return self._refining or any(answer.pending for answer in self.answers.values())
 
     @property
     def _shown(self) -> SamplePass:
@@ -155,7 +155,7 @@ class LiveValues:
         near = operation or not step or self.since == step - 1
         if self.asleep or self.session.playing or near:
             return self.last.value, self.since
-        earlier = self.ask(self._earlier, self.key, self._make_earlier)
+        earlier = self.ask("earlier", self.key, self._make_earlier)
         return (self.last.value, self.since) if earlier is None else (earlier, step - 1)
 
     def _make_earlier(self) -> FloatArray:
@@ -187,13 +187,13 @@ class LiveValues:
             self.way = SamplePass()
             return
         now, step, batches = self.here.clock.step, self.here.seen, trainer.batches
-        batch = self.ask(self._batch, (batches, step), lambda: batches.at(step))
+        batch = self.ask("batch", (batches, step), lambda: batches.at(step))
         if batch is None:
             return
         rests = step if self.last_operation is None else None
         focus, inputs, target, count = in_focus(session, batch, rests)
         is_mixed = any(each.operation for each in done_in(self.here))  # of two networks since then
-        done = self.ask(self._done, self.key, partial(numbers_of_step, session)) if is_mixed else {}
+        done = self.ask("step", self.key, partial(numbers_of_step, session)) if is_mixed else {}
         if done is None:
             return
         # A replaced optimizer counts its steps from 0.
@@ -301,7 +301,8 @@ class LiveValues:
     @property
     def first_batch(self) -> Pair | None:
         """The first batch of data made by code, once an exhibit has asked for it."""
-        return self._first.value
+        found: Pair | None = self.answers["first batch"].value
+        return found
 
     def exhibit(self) -> Exhibit | None:
         """Return what is learned, marked at the focus sample."""
@@ -383,7 +384,7 @@ class LiveValues:
         batches = self.session.trainer.batches
         samples = None
         if needs_batch(self.session.data):  # a user's code may be slow
-            samples = self.ask(self._first, batches, lambda: batches.at(0))
+            samples = self.ask("first batch", batches, lambda: batches.at(0))
             if samples is None:
                 return
         self.learned = self._with_first(self._made(self.copy, samples, key[-1]), samples)

@@ -36,6 +36,7 @@ from scalarviz.stage.sweep_look import sweep_look
 from scalarviz.stage.sweep_stage import SweepStage
 from scalarviz.story.facts import Neuron
 from scalarviz.sweeps.sweep import Sweep
+from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.reading import names_of_cells
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import SharedClock
@@ -350,7 +351,7 @@ def story(
     session: object,
     look: RenderOptions,
     title: str = "",
-    tell: Callable[[int, int], object] = lambda done, total: None,
+    tell: Callable[[int, int], object] = nothing,
 ) -> tuple[int, str]:
     """Return a storyboard's number of pictures, and its page as HTML; `tell` is told the count."""
     show = Show.of(session)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -29,7 +28,7 @@ from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.marks import longest_push
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.past_charts import line_colors
-from scalarviz.stage.channels import DIFFERENCE, Scales, Shown, of_scales
+from scalarviz.stage.channels import DIFFERENCE, Scales, of_scales
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.curves import is_share, loss_at
 from scalarviz.stage.handles import Grip, Handle
@@ -117,8 +116,7 @@ class Stages(Messages):
         self._sizes = [sizes_of(stage.session) for stage in self.panes]
         first = self.panes[0]
         for stage in self.panes:
-            stage.share(first.scales, self._shown, partial(self._first_for, stage))
-            stage.curve_view = first.curve_view
+            stage.peers, stage.scales, stage.curve_view = self.panes, first.scales, first.curve_view
         self.resize(*self._extent)
         self.rescale()
 
@@ -130,14 +128,6 @@ class Stages(Messages):
     def lead(self) -> Stage:
         """The stage of the chosen session."""
         return self.panes[self.chosen]
-
-    def _shown(self) -> list[Shown]:
-        return [stage.shown() for stage in self.panes]
-
-    def _first_for(self, stage: Stage) -> FloatArray | None:
-        """Return the values of the first session, if a session's network has the same shape."""
-        first = self.panes[0]
-        return first.reading.numbers.value if alike(first.session, stage.session) else None
 
     def rescale(self, *, anew: bool = False) -> None:
         """Choose scales for the numbers of all panes, or for numbers that are read `anew`."""
@@ -401,7 +391,7 @@ class Stages(Messages):
         if not self._is_read:
             self.read()
         self._is_read = False
-        self.scales.follow(self._shown(), self._now)
+        self.scales.follow([stage.shown() for stage in self.panes], self._now)
         self._place()
         return in_common([stage.frame_data() for stage in self.panes])
 
