@@ -87,11 +87,9 @@ class View(QObject):
     def _draw(self, event: object) -> None:
         if self._failed is None:
             return
-        width, height = (max(1, round(side)) for side in self.canvas.physical_size)
-        ratio = float(self.canvas.pixel_scale)
         try:
-            with drawing_on(self.canvas):
-                self.face.drawing(partial(self._show, width, height, ratio))
+            with drawing_on(self.canvas) as size:
+                self.face.drawing(partial(self._show, *size))
             if not self.drawn:
                 opening_over()
             self.drawn, self._lost = True, False
@@ -195,11 +193,15 @@ def widget_of(canvas: Any, draw: Callable[[object], None], name: str, watcher: Q
 
 
 @contextmanager
-def drawing_on(canvas: Any) -> Iterator[None]:
-    """Draw on a canvas while nothing else draws, and send what this block has drawn."""
+def drawing_on(canvas: Any) -> Iterator[tuple[int, int, float]]:
+    """Draw on a canvas while nothing else draws, and send what this block has drawn.
+
+    Yield width and height in device pixels, and how many of them a logical pixel has.
+    """
     with turn:
         canvas.set_current()
-        yield
+        width, height = (max(1, round(side)) for side in canvas.physical_size)
+        yield width, height, float(canvas.pixel_scale)
         canvas.context.flush_commands()
 
 

@@ -26,11 +26,11 @@ from scalarviz.faces.window.application import (
     application,
     dress,
     ending_without_display,
-    quick_turns,
     theme_of,
 )
 from scalarviz.faces.window.picture_widget import drawing_on, make_canvas, widget_of
 from scalarviz.scene.offscreen import is_of_opengl, lost
+from scalarviz.stage.background import quick_turns
 from scalarviz.stage.show import Show
 from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.stage.sweep_stage import Run, SweepStage, choices_of
@@ -56,7 +56,6 @@ class SweepWindow(LoopWindow):
         self.sweep, self.steps = sweep, steps
         self.stage = SweepStage(sweep, theme, look)
         self.opened: Run | None = None
-        self.drawn = False
         self.canvas = make_canvas()
         self.picture = widget_of(self.canvas, self._draw, text("sweep.window.picture"), self)
         self.button = QPushButton()
@@ -163,11 +162,9 @@ class SweepWindow(LoopWindow):
     def _draw(self, event: object) -> None:
         if self.error is not None:
             return
-        width, height = (max(1, round(side)) for side in self.canvas.physical_size)
         try:
-            with drawing_on(self.canvas):
-                self.stage.draw(width, height, float(self.canvas.pixel_scale))
-            self.drawn = True
+            with drawing_on(self.canvas) as size:
+                self.stage.draw(*size)
         except Exception as error:  # Qt would swallow it
             self.fail(lost(error) if is_of_opengl(error) else error)
 

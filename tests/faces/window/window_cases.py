@@ -57,13 +57,14 @@ from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.links import read_link
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.window import window as door
-from scalarviz.faces.window.application import application, quick_turns
+from scalarviz.faces.window.application import application
 from scalarviz.faces.window.main_window import LOOKS, MainWindow
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.visuals.opengl import Smooth
+from scalarviz.stage.background import quick_turns
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
