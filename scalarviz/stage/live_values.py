@@ -78,7 +78,6 @@ class LiveValues:
         self.way = SamplePass()
         self.learned: Exhibit | None = None
         self._marked: tuple[Exhibit | None, list[FloatArray], Exhibit | None] = None, [], None
-        self._first_exhibit: tuple[Any, Exhibit | None] = None, None
         self.asleep = self.rests = False
         self.own: FloatArray | None = None
         self.pad: Exhibit | None = None
@@ -333,9 +332,8 @@ class LiveValues:
         key = id(session.data), session.network.activations, session.trainer.loss, self.program
         if made is None or network is None:
             return made
-        if self._first_exhibit[0] != key:
-            self._first_exhibit = key, exhibit_of(session, network, samples)
-        return made.after(self._first_exhibit[1])
+        ask = partial(exhibit_of, session, network, samples)
+        return made.after(self.answers["first exhibit"].get(key, ask))
 
     def _look(self) -> None:
         """Update the exhibit from a copy of the network, at intervals if that takes long.

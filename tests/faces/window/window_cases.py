@@ -65,6 +65,7 @@ from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.visuals.opengl import Smooth
 from scalarviz.stage.background import quick_turns
+from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
@@ -1496,7 +1497,7 @@ def case_watch_shows_the_channels_that_are_asked_for() -> None:
         seen.append((stage.color, stage.size))
         opened().close()
 
-    with_fake_stage(look, color="gradient", cubes="last change")
+    with_fake_stage(look, look=RenderOptions(color="gradient", cubes="last change"))
     with_fake_stage(look)
     assert seen == [("gradient", "last change"), ("value", "value")]
 
