@@ -193,17 +193,9 @@ class Stages(Messages):
         return tuple(stage.looks for stage in self.panes)
 
     @property
-    def _moved(self) -> list[Stage]:
+    def moved(self) -> list[Stage]:
         """The stages whose cameras move: all together, or the chosen one."""
         return self.panes if self.together else [self.lead]
-
-    def orbit(self, dx: float, dy: float) -> None:
-        for stage in self._moved:
-            stage.eyes.orbit(dx, dy)
-
-    def move(self, dx: float, dy: float) -> None:
-        for stage in self._moved:
-            stage.eyes.move(dx, dy)
 
     def zoom(self, factor: float, x: float, y: float) -> None:
         """Zoom in on a pixel of a pane, and on the same place of the others."""
@@ -220,7 +212,7 @@ class Stages(Messages):
 
     def frame_pinned(self) -> None:
         """Look at the pinned weights closely; at the whole network where none is pinned."""
-        for stage in self._moved:
+        for stage in self.moved:
             stage.frame_pinned()
 
     def restore(self) -> None:
@@ -228,7 +220,7 @@ class Stages(Messages):
         if self.several and self.help:
             self.help = False
         elif not (self.several and self.curve_view.close()):
-            for stage in self._moved:
+            for stage in self.moved:
                 stage.restore()
 
     # The mouse.
