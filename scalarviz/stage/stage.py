@@ -311,14 +311,7 @@ class Stage(Messages):
         if (name := self.on_top.button_at(x, y)) is not None:
             self.press(name)
             return
-        if self.over.click(self.on_top, x, y):
-            return
-        self.over.hover(self.on_top, x, y)
-        if self.over.title:
-            self.curve_view.large = not self.curve_view.large
-            return
-        if self.over.tab is not None:
-            self.curve_view.choose(self.over.tab)
+        if self.over.click(self.on_top, x, y, self.curve_view):
             return
         if self.over.cell:
             self.travel(self.over.cell - self.motion.coming)

@@ -286,8 +286,7 @@ class Stages(Messages):
         if (name := self.on_top.button_at(x, y)) is not None:
             return self._press(name)
         self.hover_at(x, y)
-        if self.over.title:
-            self.curve_view.large = not self.curve_view.large
+        if self.over.click(self.on_top, x, y, self.curve_view):
             return None
         self.choose_at(x, y)
         stage, left, top = self._within(x, y)
