@@ -63,8 +63,7 @@ class View(QObject):
         self._lost = False  # whether OpenGL failed in the last frame
         self._failed: Callable[[Exception], None] | None = failed
         self.pointer = Pointer(self.face)
-        self.canvas = make_canvas()
-        self.widget = widget_of(self.canvas, self._draw, text("controls.picture"), self)
+        self.canvas, self.widget = make_canvas(self._draw, text("controls.picture"), self)
 
     def refresh(self) -> None:
         """Request a redraw."""
@@ -156,8 +155,13 @@ class View(QObject):
 # The OpenGL canvas of a window.
 
 
-def make_canvas() -> Any:
-    """Return a vispy canvas whose `native` is a Qt widget; raise DisplayError without OpenGL."""
+def make_canvas(draw: Callable[[object], None], name: str, watcher: QObject) -> tuple[Any, QWidget]:
+    """Return a vispy canvas, and the widget that it is; raise DisplayError without OpenGL.
+
+    draw     draws it
+    name     text for a screen reader
+    watcher  filters its events
+    """
     try:
         if sys.platform == "linux":
             choose_binding()
@@ -177,11 +181,6 @@ def make_canvas() -> Any:
             set_current(event)
 
     canvas.set_current = set_current_in_turn
-    return canvas
-
-
-def widget_of(canvas: Any, draw: Callable[[object], None], name: str, watcher: QObject) -> QWidget:
-    """Return the widget of a canvas that `draw` draws; a watcher filters its events."""
     canvas.events.draw.connect(draw)
     widget = cast(QWidget, canvas.native)
     widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -189,7 +188,7 @@ def widget_of(canvas: Any, draw: Callable[[object], None], name: str, watcher: Q
     widget.setAccessibleName(name)
     widget.setMinimumSize(1, 1)
     widget.installEventFilter(watcher)
-    return widget
+    return canvas, widget
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from scalarviz.faces.window.application import (
     ending_without_display,
     theme_of,
 )
-from scalarviz.faces.window.picture_widget import drawing_on, make_canvas, widget_of
+from scalarviz.faces.window.picture_widget import drawing_on, make_canvas
 from scalarviz.scene.offscreen import is_of_opengl, lost
 from scalarviz.stage.background import quick_turns
 from scalarviz.stage.show import Show
@@ -56,8 +56,7 @@ class SweepWindow(LoopWindow):
         self.sweep, self.steps = sweep, steps
         self.stage = SweepStage(sweep, theme, look)
         self.opened: Run | None = None
-        self.canvas = make_canvas()
-        self.picture = widget_of(self.canvas, self._draw, text("sweep.window.picture"), self)
+        self.canvas, self.picture = make_canvas(self._draw, text("sweep.window.picture"), self)
         self.button = QPushButton()
         self.button.setMinimumSize(2 * TALL, TALL)
         self.button.clicked.connect(self.turn)
