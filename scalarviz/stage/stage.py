@@ -248,8 +248,8 @@ class Stage(Messages):
 
     def rescale(self, *, anew: bool = False) -> None:
         """Choose scales for the numbers that are shown, or read `anew`; then they follow slowly."""
-        if anew:
-            self.refresh()
+        for each in self.peers if anew else ():
+            each.refresh()
         self.scales.choose([each.shown() for each in self.peers])
 
     def shown(self) -> Shown:

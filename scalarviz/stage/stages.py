@@ -131,8 +131,6 @@ class Stages(Messages):
 
     def rescale(self, *, anew: bool = False) -> None:
         """Choose scales for the numbers of all panes, or for numbers that are read `anew`."""
-        for stage in self.panes[1:] if anew else ():
-            stage.refresh()
         self.panes[0].rescale(anew=anew)
 
     # Settings.
