@@ -210,7 +210,6 @@ class SweepWindow(LoopWindow):
     def run(self) -> Run | None:
         """Show the window until it is closed or a network is to be opened; return that."""
         self.opened = None
-        self._timer.start(FRAME)
         self.show()
         self.loop.exec()
         return self.opened
