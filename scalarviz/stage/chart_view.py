@@ -141,13 +141,22 @@ class OverlayPointer:
         """Point at what is under the mouse now: the picture moves, the mouse may rest."""
         self.hover(on_top, *self._place)
 
-    def click(self, on_top: OnTop, x: float, y: float) -> bool:
-        """Open the panel for a click on what opens it, close it for any; return whether it did."""
+    def click(self, on_top: OnTop, x: float, y: float, view: CurveView) -> bool:
+        """Do what a click at a pixel does to the panel or to the charts; return whether it did.
+
+        It opens the panel on what opens it, and closes it anywhere; on the title of the chart of
+        the losses that becomes large or small, on a tab below it another one is chosen.
+        """
         over = what_at(on_top.told, x, y)
         if self.opened or (over is not None and over.opens):
             self.opened = not self.opened
             return True
-        return False
+        self.hover(on_top, x, y)
+        if self.title:
+            view.large = not view.large
+        elif self.tab is not None:
+            view.choose(self.tab)
+        return self.title or self.tab is not None
 
     def close(self) -> bool:
         """Close the panel; return whether it was open."""

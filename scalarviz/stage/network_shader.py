@@ -139,13 +139,15 @@ class ShaderResult:
 
     `ready` says whether they have arrived, `read()` returns them, and waits if necessary, and so
     does `await`. It can be passed to `request` of another shader, which waits for it.
+
+    rows  what arrives: the outputs, one row for each sample, or an error
     """
 
     def __init__(self, thread: Service, outputs: int, single: bool) -> None:
         self.outputs = outputs
         self.single = single
         self._thread = thread
-        self._future: Future[FloatArray] = Future()  # of rows
+        self.rows: Future[FloatArray] = Future()
 
     __reduce_ex__ = not_copied(
         "the result of a shader, which may be under way", "keep what its read() gives"
@@ -158,23 +160,19 @@ class ShaderResult:
     @property
     def ready(self) -> bool:
         """Whether `read` returns without waiting."""
-        return self._future.done()
+        return self.rows.done()
 
     def read(self) -> FloatArray:
         """Return a copy of the outputs, shape (outputs,) or (batch, outputs); wait for them."""
-        while not wait([self._future], LOOK).done:
+        while not wait([self.rows], LOOK).done:
             if self._thread.stopped:
                 raise OrderError("the outputs of a shader do not arrive: this program has ended")
-        found = self.taken()
+        found = self.rows.result()
         return found[0].copy() if self.single else found.copy()
 
     def __await__(self) -> Generator[Any, None, FloatArray]:
         """Return the outputs as `read` does, while other tasks of an asyncio loop go on."""
         return awaited(self)
-
-    def taken(self) -> FloatArray:
-        """Return the outputs that have arrived, as rows; raise their error."""
-        return self._future.result(0)
 
 
 # The task to compute the outputs of a network, by a shader or by the cpu engine.
@@ -221,11 +219,9 @@ class Core:
         self.free()
         yield
 
-    def evaluate(
-        self, task: Evaluation, context: HiddenContext | None
-    ) -> Generator[None, None, FloatArray]:
-        """Evaluate a network, by the graphics card if possible, in portions; return the outputs."""
-        samples = task.samples.taken()
+    def evaluate(self, task: Evaluation, context: HiddenContext | None) -> Iterator[None]:
+        """Evaluate a network, by the graphics card if possible, in portions."""
+        samples = task.samples.rows.result()
         unknown: FloatArray = np.logical_not(np.isfinite(samples).all(axis=1))
         with np.errstate(over="ignore"):
             inputs = np.where(unknown[:, np.newaxis], 0.0, samples).astype(np.float32)
@@ -246,7 +242,7 @@ class Core:
             yield from self._compute(task, samples, unknown, found)
             self._tell(why)
         found[unknown] = np.nan
-        return found.astype(task.network.dtype, copy=False)
+        task.rows.set_result(found.astype(task.network.dtype, copy=False))
 
     def _draw(
         self,
@@ -314,6 +310,7 @@ class Evaluation:
 
     samples   which may be the outputs of an earlier request, and under way
     snapshot  the numbers of the network at the time of the request
+    rows      where the outputs arrive; nobody waits for them once the ShaderResult is gone
     """
 
     def __init__(
@@ -331,7 +328,7 @@ class Evaluation:
         self.network, self.program = network, network.program
         self.shader, self.why = shader, why
         self.samples, self.snapshot = samples, snapshot
-        self._result, self._future = ref(result), result._future
+        self.rows, self._result = result.rows, ref(result)
 
     def waits(self) -> bool:
         """Return whether numbers of the network, or the samples, have not arrived yet."""
@@ -340,17 +337,15 @@ class Evaluation:
         return not (self.snapshot.ready and self.samples.ready)
 
     def work(self, context: HiddenContext | None) -> Iterator[None]:
-        """Evaluate the network, and set the outputs, or an error, if somebody has the result."""
         if self._result() is None:
             return
         try:
-            self._future.set_result((yield from self._core.evaluate(self, context)))
+            yield from self._core.evaluate(self, context)
         except ScalarvizError as error:  # else it would be lost with the thread
-            self._future.set_exception(error)
+            self.rows.set_exception(error)
         except Exception as error:  # the same
-            self._future.set_exception(
-                InputError(f"the outputs of a shader could not be computed: {error}")
-            )
+            why = f"the outputs of a shader could not be computed: {error}"
+            self.rows.set_exception(InputError(why))
 
 
 # The shader.
@@ -462,7 +457,7 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
                 x, net.inputs, net.CALLED, finite=False, picture=net.input_shape
             )
             samples = ShaderResult(self._thread, net.inputs, single)
-            samples._future.set_result(rows)
+            samples.rows.set_result(rows)
         self._thread = service()
         snapshot = self._shown.snapshot()
         snapshot.request()

@@ -311,7 +311,7 @@ class PageLink:
         here = session.timeline.here
         undo = session.timeline.undo_log
         own = None if stage.own is None else stage.own.tobytes()
-        known = [answer.known for answer in self.stage.reading.answers]
+        known = [answer.known for answer in self.stage.reading.answers.values()]
         return (
             here, session.playing, session.focus, own, len(undo.done), len(undo.undone),
             self.version, len(here.branch.journal), id(session.data), stage.pinned, stage.offered,

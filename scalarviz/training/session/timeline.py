@@ -29,7 +29,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.program import NONE, Moment
 from scalarviz.engines.engine import RunOutcome
 from scalarviz.errors import GradientError, InputError, OrderError
-from scalarviz.training.session.actions import ACTIONS, Action
+from scalarviz.training.session.actions import ACTIONS, Action, nothing
 from scalarviz.training.session.branches import Branch, Clock, Frame, Keyframes
 from scalarviz.training.session.callbacks import FirstArrivals
 from scalarviz.training.session.stops import Stops
@@ -63,9 +63,9 @@ class Timeline:
         self.walked: tuple[int, Clock] | None = None  # leaps and clock after the last operation
         self.pace = 1.0  # steps that take about PORTION
         self._times: deque[float] = deque(maxlen=TIMES)  # seconds a step, of the last portions
-        self.each_portion: Callable[[], None] = lambda: None  # called after whole steps
+        self.each_portion: Callable[[], None] = nothing  # called after whole steps
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
-        self.between: Callable[[], None] = lambda: None  # called between two portions
+        self.between: Callable[[], None] = nothing  # called between two portions
         self.origin: Origin | None = None  # the session that this one was made from
         self.steps_before = 0  # that its network had taken when it was made
         self.kept: SavedFile | None = None  # the file that has it
