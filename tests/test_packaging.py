@@ -23,7 +23,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from scalarviz.base.package_files import text_beside
-from scalarviz.files.shaders.live_shader import live_shader
+from scalarviz.files.shaders.live_shader import LiveShader
 from scalarviz.scene.visuals import shaders
 from scalarviz.scene.visuals.shaders import SPHERE
 from scalarviz.stage.shader_evaluator import fragment_of
@@ -227,7 +227,7 @@ SHADERS = {
     if path.suffix in STAGES and path.name not in PARTS
 } | {
     "evaluate.frag with fours_reader.glsl": fragment_of(
-        live_shader(Network([5, 3, 6], "tanh", seed=0)), 5, 6, 2
+        LiveShader(Network([5, 3, 6], "tanh", seed=0)), 5, 6, 2
     ),
     "sphere.vert with key_light.glsl": SPHERE[0].replace(shaders.TRANSFORMS, ""),
     "box.vert with cells.glsl": shaders.cubes(shaders.FLOATS)[0].replace(shaders.TRANSFORMS, ""),

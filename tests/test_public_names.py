@@ -309,12 +309,11 @@ def test_options_of_a_session_reach_its_window(
         "reduced_motion": True,
         "present": True,
         "nodes": print,
-        "color": "gradient",
-        "cubes": "gradient",
-        "pin": 3,
     }
-    reached = sv.watch(colours, **options)
+    look = {"color": "gradient", "cubes": "gradient", "pin": 3}
+    reached = sv.watch(colours, **options, **look)
     assert {name: getattr(reached, name) for name in options} == options
+    assert {name: getattr(reached.look, name) for name in look} == look
     recipe = Recipe(load(find("rgb")))
     assert sv.watch(colours, recipe=recipe).recipes == [recipe]
 

@@ -1,6 +1,6 @@
-"""Errors for unknown and read-only attributes, with a hint at what to write instead.
+"""Attributes: errors for unknown and read-only ones, and values that hold in one block of code.
 
-A class uses them by
+A class uses the errors by
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
@@ -13,6 +13,8 @@ uses by the thousand, a few names are `Absent` descriptors instead.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from inspect import getattr_static
 from typing import Any, final
 
@@ -102,3 +104,14 @@ def meant_by(kind: type, name: str, names: list[str] | None = None) -> str:
     """Return what was probably meant by an attribute; base classes are searched, too."""
     found = (meaning(f"attribute of {each.__name__}", name, names or ()) for each in kind.__mro__)
     return next(filter(None, found), "")
+
+
+@contextmanager
+def meanwhile(thing: object, **values: object) -> Iterator[None]:
+    """Give attributes other `values` in this block, and after it those that they had before."""
+    before = {name: getattr(thing, name) for name in values}
+    vars(thing).update(values)
+    try:
+        yield
+    finally:
+        vars(thing).update(before)

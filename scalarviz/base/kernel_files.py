@@ -34,9 +34,9 @@ DAYS_KEPT = 14
 DIGEST = 32  # bytes at the start of a kept file
 
 
-def path_of(text: str, stem: str) -> Path:
-    """Return the path of the file of kernels with a text."""
-    return cache_folder() / f"{stem}_{hashlib.sha256(text.encode()).hexdigest()[:20]}.py"
+def path_of(text: str, stem: str, suffix: str = ".py") -> Path:
+    """Return the path of a file in the cache folder that has a text, or is made of it."""
+    return cache_folder() / f"{stem}_{hashlib.sha256(text.encode()).hexdigest()[:20]}{suffix}"
 
 
 def cache_folder() -> Path:

@@ -75,12 +75,8 @@ def room_for_losses(steps: int, networks: int = 1) -> AbstractContextManager[Non
 
 def empty_losses(steps: int) -> npt.NDArray[np.float64]:
     """Return an array for the losses of `steps` steps; raise InputError if memory is too small."""
-    check_losses(steps)
-    try:
+    with room_for_losses(steps):
         return np.empty(steps)
-    except MemoryError:
-        with room_for_losses(steps):
-            raise
 
 
 def check_losses(steps: int, networks: int = 1) -> None:

@@ -222,6 +222,14 @@ class Windows:
         return (self.width + 2 * self.padding - self.extent[1]) // self.stride_width + 1
 
     @property
+    def left_over(self) -> tuple[int, int]:
+        """Rows and columns of the picture, with its padding, after those of the last windows."""
+        return (
+            (self.height + 2 * self.padding - self.extent[0]) % self.stride_height,
+            (self.width + 2 * self.padding - self.extent[1]) % self.stride_width,
+        )
+
+    @property
     def pixels(self) -> int:
         """Number of windows."""
         return self.out_height * self.out_width

@@ -10,9 +10,10 @@ graph that is too deep even so, some nodes that follow each other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import final
 from weakref import WeakKeyDictionary
 
@@ -428,17 +429,24 @@ def formula_of(trace: Trace) -> list[Piece]:
 
     Words that begin with a space may begin a line.
     """
-    pieces: list[Piece] = []
-    waiting: list[Piece | tuple[int, int]] = [(trace.outputs[0], 0)]
+    found = [*islice(pieces_of(trace, trace.outputs[0]), MOST + 1)]
+    return found if len(found) <= MOST and len(trace.outputs) == 1 else []
+
+
+def pieces_of(trace: Trace, place: int, *, labelled: bool = False) -> Iterator[Piece]:
+    """Iterate over the pieces of the formula of a value.
+
+    labelled  whether labels stand for what it takes, where there are some
+    """
+    waiting: list[Piece | tuple[int, int]] = [(place, 0)]
     while waiting:
         piece = waiting.pop()
-        if isinstance(piece, tuple):
-            waiting += reversed(formula_step(trace, *piece))
+        if not isinstance(piece, tuple):
+            yield piece
+        elif labelled and piece[0] != place and trace.label(piece[0] - trace.first_made):
+            yield trace.label(piece[0] - trace.first_made)
         else:
-            pieces.append(piece)
-        if len(pieces) + len(waiting) > MOST:
-            return []
-    return pieces if len(trace.outputs) == 1 else []
+            waiting += reversed(formula_step(trace, *piece))
 
 
 def formula_step(trace: Trace, place: int, binds: int) -> Sequence[Piece | tuple[int, int]]:
@@ -457,17 +465,11 @@ def formula_words(trace: Trace, place: int, most: int) -> str:
 
     most  letters; of a longer formula all operands without a label are "…"
     """
-    words, waiting = "", list[Piece | tuple[int, int]]([(place, 0)])
-    while waiting and len(words) <= most:
-        piece = waiting.pop()
-        if isinstance(piece, str):
-            words += piece
-        elif isinstance(piece, int):
-            words += trace.name(trace.first_parameter + piece)
-        elif piece[0] != place and trace.label(piece[0] - trace.first_made):
-            words += trace.label(piece[0] - trace.first_made)
-        else:
-            waiting += reversed(formula_step(trace, *piece))
+    words = ""
+    for piece in pieces_of(trace, place, labelled=True):
+        words += piece if isinstance(piece, str) else trace.name(trace.first_parameter + piece)
+        if len(words) > most:
+            break
     if len(words) <= most:
         return words
     row = place - trace.first_made

@@ -74,8 +74,34 @@ class Batches(ABC):
         return self
 
 
+class TableBatches(Batches):
+    """Batches that are rows of a table: of those `inputs` and `targets`, `batch` rows a step.
+
+    The other arguments are as in Batches.
+    """
+
+    def __init__(
+        self, inputs: FloatArray, targets: FloatArray, batch: int | None = None, seed: int = 0
+    ) -> None:
+        super().__init__(inputs, targets, batch, len(inputs), seed)
+
+    @final
+    def at(self, step: int) -> Pair:
+        chosen = self.chosen(step)
+        return self.inputs[chosen], self.targets[chosen]
+
+    @final
+    def rows(self, step: int) -> Order:
+        """Return the rows of a step, in order."""
+        return np.arange(self.samples)[self.chosen(step)]
+
+    @abstractmethod
+    def chosen(self, step: int) -> slice | Order:
+        """Return the rows of a step, in order, as an index of tables."""
+
+
 @final
-class InOrder(Batches):
+class InOrder(TableBatches):
     """The rows of the tables in order, batch by batch; the first row belongs to step `first`."""
 
     draw = IN_ORDER
@@ -83,24 +109,16 @@ class InOrder(Batches):
     def __init__(
         self, inputs: FloatArray, targets: FloatArray, batch: int | None = None, first: int = 0
     ) -> None:
-        super().__init__(inputs, targets, batch, len(inputs), 0)
+        super().__init__(inputs, targets, batch)
         self.settings = (float(first),)
 
-    def at(self, step: int) -> Pair:
-        rows = self._slice(step)
-        return self.inputs[rows], self.targets[rows]
-
-    def rows(self, step: int) -> Order:
-        """Return the rows of a step, in order."""
-        return np.arange(self.samples)[self._slice(step)]
-
-    def _slice(self, step: int) -> slice:
+    def chosen(self, step: int) -> slice:
         start = (step - int(self.settings[0])) % self.steps_an_epoch * self.size
         return slice(start, start + self.size)
 
 
 @final
-class Shuffled(Batches):
+class Shuffled(TableBatches):
     """Each sample once an epoch, in another order each time."""
 
     draw = SHUFFLED
@@ -110,38 +128,23 @@ class Shuffled(Batches):
     ) -> None:
         if len(inputs) > LARGEST_TABLE:
             raise InputError(f"a table has at most {LARGEST_TABLE:,} samples, not {len(inputs):,}")
-        super().__init__(inputs, targets, batch, len(inputs), seed)
+        super().__init__(inputs, targets, batch, seed)
 
-    def rows(self, step: int) -> Order:
-        """Return the rows of a step, in order."""
+    def chosen(self, step: int) -> Order:
         epoch, place = divmod(step, self.steps_an_epoch)
         places = np.arange(place * self.size, min((place + 1) * self.size, self.samples))
         return shuffled(self.seed, epoch, places, self.samples)
 
-    def at(self, step: int) -> Pair:
-        rows = self.rows(step)
-        return self.inputs[rows], self.targets[rows]
-
 
 @final
-class Picked(Batches):
+class Picked(TableBatches):
     """Samples drawn at random with replacement."""
 
     draw = PICKED
 
-    def __init__(
-        self, inputs: FloatArray, targets: FloatArray, batch: int = 1, seed: int = 0
-    ) -> None:
-        super().__init__(inputs, targets, batch, len(inputs), seed)
-
-    def rows(self, step: int) -> Order:
-        """Return the rows of a step."""
+    def chosen(self, step: int) -> Order:
         u, _ = unit_pairs(self.seed, STREAM_PICKS, step, 0, self.count(step))
         return np.floor(u * self.samples).astype(np.int64)
-
-    def at(self, step: int) -> Pair:
-        rows = self.rows(step)
-        return self.inputs[rows], self.targets[rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,15 @@ from scalarviz.base.checks import (
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.randomness import check_seed, shuffled
 from scalarviz.core.layers.normalization import Affine
-from scalarviz.data.batches import Batches, GeneratedBatches, InOrder, Pair, Picked, Shuffled
+from scalarviz.data.batches import (
+    Batches,
+    GeneratedBatches,
+    InOrder,
+    Pair,
+    Picked,
+    Shuffled,
+    TableBatches,
+)
 from scalarviz.data.samples import (
     MOST_ADDED,
     MOST_NAMES,
@@ -59,7 +67,11 @@ STREAM_COLORS = 18
 DOUBLE = 8  # bytes of a float64
 NEVER_TRAINED = 2**32 - 1  # an epoch that no training reaches: its permutation splits a table
 
-ORDERS = {"shuffled": Shuffled, "in_order": InOrder, "picked": Picked}
+ORDERS: dict[str, type[TableBatches]] = {
+    "shuffled": Shuffled,
+    "in_order": InOrder,
+    "picked": Picked,
+}
 
 
 @dataclass(frozen=True)
@@ -330,12 +342,9 @@ class TableSet(DataSet):
     @final
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
         """Return batches of `batch` samples, None: all of them, in an order given by the `seed`."""
-        inputs, targets = self.training
         if batch is None or self.order == "in_order":
-            return InOrder(inputs, targets, batch)
-        if self.order == "picked":
-            return Picked(inputs, targets, batch, seed)
-        return Shuffled(inputs, targets, batch, seed)
+            return InOrder(*self.training, batch)
+        return ORDERS[self.order](*self.training, batch, seed)
 
 
 @final

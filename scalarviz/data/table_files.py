@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import IO, TextIO, final
 
 import numpy as np
+import numpy.typing as npt
 
-from scalarviz.base.checks import FLOATS, FloatArray, answered, shorten
+from scalarviz.base.checks import FloatArray, answered, shorten
 from scalarviz.base.limits import (
     LARGEST_DIRECTORY,
     LONGEST_ARRAY_HEADER,
@@ -30,7 +31,6 @@ from scalarviz.data.data_set import DOUBLE, Arrays
 from scalarviz.data.samples import MOST_NAMES
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
 
-PIECE = 2**20  # bytes read at once
 MISSING_CELLS = {"refuse": False, "drop": True}
 MISSING = ("", "na", "nan", "n/a", "null", "?", "-")  # cells of tables that lack a number
 ZIPPED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as np.savez and np.savez_compressed do
@@ -432,36 +432,27 @@ class Member:
                 "with np.savez"
             )
         with archive.open(item) as file:
-            self._shape, self._by_columns, self._dtype = read_header(file)
-            self._start = file.tell()
-        if self._dtype.kind not in "biuf":
+            shape, _, dtype = read_header(file)
+            start = file.tell()
+        if dtype.kind not in "biuf":
             raise InputError(
-                f"{self._name} holds {visible(str(self._dtype))}: a data set is made of real "
-                "numbers"
+                f"{self._name} holds {visible(str(dtype))}: a data set is made of real numbers"
             )
-        self._count = math.prod(self._shape)
-        if self._start + self._count * self._dtype.itemsize != item.file_size:
+        self._count = math.prod(shape)
+        if start + self._count * dtype.itemsize != item.file_size:
             raise self._damaged()
 
     def judge(self, budget: Budget) -> None:
         """Add the numbers to the budget; raise InputError if they exceed it."""
         budget.take(DOUBLE * self._count, self._name)
 
-    def read(self) -> FloatArray:
-        """Return the numbers, read in pieces: float32 as they are, others as float64."""
-        table = np.empty(self._count, self._dtype if self._dtype in FLOATS else np.float64)
-        size = self._dtype.itemsize
-        with self._archive.open(self._item) as file:
-            file.read(self._start)
-            for first in range(0, self._count, PIECE // size):
-                part = table[first : first + PIECE // size]
-                data = file.read(len(part) * size)
-                if len(data) != len(part) * size:
-                    raise self._damaged()
-                part[:] = np.frombuffer(data, self._dtype)
-            if file.read(1):
-                raise self._damaged()
-        return table.reshape(self._shape, order="F" if self._by_columns else "C")
+    def read(self) -> npt.NDArray[np.generic]:
+        """Return the numbers as they are in the file."""
+        try:
+            with self._archive.open(self._item) as file:
+                return np.lib.format.read_array(file, max_header_size=LONGEST_ARRAY_HEADER)
+        except ValueError as error:  # the file ends too early
+            raise self._damaged() from error
 
     def _damaged(self) -> InputError:
         return InputError(f"{self._name} is damaged: make the file again")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base import processes
 from scalarviz.base.kernel_files import is_compiled
 from scalarviz.engines.codegen import compiling, dispatch, kernel_units
 from scalarviz.engines.codegen.kernel_units import Dtype, Unit
@@ -53,16 +51,10 @@ def compile_files(
     start_child  returns a child process that compiles files
     """
     workers = max(min(os.cpu_count() or 1, len(paths) // 8), -(-len(paths) // MOST), 1)
-    going = [start_child(paths[i::workers]) for i in range(workers) if paths]
-    try:
-        while any(child.poll() is None for child in going):
-            yield count_compiled(paths), len(paths)
-            time.sleep(LOOK)
-    finally:
-        for child in going:
-            processes.end(child)
-    done = count_compiled(paths)
-    yield done, len(paths)
+    starting = (start_child(paths[i::workers]) for i in range(workers) if paths)
+    for _ in compiling.running(starting, LOOK):
+        done = count_compiled(paths)
+        yield done, len(paths)
     if done < len(paths):
         name = next(path.name for path in paths if not is_compiled(path))
         raise EngineError(

@@ -275,7 +275,9 @@ def kind_of(option: Option) -> Any:
 
 # The Show of a scene with its options and those of every scene.
 
-GOING_ON = "lr", "engine", "precision"  # options of a training that goes on from a file
+# Options of SHARED that change a training, also one that goes on from a file; with the others it is
+# made again.
+GOING_ON = "lr", "engine", "precision"
 
 
 @contextmanager
@@ -325,7 +327,7 @@ def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = (
     """Return the Show of a scene with these options, or one resumed from a file.
 
     scene  the function of a scene file
-    given  option values by name
+    given  option values by name; those left out have their defaults
     typed  names of options that were given explicitly, even if equal to the default
     """
     show = show_of(scene, given, typed)
@@ -337,7 +339,7 @@ def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = (
 def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> Show:
     """`make_show` without the conditions at which it stops."""
     own = own_options(scene)
-    chosen = {name: given[name] for name in own}
+    chosen = {name: given.get(name, option.default) for name, option in own.items()}
     by_name = parsed(given.get("set") or [], own)
     chosen |= by_name
     changed = [
@@ -345,7 +347,9 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
         for name in own
         if name in typed or name in by_name or chosen[name] != own[name].default
     ]
-    extra = {name: given[name] for name in SHARED if name not in own and given[name] is not None}
+    extra = {
+        name: given[name] for name in SHARED if name not in own and given.get(name) is not None
+    }
     values = {name: chosen[name] for name in changed} | extra
     if given.get("resume") is None:
         with told_by_option(values):
@@ -403,7 +407,7 @@ def rate_for(extra: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, A
 
 def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
     """Return the show after applying options that the scene has no parameter for."""
-    if extra.keys() & RESTARTS:
+    if extra.keys() - {*GOING_ON}:
         show = replace(show, session=made_again(show.session, extra))
     session = show.session
     if "lr" in extra:
@@ -444,8 +448,6 @@ def as_number(value: object) -> float:
 
 # The training of a scene made again with options that the scene has no parameter for.
 
-# Options that make a training again; the others change it.
-RESTARTS = {"batch", "seed", "optimizer", "loss", "activation", "init", "bias", "l1", "l2"}
 REBUILDS = {"seed", "init", "bias"}
 # Learning rates of an optimizer that is chosen without one.
 USUAL_RATES = {
@@ -467,7 +469,7 @@ OF_EVERY_OPTIMIZER = (
 
 
 def made_again(session: Session, given: Mapping[str, Any]) -> Session:
-    """Return the same training at its start, with other options by name, those of RESTARTS.
+    """Return the same training at its start, with other options by name.
 
     The optimizer keeps schedule, penalties and clipping; its rate is `lr` if that is given.
     Raises InputError for options that this network cannot have.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from scalarviz.base.checks import answered, shorten
 from scalarviz.core.formulas.formula import pick
@@ -145,7 +145,14 @@ def watch(
             reduced_motion,
             present,
         ),
-        *(nodes, color, cubes, pin, every_weight, numbers),
+        nodes,
+        RenderOptions(
+            color=color,
+            cubes=cubes,
+            pin=cast(Any, pin),
+            every_weight=every_weight,
+            numbers=numbers,
+        ),
     )
     if browser:
         return in_browser(shown, options, address, port, share)

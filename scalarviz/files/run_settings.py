@@ -40,8 +40,7 @@ class SettingsWriter:
         self.samples = samples
         self.needed: set[str] = set()
         self.arrays: dict[str, Array] = {}
-        self._known: dict[int, Description] = {}
-        self._kept: list[object] = []  # keeps objects alive, so that their ids stay unique
+        self._known: dict[int, tuple[DataSet, Description]] = {}  # by id, with what has it
 
     def write(self, thing: Any) -> Any:
         """Return an object as JSON; the same data set is written once."""
@@ -54,9 +53,8 @@ class SettingsWriter:
                 return {name: describe(thing)}
         if isinstance(thing, DataSet):
             if id(thing) not in self._known:
-                self._kept.append(thing)
-                self._known[id(thing)] = {"data": self._data(thing)}
-            return self._known[id(thing)]
+                self._known[id(thing)] = thing, {"data": self._data(thing)}
+            return self._known[id(thing)][1]
         if isinstance(thing, list):  # the conditions of a stop
             return [self.write(each) for each in thing]
         if isinstance(thing, Condition):

@@ -16,7 +16,7 @@ from scalarviz.core.bank import SCALING, Bank
 from scalarviz.core.formulas.initializers import Init, Law
 from scalarviz.core.layers import Dropout, Layer
 from scalarviz.core.layers.dense import PerceptronLayer
-from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
+from scalarviz.data.batches import Batches, TableBatches
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.registry import ENGINES, missing_for_cpu
 from scalarviz.engines.wasm.compile_module import STACK, end_of_data
@@ -76,7 +76,7 @@ def engine_data(
     module = module or module_of(units, trainer.bank.dtype)
     memory = memory_from(end_of_data(module))
     refuse_large_memory(memory)
-    is_table = isinstance(trainer.batches, (InOrder, Shuffled, Picked))
+    is_table = isinstance(trainer.batches, TableBatches)
     spec = memory.spec | {"initial": initial_data(session.network), "table": is_table}
     return EngineData(module, memory.image, spec)
 

@@ -49,16 +49,10 @@ MOST_SLOTS = 20_000  # numbers of an optimizer, and of the weights at the start
 
 @final
 class SessionState:
-    """Reads a session for pages; `read` returns a state, without what each page has already.
-
-    own    inputs of a user's own, which are answered in place of the sample; None: none
-    jumps  grows with each jump, after which a page chooses its scales anew
-    """
+    """Reads a session for pages; `read` returns a state, without what each page has already."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.own: FloatArray | None = None
-        self.jumps = 0
         self.program = session.network.program
         self._newest, self._copy = NewestNumbers(session), NetworkCopy(session)
         self._probe = probe_of(session)
@@ -78,8 +72,12 @@ class SessionState:
             raise InputError("this function has no neurons whose maps are drawn")
         return np.vstack([*found.values()])
 
-    def read(self) -> PageState:
-        """Return the state of this moment, with all losses; see `losses_from`."""
+    def read(self, own: FloatArray | None = None, jumps: int = 0) -> PageState:
+        """Return the state of this moment, with all losses; see `losses_from`.
+
+        own    inputs of a user's own, which are answered in place of the sample; None: none
+        jumps  grows with each jump, after which a page chooses its scales anew
+        """
         session, here = self.session, self.session.timeline.here
         playing = session.playing
         key = (
@@ -100,8 +98,8 @@ class SessionState:
             numbers = self._numbers()
             here = self._newest.seen[1]
             found = self._between(numbers, here)
-        own = {} if self.own is None or found["operation"] else self._of_own(self.own)
-        return {**found, **self._common(here, playing=playing), **own}
+        answered = {} if own is None or found["operation"] else self._of_own(own)
+        return {**found, **self._common(here, playing=playing), "jumps": jumps, **answered}
 
     # ---- parts of a state -----------------------------------------------------------------------
 
@@ -135,7 +133,6 @@ class SessionState:
             "explains": session.trainer.explains,
             "made": {"optimizer": 0, "rate": float(rate), "frozen": frozen,
                      "counted": bank.step_count - session.step_index},
-            "jumps": self.jumps,
         }  # fmt: skip
 
     def _between(self, numbers: SnapshotValues, here: Position, *, rests: bool = True) -> PageState:

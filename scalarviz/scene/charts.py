@@ -127,10 +127,6 @@ class Chart:
             return None
         return min(int((y - self.strip.y) / self.strip.height * self.tiles), self.tiles - 1)
 
-    def tab_at(self, x: float, y: float) -> str | None:
-        """Return the name of the tab at a pixel, or None."""
-        return next((name for box, name in self.tabs if box.has(x, y)), None)
-
     def place_at(self, x: float) -> float:
         """Return the place on the axis of steps at a pixel's x, at an end of it if outside."""
         share = (x - self.plot.x) / self.plot.width

@@ -277,7 +277,6 @@ class PictureWords:
     """The text of a picture.
 
     title    of the show; `about` is a sentence beside it
-    clock    the step; "" where controls show it
     caption  what the operation did, or another sentence
     is_new   no step is done: `about` is the title of the caption
     rests    nothing happens: the caption says what stands at the loss curve
@@ -285,7 +284,6 @@ class PictureWords:
 
     title: str = ""
     about: str = ""
-    clock: str = ""
     caption: Caption | None = None
     is_new: bool = False
     rests: bool = False
@@ -431,10 +429,9 @@ class FrameData:
     weights: FloatArray = field(default_factory=nothing)
     now: float | None = None
     chosen: object = None
-    _divisions: dict[tuple[float, float], Division] = field(default_factory=dict, init=False)
 
     def with_numbers(self, **numbers: object) -> FrameData:
-        """Return it with other numbers; its boxes, and what else was worked out, stay."""
+        """Return it with other numbers."""
         made = object.__new__(FrameData)
         made.__dict__.update(self.__dict__ | numbers)
         return made
@@ -470,11 +467,6 @@ class FrameData:
 
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""
-        if (width, height) not in self._divisions:
-            self._divisions[width, height] = self._division(width, height)
-        return self._divisions[width, height]
-
-    def _division(self, width: float, height: float) -> Division:
         card, exhibit = CARD * width if self.pinned is not None else 0.0, 0.0
         stage = self._divide(width, height)
         if self.exhibit is not None:

@@ -16,11 +16,9 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.frame_data import FrameData, History
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.marks import (
-    MOST_CUBES,
     box_of,
     box_of_sphere,
     cube_boxes,
-    least_covering,
 )
 from scalarviz.scene.neurons import spheres_seen
 from scalarviz.story.caption import Card, CardLine, CardTable
@@ -277,15 +275,7 @@ def wrapped(
 ) -> list[str]:
     """Break a line at spaces into lines that fit; those of a formula are indented."""
     indent = INDENT if " = " in line else ""
-    found: list[str] = []
-    now = line[: len(line) - len(line.lstrip())]
-    for word in line.split():
-        longer = f"{now} {word}" if now.strip() else now + word
-        if now.strip() and canvas.measure(longer, size=size, bold=bold) > width:
-            found.append(now)
-            longer = indent + word
-        now = longer
-    return [*found, now]
+    return canvas.broken(line, width, size=size, bold=bold, indent=indent)
 
 
 # The tooltip: numbers of the hovered cube or neuron, where it does not cover what one looks at.
@@ -295,6 +285,7 @@ TIP_STEP = 12.0  # pixels between two places that are tried
 # What it costs to cover a pixel of each, and to be a pixel further away.
 HOVERED, ENDS, PANEL, FAN, SPHERE, OTHER = 1e6, 100.0, 20.0, 2.0, 10.0, 0.3
 FAR_TIP = 8.0
+MOST_CUBES = 200  # cubes that it keeps clear of
 
 
 def draw_hover(
@@ -380,7 +371,15 @@ def best_place(
     xs = np.clip([*beside, *np.arange(stage.x, right + 1.0, TIP_STEP)], stage.x, right)
     ys = np.clip([*level, *np.arange(stage.y, bottom + 1.0, TIP_STEP)], stage.y, bottom)
     boxes = [(target, 0.0), (target.inside(-0.5 * gap), HOVERED), *covers]
-    return least_covering(xs, ys, size, boxes, lambda apart: FAR_TIP * apart)[0]
+    x, y, width, height = np.array([box.place for box, _ in boxes]).T
+    left, top = xs[:, np.newaxis], ys[:, np.newaxis]
+    across = np.minimum(left + wide, x + width) - np.maximum(left, x)
+    down = np.minimum(top + high, y + height) - np.maximum(top, y)
+    price = np.array([price for _, price in boxes])
+    cost = np.maximum(down, 0.0) * price @ np.maximum(across, 0.0).T
+    cost += FAR_TIP * np.hypot(np.minimum(down[:, :1], 0.0), np.minimum(across[:, :1], 0.0).T)
+    i, k = np.unravel_index(int(np.argmin(cost)), cost.shape)
+    return Box(float(xs[k]), float(ys[i]), wide, high)
 
 
 # What one looks at.

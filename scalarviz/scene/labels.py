@@ -36,24 +36,18 @@ def draw_labels(
     taken, layout = obstacles(see, frame_data, scale), frame_data.layout
     if len(layout.neurons) < 2 or layout.signs or layout.written:
         return taken
-    margin = margin_of(frame_data, see)
-    ends = [(layout.neurons[0], "in")]
-    if frame_data.exhibit is None or not frame_data.division(see.width, see.height).exhibit.width:
+    division, ends = frame_data.division(see.width, see.height), [(layout.neurons[0], "in")]
+    if frame_data.exhibit is None or not division.exhibit.width:
         ends.append((layout.neurons[-1], "out"))  # else the result has the word
     for line, key in ends:
         half = line.radius if not line.shape else 0.5 * line.side
         if line.tied is None:  # else its color has the word
             about = text(f"picture.{key}"), balls_of(see(line.points), half), see.box
-            top, covers = max(see.box.y - margin, 0.0), partial(is_on, spheres=taken.spheres)
+            top = max(see.box.y - division.margin, 0.0)
+            covers = partial(is_on, spheres=taken.spheres)
             found = write_end(canvas, theme, *about, top, covers)
             taken.boxes += [] if found is None else [found]
     return taken
-
-
-def margin_of(frame_data: FrameData, see: Projection) -> float:
-    """Return the pixels around the network's box in which words may stand."""
-    division = frame_data.division(see.width, see.height)
-    return division.inner.x - division.scene.x
 
 
 @dataclass

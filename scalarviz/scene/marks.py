@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -133,37 +133,6 @@ def box_of(
     if neuron is not None:
         return box_of_neuron(see, frame_data.layout, neuron)
     return next(iter(cube_boxes(see, frame_data, [row], half)), None)
-
-
-# Boxes of words, where they cover little.
-
-MOST_CUBES = 200  # cubes that they keep clear of
-
-
-def least_covering(
-    lefts: FloatArray,
-    tops: FloatArray,
-    size: tuple[float, float],
-    boxes: Sequence[tuple[Box, float]],
-    far: Callable[[FloatArray], FloatArray],
-) -> tuple[Box, float]:
-    """Return the box at one of some places that costs least, and what it costs.
-
-    lefts, tops  left and upper edges of the places
-    size         its width and height
-    boxes        other boxes, and what a covered pixel of each costs; the first is what it is about
-    far          what it costs to be at distances from the first one, (tops, lefts), in pixels
-    """
-    wide, high = size
-    x, y, width, height = np.array([box.place for box, _ in boxes]).T
-    left, top = lefts[:, np.newaxis], tops[:, np.newaxis]
-    across = np.minimum(left + wide, x + width) - np.maximum(left, x)
-    down = np.minimum(top + high, y + height) - np.maximum(top, y)
-    price = np.array([price for _, price in boxes])
-    cost = np.maximum(down, 0.0) * price @ np.maximum(across, 0.0).T
-    cost += far(np.hypot(np.minimum(down[:, :1], 0.0), np.minimum(across[:, :1], 0.0).T))
-    i, k = np.unravel_index(int(np.argmin(cost)), cost.shape)
-    return Box(float(lefts[k]), float(tops[i]), wide, high), float(cost[i, k])
 
 
 # What moves cubes: what each gradient asks of one, and the old size beside the new one at the step.

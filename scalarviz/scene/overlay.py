@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from scalarviz.scene.caption_band import PieceBox, clearest, corners
 from scalarviz.scene.charts import AXIS, Chart, draw_loss
 from scalarviz.scene.frame_data import FrameData, Pane
 from scalarviz.scene.labels import Obstacles
-from scalarviz.scene.layout.division import Box, Division
+from scalarviz.scene.layout.division import Box, Division, what_at
 from scalarviz.scene.layout.plates import LEAST, Layout
 from scalarviz.scene.legend import ends_of, mark_rows, news_of
 from scalarviz.scene.past_charts import (
@@ -31,7 +31,6 @@ from scalarviz.scene.past_charts import (
     status_of_weights,
 )
 from scalarviz.scene.strip import Place
-from scalarviz.story.caption import Piece
 
 LOSS_SHARE = 0.46  # of a large chart that the losses have
 LANDSCAPE = "landscape"
@@ -446,7 +445,7 @@ class OnTop(NamedTuple):
     buttons  boxes and labels of the buttons
     chart    the chart of the losses, or None
     cells    boxes of the operations in the strip, with how many are done after each
-    told     boxes of the pieces of the caption; the first one at a pixel counts
+    told     boxes of the pieces of the caption, and of its panel, whose piece has no words
     legend   the box of the legend, or None
     pairs    boxes of the cubes on the card of a tray, with their bank indices
     """
@@ -460,15 +459,7 @@ class OnTop(NamedTuple):
 
     def button_at(self, x: float, y: float) -> str | None:
         """Return the label of the topmost button at a pixel, or None."""
-        return next((name for box, name in reversed(self.buttons) if box.has(x, y)), None)
-
-    def cell_at(self, x: float, y: float) -> int:
-        """Return how many operations are done after that of the cell at a pixel, or 0."""
-        return next((done for box, done in self.cells if box.has(x, y)), 0)
-
-    def piece_at(self, x: float, y: float) -> Piece | None:
-        """Return the piece of the caption at a pixel, one without words for its panel, or None."""
-        return next((piece for box, piece in self.told if box.has(x, y)), None)
+        return what_at(self.buttons[::-1], x, y)
 
     def on_chart(self, x: float, y: float) -> bool:
         """Return whether a pixel is on the chart."""
@@ -483,19 +474,17 @@ KEY_NAMES = 0.42  # largest part of it for the names
 MOST_KEY_LINES = 3  # for what one mark means
 
 
-def extra_marks(frame_data: FrameData) -> Iterator[str]:
-    """Yield the marks that not every picture has."""
+def extra_marks(frame_data: FrameData) -> list[str]:
+    """Return the marks that this picture has, of those that not every picture has."""
     cubes, buffers = frame_data.cubes, frame_data.buffers
-    if any((buffers.saturated[name] > 0.0).any() for name in buffers.saturated):
-        yield "striped"
-    if any((each > 0.0).any() for each in buffers.left_out.values()):
-        yield "crossed"
-    if cubes.pushes is not None:
-        yield "arrow"
-    if cubes.before is not None:
-        yield "before"
-    if cubes.frozen is not None:
-        yield "frozen"
+    marks = {
+        "striped": any((each > 0.0).any() for each in buffers.saturated.values()),
+        "crossed": any((each > 0.0).any() for each in buffers.left_out.values()),
+        "arrow": cubes.pushes is not None,
+        "before": cubes.before is not None,
+        "frozen": cubes.frozen is not None,
+    }
+    return [name for name, is_there in marks.items() if is_there]
 
 
 def draw_marks_key(

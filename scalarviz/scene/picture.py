@@ -1,9 +1,10 @@
 """Picture: frame data rendered as a vispy scene, seen through a view whose camera we drive.
 
     root (SubScene)
-    ├── view (ViewBox), with a camera node; view.scene has the space of the layout
-    │   └── view.scene: cubes, spheres, wires, and nodes of a user
-    └── flat: shapes and text in logical pixels
+    └── view (ViewBox), with a camera node; view.scene has the space of the layout
+        └── view.scene: cubes, spheres, wires, and nodes of a user
+
+Shapes and text in logical pixels, which are no nodes, are drawn over the view.
 
 One of the few files that depend on vispy's internals: a canvas is used by several pictures in turn,
 each of a size of its own, so this file draws the nodes, not `SceneCanvas.on_draw`.
@@ -23,8 +24,6 @@ import numpy.typing as npt
 from vispy import gloo
 from vispy.scene import BaseCamera, ViewBox
 from vispy.scene.subscene import SubScene
-from vispy.scene.visuals import create_visual_node
-from vispy.visuals import BaseVisual
 from vispy.visuals.transforms import MatrixTransform
 
 from scalarviz.base.messages import inform
@@ -63,42 +62,13 @@ from scalarviz.scene.pace import seam
 from scalarviz.scene.strip import Place, draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
-from scalarviz.scene.visuals.opengl import Eye, largest_texture, viewport_of
+from scalarviz.scene.visuals.opengl import Eye, largest_texture
 from scalarviz.scene.visuals.shaders import POOL
 from scalarviz.scene.visuals.spheres import GroundsNode, SpheresNode, WiresNode
 from scalarviz.scene.wall_lines import draw_walls
 
 # Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.
 CUBES, SPHERES, WIRES = -3, -2, -1
-
-
-class FlatVisual(BaseVisual):  # type: ignore[misc]  # vispy has no types
-    """Visual of a Canvas2D, over the whole viewport.
-
-    `paper` is the canvas to draw; None, the default, draws nothing. `corner` is the lower left
-    corner of the viewport. Filters of vispy, such as the opacity of a node, have no effect.
-    """
-
-    def __init__(self) -> None:
-        BaseVisual.__init__(self)
-        self.paper: Canvas2D | None = None
-        self.corner = (0, 0)
-        self._ink = Renderer()
-
-    def draw(self) -> None:
-        """Draw the canvas in the current context."""
-        if self.paper is not None:
-            width, height = viewport_of(self.transforms)
-            self._ink.draw(self.paper, round(width), round(height), self.corner)
-
-    def attach(self, filt: Any, view: Any = None) -> None:
-        """Do nothing: `filt` and `view` are ignored."""
-
-    def detach(self, filt: Any, view: Any = None) -> None:
-        """Do nothing: `filt` and `view` are ignored."""
-
-
-FlatNode = create_visual_node(FlatVisual)
 
 
 @final
@@ -108,14 +78,13 @@ class PictureScene:
     view            the ViewBox; a node with `parent=view.scene` is drawn beside the cubes
     pool, grounds   the nodes of the ground, and of trays and shadows
     spheres, wires  the nodes of neurons and of the wires between them
-    flat            the node of the flat shapes
     """
 
     def __init__(self) -> None:
         self.root = SubScene()
         self.view = ViewBox(camera=BaseCamera(), parent=self.root)
         self.view.scene.clip_children = False  # the picture ends where the view ends
-        self.flat = FlatNode(parent=self.root)
+        self._ink = Renderer()
         self.pool: Any = GroundsNode(POOL, parent=self.view.scene)
         self.pool.set_data(np.zeros((1, 3)), np.full((1, 3), -1.0))
         self.grounds: Any = GroundsNode(parent=self.view.scene)
@@ -124,7 +93,6 @@ class PictureScene:
         self.wires = WiresNode(parent=self.view.scene)
         self.spheres.order, self.wires.order = SPHERES, WIRES
         self._matrix, self.eye = MatrixTransform(), Eye()
-        self._see: Projection | None = None
         self._size: object = None
         self.eye.change()
         for node in (self.pool, self.grounds, self.spheres, self.wires):
@@ -154,9 +122,6 @@ class PictureScene:
 
     def look(self, see: Projection) -> None:
         """Point the camera."""
-        if self._see is see:
-            return
-        self._see = see
         # From clip coordinates to logical pixels of the view.
         half = 0.5 * see.width, 0.5 * see.height
         fit = np.diag([half[0], -half[1], 1.0, 1.0])
@@ -172,14 +137,19 @@ class PictureScene:
         self.pool.paint(ground=theme.ground, pool=theme.pool)
         self.grounds.paint(tray=theme.shelf, shadow=theme.shadow)
 
-    def draw(self, box: Box, high: float, ratio: float, corner: tuple[int, int] = (0, 0)) -> None:
-        """Draw all nodes that are visible, in their order; those of the view inside a box.
+    def draw(
+        self, box: Box, paper: Canvas2D, size: tuple[int, int], corner: tuple[int, int]
+    ) -> None:
+        """Draw all nodes that are visible, in their order, inside a box; then all shapes and text.
 
-        box     in logical pixels, `ratio` device pixels each, of a picture `high` logical pixels
-        corner  the lower left corner of the picture in the framebuffer, in device pixels
+        box     of the view, in logical pixels
+        paper   the canvas with shapes and text
+        size    width and height of the picture in device pixels
+        corner  its lower left corner in the framebuffer, in device pixels
         """
+        ratio = paper.ratio
         self.pool.draw_always()  # beyond the view, too
-        left, low = round(box.x * ratio), round((high - box.bottom) * ratio)
+        left, low = round(box.x * ratio), round((paper.height - box.bottom) * ratio)
         set_state(scissor_test=True)
         gloo.set_scissor(
             corner[0] + left, corner[1] + low, round(box.width * ratio), round(box.height * ratio)
@@ -187,8 +157,7 @@ class PictureScene:
         self.grounds.draw_always()
         draw_node(self.view)
         set_state(scissor_test=False)
-        self.flat.corner = corner
-        draw_node(self.flat)
+        self._ink.draw(paper, *size, corner)
 
     def release(self) -> None:
         """Free the memory of all that is not a cube, and take all nodes off their canvas."""
@@ -355,8 +324,8 @@ class Picture:
             if any(map(is_not, solid, self._solid)) or self._cubes is None:
                 self._solid = solid
                 self._set_solid(frame_data, camera, division.scale)
-            self.scene.flat.paper, on_top = self._flat(frame_data, see, self._lit, ratio)
-            self.scene.draw(division.view, high, ratio, corner)
+            paper, on_top = self._flat(frame_data, see, self._lit, ratio)
+            self.scene.draw(division.view, paper, (width, height), corner)
         return on_top
 
     def _flat(

@@ -567,8 +567,7 @@ def draw_panel(
     draw_curves(canvas, panel, curves, scales, theme, scale)
     losses = panel.checks, panel.losses, scales
     spots = draw_networks(canvas, place, side, panel.pictures, losses, sweep.scale, theme)
-    succeeded = panel.succeeded if panel.success is not None else np.zeros_like(panel.succeeded)
-    draw_marks(canvas, spots, panel.failed, succeeded, theme)
+    draw_marks(canvas, spots, panel.failed, panel.succeeded, theme)
     return [spots]
 
 

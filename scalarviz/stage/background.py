@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
@@ -14,8 +15,22 @@ from scalarviz.training.session.threads import Background, Job
 from scalarviz.training.session.timeline import paced
 
 AT_ONCE = 0.05  # seconds that a face waits for a session's result without a noticeable delay
+# Python's switch interval in seconds. With a longer one, waiting threads starve: NumPy releases the
+# lock more often than that, but too briefly for them to take it.
+SWITCH = 0.0001
 
 Value = TypeVar("Value")
+
+
+@contextmanager
+def quick_turns(seconds: float = SWITCH) -> Iterator[None]:
+    """Shorten Python's switch interval, so that faces respond while a training plays."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, seconds))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @final

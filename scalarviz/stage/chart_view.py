@@ -6,6 +6,7 @@ from typing import final
 
 from scalarviz.core.past_numbers import KINDS
 from scalarviz.scene.charts import Chart
+from scalarviz.scene.layout.division import what_at
 from scalarviz.scene.overlay import ALONG, OnTop
 
 FEWEST = 10.0  # steps that are shown at least, if there are so many
@@ -124,14 +125,14 @@ class OverlayPointer:
     def hover(self, on_top: OnTop, x: float, y: float) -> bool:
         """Point at what is at a pixel; return whether it is on the caption or its panel."""
         self._place = x, y
-        over, chart, legend = on_top.piece_at(x, y), on_top.chart, on_top.legend
+        over, chart, legend = what_at(on_top.told, x, y), on_top.chart, on_top.legend
         self.piece = over if over is not None and over.words else None
-        self.cell = on_top.cell_at(x, y)
+        self.cell = what_at(on_top.cells, x, y) or 0
         self.step = None if chart is None else chart.step_under(x, y)
         self.branch = None if chart is None else chart.branch_at(x, y)
         self.tile = None if chart is None else chart.tile_at(x, y)
         self.spot = None if chart is None else chart.spot_at(x, y)
-        self.tab = None if chart is None else chart.tab_at(x, y)
+        self.tab = None if chart is None else what_at(chart.tabs, x, y)
         self.title = chart is not None and chart.title.has(x, y)
         self.legend = legend is not None and legend.has(x, y)
         return over is not None
@@ -140,13 +141,22 @@ class OverlayPointer:
         """Point at what is under the mouse now: the picture moves, the mouse may rest."""
         self.hover(on_top, *self._place)
 
-    def click(self, on_top: OnTop, x: float, y: float) -> bool:
-        """Open the panel for a click on what opens it, close it for any; return whether it did."""
-        over = on_top.piece_at(x, y)
+    def click(self, on_top: OnTop, x: float, y: float, view: CurveView) -> bool:
+        """Do what a click at a pixel does to the panel or to the charts; return whether it did.
+
+        It opens the panel on what opens it, and closes it anywhere; on the title of the chart of
+        the losses that becomes large or small, on a tab below it another one is chosen.
+        """
+        over = what_at(on_top.told, x, y)
         if self.opened or (over is not None and over.opens):
             self.opened = not self.opened
             return True
-        return False
+        self.hover(on_top, x, y)
+        if self.title:
+            view.large = not view.large
+        elif self.tab is not None:
+            view.choose(self.tab)
+        return self.title or self.tab is not None
 
     def close(self) -> bool:
         """Close the panel; return whether it was open."""

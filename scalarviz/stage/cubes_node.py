@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from contextlib import ExitStack
 from time import perf_counter
 from typing import Any, final
 
@@ -21,6 +21,7 @@ from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.lights import lights
 from scalarviz.scene.visuals.cubes import CubesNode
 from scalarviz.scene.visuals.spheres import SpheresNode, WiresNode
+from scalarviz.stage.background import quick_turns
 from scalarviz.stage.channels import ChannelSource, Scales, names_of, read
 from scalarviz.stage.network_layout import values_of
 from scalarviz.stage.sample_pass import SamplePass
@@ -28,7 +29,6 @@ from scalarviz.training.network.model import Model
 from scalarviz.training.session.session import Session
 
 WIDE = 1.75  # width by height of the stage that a layout is made for
-SWITCH = 0.0001  # seconds of Python's switch interval while a training plays
 LINED = 400  # weights of a layer whose lines are drawn
 INTERVAL = 1.0 / 30.0  # seconds between looks at a session that is followed
 
@@ -95,7 +95,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self._interval = INTERVAL
         self._key: object = None
         self._timer: Any = None
-        self._turns: float | None = None  # Python's switch interval before it was shortened
+        self._turns = ExitStack()  # in which Python's switch interval is shortened
         self._context: Any = None
         self.freeze()
         self.set_map(look.map, look.ground)
@@ -202,12 +202,9 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
 
         Each call of OpenGL waits for its turn, and a frame has some hundred.
         """
-        if quick and self._turns is None:
-            self._turns = sys.getswitchinterval()
-            sys.setswitchinterval(min(self._turns, SWITCH))
-        elif not quick and self._turns is not None:
-            sys.setswitchinterval(self._turns)
-            self._turns = None
+        self._turns.close()
+        if quick:
+            self._turns.enter_context(quick_turns())
 
     def _look(self, event: object = None) -> None:
         session = self._followed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -63,6 +64,7 @@ class LiveValues:
     own      inputs of the user's own, which are shown in place of the focus sample, or None
     pad      on which `own` is drawn; None if it is no image
     curves   the losses of its branches
+    answers  the newest answer to each question that was asked
     learned  what is learned, without a mark at the focus sample
     """
 
@@ -76,7 +78,6 @@ class LiveValues:
         self.way = SamplePass()
         self.learned: Exhibit | None = None
         self._marked: tuple[Exhibit | None, list[FloatArray], Exhibit | None] = None, [], None
-        self._first_exhibit: tuple[Any, Exhibit | None] = None, None
         self.asleep = self.rests = False
         self.own: FloatArray | None = None
         self.pad: Exhibit | None = None
@@ -90,26 +91,24 @@ class LiveValues:
         self._exhibit_key: Any = None
         self._fine: Answer[tuple[Any, Exhibit | None]] = Answer((None, None))
         self._refining = False
-        self._earlier = Answer(self.numbers.value)
-        self._batch: Answer[Any] = Answer(None)
-        self._first: Answer[Pair | None] = Answer(None)
-        self._done: Answer[dict[str, OperationNumbers]] = Answer({})
-        self.answers: dict[Answer[Any], None] = {}  # all that were asked for, in order
+        self.answers: defaultdict[str, Answer[Any]] = defaultdict(partial(Answer, None))
         self._follow()
 
-    def ask(
-        self, answer: Answer[Value], key: object, question: Callable[[], Value]
-    ) -> Value | None:
-        """Return the result of `question`; None while it is not there yet, see `pending`."""
-        self.answers.setdefault(answer)
-        deadlocks = self.patience < math.inf and self.session.has_turn  # if it waits
+    def ask(self, name: str, key: object, question: Callable[[], Value]) -> Value | None:
+        """Return the result of `question`; None while it is not there yet, see `pending`.
+
+        name  of the question, under which its newest answer is kept
+        key   what the result depends on
+        """
+        answer: Answer[Value] = self.answers[name]
+        deadlocks = self.patience < math.inf and self.session.timeline.lock.mine  # if it waits
         found = answer.get(key, question, 0.0 if deadlocks else self.patience)
         return None if answer.pending else found
 
     @property
     def pending(self) -> bool:
         """Whether a result that was asked for is not there yet."""
-        return self._refining or any(answer.pending for answer in self.answers)
+        return self._refining or any(answer.pending for answer in self.answers.values())
 
     @property
     def _shown(self) -> SamplePass:
@@ -155,7 +154,7 @@ class LiveValues:
         near = operation or not step or self.since == step - 1
         if self.asleep or self.session.playing or near:
             return self.last.value, self.since
-        earlier = self.ask(self._earlier, self.key, self._make_earlier)
+        earlier = self.ask("earlier", self.key, self._make_earlier)
         return (self.last.value, self.since) if earlier is None else (earlier, step - 1)
 
     def _make_earlier(self) -> FloatArray:
@@ -187,13 +186,13 @@ class LiveValues:
             self.way = SamplePass()
             return
         now, step, batches = self.here.clock.step, self.here.seen, trainer.batches
-        batch = self.ask(self._batch, (batches, step), lambda: batches.at(step))
+        batch = self.ask("batch", (batches, step), lambda: batches.at(step))
         if batch is None:
             return
         rests = step if self.last_operation is None else None
         focus, inputs, target, count = in_focus(session, batch, rests)
         is_mixed = any(each.operation for each in done_in(self.here))  # of two networks since then
-        done = self.ask(self._done, self.key, partial(numbers_of_step, session)) if is_mixed else {}
+        done = self.ask("step", self.key, partial(numbers_of_step, session)) if is_mixed else {}
         if done is None:
             return
         # A replaced optimizer counts its steps from 0.
@@ -301,7 +300,8 @@ class LiveValues:
     @property
     def first_batch(self) -> Pair | None:
         """The first batch of data made by code, once an exhibit has asked for it."""
-        return self._first.value
+        found: Pair | None = self.answers["first batch"].value
+        return found
 
     def exhibit(self) -> Exhibit | None:
         """Return what is learned, marked at the focus sample."""
@@ -332,9 +332,8 @@ class LiveValues:
         key = id(session.data), session.network.activations, session.trainer.loss, self.program
         if made is None or network is None:
             return made
-        if self._first_exhibit[0] != key:
-            self._first_exhibit = key, exhibit_of(session, network, samples)
-        return made.after(self._first_exhibit[1])
+        ask = partial(exhibit_of, session, network, samples)
+        return made.after(self.answers["first exhibit"].get(key, ask))
 
     def _look(self) -> None:
         """Update the exhibit from a copy of the network, at intervals if that takes long.
@@ -383,7 +382,7 @@ class LiveValues:
         batches = self.session.trainer.batches
         samples = None
         if needs_batch(self.session.data):  # a user's code may be slow
-            samples = self.ask(self._first, batches, lambda: batches.at(0))
+            samples = self.ask("first batch", batches, lambda: batches.at(0))
             if samples is None:
                 return
         self.learned = self._with_first(self._made(self.copy, samples, key[-1]), samples)

@@ -22,7 +22,7 @@ from scalarviz.scene.frame_data import (
     PictureWords,
 )
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.stage.background import Answer, Refreshed
+from scalarviz.stage.background import Refreshed
 from scalarviz.stage.channels import ChannelSource
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import Motion
@@ -58,7 +58,6 @@ class Narration:
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
         self.lesson: Callable[[], str] = lambda: ""
-        self._said = Answer(NO_CAPTION)
         self._kept: dict[object, Caption] = {}
 
     def caption(
@@ -70,7 +69,7 @@ class Narration:
         """Return the caption of the last operation, or of the one before a place of the clock."""
         session, place = self.reading.session, place or self.reading.place[:2]
         key = self.reading.key, place, pinned, neuron, session.focus
-        said = self.reading.ask(self._said, key, lambda: caption_at(place, session, pinned, neuron))
+        said = self.reading.ask("caption", key, lambda: caption_at(place, session, pinned, neuron))
         return said or NO_CAPTION
 
     def _lit(self, motion: Motion, pinned: int | None, neuron: Neuron | None) -> Caption:
@@ -92,7 +91,7 @@ class Narration:
         pinned: int | None,
         neuron: Neuron | None = None,
         *,
-        clock: bool,
+        hint: bool,
         instead: Caption | None = None,
     ) -> PictureWords:
         """Return all texts of a picture.
@@ -101,16 +100,15 @@ class Narration:
         motion   has the operation that is shown
         pinned   bank index of the pinned weight, or None
         neuron   the pinned neuron, or None
-        clock    whether the step is one of the texts
+        hint     whether the caption may say what one can do
         instead  the caption if it is not that of the operation; None: that
         """
-        step = text("chart.step", step=self.reading.session.step_index) if clock else ""
-        caption = instead or self._caption(show, motion, pinned, neuron, hint=not clock)
+        caption = instead or self._caption(show, motion, pinned, neuron, hint=hint)
         session = self.reading.session
         is_new = instead is None and session.clock == Clock()
         moves = session.playing or (motion.walking and motion.current)
         rests = instead is None and not (is_new or moves)
-        return PictureWords(show.title, show.about, step, caption, is_new, rests)
+        return PictureWords(show.title, show.about, caption, is_new, rests)
 
     def _caption(
         self,
@@ -191,9 +189,7 @@ class Cards:
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
         self.session = reading.session
-        self._blocks: Answer[Blocks] = Answer(())
         self._asked: tuple[object, ...] = ()
-        self._moved = Answer("")
         self.foretells = True
         self._recalled = Refreshed((np.zeros(0), np.zeros(0)))
 
@@ -262,7 +258,7 @@ class Cards:
         if not session.playing or self._asked[:1] != (row,):
             self._asked = row, key, session.focus, self.foretells
         about = partial(blocks_of_weight, session, row, foretells=self.foretells)
-        found = self.reading.ask(self._blocks, self._asked, about)
+        found = self.reading.ask("card", self._asked, about)
         blocks: list[CardLine | CardTable | History | Exhibit] = [
             *([CardLine(text("explanation.pending"), "quiet")] if found is None else found)
         ]
@@ -285,7 +281,7 @@ class Cards:
     def moved(self, row: int) -> str | None:
         """Return which samples moved a weight most; "" without any, None until it is found."""
         key = row, self.reading.key
-        return self.reading.ask(self._moved, key, lambda: moved_most(self.session, row))
+        return self.reading.ask("moved", key, lambda: moved_most(self.session, row))
 
     def _history(self, row: int, source: ChannelSource) -> History | None:
         """Return the history so far; while the session plays, refreshed only at intervals.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
 from typing import Any, cast, final
 from weakref import finalize, ref
@@ -18,7 +19,7 @@ from scalarviz.core.program import Program
 from scalarviz.engines.engine import Snapshot, SnapshotValues
 from scalarviz.engines.reference import program_forward
 from scalarviz.errors import DisplayError, InputError, OrderError, ScalarvizError, ShapeError
-from scalarviz.files.shaders.live_shader import LiveShader, live_shader
+from scalarviz.files.shaders.live_shader import LiveShader
 from scalarviz.scene.offscreen import no_opengl
 from scalarviz.stage.shader_evaluator import Evaluator, HiddenContext
 from scalarviz.training.network.network import Network
@@ -138,15 +139,15 @@ class ShaderResult:
 
     `ready` says whether they have arrived, `read()` returns them, and waits if necessary, and so
     does `await`. It can be passed to `request` of another shader, which waits for it.
+
+    rows  what arrives: the outputs, one row for each sample, or an error
     """
 
     def __init__(self, thread: Service, outputs: int, single: bool) -> None:
         self.outputs = outputs
         self.single = single
         self._thread = thread
-        self._arrived = threading.Event()
-        self._found: FloatArray | None = None
-        self._error: ScalarvizError | None = None
+        self.rows: Future[FloatArray] = Future()
 
     __reduce_ex__ = not_copied(
         "the result of a shader, which may be under way", "keep what its read() gives"
@@ -159,31 +160,19 @@ class ShaderResult:
     @property
     def ready(self) -> bool:
         """Whether `read` returns without waiting."""
-        return self._arrived.is_set()
+        return self.rows.done()
 
     def read(self) -> FloatArray:
         """Return a copy of the outputs, shape (outputs,) or (batch, outputs); wait for them."""
-        while not self._arrived.wait(LOOK):
+        while not wait([self.rows], LOOK).done:
             if self._thread.stopped:
                 raise OrderError("the outputs of a shader do not arrive: this program has ended")
-        found = self.taken()
+        found = self.rows.result()
         return found[0].copy() if self.single else found.copy()
 
     def __await__(self) -> Generator[Any, None, FloatArray]:
         """Return the outputs as `read` does, while other tasks of an asyncio loop go on."""
         return awaited(self)
-
-    def arrive(self, found: FloatArray | None, error: ScalarvizError | None = None) -> None:
-        """Set the outputs, or the error that `read` raises."""
-        self._found, self._error = found, error
-        self._arrived.set()
-
-    def taken(self) -> FloatArray:
-        """Return the outputs that have arrived, as rows; raise their error."""
-        if self._error is not None:
-            raise self._error
-        assert self._found is not None
-        return self._found
 
 
 # The task to compute the outputs of a network, by a shader or by the cpu engine.
@@ -201,7 +190,7 @@ def text_of(net: Network) -> tuple[LiveShader | None, str]:
     if len(net.bank) > MOST_WEIGHTS:
         return None, f"a shader holds {MOST_WEIGHTS:,} parameters, not {len(net.bank):,}"
     try:
-        return live_shader(net), ""
+        return LiveShader(net), ""
     except InputError as error:
         return None, str(error).partition(": export")[0]
 
@@ -232,7 +221,7 @@ class Core:
 
     def evaluate(self, task: Evaluation, context: HiddenContext | None) -> Iterator[None]:
         """Evaluate a network, by the graphics card if possible, in portions."""
-        samples = task.samples.taken()
+        samples = task.samples.rows.result()
         unknown: FloatArray = np.logical_not(np.isfinite(samples).all(axis=1))
         with np.errstate(over="ignore"):
             inputs = np.where(unknown[:, np.newaxis], 0.0, samples).astype(np.float32)
@@ -253,7 +242,7 @@ class Core:
             yield from self._compute(task, samples, unknown, found)
             self._tell(why)
         found[unknown] = np.nan
-        task.give(found.astype(task.network.dtype, copy=False))
+        task.rows.set_result(found.astype(task.network.dtype, copy=False))
 
     def _draw(
         self,
@@ -321,6 +310,7 @@ class Evaluation:
 
     samples   which may be the outputs of an earlier request, and under way
     snapshot  the numbers of the network at the time of the request
+    rows      where the outputs arrive; nobody waits for them once the ShaderResult is gone
     """
 
     def __init__(
@@ -331,13 +321,14 @@ class Evaluation:
         why: str,
         samples: ShaderResult,
         snapshot: Snapshot,
-        result: ref[ShaderResult],
+        result: ShaderResult,
     ) -> None:
         core.used = True
         self._core = core
         self.network, self.program = network, network.program
         self.shader, self.why = shader, why
-        self.samples, self.snapshot, self._result = samples, snapshot, result
+        self.samples, self.snapshot = samples, snapshot
+        self.rows, self._result = result.rows, ref(result)
 
     def waits(self) -> bool:
         """Return whether numbers of the network, or the samples, have not arrived yet."""
@@ -345,21 +336,16 @@ class Evaluation:
             return False
         return not (self.snapshot.ready and self.samples.ready)
 
-    def give(self, found: FloatArray | None, error: ScalarvizError | None = None) -> None:
-        """Hand over the outputs, or an error, if somebody still waits for them."""
-        result = self._result()
-        if result is not None:
-            result.arrive(found, error)
-
     def work(self, context: HiddenContext | None) -> Iterator[None]:
         if self._result() is None:
             return
         try:
             yield from self._core.evaluate(self, context)
         except ScalarvizError as error:  # else it would be lost with the thread
-            self.give(None, error)
+            self.rows.set_exception(error)
         except Exception as error:  # the same
-            self.give(None, InputError(f"the outputs of a shader could not be computed: {error}"))
+            why = f"the outputs of a shader could not be computed: {error}"
+            self.rows.set_exception(InputError(why))
 
 
 # The shader.
@@ -471,13 +457,13 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
                 x, net.inputs, net.CALLED, finite=False, picture=net.input_shape
             )
             samples = ShaderResult(self._thread, net.inputs, single)
-            samples.arrive(rows)
+            samples.rows.set_result(rows)
         self._thread = service()
         snapshot = self._shown.snapshot()
         snapshot.request()
         result = ShaderResult(self._thread, net.outputs, samples.single)
         self._newest = result
-        task = Evaluation(self._core, net, *self._shader(), samples, snapshot, ref(result))
+        task = Evaluation(self._core, net, *self._shader(), samples, snapshot, result)
         self._thread.put(task.work, task.waits)
         return result
 

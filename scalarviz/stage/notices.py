@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import final
 
 from scalarviz.scene.frame_data import Work
+from scalarviz.training.session.actions import nothing
 
 NOTICE_SECONDS, BUTTON_SECONDS = (
     8.0,
@@ -46,7 +47,7 @@ class Messages(ABC):
     def __init__(self) -> None:
         self.status = ""
         self.work: Work | None = None
-        self.end_work: Callable[[], object] = lambda: None
+        self.end_work: Callable[[], object] = nothing
         self._clock = math.inf  # until the first tick
         self._notices: list[Notice] = []
         self._offers: dict[str, Callable[[], None]] = {}

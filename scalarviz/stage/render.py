@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Literal
 
@@ -30,12 +30,13 @@ from scalarviz.stage.encoders import Frame, encoder_for, png
 from scalarviz.stage.render_options import PAGE, RenderOptions, drawn, looked, shown
 from scalarviz.stage.show import Show, whole_number
 from scalarviz.stage.stage import Stage
-from scalarviz.stage.stages import Pin
+from scalarviz.stage.stages import Pin, Stages
 from scalarviz.stage.storyboard_page import StoryboardStill, page
 from scalarviz.stage.sweep_look import sweep_look
 from scalarviz.stage.sweep_stage import SweepStage
 from scalarviz.story.facts import Neuron
 from scalarviz.sweeps.sweep import Sweep
+from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.reading import names_of_cells
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import SharedClock
@@ -126,13 +127,13 @@ def picture(
     seen = sweep_look(session, networks, order, group, against)
     if isinstance(session, Sweep):
         session.check_trained()
-        stage = SweepStage(session, look.theme, seen)
-        with look.canvas() as canvas:
-            frame = drawn(canvas, stage, look)
+        drawer: AbstractContextManager[Stages | SweepStage] = nullcontext(
+            SweepStage(session, look.theme, seen)
+        )
     else:
-        show = shown(session)
-        with look.canvas() as canvas, look.on(show) as drawer:
-            frame = drawn(canvas, drawer, look)
+        drawer = look.on(shown(session))
+    with look.canvas() as canvas, drawer as stage:
+        frame = drawn(canvas, stage, look)
     if place is not None:
         replace_file(place, png(frame))
     return frame
@@ -350,7 +351,7 @@ def story(
     session: object,
     look: RenderOptions,
     title: str = "",
-    tell: Callable[[int, int], object] = lambda done, total: None,
+    tell: Callable[[int, int], object] = nothing,
 ) -> tuple[int, str]:
     """Return a storyboard's number of pictures, and its page as HTML; `tell` is told the count."""
     show = Show.of(session)

@@ -100,16 +100,8 @@ class RenderOptions:
         name = self.camera if isinstance(self.camera, str) else "perspective"
         stage = stages_of(show, self.theme, name, reduced_motion=True)
         try:
-            stage.silent, stage.size = True, self.cubes
-            names = "color", "per_layer", "every_weight", "neuron_maps", "test_points", "discrete"
-            for each in (*names, "numbers"):
-                setattr(stage, each, getattr(self, each))
-            if self.pin is not None:
-                stage.pin(self.pin)  # which checks it
-            if self.past is not None:
-                stage.curve_view.large = True
-                for name in str(self.past).split():
-                    stage.curve_view.choose(pick(PASTS, name, "past"))
+            stage.silent = True
+            self.choose(stage)
             stage.resize(*self.size)
             if isinstance(self.camera, Camera):
                 for part in stage.panes:
@@ -117,6 +109,19 @@ class RenderOptions:
             yield stage
         finally:
             stage.leave()
+
+    def choose(self, stage: Stages) -> None:
+        """Choose what these options say in a picture; InputError if the pinned row is unknown."""
+        stage.size = self.cubes
+        names = "color", "per_layer", "every_weight", "neuron_maps", "test_points", "discrete"
+        for each in (*names, "numbers"):
+            setattr(stage, each, getattr(self, each))
+        if self.pin is not None:
+            stage.pin(self.pin)  # which checks it
+        if self.past is not None:
+            stage.curve_view.large = True
+            for name in str(self.past).split():
+                stage.curve_view.choose(pick(PASTS, name, "past"))
 
     def canvas(self) -> Canvas:
         from scalarviz.scene.picture import Canvas  # slow to import

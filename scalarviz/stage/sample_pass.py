@@ -128,8 +128,8 @@ def forward_of_graph(program: TraceProgram, value: FloatArray, sample: FloatArra
     """Compute all nodes of a compiled function for a sample."""
     parameters = value[program.rows]
     nodes = Nodes(program, np.asarray(sample, np.float64)[np.newaxis], parameters)
-    for i in range(len(program.nodes)):
-        nodes.forward(i, parameters)
+    for node in program.nodes:
+        nodes.forward(node.members, parameters)
     return SamplePass(numbers_of_nodes(nodes, nodes.values), nodes=nodes)
 
 
@@ -189,7 +189,7 @@ def backward(
         way.nodes.begin_back(flow)
         for moment in way.nodes.program.moments:
             if moment.kind == "operand gradient":
-                way.nodes.backward(moment.operation)
+                way.nodes.backward(way.nodes.program.nodes[moment.operation].members)
             if moment.gradients:
                 way._grown.append(gradients_now(way.nodes, moment))
         way._flows.update(numbers_of_nodes(way.nodes, way.nodes.gradients))

@@ -34,14 +34,13 @@ from scalarviz.scene.frame_data import (
     PictureWords,
 )
 from scalarviz.scene.layout.camera import CAMERAS, Camera
-from scalarviz.scene.layout.division import Division, Projection
+from scalarviz.scene.layout.division import Division, Projection, what_at
 from scalarviz.scene.layout.plates import Step
 from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.lights import focus_of
 from scalarviz.scene.marks import corners_of
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
-from scalarviz.stage.background import Answer
 from scalarviz.stage.by_parts import BatchSum
 from scalarviz.stage.camera_control import CameraController, ViewBox
 from scalarviz.stage.channels import (
@@ -80,10 +79,11 @@ from scalarviz.stage.pointing import (
     same_in,
     target_at,
 )
-from scalarviz.stage.show import Show
+from scalarviz.stage.show import Show, alike
 from scalarviz.story.caption import Caption, Card, Cell
 from scalarviz.story.facts import Neuron
 from scalarviz.story.guide import tour_caption
+from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.reading import cells_of
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Position
@@ -126,6 +126,7 @@ class Stage(Messages):
                    one is being added; 0: the gradients are shown whole
     given          seconds that a slow step gives to the next operation; 0 without one
     pane           how the picture is one of several, or None
+    peers          the stages that have common scales, in the order of their panes; mostly itself
     menus, panel   pixels of the picture that stand under menus of a window and under its panel
     unfolded       whether a compiled function is shown as its graph at rest, too
     pinned, hover  bank indices, or None
@@ -176,12 +177,11 @@ class Stage(Messages):
         self.menus = self.panel = 0.0
         self.unfolded = False
         self.nodes: Callable[[Any], object] | None = None
-        self.travel: Callable[[int], object] = lambda operations: None
+        self.travel: Callable[[int], object] = nothing
         self.given = 0.0
         self.pane: Pane | None = None
         self.scales = Scales()
-        self._first: Callable[[], FloatArray | None] = lambda: None
-        self._of_all: Callable[[], Sequence[Shown]] = lambda: [self.shown()]
+        self.peers: Sequence[Stage] = [self]
         self._view_box = ViewBox(cuts=reduced_motion)
         self._picture: Any = None
         self._seen: FrameData | None = None  # of the last picture
@@ -206,7 +206,6 @@ class Stage(Messages):
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._cards, self._maps = Cards(self.reading), SessionMaps(self.reading)
         self.narration = Narration(self.reading)
-        self._sum: Answer[BatchSum | None] = Answer(None)
         self.part_of_tour, self.adding = "", 0.0
         self._cells: tuple[object, Sequence[Cell]] = None, ()
         self._is_read = False  # whether the session was read for the next picture
@@ -249,21 +248,9 @@ class Stage(Messages):
 
     def rescale(self, *, anew: bool = False) -> None:
         """Choose scales for the numbers that are shown, or read `anew`; then they follow slowly."""
-        if anew:
-            self.refresh()
-        self.scales.choose(self._of_all())
-
-    def share(
-        self,
-        scales: Scales,
-        of_all: Callable[[], Sequence[Shown]],
-        first: Callable[[], FloatArray | None] = lambda: None,
-    ) -> None:
-        """Use the scales of several stages, which fit the numbers of all of them.
-
-        first  returns the values of the first of them, if the network has the same shape
-        """
-        self.scales, self._of_all, self._first = scales, of_all, first
+        for each in self.peers if anew else ():
+            each.refresh()
+        self.scales.choose([each.shown() for each in self.peers])
 
     def shown(self) -> Shown:
         """Return what the scales must fit: the numbers of the last reading, and the plates."""
@@ -324,14 +311,7 @@ class Stage(Messages):
         if (name := self.on_top.button_at(x, y)) is not None:
             self.press(name)
             return
-        if self.over.click(self.on_top, x, y):
-            return
-        self.over.hover(self.on_top, x, y)
-        if self.over.title:
-            self.curve_view.large = not self.curve_view.large
-            return
-        if self.over.tab is not None:
-            self.curve_view.choose(self.over.tab)
+        if self.over.click(self.on_top, x, y, self.curve_view):
             return
         if self.over.cell:
             self.travel(self.over.cell - self.motion.coming)
@@ -376,13 +356,18 @@ class Stage(Messages):
         reading, shown = self.reading, (self.scales.color, self.scales.size)
         is_asked = CHANGE in shown or self.hover is not None
         before = reading.before()[0] if is_asked else reading.last.value
-        first = self._first() if DIFFERENCE in shown else None
+        first = self.peers[0]
+        is_compared = DIFFERENCE in shown and alike(first.session, self.session)
         begun = self.session.branches[0].frames[0].value if SINCE_START in shown else None
         numbers = reading.numbers
         if reading.neurons is not None:
             grad = reading.neurons.grown(numbers.grad, self.plan, 0.0)
             numbers = replace(numbers, grad=grad)
-        return ChannelSource(numbers, before, reading.program, reading.way, first, begun)
+        return ChannelSource(
+            *(numbers, before, reading.program, reading.way),
+            first.reading.numbers.value if is_compared else None,
+            begun,
+        )
 
     def frame_data(self) -> FrameData:
         """Return everything that the picture shows now."""
@@ -569,7 +554,7 @@ class Stage(Messages):
             return None
         reading, session = self.reading, self.session
         key = reading.key, self.pinned
-        return reading.ask(self._sum, key, lambda: BatchSum.of(session, self.pinned))
+        return reading.ask("batch sum", key, lambda: BatchSum.of(session, self.pinned))
 
     def _words(self, instead: Caption | None) -> PictureWords:
         """Return all texts; `instead` stands in place of the caption of the operation."""
@@ -578,7 +563,7 @@ class Stage(Messages):
         told = (self.guess.row, None) if self.guess is not None else told
         found = self.narration.words(
             *(self.show, self.motion, *told),
-            clock=self.silent or self.present or self.pane is not None,
+            hint=not (self.silent or self.present or self.pane is not None),
             instead=instead,
         )
         if self.guess is not None and instead is None and found.caption is not None:
@@ -717,9 +702,9 @@ class Stage(Messages):
         """Return the cube or the neuron at a pixel."""
         if self._picture is None or self._seen is None:
             return NOTHING
-        for box, row in self.on_top.pairs:
-            if box.has(x, y):
-                return PointerTarget(row)
+        row = what_at(self.on_top.pairs, x, y)
+        if row is not None:
+            return PointerTarget(row)
         parts = self._seen.division(*self._extent)
         covered = any(box.width and box.has(x, y) for box in (parts.exhibit, parts.card))
         if not parts.scene.has(x, y) or covered or self.on_top.on_chart(x, y):

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -29,7 +28,7 @@ from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.marks import longest_push
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.past_charts import line_colors
-from scalarviz.stage.channels import DIFFERENCE, Scales, Shown, of_scales
+from scalarviz.stage.channels import DIFFERENCE, Scales, of_scales
 from scalarviz.stage.chart_view import CurveView, OverlayPointer
 from scalarviz.stage.curves import is_share, loss_at
 from scalarviz.stage.handles import Grip, Handle
@@ -117,8 +116,7 @@ class Stages(Messages):
         self._sizes = [sizes_of(stage.session) for stage in self.panes]
         first = self.panes[0]
         for stage in self.panes:
-            stage.share(first.scales, self._shown, partial(self._first_for, stage))
-            stage.curve_view = first.curve_view
+            stage.peers, stage.scales, stage.curve_view = self.panes, first.scales, first.curve_view
         self.resize(*self._extent)
         self.rescale()
 
@@ -131,18 +129,8 @@ class Stages(Messages):
         """The stage of the chosen session."""
         return self.panes[self.chosen]
 
-    def _shown(self) -> list[Shown]:
-        return [stage.shown() for stage in self.panes]
-
-    def _first_for(self, stage: Stage) -> FloatArray | None:
-        """Return the values of the first session, if a session's network has the same shape."""
-        first = self.panes[0]
-        return first.reading.numbers.value if alike(first.session, stage.session) else None
-
     def rescale(self, *, anew: bool = False) -> None:
         """Choose scales for the numbers of all panes, or for numbers that are read `anew`."""
-        for stage in self.panes[1:] if anew else ():
-            stage.refresh()
         self.panes[0].rescale(anew=anew)
 
     # Settings.
@@ -203,17 +191,9 @@ class Stages(Messages):
         return tuple(stage.looks for stage in self.panes)
 
     @property
-    def _moved(self) -> list[Stage]:
+    def moved(self) -> list[Stage]:
         """The stages whose cameras move: all together, or the chosen one."""
         return self.panes if self.together else [self.lead]
-
-    def orbit(self, dx: float, dy: float) -> None:
-        for stage in self._moved:
-            stage.eyes.orbit(dx, dy)
-
-    def move(self, dx: float, dy: float) -> None:
-        for stage in self._moved:
-            stage.eyes.move(dx, dy)
 
     def zoom(self, factor: float, x: float, y: float) -> None:
         """Zoom in on a pixel of a pane, and on the same place of the others."""
@@ -230,7 +210,7 @@ class Stages(Messages):
 
     def frame_pinned(self) -> None:
         """Look at the pinned weights closely; at the whole network where none is pinned."""
-        for stage in self._moved:
+        for stage in self.moved:
             stage.frame_pinned()
 
     def restore(self) -> None:
@@ -238,7 +218,7 @@ class Stages(Messages):
         if self.several and self.help:
             self.help = False
         elif not (self.several and self.curve_view.close()):
-            for stage in self._moved:
+            for stage in self.moved:
                 stage.restore()
 
     # The mouse.
@@ -304,8 +284,7 @@ class Stages(Messages):
         if (name := self.on_top.button_at(x, y)) is not None:
             return self._press(name)
         self.hover_at(x, y)
-        if self.over.title:
-            self.curve_view.large = not self.curve_view.large
+        if self.over.click(self.on_top, x, y, self.curve_view):
             return None
         self.choose_at(x, y)
         stage, left, top = self._within(x, y)
@@ -401,7 +380,7 @@ class Stages(Messages):
         if not self._is_read:
             self.read()
         self._is_read = False
-        self.scales.follow(self._shown(), self._now)
+        self.scales.follow([stage.shown() for stage in self.panes], self._now)
         self._place()
         return in_common([stage.frame_data() for stage in self.panes])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, final
 
 import numpy as np
@@ -69,7 +69,7 @@ class Panels:
     def __init__(self, sweep: Sweep, look: SweepLook) -> None:
         self.sweep = sweep
         self.look = look
-        self._makers: dict[int, Maker] = {}
+        self._maker = cache(self._make_maker)
         self._kept: dict[tuple[int, SweepLook, bool], tuple[Outcome, SweepPanel]] = {}
         self._compared: dict[tuple[int, int], tuple[tuple[bytes, ...], Interval]] = {}
         self._scale = 0.0
@@ -122,12 +122,9 @@ class Panels:
             f"targets of three numbers from 0 to 1; choose {' or '.join(self.kinds)}",
         )
 
-    def _maker(self, number: int) -> Maker:
-        if number not in self._makers:
-            sweep = self.sweep
-            session = session_of(sweep.make, sweep.settings[number], sweep.seeds[0])
-            self._makers[number] = Maker(session)
-        return self._makers[number]
+    def _make_maker(self, number: int) -> Maker:
+        sweep = self.sweep
+        return Maker(session_of(sweep.make, sweep.settings[number], sweep.seeds[0]))
 
     def panel(self, number: int, outcome: Outcome | None) -> SweepPanel:
         """Return the panel of a setting, its networks in the order of the look."""

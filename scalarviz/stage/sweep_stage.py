@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, final
 
 from scalarviz.base.texts import text
@@ -137,33 +137,8 @@ def run_at(shown: SweepPanels, panel: int, place: int) -> Run:
 MOST_SETTINGS = 100  # that others can be compared with
 
 
-@dataclass(frozen=True)
-class SweepChoice:
-    """One field of a SweepLook, with all its values.
-
-    field   its name
-    about   what it is for, in words
-    values  of the field
-    words   what stands for each value
-    """
-
-    field: str
-    about: str
-    values: list[Any]
-    words: list[str]
-
-    def place(self, look: SweepLook) -> int:
-        """Return the place of the value that a look has; 0 if it is not among them."""
-        value = getattr(look, self.field)
-        return self.values.index(value) if value in self.values else 0
-
-    def chosen(self, look: SweepLook, place: int) -> SweepLook:
-        """Return a look with the value at a place."""
-        return replace(look, **{self.field: self.values[place]})
-
-
-def choices_of(panels: Panels) -> list[SweepChoice]:
-    """Return the choices there are for a sweep."""
+def choices_of(panels: Panels) -> dict[str, Mapping[Any, str]]:
+    """Return the values that each field of a SweepLook can have for a sweep, with their words."""
     sweep = panels.sweep
     orders = {"": text("sweep.choose.order.grid")}
     groups = {"": text("sweep.choose.group.none")}
@@ -175,13 +150,9 @@ def choices_of(panels: Panels) -> list[SweepChoice]:
     others: dict[int | None, str] = {None: text("sweep.choose.against.best")}
     for i in range(min(len(sweep.settings), MOST_SETTINGS)):
         others[i] = text("sweep.choose.against.is", name=panels.full_name(i))
-    words: dict[str, Mapping[Any, str]] = {
+    return {
         "networks": {kind: text(f"sweep.choose.networks.{kind}") for kind in panels.kinds},
         "order": orders,
         "group": groups,
         "against": others,
     }
-    return [
-        SweepChoice(field, text(f"sweep.choose.{field}"), [*found], [*found.values()])
-        for field, found in words.items()
-    ]

@@ -13,7 +13,6 @@ import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ParametricFormula
-from scalarviz.engines.codegen.kernel_units import source_of
 from scalarviz.engines.cpu.table import every_unit
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.stage.network_layout import about_layer
@@ -408,4 +407,4 @@ def test_what_no_kernel_can_be_made_from_is_refused_and_in_nobodys_way(
         return
     refused(InputError, shown).by(sv.activation, value, derivative)
     assert "cube" not in activation_table
-    assert all(source_of(unit, "float64").text for unit in every_unit())
+    assert all(unit.source("float64").text for unit in every_unit())

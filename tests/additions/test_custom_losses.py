@@ -17,7 +17,6 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.elementary import exp, log1p
 from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
-from scalarviz.engines.codegen.kernel_units import source_of
 from scalarviz.engines.cpu.table import every_unit
 from scalarviz.engines.custom.custom_formulas import check_numbers, check_rows, points
 from scalarviz.errors import FileError, InputError, UnknownNameError
@@ -402,7 +401,7 @@ def test_kernels_of_all_formulas_can_be_written_with_those_of_users() -> None:
     sv.loss(squares, squares_gradient, rows=True)
     units = [unit for unit in every_unit() if unit.row and unit.row.name in ("poisson", "squares")]
     assert len(units) == 4
-    assert all("def " in source_of(unit, "float32").text for unit in units)
+    assert all("def " in unit.source("float32").text for unit in units)
 
 
 def test_a_loss_changes_its_table() -> None:

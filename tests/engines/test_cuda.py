@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from scalarviz.base import kernel_files
 from scalarviz.base.shell_commands import pip_command, pip_install
 from scalarviz.engines.cuda import missing
 from scalarviz.engines.cuda.missing import missing_for_cuda
@@ -160,7 +161,7 @@ def without_a_cache(monkeypatch: pytest.MonkeyPatch, folder: Path, error: str) -
         return error
 
     monkeypatch.undo()
-    monkeypatch.setattr(missing, "cache_folder", lambda: folder)
+    monkeypatch.setattr(kernel_files, "cache_folder", lambda: folder)
     monkeypatch.setattr(missing, "error_of_a_kernel", kernel)
     missing.missing_in_libraries.cache_clear()
     return runs

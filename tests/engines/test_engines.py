@@ -632,7 +632,7 @@ def test_so_has_a_step_operation_by_operation(worth: int, monkeypatch: pytest.Mo
         run: Any = net.run(InOrder(X, X), sv.Loss("mse"))
         if moments:
             run.begin(0)
-            assert (run._now._passes._guard is not None) is (worth == 0)
+            assert (run._passes._guard is not None) is (worth == 0)
             for moment in net.program.moments:
                 run.perform(moment, sv.Adam(0.1))
         else:

@@ -30,7 +30,7 @@ from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.codegen.dispatch import by_address
-from scalarviz.engines.codegen.kernel_units import Unit, source_of
+from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu import products, records
 from scalarviz.engines.cpu.table import KERNELS, every_unit, kernels_of, kernels_of_loss
 from scalarviz.engines.expression import expression_kernels
@@ -44,7 +44,7 @@ TANH = kernels_of("activation", KERNELS["activation"], ACTIVATIONS["tanh"])["for
 
 
 def text(unit: Unit, dtype: kernel_units.Dtype = "float32") -> str:
-    return source_of(unit, dtype).text
+    return unit.source(dtype).text
 
 
 # ---- what is in a file --------------------------------------------------------------------------
@@ -201,9 +201,10 @@ class Process:
         self._patch.setattr(compiling, "run_children", self._note)
         self._alone = alone
 
-    def _note(self, paths: Any) -> bool:
+    def _note(self, paths: Any) -> None:
         self.children.append([path.name for path in paths])
-        return not self._alone and RUN_CHILDREN(paths)
+        if not self._alone:
+            RUN_CHILDREN(paths)
 
     def load(self, *units: Unit) -> list[kernel_units.Kernel]:
         return kernel_units.load(units, "float64")
@@ -436,7 +437,7 @@ def test_a_process_that_compiles_has_the_bits_of_one_that_loads(tmp_path: Path) 
 def activation_text(field: str, value: FloatFunction, derivative: FloatFunction) -> str:
     """The file of a kernel of an activation: `forward` or `back`."""
     row = Formula("mine", value, (derivative,))
-    return source_of(kernels_of("activation", KERNELS["activation"], row)[field], "float32").text
+    return kernels_of("activation", KERNELS["activation"], row)[field].source("float32").text
 
 
 def forward(value: FloatFunction) -> str:

@@ -160,7 +160,7 @@ def drawn(
 def test_everything_written_fits_into_a_small_picture(studio: Studio, picture: Picture) -> None:
     line = "= 0.1 * 0.2 + 0.3 * 0.4 + 0.5 * 0.6 = " + "1 + " * 40
     caption = Caption("affine 0", "z = w x + b", plain_lines(line))
-    words = PictureWords("A title " * 20, "about " * 40, "step 12,345,678,901,234,567,890", caption)
+    words = PictureWords("A title " * 20, "about " * 40, caption)
     frame_data = sight_of(
         words=words,
         chips=[("a message that is far too long " * 5, "press"), ("short", "")],
@@ -197,7 +197,7 @@ def test_messages_and_offers_lie_over_no_words_and_offers_not_over_the_network(
 ) -> None:
     caption = Caption("A caption of some words", "f(x)", plain_lines("1", "2"))
     frame_data = sight_of(
-        words=PictureWords("It learns", "", "", caption),
+        words=PictureWords("It learns", "", caption),
         chips=[("something that goes on for a while, and is said", "press"), ("short", "undo")],
         offers=["go on for 2,000 steps", "start again"],
         pinned=Card(3, "a weight", [("value", "1")], [CardLine("a line")]) if pinned else None,

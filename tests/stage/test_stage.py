@@ -25,7 +25,7 @@ from scalarviz.faces.controller.train import train
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene import picture
 from scalarviz.scene.canvas.palette import THEMES, rgb
-from scalarviz.scene.labels import draw_labels, margin_of
+from scalarviz.scene.labels import draw_labels
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.stage.channels import CHANNELS
 from scalarviz.stage.network_layout import layout_of
@@ -450,7 +450,8 @@ def test_in_and_out_are_not_cut_where_spheres_are_near_the_edge() -> None:
         see = replace(middle, camera=middle.camera.moved(0.0, -up))
         seen = see(outputs.points)
         top = float((seen.xy[:, 1] - outputs.radius * seen.unit).min())
-        if top < see.box.y - margin_of(data, see) + 17.0:  # no room for the word above it
+        margin = data.division(see.width, see.height).margin
+        if top < see.box.y - margin + 17.0:  # no room for the word above it
             break
         canvas = Words(800, 500)
         draw_labels(canvas, see, data, THEMES["dark"], 1.0)

@@ -176,7 +176,7 @@ def test_a_pane_shows_what_a_stage_of_its_own_shows(studio: Studio) -> None:
     alone = Stage(session, reduced_motion=True)
     alone.silent = True
     box, alone.pane = shown._boxes.panes[0], shown.panes[0].pane
-    alone.share(shown.scales, list)
+    alone.scales = shown.scales
     alone.read()
     size = int(box.width), int(box.height)
     assert is_same(pixels[: size[1] - 1, : size[0] - 1], studio.stage(alone, size=size)[:-1, :-1])

@@ -278,7 +278,7 @@ def test_numbers_of_any_size_add_up(scale: float) -> None:
 def test_a_history_before_the_pinning_is_not_made_up() -> None:
     session = advanced(rgb(), 30)
     stage = Stage(session, patience=0.0)  # does not wait for the steps before
-    with session._session_lock.taken():
+    with session.timeline.lock.taken():
         stage.pin(5)
         session._weight_history.stop()
         history = stage._cards._history(5, stage._source())

@@ -230,7 +230,7 @@ def test_swatches_show_outputs_above_targets_and_sizes_are_an_axis() -> None:
     inputs, targets = sv.data.Rgb("hue").palette
     assert swatches[2, :, 0] == pytest.approx(np.clip(session.network(inputs), 0, 1), abs=1e-5)
     assert swatches[2, :, 1] == pytest.approx(targets)
-    assert choices_of(Panels(runs, SweepLook()))[0].values == ["cubes", "swatches", "losses"]
+    assert [*choices_of(Panels(runs, SweepLook()))["networks"]] == ["cubes", "swatches", "losses"]
 
 
 @pytest.mark.parametrize("count", [1, 7, 100, 3000])

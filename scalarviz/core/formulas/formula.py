@@ -168,14 +168,14 @@ class Target:
     def _copy(self, function: FunctionType) -> FunctionType:
         code = function.__code__
         known = {
-            name: self._translate(function.__globals__[name])
+            name: self.translate(function.__globals__[name])
             for name in code.co_names
             if name in function.__globals__
         }
         constants = tuple(self._constant(constant) for constant in code.co_consts)
         return copy_of(function, known, code.replace(co_consts=constants))
 
-    def _translate(self, value: Any) -> Any:
+    def translate(self, value: Any) -> Any:
         """Return the value of a global name of a formula on this target."""
         if isinstance(value, float):
             return self.number(value)

@@ -67,9 +67,12 @@ def shapes_of(parameters: object, owner: str) -> dict[str, Shape]:
     }
 
 
-def draw_arrays(layer: Layer, init: Init, seed: int) -> None:
-    """Write the initial numbers of the arrays of a layer; "bias" begins as biases do."""
-    row, fans = layer.first_row, (layer.inputs, layer.outputs)
+def draw_arrays(layer: Layer, init: Init, seed: int, fans: tuple[int, int]) -> None:
+    """Write the initial numbers of the arrays of a layer; "bias" begins as biases do.
+
+    fans  fan-in and fan-out
+    """
+    row = layer.first_row
     for name, shape in layer._shapes.items():
         part = layer.bank.value[row : row + prod(shape)]
         init.fill(part, init.bias if name == "bias" else init.weight, fans, seed, row)

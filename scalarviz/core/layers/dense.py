@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from math import prod
 from typing import Any, final
 
 from scalarviz.base.checks import FloatArray, size, true_or_false
 from scalarviz.core.formulas.activations import activation_row
 from scalarviz.core.formulas.initializers import Init
+from scalarviz.core.layers import custom_layers
 from scalarviz.core.layers.layer import Batch, Layer
 from scalarviz.core.layers.parameters import OnDemand, ParameterArray, own_parameters
 from scalarviz.core.perceptron import Perceptron
@@ -56,7 +58,7 @@ class WeightedLayer(Layer):
 
 
 class PerceptronLayer(WeightedLayer):
-    """`count` perceptrons with `fan_in` weights each.
+    """`count` perceptrons, whose weights each have the shape `window`.
 
     `inputs`, `outputs`, `activation`, `bias` and `init` are as in Dense.
 
@@ -65,21 +67,22 @@ class PerceptronLayer(WeightedLayer):
 
     def __init__(
         self,
-        inputs: int,
-        outputs: int,
+        inputs: int | Shape,
+        outputs: int | Shape,
         count: int,
-        fan_in: int,
+        window: Shape,
         activation: str,
         bias: bool,
         init: str | Init | None,
     ) -> None:
         self.formula = activation_row(activation)
-        super().__init__(inputs, outputs, self.formula.name)
-        self.count = count
-        self.fan_in = fan_in
         self.has_bias = true_or_false(bias, "bias")
+        shapes = {"weight": (count, *window)} | ({"bias": (count,)} if self.has_bias else {})
+        super().__init__(inputs, outputs, self.formula.name, parameters=shapes)
+        self.count = count
+        self._window = window
+        self.fan_in = prod(window)
         self.init = None if init is None else Init.of(init)
-        self.size = count * fan_in + self.has_bias * count
 
     @abstractmethod
     def fans(self) -> tuple[int, int]:
@@ -92,15 +95,6 @@ class PerceptronLayer(WeightedLayer):
     @abstractmethod
     def weight_name(self, row: int) -> str:
         """Return the name of the weight at index `row` of the layer, without its perceptron's."""
-
-    @abstractmethod
-    def window_shape(self) -> Shape:
-        """Return the shape of the weights of a perceptron."""
-
-    @final
-    def parameter_shapes(self) -> dict[str, Shape]:
-        found: dict[str, Shape] = {"weight": (self.count, *self.window_shape())}
-        return found | {"bias": (self.count,)} if self.has_bias else found
 
     @final
     @cached_property
@@ -137,11 +131,7 @@ class PerceptronLayer(WeightedLayer):
 
     @final
     def initialize(self, init: Init, seed: int) -> None:
-        init, shape = self.init or init, self.fans()
-        count = self.fan_in * self.count
-        first, biases, end = self.first_row, self.first_row + count, self.rows.stop
-        init.fill(self.bank.value[first:biases], init.weight, shape, seed, first)
-        init.fill(self.bank.value[biases:end], init.bias, shape, seed, biases)
+        custom_layers.draw_arrays(self, self.init or init, seed, self.fans())
 
     @final
     def row_name(self, row: int) -> str:
@@ -203,13 +193,10 @@ class Dense(PerceptronLayer):
     ) -> None:
         inputs = size(inputs, "the inputs of Dense")
         outputs = size(outputs, "the outputs of Dense")
-        super().__init__(inputs, outputs, outputs, inputs, activation, bias, init)
+        super().__init__(inputs, outputs, outputs, (inputs,), activation, bias, init)
 
     def fans(self) -> tuple[int, int]:
         return self.inputs, self.outputs
-
-    def window_shape(self) -> Shape:
-        return (self.inputs,)
 
     def part_name(self, perceptron: int) -> str:
         return f"perceptron {perceptron}"

@@ -15,7 +15,7 @@ from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, Parametr
 from scalarviz.core.formulas.randomness import MASK, drop_word
 from scalarviz.core.layers.layer import Batch, Layer
 from scalarviz.core.layers.parameters import own_states
-from scalarviz.core.layers.rowwise_layers import numbers_of, shape_setting
+from scalarviz.core.layers.shapes import numbers_of, shape_setting
 from scalarviz.core.program import Program, Shape
 from scalarviz.errors import InputError
 
@@ -36,8 +36,7 @@ class Activation(Layer):
     def __init__(self, shape: int | Sequence[int], activation: str) -> None:
         picture, count = numbers_of(shape, "the numbers of Activation")
         self.formula = activation_row(activation)
-        super().__init__(count, count, self.formula.name)
-        self.input_shape = self.output_shape = picture
+        super().__init__(picture or count, picture or count, self.formula.name)
 
     def check_activation(self, name: str) -> None:
         activation_row(name)
@@ -55,7 +54,8 @@ class Activation(Layer):
             program.add("activation", self.activation, size=self.outputs, shape=self.output_shape)
 
     def forward_rows(self, batch: Batch) -> Batch:
-        rows = self.evaluate_rows(batch)
+        value = self.formula.value
+        rows = [[value(x) for x in row] for row in batch]
         self.kept.extend(zip(batch, rows, strict=True))
         return rows
 
@@ -65,10 +65,6 @@ class Activation(Layer):
             [g * slope(x, y) for g, x, y in zip(sample, *self.kept.pop(), strict=True)]
             for sample in reversed(upstream)
         ][::-1]
-
-    def evaluate_rows(self, batch: Batch) -> Batch:
-        value = self.formula.value
-        return [[value(x) for x in row] for row in batch]
 
 
 class Elementwise(Layer):
@@ -97,9 +93,8 @@ class Elementwise(Layer):
         row: ParametricFormula = pick(PARAMETRIC_FORMULAS, formula, "formula")
         counts = counts_of(row, count, parameters)
         shapes = {key: (each,) for key, each in zip(row.parameters, counts, strict=True)}
-        super().__init__(count, count, parameters=shapes)
+        super().__init__(picture or count, picture or count, parameters=shapes)
         self.formula, self.counts = row, counts
-        self.input_shape = self.output_shape = picture
 
     @final
     def initialize(self, init: Init, seed: int) -> None:
@@ -143,7 +138,8 @@ class Elementwise(Layer):
     @final
     def forward_rows(self, batch: Batch) -> Batch:
         self.kept.extend(batch)
-        return self.evaluate_rows(batch)
+        value, given = self.formula.value, [known for _, known in self._given()]
+        return [[value(x, *known) for x, known in zip(row, given, strict=True)] for row in batch]
 
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
@@ -158,11 +154,6 @@ class Elementwise(Layer):
             gradients.append(gradient)
         self.bank.has_gradients = True
         return gradients[::-1]
-
-    @final
-    def evaluate_rows(self, batch: Batch) -> Batch:
-        value, given = self.formula.value, [known for _, known in self._given()]
-        return [[value(x, *known) for x, known in zip(row, given, strict=True)] for row in batch]
 
 
 def counts_of(row: ParametricFormula, features: int, parameters: object) -> tuple[int, ...]:
@@ -219,10 +210,9 @@ class Dropout(Layer):
 
     def __init__(self, shape: int | Sequence[int], rate: float = 0.5) -> None:
         picture, count = numbers_of(shape, "the numbers of Dropout")
-        super().__init__(count, count)
+        super().__init__(picture or count, picture or count)
         self.rate = number(rate, "the rate of Dropout", 0.0, 1.0, open_high=True)
         self.state_size = 2  # low and high half of the seed
-        self.input_shape = self.output_shape = picture
 
     def initialize(self, init: Init, seed: int) -> None:
         self.state[:] = seed & MASK, seed >> 32

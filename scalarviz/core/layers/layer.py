@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from scalarviz.base.attributes import OURS, set_known
-from scalarviz.base.checks import FloatArray, answered, as_array, as_batch, shorten, size
+from scalarviz.base.checks import FloatArray, answered, as_array, as_batch, shorten
 from scalarviz.core.bank import ROW_NAME, SCALING, Bank
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.initializers import Init
@@ -23,6 +23,7 @@ from scalarviz.core.layers.parameters import (
     own_parameters,
     own_states,
 )
+from scalarviz.core.layers.shapes import numbers_of
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Program, Shape
 from scalarviz.core.weight import Part, Weight
@@ -44,8 +45,8 @@ class Layer(Part):
     bank. It can still join a network as long as nothing was computed, changed or made on a bank of
     its own, whose arrays then become read-only.
 
-    inputs      numbers of a sample, at least 1
-    outputs     numbers of the result, at least 1
+    inputs      numbers of a sample, at least 1, or the shape (channels, height, width) of a picture
+    outputs     numbers of the result, at least 1, or the shape of a picture
     activation  name of a row of core/formulas/activations.py; by default "linear"
     parameters  shape of each array of parameters by name; by default there are none
     """
@@ -55,24 +56,23 @@ class Layer(Part):
 
     def __init__(
         self,
-        inputs: int,
-        outputs: int,
+        inputs: int | Shape,
+        outputs: int | Shape,
         activation: str = "linear",
         *,
         parameters: Mapping[str, Sequence[int]] = MappingProxyType({}),
     ) -> None:
-        self.inputs = size(inputs, f"the inputs of {type(self).__name__}")
-        self.outputs = size(outputs, f"the outputs of {type(self).__name__}")
+        kind = type(self).__name__
+        # The shapes are (channels, height, width) if the numbers are a picture, else ().
+        self.input_shape, self.inputs = numbers_of(inputs, f"the inputs of {kind}")
+        self.output_shape, self.outputs = numbers_of(outputs, f"the outputs of {kind}")
         self._activation = activation
-        self._shapes = custom_layers.shapes_of(parameters, type(self).__name__)
+        self._shapes = custom_layers.shapes_of(parameters, kind)
         # Number of parameters; subclasses set it that do not pass their `parameters`.
         self.size = sum(map(prod, self._shapes.values()))
         self.first_row = 0
         self.state_size = 0  # length of its part of the bank's state; set by subclasses
         self.first_state = 0
-        # (channels, height, width) if the numbers are a picture, else ().
-        self.input_shape: Shape = ()
-        self.output_shape: Shape = ()
         self.layers: tuple[Layer, ...] = ()  # its inner layers, e.g. of a Residual
         self._bank: Bank | None = None
         self._has_own_bank = False
@@ -270,7 +270,7 @@ class Layer(Part):
 
         By default those of its `parameters`, of which "bias" begins as biases do.
         """
-        custom_layers.draw_arrays(self, init, seed)
+        custom_layers.draw_arrays(self, init, seed, (self.inputs, self.outputs))
 
     @final
     def parameter(self, name: str) -> ParameterArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, final
 
@@ -25,12 +25,12 @@ class NestedLayer(Layer):
     """A layer whose parameters and state are those of inner layers, one after the other.
 
     found            the inner layers
-    inputs, outputs  numbers of its inputs and outputs
+    inputs, outputs  numbers of its inputs and outputs, or their shapes if they are pictures
 
     Raises InputError for layers that are nested too deep.
     """
 
-    def __init__(self, found: tuple[Layer, ...], inputs: int, outputs: int) -> None:
+    def __init__(self, found: tuple[Layer, ...], inputs: int | Shape, outputs: int | Shape) -> None:
         if depth_of(found) > MOST_DEPTH:
             name = type(self).__name__
             raise InputError(f"{name}s are nested more than {MOST_DEPTH} deep: nest fewer")
@@ -109,25 +109,11 @@ def unlike(shape: Shape, other: Shape) -> bool:
     return bool(shape and other and shape != other)
 
 
-def forward_through(layers: Sequence[Layer], batch: Batch) -> Batch:
-    """Return the outputs of layers in a row, which keep what backward needs."""
+def through(layers: Iterable[Layer], verb: Callable[[Layer, Batch], Batch], rows: Batch) -> Batch:
+    """Return what a verb makes of some rows, layer by layer."""
     for layer in layers:
-        batch = layer.forward_batch(batch)
-    return batch
-
-
-def backward_through(layers: Sequence[Layer], upstream: Batch) -> Batch:
-    """Return the gradient of the inputs of layers in a row."""
-    for layer in reversed(layers):
-        upstream = layer.backward_batch(upstream)
-    return upstream
-
-
-def evaluate_through(layers: Sequence[Layer], batch: Batch) -> Batch:
-    """Return the outputs of layers in a row, which keep nothing."""
-    for layer in layers:
-        batch = layer.evaluate_rows(batch)
-    return batch
+        rows = verb(layer, rows)
+    return rows
 
 
 def added(rows: Batch, others: Batch) -> Batch:
@@ -171,14 +157,8 @@ class TwoBranches(NestedLayer):
                 f"the branches of a {name} give {gives[0]} and {gives[1]} numbers, which do not "
                 "fit together: make them equal"
             )
-        super().__init__(found, a.inputs, outputs)
-        self._set(len(pair[0]), a.input_shape or b.input_shape, shape)
-
-    @final
-    def _set(self, first: int, input_shape: Shape, output_shape: Shape) -> None:
-        """Set the number of layers of the first branch, and the shapes."""
-        self.first = first
-        self.input_shape, self.output_shape = input_shape, output_shape
+        super().__init__(found, a.input_shape or b.input_shape or a.inputs, shape or outputs)
+        self._first = len(pair[0])  # layers of the first branch
 
     @abstractmethod
     def _joined_size(self, a: int, b: int) -> int | None:
@@ -200,22 +180,22 @@ class TwoBranches(NestedLayer):
     @property
     def branches(self) -> tuple[tuple[Layer, ...], tuple[Layer, ...]]:
         """The layers of each branch."""
-        return self.layers[: self.first], self.layers[self.first :]
+        return self.layers[: self._first], self.layers[self._first :]
 
     def settings(self) -> dict[str, Any]:
-        return {**super().settings(), "first": self.first}
+        return {**super().settings(), "first": self._first}
 
     def lower(self, program: Program) -> None:
         inputs = program.branch(self.input_shape)
-        self.lower_parts(program, high=self.first)
+        self.lower_parts(program, high=self._first)
         a, program.outputs = program.outputs, inputs
-        self.lower_parts(program, self.first)
+        self.lower_parts(program, self._first)
         b = program.outputs
         shape = self.joined_shape(a.shape, b.shape) or ()
         program.add(self._kind, size=self.outputs, shape=shape, sources=(a, b))
 
     def forward_rows(self, batch: Batch) -> Batch:
-        a, b = [forward_through(branch, batch) for branch in self.branches]
+        a, b = [through(branch, Layer.forward_batch, batch) for branch in self.branches]
         self.kept.extend(zip(a, b, strict=True))
         return [self._joined(*pair) for pair in zip(a, b, strict=True)]
 
@@ -223,10 +203,13 @@ class TwoBranches(NestedLayer):
         pairs = [self.kept.pop() for _ in upstream][::-1]
         gradients = [self._split(g, *pair) for g, pair in zip(upstream, pairs, strict=True)]
         both = zip(self.branches, zip(*gradients, strict=True), strict=True)
-        return added(*[backward_through(branch, list(rows)) for branch, rows in both])
+        return added(*[through(reversed(way), Layer.backward_batch, [*rows]) for way, rows in both])
 
     def evaluate_rows(self, batch: Batch) -> Batch:
-        a, b = [evaluate_through(branch, batch) for branch in self.branches]
+        a, b = [
+            through(branch, lambda layer, rows: layer.evaluate_rows(rows), batch)
+            for branch in self.branches
+        ]
         return [self._joined(*pair) for pair in zip(a, b, strict=True)]
 
 
@@ -357,8 +340,9 @@ class Residual(BranchesOfOneSize):
                 f"{f'{around[-1]} gives' if around else f'{begin} takes'}: make the two equal"
                 + ("" if around else ", or pass skip=, layers that the inputs go through")
             )
-        NestedLayer.__init__(self, (*inside, *around), begin.inputs, last.outputs)
-        self._set(len(inside), begin.input_shape, last.output_shape or end_shape)
+        shapes = begin.input_shape or begin.inputs, last.output_shape or end_shape or last.outputs
+        NestedLayer.__init__(self, (*inside, *around), *shapes)
+        self._first = len(inside)
 
     def _joined(self, a: Row, b: Row) -> Row:
         return [x + y for x, y in zip(b, a, strict=True)]
@@ -368,7 +352,7 @@ class Residual(BranchesOfOneSize):
 
     def settings(self) -> dict[str, Any]:
         found = NestedLayer.settings(self)
-        return found if self.first == len(self.layers) else found | {"first": self.first}
+        return found if self._first == len(self.layers) else found | {"first": self._first}
 
 
 def check_beginnings(a: Layer, b: Layer, what: str) -> None:

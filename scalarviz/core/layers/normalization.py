@@ -18,7 +18,7 @@ from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.dense import WeightedLayer
 from scalarviz.core.layers.layer import Batch
 from scalarviz.core.layers.parameters import checked_array, own_states
-from scalarviz.core.layers.rowwise_layers import numbers_of, shape_setting
+from scalarviz.core.layers.shapes import numbers_of, shape_setting
 from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.core.weight import Weight
 from scalarviz.errors import InputError, ShapeError
@@ -35,21 +35,15 @@ class ScaledLayer(WeightedLayer):
         picture, count = numbers_of(shape, f"the features of {type(self).__name__}")
         self.features = picture[0] if picture else count
         self.pixels = prod(picture[1:]) if picture else 1
-        super().__init__(count, count)
+        shapes = dict.fromkeys(("weight", "bias") if shift else ("weight",), (self.features,))
+        super().__init__(picture or count, picture or count, parameters=shapes)
         self.has_shift = shift
-        self.size = self.features * (1 + shift)
-        self.input_shape = self.output_shape = picture
 
     @final
     @property
     def shape(self) -> int | list[int]:
         """The shape as a setting: the number of features, or a list for a picture."""
         return shape_setting(self)
-
-    @final
-    def parameter_shapes(self) -> dict[str, Shape]:
-        names = ("weight", "bias") if self.has_shift else ("weight",)
-        return dict.fromkeys(names, (self.features,))
 
     @final
     @cached_property

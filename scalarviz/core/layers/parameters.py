@@ -153,63 +153,46 @@ def state_arrays(layer: Layer) -> dict[str, FloatArray]:
     return found
 
 
-@final
 class OnDemand(Sequence[T]):
     """`count` items; `make(index)` makes one on first access, and it is kept."""
 
     def __init__(self, count: int, make: Callable[[int], T]) -> None:
-        self._items: list[T | None] = [None] * count
+        self._places = range(count)
         self._make = make
+        self._items: dict[int, T] = {}
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._places)
 
     @overload
     def __getitem__(self, index: int) -> T: ...
     @overload
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        item = self._items[index]
-        if item is None:
-            item = self._items[index] = self._make(range(len(self))[index])
-        return item
+        place = self._places[index]
+        if isinstance(place, range):
+            return [self[i] for i in place]
+        if place not in self._items:
+            self._items[place] = self._make(place)
+        return self._items[place]
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self.__getitem__, self._places)
 
     def made(self) -> list[T]:
         """Return the items made so far."""
-        return [item for item in self._items if item is not None]
+        return [*self._items.values()]
 
     def __repr__(self) -> str:
         return f"[{len(self)} items, {len(self.made())} of them made so far]"
 
 
 @final
-class Parameters(Sequence[Weight]):
+class Parameters(OnDemand[Weight]):
     """All weights of a network as a sequence, in the order of the bank; each is made on access."""
 
-    def __init__(self, count: int, weight: Callable[[int], Weight]) -> None:
-        self._count = count
-        self._weight = weight
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, row: int) -> Weight: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[Weight]: ...
-    def __getitem__(self, row: int | slice) -> Weight | list[Weight]:
-        rows = range(self._count)[row]
-        if isinstance(rows, range):
-            return [self._weight(i) for i in rows]
-        return self._weight(rows)
-
-    def __iter__(self) -> Iterator[Weight]:
-        return map(self._weight, range(self._count))
-
     def __repr__(self) -> str:
-        return f"Parameters({self._count} weights)"
+        return f"Parameters({len(self)} weights)"
 
 
 # ---- whose bank it is ---------------------------------------------------------------------------

@@ -14,9 +14,10 @@ from scalarviz.core.formulas.initializers import Init
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.layer import Batch
-from scalarviz.core.layers.rowwise_layers import Rowwise, shape_of
+from scalarviz.core.layers.rowwise_layers import Rowwise
+from scalarviz.core.layers.shapes import shape_of
 from scalarviz.core.perceptron import Perceptron
-from scalarviz.core.program import Program, Shape, Windows
+from scalarviz.core.program import Program, Windows
 from scalarviz.core.weight import Weight
 from scalarviz.errors import ShapeError
 
@@ -81,17 +82,12 @@ class Conv2d(PerceptronLayer):
             *self.shape, *self.kernel_size, *self.stride, self.padding, *self.dilation, self.groups
         )
         check_fit(self.windows)
-        fan_in = prod(self.window_shape())
-        outputs = self.channels * self.windows.pixels
-        super().__init__(prod(self.shape), outputs, self.channels, fan_in, activation, bias, init)
-        self.input_shape = self.shape
-        self.output_shape = self.channels, self.windows.out_height, self.windows.out_width
+        window = self.windows.seen_channels, *self.kernel_size
+        made = self.channels, self.windows.out_height, self.windows.out_width
+        super().__init__(self.shape, made, self.channels, window, activation, bias, init)
 
     def fans(self) -> tuple[int, int]:
         return self.fan_in, self.channels * prod(self.kernel_size)
-
-    def window_shape(self) -> Shape:
-        return self.windows.seen_channels, *self.kernel_size
 
     def part_name(self, perceptron: int) -> str:
         return f"kernel {perceptron}"
@@ -160,7 +156,7 @@ class Conv2d(PerceptronLayer):
         """Return the inputs of each window, in the order of a kernel's weights, for each group."""
         windows = self.windows
         found = np.full((self.groups, windows.pixels, self.fan_in), OUTSIDE)
-        for weight, (channel, line, column) in enumerate(np.ndindex(self.window_shape())):
+        for weight, (channel, line, column) in enumerate(np.ndindex(self._window)):
             for group in range(self.groups):
                 here = group * windows.seen_channels + channel
                 pixels, places = windows.inputs_of(here, line, column)
@@ -249,14 +245,8 @@ class Pool(Rowwise):
                 f"{height} x {width}: choose a smaller kernel"
             )
         numbers = (*self.shape, self.kernel, self.stride, self.padding, *more)
-        super().__init__(
-            channels * height * width,
-            channels * sides[0] * sides[1],
-            formula,
-            tuple(map(float, numbers)),
-        )
-        self.input_shape = self.shape
-        self.output_shape = (channels, sides[0], sides[1])
+        made = channels, sides[0], sides[1]
+        super().__init__(self.shape, made, formula, tuple(map(float, numbers)))
 
     @final
     def settings(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, final
 from scalarviz.base.checks import shorten, size
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula, typed
 from scalarviz.core.layers.layer import Batch, Layer
+from scalarviz.core.layers.shapes import numbers_of, shape_of, shape_setting
 from scalarviz.core.program import Program, Shape
 from scalarviz.errors import ShapeError
 
@@ -16,14 +17,18 @@ from scalarviz.errors import ShapeError
 class Rowwise(Layer):
     """A row formula as a layer.
 
-    inputs   numbers of a sample, at least 1
-    outputs  numbers of the result, at least 1
-    formula  row of core/formulas/layer_formulas.py or core/formulas/layer_formulas.py
+    inputs   numbers of a sample, at least 1, or the shape of a picture
+    outputs  numbers of the result, at least 1, or the shape of a picture
+    formula  row of core/formulas/layer_formulas.py
     numbers  settings that are passed to the formula
     """
 
     def __init__(
-        self, inputs: int, outputs: int, formula: RowFormula, numbers: tuple[float, ...]
+        self,
+        inputs: int | Shape,
+        outputs: int | Shape,
+        formula: RowFormula,
+        numbers: tuple[float, ...],
     ) -> None:
         super().__init__(inputs, outputs)
         self.formula = formula
@@ -51,10 +56,6 @@ class Rowwise(Layer):
     def backward_rows(self, upstream: Batch) -> Batch:
         gradient, settings = self.formula.gradient, self._typed
         return [gradient(each, settings, *self.kept.pop()) for each in reversed(upstream)][::-1]
-
-    @final
-    def evaluate_rows(self, batch: Batch) -> Batch:
-        return [self.formula.run(x, self.outputs, self._typed)[0] for x in batch]
 
 
 @final
@@ -140,11 +141,9 @@ class Spread(Rowwise):
     """
 
     def __init__(self, shape: Sequence[int]) -> None:
-        channels, height, width = shape_of(shape, "Spread")
-        pixels = height * width
-        super().__init__(channels, channels * pixels, ROW_FORMULAS["spread"], (float(pixels),))
-        self.input_shape = channels, 1, 1
-        self.output_shape = channels, height, width
+        made = shape_of(shape, "Spread")
+        pixels = made[1] * made[2]
+        super().__init__((made[0], 1, 1), made, ROW_FORMULAS["spread"], (float(pixels),))
 
     def settings(self) -> dict[str, Any]:
         return {"shape": list(self.output_shape)}
@@ -175,41 +174,15 @@ class Slice(Rowwise):
                 f"to before {end}: choose 0 <= first < end <= {parts}"
             )
         each, made = count // parts, self.end - self.first
+        outputs = (made, *picture[1:]) if picture else made
         formula = ROW_FORMULAS["slice"]
-        super().__init__(count, made * each, formula, (float(self.first * each),))
-        self.input_shape, self.output_shape = picture, (made, *picture[1:]) if picture else ()
+        super().__init__(picture or count, outputs, formula, (float(self.first * each),))
 
     def settings(self) -> dict[str, Any]:
         return {"shape": shape_setting(self), "first": self.first, "end": self.end}
 
 
-# Shapes of pictures: Flatten and Reshape, which change nothing else, and checks.
-
-PictureShape = tuple[int, int, int]  # channels, height, width
-
-
-def shape_of(shape: object, what: str) -> PictureShape:
-    """Return the shape of a picture, (channels, height, width); raise ShapeError for another."""
-    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 3:
-        raise ShapeError(
-            f"the shape of a picture for {what} is (channels, height, width), not {shorten(shape)}"
-        )
-    names = ("channels", "height", "width")
-    channels, height, width = (size(x, name) for x, name in zip(shape, names, strict=True))
-    return channels, height, width
-
-
-def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
-    """Return picture shape and count of numbers, given either; the shape of a count is ()."""
-    if isinstance(shape, Sequence) and not isinstance(shape, str):
-        picture = shape_of(shape, what)
-        return picture, prod(picture)
-    return (), size(shape, what)
-
-
-def shape_setting(layer: Layer) -> int | list[int]:
-    """Return the shape of a layer's inputs as `numbers_of` takes it, for settings."""
-    return list(layer.input_shape) or layer.inputs
+# Flatten and Reshape, which change the shape and nothing else.
 
 
 class ReshapeLayer(Layer):
@@ -230,10 +203,6 @@ class ReshapeLayer(Layer):
     def backward_rows(self, upstream: Batch) -> Batch:
         return upstream
 
-    @final
-    def evaluate_rows(self, batch: Batch) -> Batch:
-        return batch
-
 
 @final
 class Flatten(ReshapeLayer):
@@ -247,8 +216,7 @@ class Flatten(ReshapeLayer):
 
     def __init__(self, shape: Sequence[int]) -> None:
         self.shape = shape_of(shape, "Flatten")
-        super().__init__(prod(self.shape), prod(self.shape))
-        self.input_shape = self.shape
+        super().__init__(self.shape, prod(self.shape))
 
     def settings(self) -> dict[str, Any]:
         return {"shape": list(self.shape)}
@@ -275,8 +243,7 @@ class Reshape(ReshapeLayer):
                 f"{count} numbers are no picture of {shorten(self.shape)}, which has "
                 f"{prod(self.shape)}: make the two equal"
             )
-        super().__init__(count, count)
-        self.input_shape, self.output_shape = picture, self.shape
+        super().__init__(picture or count, self.shape)
 
     def settings(self) -> dict[str, Any]:
         return {"inputs": shape_setting(self), "shape": list(self.shape)}

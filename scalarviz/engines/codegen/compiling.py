@@ -26,9 +26,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,6 +43,8 @@ from scalarviz.base.kernel_files import (
     keep_whole_files,
     run_file,
 )
+from scalarviz.base.messages import is_informed
+from scalarviz.base.progress import Progress
 
 LAST = 5.0  # maximum seconds that the end of the program waits
 LOOK = 0.05  # seconds between two checks
@@ -156,7 +158,7 @@ FEW = 6  # kernels, for which another process does not pay
 MOST = 8  # processes, each of which takes 300 MB
 ROOT = Path(__file__).parents[3]
 
-done = 0  # kernels compiled by the children of `run_children`
+done = 0  # kernels compiled by child processes
 
 
 def start_child(paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVNULL) -> Any:
@@ -179,24 +181,45 @@ def workers_for(count: int, few: int = FEW) -> int:
     return max(1, min(os.cpu_count() or 1, count // few, MOST))
 
 
-def run_children(paths: Sequence[Path]) -> bool:
-    """Return whether child processes have compiled the kernels of files; they count in `done`."""
+def running(starting: Iterable[Any], seconds: float = CHILD_LOOK) -> Iterator[list[Any]]:
+    """Start child processes, and yield them again and again until all have ended.
+
+    They are also yielded once after that. Those that have not ended are when the loop is left.
+
+    starting  iterates over them, and starts each
+    seconds   between two looks
+    """
+    children: list[Any] = []
+    try:
+        for child in starting:
+            children.append(child)
+        yield children
+        while any(child.poll() is None for child in children):
+            time.sleep(seconds)
+            yield children
+    finally:
+        for child in children:
+            processes.end(child)
+
+
+def run_children(paths: Sequence[Path]) -> None:
+    """Compile the kernels of files in child processes, if these can be started; count in `done`."""
+    global done
+    workers = workers_for(len(paths))
+    with suppress(OSError), tempfile.TemporaryFile(dir=paths[0].parent) as report:
+        for _ in running(start_child(paths[i::workers], report) for i in range(workers)):
+            done = os.fstat(report.fileno()).st_size
+
+
+def counted(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function aside, with a bar that shows `done`, and return its result.
+
+    The bar is its last argument: it sets the total, the number of kernels that are compiled.
+    """
     global done
     done = 0
-    workers = workers_for(len(paths))
-    with ExitStack() as opened:
-        going = []
-        try:
-            report = opened.enter_context(tempfile.TemporaryFile(dir=paths[0].parent))
-            for i in range(workers):
-                going.append(start_child(paths[i::workers], report))
-                opened.callback(processes.end, going[-1])
-        except OSError:  # no process can be started
-            return False
-        while any(child.poll() is None for child in going):
-            done = os.fstat(report.fileno()).st_size
-            time.sleep(CHILD_LOOK)
-    return not any(child.returncode for child in going)
+    with Progress(0, is_informed(), "kernels") as bar:
+        return aside(function, *args, bar, meanwhile=lambda: bar.tell(done))
 
 
 def import_file(path: Path, text: str | None = None) -> ModuleType:

@@ -9,8 +9,7 @@ and `t` predictions and targets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from scalarviz.engines.codegen.dispatch import (
     drop_word,
     inlined,
     kernel,
+    mark,
     nth,
     optimizer_constants,
     philox,
@@ -44,12 +44,9 @@ __all__ = [
 ]  # fmt: skip
 
 Real = np.float64  # in a file of kernels the working type
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
-def launched(function: FunctionT) -> FunctionT:
-    """Mark a kernel that is launched on a GPU; one marked with `kernel` is called by others."""
-    return function
+launched = mark  # a kernel that is launched on a GPU; one marked with `kernel` is called by others
 
 
 def activation_value(formula: Index, x: Any) -> Any:

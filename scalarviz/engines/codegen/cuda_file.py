@@ -52,17 +52,17 @@ from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen import cuda_dispatch, dispatch, fast_math, kernel_source
 from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.formula_loops import InUse
-from scalarviz.engines.codegen.kernel_source import AnyFunction, ingredients
+from scalarviz.engines.codegen.kernel_source import AnyFunction
 from scalarviz.engines.codegen.kernel_units import (
     IN_FLOAT64,
     Dtype,
     KernelSource,
     Style,
     UnitWriter,
-    current_text,
-    joined,
+    path_of_unit,
+    stem_of,
     syntax_of,
-    written,
+    text_of,
 )
 
 # On a GPU a formula is compiled into the kernels that call it. The simulator runs kernels in plain
@@ -126,7 +126,6 @@ STYLE = Style(
 SECONDS = 1 / 4000  # approximate time of compiling for each character of a file
 
 _lock = Guard()
-_sources: dict[tuple[CudaUnit, Dtype], KernelSource] = {}
 _modules: dict[str, ModuleType] = {}
 
 
@@ -140,6 +139,18 @@ class CudaUnit:
 
     function: AnyFunction
     used: InUse
+
+    @property
+    def name(self) -> str:
+        return f"cuda_{self.function.__name__}"
+
+    def source(self, dtype: Dtype) -> KernelSource:
+        writer = UnitWriter(dtype, None, self.used, STYLE)
+        name = writer.name(self.function)
+        arguments = [each.arg for each in syntax_of(self.function).args.args]
+        types = ", ".join(ARRAYS.get(each, "types.int64") for each in arguments)
+        head = HEAD.format(versions=versions(), dtype=dtype)
+        return writer.source(head, FOOT.format(name=name, types=types))
 
 
 def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | RefusedKernel]:
@@ -205,21 +216,6 @@ def is_ready(unit: CudaUnit, dtype: Dtype) -> bool:
     return is_simulated() or is_compiled(path_of(text_of(unit, dtype), stem_of(unit, dtype)))
 
 
-def text_of(unit: CudaUnit, dtype: Dtype) -> str:
-    """Return the text of the file of a kernel for the current tables."""
-    with _lock:
-        return current_text(_sources, (unit, dtype), partial(source_of, unit, dtype))
-
-
-def path_of_unit(unit: CudaUnit, dtype: Dtype) -> Path:
-    """Write the file of a kernel, and return its path."""
-    return written(text_of(unit, dtype), stem_of(unit, dtype))
-
-
-def stem_of(unit: CudaUnit, dtype: Dtype) -> str:
-    return f"cuda_{unit.function.__name__}_{dtype}"
-
-
 def import_file(path: Path, text: str | None = None) -> ModuleType:
     """Return the module of a file with a kernel, which is neither compiled nor loaded yet.
 
@@ -235,20 +231,6 @@ def import_file(path: Path, text: str | None = None) -> ModuleType:
             kernel._compile_for_args = partial(aside, kernel._compile_for_args)
     start_threads(module)
     return module
-
-
-# ---- the text -----------------------------------------------------------------------------------
-
-
-def source_of(unit: CudaUnit, dtype: Dtype) -> KernelSource:
-    """Return the source of the file of a kernel."""
-    writer = UnitWriter(dtype, None, unit.used, STYLE)
-    name = writer.name(unit.function)
-    arguments = [each.arg for each in syntax_of(unit.function).args.args]
-    types = ", ".join(ARRAYS.get(each, "types.int64") for each in arguments)
-    head = HEAD.format(versions=versions(), dtype=dtype)
-    text = joined([head, *writer.parts(), FOOT.format(name=name, types=types)])
-    return KernelSource(text, writer.written, ingredients(writer.written), unit)
 
 
 def versions() -> str:

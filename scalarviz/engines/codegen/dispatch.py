@@ -72,45 +72,25 @@ Index = Any  # an int, or one of numpy's
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
-def kernel(function: FunctionT) -> FunctionT:
-    """Mark a kernel: compiled, cached on disk, run without the GIL. In Python it does nothing."""
-    return function
+def mark(function: FunctionT) -> FunctionT:
+    """Return a function as it is; the name of the mark says how it is compiled.
 
-
-def inner(function: FunctionT) -> FunctionT:
-    """Mark a function that only kernels call: without a wrapper for Python it compiles faster."""
-    return function
-
-
-def by_address(function: FunctionT) -> FunctionT:
-    """Mark a kernel that is compiled by itself and called by its address.
-
-    Its arguments are unsigned integers, and it returns nothing; see `kernel_units`.
+    kernel       a kernel: compiled, cached on disk, run without the GIL
+    by_address   a kernel that is compiled by itself and called by its address. Its arguments are
+                 unsigned integers, and it returns nothing; see `kernel_units`
+    in_parallel  a kernel called by its address whose loops over `numba.prange` run on all cores.
+                 Such a loop calls other kernels by their address: numba drops what it writes to an
+                 array made from an address, if nothing in the same kernel reads it
+    inner        only kernels call it: without a wrapper for Python it compiles faster
+    exact        its sums keep their order, and it is compiled into those that call it
+    inlined      it is inlined where it is called. numba optimizes everything that a kernel calls,
+                 again for each level of calls above it: one more level of calls in a step makes
+                 compiling several seconds slower
     """
     return function
 
 
-def in_parallel(function: FunctionT) -> FunctionT:
-    """Mark a kernel called by its address whose loops over `numba.prange` run on all cores.
-
-    Such a loop calls other kernels by their address: numba drops what it writes to an array made
-    from an address, if nothing in the same kernel reads it.
-    """
-    return function
-
-
-def exact(function: FunctionT) -> FunctionT:
-    """Mark a function whose sums keep their order, and that is compiled into those that call it."""
-    return function
-
-
-def inlined(function: FunctionT) -> FunctionT:
-    """Mark a function that is inlined where it is called.
-
-    numba optimizes everything that a kernel calls, again for each level of calls above it: one more
-    level of calls in a step makes compiling several seconds slower.
-    """
-    return function
+kernel = by_address = in_parallel = inner = exact = inlined = mark
 
 
 def nth(table: Table, formula: Index, before: Table | None = None) -> Any:

@@ -110,11 +110,8 @@ def choose(
 
 def renamed(text: str, others: Mapping[str, str]) -> str:
     """Return a source text with variables renamed: `others` has their new names."""
-    syntax = ast.parse(text)
-    for node in ast.walk(syntax):
-        if isinstance(node, ast.Name):
-            node.id = others.get(node.id, node.id)
-    return ast.unparse(syntax)
+    names: dict[str, ast.expr] = {name: ast.Name(other) for name, other in others.items()}
+    return ast.unparse(Inserted(names).visit(ast.parse(text)))
 
 
 class Lengths(ast.NodeTransformer):

@@ -15,6 +15,7 @@ import platform
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from types import CodeType, ModuleType
@@ -114,19 +115,15 @@ def function_in(text: str) -> ast.FunctionDef:
 
 @cache
 def _plain_text(function: AnyFunction) -> str:
-    try:
+    with suppress(OSError, TypeError, ValueError, SyntaxError):
         (syntax,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-        found = isinstance(syntax, ast.FunctionDef) and is_source(syntax, function)
-    except (OSError, TypeError, ValueError, SyntaxError):
-        found = False
-    if not found:
-        raise InputError(
-            f"the source of the formula {getattr(function, '__name__', function)!r} cannot be had, "
-            "and kernels are made from it: write it with a plain def, in a file that has not "
-            "changed since or in a cell of a notebook"
-        )
-    assert isinstance(syntax, ast.FunctionDef)
-    return plain_text(syntax)
+        if isinstance(syntax, ast.FunctionDef) and is_source(syntax, function):
+            return plain_text(syntax)
+    raise InputError(
+        f"the source of the formula {getattr(function, '__name__', function)!r} cannot be had, "
+        "and kernels are made from it: write it with a plain def, in a file that has not "
+        "changed since or in a cell of a notebook"
+    )
 
 
 def plain_text(syntax: ast.FunctionDef) -> str:

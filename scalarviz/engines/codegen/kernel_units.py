@@ -19,21 +19,20 @@ import hashlib
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from scalarviz.base.kernel_files import assigned_names, is_compiled, path_of, remove_old, write
 from scalarviz.base.kernel_threads import Guard, check_process, start_threads
-from scalarviz.base.messages import inform, is_informed
+from scalarviz.base.messages import inform
 from scalarviz.base.progress import Progress
 from scalarviz.engines.codegen import compiling, dispatch, fast_math
-from scalarviz.engines.codegen.compiling import aside
 from scalarviz.engines.codegen.formula_loops import (
     EVERYTHING,
     InUse,
@@ -53,7 +52,6 @@ from scalarviz.engines.codegen.kernel_source import (
 )
 
 Dtype = Literal["float32", "float64"]
-KeyT = TypeVar("KeyT", bound=Hashable)
 
 HEAD = '''"""Written by scalarviz; what you change here will be lost.
 
@@ -120,6 +118,26 @@ ON_CPU = Style(
 
 
 @dataclass(frozen=True, slots=True)
+class KernelSource:
+    """The text of a kernel's file, the formulas in it, and their `ingredients` at that time."""
+
+    text: str
+    functions: tuple[AnyFunction, ...]
+    ingredients: list[Any]
+
+
+class AnyUnit(Protocol):
+    """A kernel that is compiled by itself: a `Unit`, or one of another engine."""
+
+    @property
+    def name(self) -> str:
+        """Name of its file, without type and hash."""
+
+    def source(self, dtype: Dtype) -> KernelSource:
+        """Return the source of its file for a working type."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     """A kernel that is compiled by itself.
 
@@ -132,28 +150,14 @@ class Unit:
     function: AnyFunction
     row: Any = field(default=None, hash=False)  # the hash of a row, with its functions, is slow
 
-
-@dataclass(frozen=True, slots=True)
-class KernelSource:
-    """The text of a kernel's file, the formulas in it, and their `ingredients` at that time."""
-
-    text: str
-    functions: tuple[AnyFunction, ...]
-    ingredients: list[Any]
-    unit: Any  # which keeps what is known by its id alive
-
-
-def source_of(unit: Unit, dtype: Dtype) -> KernelSource:
-    """Return the source of the file of a kernel for a working type."""
-    writer = UnitWriter(dtype, unit.row)
-    name = writer.name(unit.function)
-    count = len(syntax_of(unit.function).args.args)
-    parallel = "in_parallel" in form_of(unit.function).marks
-    head = HEAD.format(versions=versions(), dtype=dtype)
-    foot = FOOT.format(name=name, count=count, parallel=parallel)
-    return KernelSource(
-        joined([head, *writer.parts(), foot]), writer.written, ingredients(writer.written), unit
-    )
+    def source(self, dtype: Dtype) -> KernelSource:
+        writer = UnitWriter(dtype, self.row)
+        name = writer.name(self.function)
+        count = len(syntax_of(self.function).args.args)
+        parallel = "in_parallel" in form_of(self.function).marks
+        head = HEAD.format(versions=versions(), dtype=dtype)
+        foot = FOOT.format(name=name, count=count, parallel=parallel)
+        return writer.source(head, foot)
 
 
 def joined(parts: Iterable[str]) -> str:
@@ -196,6 +200,11 @@ class UnitWriter:
         """The formulas, and functions with formulas, that were written."""
         keys = [*self.formulas.names, *self.wide.names]
         return tuple(key[0] if isinstance(key, tuple) else key for key in keys)
+
+    def source(self, head: str, foot: str) -> KernelSource:
+        """Return the source of the file, with a head and a foot."""
+        text = joined([head, *self.parts(), foot])
+        return KernelSource(text, self.written, ingredients(self.written))
 
     def name(self, function: AnyFunction) -> str:
         """Return the name of a function in the file, and write its source on first use."""
@@ -314,7 +323,7 @@ SECONDS = 0.4  # to compile a kernel, on average
 START = 2.0  # seconds to start compiling
 
 _lock = Guard()
-_sources: dict[tuple[Any, ...], KernelSource] = {}
+_sources: dict[tuple[AnyUnit, Dtype], KernelSource] = {}
 _kernels: dict[str, Kernel] = {}
 
 
@@ -338,11 +347,7 @@ def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
         texts = [text_of(unit, dtype) for unit in units]
         missing = {t: unit for t, unit in zip(texts, units, strict=True) if t not in _kernels}
         if missing:
-            with Progress(0, is_informed(), "kernels") as bar:
-                aside(
-                    *(load_missing, missing, dtype, bar),
-                    meanwhile=lambda: bar.tell(compiling.done),
-                )
+            compiling.counted(load_missing, missing, dtype)
         return [_kernels[text] for text in texts]
 
 
@@ -357,7 +362,6 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
     if uncompiled:
         workers = compiling.workers_for(len(uncompiled))
         announce(len(uncompiled), START + SECONDS * len(uncompiled) / workers, bar)
-        compiling.done = 0
         compiling.run_children([paths[text] for text in uncompiled])
     for text in uncompiled:
         modules[text].compiled.compile()  # from disk, unless the child has failed
@@ -374,23 +378,15 @@ def announce(count: int, seconds: float, bar: Progress, purpose: str = "") -> No
     bar.total = count
 
 
-def text_of(unit: Unit, dtype: Dtype) -> str:
-    """Return the text of a kernel's file for the current formulas and constants."""
-    key = unit.name, unit.function, id(unit.row), dtype
-    return current_text(_sources, key, partial(source_of, unit, dtype))
-
-
-def current_text(
-    sources: dict[KeyT, KernelSource], key: KeyT, make: Callable[[], KernelSource]
-) -> str:
+def text_of(unit: AnyUnit, dtype: Dtype) -> str:
     """Return the text of a kernel's file, made anew after something that it is made of changed."""
-    known = sources.get(key)
+    known = _sources.get((unit, dtype))
     if known is None or known.ingredients != ingredients(known.functions):
-        known = sources[key] = make()
+        known = _sources[unit, dtype] = unit.source(dtype)
     return known.text
 
 
-def stem_of(unit: Unit, dtype: Dtype) -> str:
+def stem_of(unit: AnyUnit, dtype: Dtype) -> str:
     return f"{unit.name}_{dtype}"
 
 
@@ -402,7 +398,7 @@ def written(text: str, stem: str) -> Path:
     return path
 
 
-def path_of_unit(unit: Unit, dtype: Dtype) -> Path:
+def path_of_unit(unit: AnyUnit, dtype: Dtype) -> Path:
     """Write the file of a kernel, and return its path."""
     return written(text_of(unit, dtype), stem_of(unit, dtype))
 

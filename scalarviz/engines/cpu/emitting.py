@@ -43,7 +43,8 @@ except ModuleNotFoundError as missing:
     pack_array = populate_array = unpack_tuple = None
     prange, intrinsic = range, Instruction
     ir = SimpleNamespace(IntType=lambda bits: None)
-    types, models = SimpleNamespace(Type=object), SimpleNamespace(PrimitiveModel=object)
+    types = SimpleNamespace(Type=object, uint64=None, void=None)
+    models = SimpleNamespace(PrimitiveModel=object)
 
     def register_model(kind: Any) -> Callable[[type], type]:
         """Return a decorator that does nothing."""

@@ -2,9 +2,9 @@
 
 It uses operations and buffers, not layers. Kernels are compiled on first use, and cached on disk.
 
-A `CpuRun` takes many steps of a training in one call, or one step moment by moment; `Moments` then
-gives every tile a workspace that keeps all intermediate values. The kernels are those of a whole
-step, so results have the same bits.
+A `CpuRun` takes many steps of a training in one call, or one step moment by moment. Then every tile
+has a workspace that keeps all intermediate values. The kernels are those of a whole step, so
+results have the same bits.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ from scalarviz.engines.cpu.job import (
     plan_loss,
     set_order,
     whole_pass,
-    workspaces,
 )
 from scalarviz.engines.cpu.records import Records
 from scalarviz.engines.cpu.table import (
@@ -106,20 +105,12 @@ class CpuEngine(StackEngine[FloatArray]):
         return whole_pass(self.program, plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE)
 
     @cached_property
-    def _surveying(self) -> Records:
-        return whole_pass(self.program, plans.DO_LOAD | plans.DO_FORWARD | plans.DO_KEEP)
-
-    @cached_property
     def _forward(self) -> Records:
-        found = forward_passes(self.program, plans.DO_LOAD, plans.DO_STORE)
-        found["what"] |= plans.DO_KEEP
-        return found
+        return forward_passes(self.program, plans.DO_LOAD, plans.DO_STORE, keeps=True)
 
     @cached_property
     def _backward(self) -> Records:
-        found = backward_passes(self.program, plans.DO_UPSTREAM, plans.DO_RETURN)
-        found["what"] |= plans.DO_KEEP
-        return found
+        return backward_passes(self.program, plans.DO_UPSTREAM, plans.DO_RETURN, keeps=True)
 
     def forward(self, batch: FloatArray) -> FloatArray:
         spaces = np.zeros((number_of_tiles(len(batch)), self.tables.space), self.bank.dtype)
@@ -145,7 +136,8 @@ class CpuEngine(StackEngine[FloatArray]):
         spaces = np.zeros((number_of_tiles(samples), self.tables.space), self.bank.dtype)
         made = BatchPasses(self._work, self.tables, samples, apart=True)
         made.use(self._room(samples, spaces))
-        made.run(self._surveying, data=self.array(batch))
+        todo = whole_pass(program, plans.DO_LOAD | plans.DO_FORWARD | plans.DO_KEEP)
+        made.run(todo, data=self.array(batch))
         return {
             each.name: numbers_in(spaces, samples, each.offset, each.size)
             for each in program.buffers
@@ -200,24 +192,6 @@ class CpuEngine(StackEngine[FloatArray]):
 DOUBLE = ctypes.sizeof(ctypes.c_double)
 
 
-def make_room(work: CpuCalls, tables: Tables, size: int, places: int) -> Room:
-    """Return the workspaces of a training on batches of a size: `places` of them.
-
-    If there are several passes, each tile has a workspace, whatever `places` is. A batch of one
-    chunk adds up its gradients in those of the bank, if they stand there in the same places.
-    """
-    bank, dtype, chunks = work.bank, work.bank.dtype, number_of_chunks(size)
-    if len(tables.passes) > 1:
-        places = number_of_tiles(size)
-    in_bank = chunks == 1 and tables.matches_bank(len(bank)) and not work.precision.mixed
-    return Room(
-        workspaces(places, tables.space, dtype),
-        workspaces(places, tables.flow, dtype),
-        bank.grad[np.newaxis] if in_bank else np.zeros((chunks, tables.gradients), dtype),
-        len(bank.state),
-    )
-
-
 @final
 class CpuRun(Run):
     """Trains one network by the kernel `train`."""
@@ -226,7 +200,6 @@ class CpuRun(Run):
         super().__init__(batches, loss)
         self.engine = engine
         self._work = work
-        self._moments: Moments | None = None
         self._order: Order | None = None
         self._loss_key = loss.key
         self._together, self._guard = work.together(batches.size), work.guard(batches.size)
@@ -264,7 +237,11 @@ class CpuRun(Run):
     def _take_room(self) -> Room:
         """Return workspaces for one call of the kernels, which no other thread uses meanwhile."""
         room: Room | None = self._work.rooms.pop(self._sizes, None)
-        return room or make_room(self._work, self.engine.tables, *self._sizes)
+        if room is None:
+            tables, (size, places) = self.engine.tables, self._sizes
+            may_share = not self._work.precision.mixed
+            room = Room.of(tables, tables.places(size, places), size, self.engine.bank, may_share)
+        return room
 
     def _made_job(self, optimizer: Optimizer) -> CpuJob:
         """Return the job of this training, with its kernels and all arrays but the room."""
@@ -350,23 +327,47 @@ class CpuRun(Run):
         progress.losses += steps * DOUBLE
         return bool(progress.result == NONE)
 
+    # ---- moment by moment
+
     def begin(self, step: int) -> None:
-        inputs, targets = [self.engine.array(table) for table in self.batches.at(step)]
-        self._moments = Moments(self._work, inputs, targets, self.loss_function)
+        inputs, self._targets = [self.engine.array(table) for table in self.batches.at(step)]
+        work, bank, program = self._work, self.engine.bank, self.engine.program
+        self._samples, places = len(inputs), number_of_tiles(len(inputs))
+        self._tables = make_tables(program, bank.dtype, work.precision, apart=True)
+        loss = self.loss_function
+        plan = plan_loss(self._tables, program, loss, work.load(units_of_loss(loss)))
+        self._room = Room.of(self._tables, places, self._samples, bank)
+        self._passes = BatchPasses(work, self._tables, self._samples, plan, apart=True)
+        self._passes.use(self._room)
+        self._do(passes(plans.DO_LOAD | plans.DO_KEEP, [0], [0], [0]), data=inputs)
         self._statistics = RunningStatistics(self.engine)
         self.loss = np.nan
 
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
-        bank = self.engine.bank
         if moment.kind == "zero_grad":
-            bank.zero_grad()
+            self.engine.bank.zero_grad()
         elif moment.kind == "step":
             self._step(optimizer)
+        elif moment.kind == "loss":
+            errors = self._do(pass_of(moment, self.engine.program), goals=self._targets)
+            self.loss = sum(errors.tolist()) * self.loss_function.scale(self._targets.shape)
         else:
-            self._now.perform(moment)
-            self.loss = self._now.loss
-            if moment.kind == "forward":
+            self._do(pass_of(moment, self.engine.program))
+            if moment.kind == "weight gradient":
+                self._passes.add_gradients(range(moment.operation, moment.operation + 1))
+            elif moment.kind == "forward":
                 self._statistics.after_forward()
+
+    def _do(
+        self, todo: Records, data: FloatArray | None = None, goals: FloatArray | None = None
+    ) -> FloatArray:
+        """Run passes on the batch, and return the sum of errors of each chunk."""
+        real, mean = (
+            self.engine.bank.value.dtype.type,
+            self.loss_function.scale(self._targets.shape),
+        )
+        scale = real(mean) * real(self._work.loss_scale)
+        return self._passes.run(todo, data=data, goals=goals, scale=scale)
 
     def _step(self, optimizer: Optimizer) -> None:
         """Run the optimizer's part of a step, and raise its error if it fails."""
@@ -383,66 +384,17 @@ class CpuRun(Run):
             return
         before.end_step(self._statistics.error, overflowed=bad == OVERFLOW)
 
-    @property
-    def _now(self) -> Moments:
-        assert self._moments is not None, "begin comes first"
-        return self._moments
-
     def values(self, buffer: Buffer) -> FloatArray:
-        return self._now.read(self._now.room.spaces, buffer.offset, buffer.size)
+        return numbers_in(self._room.spaces, self._samples, buffer.offset, buffer.size)
 
     def gradients(self, buffer: Buffer) -> FloatArray:
-        flows = self._now.read(self._now.room.flows, self._now.tables.flows[buffer], buffer.size)
+        row = self._tables.flows[buffer]
+        flows = numbers_in(self._room.flows, self._samples, row, buffer.size)
         flows /= flows.dtype.type(self._work.loss_scale)
         return flows
 
     def targets(self) -> FloatArray:
-        return self._now.targets
-
-
-@final
-class Moments:
-    """Values and gradients of one batch, as far as they have been computed."""
-
-    def __init__(self, work: CpuCalls, inputs: FloatArray, targets: FloatArray, loss: Loss) -> None:
-        self.work = work
-        self.targets = targets
-        self.loss_function = loss
-        self.loss = np.nan
-        bank, program = work.bank, work.program
-        self.samples = len(inputs)
-        self.starts = tile_starts(self.samples)
-        self.tables = make_tables(program, bank.dtype, work.precision, apart=True)
-        self.plan = plan_loss(self.tables, program, loss, work.load(units_of_loss(loss)))
-        self.room = Room.of(self.tables, len(self.starts) - 1, self.samples, bank)
-        self._passes = BatchPasses(work, self.tables, self.samples, self.plan, apart=True)
-        self._passes.use(self.room)
-        self._do(passes(plans.DO_LOAD | plans.DO_KEEP, [0], [0], [0]), data=inputs)
-
-    def perform(self, moment: Moment) -> None:
-        """Run one moment of a step, other than zero_grad and step."""
-        goals = self.targets if moment.kind == "loss" else None
-        errors = self._do(pass_of(moment, self.work.program), goals=goals)
-        if moment.kind == "loss":
-            mean = self.loss_function.scale(self.targets.shape)
-            self.loss = sum(errors.tolist()) * mean
-        elif moment.kind == "weight gradient":
-            self._passes.add_gradients(range(moment.operation, moment.operation + 1))
-
-    def _do(
-        self,
-        todo: Records,
-        data: FloatArray | None = None,
-        goals: FloatArray | None = None,
-    ) -> FloatArray:
-        bank = self.work.bank
-        mean = self.loss_function.scale(self.targets.shape)
-        scale = bank.value.dtype.type(mean) * bank.value.dtype.type(self.work.loss_scale)
-        return self._passes.run(todo, data=data, goals=goals, scale=scale)
-
-    def read(self, spaces: FloatArray, row: int, size: int) -> FloatArray:
-        """Return `size` rows of all workspaces, from `row` on, as shape (samples, size)."""
-        return numbers_in(spaces, self.samples, row, size)
+        return self._targets
 
 
 def numbers_in(spaces: FloatArray, samples: int, row: int, size: int) -> FloatArray:

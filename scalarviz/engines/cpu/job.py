@@ -53,7 +53,7 @@ from scalarviz.engines.cpu.records import (
     UpdateRecord,
 )
 from scalarviz.engines.cpu.table import units_of_optimizer
-from scalarviz.engines.cpu.tiles import number_of_chunks
+from scalarviz.engines.cpu.tiles import number_of_chunks, number_of_tiles
 
 
 @final
@@ -188,6 +188,10 @@ class Tables:
         ops = self.operations[self.operations["count"] > 0]
         return self.gradients == rows and bool((ops["gradients"] == ops["weights"]).all())
 
+    def places(self, samples: int, otherwise: int = 1) -> int:
+        """Return the number of workspaces for a batch: one a tile if there are several passes."""
+        return number_of_tiles(samples) if len(self.passes) > 1 else otherwise
+
 
 def make_tables(
     program: Program, dtype: str, precision: Precision, *, apart: bool = False
@@ -316,21 +320,24 @@ def gathering(program: Program) -> list[int]:
     return [i for i, each in enumerate(program.operations) if each.about.statistics(each)]
 
 
-def forward_passes(program: Program, first: int, last: int) -> Records:
-    """Return the forward passes; `first` and `last` are additional flags of the first and last."""
+def forward_passes(program: Program, first: int, last: int, *, keeps: bool = False) -> Records:
+    """Return the forward passes; `first` and `last` are additional flags of the first and last.
+
+    keeps  whether every tile has a workspace; several passes need that
+    """
     places = gathering(program)
     bounds = [0, *places, len(program.operations)]
     asked = [0, *[place + 1 for place in places]]
-    what = plans.DO_LEARN | plans.DO_FORWARD | (plans.DO_KEEP if places else 0)
+    what = plans.DO_LEARN | plans.DO_FORWARD | (plans.DO_KEEP if keeps or places else 0)
     return passes(what, bounds[:-1], bounds[1:], asked, first, last)
 
 
-def backward_passes(program: Program, first: int, last: int) -> Records:
+def backward_passes(program: Program, first: int, last: int, *, keeps: bool = False) -> Records:
     """Return the backward passes, the last operations first; arguments as `forward_passes`."""
     places = gathering(program)[::-1]
     ends = [len(program.operations), *[place + 1 for place in places]]
     asked = [0, *[-place - 1 for place in places]]
-    what = plans.DO_WEIGHTS | plans.DO_FLOW | (plans.DO_KEEP if places else 0)
+    what = plans.DO_WEIGHTS | plans.DO_FLOW | (plans.DO_KEEP if keeps or places else 0)
     return passes(what, [*ends[1:], 0], ends, asked, first, last)
 
 
@@ -474,12 +481,18 @@ class Room:
         self.record_at = ctypes.addressof(self.record)
 
     @staticmethod
-    def of(tables: Tables, places: int, samples: int, bank: Bank) -> Room:
-        """Return the workspaces of a training on batches of a size: `places` of them."""
+    def of(tables: Tables, places: int, samples: int, bank: Bank, may_share: bool = False) -> Room:
+        """Return the workspaces of a training on batches of a size: `places` of them.
+
+        may_share  whether a batch of one chunk adds up its gradients in those of the bank, if they
+                   stand there in the same places
+        """
+        chunks = number_of_chunks(samples)
+        shares = may_share and chunks == 1 and tables.matches_bank(len(bank))
         return Room(
             workspaces(places, tables.space, bank.dtype),
             workspaces(places, tables.flow, bank.dtype),
-            np.zeros((number_of_chunks(samples), tables.gradients), bank.dtype),
+            bank.grad[np.newaxis] if shares else np.zeros((chunks, tables.gradients), bank.dtype),
             len(bank.state),
         )
 

@@ -61,7 +61,7 @@ from scalarviz.engines.cpu.table import (
     units_of_loss,
     units_of_optimizer,
 )
-from scalarviz.engines.cpu.tiles import number_of_chunks, number_of_tiles
+from scalarviz.engines.cpu.tiles import number_of_chunks
 
 
 class JobTables:
@@ -276,7 +276,7 @@ class ReplicaJobs(JobTables):
         how, settings, schedule, spans = many.order.numbers
         (inputs, targets), found = many.samples, addresses(many.kernels)
         points = room_for_points(batches)
-        tiles = number_of_tiles(size) if len(tables.passes) > 1 else 1
+        tiles = tables.places(size)
         drawn, goals_drawn = self.shared(size, np.uint64), self.shared(size, np.uint64)
         spot = self.shared(2 * points, dtype)
         value = self.rows(stack.value)

@@ -22,7 +22,9 @@ in it.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -171,12 +173,11 @@ def add_row_sums(
         add_sums(grad, first + r, rows - r, s0, s1, s2, s3)
 
 
-# Vector instructions as functions for kernels: `x` is a flat array and `at` an index in it.
-# `emit` writes LLVM's instructions.
+# Instructions as functions for kernels. Each is written as the function that emits it: before the
+# arguments, which are values of LLVM there, it takes numba's target and builder and the signature.
+# `x` is a flat array and `at` an index in it.
 
 LINE_BITS = 512  # 64 bytes: a line of the cache, and the widest vector register
-
-Emitted = tuple[Any, Callable[..., Any]]  # signature of a function, and the one that emits its code
 
 
 class Lanes(types.Type):
@@ -198,166 +199,158 @@ class LanesModel(models.PrimitiveModel):
         super().__init__(manager, lanes, vector)  # type: ignore[no-untyped-call]  # numba's
 
 
-def instruction(function: Callable[..., Emitted]) -> Any:
-    """Decorate a function that returns, for argument types, a signature and a code emitter."""
-    return intrinsic(function)
+def instruction(returns: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function that emits instructions, to make it a function for kernels.
+
+    Integers among its arguments become unsigned.
+
+    returns  numba's type of the result, or a function that returns it, of the types of arguments
+    """
+
+    def decorate(emit: Callable[..., Any]) -> Any:
+        @wraps(emit)
+        def find(context: Any, *given: Any) -> Any:
+            def run(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                found = emit(target, builder, signature, *arguments)
+                return target.get_dummy_value() if found is None else found
+
+            result = returns if isinstance(returns, types.Type) else returns(*given)
+            return result(*map(unsigned, given)), run
+
+        # numba asks for the names of the arguments, and leaves out the first one, the context.
+        known = inspect.signature(emit)
+        find.__signature__ = known.replace(parameters=[*known.parameters.values()][2:])  # type: ignore[attr-defined]
+        return intrinsic(find)
+
+    return decorate
 
 
-@instruction
-def lane_count(context: Any, x: Any) -> Emitted:
+def unsigned(kind: Any) -> Any:
+    """Return the type of an argument whose integers are unsigned."""
+    if isinstance(kind, types.BaseTuple):
+        return types.UniTuple(types.uint64, len(kind))  # type: ignore[no-untyped-call]  # numba's
+    return types.uint64 if isinstance(kind, types.Integer) else kind
+
+
+def lanes_of(x: Any, *others: Any) -> Lanes:
+    """Return the type of a vector of the numbers of an array."""
+    return Lanes(x.dtype)
+
+
+def first_of(a: Any, *others: Any) -> Any:
+    """Return the type of the first argument."""
+    return a
+
+
+@instruction(types.uint64)
+def lane_count(target: Any, builder: Any, signature: Any, x: Any) -> Any:
     """Return the number of lanes for the dtype of an array, unsigned."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return target.get_constant(types.uint64, Lanes(x.dtype).count)
-
-    return types.uint64(x), emit
+    return target.get_constant(types.uint64, lanes_of(*signature.args).count)
 
 
-@instruction
-def spread(context: Any, number: Any) -> Emitted:
+@instruction(Lanes)
+def spread(target: Any, builder: Any, signature: Any, number: Any) -> Any:
     """Return a vector with the same number in every lane."""
-    lanes = Lanes(number)
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return copies(builder, arguments[0], lanes.count)
-
-    return lanes(number), emit
+    return copies(builder, number, signature.return_type.count)
 
 
-@instruction
-def load_lanes(context: Any, x: Any, at: Any) -> Emitted:
+@instruction(lanes_of)
+def load_lanes(target: Any, builder: Any, signature: Any, x: Any, at: Any) -> Any:
     """Load x[at], x[at + 1], ..."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return read(builder, pointer(target, builder, signature, arguments, signature.return_type))
-
-    return Lanes(x.dtype)(x, at), emit
+    lanes = signature.return_type
+    return read(builder, pointer(target, builder, signature.args[0], x, at, lanes))
 
 
-@instruction
-def load_some(context: Any, x: Any, at: Any, count: Any) -> Emitted:
+@instruction(lanes_of)
+def load_some(target: Any, builder: Any, signature: Any, x: Any, at: Any, count: Any) -> Any:
     """Load the first `count` lanes from x[at] on, and 0 in the others; memory of all is read."""
-    lanes = Lanes(x.dtype)
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        index = arguments[2].type
-        places = ir.Constant(ir.VectorType(index, lanes.count), [*range(lanes.count)])
-        is_there = builder.icmp_unsigned("<", places, copies(builder, arguments[2], lanes.count))
-        found = read(builder, pointer(target, builder, signature, arguments, lanes))
-        return builder.select(is_there, found, ir.Constant(found.type, None))
-
-    return lanes(x, at, count), emit
+    lanes = signature.return_type
+    places = ir.Constant(ir.VectorType(count.type, lanes.count), [*range(lanes.count)])
+    is_there = builder.icmp_unsigned("<", places, copies(builder, count, lanes.count))
+    found = read(builder, pointer(target, builder, signature.args[0], x, at, lanes))
+    return builder.select(is_there, found, ir.Constant(found.type, None))
 
 
-@instruction
-def load_apart(context: Any, x: Any, at: Any, apart: Any) -> Emitted:
+@instruction(lanes_of)
+def load_apart(target: Any, builder: Any, signature: Any, x: Any, at: Any, apart: Any) -> Any:
     """Load x[at], x[at + apart], x[at + 2 apart], ..."""
-    lanes = Lanes(x.dtype)
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = pointer(target, builder, signature, arguments, x.dtype)
-        found = ir.Constant(target.get_value_type(lanes), ir.Undefined)
-        for i in range(lanes.count):
-            found = builder.insert_element(found, builder.load(place), ir.IntType(32)(i))
-            place = builder.gep(place, [arguments[2]])
-        return found
-
-    return lanes(x, at, apart), emit
+    lanes = signature.return_type
+    place = pointer(target, builder, signature.args[0], x, at, lanes.dtype)
+    found = ir.Constant(target.get_value_type(lanes), ir.Undefined)
+    for i in range(lanes.count):
+        found = builder.insert_element(found, builder.load(place), ir.IntType(32)(i))
+        place = builder.gep(place, [apart])
+    return found
 
 
-@instruction
-def store_lanes(context: Any, x: Any, at: Any, lanes: Any) -> Emitted:
+@instruction(types.void)
+def store_lanes(target: Any, builder: Any, signature: Any, x: Any, at: Any, lanes: Any) -> None:
     """Store a vector to x[at], x[at + 1], ..."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        write(builder, arguments[2], pointer(target, builder, signature, arguments, lanes))
-        return target.get_dummy_value()
-
-    return types.void(x, at, lanes), emit
+    array, _, kind = signature.args
+    write(builder, lanes, pointer(target, builder, array, x, at, kind))
 
 
-@instruction
-def multiply_add(context: Any, a: Any, b: Any, c: Any) -> Emitted:
+@instruction(first_of)
+def multiply_add(target: Any, builder: Any, signature: Any, a: Any, b: Any, c: Any) -> Any:
     """Return a b + c in each lane."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fadd(builder.fmul(arguments[0], arguments[1]), arguments[2])
-
-    return a(a, b, c), emit
+    return builder.fadd(builder.fmul(a, b), c)
 
 
-@instruction
-def multiply(context: Any, a: Any, b: Any) -> Emitted:
+@instruction(first_of)
+def multiply(target: Any, builder: Any, signature: Any, a: Any, b: Any) -> Any:
     """Return a b in each lane."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fmul(arguments[0], arguments[1])
-
-    return a(a, b), emit
+    return builder.fmul(a, b)
 
 
-@instruction
-def not_unrolled(context: Any) -> Emitted:
+@instruction(types.void)
+def not_unrolled(target: Any, builder: Any, signature: Any) -> None:
     """Prevent LLVM from unrolling the loop that contains this call."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        nothing = ir.FunctionType(ir.VoidType(), [])
-        call = builder.asm(nothing, "", "", [], side_effect=True)
-        call.attributes.add("convergent")
-        return target.get_dummy_value()
-
-    return types.void(), emit
+    nothing = ir.FunctionType(ir.VoidType(), [])
+    call = builder.asm(nothing, "", "", [], side_effect=True)
+    call.attributes.add("convergent")
 
 
-@instruction
-def add_lanes(context: Any, a: Any, b: Any) -> Emitted:
+@instruction(first_of)
+def add_lanes(target: Any, builder: Any, signature: Any, a: Any, b: Any) -> Any:
     """Return a + b in each lane."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fadd(arguments[0], arguments[1])
-
-    return a(a, b), emit
+    return builder.fadd(a, b)
 
 
-@instruction
-def add_sums(context: Any, x: Any, at: Any, count: Any, a: Any, b: Any, c: Any, d: Any) -> Emitted:
+@instruction(types.void)
+def add_sums(
+    target: Any, builder: Any, signature: Any, x: Any, at: Any, count: Any, a: Any, b: Any, c: Any,
+    d: Any,
+) -> None:  # fmt: skip
     """Add the sums over the lanes of the first `count` of four vectors to x[at], x[at + 1], ..."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sums = fold(builder, arguments[3:], a.count)
-        first = pointer(target, builder, signature, arguments, x.dtype)
-        four = builder.bitcast(first, sums.type.as_pointer())
-        with builder.if_else(is_less(builder, 3, arguments[2])) as (all_four, fewer):
-            with all_four:
-                write(builder, builder.fadd(read(builder, four), sums), four)
-            with fewer:
-                for i in range(3):
-                    with builder.if_then(is_less(builder, i, arguments[2])):
-                        place = builder.gep(first, [ir.IntType(32)(i)])
-                        one = builder.extract_element(sums, ir.IntType(32)(i))
-                        builder.store(builder.fadd(builder.load(place), one), place)
-        return target.get_dummy_value()
-
-    return types.void(x, at, count, a, b, c, d), emit
+    array, *_, lanes = signature.args
+    sums = fold(builder, (a, b, c, d), lanes.count)
+    first = pointer(target, builder, array, x, at, array.dtype)
+    four = builder.bitcast(first, sums.type.as_pointer())
+    with builder.if_else(is_less(builder, 3, count)) as (all_four, fewer):
+        with all_four:
+            write(builder, builder.fadd(read(builder, four), sums), four)
+        with fewer:
+            for i in range(3):
+                with builder.if_then(is_less(builder, i, count)):
+                    place = builder.gep(first, [ir.IntType(32)(i)])
+                    one = builder.extract_element(sums, ir.IntType(32)(i))
+                    builder.store(builder.fadd(builder.load(place), one), place)
 
 
-@instruction
+@instruction(types.void)
 def add_sums_apart(
-    context: Any, x: Any, at: Any, apart: Any, count: Any, a: Any, b: Any, c: Any, d: Any
-) -> Emitted:
+    target: Any, builder: Any, signature: Any, x: Any, at: Any, apart: Any, count: Any, a: Any,
+    b: Any, c: Any, d: Any,
+) -> None:  # fmt: skip
     """Do the same as `add_sums` for x[at], x[at + apart], x[at + 2 apart], ..."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sums = fold(builder, arguments[4:], a.count)
-        place = pointer(target, builder, signature, arguments, x.dtype)
-        for i in range(4):
-            with builder.if_then(is_less(builder, i, arguments[3])):
-                one = builder.extract_element(sums, ir.IntType(32)(i))
-                further = builder.gep(place, [builder.mul(arguments[2], arguments[2].type(i))])
-                builder.store(builder.fadd(builder.load(further), one), further)
-        return target.get_dummy_value()
-
-    return types.void(x, at, apart, count, a, b, c, d), emit
+    array, *_, lanes = signature.args
+    sums = fold(builder, (a, b, c, d), lanes.count)
+    place = pointer(target, builder, array, x, at, array.dtype)
+    for i in range(4):
+        with builder.if_then(is_less(builder, i, count)):
+            one = builder.extract_element(sums, ir.IntType(32)(i))
+            further = builder.gep(place, [builder.mul(apart, apart.type(i))])
+            builder.store(builder.fadd(builder.load(further), one), further)
 
 
 # ---- helpers that emit instructions -------------------------------------------------------------
@@ -401,10 +394,10 @@ def add_picked(builder: Any, a: Any, b: Any, places: list[int], apart: int) -> A
     return builder.fadd(pick(builder, a, b, places), pick(builder, a, b, further))
 
 
-def pointer(target: Any, builder: Any, signature: Any, arguments: Any, lanes: Any) -> Any:
-    """Return a pointer to lanes in an array; the first two arguments are the array and an index."""
-    array = target.make_array(signature.args[0])(target, builder, arguments[0])
-    first = builder.gep(array.data, [arguments[1]])
+def pointer(target: Any, builder: Any, kind: Any, array: Any, at: Any, lanes: Any) -> Any:
+    """Return a pointer to lanes in an array of a kind, from an index on."""
+    found = target.make_array(kind)(target, builder, array)
+    first = builder.gep(found.data, [at])
     return builder.bitcast(first, target.get_value_type(lanes).as_pointer())
 
 

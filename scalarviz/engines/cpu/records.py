@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from scalarviz.engines.cpu.emitting import (
     types,
     unpack_tuple,
 )
-from scalarviz.engines.cpu.products import Emitted, Index, Numbers, Record, Table, instruction
+from scalarviz.engines.cpu.products import instruction
 
 RecordType = np.dtype[np.void]
 Records = np.ndarray[Any, RecordType]
@@ -194,64 +194,41 @@ ProgressRecord, TileRecord = structure(PROGRESS), structure(TILE_RECORD)
 WORD = ir.IntType(64)
 
 
-@instruction
-def array_at(context: Any, address: Any, count: Any, kind: Any) -> Emitted:
+@instruction(lambda address, count, kind: types.Array(kind.dtype, 1, "C"))
+def array_at(target: Any, builder: Any, signature: Any, address: Any, count: Any, kind: Any) -> Any:
     """Return the array of `count` items of a kind at an address."""
-    array = types.Array(kind.dtype, 1, "C")
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return made(target, builder, array, arguments[0], arguments[1:2])
-
-    return array(types.uint64, types.uint64, kind), emit
+    return made(target, builder, signature.return_type, address, [count])
 
 
-@instruction
-def table_at(context: Any, address: Any, rows: Any, columns: Any, kind: Any) -> Emitted:
+@instruction(lambda address, rows, columns, kind: types.Array(kind.dtype, 2, "C"))
+def table_at(
+    target: Any, builder: Any, signature: Any, address: Any, rows: Any, columns: Any, kind: Any
+) -> Any:
     """Return the array of shape (rows, columns) at an address."""
-    array = types.Array(kind.dtype, 2, "C")
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return made(target, builder, array, arguments[0], arguments[1:3])
-
-    return array(types.uint64, types.uint64, types.uint64, kind), emit
+    return made(target, builder, signature.return_type, address, [rows, columns])
 
 
-@instruction
-def record_at(context: Any, address: Any, kind: Any) -> Emitted:
+@instruction(lambda address, kind: kind.dtype)
+def record_at(target: Any, builder: Any, signature: Any, address: Any, kind: Any) -> Any:
     """Return the record of a kind at an address."""
-    record = kind.dtype
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], target.get_value_type(record))
-
-    return record(types.uint64, kind), emit
+    return builder.inttoptr(address, target.get_value_type(signature.return_type))
 
 
-@instruction
-def address_of(context: Any, array: Any, at: Any) -> Emitted:
+@instruction(types.uint64)
+def address_of(target: Any, builder: Any, signature: Any, array: Any, at: Any) -> Any:
     """Return the address of an item of an array, or of a row of a 2-D array."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = target.make_array(array)(target, builder, arguments[0])
-        stride = builder.extract_value(found.strides, 0)
-        first = builder.ptrtoint(found.data, WORD)
-        return builder.add(first, builder.mul(arguments[1], stride))
-
-    return types.uint64(array, types.uint64), emit
+    found = target.make_array(signature.args[0])(target, builder, array)
+    stride = builder.extract_value(found.strides, 0)
+    first = builder.ptrtoint(found.data, WORD)
+    return builder.add(first, builder.mul(at, stride))
 
 
-@instruction
-def call(context: Any, function: Any, arguments: Any) -> Emitted:
+@instruction(types.void)
+def call(target: Any, builder: Any, signature: Any, function: Any, arguments: Any) -> None:
     """Call the function at an address with a tuple of unsigned integers; it returns nothing."""
-
-    def emit(target: Any, builder: Any, signature: Any, given: Any) -> Any:
-        kind = ir.FunctionType(ir.VoidType(), [WORD] * len(arguments))
-        function = builder.inttoptr(given[0], kind.as_pointer())
-        builder.call(function, unpack_tuple(builder, given[1]))  # type: ignore[no-untyped-call]  # numba's
-        return target.get_dummy_value()
-
-    unsigned = types.UniTuple(types.uint64, len(arguments))  # type: ignore[no-untyped-call]  # numba's
-    return types.void(types.uint64, unsigned), emit
+    kind = ir.FunctionType(ir.VoidType(), [WORD] * len(signature.args[1]))
+    function = builder.inttoptr(function, kind.as_pointer())
+    builder.call(function, unpack_tuple(builder, arguments))  # type: ignore[no-untyped-call]  # numba's
 
 
 def made(target: Any, builder: Any, kind: Any, address: Any, shape: Any) -> Any:
@@ -277,57 +254,12 @@ Address = Any  # an unsigned integer
 MOST_SETTINGS = np.uint64(11)  # of an operation
 
 
-class BankArrays(NamedTuple):
-    """The arrays of a bank that training changes."""
-
-    value: Numbers
-    halves: Numbers  # values rounded to half precision; empty unless precision is mixed
-    grad: Numbers
-    slots: Numbers
-    frozen: Table
-    state: Numbers
-
-
-class BankView(NamedTuple):
-    """The arrays of a bank that a pass reads."""
-
-    value: Numbers  # rounded to half in mixed precision
-    state: Numbers
-    frozen: Table
-
-
-class Workspaces(NamedTuple):
-    """Workspaces of the tiles, and the parameter gradients of each chunk."""
-
-    spaces: Numbers  # values, one row per workspace
-    flows: Numbers  # gradients of the values, one row per workspace
-    partial: Numbers  # gradients of the parameters, one row per chunk
-
-
-class UpdateArrays(NamedTuple):
-    """Settings of optimizer and schedule, and buffers for an update."""
-
-    how: Record  # learning rate, clipping, l1 and l2
-    settings: Numbers  # of the optimizer
-    schedule: Numbers  # settings of the schedule
-    exact: Numbers  # arguments of the update formula, in float64
-    arguments: Numbers  # the same in the bank's type
-    gradient: Numbers  # what the update reads: the bank's gradients, or `scratch`
-    scratch: Numbers  # buffer for the clipped and regularized gradients
-    spans: Record  # learning rates of all rows
-
-
-class Tile(NamedTuple):
-    """Up to TILE samples, and their workspaces; see `tiles.py`."""
-
-    space: Numbers  # workspace of values
-    flow: Numbers  # workspace of gradients
-    partial: Numbers  # gradient of the parameters, of the chunk
-    first: Index  # index in the batch of the first sample
-    n: Index  # number of samples
-    stride: Index  # numbers from one row of a workspace to the next
-    learning: Index  # not 0 in training, 0 in evaluation
-    steps: Index  # number of steps that the network has taken
+# The named tuples that the functions at the end of this file make.
+BankArrays = Any  # of `bank_of`
+BankView = Any  # of `view_of`
+Workspaces = Any  # of `room_of`
+UpdateArrays = Any  # of `update_of`
+Tile = Any  # of `tile_at`
 
 
 # ---- from an address to arrays ------------------------------------------------------------------
@@ -353,18 +285,16 @@ def record_of(field: str, kind: RecordType, *more: tuple[str, RecordType]) -> An
     more   further steps: a field of that record with the address of another one, and its dtype
     """
 
-    def find(context: Any, job: Any) -> Emitted:
-        last = [(field, kind), *more][-1][1]
+    path = [(field, kind), *more]
 
-        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            address, record = arguments[0], JOB
-            for name, dtype in [(field, kind), *more]:
-                address, record = field_at(builder, address, record, name), dtype
-            return builder.inttoptr(address, target.get_value_type(from_dtype(last)))
+    @instruction(lambda job: from_dtype(path[-1][1]))
+    def find(target: Any, builder: Any, signature: Any, job: Any) -> Any:
+        address, record = job, JOB
+        for name, dtype in path:
+            address, record = field_at(builder, address, record, name), dtype
+        return builder.inttoptr(address, target.get_value_type(signature.return_type))
 
-        return from_dtype(last)(types.uint64), emit
-
-    return instruction(find)
+    return find
 
 
 def table_of(field: str, kind: RecordType, items: str, count: str, of: RecordType) -> Any:
@@ -375,53 +305,48 @@ def table_of(field: str, kind: RecordType, items: str, count: str, of: RecordTyp
     of            dtype of the table
     """
 
-    def find(context: Any, job: Any) -> Emitted:
-        array = types.Array(from_dtype(of), 1, "C")
+    @instruction(lambda job: types.Array(from_dtype(of), 1, "C"))
+    def find(target: Any, builder: Any, signature: Any, job: Any) -> Any:
+        record = field_at(builder, job, JOB, field)
+        address, length = [field_at(builder, record, kind, each) for each in (items, count)]
+        return made(target, builder, signature.return_type, address, [length])
 
-        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            record = field_at(builder, arguments[0], JOB, field)
-            address, length = [field_at(builder, record, kind, each) for each in (items, count)]
-            return made(target, builder, array, address, [length])
-
-        return array(types.uint64), emit
-
-    return instruction(find)
+    return find
 
 
-def view(of: Any, field: str, kind: RecordType, **fields: Sequence[Any]) -> Any:
+def view(of: str, field: str, kind: RecordType, **fields: Sequence[Any]) -> Any:
     """Return a function for kernels that makes a named tuple, given an address and the bank's type.
 
-    of      class of the tuple; the name of one whose fields are named nowhere else
+    of      name of its class
     field   field of the Job that has the address of a record; "": the address is that of the record
     kind    dtype of the record
     fields  for each field of the tuple, in order: the dtype of an array, and fields of the record
             with its address and shape; without a shape it is a record; without a dtype a number
     """
-    named = namedtuple(of, fields) if isinstance(of, str) else of
+    named = namedtuple(of, fields)  # type: ignore[misc]  # not known to mypy
 
-    def find(context: Any, address: Any, real: Any) -> Emitted:
+    def whole(address: Any, real: Any) -> Any:
         members = [
             member_type(real.dtype if what is REAL else what, len(where) - 1)
             for what, *where in fields.values()
         ]
-        whole = types.NamedTuple(members, named)  # type: ignore[no-untyped-call]  # numba's
+        return types.NamedTuple(members, named)  # type: ignore[no-untyped-call]  # numba's
 
-        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            record = field_at(builder, arguments[0], JOB, field) if field else arguments[0]
-            values = []
-            for member, (_, *where) in zip(members, fields.values(), strict=True):
-                first, *shape = [field_at(builder, record, kind, each) for each in where]
-                if isinstance(member, types.Array):
-                    values.append(made(target, builder, member, first, shape))
-                elif isinstance(member, types.Record):
-                    values.append(builder.inttoptr(first, target.get_value_type(member)))
-                else:
-                    values.append(first)
-            return target.make_tuple(builder, whole, values)
+    @instruction(whole)
+    def find(target: Any, builder: Any, signature: Any, address: Any, real: Any) -> Any:
+        record = field_at(builder, address, JOB, field) if field else address
+        values = []
+        for member, (_, *where) in zip(signature.return_type.types, fields.values(), strict=True):
+            first, *shape = [field_at(builder, record, kind, each) for each in where]
+            if isinstance(member, types.Array):
+                values.append(made(target, builder, member, first, shape))
+            elif isinstance(member, types.Record):
+                values.append(builder.inttoptr(first, target.get_value_type(member)))
+            else:
+                values.append(first)
+        return target.make_tuple(builder, signature.return_type, values)
 
-        return whole(types.uint64, real), emit
-
-    return instruction(find)
+    return find
 
 
 def member_type(what: Any, axes: int) -> Any:
@@ -445,23 +370,24 @@ passes_of = table_of("program", PROGRAM, "passes", "pass_count", PASS)
 operations_of = table_of("program", PROGRAM, "operations", "operation_count", OPERATION)
 tiles_of = table_of("room", ROOM, "tiles", "chunks", TILE_RECORD)
 
-# Tuples of a job.
+# Tuples of a job. The arrays of a bank that training changes.
 bank_of = view(
-    BankArrays,
+    "BankArrays",
     "bank",
     BANK,
     value=(REAL, "value", "rows"),
-    halves=(REAL, "halves", "rows"),
+    halves=(REAL, "halves", "rows"),  # values rounded to half; empty unless precision is mixed
     grad=(REAL, "grad", "rows"),
     slots=(REAL, "slots", "slot_count", "rows"),
     frozen=(np.bool_, "frozen", "rows"),
     state=(np.float64, "state", "state_count"),
 )
+# The arrays of a bank that a pass reads.
 view_of = view(
-    BankView,
+    "BankView",
     "bank",
     BANK,
-    value=(REAL, "seen", "rows"),
+    value=(REAL, "seen", "rows"),  # rounded to half in mixed precision
     state=(np.float64, "state", "state_count"),
     frozen=(np.bool_, "frozen", "rows"),
 )
@@ -489,38 +415,40 @@ batch_of = view(
     samples=(None, "samples"),  # size of the batch
     steps=(None, "steps"),  # that the network has taken
 )
+# Workspaces of the tiles, and the parameter gradients of each chunk.
 room_of = view(
-    Workspaces,
+    "Workspaces",
     "room",
     ROOM,
-    spaces=(REAL, "spaces", "places", "space"),
-    flows=(REAL, "flows", "places", "flow"),
-    partial=(REAL, "partial", "chunks", "gradients"),
+    spaces=(REAL, "spaces", "places", "space"),  # values, one row per workspace
+    flows=(REAL, "flows", "places", "flow"),  # gradients of the values, one row per workspace
+    partial=(REAL, "partial", "chunks", "gradients"),  # of the parameters, one row per chunk
 )
+# Settings of optimizer and schedule, and buffers for an update.
 update_of = view(
-    UpdateArrays,
+    "UpdateArrays",
     "update",
     UPDATE,
-    how=(HOW, "how"),
-    settings=(np.float64, "settings", "setting_count"),
-    schedule=(np.float64, "schedule", "schedule_count"),
-    exact=(np.float64, "exact", "argument_count"),
-    arguments=(REAL, "arguments", "argument_count"),
-    gradient=(REAL, "gradient", "rows"),
-    scratch=(REAL, "scratch", "rows"),
-    spans=(SPAN, "spans", "span_count"),
+    how=(HOW, "how"),  # learning rate, clipping, l1 and l2
+    settings=(np.float64, "settings", "setting_count"),  # of the optimizer
+    schedule=(np.float64, "schedule", "schedule_count"),  # settings of the schedule
+    exact=(np.float64, "exact", "argument_count"),  # arguments of the update formula, in float64
+    arguments=(REAL, "arguments", "argument_count"),  # the same in the bank's type
+    gradient=(REAL, "gradient", "rows"),  # what the update reads: the bank's, or `scratch`
+    scratch=(REAL, "scratch", "rows"),  # buffer for the clipped and regularized gradients
+    spans=(SPAN, "spans", "span_count"),  # learning rates of all rows
 )
-# Tuples of a record.
+# Tuples of a record. Up to TILE samples, and their workspaces; see `tiles.py`.
 tile_at = view(
-    Tile,
+    "Tile",
     "",
     TILE_RECORD,
-    space=(REAL, "space", "space_size"),
-    flow=(REAL, "flow", "flow_size"),
-    partial=(REAL, "partial", "gradients"),
-    first=(None, "first"),
-    n=(None, "n"),
-    stride=(None, "stride"),
-    learning=(None, "learning"),
-    steps=(None, "steps"),
+    space=(REAL, "space", "space_size"),  # workspace of values
+    flow=(REAL, "flow", "flow_size"),  # workspace of gradients
+    partial=(REAL, "partial", "gradients"),  # gradient of the parameters, of the chunk
+    first=(None, "first"),  # index in the batch of the first sample
+    n=(None, "n"),  # number of samples
+    stride=(None, "stride"),  # numbers from one row of a workspace to the next
+    learning=(None, "learning"),  # not 0 in training, 0 in evaluation
+    steps=(None, "steps"),  # number of steps that the network has taken
 )

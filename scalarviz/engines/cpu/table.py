@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss, LossRow, RowLossRow
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
@@ -79,57 +79,52 @@ from scalarviz.engines.cpu.wide_products import (
 )
 
 KernelFunction = Callable[..., None]
+Kernels = dict[str, KernelFunction]  # by the fields of an operation's record, see `KERNELS`
 
-
-class Kernels(NamedTuple):
-    """The kernels of a kind of operation, on one tile.
-
-    forward      forward
-    back         gradient of the inputs
-    parameters   gradient of the parameters, added to that of the chunk; None if it has none
-    gather       statistics of the whole batch that its forward needs; None if it needs none
-    gather_back  statistics of the whole batch that its backward needs
-    """
-
-    forward: KernelFunction | None = None
-    back: KernelFunction | None = None
-    parameters: KernelFunction | None = None
-    gather: KernelFunction | None = None
-    gather_back: KernelFunction | None = None
-
-
-KERNELS = {
-    "affine": Kernels(affine_forward, affine_inputs, affine_parameters),
-    "activation": Kernels(activation_tile, activation_inputs),
-    "row": Kernels(row_tile, row_inputs),
-    "scale": Kernels(scale_forward, scale_inputs, scale_parameters),
-    "parametric": Kernels(parametric_tile, parametric_inputs, parametric_parameters),
-    "convolution": Kernels(convolution_forward, convolution_inputs, convolution_parameters),
-    "branch": Kernels(branch_forward, branch_inputs),
-    "sum": Kernels(sum_forward, sum_inputs),
-    "product": Kernels(product_forward, product_inputs),
-    "concatenation": Kernels(concatenation_forward, concatenation_inputs),
-    "dropout": Kernels(dropout_forward, dropout_inputs),
-    "batch_norm": Kernels(
-        batch_norm_forward,
-        batch_norm_inputs,
-        gather=gather_batch_norm,
-        gather_back=gather_batch_norm_back,
-    ),
-}
-
-
-AS_PYTHON = Kernels()  # of a kind without a row, see `Fallback`
-WIDE_AFFINE = Kernels(wide_forward, wide_inputs, wide_parameters)
-AFFINE_OF_LANES = Kernels(forward_of_lanes, inputs_of_lanes, parameters_of_lanes)
+# The kernels of each kind of operation, on one tile:
+#     forward      forward
+#     back         gradient of the inputs
+#     parameters   gradient of the parameters, added to that of the chunk, if it has some
+#     gather       statistics of the whole batch that its forward needs, if it needs some
+#     gather_back  statistics of the whole batch that its backward needs
+KERNELS: dict[str, Kernels] = {
+    "affine": {
+        "forward": affine_forward, "back": affine_inputs, "parameters": affine_parameters,
+    },
+    "activation": {"forward": activation_tile, "back": activation_inputs},
+    "row": {"forward": row_tile, "back": row_inputs},
+    "scale": {"forward": scale_forward, "back": scale_inputs, "parameters": scale_parameters},
+    "parametric": {
+        "forward": parametric_tile, "back": parametric_inputs, "parameters": parametric_parameters,
+    },
+    "convolution": {
+        "forward": convolution_forward, "back": convolution_inputs,
+        "parameters": convolution_parameters,
+    },
+    "branch": {"forward": branch_forward, "back": branch_inputs},
+    "sum": {"forward": sum_forward, "back": sum_inputs},
+    "product": {"forward": product_forward, "back": product_inputs},
+    "concatenation": {"forward": concatenation_forward, "back": concatenation_inputs},
+    "dropout": {"forward": dropout_forward, "back": dropout_inputs},
+    "batch_norm": {
+        "forward": batch_norm_forward, "back": batch_norm_inputs, "gather": gather_batch_norm,
+        "gather_back": gather_batch_norm_back,
+    },
+}  # fmt: skip
+WIDE_AFFINE: Kernels = {
+    "forward": wide_forward, "back": wide_inputs, "parameters": wide_parameters,
+}  # fmt: skip
+AFFINE_OF_LANES: Kernels = {
+    "forward": forward_of_lanes, "back": inputs_of_lanes, "parameters": parameters_of_lanes,
+}  # fmt: skip
 
 # Those of wide layers on all cores, for a batch of one chunk; and the kernels that do a part.
-WIDE_ON_ALL_CORES = {
+WIDE_ON_ALL_CORES: Kernels = {
     "forward": forward_on_all_cores,
     "back": back_on_all_cores,
     "parameters": parameters_on_all_cores,
 }
-PARTS_OF_WIDE = {
+PARTS_OF_WIDE: Kernels = {
     "part_of_forward": part_of_forward,
     "part_of_back": part_of_back,
     "part_of_parameters": part_of_parameters,
@@ -137,10 +132,13 @@ PARTS_OF_WIDE = {
 
 
 def kernels_for(operation: Operation) -> tuple[str, Kernels]:
-    """Return the name and the kernels of an operation: those of its kind, or of its shape."""
+    """Return the name and the kernels of an operation: those of its kind, or of its shape.
+
+    A kind without a row has none, see `Fallback`.
+    """
     if operation.kind == "affine" and min(operation.source.size, operation.target.size) >= WIDE:
         return "wide_affine", WIDE_AFFINE
-    return operation.kind, KERNELS.get(operation.kind, AS_PYTHON)
+    return operation.kind, KERNELS.get(operation.kind, {})
 
 
 def on_tile(kernel: KernelFunction) -> KernelFunction:
@@ -286,11 +284,7 @@ def kernels_of_parts() -> dict[str, Unit]:
         field: Unit(f"cpu_wide_affine_{field}_on_all_cores", kernel)
         for field, kernel in WIDE_ON_ALL_CORES.items()
     }
-    parts = {
-        field: Unit(f"cpu_wide_affine_{field}", called(field, kernel))
-        for field, kernel in PARTS_OF_WIDE.items()
-    }
-    return cores | parts
+    return cores | kernels_of("wide_affine", PARTS_OF_WIDE, None)
 
 
 def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
@@ -298,8 +292,7 @@ def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
     label = name if row is None else re.sub(r"\W", "_", f"{name}_{row.name}")
     return {
         field: Unit(f"cpu_{label}_{field}", called(field, kernel), row)
-        for field, kernel in kernels._asdict().items()
-        if kernel is not None
+        for field, kernel in kernels.items()
     }
 
 

@@ -18,7 +18,7 @@ does not change the order in which numbers are added.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,6 @@ from scalarviz.engines.cpu.products import (
     THREE,
     TWO,
     ZERO,
-    Emitted,
     Index,
     Lanes,
     Numbers,
@@ -40,6 +39,7 @@ from scalarviz.engines.cpu.products import (
     add_row_sums,
     add_sums_apart,
     copies,
+    first_of,
     instruction,
     lane_count,
     load_lanes,
@@ -360,210 +360,172 @@ class BlockModel(models.PrimitiveModel):
         )
 
 
-@instruction
-def block_rows(context: Any, x: Any) -> Emitted:
+def block_of(shape: tuple[int, int] | None = None) -> Callable[..., Block]:
+    """Return a function that returns the type of a block of the numbers of an array."""
+    return lambda x, *others: Block(x.dtype, shape)
+
+
+block_for = block_of()
+
+
+@instruction(types.uint64)
+def block_rows(target: Any, builder: Any, signature: Any, x: Any) -> Any:
     """Return the number of rows of a block for the dtype of an array, unsigned."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return target.get_constant(types.uint64, Block(x.dtype).rows)
-
-    return types.uint64(x), emit
+    return target.get_constant(types.uint64, block_for(*signature.args).rows)
 
 
-@instruction
-def block_columns(context: Any, x: Any) -> Emitted:
+@instruction(types.uint64)
+def block_columns(target: Any, builder: Any, signature: Any, x: Any) -> Any:
     """Return how many numbers a row of a block has for the dtype of an array, unsigned."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        block = Block(x.dtype)
-        return target.get_constant(types.uint64, block.vectors * block.lanes.count)
-
-    return types.uint64(x), emit
+    block = block_for(*signature.args)
+    return target.get_constant(types.uint64, block.vectors * block.lanes.count)
 
 
-def block_of_zeros(shape: tuple[int, int] | None = None) -> Any:
-    """Return a function for kernels that returns a block of zeros for the dtype of an array."""
-
-    def find(context: Any, x: Any) -> Emitted:
-        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return ir.Constant(target.get_value_type(signature.return_type), None)
-
-        return Block(x.dtype, shape)(x), emit
-
-    return instruction(find)
+def zeros(target: Any, builder: Any, signature: Any, x: Any) -> Any:
+    """Return a block of zeros for the dtype of an array."""
+    return ir.Constant(target.get_value_type(signature.return_type), None)
 
 
-def block_of_rows(shape: tuple[int, int] | None = None) -> Any:
-    """Return one that returns a block with x[at] in all of row 0, x[at + 1] in row 1, ..."""
-
-    def find(context: Any, x: Any, at: Any, left: Any) -> Emitted:
-        block = Block(x.dtype, shape)
-
-        def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            _, start, rows = arguments
-            sums = ir.Constant(target.get_value_type(block), ir.Undefined)
-            for k, row in enumerate(rows_of(builder, block, rows)):
-                number = builder.load(place(target, builder, signature, arguments, 0, start, row))
-                for v in range(block.vectors):
-                    vector = copies(builder, number, block.lanes.count)
-                    sums = builder.insert_value(sums, vector, k * block.vectors + v)
-            return sums
-
-        return block(x, at, left), emit
-
-    return instruction(find)
+def spread_numbers(target: Any, builder: Any, signature: Any, x: Any, at: Any, left: Any) -> Any:
+    """Return a block with x[at] in all of row 0, x[at + 1] in row 1, ..."""
+    block, array = signature.return_type, signature.args[0]
+    sums = ir.Constant(target.get_value_type(block), ir.Undefined)
+    for k, row in enumerate(rows_of(builder, block, left)):
+        number = builder.load(place(target, builder, array, x, at, row))
+        for v in range(block.vectors):
+            vector = copies(builder, number, block.lanes.count)
+            sums = builder.insert_value(sums, vector, k * block.vectors + v)
+    return sums
 
 
-no_sums, spread_rows = block_of_zeros(), block_of_rows()
-FOUR_ROWS = 4, 1  # for convolutions
-no_four_sums, spread_four = block_of_zeros(FOUR_ROWS), block_of_rows(FOUR_ROWS)
+FOUR_ROWS = block_of((4, 1))  # for convolutions
+no_sums, no_four_sums = [instruction(block)(zeros) for block in (block_for, FOUR_ROWS)]
+spread_rows, spread_four = [instruction(block)(spread_numbers) for block in (block_for, FOUR_ROWS)]
 
 
-@instruction
-def load_block(context: Any, z: Any, at: Any, apart: Any, left: Any, further: Any) -> Emitted:
+@instruction(block_for)
+def load_block(
+    target: Any, builder: Any, signature: Any, z: Any, at: Any, apart: Any, left: Any, further: Any
+) -> Any:
     """Return a block with z[at + k apart], ... in row k."""
-    sums = Block(z.dtype)
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector = target.get_value_type(sums.lanes).as_pointer()
-        block = ir.Constant(target.get_value_type(sums), ir.Undefined)
-        for i, numbers in enumerate(places(target, builder, signature, arguments, sums)):
-            lanes = read(builder, builder.bitcast(numbers, vector))
-            block = builder.insert_value(block, lanes, i)
-        return block
-
-    return sums(z, at, apart, left, further), emit
+    sums, array = signature.return_type, signature.args[0]
+    vector = target.get_value_type(sums.lanes).as_pointer()
+    block = ir.Constant(target.get_value_type(sums), ir.Undefined)
+    vectors = places(target, builder, array, z, at, apart, left, further, sums)
+    for i, numbers in enumerate(vectors):
+        lanes = read(builder, builder.bitcast(numbers, vector))
+        block = builder.insert_value(block, lanes, i)
+    return block
 
 
-@instruction
+@instruction(first_of)
 def add_products(
-    context: Any, sums: Any, w: Any, first: Any, apart: Any, left: Any, x: Any, at: Any,
-    further: Any,
-) -> Emitted:  # fmt: skip
+    target: Any, builder: Any, signature: Any, block: Any, w: Any, first: Any, apart: Any,
+    left: Any, x: Any, at: Any, further: Any,
+) -> Any:  # fmt: skip
     """Return a block plus w[first + k apart] x[at], x[at + 1], ... in row k."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        block, _, start, between, rows, _, column, beside = arguments
-        vector = target.get_value_type(sums.lanes).as_pointer()
-        found = []
+    sums, weights, *_, inputs, _, _ = signature.args
+    vector = target.get_value_type(sums.lanes).as_pointer()
+    found = []
+    for v in range(sums.vectors):
+        shift = builder.mul(further, further.type(v))
+        numbers = place(target, builder, inputs, x, shift, at)
+        found.append(read(builder, builder.bitcast(numbers, vector)))
+    for k, row in enumerate(rows_of(builder, sums, left)):
+        # The offset of the row comes first: it does not change during the loop.
+        offset = builder.mul(row, apart)
+        number = builder.load(place(target, builder, weights, w, offset, first))
+        factor = copies(builder, number, sums.lanes.count)
         for v in range(sums.vectors):
-            shift = builder.mul(beside, beside.type(v))
-            numbers = place(target, builder, signature, arguments, 5, shift, column)
-            found.append(read(builder, builder.bitcast(numbers, vector)))
-        for k, row in enumerate(rows_of(builder, sums, rows)):
-            # The offset of the row comes first: it does not change during the loop.
-            offset = builder.mul(row, between)
-            number = builder.load(place(target, builder, signature, arguments, 1, offset, start))
-            factor = copies(builder, number, sums.lanes.count)
-            for v in range(sums.vectors):
-                i = k * sums.vectors + v
-                old = builder.extract_value(block, i)
-                new = builder.fadd(builder.fmul(factor, found[v]), old)
-                block = builder.insert_value(block, new, i)
-        return block
-
-    return sums(sums, w, first, apart, left, x, at, further), emit
+            i = k * sums.vectors + v
+            old = builder.extract_value(block, i)
+            new = builder.fadd(builder.fmul(factor, found[v]), old)
+            block = builder.insert_value(block, new, i)
+    return block
 
 
-@instruction
+@instruction(types.void)
 def store_block(
-    context: Any, z: Any, at: Any, apart: Any, left: Any, further: Any, sums: Any
-) -> Emitted:
+    target: Any, builder: Any, signature: Any, z: Any, at: Any, apart: Any, left: Any,
+    further: Any, block: Any,
+) -> None:  # fmt: skip
     """Store row k of a block to z[at + k apart], ..."""
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector = target.get_value_type(sums.lanes).as_pointer()
-        for i, numbers in enumerate(places(target, builder, signature, arguments, sums)):
-            lanes = builder.extract_value(arguments[-1], i)
-            write(builder, lanes, builder.bitcast(numbers, vector))
-        return target.get_dummy_value()
-
-    return types.void(z, at, apart, left, further, sums), emit
+    array, *_, sums = signature.args
+    vector = target.get_value_type(sums.lanes).as_pointer()
+    vectors = places(target, builder, array, z, at, apart, left, further, sums)
+    for i, numbers in enumerate(vectors):
+        lanes = builder.extract_value(block, i)
+        write(builder, lanes, builder.bitcast(numbers, vector))
 
 
-@instruction
+@instruction(types.void)
 def add_block(
-    context: Any, z: Any, at: Any, apart: Any, rows: Any, columns: Any, sums: Any
-) -> Emitted:
+    target: Any, builder: Any, signature: Any, z: Any, at: Any, apart: Any, rows: Any,
+    columns: Any, block: Any,
+) -> None:  # fmt: skip
     """Add row k of a block to z[at + k apart], ...; only the first `rows` and `columns`."""
-    lanes = sums.lanes
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, start, between, most, wide, block = arguments
-        index, vector = start.type, target.get_value_type(lanes)
-        load, store = masked(builder, lanes, vector)
-        align = ir.IntType(32)(4)
-        for k in range(sums.rows):
-            used = builder.select(is_before(builder, k, most), wide, index(0))
-            width = copies(builder, used, lanes.count)
-            for v in range(sums.vectors):
-                lane = [*range(v * lanes.count, (v + 1) * lanes.count)]
-                mask = builder.icmp_unsigned(
-                    "<", ir.Constant(ir.VectorType(index, lanes.count), lane), width
-                )
-                shift = builder.add(builder.mul(between, index(k)), index(lane[0]))
-                numbers = builder.bitcast(
-                    place(target, builder, signature, arguments, 0, start, shift),
-                    vector.as_pointer(),
-                )
-                old = builder.call(load, [numbers, align, mask, ir.Constant(vector, None)])
-                new = builder.fadd(old, builder.extract_value(block, k * sums.vectors + v))
-                builder.call(store, [new, numbers, align, mask])
-        return target.get_dummy_value()
-
-    return types.void(z, at, apart, rows, columns, sums), emit
+    array, *_, sums = signature.args
+    lanes, index = sums.lanes, at.type
+    vector = target.get_value_type(lanes)
+    load, store = masked(builder, lanes, vector)
+    align = ir.IntType(32)(4)
+    for k in range(sums.rows):
+        used = builder.select(is_before(builder, k, rows), columns, index(0))
+        width = copies(builder, used, lanes.count)
+        for v in range(sums.vectors):
+            lane = [*range(v * lanes.count, (v + 1) * lanes.count)]
+            mask = builder.icmp_unsigned(
+                "<", ir.Constant(ir.VectorType(index, lanes.count), lane), width
+            )
+            shift = builder.add(builder.mul(apart, index(k)), index(lane[0]))
+            numbers = builder.bitcast(
+                place(target, builder, array, z, at, shift), vector.as_pointer()
+            )
+            old = builder.call(load, [numbers, align, mask, ir.Constant(vector, None)])
+            new = builder.fadd(old, builder.extract_value(block, k * sums.vectors + v))
+            builder.call(store, [new, numbers, align, mask])
 
 
-@instruction
+@instruction(types.void)
 def transpose_lanes(
-    context: Any, x: Any, first: Any, apart: Any, left: Any, z: Any, at: Any, across: Any
-) -> Emitted:
+    target: Any, builder: Any, signature: Any, x: Any, first: Any, apart: Any, left: Any, z: Any,
+    at: Any, across: Any,
+) -> None:  # fmt: skip
     """z[at + t across + k] = x[first + k apart + t], for as many k and t as a vector has lanes."""
-    lanes = Lanes(x.dtype)
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, start, between, rows, _, goal, beyond = arguments
-        vector = target.get_value_type(lanes).as_pointer()
-        found = []
-        for row in rows_of(builder, lanes, rows):
-            offset = builder.mul(row, between)
-            numbers = place(target, builder, signature, arguments, 0, start, offset)
-            found.append(read(builder, builder.bitcast(numbers, vector)))
-        for t, column in enumerate(transposed(builder, found)):
-            offset = builder.mul(beyond, beyond.type(t))
-            numbers = place(target, builder, signature, arguments, 4, goal, offset)
-            write(builder, column, builder.bitcast(numbers, vector))
-        return target.get_dummy_value()
-
-    return types.void(x, first, apart, left, z, at, across), emit
+    source, _, _, _, goal, _, _ = signature.args
+    lanes = Lanes(source.dtype)
+    vector = target.get_value_type(lanes).as_pointer()
+    found = []
+    for row in rows_of(builder, lanes, left):
+        offset = builder.mul(row, apart)
+        numbers = place(target, builder, source, x, first, offset)
+        found.append(read(builder, builder.bitcast(numbers, vector)))
+    for t, column in enumerate(transposed(builder, found)):
+        offset = builder.mul(across, across.type(t))
+        numbers = place(target, builder, goal, z, at, offset)
+        write(builder, column, builder.bitcast(numbers, vector))
 
 
-@instruction
+@instruction(types.void)
 def load_columns(
-    context: Any, data: Any, order: Any, first: Any, left: Any, column: Any, z: Any, at: Any,
-    across: Any,
-) -> Emitted:  # fmt: skip
+    target: Any, builder: Any, signature: Any, data: Any, order: Any, first: Any, left: Any,
+    column: Any, z: Any, at: Any, across: Any,
+) -> None:  # fmt: skip
     """z[at + c across + t] = data[order[first + t], column + c], for as many c and t as lanes."""
-    lanes = Lanes(data.dtype)
-
-    def emit(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, _, start, rows, begin, _, goal, beyond = arguments
-        vector = target.get_value_type(lanes).as_pointer()
-        table = target.make_array(data)(target, builder, arguments[0])
-        columns = builder.extract_value(table.shape, 1)
-        found = []
-        for t in rows_of(builder, lanes, rows):
-            row = builder.load(place(target, builder, signature, arguments, 1, start, t))
-            offset = builder.mul(row, columns)
-            numbers = place(target, builder, signature, arguments, 0, begin, offset)
-            found.append(read(builder, builder.bitcast(numbers, vector)))
-        for c, numbers in enumerate(transposed(builder, found)):
-            offset = builder.mul(beyond, beyond.type(c))
-            goals = place(target, builder, signature, arguments, 5, goal, offset)
-            write(builder, numbers, builder.bitcast(goals, vector))
-        return target.get_dummy_value()
-
-    return types.void(data, order, first, left, column, z, at, across), emit
+    source, indices, _, _, _, goal, _, _ = signature.args
+    lanes = Lanes(source.dtype)
+    vector = target.get_value_type(lanes).as_pointer()
+    columns = builder.extract_value(target.make_array(source)(target, builder, data).shape, 1)
+    found = []
+    for t in rows_of(builder, lanes, left):
+        row = builder.load(place(target, builder, indices, order, first, t))
+        offset = builder.mul(row, columns)
+        numbers = place(target, builder, source, data, column, offset)
+        found.append(read(builder, builder.bitcast(numbers, vector)))
+    for c, numbers in enumerate(transposed(builder, found)):
+        offset = builder.mul(across, across.type(c))
+        goals = place(target, builder, goal, z, at, offset)
+        write(builder, numbers, builder.bitcast(goals, vector))
 
 
 # ---- helpers that emit instructions -------------------------------------------------------------
@@ -581,23 +543,21 @@ def rows_of(builder: Any, shape: Any, left: Any) -> Iterator[Any]:
         yield builder.select(is_before(builder, k, last), left.type(k), last)
 
 
-def place(
-    target: Any, builder: Any, signature: Any, arguments: Any, array: int, base: Any, offset: Any
-) -> Any:
-    """Return a pointer to the number base + offset of the argument with index `array`."""
-    made = target.make_array(signature.args[array])(target, builder, arguments[array])
+def place(target: Any, builder: Any, kind: Any, array: Any, base: Any, offset: Any) -> Any:
+    """Return a pointer to the number base + offset of an array of a kind."""
+    made = target.make_array(kind)(target, builder, array)
     return builder.gep(builder.gep(made.data, [base]), [offset])
 
 
 def places(
-    target: Any, builder: Any, signature: Any, arguments: Any, block: Block
-) -> Iterator[Any]:
+    target: Any, builder: Any, kind: Any, array: Any, at: Any, apart: Any, left: Any, further: Any,
+    block: Block,
+) -> Iterator[Any]:  # fmt: skip
     """Iterate over pointers to the vectors of a block in an array: row 0, row 1, ..."""
-    _, start, between, rows, beside, *_ = arguments
-    for row in rows_of(builder, block, rows):
+    for row in rows_of(builder, block, left):
         for v in range(block.vectors):
-            shift = builder.add(builder.mul(row, between), builder.mul(beside, beside.type(v)))
-            yield place(target, builder, signature, arguments, 0, start, shift)
+            shift = builder.add(builder.mul(row, apart), builder.mul(further, further.type(v)))
+            yield place(target, builder, kind, array, at, shift)
 
 
 def masked(builder: Any, lanes: Lanes, vector: Any) -> tuple[Any, Any]:

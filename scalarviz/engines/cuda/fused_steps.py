@@ -16,7 +16,6 @@ The machine code is kept beside the files of kernels. Its name has a hash of all
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, final
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.kernel_files import cache_folder, keep, kept
+from scalarviz.base.kernel_files import keep, kept, path_of
 from scalarviz.base.messages import inform
 from scalarviz.base.package_files import text_beside
 from scalarviz.core.program import NONE, Operation, Program
@@ -46,6 +45,7 @@ from scalarviz.engines.codegen.cuda_dispatch import (
 from scalarviz.engines.codegen.cuda_file import CudaUnit, products_rounded
 from scalarviz.engines.codegen.formula_loops import InUse
 from scalarviz.engines.codegen.kernel_source import version_of
+from scalarviz.engines.codegen.kernel_units import path_of_unit, text_of
 from scalarviz.engines.cuda import gpu_layout
 from scalarviz.engines.cuda.card import allow_shared, cuda
 from scalarviz.engines.cuda.gpu_layout import (
@@ -370,12 +370,11 @@ def machine_code(choice: FusedChoice, capability: tuple[int, int]) -> bytes:
     capability  compute capability, such as (9, 0)
     """
     source = constants_of(choice) + source_of()
-    functions = cuda_file.text_of(choice.unit, "float32")
+    functions = text_of(choice.unit, "float32")
     packages = [f"{package} {version_of(package)}" for package in PACKAGES]
     options = [f"{COMPILED}", *LINKED]
     made_of = "\n".join([functions, source, *packages, *options, architecture(capability)])
-    name = f"{STEM}_{hashlib.sha256(made_of.encode()).hexdigest()[:20]}.cubin"
-    path = cache_folder() / name
+    path = path_of(made_of, STEM, ".cubin")
     code = kept(path)
     if code is None:
         inform(f"scalarviz compiles a kernel for the GPU, once; this takes about {SECONDS} s")
@@ -420,7 +419,7 @@ def ltoir_of(choice: FusedChoice, capability: tuple[int, int]) -> list[bytes]:
         "d": types.float64,
     }  # fmt: skip
     known = {**plain, **{key.upper(): types.CPointer(plain[key]) for key in "lfd"}}
-    module = cuda_file.import_file(cuda_file.path_of_unit(choice.unit, "float32"))
+    module = cuda_file.import_file(path_of_unit(choice.unit, "float32"))
     found = []
     for name, kinds in FUNCTIONS.items():
         result, *arguments = [known[kind] for kind in kinds]

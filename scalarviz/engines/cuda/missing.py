@@ -9,7 +9,6 @@ it for these versions, this driver and this GPU. What failed is tried again by t
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import re
 import subprocess
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from scalarviz.base import processes
-from scalarviz.base.kernel_files import cache_folder, replace_file
+from scalarviz.base.kernel_files import path_of, replace_file
 from scalarviz.base.shell_commands import pip_command, pip_install
 from scalarviz.engines.codegen.kernel_source import version_of
 from scalarviz.engines.cuda import probe
@@ -126,7 +125,7 @@ def machine(driver: Any) -> str:
 @cache
 def missing_in_libraries(here: str) -> str:
     """Return why no kernel can be compiled and run on a machine described by `here`, or ""."""
-    path = cache_folder() / f"cuda_ran_{hashlib.sha256(here.encode()).hexdigest()[:20]}.txt"
+    path = path_of(here, "cuda_ran", ".txt")
     if path.exists():
         return ""
     wrong = error_of_a_kernel()

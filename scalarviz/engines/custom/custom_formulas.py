@@ -15,14 +15,14 @@ from scalarviz.core.formulas.formula import Formula
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ParametricFormula
 from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
 from scalarviz.core.layers.elementwise_layers import Elementwise, counts_of
-from scalarviz.core.layers.rowwise_layers import numbers_of
+from scalarviz.core.layers.shapes import numbers_of
 from scalarviz.engines.custom.user_functions import (
     check_callable,
     check_plain,
     check_source,
     checked_name,
     digest,
-    frozen,
+    freezing,
     function_of,
     on_numbers,
     recorded_derivative,
@@ -162,8 +162,7 @@ def loss(
     for function in (value, derivative):
         check_plain(function)
     check_signature(value, ["p", "t"], "a loss", "def value(p, t): ...")
-    copies: dict[int, Any] = {}  # of functions that both use
-    value, derivative = frozen(value, copies), frozen(derivative, copies)
+    value, derivative = map(freezing(), (value, derivative))
     if rows:
         return add_rows(value, derivative, name, low, high, size(outputs, "outputs"))
     name = checked_name(name, value, "a loss", BUILT_IN_LOSSES)
@@ -383,7 +382,7 @@ def layer(
             "each, as in parameters={'" + starts[0][0] + "': (8,)}"
         )
     _, features = numbers_of(picture, "the numbers of a layer")
-    row = row_of(frozen(function), starts, name)
+    row = row_of(freezing()(function), starts, name)
     counts_of(row, features, counts)
     PARAMETRIC_FORMULAS[row.name] = row
     return Elementwise(picture, row.name, counts)

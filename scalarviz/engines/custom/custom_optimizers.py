@@ -29,7 +29,7 @@ from scalarviz.engines.custom.user_functions import (
     check_source,
     checked_name,
     digest,
-    frozen,
+    freezing,
     function_of,
     on_numbers,
 )
@@ -93,8 +93,7 @@ def optimizer(
         raise InputError(f"{name!r} is too much like {plain(name)!r}: choose another name")
     names = checked_slots(slots)
     settings, rate = settings_of(name, update, len(names), constants)
-    copies: dict[int, Any] = {}  # of functions that both use
-    update, constants = frozen(update, copies), frozen(constants, copies)
+    update, constants = map(freezing(), (update, constants))
     for function in (update, constants):
         check_plain(function)
     row = OptimizerRow(
@@ -139,7 +138,7 @@ def schedule(factor: Any, name: str = "") -> Schedule:
     check_signature(factor, ["step"], "a schedule", HOW_OF_A_SCHEDULE)
     check_plain(factor)
     name = checked_name(name, factor, "a schedule", BUILT_IN_SCHEDULES)
-    row = ScheduleRow(name, on_numbers(frozen(factor)), digest=digest(factor))
+    row = ScheduleRow(name, on_numbers(freezing()(factor)), digest=digest(factor))
     check_source(row.factor)
     for step in (0.0, 1.0, 1e3, 1e6):
         place = f"{name}({step:g})"

@@ -24,6 +24,7 @@ import linecache
 import math
 import re
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping
+from contextlib import suppress
 from dis import get_instructions
 from itertools import count
 from types import CellType, FunctionType, ModuleType
@@ -167,35 +168,7 @@ def outer_values(function: Function, syntax: ast.AST) -> Iterator[tuple[str, Any
     yield from found.items()
 
 
-def frozen(function: Any, made: dict[int, Any] | None = None) -> Any:
-    """Return a copy of a function of the user, and of all that it calls, with its values of now.
-
-    function  the function; anything else is returned as it is
-    made      copies so far, by the identity of their functions; None: none
-    """
-    made = {} if made is None else made
-    if not isinstance(function, FunctionType) or library(function):
-        return function
-    if id(function) in made:
-        return made[id(function)]
-    code = function.__code__
-    known: dict[str, Any] = dict(function.__globals__)
-    cells = tuple(CellType() for _ in code.co_freevars)
-    copy = copy_of(function, known, cells=cells)
-    copy.__kwdefaults__, copy.__qualname__ = function.__kwdefaults__, function.__qualname__
-    made[id(function)] = copy
-    for name in code.co_names:
-        if name in known:
-            known[name] = frozen(known[name], made)
-    for mine, cell in zip(cells, function.__closure__ or (), strict=True):
-        try:
-            mine.cell_contents = frozen(cell.cell_contents, made)
-        except ValueError:  # not yet assigned
-            continue
-    return copy
-
-
-# ---- derivatives --------------------------------------------------------------------------------
+# ---- copies -------------------------------------------------------------------------------------
 
 # The functions that choose between Values, and the same for plain numbers.
 CHOICES: Mapping[Function, Function] = {
@@ -230,15 +203,19 @@ class UserTarget(Target):
     """A target for functions of the user, with closures, and functions called as `module.name`.
 
     stands_for  functions, and those that replace them
-    every       whether functions are copied that use none of these, too
+    copied      which functions are copied: by default those that use one that is replaced
     """
 
-    def __init__(self, stands_for: Mapping[Function, Function], every: bool) -> None:
+    def __init__(
+        self,
+        stands_for: Mapping[Function, Function],
+        copied: Callable[[FunctionType], bool] | None = None,
+    ) -> None:
         super().__init__({}, formulas=stands_for)
         self._stands_for = stands_for
         self._changed = {each for each, other in stands_for.items() if each is not other}
         self._replacements = {*stands_for.values()}
-        self._every = every
+        self._copied = copied or self.needs
 
     def needs(self, function: Any, seen: set[int] | None = None) -> bool:
         """Return whether a function uses one that is replaced, itself or by another."""
@@ -252,20 +229,27 @@ class UserTarget(Target):
         return any(value in self._changed or self.needs(value, seen) for value in used)
 
     def _copy(self, function: FunctionType) -> FunctionType:
-        known = {
-            name: self._translate(function.__globals__[name]) for name in outer_names(function)
-        }
-        cells = [CellType(self._translate(x.cell_contents)) for x in function.__closure__ or ()]
-        return copy_of(function, function.__globals__ | known, cells=tuple(cells))
+        known: dict[str, Any] = dict(function.__globals__)
+        cells = tuple(CellType() for _ in function.__code__.co_freevars)
+        copy = copy_of(function, known, cells=cells)
+        copy.__kwdefaults__, copy.__qualname__ = function.__kwdefaults__, function.__qualname__
+        self._copies[function] = copy  # which a function that calls itself calls
+        for name in outer_names(function):
+            known[name] = self.translate(known[name])
+        for mine, cell in zip(cells, function.__closure__ or (), strict=True):
+            with suppress(ValueError):  # not yet assigned
+                mine.cell_contents = self.translate(cell.cell_contents)
+        return copy
 
-    def _translate(self, value: Any) -> Any:
+    def translate(self, value: Any) -> Any:
+        """Return an outer value of a function on this target."""
         if isinstance(value, ModuleType):
             return self._module(value)
         if not is_function(value):
             return value
         if value in self._copies:
             return self._copies[value]
-        copied = isinstance(value, FunctionType) and (self._every or self.needs(value))
+        copied = isinstance(value, FunctionType) and self._copied(value)
         return self.retarget(value) if copied else value
 
     def _module(self, module: ModuleType) -> ModuleType:
@@ -315,14 +299,22 @@ def lazy_names(module: ModuleType) -> list[str]:
     return [function.__name__ for function in CHOICES]
 
 
-ON_NUMBERS = UserTarget({**CHOICES, **COUNTERPARTS}, every=False)
+ON_NUMBERS = UserTarget({**CHOICES, **COUNTERPARTS})
+
+
+def freezing() -> Callable[[Any], Any]:
+    """Return what copies functions of the user, and all that they call, with their values of now.
+
+    It returns anything else as it is, and the same copy of a function at each call.
+    """
+    return UserTarget({}, lambda function: not library(function)).translate
 
 
 def on_recorded() -> Target:
     """Return the target that runs a function on recorded Values."""
     call = {row.value: ON_VALUES.retarget(row.value) for row in arithmetic.OPERATIONS.values()}
     call |= {library: call[ours] for library, ours in COUNTERPARTS.items()}
-    return UserTarget(call, every=True)
+    return UserTarget(call, lambda function: True)
 
 
 def on_numbers(function: Function) -> Function:
@@ -331,6 +323,9 @@ def on_numbers(function: Function) -> Function:
     That is the same function, unless it uses one of `CHOICES` or `COUNTERPARTS`.
     """
     return ON_NUMBERS.retarget(function) if ON_NUMBERS.needs(function) else function
+
+
+# ---- derivatives --------------------------------------------------------------------------------
 
 
 def recorded_derivative(

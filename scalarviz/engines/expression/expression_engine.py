@@ -1,6 +1,7 @@
 """ExpressionEngine, the base of engines for compiled expressions, and the one in plain Python.
 
-`Nodes` has the numbers of all values of a trace for some samples, node by node.
+`Nodes` has the numbers of all values of a trace for some samples, computed node by node, or all
+at once by the engine in plain Python.
 """
 
 from __future__ import annotations
@@ -29,9 +30,14 @@ from scalarviz.errors import GradientError, UpdateError
 
 
 class ExpressionEngine(StackEngine[Kept], Generic[Kept]):
-    """Runs the trace of a program; `rows` are the rows of its parameters in the bank."""
+    """Runs the trace of a program.
+
+    rows   rows of its parameters in the bank
+    every  the operations of the trace
+    """
 
     called = "expression"
+    program: TraceProgram
 
     def __init__(
         self, layers: Sequence[Layer], program: Program, bank: Bank, precision: Precision
@@ -40,6 +46,7 @@ class ExpressionEngine(StackEngine[Kept], Generic[Kept]):
         assert isinstance(program, TraceProgram)
         self.trace = program.trace
         self.rows = program.rows
+        self.every = range(program.products)
 
     @final
     def run(self, batches: Batches, loss: Loss) -> ExpressionRun:
@@ -79,7 +86,7 @@ class ExpressionEngine(StackEngine[Kept], Generic[Kept]):
 
 
 @final
-class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
+class PythonExpressionEngine(ExpressionEngine["Nodes"]):
     """Runs a trace in plain Python, sample by sample and operation by operation."""
 
     name = "python"
@@ -91,46 +98,30 @@ class PythonExpressionEngine(ExpressionEngine[list[list[float]]]):
         return error
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        return self._results([self._numbers(sample) for sample in batch.tolist()])
+        return self.array(self._computed(batch).outputs())
 
     def forward(self, batch: FloatArray) -> FloatArray:
-        samples = [self._numbers(sample) for sample in batch.tolist()]
-        self._waiting.append(Waiting(len(batch), samples))  # all numbers of each sample
-        return self._results(samples)
+        nodes = self._computed(batch)
+        self._waiting.append(Waiting(len(batch), nodes))
+        return self.array(nodes.outputs())
 
-    def _numbers(self, sample: list[float]) -> list[float]:
-        """Return inputs, constants, parameters and the result of every operation, for a sample."""
-        parameters = self.bank.value[self.rows].tolist()
-        numbers = [*sample, *self.trace.constants.tolist(), *parameters]
-        for formula, places in zip(self.trace.formulas, self.trace.taken, strict=True):
-            numbers.append(formula.value(*[numbers[place] for place in places]))
-        return numbers
-
-    def _results(self, samples: list[list[float]]) -> FloatArray:
-        outputs = self.trace.outputs
-        with np.errstate(over="ignore"):
-            return np.array(
-                [[numbers[place] for place in outputs] for numbers in samples], self.bank.dtype
-            )
+    def _computed(self, batch: FloatArray) -> Nodes:
+        """Return the values of a batch."""
+        parameters = self.bank.value[self.rows]
+        nodes = Nodes(self.program, batch, parameters)
+        nodes.forward(self.every, parameters)
+        return nodes
 
     def backward(self, upstream: FloatArray) -> FloatArray:
-        samples = zip(self._waiting.pop().kept, upstream.tolist(), strict=True)
-        gradients = np.array([self._gradients(numbers, g) for numbers, g in samples])
+        nodes = self._waiting.pop().kept
+        nodes.begin_back(upstream)
+        nodes.backward(self.every)
+        gradients = np.array(nodes.gradients)
         first, end = self.trace.first_parameter, self.trace.first_made
         self.bank.has_gradients = True
         with np.errstate(all="ignore"):
             self.bank.grad[self.rows] += gradients[:, first:end].sum(axis=0)
             return gradients[:, : self.trace.inputs].astype(self.bank.dtype)
-
-    def _gradients(self, numbers: list[float], upstream: list[float]) -> list[float]:
-        """Return the gradient of every number of a sample, given those of its outputs."""
-        gradients = [0.0] * len(numbers)
-        for place, gradient in zip(self.trace.outputs, upstream, strict=True):
-            gradients[place] += gradient
-        for place in reversed(range(self.trace.first_made, len(numbers))):
-            for x, slope in slopes_of_operation(self.trace, place - self.trace.first_made, numbers):
-                gradients[x] += gradients[place] * slope
-        return gradients
 
 
 @final
@@ -140,8 +131,7 @@ class ExpressionRun(Run):
     def __init__(self, engine: ExpressionEngine[Any], batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
         self.engine = engine
-        assert isinstance(engine.program, TraceProgram)
-        self.program: TraceProgram = engine.program
+        self.program = engine.program
         self.begin(0)
         self._gradients = np.zeros(0)
 
@@ -170,7 +160,7 @@ class ExpressionRun(Run):
         if moment.kind == "zero_grad":
             bank.zero_grad(rows)
         elif moment.kind == "forward":
-            self._nodes.forward(moment.operation, bank.value[rows])
+            self._nodes.forward(self._members(moment), bank.value[rows])
         elif moment.kind == "loss":
             # One kernel computes loss and gradients; the way back shows the gradients.
             self.loss = self.engine.learn(inputs, targets, self.loss_function)
@@ -180,16 +170,19 @@ class ExpressionRun(Run):
             self.loss_function.forward(self._nodes.outputs(), targets)
             self._nodes.begin_back(self.loss_function.backward())
         elif moment.kind == "operand gradient":
-            self._pass_back(moment.operation)
+            self._pass_back(moment)
         else:
             self.engine.step(optimizer)
 
-    def _pass_back(self, operation: int) -> None:
+    def _members(self, moment: Moment) -> Sequence[int]:
+        return self.program.nodes[moment.operation].members
+
+    def _pass_back(self, moment: Moment) -> None:
         """Pass a gradient on to the operands; after the last one all are those of the engine."""
         bank = self.engine.bank
-        for number, received in self._nodes.backward(operation).items():
+        for number, received in self._nodes.backward(self._members(moment)).items():
             bank.grad[self.engine.rows[number]] += received
-        if operation == 0:  # the kernel adds in another order, which changes last digits
+        if moment.operation == 0:  # the kernel adds in another order, which changes last digits
             bank.grad[self.engine.rows] = self._gradients
         bank.has_gradients = True
 
@@ -222,9 +215,9 @@ class Nodes:
         self.values: Rows = [[*row, *known, *rest] for row in inputs.tolist()]
         self.gradients: Rows = [[math.nan] * program.workspace for _ in self.values]
 
-    def forward(self, node: int, parameters: FloatArray) -> None:
-        """Compute the results of a node; `parameters` are the numbers of all parameters."""
-        first, members = self.trace.first_made, self.program.nodes[node].members
+    def forward(self, members: Sequence[int], parameters: FloatArray) -> None:
+        """Compute operations, given by number; `parameters` are the numbers of all parameters."""
+        first = self.trace.first_made
         formulas, operands = self.trace.formulas, self.trace.taken
         for row in self.values:
             row[self.trace.first_parameter : first] = parameters.tolist()
@@ -246,15 +239,15 @@ class Nodes:
             for place, gradient in zip(self.trace.outputs, given, strict=True):
                 row[place] += gradient
 
-    def backward(self, node: int) -> dict[int, float]:
-        """Pass the gradients of the results of a node on to all that it takes.
+    def backward(self, members: Sequence[int]) -> dict[int, float]:
+        """Pass the gradients of the results of operations on to all that these take.
 
         Return what each parameter has received of all samples, by its number.
         """
         trace, received = self.trace, dict[int, float]()
         parameters = range(trace.first_parameter, trace.first_made)
         for row, gradients in zip(self.values, self.gradients, strict=True):
-            for i in reversed(self.program.nodes[node].members):
+            for i in reversed(members):
                 came = gradients[trace.first_made + i]
                 for place, slope in slopes_of_operation(trace, i, row):
                     passed = slope * came

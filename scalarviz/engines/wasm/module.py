@@ -20,23 +20,18 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from scalarviz.base import processes
-from scalarviz.base.kernel_files import cache_folder, keep, kept
-from scalarviz.base.messages import is_informed
+from scalarviz.base.kernel_files import cache_folder, keep, kept, path_of
 from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.activations import WithSettings
-from scalarviz.engines.codegen.compiling import (
-    CHILD_LOOK,
-    aside,
-    folders_of_modules,
-    workers_for,
-)
+from scalarviz.engines.codegen import compiling
+from scalarviz.engines.codegen.compiling import folders_of_modules, workers_for
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.codegen.kernel_units import Dtype, Unit, announce, path_of_unit, text_of
 from scalarviz.engines.cpu.table import every_unit
@@ -66,11 +61,7 @@ def module_of(units: Sequence[Unit], dtype: Dtype) -> bytes:
     path = path_of_module(units, dtype)
     content = kept(path)
     if content is None:
-        with Progress(0, is_informed(), "kernels") as bar:
-            counter = Counter()
-            content = aside(
-                *(compiled, units, dtype, bar, counter), meanwhile=lambda: bar.tell(counter.done)
-            )
+        content = compiling.counted(compiled, units, dtype)
         keep(path, content, STEM)
     return content
 
@@ -79,26 +70,16 @@ class DamagedError(Exception):
     """Raised if LLVM cannot read a piece."""
 
 
-class Counter:
-    """Counts kernels that are compiled; another thread reads it."""
-
-    done = 0
-
-
-def hash_of(texts: Sequence[str]) -> str:
-    """Return a hash of the texts of kernels and all that their compilation depends on."""
-    found = hashlib.sha256()
-    for text in (version("llvmlite"), *map(inspect.getsource, MAKERS), *FOR_NUMBA.values()):
-        found.update(text.encode())
-    for text in texts:
-        found.update(text.encode())
-    return found.hexdigest()[:20]
+def made_of(texts: Iterable[str]) -> str:
+    """Return the texts of kernels, and all else that their compilation depends on."""
+    return "".join(
+        [version("llvmlite"), *map(inspect.getsource, MAKERS), *FOR_NUMBA.values(), *texts]
+    )
 
 
 def path_of_module(units: Sequence[Unit], dtype: Dtype) -> Path:
     """Return where a module is kept; its name has a hash of everything that it depends on."""
-    number = hash_of([text_of(unit, dtype) for unit in units])
-    return cache_folder() / f"{STEM}_{number}.wasm"
+    return path_of(made_of(text_of(unit, dtype) for unit in units), STEM, ".wasm")
 
 
 def stem_of(unit: Unit, dtype: Dtype) -> str:
@@ -107,8 +88,7 @@ def stem_of(unit: Unit, dtype: Dtype) -> str:
 
 def path_of_piece(unit: Unit, dtype: Dtype) -> Path:
     """Return where the piece of a kernel is kept."""
-    number = hash_of([text_of(unit, dtype)])
-    return cache_folder() / f"{stem_of(unit, dtype)}_{number}.piece"
+    return path_of(made_of([text_of(unit, dtype)]), stem_of(unit, dtype), ".piece")
 
 
 def remove_left_folders(cache: Path) -> None:
@@ -120,7 +100,7 @@ def remove_left_folders(cache: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def compiled(units: Sequence[Unit], dtype: Dtype, bar: Progress, counter: Counter) -> bytes:
+def compiled(units: Sequence[Unit], dtype: Dtype, bar: Progress) -> bytes:
     """Return the module of kernels, compiled in child processes.
 
     The total of `bar` is set to the number of kernels that are compiled. Pieces on disk that turn
@@ -130,24 +110,20 @@ def compiled(units: Sequence[Unit], dtype: Dtype, bar: Progress, counter: Counte
     pieces = [kept(path) for path in kept_at]
     try:
         try:
-            return module_of_pieces(units, dtype, pieces, bar, counter)
+            return module_of_pieces(units, dtype, pieces, bar)
         except DamagedError:
             if not any(pieces):
                 raise
             for path in kept_at:
                 with suppress(OSError):
                     path.unlink()
-            return module_of_pieces(units, dtype, [None] * len(units), bar, counter)
+            return module_of_pieces(units, dtype, [None] * len(units), bar)
     except (DamagedError, OSError) as error:  # such as a full disk
         raise failed(str(error)) from None
 
 
 def module_of_pieces(
-    units: Sequence[Unit],
-    dtype: Dtype,
-    pieces: Sequence[bytes | None],
-    bar: Progress,
-    counter: Counter,
+    units: Sequence[Unit], dtype: Dtype, pieces: Sequence[bytes | None], bar: Progress
 ) -> bytes:
     """Return the module of kernels, some of whose pieces are there."""
     paths = [path_of_unit(unit, dtype) for unit in units]
@@ -166,7 +142,7 @@ def module_of_pieces(
             before = len(units) - len(missing)
 
             def look() -> None:
-                counter.done = len([*folder.glob(f"*{compile_pieces.PIECE}")]) - before
+                compiling.done = len([*folder.glob(f"*{compile_pieces.PIECE}")]) - before
 
             run(compile_pieces.__name__, [folder, *missing], folder, workers, look)
             for unit, file, piece in zip(units, files, pieces, strict=True):
@@ -209,33 +185,31 @@ def run(
     line = ["-P", "-W", "ignore", "-m", module, *map(str, words)]
     env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
     env |= {**FOR_NUMBA, "PYTHONPATH": folders_of_modules(), "PYTHONIOENCODING": "utf-8"}
-    running: dict[Any, Path] = {}
-    with ExitStack() as opened:
-        for k in range(workers):
-            said = folder / f"errors.{k}"
-            errors = opened.enter_context(said.open("wb"))
-            try:
-                child = processes.start(line, stdin=subprocess.PIPE, stderr=errors, env=env)
-            except OSError as error:
-                if not running:
+    said = [folder / f"errors.{k}" for k in range(workers)]
+
+    def starting() -> Iterator[Any]:
+        for path in said:
+            with path.open("wb") as errors:
+                try:
+                    child = processes.start(line, stdin=subprocess.PIPE, stderr=errors, env=env)
+                except OSError as error:
+                    if path is not said[0]:
+                        return  # the others compile everything
                     raise EngineError(
                         f"no process can be started to compile a page: {error}"
                     ) from None
-                break  # the others compile everything
-            opened.callback(processes.end, child)
-            running[child] = said
-        while running:
-            for child in [each for each in running if each.poll() is not None]:
-                said = running.pop(child)
-                if child.returncode != 0:
-                    lines = said.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-                    reason = lines[-1] if lines else ""
-                    if child.returncode in {compile_module.DAMAGED, *CRASHES}:
-                        raise DamagedError(reason)
-                    raise failed(reason)
-            if look is not None:
-                look()
-            time.sleep(CHILD_LOOK)
+            yield child
+
+    for children in compiling.running(starting()):
+        for child, path in zip(children, said, strict=False):
+            if child.poll():
+                text = path.read_text(encoding="utf-8", errors="replace")
+                reason = text.strip().rpartition("\n")[2]
+                if child.returncode in {compile_module.DAMAGED, *CRASHES}:
+                    raise DamagedError(reason)
+                raise failed(reason)
+        if look is not None:
+            look()
 
 
 # ---- the module of all built-in kernels, made for a release -------------------------------------

@@ -200,8 +200,7 @@ class PageMemory:
         order = Order(of.optimizer, len(of.bank))
         todo = tables.passes
         job = self._train = self._job(tables, self._plan(tables, order), todo)
-        places = number_of_tiles(size) if len(todo) > 1 else 1
-        self._shared_room = self._room(tables, places, size)
+        self._shared_room = self._room(tables, tables.places(size), size)
         job.set_room(self._shared_room)
         job.set_optimizer(of.optimizer, order, self._kernels(units_of_optimizer(of.optimizer)))
         # The bank is one stretch of memory, which a page copies to go back.

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Any, final
+from typing import Any, final, get_args
 
 import numpy as np
 
@@ -106,8 +106,6 @@ class PageLink:
     theme   of the pages; "": that of each reader's system
     tour    whether they begin with the tour
     drawn   the last picture that a page has sent, a PNG; empty: none was asked for
-
-    `owner_asks` says whether the command that is done now is one of this machine's owner.
     """
 
     def __init__(self, face: Face, number: int = 0, *, theme: str = "", tour: bool = False) -> None:
@@ -116,7 +114,6 @@ class PageLink:
         self.readers: list[PageReader] = []
         self.version = 1
         self.drawn = b""
-        self.owner_asks = True
         self._looked = 0.0
         self._whole: dict[str, Any] = {}  # the last state that was sent, before it was made light
         self._begin()
@@ -190,8 +187,7 @@ class PageLink:
                 if reader.looks:
                     self._post(reader, {"looks": True})
             self.face.stage.chosen = self.number
-            self.owner_asks = reader.owns
-            do(self, name, args)
+            do(self, name, args, owns=reader.owns)
         except ScalarvizError as error:
             self._post(reader, {"id": number, "refused": as_sentence(" ".join(error.lines))})
         else:
@@ -244,12 +240,9 @@ class PageLink:
         self.controller.stage.tick(perf_counter())
         is_stale = self.session.network.program is not self.state.program
         if self.controller.show is not self._show or is_stale:
-            own = self.state.own
             self._begin()
             self.version += 1
             self.face.jumps += 1
-            fits = own is not None and len(own) == self.session.network.inputs
-            self.state.own = own if fits else None
         if not self.readers:
             return
         now, busy = perf_counter(), self.controller.hand.busy
@@ -299,7 +292,7 @@ class PageLink:
 
     def _read(self) -> dict[str, Any]:
         """Return the present state, with what Python says of it."""
-        state = self.state.read()
+        state = self.state.read(self.stage.own, self.face.jumps)
         if not self._is_told:
             return state
         if state["operation"]:
@@ -318,7 +311,7 @@ class PageLink:
         here = session.timeline.here
         undo = session.timeline.undo_log
         own = None if stage.own is None else stage.own.tobytes()
-        known = [answer.known for answer in self.stage.reading.answers]
+        known = [answer.known for answer in self.stage.reading.answers.values()]
         return (
             here, session.playing, session.focus, own, len(undo.done), len(undo.undone),
             self.version, len(here.branch.journal), id(session.data), stage.pinned, stage.offered,
@@ -327,7 +320,6 @@ class PageLink:
 
     def _send(self, readers: list[PageReader], now: float, mark: Any) -> None:
         """Send the present state, which has a mark, to some pages, with what each has not."""
-        self.state.own, self.state.jumps = self.controller.stage.own, self.face.jumps
         shown = state_of(self.controller)
         state = self._read() | {"undoable": shown.undoable, "redoable": shown.redoable}
         offers = offers_of(shown)
@@ -487,8 +479,11 @@ def offer_of(control: Control, state: FaceState) -> Offer:
             "example": row.words("example")}  # fmt: skip
 
 
-def use(link: PageLink, name: str, value: object) -> None:
-    """Use the offer of a name; raise InputError if it is none, or not of its kind."""
+def use(link: PageLink, name: str, value: object, *, owns: bool) -> None:
+    """Use the offer of a name; raise InputError if it is none, or not of its kind.
+
+    owns  whether this machine's owner does so
+    """
     state = link.face.state
     if name.startswith(BUTTON) and name.removeprefix(BUTTON) in state.offered:
         link.face.lead.stage.press(name.removeprefix(BUTTON))
@@ -507,7 +502,7 @@ def use(link: PageLink, name: str, value: object) -> None:
     if kind == "choice" and value not in shown.names:
         raise InputError(f"{label} has no choice {shorten(value)}")
     option = name.removeprefix(OPTION)
-    if option != name and kind == "entry" and not link.owner_asks:  # others set none to a path
+    if option != name and kind == "entry" and not owns:  # others set none to a path
         check_plain(option, str(value), "from another machine", names_files=False)
     if shown.enabled:
         link.face.act(control, 1 if kind == "button" else value)
@@ -518,10 +513,6 @@ def use(link: PageLink, name: str, value: object) -> None:
 Args = Mapping[str, Any]
 MOST_WITHIN = 1000  # operations, phases or samples at once: each step of them is entered
 MOST_INPUTS = 100_000  # numbers of a question
-UNITS: dict[str, Unit] = {
-    "operation": "operation", "phase": "phase", "sample": "sample", "step": "step",
-    "epoch": "epoch",
-}  # fmt: skip
 COUNTS: dict[str, Callable[[Session], int]] = {  # of what an index may be one of
     "weights": lambda session: len(session.network.bank),
     "operations": lambda session: len(session.operations),
@@ -545,7 +536,7 @@ def taken(session: Session, argument: Argument, args: Args) -> Any:
         case "inputs":
             return reals(value, name, session.network.inputs)[0]
         case "unit":
-            return pick(UNITS, value, name)
+            return pick({each: each for each in get_args(Unit)}, value, name)
     if not isinstance(value, bool):
         raise wrong(name, "true or false", value)
     return value
@@ -700,13 +691,16 @@ OTHERS: dict[str, Callable[[PageLink, Args], None]] = {
 FOR_ALL = "open", "state", "evaluate", "survey", "past", "exact"
 
 
-def do(link: PageLink, name: str, args: Args) -> None:
-    """Do a command: one of OTHERS, a row with its arguments, or an offer with its value."""
+def do(link: PageLink, name: str, args: Args, *, owns: bool) -> None:
+    """Do a command: one of OTHERS, a row with its arguments, or an offer with its value.
+
+    owns  whether it is one of this machine's owner
+    """
     row = COMMANDS.get(name)
     if name in OTHERS:
         OTHERS[name](link, args)
     elif row is None or row.takes is None:
-        use(link, name, args.get("value"))
+        use(link, name, args.get("value"), owns=owns)
     else:
         given = [taken(link.session, each, args) for each in row.takes]
         if row.jumps:

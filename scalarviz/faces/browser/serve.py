@@ -23,6 +23,7 @@ from scalarviz.faces.browser.link_server import LinkServer, Tokens
 from scalarviz.faces.controller.face import Opening, WatchOptions
 from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
 from scalarviz.pages.page import linked_page
+from scalarviz.stage.background import quick_turns
 from scalarviz.stage.show import Show
 
 SHARES = {"look": False, "control": True}  # what others may do, and whether they control it
@@ -53,7 +54,7 @@ def watch(
     controls, parent = pick(SHARES, share, "share"), os.getppid()
     is_viewer = VIEWER in os.environ
     calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
-    is_open, switch = not is_loopback(address), sys.getswitchinterval()
+    is_open = not is_loopback(address)
     with listening(address, port if is_open or port is not None else 0) as listener:
         face = options.face(show, "dark" if options.theme == "auto" else options.theme)
         (link,) = links_of(face, options)
@@ -64,7 +65,7 @@ def watch(
             return linked_page(link.controller.show, reached, link.described).encode()
 
         tokens = Tokens(is_open=is_open, controls=controls)
-        with LinkServer(link, page, listener, tokens, calls.put):
+        with LinkServer(link, page, listener, tokens, calls.put), quick_turns(SWITCH):
             near = HERE if ip_address(numeric(address)).is_unspecified else numeric(address)
             own = f"{url_of(near, number)}?token={tokens.own}"
             say(text("browser.here", url=own))
@@ -83,7 +84,6 @@ def watch(
                 webbrowser.open(own)
             opening = Opening(face, False, play=options.play is not False)
             try:
-                sys.setswitchinterval(SWITCH)
                 left = monotonic()  # when the last reader was there
                 while not is_viewer or os.getppid() == parent or monotonic() < left + ABANDONED:
                     began = monotonic()
@@ -97,7 +97,6 @@ def watch(
             except KeyboardInterrupt:
                 return INTERRUPTED
             finally:
-                sys.setswitchinterval(switch)
                 face.quit()
                 link.close(text("browser.closed"))
                 face.lead.rest()

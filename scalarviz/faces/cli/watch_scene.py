@@ -308,9 +308,7 @@ def show_with(
         if option not in known:
             raise UnknownNameError(f"option of {name}", option, known)
         chosen[option] = as_kind(words, kind_of(known[option]), option)
-    usual: dict[str, Any] = {each: option.default for each, option in (RUNNING | known).items()}
-    given = usual | chosen
-    return make_show(scene, given, typed=chosen), Recipe(scene, given)
+    return make_show(scene, chosen, typed=chosen), Recipe(scene, chosen)
 
 
 def pinned_by(session: Session, link: Link) -> int | Neuron | None:

@@ -90,18 +90,38 @@ HIGHEST_RATE = 100.0
 
 
 @dataclass(frozen=True)
-class PinnedLayer:
-    """The layer of what is pinned: its rows of the bank, and what controls show of it.
+class PinnedRows:
+    """Rows of the bank, of a pinned weight or a layer, and what controls show of them.
 
-    rate  learning rate before the schedule; NaN if its weights have several
+    name   of the first row, as `value`
+    rate   learning rate before the schedule; NaN if the rows have several
     """
 
     rows: range
+    name: str
+    value: float
     frozen: bool
     rate: float
 
 
-def pinned_layer(session: Session, row: int | None, neuron: Neuron | None) -> PinnedLayer | None:
+def pinned_rows(session: Session, rows: range) -> PinnedRows:
+    """Return what controls show of some rows."""
+    bank, optimizer = session.network.bank, settings_now(session).optimizer
+    own = optimizer.own_rates.of_all(rows)
+    rate = optimizer.rate(bank.step_count) if own is None else own
+    value = float(np.asarray(bank.value[rows.start]))
+    frozen = bool(np.all(bank.frozen[rows.start : rows.stop]))
+    return PinnedRows(rows, bank.name_of(rows.start), value, frozen, rate)
+
+
+def pinned_weight(session: Session, row: int | None) -> PinnedRows | None:
+    """Return a weight by its bank index; None if there is none."""
+    if row is None or not 0 <= row < len(session.network.bank):
+        return None
+    return pinned_rows(session, range(row, row + 1))
+
+
+def pinned_layer(session: Session, row: int | None, neuron: Neuron | None) -> PinnedRows | None:
     """Return the layer of a pinned weight or neuron; None without one, or if it has no weights."""
     found = operation_of(session, row, neuron)
     if found is None:
@@ -112,17 +132,7 @@ def pinned_layer(session: Session, row: int | None, neuron: Neuron | None) -> Pi
     if not rows:
         return None
     whole = range(min(part.start for part in rows), max(part.stop for part in rows))
-    frozen = session.network.bank.frozen[whole.start : whole.stop]
-    own = settings_now(session).optimizer.own_rates.of_all(whole)
-    rate = rate_of(session, whole.start) if own is None else own
-    return PinnedLayer(whole, bool(np.all(frozen)), rate)
-
-
-def rate_of(session: Session, row: int) -> float:
-    """Return the learning rate of a weight: its own before the schedule, or the session's."""
-    optimizer = settings_now(session).optimizer
-    own = optimizer.own_rates.of(row)
-    return optimizer.rate(session.network.bank.step_count) if own is None else own
+    return pinned_rows(session, whole)
 
 
 # The commands. A rate of a part that is left empty is that of the session again.

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 from scalarviz.base.checks import number, size
 from scalarviz.base.texts import text
@@ -17,6 +17,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller.control import SLOW, UNITS, WALKED, FaceUnit
 from scalarviz.faces.controller.guide import Walk
+from scalarviz.faces.controller.precompile import CommandT
 from scalarviz.faces.controller.stopping import offer_more
 from scalarviz.scene.pace import SUM, pauses, shared
 from scalarviz.stage.background import AT_ONCE
@@ -41,11 +42,21 @@ LAGS = 0.8  # share of the wanted speed below which a training cannot keep up
 APART = 0.1  # seconds between two measurements of the speed
 
 
+def when_ready(command: CommandT) -> CommandT:
+    """Decorator of commands on time; while kernels are compiled first, that is said instead."""
+
+    @wraps(command)
+    def done(time: ClockControl, *given: Any, **named: Any) -> Any:
+        return None if time.waits() else command(time, *given, **named)
+
+    return cast(CommandT, done)
+
+
 @final
 class ClockControl:
     """What a user can do with the time of one pane, or of all panes of a face together.
 
-    face      shows what concerns all
+    owner     shows what concerns all of it: a controller, or the face of several
     panes     those whose sessions move
     steps     number of steps after which they pause, the first time; None: those of the shows
     speed     steps a second, 0 for as fast as possible; None: the speed of the first show
@@ -64,12 +75,12 @@ class ClockControl:
 
     def __init__(
         self,
-        face: Face,
+        owner: Controller | Face,
         panes: Sequence[Controller],
         steps: int | None = None,
         speed: float | None = None,
     ) -> None:
-        self.face, self.panes = face, panes
+        self.owner, self.panes = owner, panes
         if speed is not None:
             number(speed, "the speed", 0.0)
         self.walk = Walk()
@@ -80,7 +91,7 @@ class ClockControl:
         show = panes[0].show
         clock: Session | SharedClock = show.session
         if self.several:
-            shows = Several(tuple(pane.show for pane in panes), face.names)
+            shows = Several(tuple(pane.show for pane in panes), panes[0].face.names)
             show = replace(show, steps=shows.steps, speed=shows.speed)
             clock = SharedClock(shows.sessions)
         self._speed = (show.speed if speed is None else speed) or None  # steps a second otherwise
@@ -113,12 +124,8 @@ class ClockControl:
         for pane in self.panes:
             pane.look_at_kernels()
         if self.held:
-            self._speaker.tell(text("notices.wait"))
+            self.owner.tell(text("notices.wait"))
         return self.held
-
-    @property
-    def _speaker(self) -> Controller | Face:
-        return self.face if self.several else self.panes[0]
 
     # Playing.
 
@@ -128,14 +135,13 @@ class ClockControl:
         else:
             self.play()
 
+    @when_ready
     def play(self, *, anew: bool = True, film: bool = False) -> None:
         """Play in the background.
 
         anew  whether it plays beyond the step where it pauses, if it is there
         film  whether it plays a film first, see `Session.play`
         """
-        if self.waits():
-            return
         self.walk.stop()
         for pane in self.panes:
             pane.guide.stop()
@@ -183,7 +189,7 @@ class ClockControl:
             with reporting_errors(self):
                 pause()
         except Exception as error:  # an error of the training's thread must be reported
-            self._speaker.tell(text("notices.broken", kind=type(error).__name__, error=error))
+            self.owner.tell(text("notices.broken", kind=type(error).__name__, error=error))
 
     def stand_still(self) -> None:
         """Pause, remove the large buttons, and show whole operations."""
@@ -217,7 +223,7 @@ class ClockControl:
         """Say what is to be said where it pauses by itself."""
         lead = self.panes[0]
         if self.several and not is_errand:
-            self.face.tell(text("compared.arrived", step=self.clock.step_index))
+            self.owner.tell(text("compared.arrived", step=self.clock.step_index))
         elif not self.several:
             self.tell_stop()
             if not is_errand and lead.stage.own is None:
@@ -240,8 +246,8 @@ class ClockControl:
         """Show an error; of several sessions, under the name of the one that it came from."""
         halted = self.clock.halted if isinstance(self.clock, SharedClock) else {}
         known = {session: why for session, (_, why) in halted.items()}
-        found = [pane for pane in self.panes if known.get(pane.session) is error]
-        (found or [self.panes[0] if not self.several else self.face.lead])[0].tell_error(error)
+        found = (pane for pane in self.panes if known.get(pane.session) is error)
+        next(found, self.owner).tell_error(error)
 
     @property
     def by_operation(self) -> bool:
@@ -344,9 +350,8 @@ class ClockControl:
         """Go forward or back by one operation, or by one neuron if that is the unit."""
         self.go(direction, 1, "neuron" if self.unit == "neuron" else "operation")
 
+    @when_ready
     def go(self, direction: int, times: int, unit: FaceUnit) -> None:
-        if self.waits():
-            return None
         if unit == "neuron" and not self.several:
             return self._go_by_neuron(direction * times)
         self.stand_still()
@@ -385,25 +390,22 @@ class ClockControl:
             return clock.end, len(clock.operations)
         return clock.current_branch.end.place
 
+    @when_ready
     def seek(self, step: int, operation: int = 0) -> None:
         """Go to a step, of those that it has come to, and on to an operation of it."""
-        if self.waits():
-            return
         self.stand_still()
         place = min((max(0, step), operation), self.end)
         self.do(partial(go_to, self.clock, *place), name="seek")
 
+    @when_ready
     def reset(self) -> None:
         """Start again with the same initial weights, and scales that fit them; the speed stays."""
-        if self.waits():
-            return
         self.stand_still()
         self.do(self.clock.reset, self.fit)
 
     def fit(self, _: object = None) -> None:
         """Fit the scales to the numbers."""
-        stage = self.face.stage if self.several else self.panes[0].stage
-        stage.rescale(anew=True)
+        self.owner.stage.rescale(anew=True)
 
     def do(
         self,
@@ -417,10 +419,9 @@ class ClockControl:
 
     # Walks.
 
+    @when_ready
     def slow_step(self) -> None:
         """Do the operations up to the end of a step slowly; then go on if it plays."""
-        if self.waits():
-            return
         plays = self.is_playing or self.walk.then == self.play_on
         self.stand_still()
         done = max(pane.session.clock.operation for pane in self.panes)

@@ -12,14 +12,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
-import numpy as np
-
 from scalarviz.base.texts import text
 from scalarviz.faces.controller.changes import (
-    PinnedLayer,
+    PinnedRows,
     needs_hidden_layers,
     pinned_layer,
-    rate_of,
+    pinned_weight,
 )
 from scalarviz.faces.controller.options import OptionChoice, rate_now
 from scalarviz.scene.frame_data import Work
@@ -27,7 +25,7 @@ from scalarviz.stage.by_parts import has_neurons
 from scalarviz.story.commands import COMMANDS, Command
 from scalarviz.story.guide import can_guess
 from scalarviz.training.session.actions import nothing
-from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.branches import Branch, Clock
 from scalarviz.training.session.measurements import measured_names
 from scalarviz.training.session.reading import bank_now, facts_of
 from scalarviz.training.session.session import Session, Unit
@@ -54,34 +52,6 @@ SLOW = 36.0  # operations a second, up to which they are done one by one: more c
 
 
 @dataclass(frozen=True)
-class Fork:
-    """A branch: its number, its name, the step where it left its parent, and its last step.
-
-    `parent` is the parent's number, -1 for the first branch.
-    """
-
-    number: int
-    parent: int
-    name: str
-    start: int
-    end: int
-
-    def __str__(self) -> str:
-        return text("branches.listed", number=self.number, name=self.name, end=self.end)
-
-
-@dataclass(frozen=True)
-class PinnedWeight:
-    """The pinned weight."""
-
-    row: int
-    name: str
-    value: float
-    frozen: bool
-    rate: float  # learning rate
-
-
-@dataclass(frozen=True)
 class FaceState:
     """Everything that controls show at one moment; a `speed` of None is as fast as possible."""
 
@@ -99,12 +69,12 @@ class FaceState:
     focus: int
     samples: int
     branch: int
-    branches: tuple[Fork, ...]
+    branches: tuple[Branch, ...]
     common: tuple[OptionChoice, ...]  # options that every training has, the engine first
     options: tuple[OptionChoice, ...]  # of the scene
     scene: str  # of the package, or ""
-    pinned: PinnedWeight | None
-    pinned_layer: PinnedLayer | None
+    pinned: PinnedRows | None
+    pinned_layer: PinnedRows | None
     undoable: int  # changes that can be undone
     redoable: int  # and done again
     offered: tuple[str, ...]  # labels of the large buttons
@@ -116,7 +86,7 @@ class FaceState:
     per_layer: bool
     smooth: bool  # whether the loss curve shows means
     large_curve: bool
-    looks: tuple[object, ...]  # what no control shows: where it changes, all is drawn anew
+    looks: tuple[object, ...]  # what else is seen: where it changes, all is drawn anew
     has_walls: bool
     every_weight: bool
     has_plane: bool
@@ -139,7 +109,7 @@ class FaceState:
     @property
     def branch_name(self) -> str:
         """The name of the branch that is shown."""
-        return next(fork.name for fork in self.branches if fork.number == self.branch)
+        return next(each.name for each in self.branches if each.number == self.branch)
 
     @property
     def step(self) -> int:
@@ -212,30 +182,6 @@ def unit_for(session: Session, unit: FaceUnit) -> FaceUnit:
     return unit if unit in units_of(session) else "operation" if unit == "neuron" else "step"
 
 
-def forks_of(session: Session) -> tuple[Fork, ...]:
-    """Return all branches."""
-    return tuple(
-        Fork(
-            branch.number,
-            branch.parent.number if branch.parent is not None else -1,
-            branch.name,
-            branch.fork.step,
-            branch.end.step,
-        )
-        for branch in list(session.timeline.branches)
-    )
-
-
-def pinned_of(session: Session, row: int | None) -> PinnedWeight | None:
-    """Return a weight by its bank index; None if there is none."""
-    bank = session.network.bank
-    if row is None or not 0 <= row < len(bank):
-        return None
-    value = float(np.asarray(bank.value[row]))
-    frozen, rate = bool(bank.frozen[row]), rate_of(session, row)
-    return PinnedWeight(row, bank.name_of(row), value, frozen, rate)
-
-
 def engine_of(controller: Controller) -> OptionChoice:
     """Return the engine as an option, with the engines that can run the session."""
     return OptionChoice(
@@ -245,7 +191,6 @@ def engine_of(controller: Controller) -> OptionChoice:
         controller.engines,
         text("controls.engine"),
         label=text("training.label.engine"),
-        is_common=True,
     )
 
 
@@ -279,11 +224,11 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         focus=session.focus,
         samples=timeline.trainer.batches.size,
         branch=here.branch.number,
-        branches=forks_of(session),
+        branches=tuple(timeline.branches),
         common=common,
         options=controller.options.choices(settings, {choice.name for choice in common}),
         scene=recipe.name if recipe else "",
-        pinned=pinned_of(session, stage.pinned),
+        pinned=pinned_weight(session, stage.pinned),
         pinned_layer=pinned_layer(session, stage.pinned, stage.pinned_neuron),
         undoable=len(log.done)
         + controller.trail.has_earlier(session)
@@ -300,7 +245,10 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         per_layer=picture.per_layer,
         smooth=stage.curve_view.smooth,
         large_curve=stage.curve_view.large,
-        looks=(*picture.looks, picture.help, own, controller.message, stage.status),
+        looks=(
+            *(*picture.looks, picture.help, own, controller.message, stage.status),
+            *(branch.name for branch in timeline.branches),
+        ),
         has_walls=picture.has_walls,
         every_weight=stage.every_weight,
         has_plane=picture.has_plane,

@@ -87,7 +87,7 @@ class Controller:
         self._is_left = self._plays_soon = self._resumes = False
         self._engines = [name for name, row in ENGINES.items() if not row.lack()]
         self.warming = Warming()
-        self.time: ClockControl = ClockControl(face, [self], steps, speed)
+        self.time: ClockControl = ClockControl(self, [self], steps, speed)
         self.look_at_kernels()
         stage.travel, stage.end_work = self.travel, self.cancel_exports
 

@@ -34,6 +34,7 @@ from scalarviz.faces.controller.export import (
 from scalarviz.faces.controller.stopping import completions, find_first, stop_when
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.camera import CAMERAS
+from scalarviz.training.session.branches import Branch
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
@@ -110,6 +111,11 @@ def speeds(state: FaceState) -> LogScale:
 
 def has_samples(state: FaceState) -> bool:
     return state.samples > 1
+
+
+def listed(branch: Branch) -> str:
+    """Return a branch as the list of branches has it."""
+    return text("branches.listed", number=branch.number, name=branch.name, end=branch.end.step)
 
 
 # The pinned weight, its layer, and what goes wrong.
@@ -193,7 +199,9 @@ CONTROLS = table(
             give("seek"),
             field("step"),
             scale=lambda state: Scale(0, max(1, state.end)),
-            marks=lambda state: [fork.start for fork in state.branches if fork.parent >= 0],
+            marks=lambda state: [
+                each.fork.step for each in state.branches if each.parent is not None
+            ],
         ),
         Control("where", get=field("place")),
         Control(
@@ -246,8 +254,8 @@ CONTROLS = table(
         Control(
             "branches",
             changes.switch,
-            lambda state: next(str(f) for f in state.branches if f.number == state.branch),
-            names=lambda state: map(str, state.branches),
+            lambda state: next(listed(b) for b in state.branches if b.number == state.branch),
+            names=lambda state: map(listed, state.branches),
         ),
         Control("branch name", changes.rename, field("branch_name")),
         Control("rename", press("face.start_editing", "branch name")),

@@ -14,14 +14,14 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
-from typing import IO, TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from scalarviz.base import processes
 from scalarviz.base.interrupt import Stop
@@ -126,7 +126,7 @@ def save_network(controller: Controller, path: str | Path) -> None:
 
 
 def export_to(face: Face, path: str | Path, what: str = "") -> None:
-    """Draw it into a file in the background, all sessions side by side; see `task_of`.
+    """Draw it into a file in the background, all sessions side by side; see `export_of`.
 
     A page, or a step as one, is of the chosen session.
     """
@@ -141,9 +141,9 @@ def export_to(face: Face, path: str | Path, what: str = "") -> None:
     else:
         (pin,) = pin
     with reporting_errors(controller):
-        task = task_of(shows, face.stage, Path(path), what, pin)
-        controller.exports.expect(task)
-        controller.do(partial(controller.exports.start, task), kept=True)
+        export = export_of(shows, face.stage, Path(path), what, pin)
+        controller.exports.expect(export)
+        controller.do(partial(controller.exports.start, export), kept=True)
 
 
 def pinned_of(stage: Stage) -> object:
@@ -252,52 +252,104 @@ def link_here(
     return link_to(session, str(kept.path), None, pinned)
 
 
-# A window for the branches of a training, side by side, as `replay --branches` opens. It belongs
-# to another process, which has a copy of the training, and ends with this one.
+# Processes of our own that read copies of sessions: a window with the branches of a training, side
+# by side, as `replay --branches` opens, and exports, which draw into a file.
 
 REPLAY = "-m", "scalarviz", "replay"
-RUN, SAID = "run.safetensors", "said.txt"
+ANY = 2**62  # bytes: our own process has just written a run
+
+
+@final
+class RunProcess:
+    """A process of Python with copies of sessions; `done` of `total` pictures are drawn.
+
+    sessions  saved in a temporary folder as 0.safetensors and so on
+    words     returns the arguments of Python, given the path of the folder
+
+    `total` is 0 while nobody knows it.
+    """
+
+    def __init__(self, sessions: Sequence[Session], words: Callable[[str], Sequence[str]]) -> None:
+        self.done = self.total = 0
+        self.began = monotonic()
+        self._first = (0.0, 0)  # time and number of the first picture
+        self.folder = TemporaryDirectory(ignore_cleanup_errors=True)
+        try:
+            for number, session in enumerate(sessions):
+                run = Path(self.folder.name) / f"{number}.safetensors"
+                with session.doing():
+                    save_timeline(session.timeline, run)  # a file that is gone soon
+        except ScalarvizError:
+            self.folder.cleanup()
+            raise
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        self.child = processes.start(
+            words(self.folder.name), **streams, text=True, errors="replace"
+        )
+        self._last_line = ""
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        """Read how far the process is; what else it says last is why it failed."""
+        for line in self.child.stdout:
+            words = line.split()
+            if len(words) == 2 and all(word.isdecimal() for word in words):
+                if not self.total:
+                    self._first = monotonic(), int(words[0])
+                self.done, self.total = map(int, words)
+            elif words:
+                self._last_line = line.strip()
+
+    @property
+    def goes_on(self) -> bool:
+        return self.child.poll() is None
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the rest will take if it goes on as before; 0.0 if nobody knows."""
+        since, first = self._first
+        if self.done <= first:
+            return 0.0
+        return (self.total - self.done) * (monotonic() - since) / (self.done - first)
+
+    def failure(self) -> str:
+        """Wait for its end and return why it has failed; "" if it has not."""
+        code = self.child.wait()
+        self._listener.join()
+        self.child.stdout.close()
+        self.folder.cleanup()
+        why = without_code(self._last_line) or text("exports.ended", code=code)
+        return why if code else ""
+
+    def let_go(self) -> None:
+        """Let it continue alone; its temporary files are removed when it ends."""
+        processes.let_go(self.child)
+        threading.Thread(target=self.failure, daemon=True).start()
 
 
 @final
 class BranchWindows:
-    """The windows with branches that are open.
-
-    Each is a process, with a folder of what it was given and of what it says.
-    """
+    """The windows with branches that are open; each ends with this process."""
 
     def __init__(self) -> None:
-        self._open: list[tuple[Any, TemporaryDirectory[str]]] = []
+        self._open: list[RunProcess] = []
 
     def open(self, session: Session, theme: str) -> None:
         """Open a window with the newest branches of a session, as they are now."""
-        folder = TemporaryDirectory(ignore_cleanup_errors=True)
-        run = Path(folder.name) / RUN
-        with session.doing():
-            save_timeline(session.timeline, run)  # a file that is gone soon
-        words = [*REPLAY, str(run), "--branches", "--theme", theme]
-        words += ["--limit", str(ANY)]  # our own process has just written it
-        with (Path(folder.name) / SAID).open("w", encoding="utf-8") as said:
-            streams: dict[str, IO[str]] = {"stdout": said, "stderr": said}
-            self._open.append((processes.start(words, **streams), folder))
+        more = "--branches", "--theme", theme, "--limit", str(ANY)
+
+        def words(folder: str) -> Sequence[str]:
+            return [*REPLAY, f"{folder}/0.safetensors", *more]
+
+        self._open.append(RunProcess([session], words))
 
     def failures(self) -> list[str]:
         """Return why windows have failed since the last call."""
-        ended = [each for each in self._open if each[0].poll() is not None]
+        ended = [each for each in self._open if not each.goes_on]
         self._open = [each for each in self._open if each not in ended]
-        return [why for each in ended if (why := failure_of(*each))]
-
-
-def failure_of(child: Any, folder: TemporaryDirectory[str]) -> str:
-    """Return why a window with branches has failed, in a sentence; "" if it was closed."""
-    with (Path(folder.name) / SAID).open(encoding="utf-8", errors="replace") as said:
-        lines = [line.strip() for line in said if line.strip()]
-    folder.cleanup()
-    code = child.wait()
-    if not code:
-        return ""
-    why = without_code(lines[-1] if lines else "") or text("exports.ended", code=code)
-    return text("notices.no_branch_window", why=why)
+        reasons = filter(None, (each.failure() for each in ended))
+        return [text("notices.no_branch_window", why=why) for why in reasons]
 
 
 def open_branches(controller: Controller) -> None:
@@ -311,30 +363,61 @@ def open_branches(controller: Controller) -> None:
     )
 
 
-# Exports: processes that draw a saved run into a file.
+# Exports: files that such processes draw.
 
 COMMAND = ("-m", "scalarviz.faces.controller.export")
 HTML = (".html", ".htm")
 KINDS = {"video": (".mp4", ".gif"), "step": HTML, "page": HTML}  # endings of what can be made
-ANY = 2**62  # bytes
 STANDARD_OUTPUT, STANDARD_ERROR = 1, 2  # file descriptors
 FRAME = 0.05  # seconds between two looks at processes that are waited for
 
 
 @final
-@dataclass(frozen=True)
-class ExportTask:
-    """What is to be drawn: a session, or several, the file, and the look as JSON."""
+@dataclass(eq=False)
+class Export:
+    """A file that a process draws of sessions; `about` says as JSON what, and how it looks.
+
+    process  None until copies of the sessions are saved
+    failed   whether it has ended without the file
+    """
 
     sessions: Sequence[Session]
     path: Path
     about: str
+    process: RunProcess | None = None
+    failed: bool = False
+    _replaces: bool = False
+
+    def begin(self) -> None:
+        """Save the sessions and start the process; raise InputError if they cannot be saved."""
+        self._replaces = self.path.exists()
+        more = str(self.path), self.about
+        self.process = RunProcess(self.sessions, lambda folder: [*COMMAND, folder, *more])
+
+    def result(self, process: RunProcess) -> str:
+        """Return the result in one sentence; a failure leaves an existing file as it was."""
+        why = process.failure()
+        self.failed = bool(why)
+        if not why:
+            return text("notices.exported", path=self.path)
+        return text("notices.not_made", file=self.path.name, why=why)
+
+    def stop(self) -> str:
+        """End the process; return the result in a sentence."""
+        if self.process is not None:
+            ended = not self.process.goes_on
+            processes.end(self.process.child)
+            told = self.result(self.process)
+            if ended or not self.failed:
+                return told
+        kept = "replaced" if self._replaces else "new"
+        return text(f"notices.not_finished.{kept}", file=self.path.name)
 
 
-def task_of(
+def export_of(
     shows: Sequence[Show], stage: Stages, path: Path, what: str = "", pin: object = None
-) -> ExportTask:
-    """Return the task to draw a show as it is seen, or several side by side.
+) -> Export:
+    """Return the export that draws a show as it is seen, or several side by side.
 
     what  "video": the history so far, as a video; "step": the next step, as a page; "page": a page
           that trains; "": a video or the next step, by the ending of the path; several shows have
@@ -363,93 +446,12 @@ def task_of(
         names = "every_weight", "neuron_maps", "test_points", "discrete", "numbers"
         look |= {name: getattr(stage, name) for name in names}
     about = {"what": what, "titles": [show.title for show in shows], "look": look}
-    return ExportTask(sessions, path, json.dumps(about))
+    return Export(sessions, path, json.dumps(about))
 
 
 def last_step(sessions: Sequence[Session]) -> int:
     """Return the last step that one of the sessions has come to, on its branch."""
     return max(session.timeline.branch.end.step for session in sessions)
-
-
-@final
-class Export:
-    """A process that draws a run into a file; `done` of `total` pictures are drawn.
-
-    `total` is 0 while nobody knows it.
-    """
-
-    def __init__(self, task: ExportTask) -> None:
-        self.path = task.path
-        self.failed = False
-        self.done = self.total = 0
-        self.began = monotonic()
-        self._first = (0.0, 0)  # time and number of the first picture
-        self._replaces = task.path.exists()
-        self._folder = TemporaryDirectory(ignore_cleanup_errors=True)
-        try:
-            for number, session in enumerate(task.sessions):
-                run = Path(self._folder.name) / f"{number}.safetensors"
-                with session.doing():
-                    save_timeline(session.timeline, run)  # a file that is gone soon
-        except ScalarvizError:
-            self._folder.cleanup()
-            raise
-        words = [*COMMAND, self._folder.name, str(task.path), task.about]
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        self._child = processes.start(words, **streams, text=True)
-        self._last_line = ""
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-
-    def _listen(self) -> None:
-        """Read how far the process is; what else it says last is why it failed."""
-        for line in self._child.stdout:
-            words = line.split()
-            if len(words) == 2 and all(word.isdecimal() for word in words):
-                if not self.total:
-                    self._first = monotonic(), int(words[0])
-                self.done, self.total = map(int, words)
-            elif words:
-                self._last_line = line.strip()
-
-    @property
-    def goes_on(self) -> bool:
-        return self._child.poll() is None
-
-    @property
-    def seconds_left(self) -> float:
-        """How long the rest will take if it goes on as before; 0.0 if nobody knows."""
-        since, first = self._first
-        if self.done <= first:
-            return 0.0
-        return (self.total - self.done) * (monotonic() - since) / (self.done - first)
-
-    def result(self) -> str:
-        """Return the result in one sentence; a failure leaves an existing file as it was."""
-        self._child.wait()
-        self._listener.join()
-        self._child.stdout.close()
-        self._folder.cleanup()
-        self.failed = self._child.returncode != 0
-        if not self.failed:
-            return text("notices.exported", path=self.path)
-        why = without_code(self._last_line) or text("exports.ended", code=self._child.returncode)
-        return text("notices.not_made", file=self.path.name, why=why)
-
-    def stop(self) -> str:
-        """End the process; return the result in a sentence."""
-        ended = not self.goes_on
-        processes.end(self._child)
-        told = self.result()
-        if ended or not self.failed:
-            return told
-        kept = "replaced" if self._replaces else "new"
-        return text(f"notices.not_finished.{kept}", file=self.path.name)
-
-    def let_go(self) -> None:
-        """Let the process continue alone; its temporary files are removed when it ends."""
-        processes.let_go(self._child)
-        threading.Thread(target=self.result, daemon=True).start()
 
 
 @final
@@ -465,33 +467,34 @@ class Exports:
         self.failures = 0
         self.told: list[str] = []
         self.lasting = False
-        self._made: list[Export] = []
-        self._coming: list[ExportTask] = []  # whose runs are not saved yet
-        self._lock = threading.Lock()
+        self._all: list[Export] = []
 
     @property
     def going(self) -> list[str]:
         """Names of the files being written, or whose result is not known yet."""
-        made, coming = [each.path.name for each in self._made], self._coming
-        return [*made, *(each.path.name for each in coming)]
+        return [each.path.name for each in self._all]
+
+    @property
+    def _processes(self) -> list[RunProcess]:
+        return [each.process for each in self._all if each.process is not None]
 
     @property
     def counts(self) -> tuple[int, int]:
         """Number of pictures drawn, and of all; 0 of 0 while one of the numbers is not known."""
-        made = self._made
-        if self._coming or not all(each.total for each in made):
+        found = self._processes
+        if len(found) < len(self._all) or not all(each.total for each in found):
             return 0, 0
-        return sum(each.done for each in made), sum(each.total for each in made)
+        return sum(each.done for each in found), sum(each.total for each in found)
 
     @property
     def said(self) -> str:
         """What is being written, and how far it is; "" for nothing."""
-        names, made = named(self.going), self._made
+        names, found = named(self.going), self._processes
         done, total = self.counts
         if not total:
-            since = min((each.began for each in made), default=monotonic())
+            since = min((each.began for each in found), default=monotonic())
             return names and text("exports.begins", files=names, seconds=monotonic() - since)
-        left = max(each.seconds_left for each in made)
+        left = max(each.seconds_left for each in found)
         counted = text("exports.pictures", files=names, done=done, total=total)
         return text("exports.left", counted=counted, time=duration(left)) if left else counted
 
@@ -501,46 +504,40 @@ class Exports:
         said, (done, total) = self.said, self.counts
         return Work(said, text("exports.cancel"), done / total if total else None) if said else None
 
-    def expect(self, task: ExportTask) -> None:
-        """Note a task that `start` will be called with; until then it can be cancelled."""
-        self._coming.append(task)
+    def expect(self, export: Export) -> None:
+        """Note what `start` will be called with; until then it can be cancelled."""
+        self._all.append(export)
 
-    def start(self, task: ExportTask) -> None:
-        """Begin to draw, unless the task was cancelled; raise InputError if it cannot be saved."""
+    def start(self, export: Export) -> None:
+        """Begin to draw, unless that was cancelled; raise InputError if it cannot be saved."""
         try:
-            made = Export(task) if task in self._coming else None
+            if export in self._all:
+                export.begin()
         except ScalarvizError:
-            with self._lock, suppress(ValueError):  # it may be cancelled
-                self._coming.remove(task)
+            with suppress(ValueError):  # it may be cancelled
+                self._all.remove(export)
             raise
-        with self._lock:
-            if made is not None and task in self._coming:
-                self._coming.remove(task)
-                self._made.append(made)
-            elif made is not None:
-                made.stop()
+        if export not in self._all and export.process is not None:  # cancelled meanwhile
+            export.stop()
 
     def results(self) -> dict[str, bool]:
         """Return the results of the exports that have ended since the last call.
 
         These are sentences, and whether the export failed.
         """
-        ended = [export for export in self._made if not export.goes_on]
-        self._made = [export for export in self._made if export not in ended]
-        told = {export.result(): export.failed for export in ended}
+        told = {}
+        for export in [*self._all]:
+            if export.process is not None and not export.process.goes_on:
+                self._all.remove(export)
+                result = export.result(export.process)
+                told[result] = export.failed
         self.failures += sum(told.values())
         return told
 
     def stop(self) -> list[str]:
         """End all exports; return the results."""
-        with self._lock:
-            coming, self._coming = self._coming, []
-            made, self._made = self._made, []
-        files = [each.path.name for each in coming]
-        return [
-            *(each.stop() for each in made),
-            *(text("notices.not_finished.new", file=file) for file in files),
-        ]
+        everything, self._all = self._all, []
+        return [each.stop() for each in everything]
 
     def finish(self) -> int:
         """Wait until all are written, with a bar in a terminal; return the exit code.
@@ -558,10 +555,11 @@ class Exports:
 
     def let_go(self) -> list[str]:
         """Let all exports continue alone; return the names of their files."""
-        made, self._made = self._made, []
-        for export in made:
-            export.let_go()
-        return [export.path.name for export in made]
+        begun = [each for each in self._all if each.process is not None]
+        for process in self._processes:
+            process.let_go()
+        self._all = [each for each in self._all if each not in begun]
+        return [each.path.name for each in begun]
 
 
 def named(files: Sequence[str]) -> str:

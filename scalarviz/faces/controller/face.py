@@ -270,6 +270,7 @@ class WatchOptions:
     """The arguments of `sv.watch` for a window or a notebook; InputError for one out of range.
 
     recipes  how the scenes were made, one for each session; empty: nobody knows
+    look     how the picture is drawn at first
     """
 
     steps: int | None = None
@@ -283,11 +284,7 @@ class WatchOptions:
     reduced_motion: bool = False
     present: bool = False
     nodes: Callable[[Any], object] | None = None
-    color: str = "value"
-    cubes: str = "value"
-    pin: Any = None
-    every_weight: bool = False
-    numbers: bool = False
+    look: RenderOptions = field(default_factory=RenderOptions)
 
     def __post_init__(self) -> None:
         pick({"auto": "", **THEMES}, self.theme, "theme")
@@ -305,11 +302,8 @@ class WatchOptions:
         if self.speed is not None and isinstance(show, Show):
             show = replace(show, film=False)
         stages = stages_of(show, theme, reduced_motion=still, patience=AT_ONCE)
-        stages.size = self.cubes
-        for name in ("present", "nodes", "color", "every_weight", "numbers"):
-            setattr(stages, name, getattr(self, name))
-        if self.pin is not None:
-            stages.pin(self.pin)
+        stages.present, stages.nodes = self.present, self.nodes
+        self.look.choose(stages)
         return Face(stages, self.recipes, steps=self.steps, speed=self.speed)
 
 

@@ -56,8 +56,7 @@ def rate_now(session: Session) -> float:
 class OptionChoice:
     """An option, its value and its choices; `restarts` says that it begins another training.
 
-    Without `choices`, any value of its kind is valid. `is_common` says that every training has it,
-    not this scene alone. `label` is its name in plain words.
+    Without `choices`, any value of its kind is valid. `label` is its name in plain words.
     """
 
     name: str
@@ -67,7 +66,6 @@ class OptionChoice:
     help: str
     restarts: bool = False
     offer: str = ""
-    is_common: bool = False
     label: str = ""
 
 
@@ -170,7 +168,6 @@ class Options:
                 tuple(row.names),
                 text(f"training.about.{name}"),
                 label=text(f"training.label.{name}"),
-                is_common=True,
             )
             for name, row in TRAINING.items()
             if values[name] is not None

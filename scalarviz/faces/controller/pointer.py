@@ -86,8 +86,9 @@ class Pointer:
             drag(self.controller, self._handle, self._start[1] - y)
         elif self._moved:
             self.leave()
-            act = stage.orbit if self._button == LEFT else stage.move
-            act(x - self._last[0], y - self._last[1])
+            for each in stage.moved:
+                act = each.eyes.orbit if self._button == LEFT else each.eyes.move
+                act(x - self._last[0], y - self._last[1])
             self._last = x, y
 
     def release(self, button: int, x: float, y: float) -> None:

@@ -103,7 +103,7 @@ def stop_when(controller: Controller, words: str) -> None:
 
 def completions(state: FaceState) -> list[str]:
     """Return conditions that a field completes; those of weights name the pinned one."""
-    return examples(state.metrics, 0 if state.pinned is None else state.pinned.row)
+    return examples(state.metrics, 0 if state.pinned is None else state.pinned.rows.start)
 
 
 # The buttons offered at the end of a run.

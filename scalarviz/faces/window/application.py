@@ -29,21 +29,6 @@ from scalarviz.base.texts import text
 from scalarviz.scene.canvas.palette import THEMES, ControlColors
 from scalarviz.training.session.actions import nothing
 
-# Python's switch interval in seconds. With a longer one, waiting threads starve: NumPy releases the
-# lock more often than that, but too briefly for them to take it.
-SWITCH = 0.0001
-
-
-@contextmanager
-def quick_turns() -> Iterator[None]:
-    """Shorten Python's switch interval, so that controls respond while a training plays."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
-
 
 def application() -> QApplication:
     """Return the QApplication, created if needed."""

@@ -531,7 +531,7 @@ class ControlPanel(QScrollArea):
         if forms != self._forms:
             self._forms = forms
             self.setUpdatesEnabled(False)
-            self._fill(choices)
+            self._fill(state)
             QTimer.singleShot(0, self._show_placed)  # as soon as the new fields know their sizes
         for control in map(control_of, choices):
             self._fields[control.name].show_control(control.shown(state))
@@ -546,27 +546,26 @@ class ControlPanel(QScrollArea):
         """Whether no option was chosen since the last `show_choices`."""
         return bool(self._choices) or not self.isVisible()
 
-    def _fill(self, choices: tuple[OptionChoice, ...]) -> None:
+    def _fill(self, state: FaceState) -> None:
         """Make fields anew: those of every training, and those of the scene with notes."""
         self._fields.clear()
-        for rows in (self._common, self._grid):
+        self._title.setVisible(bool(state.options))
+        for rows, choices in ((self._common, state.common), (self._grid, state.options)):
             empty(rows)
-        self._title.setVisible(not all(choice.is_common for choice in choices))
-        for choice in choices:
-            rows = self._common if choice.is_common else self._grid
-            at = rows.rowCount()
-            label = QuietLabel(choice.label)
-            control = control_of(choice)
-            field = WIDGETS[control.row.kind](control.row, partial(self._choose, control))
-            self._fields[control.name] = field
-            field.setFixedWidth(WIDE)
-            field.setAccessibleName(choice.name)
-            field.setToolTip(choice.help)
-            label.setBuddy(field)
-            field.installEventFilter(self)
-            note = QuietLabel(text("controls.restarts") if choice.restarts else "")
-            for column, widget in enumerate((label, field, note)):
-                rows.addWidget(widget, at, column)
+            for choice in choices:
+                at = rows.rowCount()
+                label = QuietLabel(choice.label)
+                control = control_of(choice)
+                field = WIDGETS[control.row.kind](control.row, partial(self._choose, control))
+                self._fields[control.name] = field
+                field.setFixedWidth(WIDE)
+                field.setAccessibleName(choice.name)
+                field.setToolTip(choice.help)
+                label.setBuddy(field)
+                field.installEventFilter(self)
+                note = QuietLabel(text("controls.restarts") if choice.restarts else "")
+                for column, widget in enumerate((label, field, note)):
+                    rows.addWidget(widget, at, column)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Give the wheel to the scroll bar: over a closed list it would choose another name."""

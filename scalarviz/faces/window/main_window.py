@@ -43,7 +43,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QMainWindow,
     QMenu,
     QMenuBar,
     QMessageBox,
@@ -127,7 +126,7 @@ class MainWindow(LoopWindow):
         self.title = QMenuBar(nativeMenuBar=False)
         self.title.setStyleSheet(STYLE)
         bars = self.title, self.controls.panel.bar
-        self.menus = Menus(self, bars, face, self.photograph)
+        self.menus = Menus(self, bars)
         self.farewell = ExportsDialog(self, face, self.close)
         face.start_editing = self._start_editing
         face.fill_screen = self._turn_full_screen
@@ -440,14 +439,11 @@ class Menus:
 
     def __init__(
         self,
-        window: QMainWindow,
+        window: MainWindow,
         bars: tuple[QMenuBar, QMenuBar],
-        face: Face,
-        photograph: Callable[[str], str],
     ) -> None:
         self.window = window
-        self.face = face
-        self.photograph = photograph
+        face = self.face = window.face
         self.entries: dict[str, QAction] = {}  # by name of the row
         self._shown: dict[str, Shown] = {}
         self._controls = [each for each in controls_for(face.state) if each.row.menu]
@@ -544,7 +540,7 @@ class Menus:
         save(self.face.lead, Path(path).with_suffix(".safetensors"))
 
     def _export(self, path: str) -> None:
-        self.face.tell(self.photograph(path))
+        self.face.tell(self.window.photograph(path))
 
 
 def with_key(title: str, key: str) -> str:

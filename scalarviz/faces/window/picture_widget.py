@@ -63,8 +63,7 @@ class View(QObject):
         self._lost = False  # whether OpenGL failed in the last frame
         self._failed: Callable[[Exception], None] | None = failed
         self.pointer = Pointer(self.face)
-        self.canvas = make_canvas()
-        self.widget = widget_of(self.canvas, self._draw, text("controls.picture"), self)
+        self.canvas, self.widget = make_canvas(self._draw, text("controls.picture"), self)
 
     def refresh(self) -> None:
         """Request a redraw."""
@@ -87,11 +86,9 @@ class View(QObject):
     def _draw(self, event: object) -> None:
         if self._failed is None:
             return
-        width, height = (max(1, round(side)) for side in self.canvas.physical_size)
-        ratio = float(self.canvas.pixel_scale)
         try:
-            with drawing_on(self.canvas):
-                self.face.drawing(partial(self._show, width, height, ratio))
+            with drawing_on(self.canvas) as size:
+                self.face.drawing(partial(self._show, *size))
             if not self.drawn:
                 opening_over()
             self.drawn, self._lost = True, False
@@ -158,8 +155,13 @@ class View(QObject):
 # The OpenGL canvas of a window.
 
 
-def make_canvas() -> Any:
-    """Return a vispy canvas whose `native` is a Qt widget; raise DisplayError without OpenGL."""
+def make_canvas(draw: Callable[[object], None], name: str, watcher: QObject) -> tuple[Any, QWidget]:
+    """Return a vispy canvas, and the widget that it is; raise DisplayError without OpenGL.
+
+    draw     draws it
+    name     text for a screen reader
+    watcher  filters its events
+    """
     try:
         if sys.platform == "linux":
             choose_binding()
@@ -179,11 +181,6 @@ def make_canvas() -> Any:
             set_current(event)
 
     canvas.set_current = set_current_in_turn
-    return canvas
-
-
-def widget_of(canvas: Any, draw: Callable[[object], None], name: str, watcher: QObject) -> QWidget:
-    """Return the widget of a canvas that `draw` draws; a watcher filters its events."""
     canvas.events.draw.connect(draw)
     widget = cast(QWidget, canvas.native)
     widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -191,15 +188,19 @@ def widget_of(canvas: Any, draw: Callable[[object], None], name: str, watcher: Q
     widget.setAccessibleName(name)
     widget.setMinimumSize(1, 1)
     widget.installEventFilter(watcher)
-    return widget
+    return canvas, widget
 
 
 @contextmanager
-def drawing_on(canvas: Any) -> Iterator[None]:
-    """Draw on a canvas while nothing else draws, and send what this block has drawn."""
+def drawing_on(canvas: Any) -> Iterator[tuple[int, int, float]]:
+    """Draw on a canvas while nothing else draws, and send what this block has drawn.
+
+    Yield width and height in device pixels, and how many of them a logical pixel has.
+    """
     with turn:
         canvas.set_current()
-        yield
+        width, height = (max(1, round(side)) for side in canvas.physical_size)
+        yield width, height, float(canvas.pixel_scale)
         canvas.context.flush_commands()
 
 

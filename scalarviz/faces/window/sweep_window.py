@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import final
+from typing import Any, final
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QMouseEvent, QWheelEvent
@@ -24,27 +26,19 @@ from scalarviz.faces.window.application import (
     application,
     dress,
     ending_without_display,
-    quick_turns,
     theme_of,
 )
-from scalarviz.faces.window.picture_widget import drawing_on, make_canvas, widget_of
+from scalarviz.faces.window.picture_widget import drawing_on, make_canvas
 from scalarviz.scene.offscreen import is_of_opengl, lost
+from scalarviz.stage.background import quick_turns
 from scalarviz.stage.show import Show
 from scalarviz.stage.sweep_look import SweepLook
-from scalarviz.stage.sweep_stage import Run, SweepChoice, SweepStage, choices_of
+from scalarviz.stage.sweep_stage import Run, SweepStage, choices_of
 from scalarviz.sweeps.sweep import Sweep
 
 FRAME = 100  # milliseconds between two pictures while it trains
 TALL = 44  # pixels of the buttons
 LETTERS, WIDEST = 8, 260  # least room for letters in a choice, and most pixels of it
-
-MOVES = {
-    Qt.Key.Key_Left: (-1, 0),
-    Qt.Key.Key_Right: (1, 0),
-    Qt.Key.Key_Up: (0, -1),
-    Qt.Key.Key_Down: (0, 1),
-}
-PAGES = {Qt.Key.Key_PageUp: -1, Qt.Key.Key_PageDown: 1}
 
 
 @final
@@ -52,6 +46,7 @@ class SweepWindow(LoopWindow):
     """The window of a sweep.
 
     opened  setting and seed of the network to open, after which the loop ends; None: none
+    keys    what each key does
     """
 
     def __init__(
@@ -61,13 +56,24 @@ class SweepWindow(LoopWindow):
         self.sweep, self.steps = sweep, steps
         self.stage = SweepStage(sweep, theme, look)
         self.opened: Run | None = None
-        self.drawn = False
-        self.canvas = make_canvas()
-        self.picture = widget_of(self.canvas, self._draw, text("sweep.window.picture"), self)
+        self.canvas, self.picture = make_canvas(self._draw, text("sweep.window.picture"), self)
         self.button = QPushButton()
         self.button.setMinimumSize(2 * TALL, TALL)
         self.button.clicked.connect(self.turn)
-        self.choices = [self._box(choice) for choice in choices_of(self.stage.panels)]
+        self.choices = [self._box(*choice) for choice in choices_of(self.stage.panels).items()]
+        self.keys: dict[Qt.Key, Callable[[], object]] = {
+            Qt.Key.Key_Space: self.turn,
+            Qt.Key.Key_Left: partial(self.stage.move, -1, 0),
+            Qt.Key.Key_Right: partial(self.stage.move, 1, 0),
+            Qt.Key.Key_Up: partial(self.stage.move, 0, -1),
+            Qt.Key.Key_Down: partial(self.stage.move, 0, 1),
+            Qt.Key.Key_PageUp: partial(self.stage.page, -1),
+            Qt.Key.Key_PageDown: partial(self.stage.page, 1),
+            Qt.Key.Key_Return: self.open,
+            Qt.Key.Key_Enter: self.open,
+            Qt.Key.Key_Escape: self.close,
+            Qt.Key.Key_Q: self.close,
+        }
         self.label = QLabel()
         self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setCentralWidget(self._body())
@@ -94,22 +100,23 @@ class SweepWindow(LoopWindow):
         layout.addLayout(row)
         return body
 
-    def _box(self, choice: SweepChoice) -> QComboBox:
-        """Return a box in which one of the values is chosen."""
-        box = QComboBox()
-        box.addItems(choice.words)
-        box.setCurrentIndex(choice.place(self.stage.look))
-        box.setAccessibleName(choice.about)
-        box.setToolTip(choice.about)
+    def _box(self, field: str, words: Mapping[Any, str]) -> QComboBox:
+        """Return a box in which one of the values of a field of the look is chosen."""
+        box, about = QComboBox(), text(f"sweep.choose.{field}")
+        values, now = [*words], getattr(self.stage.look, field)
+        box.addItems([*words.values()])
+        box.setCurrentIndex(values.index(now) if now in values else 0)
+        box.setAccessibleName(about)
+        box.setToolTip(about)
         box.setMinimumHeight(TALL)
         box.setMinimumContentsLength(LETTERS)
         box.setMaximumWidth(WIDEST)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.activated.connect(partial(self._choose, choice))
+        box.activated.connect(partial(self._choose, field, values))
         return box
 
-    def _choose(self, choice: SweepChoice, place: int) -> None:
-        self.stage.look = choice.chosen(self.stage.look, place)
+    def _choose(self, field: str, values: list[Any], place: int) -> None:
+        self.stage.look = replace(self.stage.look, **{field: values[place]})
         self.canvas.update()
 
     def turn(self) -> None:
@@ -154,19 +161,17 @@ class SweepWindow(LoopWindow):
     def _draw(self, event: object) -> None:
         if self.error is not None:
             return
-        width, height = (max(1, round(side)) for side in self.canvas.physical_size)
         try:
-            with drawing_on(self.canvas):
-                self.stage.draw(width, height, float(self.canvas.pixel_scale))
-            self.drawn = True
+            with drawing_on(self.canvas) as size:
+                self.stage.draw(*size)
         except Exception as error:  # Qt would swallow it
             self.fail(lost(error) if is_of_opengl(error) else error)
 
-    def open(self, run: Run | None) -> None:
-        """End the loop, to open a network."""
-        if run is not None:
+    def open(self) -> None:
+        """End the loop, to open the chosen network, if there is one."""
+        if self.stage.chosen is not None:
             self.sweep.pause()
-            self.opened = run
+            self.opened = self.stage.chosen
             self.loop.quit()
 
     # Mouse and keyboard.
@@ -177,9 +182,9 @@ class SweepWindow(LoopWindow):
             self.stage.chosen = None
         elif isinstance(event, QMouseEvent):
             at = event.position()
-            run = self.stage.point(at.x(), at.y())
+            self.stage.point(at.x(), at.y())
             if event.type() == QEvent.Type.MouseButtonRelease:
-                self.open(run)
+                self.open()
         elif isinstance(event, QWheelEvent) and event.angleDelta().y():
             self.stage.page(-1 if event.angleDelta().y() > 0 else 1)
         else:
@@ -189,21 +194,12 @@ class SweepWindow(LoopWindow):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Space pauses, arrows choose, Enter opens, Page keys turn pages, Esc and Q close."""
-        key = Qt.Key(event.key())
-        if key == Qt.Key.Key_Space:
-            self.turn()
-        elif key in MOVES:
-            self.stage.move(*MOVES[key])
-            self.canvas.update()
-        elif key in PAGES:
-            self.stage.page(PAGES[key])
-            self.canvas.update()
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.open(self.stage.chosen)
-        elif key in (Qt.Key.Key_Escape, Qt.Key.Key_Q):
-            self.close()
-        else:
+        act = self.keys.get(Qt.Key(event.key()))
+        if act is None:
             super().keyPressEvent(event)
+        else:
+            act()
+            self.canvas.update()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """End the loop."""
@@ -214,7 +210,6 @@ class SweepWindow(LoopWindow):
     def run(self) -> Run | None:
         """Show the window until it is closed or a network is to be opened; return that."""
         self.opened = None
-        self._timer.start(FRAME)
         self.show()
         self.loop.exec()
         return self.opened

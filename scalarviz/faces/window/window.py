@@ -12,6 +12,7 @@ from scalarviz.faces.controller.export import Exports
 from scalarviz.faces.controller.face import Face, WatchOptions
 from scalarviz.faces.controller.train import Autosave, closing
 from scalarviz.faces.window.display_check import check_window
+from scalarviz.stage.background import quick_turns
 from scalarviz.stage.show import Several, Show
 
 
@@ -29,7 +30,6 @@ def watch(shown: Show | Several, options: WatchOptions) -> int:
     from scalarviz.faces.window.application import (
         application,
         ending_without_display,
-        quick_turns,
         reduces_motion,
         theme_of,
     )
@@ -73,7 +73,7 @@ def watch(shown: Show | Several, options: WatchOptions) -> int:
 def save_at_once(face: Face, keep: Autosave) -> None:
     """Save, though the thread that draws never goes on."""
     session = face.lead.own_session
-    session.inherit(threading.main_thread().ident)
+    session.timeline.lock.inherit(threading.main_thread().ident)
     keep.end(session, False)
 
 

@@ -18,7 +18,7 @@ from scalarviz.base.limits import Budget
 from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.layers import Affine, Flatten, FrequencyEncoding, Layer, Reshape
 from scalarviz.core.layers.elementwise_layers import Activation
-from scalarviz.core.layers.nested import TwoBranches
+from scalarviz.core.layers.nested import Residual, TwoBranches
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array
 from scalarviz.files.onnx.onnx_graph import Constant, GraphNode
@@ -61,17 +61,17 @@ class Parameter:
 class LayerStep:
     """A layer, its names in the file, and its numbers.
 
-    The layer of a Residual, or of the other `kind`, is None until all its inner steps are known; of
-    those, `first` are in the first branch of two.
+    The layer of two branches, of a `kind`, is None until all its `inner` steps are known; of those,
+    `first` are in the first branch, and 0 stands for all of a Residual.
     """
 
-    layer: Layer | None
+    layer: Any  # a Layer, or None
     names: Names
     parameters: tuple[Parameter, ...] = ()
     state: Mapping[str, Array] = field(default_factory=dict)
     inner: tuple[LayerStep, ...] = ()
     node: GraphNode | None = None
-    kind: type[TwoBranches] | None = None
+    kind: type[TwoBranches] = Residual
     first: int = 0
 
 

@@ -1,14 +1,13 @@
 """Fusions: several nodes that form one layer are replaced by one node, and steps become layers.
 
-A rule takes the last of the nodes. It returns the node that replaces them and the nodes that it
-removes, or None. The values between them must have no other use.
+PATTERNS says which nodes are replaced, and by what. The values between them must have no other use.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import pi, sqrt
 from typing import Any
@@ -17,19 +16,18 @@ import numpy as np
 
 from scalarviz.base.checks import require, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.layers import Conv2d, Dense, Layer, Residual
+from scalarviz.core.layers import Conv2d, Dense
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.errors import InputError
-from scalarviz.files.checked_safetensors import Array
-from scalarviz.files.onnx.flows import SAME, LayerStep, Parameter
+from scalarviz.files.onnx.flows import SAME, LayerStep
 from scalarviz.files.onnx.onnx_graph import Constant, GraphNode, ModelGraph, shortest
-from scalarviz.files.onnx_names import Names, unused
+from scalarviz.files.onnx_names import unused
 
-# PATTERNS: activations that exporters write out in several nodes, by the operators of these. In a
+# PATTERNS: layers that exporters write out in several nodes, by the operators of these. In a
 # pattern, x is the value that goes in, a number is one that the file stores, and another name
-# stands for a stored number whose name is kept; all of these are equal. The inputs of Add and Mul
-# may stand in any order. A keyword is an attribute; a node with one has no other attributes.
+# stands for something stored. The inputs of Add and Mul may stand in any order. A keyword is an
+# attribute; a node with one has no other attributes.
 
 Found = tuple[dict[str, str], tuple[GraphNode, ...]]  # values by name, and nodes, outer ones first
 
@@ -40,13 +38,17 @@ class Pattern:
 
     roles       for the nodes of the pattern, from the left, which name of the layer theirs is; "-":
                 none, as for those further on
-    attributes  those of the operator; beta is added where there are further names
+    attributes  those of the operator, beside those of the nodes; beta is added where there are
+                names that are no inputs
+    inputs      the names that are inputs of the operator after x, if the pattern has them. Others
+                are single numbers, all equal, whose own names are kept
     """
 
     operator: str
     text: str
     roles: str = "node"
-    attributes: Mapping[str, Any] | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    inputs: str = ""
 
     @property
     def tree(self) -> ast.Call:
@@ -61,6 +63,21 @@ def gelus(kind: str, *gates: str) -> Iterator[Pattern]:
         for text in (f"Mul(Mul(0.5, x), {gate})", f"Mul(Mul(0.5, {gate}), x)"):
             yield Pattern("Gelu", text, attributes={"approximate": kind})
         yield Pattern("Gelu", f"Mul(Mul(x, {gate}), 0.5)", attributes={"approximate": kind})
+
+
+def rms_norms() -> Iterator[Pattern]:
+    """Return the patterns of x / sqrt(mean(x * x) + eps), times a gain.
+
+    `save` writes RMSNorm so, and PyTorch in several ways.
+    """
+    for square in ("Mul(x, x)", "Pow(x, 2.0)"):
+        for mean in (f"ReduceMean({square})", f"ReduceMean({square}, axes)"):
+            root, roles = f"Sqrt(Add({mean}, eps))", "root sum mean square"
+            for text, first in (
+                (f"Mul(Div(x, {root}), gain)", "node quotient"),
+                (f"Mul(Mul(x, Reciprocal({root})), gain)", "node quotient -"),
+            ):
+                yield Pattern("RMSNorm", text, f"{first} {roles}", inputs="gain eps axes")
 
 
 CUBES = (
@@ -92,6 +109,8 @@ PATTERNS = (
         for row in ACTIVATIONS.values()
         if row.onnx and row.onnx.gate  # such as swish
     ],
+    *rms_norms(),
+    Pattern("MatMul", "Add(MatMul(x, weights), bias)", "add node", inputs="weights bias"),
 )
 
 
@@ -105,11 +124,17 @@ def written_out(node: GraphNode, uses: Uses) -> Fused | None:
             continue
         named, nodes = found
         x, inner = named.pop("x"), nodes[1:]
+        inputs = [named.pop(name) for name in pattern.inputs.split() if name in named]
         numbers = [uses.number(name) for name in named.values()]
         times = Counter(each.outputs[0] for each in inner)
         if any(uses.counts[name] != count for name, count in times.items()):
             continue
-        attributes = dict(pattern.attributes or {})
+        if not uses.constants.keys() >= set(inputs):
+            continue
+        attributes: dict[str, Any] = {}
+        for each in nodes:
+            attributes |= each.attributes
+        attributes |= pattern.attributes
         if numbers:
             first = numbers[0]
             if first is None or not all(uses.is_number(name, first) for name in named.values()):
@@ -118,7 +143,12 @@ def written_out(node: GraphNode, uses: Uses) -> Fused | None:
         roles = zip(pattern.roles.split(), nodes, strict=False)
         parts = {role: each.name for role, each in roles if role != "-"}
         made = GraphNode(
-            pattern.operator, parts.pop("node"), (x,), node.outputs, attributes, parts | named
+            pattern.operator,
+            parts.pop("node"),
+            (x, *inputs),
+            node.outputs,
+            attributes,
+            parts | named,
         )
         return made, inner
     return None
@@ -169,9 +199,6 @@ def has_attributes(tree: ast.Call, node: GraphNode) -> bool:
 
 Fused = tuple[GraphNode, tuple[GraphNode, ...]]
 
-# The number of inputs of operators with more than one.
-INPUTS = {"Add": 2, "Div": 2, "Greater": 2, "MatMul": 2, "Mul": 2, "Pow": 2, "Sub": 2}
-
 
 class Uses:
     """The producer of each value, and how often it is used."""
@@ -181,13 +208,6 @@ class Uses:
         self.makers = {name: node for node in nodes for name in node.outputs}
         self.counts = Counter(name for node in nodes for name in node.inputs)
         self.counts[output] += 1
-
-    def maker(self, name: str, operator: str, uses: int = 1) -> GraphNode | None:
-        """Return the producer of a value if it has this operator and number of uses; else None."""
-        node = self.makers.get(name)
-        if node is None or node.operator != operator or self.counts[name] != uses:
-            return None
-        return node if len(node.inputs) >= INPUTS.get(operator, 1) else None
 
     def is_number(self, name: str, value: float) -> bool:
         """Return whether a value is a stored number that equals `value`, up to SAME."""
@@ -208,108 +228,26 @@ def fuse(graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> tuple[
     gone: set[int] = set()
     instead: dict[int, GraphNode] = {}
     for node in nodes:
-        for rule in RULES.get(node.operator, ()):
-            found = rule(node, uses)
-            if found is not None:
-                instead[id(node)] = found[0]
-                gone.update(map(id, found[1]))
-                break
+        found = written_out(node, uses)
+        if found is not None:
+            instead[id(node)] = found[0]
+            gone.update(map(id, found[1]))
     return tuple(instead.get(id(node), node) for node in nodes if id(node) not in gone)
 
 
-def both_ways(node: GraphNode) -> list[tuple[str, str]]:
-    """Return the two inputs of a node in both orders."""
-    if len(node.inputs) != 2:
-        return []
-    first, second = node.inputs
-    return [(first, second), (second, first)]
+# Steps become those of a network: activations are joined with the layers before, branches become
+# layers, and tied weights are shared.
 
 
-def replaced(
-    operator: str, last: GraphNode, inputs: tuple[str, ...], main: GraphNode, **parts: GraphNode
-) -> GraphNode:
-    """Return the node that replaces several, with the outputs of the last one."""
-    names = {role: node.name for role, node in parts.items()}
-    return GraphNode(operator, main.name, inputs, last.outputs, main.attributes, names)
-
-
-def product_and_sum(node: GraphNode, uses: Uses) -> Fused | None:
-    """MatMul, then Add of a constant: a layer with a bias."""
-    for value, bias in both_ways(node):
-        made = uses.maker(value, "MatMul")
-        if made is not None and len(made.inputs) == 2 and bias in uses.constants:
-            inputs = (*made.inputs, bias)
-            return replaced("MatMul", node, inputs, made, add=node), (made,)
-    return None
-
-
-def rms_norm(node: GraphNode, uses: Uses) -> Fused | None:
-    """x / sqrt(mean(x * x) + eps), times a gain: as `save` writes RMSNorm, and as PyTorch does."""
-    for value, gain in both_ways(node):
-        x, divided = quotient(value, uses)
-        root = uses.maker(divided[-1].inputs[-1], "Sqrt") if divided else None
-        added = uses.maker(root.inputs[0], "Add") if root else None
-        mean = uses.maker(added.inputs[0], "ReduceMean") if added else None
-        square = square_of(x, mean.inputs[0], uses) if mean else None
-        if not (divided and root and added and mean and square) or gain not in uses.constants:
-            continue
-        parts = {"square": square, "mean": mean, "sum": added, "root": root, "quotient": divided[0]}
-        inputs = (x, gain, added.inputs[1], *mean.inputs[1:])
-        made = replaced("RMSNorm", node, inputs, node, **parts)
-        norm = replace(made, attributes=mean.attributes)
-        return norm, (*divided, root, added, mean, square)
-    return None
-
-
-def quotient(name: str, uses: Uses) -> tuple[str, tuple[GraphNode, ...]]:
-    """Return x and the nodes of x / y: a Div, or a Mul with a Reciprocal, which is the last."""
-    divided, product = uses.maker(name, "Div"), uses.maker(name, "Mul")
-    for x, value in both_ways(product) if product else ():
-        inverse = uses.maker(value, "Reciprocal")
-        if product and inverse:
-            return x, (product, inverse)
-    return (divided.inputs[0], (divided,)) if divided else ("", ())
-
-
-def square_of(x: str, name: str, uses: Uses) -> GraphNode | None:
-    """Return the node of x^2: a Mul or a Pow; None for others."""
-    product, power = uses.maker(name, "Mul"), uses.maker(name, "Pow")
-    if power and power.inputs[0] == x and uses.is_number(power.inputs[1], 2.0):
-        return power
-    return product if product and product.inputs == (x, x) else None
-
-
-# The rules by the operator of the last node.
-RULES: dict[str, tuple[Callable[[GraphNode, Uses], Fused | None], ...]] = {
-    "Add": (product_and_sum,),
-    "Mul": (written_out, rms_norm),
-    **dict.fromkeys(("Div", "Log", "Neg", "Where"), (written_out,)),
-}
-
-
-# Steps become layers: activations are joined with the layers before, and tied weights shared.
-
-
-@dataclass(frozen=True, eq=False)
-class BuiltLayer:
-    """A layer before it is built: its names, parameters, state and inner layers."""
-
-    layer: Layer
-    names: Names
-    parameters: tuple[Parameter, ...] = ()
-    state: Mapping[str, Array] = field(default_factory=dict)
-    inner: tuple[BuiltLayer, ...] = ()
-
-
-def join(steps: Sequence[LayerStep]) -> tuple[BuiltLayer, ...]:
-    """Return the layers of a network."""
+def join(steps: Sequence[LayerStep]) -> tuple[LayerStep, ...]:
+    """Return the steps of a network, each with its layer."""
     known = KnownLayers()
     return tuple(known.once(each) for each in as_made(steps))
 
 
-def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[BuiltLayer]:
+def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[LayerStep]:
     """Return one layer per step, with activations joined."""
-    found: list[BuiltLayer] = []
+    found: list[LayerStep] = []
     alike = followed_alike(steps)
     for before, step in zip((None, *steps), steps, strict=False):
         if before is not None and step.layer is not None and joins(before, step, alike):
@@ -320,7 +258,7 @@ def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[BuiltLayer]:
         elif step.layer is None:
             found.append(nested(step, depth + 1))
         else:
-            found.append(BuiltLayer(step.layer, dict(step.names), step.parameters, step.state))
+            found.append(step)
     return found
 
 
@@ -346,33 +284,27 @@ def weights_of(step: LayerStep) -> str:
     return next((each.name for each in step.parameters if each.matrix), "")
 
 
-def nested(step: LayerStep, depth: int) -> BuiltLayer:
+def nested(step: LayerStep, depth: int) -> LayerStep:
     """Return the layer of inner steps; raise InputError if they are nested too deep."""
     if depth > MOST_DEPTH:
-        name = "Residual" if step.kind is None else step.kind.__name__
-        raise InputError(f"{name}s are nested more than {MOST_DEPTH} deep")
+        raise InputError(f"{step.kind.__name__}s are nested more than {MOST_DEPTH} deep")
     first = as_made(step.inner[: step.first], depth) if step.first else []
     inner = (*first, *as_made(step.inner[step.first :], depth))
-    layers = [each.layer for each in inner]
     try:
-        layer = (
-            Residual(layers=layers)
-            if step.kind is None
-            else step.kind(layers=layers, first=len(first))
-        )
+        layer = step.kind(layers=[each.layer for each in inner], first=len(first))
     except InputError as error:
         raise InputError(f"{step.node}: {error}") from error
-    return BuiltLayer(layer, dict(step.names), inner=inner)
+    return replace(step, layer=layer, inner=inner)
 
 
 class KnownLayers:
     """The layers so far, by the names of their weights."""
 
     def __init__(self) -> None:
-        self.layers: dict[str, tuple[BuiltLayer, BuiltLayer]] = {}  # as read, and with unique names
+        self.layers: dict[str, tuple[LayerStep, LayerStep]] = {}  # as read, and with unique names
         self.taken: set[str] = set()
 
-    def once(self, made: BuiltLayer) -> BuiltLayer:
+    def once(self, made: LayerStep) -> LayerStep:
         """Return the layer, or the earlier layer with the same weights."""
         matrices = matrices_of(made)
         if not matrices or matrices[0] not in self.layers:
@@ -388,7 +320,7 @@ class KnownLayers:
         )
         return renamed(before, made)
 
-    def apart(self, made: BuiltLayer) -> BuiltLayer:
+    def apart(self, made: LayerStep) -> LayerStep:
         """Return the layer with unique names for its parameters.
 
         Exporters merge equal vectors, but they are trained separately.
@@ -405,13 +337,13 @@ class KnownLayers:
         return renamed(replace(made, parameters=tuple(parameters), inner=inner), made)
 
 
-def matrices_of(made: BuiltLayer) -> list[str]:
+def matrices_of(made: LayerStep) -> list[str]:
     """Return the names of all matrices of a layer and its inner layers."""
     own = [each.name for each in made.parameters if each.matrix]
     return own + [name for part in made.inner for name in matrices_of(part)]
 
 
-def are_one(first: BuiltLayer, second: BuiltLayer) -> bool:
+def are_one(first: LayerStep, second: LayerStep) -> bool:
     """Return whether two layers have equal settings, names and numbers."""
     return (
         type(first.layer) is type(second.layer)
@@ -428,11 +360,11 @@ def are_one(first: BuiltLayer, second: BuiltLayer) -> bool:
     )
 
 
-def settings_of(made: BuiltLayer) -> str:
+def settings_of(made: LayerStep) -> str:
     return repr(sorted(made.layer.settings().items()))
 
 
-def renamed(made: BuiltLayer, place: BuiltLayer) -> BuiltLayer:
+def renamed(made: LayerStep, place: LayerStep) -> LayerStep:
     """Return a layer with the node names of `place`, and its own parameter names."""
     own = {each.role: each.name for each in made.parameters}
     names = {**place.names, **own}

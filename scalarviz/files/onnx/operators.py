@@ -7,7 +7,7 @@ raises InputError, with the reason, if it cannot.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from math import inf, prod
@@ -39,7 +39,8 @@ from scalarviz.core.layers import (
 )
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import Concatenate, Product, Residual, TwoBranches
-from scalarviz.core.layers.rowwise_layers import PictureShape, Slice, Spread
+from scalarviz.core.layers.rowwise_layers import Slice, Spread
+from scalarviz.core.program import Windows
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.flows import (
     PICTURE,
@@ -169,37 +170,16 @@ def dropout(at: NodeContext) -> Flow:
 # Operators with windows: Conv, MaxPool, AveragePool, and global averages.
 
 
-@dataclass(frozen=True)
-class PoolingWindow:
-    """Shape of a window, strides, padding on each side, and dilations; pairs are (down, across)."""
-
-    kernel: tuple[int, int]
-    stride: tuple[int, int]
-    padding: int
-    dilation: tuple[int, int]
-
-    @property
-    def extent(self) -> list[int]:
-        """Height and width in pixels of the picture."""
-        pairs = zip(self.kernel, self.dilation, strict=True)
-        return [(kernel - 1) * gap + 1 for kernel, gap in pairs]
-
-
-def picture_of(flow: Flow) -> PictureShape:
-    """Return the shape of a flow that is known to be an image."""
-    channels, height, width = flow.shape
-    return channels, height, width
-
-
-def window_of(at: NodeContext, kernel: tuple[int, ...] | None = None) -> PoolingWindow:
-    """Return the window of a node; raise InputError if it is unsupported."""
+def window_of(at: NodeContext, kernel: tuple[int, ...] | None = None) -> Windows:
+    """Return the windows of a node; raise InputError if it is unsupported."""
     given = tuple(at.get("kernel_shape", list(kernel or ())))
     require(
         len(given) == 2 and (not kernel or given == kernel) and min(given) >= 1,
         f"its kernel has the shape {shorten(given)}, and not (height, width)",
     )
+    channels, height, width = at.picture.shape
     strides, dilations = pair_of(at, "strides"), pair_of(at, "dilations")
-    found = PoolingWindow((given[0], given[1]), strides, 0, dilations)
+    found = Windows(channels, height, width, given[0], given[1], *strides, 0, *dilations)
     pads = pads_of(at, found)
     require(
         len(set(pads)) == 1 and len(pads) == 4 and pads[0] >= 0,
@@ -207,7 +187,7 @@ def window_of(at: NodeContext, kernel: tuple[int, ...] | None = None) -> Pooling
     )
     found = replace(found, padding=pads[0])
     require(
-        not at.get("ceil_mode", 0) or not any(left_over(at, found)),
+        not at.get("ceil_mode", 0) or not any(found.left_over),
         "its ceil_mode lets windows reach beyond the edge",
     )
     return found
@@ -223,7 +203,7 @@ def pair_of(at: NodeContext, name: str) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def pads_of(at: NodeContext, window: PoolingWindow) -> list[int]:
+def pads_of(at: NodeContext, window: Windows) -> list[int]:
     """Return the padding of all edges, in the order of `pads`."""
     auto = at.get("auto_pad", "NOTSET")
     if auto in ("NOTSET", ""):
@@ -232,8 +212,8 @@ def pads_of(at: NodeContext, window: PoolingWindow) -> list[int]:
         return [0, 0, 0, 0]
     at.only("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER")
     totals = []
-    sides = zip(at.picture.shape[1:], window.extent, window.stride, strict=True)
-    for side, extent, stride in sides:
+    sides, strides = (window.height, window.width), (window.stride_height, window.stride_width)
+    for side, extent, stride in zip(sides, window.extent, strides, strict=True):
         count = -(-side // stride)
         totals.append(max((count - 1) * stride + extent - side, 0))
     require(
@@ -241,12 +221,6 @@ def pads_of(at: NodeContext, window: PoolingWindow) -> list[int]:
         f"its auto_pad {auto} pads one side more than the other",
     )
     return [total // 2 for total in totals] * 2
-
-
-def left_over(at: NodeContext, window: PoolingWindow) -> list[int]:
-    """Return the pixels that windows leave over, vertically and horizontally."""
-    sides = zip(at.picture.shape[1:], window.extent, window.stride, strict=True)
-    return [(side + 2 * window.padding - extent) % stride for side, extent, stride in sides]
 
 
 def convolution(at: NodeContext) -> Flow:
@@ -262,13 +236,13 @@ def convolution(at: NodeContext) -> Flow:
     window = window_of(at, shape[2:])
     bias = [at.parameter("bias", 2, shape[:1])] if at.constant(2) else []
     layer = Conv2d(
-        picture_of(flow),
+        layer_size(flow.shape),
         shape[0],
-        window.kernel,
-        window.stride,
+        (window.kernel_height, window.kernel_width),
+        (window.stride_height, window.stride_width),
         window.padding,
         bias=bool(bias),
-        dilation=window.dilation,
+        dilation=(window.dilation_height, window.dilation_width),
         groups=groups,
     )
     weight = Parameter("weight", weights.name, weights.array, matrix=True)
@@ -279,20 +253,18 @@ def square(at: NodeContext) -> tuple[int, int, int]:
     """Return side, stride and padding of a window; raise InputError if it is not a square."""
     window = window_of(at)
     at.only("dilations", [1, 1])
-    height, width = window.kernel
+    height, width = window.kernel_height, window.kernel_width
     require(height == width, f"its window is {height} x {width}, and only squares can be had")
-    require(
-        window.stride[0] == window.stride[1],
-        f"its strides are {shorten(list(window.stride))}: they must be equal",
-    )
-    return height, window.stride[0], window.padding
+    strides = [window.stride_height, window.stride_width]
+    require(strides[0] == strides[1], f"its strides are {shorten(strides)}: they must be equal")
+    return height, strides[0], window.padding
 
 
 def max_pool(at: NodeContext) -> Flow:
     """MaxPool."""
     flow, window = at.picture, square(at)
     at.only("storage_order", 0)
-    layer = MaxPool2d(picture_of(flow), *window)
+    layer = MaxPool2d(layer_size(flow.shape), *window)
     return flow.then(layer, at.names, shape=layer.output_shape)
 
 
@@ -303,14 +275,14 @@ def average_pool(at: NodeContext) -> Flow:
         not window[2] or at.get("count_include_pad", 0),
         "its count_include_pad is 0, and what lies beyond the edge counts here",
     )
-    layer = AvgPool2d(picture_of(flow), *window)
+    layer = AvgPool2d(layer_size(flow.shape), *window)
     return flow.then(layer, at.names, shape=layer.output_shape)
 
 
 def global_average_pool(at: NodeContext) -> Flow:
     """GlobalAveragePool: the mean of each channel, as an image of one pixel."""
     flow = at.picture
-    channels, height, width = picture_of(flow)
+    channels, height, width = flow.shape
     require(height == width, f"its picture is {height} x {width}, and only squares can be had")
     layer = AvgPool2d((channels, height, width), height)
     return flow.then(layer, {**at.names, "form": "GlobalAveragePool"}, shape=layer.output_shape)
@@ -758,6 +730,9 @@ def layer_norm(at: NodeContext) -> Flow:
     return flow.then(layer, at.names, *parameters, shape=flow.shape)
 
 
+PARTS_OF_RMS_NORM = "square", "mean", "sum", "root", "quotient"
+
+
 def rms_norm(at: NodeContext) -> Flow:
     """RMSNorm, as `save` writes it."""
     flow = at.row
@@ -769,7 +744,8 @@ def rms_norm(at: NodeContext) -> Flow:
     number = float(eps.ravel()[0])
     layer = RMSNorm(flow.shape[0], number if eps.dtype == np.float64 else shortest(number))
     weight = at.parameter("weight", 1, flow.shape)
-    names = {**at.names, **constant_names(at, eps=2, axes=3)}
+    nodes = {role: at.names[role] for role in ("node", *PARTS_OF_RMS_NORM)}
+    names = nodes | constant_names(at, eps=2, axes=3)
     return flow.then(layer, names, weight, shape=flow.shape)
 
 

@@ -21,7 +21,7 @@ from scalarviz.files.onnx.flows import (
     checked,
     nothing,
 )
-from scalarviz.files.onnx.fusions import BuiltLayer, fuse, join
+from scalarviz.files.onnx.fusions import fuse, join
 from scalarviz.files.onnx.onnx_graph import GraphNode, ModelGraph, Port, read_graph, the_package
 from scalarviz.files.onnx.operators import PLACES, reader
 from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names, clean_names
@@ -63,9 +63,22 @@ def load_model(
         net = build(made, frozen, dtype, budget)
     except InputError as error:
         raise not_loaded(found, error) from error
+    name_parts(net, graph, source.name, target, made, start)
+    return net
+
+
+def name_parts(
+    net: Network,
+    graph: ModelGraph,
+    source: str,
+    target: str,
+    made: Sequence[LayerStep],
+    start: Shape,
+) -> None:
+    """Keep the names that the parts of a network have in a graph, and the shape of a sample."""
     names: Names = {
         "graph": graph.name,
-        "input": source.name,
+        "input": source,
         "output": target,
         "layers": [each.names for each in made],
     }
@@ -73,7 +86,6 @@ def load_model(
     if start != usual and len(start) <= MOST_DIMENSIONS:
         names["shape"] = list(start)
     net.names = clean_names(names)
-    return net
 
 
 def not_loaded(path: Path, error: InputError) -> FileError:
@@ -251,14 +263,14 @@ def check_output(graph: ModelGraph, target: str, end: Flow) -> None:
 # ---- the network --------------------------------------------------------------------------------
 
 
-def flat(made: Iterable[BuiltLayer]) -> Iterable[BuiltLayer]:
+def flat(made: Iterable[LayerStep]) -> Iterable[LayerStep]:
     """Yield all layers, including those inside a Residual."""
     for each in made:
         yield each
         yield from flat(each.inner)
 
 
-def build(made: Sequence[BuiltLayer], frozen: Frozen, dtype: str, budget: Budget) -> Network:
+def build(made: Sequence[LayerStep], frozen: Frozen, dtype: str, budget: Budget) -> Network:
     """Return a network of these layers, with their parameters and state."""
     once = {each.layer: each for each in flat(made)}
     count = sum(parameter.values.size for each in once.values() for parameter in each.parameters)

@@ -27,8 +27,8 @@ from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.onnx.flows import Flow, NodeContext, Parameter
 from scalarviz.files.onnx.fusions import join
 from scalarviz.files.onnx.onnx_graph import Constant, Given, GraphNode, ModelGraph, Port
-from scalarviz.files.onnx.reading import build, walk
-from scalarviz.files.onnx_names import Names, clean_names
+from scalarviz.files.onnx.reading import build, name_parts, walk
+from scalarviz.files.onnx_names import Names
 from scalarviz.training.network.network import Network
 from scalarviz.training.network.torch_layers import (
     ACTIVATIONS,
@@ -102,13 +102,7 @@ def from_torch(module: object, example: object) -> Network:
         raise InputError(
             f"this {type(model).__name__} is no network here: {first}", *rest
         ) from error
-    names: Names = {
-        "graph": graph.name, "input": graph.inputs[0].name, "output": graph.outputs[0].name,
-        "layers": [each.names for each in made],
-    }  # fmt: skip
-    if start != (net.layers[0].input_shape or (net.inputs,)):
-        names["shape"] = list(start)
-    net.names = clean_names(names)
+    name_parts(net, graph, graph.inputs[0].name, graph.outputs[0].name, made, start)
     check_same(torch, model, net, batch)
     return net
 
@@ -414,7 +408,7 @@ class Writer:
     def branches(self, layer: TwoBranches, names: Sequence[Names], prefix: str) -> None:
         """Append two branches from the same value, and what joins them."""
         value, shape, ends = self.value, self.shape, []
-        for at, branch in ((0, layer.branches[0]), (layer.first, layer.branches[1])):
+        for at, branch in ((0, layer.branches[0]), (len(layer.branches[0]), layer.branches[1])):
             self.value, self.shape = value, shape
             for i, each in enumerate(branch, at):
                 self.layer(each, names[i] if i < len(names) else {}, f"{prefix}{i}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from math import pi
 from typing import Any, final
@@ -51,7 +51,16 @@ def save_step_model(session: Session, path: object) -> None:
 
 @final
 class StepWriter:
-    """Writes the step that a session takes, as it is now."""
+    """Writes the step that a session takes, as it is now.
+
+    made        the nodes
+    parameters  names of the inputs with parameters, by their first rows
+    samples     name of the number of samples, as a float
+    state       names of the inputs with running statistics, by their first places
+    values      names of buffers, and `flows` those of their gradients, so far
+    gradients   names of the gradients of parameters so far, by their first rows
+    states      names of the new running statistics so far, by their first places
+    """
 
     def __init__(self, session: Session, helper: Any) -> None:
         self.session = session
@@ -62,6 +71,8 @@ class StepWriter:
         self.made = StepGraph(helper, self.net.dtype)
         self.values: dict[Buffer, str] = {}
         self.flows: dict[Buffer, str] = {}
+        self.gradients: dict[int, str] = {}
+        self.states: dict[int, str] = {}
         self.kind = helper.np_dtype_to_tensor_dtype(np.dtype(self.net.dtype))
         self.arrays = {each.rows.start: each for _, each in self.net.named_parameters()}
 
@@ -70,14 +81,14 @@ class StepWriter:
         made, program = self.made, self.net.program
         x = made.given("inputs", ("batch", program.inputs.size))
         goals = made.given("targets", ("batch", program.outputs.size))
-        parameters = {
+        self.parameters = {
             row: made.given(each.name, each.shape, each.value.copy())
             for row, each in self.arrays.items()
         }
-        state, shapes = self._given_state()
+        self.state, shapes = self._given_state()
         made.place = "batch"
         count = made.put("Gather", made.put("Shape", x), made.number(0, "int64"))
-        self.parts = StepParts(made, parameters, made.put("Cast", count, to=self.kind), state)
+        self.samples = made.put("Cast", count, to=self.kind)
         self.values[program.inputs] = x
         for operation in program.operations:
             made.place = f"forward/{operation.name}"
@@ -87,8 +98,8 @@ class StepWriter:
             made.place = f"backward/{operation.name}"
             self._backward(operation)
         self._move()
-        for place, name in self.parts.states.items():
-            made.result(f"{NEW}{state[place]}", name, shapes[place])
+        for place, name in self.states.items():
+            made.result(f"{NEW}{self.state[place]}", name, shapes[place])
         return made.finish("training step")
 
     def _given_state(self) -> tuple[dict[int, str], dict[int, tuple[int, ...]]]:
@@ -106,14 +117,12 @@ class StepWriter:
 
     def _at(self, operation: Operation, **more: str) -> StepOperation:
         return StepOperation(
-            self.parts, operation, tuple([self.values[s] for s in operation.sources]), **more
+            self, operation, tuple([self.values[s] for s in operation.sources]), **more
         )
 
     def _forward(self, operation: Operation) -> None:
-        forward, _ = writers_of(operation) or (None, None)
         try:
-            if forward is None:
-                raise UnwritableError
+            forward, _ = writers_of(operation)
             self.values[operation.target] = forward(self._at(operation))
         except UnwritableError as error:
             raise refusal(f"the operation {operation.name!r}") from error
@@ -123,8 +132,7 @@ class StepWriter:
         upstream = self.flows.get(operation.target)
         if upstream is None:
             return
-        _, backward = writers_of(operation) or (None, None)
-        assert backward is not None  # `_forward` has refused it
+        _, backward = writers_of(operation)
         try:
             at = self._at(operation, y=self.values[operation.target], upstream=upstream)
             arrives = backward(at)
@@ -141,7 +149,7 @@ class StepWriter:
         divisor = self.loss.divisor(self.net.outputs)
         scale = made.number(self.loss.factor)
         if divisor:
-            every = made.put("Mul", self.parts.samples, made.number(float(divisor)))
+            every = made.put("Mul", self.samples, made.number(float(divisor)))
             scale = made.put("Div", scale, every)
         try:
             errors, slopes = self._errors(row, p, goals)
@@ -183,8 +191,8 @@ class StepWriter:
             slots = []
             for slot, numbers in zip(optimizer.row.slots, self._slots(array), strict=True):
                 slots.append(made.given(f"{array.name} {slot}", array.shape, numbers))
-            names = [self.parts.parameters[first], *slots]
-            g = None if array.frozen else self.parts.gradients.get(first)
+            names = [self.parameters[first], *slots]
+            g = None if array.frozen else self.gradients.get(first)
             moved = names if g is None else self._moved(names, g, rest)
             for name, now in zip(names, moved, strict=True):
                 made.result(f"{NEW}{name}", now, array.shape)
@@ -350,25 +358,6 @@ class StepGraph(FormulaNodes):
 # Each kind of operation as nodes, forward and backward.
 
 
-@dataclass
-class StepParts:
-    """What the operations of a step share.
-
-    graph       the nodes
-    parameters  names of the inputs with parameters, or state, by their first rows
-    samples     name of the number of samples, as a float
-    gradients   names of the gradients of parameters so far, by their first rows
-    states      new running statistics, by their first places
-    """
-
-    graph: StepGraph
-    parameters: dict[int, str]
-    samples: str
-    state: dict[int, str]
-    gradients: dict[int, str] = field(default_factory=dict)
-    states: dict[int, str] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class StepOperation:
     """One operation: names of what it reads, and on the way back of its outputs and their gradient.
@@ -376,7 +365,7 @@ class StepOperation:
     Values have shape (samples, size).
     """
 
-    parts: StepParts
+    step: StepWriter
     operation: Operation
     inputs: tuple[str, ...]
     y: str = ""
@@ -384,7 +373,7 @@ class StepOperation:
 
     @property
     def graph(self) -> StepGraph:
-        return self.parts.graph
+        return self.step.made
 
     @property
     def x(self) -> str:
@@ -392,22 +381,22 @@ class StepOperation:
 
     @property
     def weights(self) -> str:
-        return self.parts.parameters[self.operation.weights]
+        return self.step.parameters[self.operation.weights]
 
     @property
     def biases(self) -> list[str]:
         """The name of the biases, if there are some."""
         rows = self.operation.biases
-        return [] if rows == NONE else [self.parts.parameters[rows]]
+        return [] if rows == NONE else [self.step.parameters[rows]]
 
     def learn(self, row: int, gradient: str) -> None:
         """Add to the gradient of the parameters from a row on."""
-        known = self.parts.gradients
+        known = self.step.gradients
         known[row] = self.graph.put("Add", known[row], gradient) if row in known else gradient
 
     def spread(self, row: int, each: int) -> str:
         """Return parameters that `each` consecutive numbers share, one for each number."""
-        name, count = self.parts.parameters[row], self.operation.target.size // each
+        name, count = self.step.parameters[row], self.operation.target.size // each
         if each == 1 or count == 1:
             return name
         wide = self.graph.put(
@@ -525,10 +514,7 @@ def moves_of(w: Windows) -> dict[str, list[int]]:
 
 def back_through(at: StepOperation, w: Windows, g: str, kernel: str) -> str:
     """Return what arrives at the pixels that windows have read."""
-    rest = [
-        (w.height + 2 * w.padding - w.extent[0]) % w.stride_height,
-        (w.width + 2 * w.padding - w.extent[1]) % w.stride_width,
-    ]
+    rest = list(w.left_over)
     found = at.graph.put(
         "ConvTranspose", g, kernel, output_padding=rest, group=w.groups, **moves_of(w)
     )
@@ -599,14 +585,14 @@ def batch_norm(at: StepOperation) -> str:
     graph, place = at.graph, at.operation.state
     features, pixels, eps, momentum = at.operation.settings
     rest, mean, square = centred(at, by_feature(at, at.x), OVER_BATCH)
-    count = graph.put("Mul", at.parts.samples, graph.number(pixels))
+    count = graph.put("Mul", at.step.samples, graph.number(pixels))
     fewer = graph.put("Max", graph.put("Sub", count, graph.number(1.0)), graph.number(1.0))
     estimate = graph.put("Mul", square, graph.put("Div", count, fewer))
     for first, found in ((place, mean), (place + int(features), estimate)):
-        old = at.parts.state[first]
+        old = at.step.state[first]
         change = graph.put("Sub", graph.shaped(found, int(features)), old)
         moved = graph.put("Mul", graph.number(momentum), change)
-        at.parts.states[first] = graph.put("Add", old, moved)
+        at.step.states[first] = graph.put("Add", old, moved)
     return graph.shaped(divided(at, rest, square, eps)[0], -1, at.operation.target.size)
 
 
@@ -771,8 +757,10 @@ ROWS: dict[str, tuple[Forward, Backward]] = {
 }
 
 
-def writers_of(operation: Operation) -> tuple[Forward, Backward] | None:
-    """Return the two functions of an operation; None if it has none."""
-    return (ROWS if operation.kind == "row" else KINDS).get(
-        operation.formula if operation.kind == "row" else operation.kind
-    )
+def writers_of(operation: Operation) -> tuple[Forward, Backward]:
+    """Return the two functions of an operation; raise UnwritableError if it has none."""
+    is_row = operation.kind == "row"
+    found = ROWS.get(operation.formula) if is_row else KINDS.get(operation.kind)
+    if found is None:
+        raise UnwritableError
+    return found

@@ -430,10 +430,10 @@ def branches(operator: str, at: LayerContext[TwoBranches]) -> None:
     """Write two branches, and the operator that joins them: rows, or pictures of one size."""
     writer, layer = at.writer, at.layer
     start = writer.current, writer.shape
-    write_inner(at, high=layer.first)
+    write_inner(at, high=len(layer.branches[0]))
     a, a_shape = writer.current, writer.shape
     writer.current, writer.shape = start
-    write_inner(at, layer.first)
+    write_inner(at, len(layer.branches[0]))
     shape = layer.joined_shape(a_shape, writer.shape) or (layer.outputs,)
     if len(shape) == 1:
         writer.flat(f"{at.name}.second")

@@ -7,7 +7,7 @@ reads the texture, `FOURS_READER`: four numbers in each texel, `TexturePlace` sa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
@@ -53,13 +53,26 @@ class TexturePlace:
     stride: int
 
 
-class TextureShader(Shader):
-    """A shader that reads parameters, and the state behind them, from a texture at `places`."""
+@final
+class LiveShader(Shader):
+    """GLSL that computes a network with the parameters that a texture has, and the state behind.
+
+    text    declares `network_number` and `network_four`, which read the parameters, and defines
+            `network_row`, as an export does
+    places  of the matrices in the texture
+
+    Raises InputError if a shader cannot have an operation of the network, or if the network is too
+    large.
+    """
 
     def __init__(self, net: Network) -> None:
+        check_workspace(net)
         super().__init__(net, GLSL)
         self.places: list[TexturePlace] = []
         self._state = len(net.bank)
+        body = body_of(self, net)
+        pieces = [DECLARED, *self.writer.sources, row_function(self, net, body)]
+        self.text = "\n\n".join(pieces) + "\n"
 
     def affine(self, operation: Operation) -> list[str]:
         """Return the lines of z = W x + b, by four products at once."""
@@ -101,18 +114,6 @@ class TextureShader(Shader):
             self.places.append(known)
         return known.at, known.stride
 
-
-@dataclass(frozen=True, slots=True)
-class LiveShader:
-    """GLSL of a network that reads its parameters by `network_number` and `network_four`.
-
-    text    declares both and defines `network_row`, as an export does
-    places  of its matrices in the texture
-    """
-
-    text: str
-    places: tuple[TexturePlace, ...]
-
     def in_fours(self, numbers: FloatArray) -> npt.NDArray[np.float32]:
         """Return the texels of the texture of `FOURS_READER`, shape (lines, TEXELS, 4).
 
@@ -128,16 +129,3 @@ class LiveShader:
                 own = numbers[place.first : place.first + place.rows * place.columns]
                 rows.reshape(-1, place.stride)[:, : place.columns] = own.reshape(shape)
         return texels
-
-
-def live_shader(net: Network) -> LiveShader:
-    """Return GLSL that computes a network with the parameters that a texture has.
-
-    Raises InputError if a shader cannot have an operation of the network, or if the network is too
-    large.
-    """
-    check_workspace(net)
-    shader = TextureShader(net)
-    body = body_of(shader, net)
-    pieces = [DECLARED, *shader.writer.sources, row_function(shader, net, body)]
-    return LiveShader("\n\n".join(pieces) + "\n", tuple(shader.places))

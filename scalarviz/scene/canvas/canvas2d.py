@@ -610,14 +610,34 @@ class Canvas2D:
 
     def wrap(self, words: str, width: float, most: int, *, size: float = 13.0) -> list[str]:
         """Return the text in at most `most` lines of this width; the last may end in "..."."""
-        lines = [""]
+        lines = self.broken(words.strip(), width, most, size=size)
+        return [self.fit(line, width, size=size) for line in lines]
+
+    def broken(
+        self,
+        words: str,
+        width: float,
+        most: int | None = None,
+        *,
+        size: float = 13.0,
+        bold: bool = False,
+        indent: str = "",
+    ) -> list[str]:
+        """Return the text in lines of this width; one is wider if it is a single word.
+
+        most    lines; the last one of these has all of the rest, however wide; None: any number
+        indent  begins all lines but the first
+        """
+        lines = [words[: len(words) - len(words.lstrip())]]
         for word in words.split():
-            longer = f"{lines[-1]} {word}".strip()
-            if len(lines) == most or self.measure(longer, size=size) <= width or not lines[-1]:
+            is_begun = bool(lines[-1].strip())
+            longer = f"{lines[-1]} {word}" if is_begun else lines[-1] + word
+            fits = not is_begun or self.measure(longer, size=size, bold=bold) <= width
+            if fits or len(lines) == most:
                 lines[-1] = longer
             else:
-                lines.append(word)
-        return [self.fit(line, width, size=size) for line in lines]
+                lines.append(indent + word)
+        return lines
 
     @contextmanager
     def clip(self, x: float, y: float, width: float, height: float) -> Iterator[None]:

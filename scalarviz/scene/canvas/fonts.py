@@ -66,14 +66,12 @@ Glyph = tuple[float, ...]
 
 
 class Font:
-    """Glyphs at one size in pixels, of one face, with other faces for letters that it lacks."""
+    """Glyphs at one size in pixels, each of the face that has its letter, see `face_of`."""
 
-    def __init__(self, own: StyledFace, pixels: int, bold: bool) -> None:
+    def __init__(self, pixels: int, bold: bool) -> None:
         self.pixels = pixels
         self.bold = bold
         self.steps = 4 if pixels < QUARTERED else 1
-        self._own = own
-        self._faces: dict[str, StyledFace] = {}  # letters that other faces draw
         self._spellings = dict(SPELLINGS)
         self._advances: dict[str, float] = {}
         self.glyphs: dict[tuple[str, float, int], Glyph | None] = {}
@@ -82,18 +80,9 @@ class Font:
         """Return text with a box in place of each letter that no font has."""
         known = self._spellings
         for letter in set(words).difference(known):
-            known[letter] = letter if self._can_draw(letter) else BOX
+            is_drawn = letter.isprintable() and face_of(letter, self.bold) is not None
+            known[letter] = letter if is_drawn else BOX
         return "".join([known[letter] for letter in words])
-
-    def _can_draw(self, letter: str) -> bool:
-        if not letter.isprintable():
-            return False
-        if self._own.face.get_char_index(letter):
-            return True
-        found = fallback(letter, self.bold)
-        if found is not None:
-            self._faces[letter] = found
-        return found is not None
 
     def advances(self, letters: str) -> list[float]:
         """Return the advance of each letter, not rounded to pixels."""
@@ -134,7 +123,7 @@ class Font:
     def _load(self, letter: str) -> StyledFace:
         import freetype
 
-        found = self._faces.get(letter, self._own)
+        found = face_of(letter, self.bold) or packaged(self.bold)
         # Light hinting is vertical only: sharp baselines and tops.
         found.face.set_pixel_sizes(0, self.pixels)
         found.face.load_char(letter, freetype.FT_LOAD_NO_BITMAP | freetype.FT_LOAD_TARGET_LIGHT)
@@ -209,7 +198,7 @@ def shortened(words: str, width: float, pixels: int, bold: bool) -> str:
 @cache
 def font(pixels: int, bold: bool) -> Font:
     """Return the font for a size and style."""
-    return Font(packaged(bold), pixels, bold)
+    return Font(pixels, bold)
 
 
 def spread_out(picture: npt.NDArray[np.uint8], reach: int) -> npt.NDArray[np.uint8]:
@@ -278,8 +267,8 @@ def packaged(bold: bool) -> StyledFace:
 
 
 @cache
-def fallback(letter: str, bold: bool) -> StyledFace | None:
-    """Return the face that draws a letter which its font lacks, or None if no font has it.
+def face_of(letter: str, bold: bool) -> StyledFace | None:
+    """Return the face that draws a letter in this weight, or None if no font has it.
 
     DejaVu Sans is tried first, then the fonts of the system in the order of `unlikeness`.
     """

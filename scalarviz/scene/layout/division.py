@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
@@ -65,11 +65,15 @@ class Division:
     chart: Box = NOWHERE
 
     @property
+    def margin(self) -> float:
+        """Pixels around the inner box in which the network is seen, and words may stand."""
+        return self.inner.x - self.scene.x
+
+    @property
     def view(self) -> Box:
         """The part of the stage in which the network is seen: left of or above the panels."""
-        margin = self.inner.x - self.scene.x
-        right = min(self.scene.right, self.inner.right + margin)
-        bottom = min(self.scene.bottom, self.inner.bottom + margin)
+        right = min(self.scene.right, self.inner.right + self.margin)
+        bottom = min(self.scene.bottom, self.inner.bottom + self.margin)
         return Box(self.scene.x, self.scene.y, right - self.scene.x, bottom - self.scene.y)
 
     @property
@@ -187,6 +191,11 @@ def taken(box: Box, width: float, margin: float, least: float = LEAST) -> tuple[
         return box, Box(box.right, box.y, 0.0, box.height)
     left = Box(box.x, box.y, box.width - width - margin, box.height)
     return left, Box(box.right - width, box.y, width, box.height)
+
+
+def what_at(places: Sequence[tuple[Box, Found]], x: float, y: float) -> Found | None:
+    """Return what stands at a pixel, of boxes with what each stands for: the first one; or None."""
+    return next((what for box, what in places if box.has(x, y)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,8 @@ def nothing(*_: object) -> None:
 class ActionKind:
     """A kind of action.
 
-    apply    f(settings, **details), which returns other settings, or f(bank, **details)
+    apply    f(settings, **details), which returns other settings, or f(bank, **details); `replace`
+             where details are named as in `Settings`
     words    f(**details): what it did, in a few words
     types    types of details in a file, by name; `check` sees to the others
     check    f(network, details) of the details in a file: raises InputError for those that a
@@ -359,7 +360,7 @@ ACTIONS: dict[str, ActionKind] = {
         {"optimizer": Optimizer, "goes_on": bool},
     ),
     "data": ActionKind(
-        lambda settings, data: replace(settings, data=data),
+        replace,
         data_set,
         {"data": DataSet},
         lambda network, details: model_queries.check_fits(details["data"], network),
@@ -374,7 +375,7 @@ ACTIONS: dict[str, ActionKind] = {
         changes="batch",
     ),
     "loss": ActionKind(
-        lambda settings, loss: replace(settings, loss=loss),
+        replace,
         lambda loss: text("branches.did.loss", name=shortened(loss.name, LONGEST_WORD)),
         {"loss": Loss},
         changes="outputs",

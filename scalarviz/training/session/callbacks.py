@@ -7,12 +7,13 @@ same without calling the function again.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from scalarviz.base.attributes import meanwhile
 from scalarviz.base.checks import (
     FloatArray,
     answered,
@@ -280,14 +281,9 @@ class FirstArrivals:
                 if step % callback.every == 0:
                     self.stopped = callback.call(timeline) or self.stopped
 
-    @contextmanager
-    def calling(self) -> Iterator[None]:
+    def calling(self) -> AbstractContextManager[None]:
         """Let functions of the user be called in this block."""
-        self.under_way = True
-        try:
-            yield
-        finally:
-            self.under_way = False
+        return meanwhile(self, under_way=True)
 
 
 # EarlyStopping and ReduceOnPlateau: callbacks for a metric that does not get better any more.

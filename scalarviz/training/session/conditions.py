@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FIRST = 32  # samples that are looked at first; then ever more at a time
 
 
-def dead_neuron(trainer: Trainer, step: int) -> float:
+def dead_neuron(trainer: Trainer, step: int, row: int) -> float:
     """Return the first row of the first dead neuron on arrival at a step; NaN if none is dead.
 
     A neuron is dead if the gradients of all its weights were exactly 0 in the last step, and the
@@ -111,32 +111,9 @@ NOT_FINITE = "not finite"
 Function = Callable[[Any], object]  # of a ConditionView
 
 
-def unread(trainer: Trainer, step: int) -> float:
-    """Read nothing: the value is on record, or a function of the user gives it."""
-    return math.nan
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A row of QUANTITIES: a number of the moment on arrival at a step.
-
-    name      as it is written
-    source    LOSSES or MEASURED: it is on record; NUMBERS: it is read from the bank
-    read      function of the trainer and a row of the bank, for NUMBERS
-    has_row   whether the row follows the name, as in "weight 7"; it rises and falls by its size
-    of_step   whether it belongs to the step just done, so that there is none at step 0
-    """
-
-    name: str
-    source: str
-    read: Callable[[Trainer, int], float] = unread
-    has_row: bool = False
-    of_step: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A row of PREDICATES: what is said of a quantity.
+    """A row of PREDICATES, or that of a row of STATES: what is said of a quantity.
 
     name      what stands after the quantity, with `NUMBER` for a number
     holds     function of the values, a value before each, and the number of the text
@@ -150,32 +127,42 @@ class Predicate:
     least: float = -math.inf
 
 
+IS_SO = Predicate("", lambda v, before, x: v > 0.5)
+
+
 @dataclass(frozen=True, slots=True)
-class StateRow:
-    """A row of STATES: something that is so, or not, of the whole training at a moment.
+class Quantity:
+    """A row of QUANTITIES or STATES: a number of the moment on arrival at a step.
 
     name       as it is written
-    read       function of the trainer and the step: the number of `predicate`
-    predicate  whether that number, or a loss, says that it is so
+    source     LOSSES or MEASURED: it is on record; NUMBERS: it is read from the bank
+    read       function of the trainer, the step and a row of the bank, for NUMBERS
+    has_row    whether the row follows the name, as in "weight 7"; it rises and falls by its size
+    of_step    whether it belongs to the step just done, so that there is none at step 0
+    predicate  of a row of STATES: whether the number, or a loss, says that it is so; else the text
+               of a condition has a predicate
     on_record  whether the losses alone tell, with some settings
-    where      function of the trainer and that number: where it is so, or ""
+    where      function of the trainer and the number: the explanation in brackets, or ""
     """
 
     name: str
-    read: Callable[[Trainer, int], float]
-    predicate: Predicate
+    source: str
+    read: Callable[[Trainer, int, int], float] = lambda trainer, step, row: math.nan
+    has_row: bool = False
+    of_step: bool = False
+    predicate: Predicate = IS_SO
     on_record: Callable[[Settings], bool] = lambda settings: False
-    where: Callable[[Trainer, float], str] = lambda trainer, value: ""
+    where: Callable[[Trainer, float], str] = lambda trainer, value: f"it is {value:.4g}"
 
 
-def norm_of_gradients(trainer: Trainer, row: int) -> float:
+def norm_of_gradients(trainer: Trainer, step: int, row: int) -> float:
     """Norm of the gradients of all weights that are not frozen."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.square(trainer.bank.grad[~trainer.bank.frozen], dtype=np.float64)
         return math.sqrt(squares.sum())
 
 
-def least_finite(trainer: Trainer, step: int) -> float:
+def least_finite(trainer: Trainer, step: int, row: int) -> float:
     """0, or NaN if a weight or a gradient is not finite."""
     arrays = trainer.bank.value, trainer.bank.grad
     return 0.0 if all(np.isfinite(array).all() for array in arrays) else math.nan
@@ -191,6 +178,11 @@ def is_refused(settings: Settings) -> bool:
     return settings.optimizer.not_finite == "error" and not settings.precision.mixed
 
 
+def nowhere(trainer: Trainer, value: float) -> str:
+    """Say nothing of a number that is only so or not."""
+    return ""
+
+
 def neuron_at(trainer: Trainer, row: float) -> str:
     """Name of the neuron that a row of the bank belongs to."""
     return trainer.bank.name_of(int(row)).rpartition(", ")[0]
@@ -200,18 +192,20 @@ QUANTITIES = table(
     [
         Quantity("loss", LOSSES),
         Quantity("grad norm", NUMBERS, norm_of_gradients, of_step=True),
-        Quantity("weight", NUMBERS, lambda trainer, row: trainer.bank.value[row], has_row=True),
+        Quantity(
+            "weight", NUMBERS, lambda trainer, step, row: trainer.bank.value[row], has_row=True
+        ),
         Quantity(
             "gradient",
             NUMBERS,
-            lambda trainer, row: trainer.bank.grad[row],
+            lambda trainer, step, row: trainer.bank.grad[row],
             has_row=True,
             of_step=True,
         ),
         Quantity(
             "learning rate",
             NUMBERS,
-            lambda trainer, row: trainer.settings.optimizer.rate(trainer.bank.step_count),
+            lambda trainer, step, row: trainer.settings.optimizer.rate(trainer.bank.step_count),
         ),
     ]
 )
@@ -226,21 +220,23 @@ PREDICATES = table(
 )
 STATES = table(
     [
-        StateRow(
+        Quantity(
             NOT_FINITE,
+            NUMBERS,
             least_finite,
-            Predicate("", lambda v, before, x: ~np.isfinite(v)),
+            predicate=Predicate("", lambda v, before, x: ~np.isfinite(v)),
             on_record=is_refused,
+            where=nowhere,
         ),
-        StateRow(
+        Quantity(
             "a neuron is dead",
+            NUMBERS,
             dead_neuron,
-            Predicate("", lambda v, before, x: v >= 0.0),
+            predicate=Predicate("", lambda v, before, x: v >= 0.0),
             where=neuron_at,
         ),
     ]
 )
-IS_SO = Predicate("", lambda v, before, x: v > 0.5)
 
 
 @final
@@ -249,24 +245,18 @@ class Condition:
     """One clause, or a function of the user's own.
 
     text       as it is written in error messages and files
-    source     where it is read: LOSSES, MEASURED or NUMBERS
-    read       function of the trainer and the step, for NUMBERS; unused for a function of the user
+    quantity   what it is about: a row of QUANTITIES or STATES, a metric, or a function of the user
     predicate  what is said of the number
     number     the number of the text; 0 if it has none
-    metric     name of the metric, for MEASURED
     row        row of the bank, or None
-    state      the row of STATES, or None
     function   the user's own; None if a file has lost it
     """
 
     text: str
-    source: str
-    read: Callable[[Trainer, int], float]
+    quantity: Quantity
     predicate: Predicate
     number: float = 0.0
-    metric: str = ""
     row: int | None = None
-    state: StateRow | None = None
     function: Function | None = None
 
     def __repr__(self) -> str:
@@ -285,7 +275,7 @@ class Condition:
     @property
     def is_not_finite(self) -> bool:
         """Whether it holds if any number is not finite, the loss included."""
-        return self.state is not None and self.state.name == NOT_FINITE
+        return self.quantity.name == NOT_FINITE
 
     @property
     def looks_back(self) -> bool:
@@ -298,14 +288,14 @@ class Condition:
 
     def number_at(self, trainer: Trainer, step: int, loss: float) -> float:
         """Return the number that is read on arrival at a step, whose step had a loss."""
-        if self.is_not_finite and not math.isfinite(loss):
+        is_lost = self.is_not_finite and not math.isfinite(loss)
+        if is_lost or step < self.quantity.of_step:
             return math.nan
-        return float(self.read(trainer, step))
+        return float(self.quantity.read(trainer, step, self.row or 0))
 
     def source_with(self, settings: Settings) -> str:
         """Return where it is read with these settings."""
-        on_record = self.state is not None and self.state.on_record(settings)
-        return LOSSES if on_record else self.source
+        return LOSSES if self.quantity.on_record(settings) else self.quantity.source
 
     def holds(self, values: Any, before: Any) -> Any:
         """Return whether it is so of a value, or of each of an array, and of one before each."""
@@ -323,9 +313,7 @@ class Condition:
 
     def told(self, trainer: Trainer, value: float) -> str:
         """Return it with what its number is: "grad norm > 10 (it is 11.3)"."""
-        if self.is_own:
-            return self.text
-        where = f"it is {value:.4g}" if self.state is None else self.state.where(trainer, value)
+        where = self.quantity.where(trainer, value)
         return f"{self.text} ({where})" if where else self.text
 
 
@@ -363,7 +351,7 @@ def one_clause(text: str, metrics: Sequence[str] | None) -> Condition:
     """Return one clause."""
     state = STATES.get(text.lower())
     if state is not None:
-        return Condition(state.name, NUMBERS, state.read, state.predicate, state=state)
+        return Condition(state.name, state, state.predicate)
     for predicate in PREDICATES.values():
         pattern = r"(.+?) ?" + predicate.name.replace(" NUMBER", f" ?{NUMBER}")
         found = re.fullmatch(pattern, text, re.IGNORECASE)
@@ -399,18 +387,12 @@ def of_quantity(
     if quantity is None or (found is not None and not quantity.has_row):
         metric = metric_named(name, metrics)
         shown = metric.replace(HELD_OUT, "held-out ")
-        return Condition(f"{shown} {words}", MEASURED, unread, predicate, number, metric)
+        return Condition(f"{shown} {words}", Quantity(metric, MEASURED), predicate, number)
     if quantity.has_row and found is None:
         raise InputError(f"{name!r} is one of many: write its row, as in '{name} 7 {words}'")
-    first, text = int(quantity.of_step), quantity.name + (f" {row}" if quantity.has_row else "")
-    return Condition(
-        f"{text} {words}",
-        quantity.source,
-        lambda trainer, step: quantity.read(trainer, row) if step >= first else math.nan,
-        predicate,
-        number,
-        row=row if quantity.has_row else None,
-    )
+    if not quantity.has_row:
+        return Condition(f"{quantity.name} {words}", quantity, predicate, number)
+    return Condition(f"{quantity.name} {row} {words}", quantity, predicate, number, row)
 
 
 def metric_named(name: str, metrics: Sequence[str] | None) -> str:
@@ -455,7 +437,8 @@ def examples(metrics: Iterable[str] | None = None, row: int = 7) -> list[str]:
 
 def of_function(name: str, function: Function | None) -> Condition:
     """Return a function of the user's own, or None for one that is lost, as a condition."""
-    return Condition(f"{OWN} {name}", NUMBERS, unread, IS_SO, function=function)
+    quantity = Quantity(OWN, NUMBERS, where=nowhere)
+    return Condition(f"{OWN} {name}", quantity, quantity.predicate, function=function)
 
 
 def checked(

@@ -15,7 +15,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, shorten, size
 from scalarviz.core.formulas.randomness import STREAM_INITIAL, unit_pairs
 from scalarviz.core.past_numbers import LossPlane
-from scalarviz.data.batches import Batches, InOrder, Pair, Picked, Shuffled
+from scalarviz.data.batches import Batches, Pair, TableBatches
 from scalarviz.errors import InputError
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock
@@ -251,7 +251,7 @@ def samples_of(batches: Batches, most: int = MOST_SAMPLES) -> Pair:
 
     Of samples that are made anew in each step, those of step 0.
     """
-    is_table = isinstance(batches, (InOrder, Shuffled, Picked))
+    is_table = isinstance(batches, TableBatches)
     inputs, targets = (batches.inputs, batches.targets) if is_table else batches.at(0)
     rows = np.arange(most) * len(inputs) // most
     return (inputs[rows], targets[rows]) if len(inputs) > most else (inputs, targets)
@@ -347,7 +347,7 @@ class LossPlanes:
 
     def wait(self) -> None:
         """Wait until nothing is computed any more; raise the error that ended it, if any."""
-        self._background.complete(holds_lock=self._session.has_turn)
+        self._background.complete(holds_lock=self._session.timeline.lock.mine)
 
 
 def fill(session: Session, rows: Sequence[int], points: int, newest: list[Landscape]) -> Job:

@@ -103,39 +103,22 @@ def series(branch: Branch, now: int) -> dict[str, Series]:
     return {name: series for name, series in whole.items() if len(series[0])}
 
 
-@final
-class HistoryTable:
-    """Losses and metrics; a row belongs to the weights after so many steps.
+def history_columns(
+    losses: FloatArray, metrics: Mapping[str, Series], lacking: object, dtype: type
+) -> dict[str, npt.NDArray[Any]]:
+    """Return a column for the loss and for each metric; a row belongs to the weights at a step.
 
     losses   of the steps that are done, each before its update
     metrics  steps and values by name
+    lacking  what a cell has where nothing was measured
+    dtype    of the columns
     """
-
-    def __init__(self, losses: FloatArray, metrics: Mapping[str, Series]) -> None:
-        ends = [int(steps[-1]) + 1 for steps, _ in metrics.values() if len(steps)]
-        self.rows = max([len(losses), *ends])
-        self.series = {LOSS: (np.arange(len(losses)), losses), **metrics}
-
-    def columns(self) -> dict[str, FloatArray]:
-        """Return a column for the loss and each metric; NaN where nothing was measured."""
-        return self._columns(np.full(self.rows, np.nan))
-
-    def csv(self) -> str:
-        """Return the table as CSV; cells where nothing was measured are empty."""
-        columns = self._columns(np.full(self.rows, "", object))
-        return csv_of({"step": range(self.rows), **columns})
-
-    def _columns(self, empty: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-        """Return the numbers of the loss and of each metric in copies of an `empty` column."""
-        found = {}
-        for name, (steps, values) in self.series.items():
-            found[name] = empty.copy()
-            found[name][steps] = values
-        return found
-
-    def pandas(self) -> Any:
-        """Return a DataFrame; raise InputError without pandas."""
-        return data_frame(self.columns(), "write a file by s.to_csv(path)", self.rows)
+    table = {LOSS: (np.arange(len(losses)), losses), **metrics}
+    rows = max([len(losses), *[int(steps[-1]) + 1 for steps, _ in metrics.values() if len(steps)]])
+    found: dict[str, npt.NDArray[Any]] = {name: np.full(rows, lacking, dtype) for name in table}
+    for name, (steps, values) in table.items():
+        found[name][steps] = values
+    return found
 
 
 # Columns by name as CSV text, and as a DataFrame of pandas.

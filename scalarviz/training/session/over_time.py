@@ -222,7 +222,7 @@ class FilledPast:
 
     def wait(self) -> None:
         """Wait until all that was wanted is known; raise the error that ended it, if any."""
-        self._background.complete(holds_lock=self.session.has_turn)
+        self._background.complete(holds_lock=self.session.timeline.lock.mine)
 
     def stop(self) -> None:
         """Compute nothing any more; what is wanted next begins anew."""

@@ -16,16 +16,15 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.kernel_threads import Guard
 from scalarviz.core.bank import Bank
-from scalarviz.data.batches import Batches, InOrder, Picked, Shuffled
+from scalarviz.data.batches import Batches, TableBatches
 from scalarviz.errors import InputError, OrderError
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.actions import settings_after
 from scalarviz.training.session.branches import Branch, Clock, copies_of
-from scalarviz.training.session.conditions import LOSSES, MEASURED, NUMBERS, Condition
+from scalarviz.training.session.conditions import LOSSES, NUMBERS, Condition
 from scalarviz.training.session.explanation import factors_of, numbers_of
-from scalarviz.training.session.measurements import series
-from scalarviz.training.session.stops import Seen, after, value_of
-from scalarviz.training.session.threads import Background, Job, SessionLock, check_end
+from scalarviz.training.session.stops import Seen, after, recorded, value_of
+from scalarviz.training.session.threads import Background, Job, check_end
 from scalarviz.training.session.timeline import MOST_STEPS, Timeline
 from scalarviz.training.session.trainer import Settings, Trainer
 
@@ -77,9 +76,8 @@ class WeightHistory:
     The gradient on arrival at a step is the one that the step before moved the weight by.
     """
 
-    def __init__(self, timeline: Timeline, session_lock: SessionLock) -> None:
+    def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._session_lock = session_lock
         self._known: dict[int, dict[Recorded, Known]] = {}  # by row
         self._lock = Guard()
         self._background = Background()
@@ -145,7 +143,7 @@ class WeightHistory:
 
     def wait(self) -> None:
         """Wait for the background thread; raise the error that ended it, if any."""
-        self._background.complete(holds_lock=self._session_lock.mine)
+        self._background.complete(holds_lock=self._timeline.lock.mine)
 
     def stop(self) -> None:
         """Stop the background thread after its portion."""
@@ -158,7 +156,7 @@ class WeightHistory:
             self._background.start(self._fill())
 
     def _fill(self) -> Job:
-        with self._session_lock.taken():
+        with self._timeline.lock.taken():
             # The bank may have been written to since; the gradient comes from the replay.
             self._note({"value": self._timeline.remembered})
             network, rows = self._timeline.trainer.network, self.rows
@@ -194,15 +192,15 @@ def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) 
     branch, now = timeline.branch, timeline.clock
     settings = all_settings(timeline, branch)
     found: list[int] = []
-    of_losses = read_from(LOSSES, conditions, settings)
-    is_kept = branch.is_exact(0)  # else they are found by the replay
-    losses = branch.losses_between(0, now.step if is_kept else 0)
-    for condition in of_losses if is_kept else ():
-        found += (np.flatnonzero(condition.holds_over(losses))[:1] + 1).tolist()
-    for condition in read_from(MEASURED, conditions, settings):
-        steps, values = series(branch, now.step).get(condition.metric, (np.zeros(0), np.zeros(0)))
+    numbers = []
+    for condition in conditions:
+        sources = set(map(condition.source_with, settings))
+        source = NUMBERS if NUMBERS in sources else sources.pop()
+        if source == NUMBERS or (source == LOSSES and not branch.is_exact(0)):
+            numbers.append(condition)  # found by the replay
+            continue
+        steps, values = recorded(branch, condition, source, now.step)
         found += steps[condition.holds_over(values)][:1].tolist()
-    numbers = read_from(NUMBERS, conditions, settings) + ([] if is_kept else of_losses)
     if numbers:
         replayed = replay(timeline, numbers, min(found, default=now.step), tell)
         found += [] if replayed is None else [replayed]
@@ -210,18 +208,6 @@ def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) 
     if stuck and any(condition.is_not_finite for condition in conditions):
         found.append(now.step)
     return int(min(found)) if found else None
-
-
-def read_from(
-    source: str, conditions: Sequence[Condition], settings: Sequence[Settings]
-) -> list[Condition]:
-    """Return the conditions that are read from a source, with all settings that there were."""
-    found = []
-    for condition in conditions:
-        sources = set(map(condition.source_with, settings))
-        if source == (NUMBERS if NUMBERS in sources else sources.pop()):
-            found.append(condition)
-    return found
 
 
 def all_settings(timeline: Timeline, branch: Branch) -> list[Settings]:
@@ -237,7 +223,7 @@ def replay(
 ) -> int | None:
     """Return the first step, up to `last`, on arrival at which a condition holds, or None."""
     now = timeline.clock
-    seen = dict.fromkeys(conditions, Seen(timeline.branch, -1, np.nan, np.nan, False))
+    seen = dict.fromkeys(conditions, Seen(timeline.branch))
     with timeline.visit(Clock()):
         try:
             for step in range(last + 1):
@@ -361,7 +347,7 @@ def data_set_at(timeline: Timeline) -> int:
 
 def rows_of_batch(batches: Batches, step: int) -> Any:
     """Return the rows of the table that make up the batch of a step; raise InputError."""
-    if isinstance(batches, (InOrder, Shuffled, Picked)):
+    if isinstance(batches, TableBatches):
         return batches.rows(step)
     raise InputError(
         "this data makes its samples anew in each step, so that none comes twice: take a table, "

@@ -28,6 +28,7 @@ from scalarviz.core.device_arrays import EVERY
 from scalarviz.core.formulas.activations import activation_row
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.losses import AnyLoss, Loss
+from scalarviz.core.formulas.metric_formulas import LOSS
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.past_numbers import LossPlane
@@ -71,7 +72,14 @@ from scalarviz.training.session.explanation import (
 )
 from scalarviz.training.session.landscape import Landscape
 from scalarviz.training.session.landscape import checked as checked_plane
-from scalarviz.training.session.measurements import HistoryTable, measured_names, metrics_of, series
+from scalarviz.training.session.measurements import (
+    csv_of,
+    data_frame,
+    history_columns,
+    measured_names,
+    metrics_of,
+    series,
+)
 from scalarviz.training.session.replays import (
     KINDS,
     Recorded,
@@ -84,7 +92,6 @@ from scalarviz.training.session.replays import (
 from scalarviz.training.session.stops import KIND, in_one_text
 from scalarviz.training.session.threads import (
     Player,
-    SessionLock,
     SharedSnapshot,
     TakenLock,
     Turn,
@@ -233,13 +240,12 @@ class Session:
         self.visits = timeline.visits  # metrics and callbacks
         self.stops = timeline.stops  # the conditions at which it stops by itself
         self.undo_log = timeline.undo_log  # the changes by a user
-        self._session_lock = SessionLock()
-        self._player = Player(self._session_lock)
-        self._weight_history = WeightHistory(timeline, self._session_lock)
+        self._player = Player(timeline.lock)
+        self._weight_history = WeightHistory(timeline)
         self._focus = 0
         self._rests = False  # whether background play rests for long between portions
-        timeline.between = self._session_lock.between
-        timeline.trainer.bank.guard = self._session_lock.lock
+        timeline.between = timeline.lock.between
+        timeline.trainer.bank.guard = timeline.lock.lock
         timeline.trainer.bank.session = self
         finalize(self, self._weight_history.stop).atexit = False
 
@@ -366,7 +372,8 @@ class Session:
         Its index is the step; a row belongs to the weights after so many steps, and is NaN where
         nothing was measured. Raises InputError without pandas.
         """
-        return HistoryTable(self.losses, self.metrics).pandas()
+        columns = history_columns(self.losses, self.metrics, np.nan, float)
+        return data_frame(columns, "write a file by s.to_csv(path)", len(columns[LOSS]))
 
     def to_csv(self, path: object) -> None:
         """Write losses and metrics of this branch up to now into the CSV file `path`.
@@ -374,7 +381,8 @@ class Session:
         Rows are those of `to_pandas`; cells where nothing was measured are empty. Raises FileError
         if the file cannot be written.
         """
-        save_text(HistoryTable(self.losses, self.metrics).csv(), path)
+        columns = history_columns(self.losses, self.metrics, "", object)
+        save_text(csv_of({"step": range(len(columns[LOSS])), **columns}), path)
 
     # Moving the clock.
 
@@ -523,7 +531,7 @@ class Session:
         Its `request()` asks for a copy and `ready` says whether it has arrived, both at once;
         `read()` waits for it, and so does `await s.snapshot()` in a coroutine.
         """
-        return SharedSnapshot(self._session_lock, self.timeline)
+        return SharedSnapshot(self.timeline)
 
     # Branches.
 
@@ -1092,7 +1100,7 @@ class Session:
 
         It does not go beyond the step `until`.
         """
-        with Turn(self._session_lock, self.timeline, self._check_owner, plays=True):
+        with Turn(self.timeline, self._check_owner, plays=True):
             count = max(1, int(self.timeline.pace)) if unit == "step" else 1
             count = count if most is None else min(count, most)
             if until is not None:
@@ -1113,27 +1121,18 @@ class Session:
         Raises OrderError when called from within a portion, OwnershipError if another session has
         taken over the network.
         """
-        return Turn(self._session_lock, self.timeline, self._check_owner, as_one=as_one)
+        return Turn(self.timeline, self._check_owner, as_one=as_one)
 
     def looking(self) -> AbstractContextManager[None]:
         """Hold the lock for what only reads: also in a function of the user between two steps."""
-        if not (self.has_turn and self.timeline.visits.under_way):
+        if not (self.timeline.lock.mine and self.timeline.visits.under_way):
             return self.doing()
         self.timeline.journal_outside_writes()
         return nullcontext()
 
-    @property
-    def has_turn(self) -> bool:
-        """Whether this thread holds the session's lock, and so need not wait."""
-        return self._session_lock.mine
-
-    def inherit(self, thread: int | None) -> None:
-        """Hold the lock from now on if `thread` holds it, which never goes on."""
-        self._session_lock.inherit(thread)
-
     def still(self, seconds: float) -> TakenLock:
         """Hold the lock, so that the clock stands still; yield False if not within `seconds`."""
-        return self._session_lock.taken(-1 if seconds == math.inf else seconds)
+        return self.timeline.lock.taken(-1 if seconds == math.inf else seconds)
 
     def _check_owner(self) -> None:
         if self.trainer.bank.session is not self:

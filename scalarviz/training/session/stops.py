@@ -16,7 +16,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.core.bank_arrays import written_error
 from scalarviz.errors import GradientError, InputError, OrderError, UpdateError
-from scalarviz.training.session.branches import Branch, Clock, place_of
+from scalarviz.training.session.branches import Branch, Clock, Series, place_of
 from scalarviz.training.session.callbacks import ConditionView
 from scalarviz.training.session.conditions import (
     LOSSES,
@@ -43,10 +43,10 @@ class Seen(NamedTuple):
     """What a condition had on arrival at a step: its number, and the smallest or largest so far."""
 
     branch: Branch
-    step: int
-    value: float
-    extreme: float
-    holds: bool
+    step: int = -1
+    value: float = np.nan
+    extreme: float = np.nan
+    holds: bool = False
 
 
 class Mark(NamedTuple):
@@ -82,16 +82,13 @@ class Stops:
         found = [mark for mark in self.marks if mark.step <= last.get(mark.branch, -1)]
         return sorted(found, key=lambda mark: mark.step)
 
-    def read_from(self, source: str, settings: Settings) -> list[Condition]:
-        """Return the conditions in force that are read from LOSSES, MEASURED or NUMBERS."""
-        return [each for each in in_force(settings) if each.source_with(settings) == source]
-
     def most_steps(self, timeline: Timeline, first: int, most: int) -> int:
         """Return how many of some steps from `first` on can be taken at once."""
         known = 0 if self.everywhere else timeline.branch.end.step - first
         if known > 0:  # nobody looks at them
             return min(most, known)
-        return 1 if self.read_from(NUMBERS, timeline.trainer.settings) else most
+        settings = timeline.trainer.settings
+        return 1 if NUMBERS in [each.source_with(settings) for each in in_force(settings)] else most
 
     def steps_until_stop(self, timeline: Timeline, first: int, losses: FloatArray) -> int | None:
         """Return the number of steps up to the first one that stops by its loss or metrics.
@@ -99,13 +96,11 @@ class Stops:
         first   the step from which on whole steps were taken
         losses  of these steps; None is returned if none stops
         """
-        found, settings = [], timeline.trainer.settings
-        for condition in self.read_from(LOSSES, settings) if len(losses) else ():
-            anew, _ = self._over(timeline, condition, first, losses)
-            found += (np.flatnonzero(anew)[:1] + 1).tolist()
-        for condition in self.read_from(MEASURED, settings):
-            steps = measured_anew(timeline.branch, condition, first, first + len(losses))
-            found += [step - first for step in steps[:1]]
+        found = []
+        for condition in in_force(timeline.trainer.settings):
+            if condition.source_with(timeline.trainer.settings) != NUMBERS:
+                steps, _ = self._stops_of(timeline, condition, first, losses)
+                found += [step - first for step in steps[:1]]
         return min(found, default=None)
 
     def arrive(self, timeline: Timeline, first: int) -> str:
@@ -114,20 +109,14 @@ class Stops:
         `first` is the step from which on whole steps were taken.
         """
         step, branch, trainer = timeline.clock.step, timeline.branch, timeline.trainer
-        told = []
-        losses = self.read_from(LOSSES, trainer.settings)
-        taken = branch.losses_between(first, step) if losses else np.zeros(0)
-        for condition in losses:
-            anew, self._seen[condition] = self._over(timeline, condition, first, taken)
-            if anew[-1]:
-                told.append(condition.told(trainer, float(taken[-1])))
-        metrics = timeline.visits.metrics
-        if metrics is not None and step % metrics.every == 0:
-            for condition in self.read_from(MEASURED, trainer.settings):
-                if measured_anew(branch, condition, step - 1, step):
-                    value = float(series(branch, step)[condition.metric][1][-1])
-                    told.append(condition.told(trainer, value))
-        told += self._read_numbers(timeline)
+        told, losses = [], branch.losses_between(first, step)
+        for source in (LOSSES, MEASURED, NUMBERS):
+            for condition in in_force(trainer.settings):
+                if condition.source_with(trainer.settings) == source:
+                    steps, seen = self._stops_of(timeline, condition, first, losses)
+                    self._seen[condition] = seen
+                    if step in steps:
+                        told.append(condition.told(trainer, seen.value))
         if told:
             self.mark(branch, step, " and ".join(told))
         return f"stopped at step {step:,}: {' and '.join(told)}" if told else ""
@@ -143,49 +132,48 @@ class Stops:
         timeline.visits.stopped = f"stopped before the update of step {step:,}: {NOT_FINITE}"
         return True
 
-    def _over(
-        self, timeline: Timeline, condition: Condition, first: int, values: FloatArray
-    ) -> tuple[Any, Seen]:
-        """Return where a condition holds anew in some steps, and what it has after them.
+    def _stops_of(
+        self, timeline: Timeline, condition: Condition, first: int, losses: FloatArray
+    ) -> tuple[list[int], Seen]:
+        """Return the steps after `first` where a condition holds anew, and what it has after them.
 
-        values  of the condition on arrival after each of the steps from `first` on, such as losses
+        losses  of the steps from `first` on; a number of the bank is that of the present moment
         """
-        is_set = is_set_between(timeline.branch, first, first + 1)
-        before = Seen(timeline.branch, first, np.nan, np.nan, False)
+        branch, source = timeline.branch, condition.source_with(timeline.trainer.settings)
+        last, steps, values = first, np.arange(len(losses)) + first + 1, losses
+        if source == MEASURED:
+            steps, values = recorded(branch, condition, source, first + len(losses))
+            at = int(np.searchsorted(steps, first, "right"))
+            last, steps, values = (int(steps[at - 1]) if at else 0), steps[at:], values[at:]
+        if source == NUMBERS:
+            last, steps = timeline.clock.step - 1, np.array([timeline.clock.step])
+            values = np.array([value_of(timeline, condition)])
+        if not len(values):
+            return [], Seen(branch)
+        is_set = is_set_between(branch, last, int(steps[0]))
+        before = Seen(branch, last)
         if condition.predicate.before or not (is_set or not condition.holds_over(values).any()):
             before = self._before(timeline, condition, before)
-        holds, seen = over(before, condition, values)
-        if condition.predicate.before == "previous":
-            return holds, seen
-        was = before.holds and not is_set
-        return holds & ~np.concatenate([[was], holds[:-1]]), seen
-
-    def _read_numbers(self, timeline: Timeline) -> list[str]:
-        """Return which conditions on numbers of the bank hold anew at the present step."""
-        trainer, told = timeline.trainer, []
-        conditions = self.read_from(NUMBERS, trainer.settings)
-        values = {condition: value_of(timeline, condition) for condition in conditions}
-        for condition, value in values.items():
-            first, one = timeline.clock.step - 1, np.array([value])
-            anew, self._seen[condition] = self._over(timeline, condition, first, one)
-            if condition.looks_back:
-                self._past.add(condition, self._seen[condition])
-            if anew[0]:
-                told.append(condition.told(trainer, value))
-        return told
+        holds, seen = over(before, condition, values, int(steps[-1]))
+        if source == NUMBERS and condition.looks_back:
+            self._past.add(condition, seen)
+        if condition.predicate.before != "previous":
+            holds = holds & ~np.concatenate([[before.holds and not is_set], holds[:-1]])
+        return steps[holds].tolist(), seen
 
     def _before(self, timeline: Timeline, condition: Condition, start: Seen) -> Seen:
         """Return what a condition had on arrival at the step of `start`, which has nothing yet.
 
-        Losses are on record, and numbers are visited if nobody has looked.
+        Losses and metrics are on record, and numbers are visited if nobody has looked.
         """
         branch, step = start.branch, start.step
         seen = self._seen.get(condition)
         if seen is not None and seen.branch is branch and seen.step == step:
             return seen
-        if condition.source_with(timeline.trainer.settings) == LOSSES:
-            losses = branch.losses_between(0, step)
-            return over(start._replace(step=0), condition, losses)[1] if len(losses) else start
+        source = condition.source_with(timeline.trainer.settings)
+        if source != NUMBERS:
+            _, values = recorded(branch, condition, source, step)
+            return over(start, condition, values, step)[1] if len(values) else start
         start = start._replace(step=step - 1)
         if condition.looks_back:  # at all steps that nobody has looked at
             start = self._past.newest(condition, branch, step)
@@ -223,34 +211,31 @@ class PastNumbers:
             place = bisect_right(known, last, key=lambda seen: seen.step)
             if place:
                 return known[place - 1]._replace(branch=branch)
-        return Seen(branch, -1, np.nan, np.nan, False)
+        return Seen(branch)
 
 
-def over(before: Seen, condition: Condition, values: FloatArray) -> tuple[Any, Seen]:
-    """Return where a condition holds on the arrivals that follow, and what it has after them."""
+def over(before: Seen, condition: Condition, values: FloatArray, last: int) -> tuple[Any, Seen]:
+    """Return where a condition holds on the arrivals that follow, and what it has at the last."""
     which = condition.predicate.before
     start = before.value if which == "previous" else before.extreme
     past = before_each(which, np.append(condition.compared(values), np.nan), start)
     holds = condition.holds_over(values, past[:-1])
-    step, last = before.step + len(values), float(values[-1])
-    return holds, Seen(before.branch, step, last, float(past[-1]), bool(holds[-1]))
+    return holds, Seen(before.branch, last, float(values[-1]), float(past[-1]), bool(holds[-1]))
 
 
 def after(before: Seen, condition: Condition, value: float) -> Seen:
     """Return what a condition has on an arrival, from what it had on the arrival before."""
-    return over(before, condition, np.array([value]))[1]
+    return over(before, condition, np.array([value]), before.step + 1)[1]
 
 
-def measured_anew(branch: Branch, condition: Condition, first: int, last: int) -> list[int]:
-    """Return the steps after `first`, up to `last`, where a condition on a metric holds anew."""
-    steps, values = series(branch, last).get(condition.metric, (np.zeros(0), np.zeros(0)))
-    holds = condition.holds_over(values)
-    found = []
-    for i in np.flatnonzero(holds & (steps > first)).tolist():
-        is_first = not i or not holds[i - 1] or condition.predicate.before == "previous"
-        if is_first or is_set_between(branch, int(steps[i - 1]), int(steps[i])):
-            found.append(int(steps[i]))
-    return found
+def recorded(branch: Branch, condition: Condition, source: str, last: int) -> Series:
+    """Return the steps of all arrivals up to `last` for which a number is on record, and these."""
+    if source == MEASURED:
+        return series(branch, last).get(
+            condition.quantity.name, (np.zeros(0, np.int64), np.zeros(0))
+        )
+    losses = branch.losses_between(0, last)
+    return np.arange(len(losses)) + 1, losses
 
 
 def is_set_between(branch: Branch, first: int, last: int) -> bool:

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 from weakref import WeakMethod, WeakSet, ref
 
 from scalarviz.base.checks import not_copied, number
@@ -26,8 +26,10 @@ from scalarviz.base.interrupt import ctrl_c, uncut, whole
 from scalarviz.base.kernel_threads import Guard
 from scalarviz.engines.engine import Snapshot, SnapshotValues
 from scalarviz.errors import OrderError
-from scalarviz.training.session.timeline import Timeline
-from scalarviz.training.session.user_changes import BranchMoment, Change
+
+if TYPE_CHECKING:
+    from scalarviz.training.session.timeline import Timeline
+    from scalarviz.training.session.user_changes import BranchMoment, Change
 
 LAST = 5.0  # seconds that the end of the program waits for portions, at most
 LOOK = 0.1  # seconds between two checks that a thread is alive
@@ -366,12 +368,10 @@ class TakenLock:
 class SharedSnapshot(Snapshot):
     """Snapshot of a bank that is filled in between two portions of training, without waiting.
 
-    session_lock  of the session
-    timeline      of the session; `moment` is where it stood at the last copy
+    timeline  of the session; `moment` is where it stood at the last copy
     """
 
-    def __init__(self, session_lock: SessionLock, timeline: Timeline) -> None:
-        self._session_lock = session_lock
+    def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self.moment: Any = None
         self._copy: Snapshot | None = None
@@ -382,7 +382,7 @@ class SharedSnapshot(Snapshot):
 
     def request(self) -> None:
         self._copy = None
-        self._session_lock.ask(self)
+        self._timeline.lock.ask(self)
 
     def take(self) -> Snapshot:
         """Request a copy of the numbers; the caller must hold the lock."""
@@ -396,14 +396,14 @@ class SharedSnapshot(Snapshot):
     @property
     def ready(self) -> bool:
         if self._copy is None:
-            self._session_lock.serve()
+            self._timeline.lock.serve()
         copy = self._copy
         return copy is not None and copy.ready
 
     def read(self) -> SnapshotValues:
         copy = self._copy
         if copy is None:
-            with self._session_lock.taken():
+            with self._timeline.lock.taken():
                 copy = self.take()
         return copy.read()
 
@@ -549,27 +549,24 @@ def film_first(portion: WeakMethod[Portion], until: int | None, job: Job) -> Job
 class Turn:
     """Holds the lock of a session, see `Session.doing`; a class, since a generator takes longer.
 
-    session_lock  the lock
-    timeline      numbers and clock that agree again at the end, also after an error
-    check_owner   raises OwnershipError if another session has taken over the network
-    plays         whether it is a portion of background play: numbers may stay where the engine has
-                  left them, and are fetched now and then; else they are in the bank, also held
-                  arrays of it
-    as_one        whether what it changes is one change for `undo`, also a move to another branch
+    timeline     its lock is held; numbers and clock agree again at the end, also after an error
+    check_owner  raises OwnershipError if another session has taken over the network
+    plays        whether it is a portion of background play: numbers may stay where the engine has
+                 left them, and are fetched now and then; else they are in the bank, also held
+                 arrays of it
+    as_one       whether what it changes is one change for `undo`, also a move to another branch
     """
 
-    __slots__ = ("_as_one", "_before", "_check_owner", "_lock", "_plays", "_takes", "_timeline")
+    __slots__ = ("_as_one", "_before", "_check_owner", "_plays", "_takes", "_timeline")
 
     def __init__(
         self,
-        session_lock: SessionLock,
         timeline: Timeline,
         check_owner: Callable[[], None],
         *,
         plays: bool = False,
         as_one: bool = False,
     ) -> None:
-        self._lock = session_lock
         self._timeline = timeline
         self._check_owner = check_owner
         self._plays = plays
@@ -579,9 +576,9 @@ class Turn:
 
     @whole
     def __enter__(self) -> None:
-        self._takes = not self._lock.mine
+        self._takes = not self._timeline.lock.mine
         if self._takes:
-            self._lock.take()
+            self._timeline.lock.take()
         try:
             self._check_owner()
             if self._takes and self._timeline.is_at_work:  # an error ended the last `settle`
@@ -632,7 +629,7 @@ class Turn:
 
     def _release(self) -> None:
         if self._takes:
-            self._lock.give()
+            self._timeline.lock.give()
 
     @whole
     def __exit__(

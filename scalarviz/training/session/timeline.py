@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +19,7 @@ from weakref import WeakMethod
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.base.attributes import meanwhile
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import whole
 from scalarviz.base.limits import check_losses
@@ -28,10 +29,11 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.program import NONE, Moment
 from scalarviz.engines.engine import RunOutcome
 from scalarviz.errors import GradientError, InputError, OrderError
-from scalarviz.training.session.actions import ACTIONS, Action
+from scalarviz.training.session.actions import ACTIONS, Action, nothing
 from scalarviz.training.session.branches import Branch, Clock, Frame, Keyframes
 from scalarviz.training.session.callbacks import FirstArrivals
 from scalarviz.training.session.stops import Stops
+from scalarviz.training.session.threads import SessionLock
 from scalarviz.training.session.trainer import Trainer
 from scalarviz.training.session.user_changes import BankDiff, BranchMoment, Change, UndoLog
 
@@ -50,6 +52,7 @@ class Timeline:
 
     def __init__(self, trainer: Trainer, memory: int) -> None:
         self.trainer = trainer
+        self.lock = SessionLock()  # of the session that has it
         self.clock = Clock()
         self.branch = Branch(0, renames=WeakMethod(self._renamed))
         self.branches = [self.branch]
@@ -60,9 +63,9 @@ class Timeline:
         self.walked: tuple[int, Clock] | None = None  # leaps and clock after the last operation
         self.pace = 1.0  # steps that take about PORTION
         self._times: deque[float] = deque(maxlen=TIMES)  # seconds a step, of the last portions
-        self.each_portion: Callable[[], None] = lambda: None  # called after whole steps
+        self.each_portion: Callable[[], None] = nothing  # called after whole steps
         self.most_steps: Callable[[], int] = lambda: MOST_STEPS  # at most in a portion
-        self.between: Callable[[], None] = lambda: None  # called between two portions
+        self.between: Callable[[], None] = nothing  # called between two portions
         self.origin: Origin | None = None  # the session that this one was made from
         self.steps_before = 0  # that its network had taken when it was made
         self.kept: SavedFile | None = None  # the file that has it
@@ -383,26 +386,23 @@ class Timeline:
     @contextmanager
     def _visiting(self) -> Iterator[None]:
         """Return to the present moment at the end, unseen by other threads."""
-        now, home, asking = self.clock, self._home, self.asking
-        self._home, self.asking = home or now, True
-        try:
-            yield
-        finally:
+        now, home = self.clock, self._home
+        with self.unseen():
+            self._home = home or now
             try:
+                yield
+            finally:
                 self.repair()
                 self.go(now)
                 self._home = home
-            finally:
-                self.asking = asking
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
         """Publish nothing in this block but its end, such as the replay that goes back."""
-        asking, self.asking = self.asking, True
         try:
-            yield
+            with meanwhile(self, asking=True):
+                yield
         finally:
-            self.asking = asking
             self.show()
 
     def set_back_writes(self) -> bool:
@@ -539,13 +539,10 @@ def paced(steps: float, seconds: float, portion: float) -> float:
 @contextmanager
 def holding(*timelines: Timeline) -> Iterator[None]:
     """Let pictures keep their samples while whole steps are taken in this block."""
-    for each in timelines:
-        each.holds = True
-    try:
-        yield
-    finally:
+    with ExitStack() as stack:
         for each in timelines:
-            each.holds = False
+            stack.enter_context(meanwhile(each, holds=True))
+        yield
 
 
 class Position(NamedTuple):
@@ -592,8 +589,7 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
     A training that was recorded goes from one kept moment to the next, whatever the unit.
     """
     unit = "step" if timeline.trainer.recorded is not None else unit
-    timeline.stops.everywhere = True  # in repeated steps, too
-    try:
+    with meanwhile(timeline.stops, everywhere=True):  # in repeated steps, too
         if unit in ("operation", "phase"):
             check_losses(timeline.clock.step + count // len(timeline.trainer.moments))
             for _ in range(count):
@@ -608,8 +604,6 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
             target = timeline.trainer.run.step_after(timeline.clock.step // steps, count) * steps
             check_losses(target)
             timeline.forward(Clock(target))
-    finally:
-        timeline.stops.everywhere = False
 
 
 def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) -> None:
@@ -624,11 +618,8 @@ def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) ->
             between()
             progress.tell(timeline.clock.step - first, timeline.loss)
 
-        timeline.between = tell
-        try:
+        with meanwhile(timeline, between=tell):
             advance(timeline, count, unit)
-        finally:
-            timeline.between = between
 
 
 def steps_in(timeline: Timeline, count: int, unit: str) -> int:

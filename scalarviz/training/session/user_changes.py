@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 from weakref import ref
@@ -24,6 +24,7 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
+from scalarviz.base.attributes import meanwhile
 from scalarviz.base.interrupt import whole
 from scalarviz.errors import OrderError
 from scalarviz.training.session.actions import ACTIONS, Action, numbers_of_bank
@@ -118,14 +119,9 @@ class UndoLog:
         while len(self.done) > 1 and last not in (self.done[-1], self.done[-2]):
             self.join()
 
-    @contextmanager
-    def off(self) -> Iterator[None]:
+    def off(self) -> AbstractContextManager[None]:
         """Note nothing in this block: what is done there, no user has asked for."""
-        was, self._is_off = self._is_off, True
-        try:
-            yield
-        finally:
-            self._is_off = was
+        return meanwhile(self, _is_off=True)
 
     def undo(self, timeline: Timeline) -> None:
         """Go to the moment before the last change; raise OrderError if there is none."""

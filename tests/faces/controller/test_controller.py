@@ -474,10 +474,9 @@ def test_branches_come_round(controller: Any) -> None:
         "Branch 0 (of 0 to 1): "
     )
     assert "branch 0" in controller.face.state.where
-    assert [(f.parent, f.start, f.end) for f in controller.face.state.branches] == [
-        (-1, 0, 5),
-        (0, 2, 2),
-    ]
+    first, second = controller.face.state.branches
+    assert (first.parent, second.parent) == (None, first)
+    assert [(each.fork.step, each.end.step) for each in (first, second)] == [(0, 5), (2, 2)]
 
 
 @pytest.mark.usefixtures("patient")
@@ -851,7 +850,7 @@ def test_a_click_goes_to_the_stage_and_the_pinned_weight_is_shown(controller: An
     controller.face.click(3.0, 4.0)
     controller.freeze(3, True)
     pinned = controller.face.state.pinned
-    assert (pinned.row, pinned.frozen) == (3, True)
+    assert (*pinned.rows, pinned.frozen) == (3, True)
     assert pinned.name == controller.session.network.bank.name_of(3)
     assert pinned.value == values(controller)[3]
     controller.stage.pinned = 10_000  # of a larger network that is gone

@@ -454,10 +454,10 @@ def test_it_gets_all_branches_as_they_are(
     branch(controller.session)
     CONTROLS["branches beside"].set(controller, 1)
     attended(controller, lambda: controller.branch_windows._open)
-    ((_, folder),) = controller.branch_windows._open
+    (window,) = controller.branch_windows._open
     attended(controller, lambda: not controller.branch_windows._open)  # it was closed
     assert controller.message == "A window with the branches side by side opens"
-    assert not Path(folder.name).exists()
+    assert not Path(window.folder.name).exists()
     names = [each.name for each in controller.session.branches]
     assert [each.name for each in sv.Session.load(copy).branches] == names and len(names) == 2
 

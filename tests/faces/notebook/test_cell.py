@@ -23,6 +23,7 @@ from scalarviz.faces.notebook.exercises import form_of, stored_answers
 from scalarviz.scene import picture
 from scalarviz.scene.layout.division import PRESENTED
 from scalarviz.stage.encoders import png
+from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
 from tests.faces.controller.fake_stage import HANG, patient
 from tests.sessions import inverting
@@ -255,7 +256,7 @@ async def test_a_snapshot_is_the_picture_as_it_is_now(make: Callable[[], sv.Sess
 @pytest.mark.usefixtures("studio", "patient")
 async def test_a_snapshot_has_the_numbers_that_are_asked_for() -> None:
     large = sv.Session(sv.Network([1, 1], seed=0), ([[1.0]], [[2.0]]), engine="python")
-    plain, numbered = watch(large), watch(large, numbers=True)
+    plain, numbered = watch(large), watch(large, look=RenderOptions(numbers=True))
     apart = np.abs(pixels(numbered.snapshot()) - pixels(plain.snapshot()))
     assert apart.max() > 50 and (apart > 50).mean() < 0.05
     plain.close()

@@ -66,10 +66,10 @@ def noted_by_address(self: Any) -> Any:
     return _compile_by_address(self)
 
 
-def noted_child(paths: Sequence[Path]) -> bool:
+def noted_child(paths: Sequence[Path]) -> None:
     """Note what a child process compiles for this one."""
     compiled.extend((path.stem, threading.current_thread().name) for path in paths)
-    return _run_children(paths)
+    _run_children(paths)
 
 
 class Clock(threading.Thread):

@@ -57,13 +57,15 @@ from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.links import read_link
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.window import window as door
-from scalarviz.faces.window.application import application, quick_turns
+from scalarviz.faces.window.application import application
 from scalarviz.faces.window.main_window import LOOKS, MainWindow
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.charts import Chart
 from scalarviz.scene.layout.camera import CAMERAS
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.visuals.opengl import Smooth
+from scalarviz.stage.background import quick_turns
+from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
@@ -1495,7 +1497,7 @@ def case_watch_shows_the_channels_that_are_asked_for() -> None:
         seen.append((stage.color, stage.size))
         opened().close()
 
-    with_fake_stage(look, color="gradient", cubes="last change")
+    with_fake_stage(look, look=RenderOptions(color="gradient", cubes="last change"))
     with_fake_stage(look)
     assert seen == [("gradient", "last change"), ("value", "value")]
 

@@ -14,7 +14,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.errors import InputError
-from scalarviz.files.shaders.live_shader import FOURS_READER, live_shader
+from scalarviz.files.shaders.live_shader import FOURS_READER, LiveShader
 from scalarviz.files.shaders.network_export import export_network
 from scalarviz.files.shaders.shader import WRITERS
 from tests.core.layers.test_layers import MAKERS
@@ -314,7 +314,7 @@ def numbers_of(case: Case) -> np.ndarray:
 
 
 def write_live(folder: Path, name: str, case: Case) -> None:
-    shader = live_shader(case.network)
+    shader = LiveShader(case.network)
     texture = shader.in_fours(numbers_of(case))
     size = [texture.shape[1], texture.shape[0]]
     np.save(folder / f"{name}.texture.npy", texture)
@@ -341,4 +341,4 @@ def test_it_computes_what_forward_computes(name: str, live_folder: Path) -> None
 
 
 def test_a_network_of_too_many_numbers_is_refused() -> None:
-    refused(InputError, "10,003").by(live_shader, sv.Network([2, 10000, 1]))
+    refused(InputError, "10,003").by(LiveShader, sv.Network([2, 10000, 1]))

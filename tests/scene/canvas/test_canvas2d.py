@@ -11,7 +11,7 @@ import pytest
 from scalarviz.errors import InputError
 from scalarviz.scene.canvas import fonts
 from scalarviz.scene.canvas.canvas2d import BOX, COLUMNS, FILL, MIDDLE, Canvas2D, color, joins
-from scalarviz.scene.canvas.fonts import ATLAS, Atlas, Font, fallback, layout, packaged, styled
+from scalarviz.scene.canvas.fonts import ATLAS, Atlas, Font, face_of, layout, packaged, styled
 from scalarviz.scene.canvas.fonts import BOX as BOX_LETTER
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import CubeValues, FrameData, PictureWords
@@ -189,7 +189,7 @@ KOREAN, CHINESE = "한국", "漢"
 
 
 def font(pixels: int = 20, bold: bool = False) -> Font:
-    return Font(packaged(bold), pixels, bold)
+    return Font(pixels, bold)
 
 
 def write_font(path: Path, letters: str, width: int = 1024) -> Path:
@@ -213,7 +213,7 @@ def write_font(path: Path, letters: str, width: int = 1024) -> Path:
 
 
 def forget() -> None:
-    for search in (fallback, styled, fonts.files_by_block):
+    for search in (face_of, styled, fonts.files_by_block):
         search.cache_clear()
 
 
@@ -274,7 +274,7 @@ def test_bold_letters_are_taken_from_a_bold_font_or_fattened(folder: Path) -> No
     forget()
     write_font(folder / "korean-bold.ttf", KOREAN, 512)
     for is_bold, name in ((False, "korean"), (True, "korean-bold")):
-        found = fallback(KOREAN[0], is_bold)
+        found = face_of(KOREAN[0], is_bold)
         assert found is not None and found.face.family_name == name.encode()
 
 
@@ -283,11 +283,11 @@ def test_of_several_fonts_the_one_that_looks_like_dejavu_is_chosen(folder: Path)
         write_font(folder / f"{name}.otf", KOREAN)
     chosen = []
     for _ in range(4):
-        chosen.append(fallback(KOREAN[0], False).face.family_name.decode())
+        chosen.append(face_of(KOREAN[0], False).face.family_name.decode())
         (folder / f"{chosen[-1]}.otf").unlink()
         forget()
     assert chosen == ["NotoOne-Regular", "COther", "ASerif", "BMono-Regular"]
-    assert fallback(KOREAN[0], False) is None
+    assert face_of(KOREAN[0], False) is None
 
 
 def test_what_is_no_font_is_passed_over(folder: Path) -> None:

@@ -475,7 +475,7 @@ def test_a_history_has_what_was_there_before_somebody_wrote_into_the_bank(kind: 
     s = advanced(session(), 3)
     array = s.network.bank.value if kind == "value" else s.network.bank.grad
     here = array[4]
-    with s._session_lock.taken():  # the history is made afterwards
+    with s.timeline.lock.taken():  # the history is made afterwards
         s.pin(4)
         array[4] += 1.0
     steps, values = s.history(4, kind, wait=True)
@@ -691,7 +691,7 @@ def test_a_network_belongs_to_one_session() -> None:
 
 
 def test_who_is_interrupted_while_waiting_holds_nobody_up(playing: sv.Session) -> None:
-    session_lock = playing._session_lock
+    session_lock = playing.timeline.lock
     with session_lock.taken():
         thread = threading.Thread(target=lambda: session_lock.lock.acquire(0.05))
         thread.start()
