@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from math import prod
 from typing import Any, final
 
@@ -56,12 +57,12 @@ LEFT_OUT = {"inplace", "training", "dtype", "_stacklevel"}  # arguments that mod
 def the_package() -> Any:
     """Return torch with its tracer; raise InputError if it is not there."""
     try:
-        import torch.fx
+        import_module("torch.fx")
     except ImportError as error:
         raise InputError(
             "this needs PyTorch 2, which is not installed: see its own page for the command"
         ) from error
-    return torch
+    return sys.modules["torch"]
 
 
 @answered
