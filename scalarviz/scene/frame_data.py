@@ -429,9 +429,10 @@ class FrameData:
     weights: FloatArray = field(default_factory=nothing)
     now: float | None = None
     chosen: object = None
+    _divisions: dict[tuple[float, float], Division] = field(default_factory=dict, init=False)
 
     def with_numbers(self, **numbers: object) -> FrameData:
-        """Return it with other numbers."""
+        """Return it with other numbers; its boxes, and what else was worked out, stay."""
         made = object.__new__(FrameData)
         made.__dict__.update(self.__dict__ | numbers)
         return made
@@ -467,6 +468,11 @@ class FrameData:
 
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of a picture of this size, in logical pixels."""
+        if (width, height) not in self._divisions:
+            self._divisions[width, height] = self._division(width, height)
+        return self._divisions[width, height]
+
+    def _division(self, width: float, height: float) -> Division:
         card, exhibit = CARD * width if self.pinned is not None else 0.0, 0.0
         stage = self._divide(width, height)
         if self.exhibit is not None:
