@@ -382,7 +382,7 @@ class LiveValues:
         batches = self.session.trainer.batches
         samples = None
         if needs_batch(self.session.data):  # a user's code may be slow
-            samples = self.ask("first batch", batches, lambda: batches.at(0))
+            samples = self.ask("first", batches, lambda: batches.at(0))
             if samples is None:
                 return
         self.learned = self._with_first(self._made(self.copy, samples, key[-1]), samples)

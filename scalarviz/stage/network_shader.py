@@ -344,8 +344,9 @@ class Evaluation:
         except ScalarvizError as error:  # else it would be lost with the thread
             self.rows.set_exception(error)
         except Exception as error:  # the same
-            why = f"the outputs of a shader could not be computed: {error}"
-            self.rows.set_exception(InputError(why))
+            self.rows.set_exception(
+                InputError(f"the outputs of a shader could not be computed: {error}")
+            )
 
 
 # The shader.

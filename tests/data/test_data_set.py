@@ -183,7 +183,7 @@ def test_targets_can_be_pictures() -> None:
     assert net.copy().train_step(x, t) == net.copy().train_step(x, rows) == sv.Loss()(net(x), rows)
     s = sv.Session(net, (x, t), batch=None)
     s.advance(1)
-    refused(ShapeError, "(6, 8)").by(net.train_step, x, t.reshape(6, 2, 2, 4)[:, :, :, :2])
+    refused(ShapeError, "(6, 2, 2, 2)").by(net.train_step, x, t.reshape(6, 2, 2, 4)[:, :, :, :2])
 
 
 def draw(step: int, batch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

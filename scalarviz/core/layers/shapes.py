@@ -31,7 +31,7 @@ def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
     """Return picture shape and count of numbers, given either; the shape of a count is ()."""
     if isinstance(shape, Sequence) and not isinstance(shape, str):
         picture = shape_of(shape, what)
-        return picture, prod(picture)
+        return picture, size(prod(picture), what)
     return (), size(shape, what)
 
 

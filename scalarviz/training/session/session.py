@@ -926,7 +926,7 @@ class Session:
         Keys are indices of layers, as in `net.state_dict()`. Between two steps the gradients are
         those of the step that is done. Raises InputError for a compiled function.
         """
-        with self.looking():
+        with self._looking():
             return norms_of(self.network.layers)
 
     def caption(self, weight: Weight | int | None = None) -> Caption:
@@ -1055,7 +1055,7 @@ class Session:
         """
         data = true_or_false(data, "data")
         keyframes = None if keyframes is None else size(keyframes, "keyframes", 0)
-        with Progress(0, true_or_false(progress, "progress"), "megabytes"), self.looking():
+        with Progress(0, true_or_false(progress, "progress"), "megabytes"), self._looking():
             save_timeline(self.timeline, path, data, keyframes)
             self.timeline.kept = SavedFile.of(self.timeline, path)
 
@@ -1123,7 +1123,7 @@ class Session:
         """
         return Turn(self.timeline, self._check_owner, as_one=as_one)
 
-    def looking(self) -> AbstractContextManager[None]:
+    def _looking(self) -> AbstractContextManager[None]:
         """Hold the lock for what only reads: also in a function of the user between two steps."""
         if not (self.timeline.lock.mine and self.timeline.visits.under_way):
             return self.doing()

@@ -528,7 +528,8 @@ def test_losses_of_a_long_training_are_few(s: sv.Session, page: FakePage) -> Non
 
 def test_metrics_come_as_they_are_measured_and_go_where_the_training_goes_back() -> None:
     net = sv.Network([3, 4, 3], "tanh", seed=1)
-    data = sv.data.Arrays(X, X > 0.5, held_out=(X, X > 0.5))
+    kinds = np.eye(3)[X.argmax(axis=1)]
+    data = sv.data.Arrays(X, kinds, held_out=(X, kinds))
     s = sv.Session(
         net, data, "mse", sv.SGD(0.5), batch=2, engine="cpu", metrics=["accuracy"], every=5
     )
