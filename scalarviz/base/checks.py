@@ -365,9 +365,9 @@ def as_targets(
 
     Raises ShapeError for other shapes, InputError for wrong labels.
     """
-    if np.shape(targets)[0:1] == (samples,) and getattr(targets, "ndim", 0) > 2:  # pictures
-        rows = as_floats(targets, who).reshape(samples, -1)
-        targets = rows if rows.shape[1] == width else targets
+    if getattr(targets, "ndim", 0) > 2:  # pictures
+        rows = as_floats(targets, who)
+        targets = rows.reshape(-1, width) if rows.size == samples * width else targets
     try:
         wanted, _ = as_batch(targets, width, who, copy=copy)
     except ShapeError as error:

@@ -300,7 +300,7 @@ class LiveValues:
     @property
     def first_batch(self) -> Pair | None:
         """The first batch of data made by code, once an exhibit has asked for it."""
-        found: Pair | None = self.answers["first batch"].value
+        found: Pair | None = self.answers["first"].value
         return found
 
     def exhibit(self) -> Exhibit | None:

@@ -554,7 +554,7 @@ class Stage(Messages):
             return None
         reading, session = self.reading, self.session
         key = reading.key, self.pinned
-        return reading.ask("batch sum", key, lambda: BatchSum.of(session, self.pinned))
+        return reading.ask("sums", key, lambda: BatchSum.of(session, self.pinned))
 
     def _words(self, instead: Caption | None) -> PictureWords:
         """Return all texts; `instead` stands in place of the caption of the operation."""
