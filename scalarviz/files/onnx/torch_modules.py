@@ -58,11 +58,11 @@ def the_package() -> Any:
     """Return torch with its tracer; raise InputError if it is not there."""
     try:
         import_module("torch.fx")
+        return import_module("torch")
     except ImportError as error:
         raise InputError(
             "this needs PyTorch 2, which is not installed: see its own page for the command"
         ) from error
-    return sys.modules["torch"]
 
 
 @answered
