@@ -113,7 +113,7 @@ def check_same(torch: Any, model: Any, net: Network, batch: Any) -> None:
     was_training = model.training
     with torch.no_grad():
         try:
-            tensor = batch.to(next(iter(model.parameters()), batch).dtype)
+            tensor = batch.to(next(iter(model.parameters()), batch))  # its type and device
             wanted = model.eval()(tensor).reshape(len(batch), -1).double().cpu().numpy()
         finally:
             model.train(was_training)
