@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -17,6 +18,7 @@ from scalarviz.base.checks import (
     as_rows_remedy,
     number,
     one_hot,
+    require,
     shorten,
     size,
 )
@@ -177,6 +179,7 @@ def held_out_last(rows: Any, kinds: Any, groups: Any, training: int) -> tuple[An
         _, firsts, of_rows = np.unique(groups[rows], return_index=True, return_inverse=True)
         places = firsts[of_rows].astype(float)
         training = int(np.sum(places <= np.sort(places)[training - 1]))
+        require(training < len(rows), "no group is left to be held out: pass a smaller share")
     is_training = np.zeros(len(rows), np.bool_)
     is_training[np.argsort(places, kind="stable")[:training]] = True
     return np.append(rows[is_training], rows[~is_training]), len(rows) - training
@@ -184,7 +187,9 @@ def held_out_last(rows: Any, kinds: Any, groups: Any, training: int) -> tuple[An
 
 def groups_of(groups: object, count: int) -> Any:
     """Return the groups of samples as numbers; raise InputError."""
-    found = np.asarray(groups)
+    found = np.zeros(0)
+    with suppress(ValueError):  # of rows that are not equally long
+        found = np.asarray(groups)
     if found.shape != (count,) or found.dtype.kind not in "iufbUS":
         raise InputError(
             f"groups are a number or a text for each of the {count} samples, not {shorten(groups)}"

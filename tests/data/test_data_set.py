@@ -171,6 +171,8 @@ def test_a_group_is_trained_on_or_held_out_as_a_whole(kind: type) -> None:
         parts.add(tuple(theirs))
     assert len(parts) > 1
     refused(InputError, "55", [1]).by(data.Arrays, X[:55], KINDS[:55], share=0.7, groups=[1])
+    refused(InputError, "55").by(data.Arrays, X[:55], KINDS[:55], share=0.7, groups=[[0], [1, 2]])
+    refused(InputError, "no group").by(data.Arrays, X[:2], KINDS[:2], share=0.5, groups=[0, 0])
     refused(InputError, "share=0.8").by(data.Arrays, X[:2], KINDS[:2], groups=[0, 1])
 
 

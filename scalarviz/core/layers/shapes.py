@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.checks import shorten, size
 from scalarviz.core.program import Shape
@@ -33,6 +33,11 @@ def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
         picture = shape_of(shape, what)
         return picture, size(prod(picture), what)
     return (), size(shape, what)
+
+
+def layer_size(shape: Shape) -> Any:
+    """Return what a layer is given as the size of a sample: a picture's shape, else a number."""
+    return shape if len(shape) == 3 else prod(shape)
 
 
 def shape_setting(layer: Layer) -> int | list[int]:

@@ -19,6 +19,7 @@ from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.layers import Affine, Flatten, FrequencyEncoding, Layer, Reshape
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import Residual, TwoBranches
+from scalarviz.core.layers.shapes import layer_size
 from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array
 from scalarviz.files.onnx.onnx_graph import Constant, GraphNode
@@ -73,11 +74,6 @@ class LayerStep:
     node: GraphNode | None = None
     kind: type[TwoBranches] = Residual
     first: int = 0
-
-
-def layer_size(shape: Shape) -> Any:
-    """Return what a layer is given as the size of a sample: a picture's shape, else a number."""
-    return shape if len(shape) == PICTURE else prod(shape)
 
 
 def nothing(shape: Shape) -> LayerStep:

@@ -40,6 +40,7 @@ from scalarviz.core.layers import (
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import Concatenate, Product, Residual, TwoBranches
 from scalarviz.core.layers.rowwise_layers import Slice, Spread
+from scalarviz.core.layers.shapes import layer_size
 from scalarviz.core.program import Windows
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.flows import (
@@ -52,7 +53,6 @@ from scalarviz.files.onnx.flows import (
     Parameter,
     Waves,
     checked,
-    layer_size,
     nothing,
 )
 from scalarviz.files.onnx.onnx_graph import FLOATS, Constant, shortest

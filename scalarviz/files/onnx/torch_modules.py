@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from math import prod
 from typing import Any, final
@@ -83,9 +84,10 @@ def from_torch(module: object, example: object) -> Network:
             f"from_torch takes a PyTorch module, such as torch.nn.Linear(3, 8), not "
             f"{shorten(module)}"
         )
-    torch, model = the_package(), unwrapped(module)
-    batch = torch.as_tensor(example)
-    if batch.ndim < 2 or not len(batch):
+    torch, model, batch = the_package(), unwrapped(module), None
+    with suppress(TypeError, ValueError, RuntimeError):  # of what is no array of numbers
+        batch = torch.as_tensor(example)
+    if batch is None or batch.ndim < 2 or not len(batch):
         raise InputError(
             f"the example is a batch, a sample or more along its first axis, not {shorten(example)}"
         )
@@ -118,12 +120,17 @@ def check_same(torch: Any, model: Any, net: Network, batch: Any) -> None:
         finally:
             model.train(was_training)
     found = net(tensor.reshape(len(batch), -1).double().cpu().numpy())
-    difference = np.abs(found - wanted).max(initial=0.0)
-    if found.shape != wanted.shape or difference > DIFFERENCE * np.abs(wanted).max(initial=1e-30):
-        raise InputError(
-            f"this {type(model).__name__} computes something else than its layers in the order of "
-            f"their calls: outputs differ by {difference:.2g}"
-        )
+    name, near = type(model).__name__, DIFFERENCE * np.abs(wanted).max(initial=1e-30)
+    require(
+        found.shape == wanted.shape,
+        f"this {name} returns the shape {wanted.shape}, and its layers {found.shape}",
+    )
+    difference = np.abs(found - wanted).max()
+    require(
+        bool(difference <= near),
+        f"this {name} computes something else than its layers in the order of their calls: "
+        f"outputs differ by {difference:.2g}",
+    )
 
 
 @final
@@ -156,7 +163,10 @@ class Traced:
             elif node.op == "call_module":
                 self.module(node, self.modules[node.target], node.target)
             elif node.op not in ("placeholder", "output"):
-                self.call(node)
+                try:
+                    self.call(node)
+                except (TypeError, ValueError, LookupError, AttributeError, RuntimeError):
+                    self.add(name_of(node), node, [], node.name)  # such as a size: no layer
         return ModelGraph(
             type(self.model).__name__, NEWEST, (Port(inputs[0], (None, *self.shape), True),),
             (Port(end.name, None, True),), tuple(self.nodes), self.constants, Budget(None),
@@ -197,7 +207,7 @@ class Traced:
 
     def call(self, node: Any) -> None:
         """Append the node of a function or a method: as a module, if one does the same."""
-        called = node.target if isinstance(node.target, str) else node.target.__name__
+        called = name_of(node)
         given: Any = node.args or (None,)
         first, rest = given[0], given[1:]
         kind = MODULES.get(called.replace("_", ""))
@@ -230,6 +240,11 @@ class Traced:
                 if each is not None
             ]
             self.add(word, node, inputs, node.name)
+
+
+def name_of(node: Any) -> str:
+    """Return the name of the function or method that a node calls."""
+    return str(node.target if isinstance(node.target, str) else node.target.__name__)
 
 
 def is_part(index: object) -> bool:
@@ -319,8 +334,11 @@ class Writer:
         self.graph.output(self.value)
         return self.torch.fx.GraphModule(self.modules, self.graph, "Network")
 
-    def chain(self, layers: Sequence[Layer], names: Sequence[Names], prefix: str) -> None:
-        for i, each in enumerate(layers):
+    def chain(
+        self, layers: Sequence[Layer], names: Sequence[Names], prefix: str, first: int = 0
+    ) -> None:
+        """Append layers, the first of which is numbered `first`."""
+        for i, each in enumerate(layers, first):
             self.layer(each, names[i] if i < len(names) else {}, f"{prefix}{i}")
 
     def layer(self, layer: Layer, names: Names, usual: str) -> None:
@@ -411,8 +429,7 @@ class Writer:
         value, shape, ends = self.value, self.shape, []
         for at, branch in ((0, layer.branches[0]), (len(layer.branches[0]), layer.branches[1])):
             self.value, self.shape = value, shape
-            for i, each in enumerate(branch, at):
-                self.layer(each, names[i] if i < len(names) else {}, f"{prefix}{i}")
+            self.chain(branch, names, prefix, at)
             ends.append(self.value)
         self.shape = layer.output_shape or (layer.outputs,)
         if isinstance(layer, Concatenate):

@@ -19,6 +19,7 @@ from scalarviz.core.layers.elementwise_layers import Activation, Dropout, PReLU
 from scalarviz.core.layers.normalization import BatchNorm, LayerNorm, RMSNorm
 from scalarviz.core.layers.picture_layers import AvgPool2d, Conv2d, MaxPool2d
 from scalarviz.core.layers.rowwise_layers import Flatten, LogSoftmax, Reshape, Softmax
+from scalarviz.core.layers.shapes import layer_size
 
 Settings = dict[str, Any]
 Arrays = Mapping[str, Any]  # what has a shape, by role
@@ -108,7 +109,7 @@ def layer_of(kind: str, settings: Settings, arrays: Arrays, shape: Shape) -> Lay
     if any(settings.get(name, usual) != usual for name, usual in USUAL.items()):
         raise ValueError(settings)
     if kind in ACTIVATIONS:
-        return Activation(size_of(shape), activation_of(kind, settings))
+        return Activation(layer_size(shape), activation_of(kind, settings))
     return LAYERS[kind](settings, arrays, shape)
 
 
@@ -118,11 +119,6 @@ def activation_of(kind: str, settings: Settings) -> str:
     if name in GIVEN:
         return f"{name}({','.join(str(float(settings[each])) for each in GIVEN[name])})"
     return "gelu_tanh" if settings.get("approximate") == "tanh" else name
-
-
-def size_of(shape: Shape) -> Any:
-    """Return what a layer is given as the size of a sample: a picture's shape, else a number."""
-    return shape if len(shape) == 3 else prod(shape)
 
 
 def linear(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
@@ -174,7 +170,7 @@ def norm(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: 
 
 
 def batch_norm(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
-    return BatchNorm(size_of(shape), settings["eps"], settings["momentum"])
+    return BatchNorm(layer_size(shape), settings["eps"], settings["momentum"])
 
 
 def softmax(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
@@ -195,8 +191,8 @@ LAYERS: dict[str, Callable[[Settings, Arrays, Shape], Layer]] = {
     "RMSNorm": partial(norm, RMSNorm),
     "BatchNorm1d": batch_norm,
     "BatchNorm2d": batch_norm,
-    "Dropout": lambda settings, arrays, shape: Dropout(size_of(shape), settings["p"]),
-    "PReLU": lambda settings, arrays, shape: PReLU(size_of(shape), settings["num_parameters"]),
+    "Dropout": lambda settings, arrays, shape: Dropout(layer_size(shape), settings["p"]),
+    "PReLU": lambda settings, arrays, shape: PReLU(layer_size(shape), settings["num_parameters"]),
     "Softmax": partial(softmax, Softmax),
     "LogSoftmax": partial(softmax, LogSoftmax),
 }

@@ -113,7 +113,8 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
         def forward(self, x: Any) -> Any:
             x = self.block(functional.leaky_relu(self.stem(x), 0.2)).mean((2, 3))
             x = torch.sigmoid(self.fc1(x.view(x.size(0), -1)))
-            return self.fc2(functional.dropout(x, 0.2, self.training))
+            x = functional.dropout(x, 0.2, self.training)
+            return self.fc2(x.reshape(x.shape[0], 5))
 
     class Gate(nn.Module):
         def __init__(self) -> None:
@@ -272,6 +273,14 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
         def forward(self, x: Any) -> Any:
             return x if x.sum() > 0 else -x
 
+    class Mean(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.mean(1)
+
+    class Chunk(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.chunk(3, dim=1)[0]
+
     class Loose(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -286,6 +295,9 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
         (nn.Linear(4, 2), batch, "it is given (3,) a sample"),
         (nn.LayerNorm(3, elementwise_affine=False), batch, "it has no weight and no bias"),
         (nn.Linear(3, 2), torch.ones(3), "the example is a batch"),
+        (nn.Linear(3, 2), "x", "the example is a batch"),
+        (Mean(), batch, "'mean' (mean): there is no such"),
+        (Chunk(), batch, "'chunk' (chunk): there is no such"),
         (Two(), batch, "its forward takes 2 inputs"),
         (Chooses(), batch, "its forward cannot be traced"),
         (Loose(), batch, "its parameter scale is used outside of a layer"),
