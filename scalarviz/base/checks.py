@@ -399,6 +399,19 @@ def as_one_each(
     return one_hot(numbers, classes)
 
 
+def as_weights(given: object, count: int, least: int = 1) -> FloatArray:
+    """Return the weights of samples, at `least` so many of them above 0; raise InputError."""
+    found = as_floats(given, "sample_weight")
+    are_numbers = found.shape == (count,) and np.isfinite(found).all()
+    if not are_numbers or found.min() < 0.0 or np.count_nonzero(found) < least:
+        above = ", not zero for all" * bool(least)
+        raise InputError(
+            f"sample_weight is a number from 0 on for each of the {count} samples{above}: here it "
+            f"is {shorten(given)}"
+        )
+    return found
+
+
 def is_one_each(numbers: FloatArray, samples: int) -> bool:
     """Return whether an array has one number for each of some samples."""
     return numbers.size == samples and numbers.shape[1:] in ((), (1,))

@@ -37,6 +37,7 @@ class Batches(ABC):
 
     inputs, targets   tables, one row a sample, whose rows make up the batches
     size              samples of a batch; the last one of an epoch may have fewer
+    weights           how much the samples of the tables count; None: all alike
     samples           samples of an epoch
     draw              code of the way of drawing, for kernels
     settings          numbers that a kernel needs to draw
@@ -44,6 +45,7 @@ class Batches(ABC):
 
     draw: int
     settings: tuple[float, ...] = ()
+    weights: FloatArray | None = None
 
     def __init__(
         self, inputs: FloatArray, targets: FloatArray, batch: int | None, samples: int, seed: int
@@ -69,6 +71,10 @@ class Batches(ABC):
     def at(self, step: int) -> Pair:
         """Return inputs and targets of a step, one row a sample."""
 
+    def weights_at(self, step: int) -> FloatArray | None:
+        """Return the weights of the samples of a step; None: all count alike."""
+        return None
+
     def block(self, step: int, steps: int) -> Batches:
         """Return batches whose tables hold all that `steps` steps from `step` on need."""
         return self
@@ -91,6 +97,10 @@ class TableBatches(Batches):
         return self.inputs[chosen], self.targets[chosen]
 
     @final
+    def weights_at(self, step: int) -> FloatArray | None:
+        return None if self.weights is None else self.weights[self.chosen(step)]
+
+    @final
     def rows(self, step: int) -> Order:
         """Return the rows of a step, in order."""
         return np.arange(self.samples)[self.chosen(step)]
@@ -98,6 +108,11 @@ class TableBatches(Batches):
     @abstractmethod
     def chosen(self, step: int) -> slice | Order:
         """Return the rows of a step, in order, as an index of tables."""
+
+
+def goals_of(targets: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Return targets for kernels: with the weights of samples, if there are some, at the end."""
+    return targets if weights is None else np.column_stack([targets, weights])
 
 
 @final

@@ -17,6 +17,7 @@ from scalarviz.base.checks import (
     FloatArray,
     Shape,
     answered,
+    as_weights,
     check_binary,
     check_labels,
     check_signature,
@@ -25,6 +26,7 @@ from scalarviz.base.checks import (
     true_or_false,
 )
 from scalarviz.core.formulas.formula import pick
+from scalarviz.core.formulas.losses import Weights
 from scalarviz.core.formulas.randomness import check_seed, shuffled
 from scalarviz.core.layers.normalization import Affine
 from scalarviz.data.batches import (
@@ -44,12 +46,14 @@ from scalarviz.data.samples import (
     as_samples,
     as_table,
     checked_names,
+    class_weights_of,
     columns_in,
     cut,
     groups_of,
     held_out_last,
     in_shape,
     is_labels,
+    is_one_hot,
     kinds_in,
     names_in,
     rows_of_labels,
@@ -97,6 +101,8 @@ class DataSet(ABC):
     inputs, outputs  numbers of a sample, and of its target
     samples          number of samples of an epoch
     held_out         inputs and targets for testing, one row a sample, or None
+    weights          how much each sample for training counts, or None: all alike
+    held_out_weights the same of the held-out ones
     is_given         whether its settings are arrays of its user, which a file can leave out
 
     `settings` are the arguments that make it again.
@@ -151,6 +157,23 @@ class DataSet(ABC):
         self.samples = samples
         self.held_out = held_out
         self._settings = {key: value for key, value in settings.items() if value is not None}
+
+    @final
+    @property
+    def weights(self) -> Weights:
+        """How much each sample for training counts, those added 1; None: all alike."""
+        given = self._settings.get("sample_weight")
+        if given is None:
+            return None
+        count = len(given) - self._settings.get("held_out", 0)
+        return np.append(given[:count], np.ones(self.samples - count))
+
+    @final
+    @property
+    def held_out_weights(self) -> Weights:
+        """How much each held-out sample counts; None: all alike."""
+        given = self._settings.get("sample_weight")
+        return None if given is None else given[len(given) - self._settings.get("held_out", 0) :]
 
     @abstractmethod
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
@@ -305,9 +328,12 @@ class TableSet(DataSet):
         Raises InputError, ShapeError or NotFiniteError.
         """
         known = self.training[1]
-        labels = bool(((known == 0.0) | (known == 1.0)).all() and (known.sum(axis=1) == 1.0).all())
         pair = as_samples(
-            inputs, targets, (self.inputs, self.outputs), labels=labels, picture=self.sample_shape
+            inputs,
+            targets,
+            (self.inputs, self.outputs),
+            labels=is_one_hot(known),
+            picture=self.sample_shape,
         )
         self.check_sample(*pair)
         count = len(pair[0]) + (0 if self.added is None else len(self.added[0]))
@@ -343,8 +369,11 @@ class TableSet(DataSet):
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
         """Return batches of `batch` samples, None: all of them, in an order given by the `seed`."""
         if batch is None or self.order == "in_order":
-            return InOrder(*self.training, batch)
-        return ORDERS[self.order](*self.training, batch, seed)
+            made: TableBatches = InOrder(*self.training, batch)
+        else:
+            made = ORDERS[self.order](*self.training, batch, seed)
+        made.weights = self.weights
+        return made
 
 
 @final
@@ -369,6 +398,12 @@ class Arrays(TableSet):
               numbers, 1 at its class, else 0; None, the default: the session decides
     held_out  samples for testing instead of a share: a pair of arrays (inputs, targets), or the
               number of samples at the end; None, the default: those of the share
+    sample_weight  a number from 0 on for each sample, of both `inputs` and a part that is held out:
+                   how much it counts in the loss and in metrics, as in Loss; None, the default: all
+                   alike
+    class_weight   the same for the samples of a class: a dict by labels or names, 1 for classes
+                   that it lacks; or "balanced", which lets each class of the training samples count
+                   as much as another one; None, the default: all alike
     input_names   one text for each input, its name in pictures; None, the default: the names of
                   the columns of a data frame, else no names
     output_names  one text for each output or class, in the same way
@@ -403,6 +438,8 @@ class Arrays(TableSet):
         source: str | os.PathLike[str] | None = None,
         classes: int | None = None,
         held_out: object = None,
+        sample_weight: object = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         input_names: Sequence[str] | None = None,
         output_names: Sequence[str] | None = None,
         standardize: bool = False,
@@ -418,13 +455,17 @@ class Arrays(TableSet):
             isinstance(share, float) and share < 1.0
         )
         whole, self.sample_shape = as_table(inputs, labels, copy=not is_copied)
-        tests = None
+        tests, weights = None, None
+        if sample_weight is not None:
+            weights = as_weights(sample_weight, len(whole[0]))
         if held_out is not None:
             whole, tests = with_tests(whole, held_out, share, names, self.sample_shape)
         share, seed = share_of(share), check_seed(seed)
         if classes is not None:
             # Raises errors with the rows as they were given.
             rows_of_labels(whole[1], classes, len(whole[0]) - (tests or 0))
+        if weights is not None:  # those of held-out samples that were given by themselves are 1
+            weights = np.append(weights, np.ones(len(whole[0]) - len(weights)))
         if groups is not None and share == 1.0:
             raise InputError("groups say which samples are held out together: pass share=0.8, say")
         if share < 1.0:  # samples are kept once: those held out at the end
@@ -434,12 +475,19 @@ class Arrays(TableSet):
             together = None if groups is None else groups_of(groups, count)
             rows, tests = held_out_last(mixed, kinds, together, max(1, round(share * count)))
             self._rows, whole = rows, (whole[0][rows], whole[1][rows])
+            weights = None if weights is None else weights[rows]
+        if class_weight is not None:
+            of_classes = class_weights_of(
+                class_weight, whole[1], classes, names, weights, tests or 0
+            )
+            weights = of_classes if weights is None else of_classes * weights
         settings: dict[str, Any] = {
             "source": source,
             "inputs": in_shape(whole[0], self.sample_shape or whole[0].shape[1:]),
             "targets": whole[1],
             "classes": classes,
             "held_out": tests or None,
+            "sample_weight": weights,
         }
         if classes is not None:
             whole = whole[0], rows_of_labels(whole[1], classes)
@@ -452,6 +500,11 @@ class Arrays(TableSet):
             output_names = [] if has_labels else columns_in(targets, self.outputs)
             output_names = names if 0 < len(names) <= MOST_NAMES else output_names
         self.output_names = output_names
+
+    @property
+    def rows(self) -> Any:
+        """Where each sample stood in the arrays that were given: of training, then held out."""
+        return np.arange(len(self._settings["targets"])) if self._rows is None else self._rows
 
     @property
     def input_names(self) -> Sequence[str]:

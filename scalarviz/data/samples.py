@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -16,6 +16,7 @@ from scalarviz.base.checks import (
     as_batch,
     as_floats,
     as_rows_remedy,
+    listed,
     number,
     one_hot,
     require,
@@ -23,6 +24,7 @@ from scalarviz.base.checks import (
     size,
 )
 from scalarviz.core.formulas.formula import pick
+from scalarviz.core.formulas.losses import Weights
 from scalarviz.data.batches import Pair
 from scalarviz.errors import InputError, ShapeError
 
@@ -197,6 +199,12 @@ def groups_of(groups: object, count: int) -> Any:
     return np.unique(found, return_inverse=True)[1].ravel()
 
 
+def is_one_hot(targets: FloatArray) -> bool:
+    """Return whether each row has a 1 at its class, and else zeros, of two or more numbers."""
+    is_binary = bool(((targets == 0.0) | (targets == 1.0)).all())
+    return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
+
+
 FEWEST_OF_A_KIND = 10  # samples of a whole number, on average, for which it is a class
 
 
@@ -205,12 +213,51 @@ def kinds_in(targets: FloatArray, *, are_classes: bool) -> Any:
 
     are_classes  whether a column of targets has labels for sure
     """
-    one_hot = ((targets == 0.0) | (targets == 1.0)).all() and (targets.sum(axis=1) == 1.0).all()
     if targets.shape[1] > 1:
-        return targets.argmax(axis=1) * one_hot
+        return targets.argmax(axis=1) * is_one_hot(targets)
     _, found = np.unique(targets, return_inverse=True)
     few = is_labels(targets) and FEWEST_OF_A_KIND * (found.max() + 1) <= len(targets)
     return found.ravel() * (are_classes or few)
+
+
+def class_weights_of(
+    given: object,
+    targets: FloatArray,
+    classes: int | None,
+    names: Sequence[str],
+    weights: Weights,
+    tests: int,
+) -> FloatArray:
+    """Return the weight of the class of each sample; raise InputError.
+
+    given    "balanced", or a dict of weights by labels or by the `names` of classes
+    targets  labels in a column, or rows that are 1 at a class, of all samples
+    classes  number of classes of labels, or None
+    weights  of the samples, by which those of a class are counted; None: all count alike
+    tests    number of held-out samples, the last ones, which are not counted
+    """
+    column = targets if targets.shape[1] == 1 else targets.argmax(axis=1)
+    labels = np.union1d(column, np.arange(classes or len(names)))
+    found = np.searchsorted(labels, column.ravel())
+    require(
+        not (labels % 1).any() and (column is targets or is_one_hot(targets)),
+        "class_weight is of classes, and these targets are none: pass sample_weight",
+    )
+    places: dict[Any, int] = {int(label): place for place, label in enumerate(labels)}
+    places |= {name: places[i] for i, name in enumerate(names) if i in places}
+    by_class = np.ones(len(labels))
+    if isinstance(given, Mapping):
+        for key, weight in given.items():
+            if key not in places:
+                known = listed([shorten(each) for each in names or places])
+                raise InputError(f"class_weight has {shorten(key)}, and the classes are {known}")
+            by_class[places[key]] = number(weight, f"the weight of class {shorten(key)}", 0.0)
+    else:
+        pick({"balanced": 0}, given, "class_weight")
+        kept = slice(len(found) - tests)
+        counts = np.bincount(found[kept], None if weights is None else weights[kept], len(labels))
+        by_class = counts.sum() / np.count_nonzero(counts) / np.where(counts, counts, 1.0)
+    return by_class[found]
 
 
 def in_shape(table: FloatArray, shape: Shape) -> FloatArray:

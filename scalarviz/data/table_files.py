@@ -8,16 +8,16 @@ import os
 import zipfile
 from array import array
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import IO, TextIO, final
+from typing import IO, Any, TextIO, final
 
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, answered, shorten
+from scalarviz.base.checks import FloatArray, answered, require, shorten
 from scalarviz.base.limits import (
     LARGEST_DIRECTORY,
     LONGEST_ARRAY_HEADER,
@@ -45,6 +45,8 @@ def from_csv(
     inputs: Columns | None = None,
     targets: Columns | None = None,
     *,
+    weights: str | int | None = None,
+    class_weight: Mapping[Any, float] | str | None = None,
     header: bool | None = None,
     missing: str = "refuse",
     share: float = 1.0,
@@ -64,6 +66,8 @@ def from_csv(
     path     the file, in UTF-8
     inputs   columns; None, the default: all but the targets, and those without a name
     targets  columns; None, the default: the last one
+    weights  the column with `sample_weight` of Arrays; None, the default: there is none
+    class_weight  as in Arrays; None, the default: all classes count alike
     header   whether line 1 holds names; None, the default: if no cell of it is a number
     missing  of a line in which a cell of these columns is empty, or "NA", "NaN", "null", "?" or
              "-": "refuse" it, the default, with an error that names the cell, or "drop" it; how
@@ -89,24 +93,29 @@ def from_csv(
         if header is None:
             header = not any(is_number(cell) for cell in first[1])
         names = [cell.strip() for cell in first[1]] if header else []
-        wanted, answers = choose_columns(inputs, targets, names, width, path)
+        weigh = [] if weights is None else column_numbers(weights, names, width, path)
+        require(len(weigh) <= 1, f"weights= names one column, not {shorten(weights)}")
+        wanted, answers = choose_columns(inputs, targets, weigh, names, width, path)
+        columns = wanted + weigh + answers
         rows: Rows = lines if header else chain([first], lines)
         if dropping:
-            rows = whole_rows(rows, wanted + answers, path)
-        table, classes = read_numbers(rows, wanted + answers, len(answers), width, path, budget)
+            rows = whole_rows(rows, columns, path)
+        table, classes = read_numbers(rows, columns, len(answers), width, path, budget)
     if not len(table):
         raise InputError(
             f"{called(path)} has names in line 1, and no samples: add lines of numbers"
         )
-    speak_of_columns(table, [names[i] if names else i for i in wanted + answers], path)
+    speak_of_columns(table, [names[i] if names else i for i in columns], path)
     count = len(wanted)
     return Arrays(
         table[:, :count],
-        [classes[int(place)] for place in table[:, -1]] if classes else table[:, count:],
+        [classes[int(place)] for place in table[:, -1]] if classes else table[:, -len(answers) :],
         share=share,
         seed=seed,
         order=order,
         source=path.name,
+        sample_weight=table[:, count] if weigh else None,
+        class_weight=class_weight,
         standardize=standardize,
         input_names=[names[i] for i in wanted] if names and count <= MOST_NAMES else None,
     )
@@ -282,11 +291,17 @@ def is_number(cell: str) -> bool:
 
 
 def choose_columns(
-    inputs: Columns | None, targets: Columns | None, names: list[str], width: int, path: Path
+    inputs: Columns | None,
+    targets: Columns | None,
+    weigh: list[int],
+    names: list[str],
+    width: int,
+    path: Path,
 ) -> tuple[list[int], list[int]]:
-    """Return the numbers of the input columns and of the target columns."""
-    answers = [width - 1] if targets is None else column_numbers(targets, names, width, path)
-    others = sorted({*range(width)} - {*answers})
+    """Return the numbers of the input and of the target columns, besides those in `weigh`."""
+    left = [i for i in range(width) if i not in weigh]
+    answers = left[-1:] if targets is None else column_numbers(targets, names, width, path)
+    others = sorted({*left} - {*answers})
     if inputs is None and (nameless := [i for i in others if names and not names[i]]):
         others = [i for i in others if names[i]]
         inform(
@@ -294,11 +309,11 @@ def choose_columns(
             f"columns {', '.join(map(str, nameless))}; inputs= takes columns by these numbers, too"
         )
     wanted = others if inputs is None else column_numbers(inputs, names, width, path)
-    twice = sorted({*wanted} & {*answers})
+    twice = [i for i, uses in Counter([*{*wanted}, *{*answers}, *weigh]).items() if uses > 1]
     if twice:
         raise InputError(
-            f"column {twice[0]} of {called(path)} would be both input and target: say which "
-            "columns are which by inputs= and targets="
+            f"column {twice[0]} of {called(path)} would be used twice: say which columns are which "
+            "by inputs=, targets= and weights="
         )
     if not wanted or not answers:
         columns = "1 column" if width == 1 else f"{width} columns"

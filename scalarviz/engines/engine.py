@@ -29,7 +29,7 @@ from scalarviz.base.limits import empty_losses
 from scalarviz.base.processes import awaited
 from scalarviz.core.bank import SCALING, Bank
 from scalarviz.core.bank_arrays import bad_gradient, bad_update, written_error
-from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.losses import Loss, Weights
 from scalarviz.core.layers import Layer
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
@@ -95,12 +95,14 @@ class Engine(ABC):
     def run(self, batches: Batches, loss: Loss) -> Run:
         """Return a training on these batches; the bank is not changed yet."""
 
-    def loss_on(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Callable[[], float]:
+    def loss_on(
+        self, inputs: FloatArray, targets: FloatArray, weights: Weights, loss: Loss
+    ) -> Callable[[], float]:
         """Return a function that returns the loss of a batch for the numbers of its call.
 
         The batch is evaluated, as by `evaluate`, again at each call.
         """
-        return lambda: loss(self.evaluate(inputs), targets)
+        return lambda: loss(self.evaluate(inputs), targets, weights)
 
     @final
     def take_run(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Run:

@@ -113,7 +113,8 @@ class PythonRun(Run):
             inputs, targets = self.batches.at(step)
             bank.zero_grad()
             state = bank.state.copy()
-            value = loss.forward(engine.forward(inputs), targets)
+            weights = self.batches.weights_at(step)
+            value = loss.forward(engine.forward(inputs), targets, weights)
             engine.backward(loss.backward())
             bad = find_bad(bank, optimizer)
             if bad != NONE:
@@ -133,6 +134,7 @@ class PythonRun(Run):
         if self._waiting:
             self.engine.forget()
         inputs, self._targets = self.batches.at(step)
+        self._weights = self.batches.weights_at(step)
         self._values = {self.engine.program.inputs: self.engine.as_read(inputs)}
         self._flows: dict[Buffer, FloatArray] = {}
         # Computed by the objects but not yet published: values, and gradients.
@@ -148,7 +150,7 @@ class PythonRun(Run):
             bank.zero_grad()
         elif moment.kind == "loss":
             prediction = self._values[self.engine.program.outputs]
-            self.loss = self.loss_function(prediction, self._targets)
+            self.loss = self.loss_function(prediction, self._targets, self._weights)
         elif moment.kind == "step":
             self.finish_backward()
             error = self._statistics.error
@@ -185,7 +187,7 @@ class PythonRun(Run):
         outputs = self.engine.program.outputs
         if outputs in moment.gradients:
             loss = self.loss_function
-            loss.forward(self._values[outputs], self._targets)
+            loss.forward(self._values[outputs], self._targets, self._weights)
             self._flows[outputs] = loss.backward()
         if moment.kind != "delta":
             self._layer_backward(operation)

@@ -37,6 +37,7 @@ class EngineRow:
     kernels    returns the kinds of operations that it has kernels for; None if it runs no kernels.
                One that does raises EngineError in a process forked from one that has loaded kernels
     only_full  why it cannot compute in mixed precision; "" if it can
+    weighs     whether it knows weights of samples; by default not
     """
 
     name: str
@@ -44,6 +45,7 @@ class EngineRow:
     lack: Callable[[], str] = str
     kernels: Callable[[], Container[str]] | None = None
     only_full: str = ""
+    weighs: bool = False
 
     def lacking(self, program: Program) -> Iterator[Operation]:
         """Yield the operations that it has no kernels for."""
@@ -105,8 +107,9 @@ ENGINES = table(
             later("cpu.engine", "CpuEngine"),
             missing_for_cpu,
             lambda: loaded("cpu.table", "KERNELS"),
+            weighs=True,
         ),
-        EngineRow("python", PythonEngine, only_full=MIXED_ON_CPU("python")),
+        EngineRow("python", PythonEngine, only_full=MIXED_ON_CPU("python"), weighs=True),
     ]
 )
 ONLY_FULL = "a compiled function computes in full precision only: leave out precision="

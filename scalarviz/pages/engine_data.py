@@ -130,6 +130,11 @@ def why_not(session: Session) -> str:
             "a page cannot take the steps of a training by another program: record it "
             "by engine=False"
         )
+    if session.trainer.batches.weights is not None:
+        return (
+            "the kernels of a page do not know weights of samples: record this training by "
+            "engine=False, or leave out sample_weight and class_weight"
+        )
     for operation in ENGINES["cpu"].lacking(session.network.program):
         return (
             f"a page has no kernels for {operation.owner}, which runs as Python: record this "

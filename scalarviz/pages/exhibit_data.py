@@ -14,6 +14,7 @@ from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS
 from scalarviz.data import DataSet, Digits, Rgb, Texture
 from scalarviz.data.batches import Pair
 from scalarviz.data.plane import FEATURES, PlaneSet
+from scalarviz.data.samples import is_one_hot
 from scalarviz.pages.bundle import packed
 from scalarviz.scene.canvas.canvas2d import image_bytes
 from scalarviz.scene.exhibits.plots import CORNER_PART
@@ -25,7 +26,6 @@ from scalarviz.stage.data_exhibits import (
     answer_names,
     graph,
     held_out_points,
-    is_one_hot,
     middle_and_reach,
     needs_batch,
     places_of,

@@ -26,7 +26,7 @@ from scalarviz.pages.bundle import as_json, packed
 from scalarviz.pages.exhibit_data import measured_data
 from scalarviz.stage.sample_pass import SampleContext, forward
 from scalarviz.training.follow.followed_session import RecordedRun
-from scalarviz.training.session.reading import in_focus, row_in_focus
+from scalarviz.training.session.reading import in_focus, row_in_focus, weights_in
 from scalarviz.training.session.session import Session
 
 PIECE = 2**18  # bytes that are compressed at once
@@ -83,12 +83,14 @@ class Taken:
     arrays   those of the places, one after the other
     steps    of the places between two steps
     walked   steps with a place after each operation
+    weights  of the focus sample in each of them, see `State`
     stopped  why the step after the last one is refused: "gradient" or "overflow"; else ""
     """
 
     arrays: Arrays = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
     walked: list[int] = field(default_factory=list)
+    weights: list[float | None] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
@@ -138,6 +140,7 @@ def recording_of(
         "first": taken.steps[0],
         "steps": taken.steps,
         "walked": taken.walked,
+        "weights": taken.weights,
         "stopped": taken.stopped,
         "rows": taken.rows,
         "batches": taken.batches,
@@ -284,6 +287,8 @@ def take_walk(taken: Taken, session: Session) -> None:
             found.append(session.network.bank.grad.copy())
             found += [np.array(run.values(each)[focus]) for each in moment.values]
             found += [np.array(run.gradients(each)[focus]) for each in moment.gradients]
+    weights = weights_in(session.timeline)
+    taken.weights.append(None if weights is None else float(weights[focus]))
     taken.arrays += [(OWN, each) for each in found]  # of whole steps: one may be refused
     taken.walked.append(step)
 

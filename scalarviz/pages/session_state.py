@@ -164,6 +164,7 @@ class SessionState:
             "left_out": {},
             "inputs": inputs,
             "target": target,
+            "weight": None,
             "row": row_in_focus(session, here.seen, rests=rests),
             "batch": size,
             "focus": focus,
@@ -214,7 +215,7 @@ class SessionState:
         found = numbers_before(state.before, state.grad_before, state.slots_before)
         if self.program.is_graph:
             return found
-        found["gradients"] = arrays(state.gradients)
+        found |= {"gradients": arrays(state.gradients), "weight": state.weight}
         if state.operation:
             values = found["values"] = arrays(state.values)
             found["left_out"] = left_out(self.program, values)
@@ -224,6 +225,7 @@ class SessionState:
                 "values": arrays(state.all.values),
                 "gradients": arrays(state.all.gradients),
                 "targets": np.array(state.all.targets),
+                "weights": state.all.weights,
             }
             if not state.operation and not state.edited:
                 inputs, _ = self.session.trainer.batches.at(state.step - 1)

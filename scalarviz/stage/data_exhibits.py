@@ -20,6 +20,7 @@ from scalarviz.data import DataSet, Digits, Rgb, Texture, psnr
 from scalarviz.data.batches import Pair
 from scalarviz.data.data_set import TableSet
 from scalarviz.data.plane import PLANE, PlaneSet
+from scalarviz.data.samples import is_one_hot
 from scalarviz.scene.canvas.canvas2d import image_bytes
 from scalarviz.scene.exhibits.answers import Answers
 from scalarviz.scene.exhibits.classified import Classes, ConfusionMatrix, Sorting
@@ -352,12 +353,6 @@ def first_of_each(rows: FloatArray) -> FloatArray:
     return rows[:, 0]
 
 
-def is_one_hot(targets: FloatArray) -> bool:
-    """Return whether each row has a 1 at its class, and else zeros, of two or more numbers."""
-    is_binary = bool(((targets == 0.0) | (targets == 1.0)).all())
-    return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
-
-
 def largest(rows: FloatArray) -> FloatArray:
     """Return the index of the largest number of each row; NaN if the row has NaN."""
     return np.where(np.isnan(rows).any(axis=1), np.nan, np.argmax(rows, axis=1))
@@ -445,4 +440,6 @@ def held_out_loss(session: Session, most: int | None = MOST_SAMPLES) -> float | 
     if session.data.held_out is None:
         return None
     inputs, targets = session.data.held_out
-    return session.trainer.loss(session.network(inputs[:most]), targets[:most])
+    weights = session.data.held_out_weights
+    weights = None if weights is None else weights[:most]
+    return session.trainer.loss(session.network(inputs[:most]), targets[:most], weights)

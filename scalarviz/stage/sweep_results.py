@@ -16,6 +16,7 @@ from scalarviz.base.scales import stop_above
 from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import NONE, Program
+from scalarviz.data.samples import is_one_hot
 from scalarviz.scene.sweep_panels import (
     CUBES,
     KINDS,
@@ -29,7 +30,6 @@ from scalarviz.scene.sweep_panels import (
 )
 from scalarviz.stage.data_exhibits import (
     PlanePoints,
-    is_one_hot,
     largest,
     middle_and_reach,
     plane_points,

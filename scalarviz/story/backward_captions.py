@@ -27,6 +27,7 @@ from scalarviz.story.formats import agreeing, exact_sum, pretty, said
 from scalarviz.story.forward_captions import (
     CaptionFn,
     average_line,
+    by_weight,
     caption_of,
     case_of,
     factor_of,
@@ -41,6 +42,7 @@ from scalarviz.story.forward_captions import (
     parameter_rows,
     term_of,
     variance,
+    weighed,
     window,
 )
 from scalarviz.story.names import sentence
@@ -154,7 +156,11 @@ def loss_derivative(ctx: TracedWeight, value: float, name: str) -> tuple[str, Ca
     divided = " × ".join(counts)
     divided = f" / ({divided})" if len(counts) > 1 else f" / {divided}"
     before = factor_of(function)
-    formula = before + pretty(slope.text) + (divided if count > 1 else "")
+    weight = weighed(ctx)
+    formula = pretty(slope.text)
+    if weight:
+        formula = text("captions.loss.formula.weight", error=formula)
+    formula = before + formula + (divided if count > 1 else "")
     after = f" / {count}" if count > 1 else ""
     scale = function.factor / (count or 1)
     if function.scalar and slope.compute is not None:
@@ -166,8 +172,9 @@ def loss_derivative(ctx: TracedWeight, value: float, name: str) -> tuple[str, Ca
     else:  # depends on the other outputs of the row, too
         words_now = f"{name} = {formula} = {said(value)}"
         return formula, (Piece(words_now, neuron=ctx.behind),)
-    parts: list[EquationTerm | str] = [f"{name} = {before}", term, after]
-    return formula, equation(parts, lambda v: compute(v) * scale, value, about=ctx.behind)
+    parts: list[EquationTerm | str] = [f"{name} = {before}", *weight, term, after]
+    product = by_weight(compute, weight)
+    return formula, equation(parts, lambda v: product(v) * scale, value, about=ctx.behind)
 
 
 def difference(numbers: Sequence[float]) -> float:

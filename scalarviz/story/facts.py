@@ -452,11 +452,15 @@ class LastChange:
 
 @dataclass(frozen=True)
 class BatchNumbers:
-    """Values and gradients of all samples by buffer, and the targets: sample after sample, flat."""
+    """Values and gradients of all samples by buffer, and the targets: sample after sample, flat.
+
+    weights  the weight of each sample, as `State.weight`; None: all count alike
+    """
 
     values: Mapping[str, Numbers]
     gradients: Mapping[str, Numbers]
     targets: Numbers
+    weights: Numbers | None = None
 
 
 @dataclass(frozen=True)
@@ -474,6 +478,8 @@ class State:
     values           numbers of the focus sample by buffer, as far as they are computed
     gradients        theirs
     target           targets of the sample, or None
+    weight           how much the sample counts, where those of the batch count 1 on average, or in
+                     a sum as it was given; None: all count alike
     batch, focus     number of samples, and which of them is the focus
     all              those of all samples; None if they are too many
     again, answer    the loss of the same batch after the step, and the outputs of the focus sample;
@@ -499,6 +505,7 @@ class State:
     values: Mapping[str, Numbers] = field(default_factory=dict)
     gradients: Mapping[str, Numbers] = field(default_factory=dict)
     target: Numbers | None = None
+    weight: float | None = None
     batch: int = 1
     focus: int = 0
     all: BatchNumbers | None = None

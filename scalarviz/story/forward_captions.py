@@ -495,7 +495,10 @@ def loss(ctx: TracedWeight) -> Caption:
     way = "sum" if function.mean == "none" else "mean"
     if function.mean == "samples" and function.scalar and outputs > 1:
         way = "mean_of_sums"
-    words = text(f"captions.loss.formula.{way}", error=pretty(function.error.text))
+    error = pretty(function.error.text)
+    if ctx.state.weight is not None:
+        error = text("captions.loss.formula.weight", error=error)
+    words = text(f"captions.loss.formula.{way}", error=error)
     caption = Caption(
         text("captions.loss.title", loss=said(whole, 3)),
         f"L = {factor_of(function)}{words}",
@@ -507,6 +510,19 @@ def loss(ctx: TracedWeight) -> Caption:
     parts, total = part_lines(ctx, terms, whole)
     caption = replace(caption, lines=(line, *parts))
     return caption if total is None else replace(caption, whole=(line, *parts[:-1], total))
+
+
+def weighed(ctx: TracedWeight) -> list[EquationTerm | str]:
+    """Return the weight of the focus sample, as a factor, if samples have weights."""
+    weight = ctx.state.weight
+    return [] if weight is None else [EquationTerm((weight,)), " × "]
+
+
+def by_weight(
+    compute: Callable[[Sequence[float]], float], weight: Sequence[EquationTerm | str]
+) -> Callable[[Sequence[float]], float]:
+    """Return what computes an equation that begins with a weight of `weighed`, if there is one."""
+    return (lambda v: v[0] * compute(v[1:])) if weight else compute
 
 
 def factor_of(function: LossFacts) -> str:
@@ -617,18 +633,20 @@ def part_lines(
     function, samples = ctx.facts.loss, ctx.samples
     divisor = (function.divisor or 1) if function.scalar else 1
     scale, last = function.factor / divisor, samples == 1
-    own = exact_sum(errors) * scale
+    weight = weighed(ctx)
+    own = exact_sum(errors) * scale * (1.0 if ctx.state.weight is None else ctx.state.weight)
     found: list[CaptionLine] = []
-    if len(errors) > 1 or scale != 1.0:
+    if len(errors) > 1 or scale != 1.0 or weight:
         terms = shortened([EquationTerm((each,)) for each in errors], 0, SHOWN_TERMS)
         before = factor_of(function)
-        is_sum = len(terms) > 1 and (before != "" or divisor > 1)
+        is_sum = len(terms) > 1 and (before != "" or divisor > 1 or len(weight) > 0)
         inner: list[EquationTerm | str] = ["(", *between(terms), ")"] if is_sum else between(terms)
         start = "L = " if last else text("captions.sample", sample=ctx.sample) + ": "
         end = [f" / {divisor}"] if divisor > 1 else []
         add = sums(terms)
-        parts: list[EquationTerm | str] = [start + before, *inner, *end]
-        found.append(equation(parts, lambda v: add(v) * scale, whole if last else own))
+        parts: list[EquationTerm | str] = [start + before, *weight, *inner, *end]
+        compute = by_weight(add, weight)
+        found.append(equation(parts, lambda v: compute(v) * scale, whole if last else own))
     if last:
         return found or [plain_lines(only(whole))[0]], None
     if not is_small(samples, samples * len(ctx.answers[0])):
@@ -664,4 +682,8 @@ def errors_of_samples(ctx: TracedWeight) -> list[float] | None:
         return None
     starts = range(0, ctx.samples * size, size)
     pairs = [(floats(p[first : first + size]), floats(t[first : first + size])) for first in starts]
-    return [exact_sum(errors_in(function, own, wanted)) for own, wanted in pairs]
+    errors = [exact_sum(errors_in(function, own, wanted)) for own, wanted in pairs]
+    weights = None if ctx.state.all is None else ctx.state.all.weights
+    if weights is None:
+        return errors
+    return [error * float(weight) for error, weight in zip(errors, weights, strict=True)]

@@ -541,7 +541,7 @@ def flat_share(activation: str, y: FloatArray) -> float:
 
 def facts_of(trainer: Trainer) -> dict[str, Any]:
     """Return what Measures say of the data, the loss and the outputs, as they are at present."""
-    inputs, targets = samples_of(trainer.batches, SAMPLES)
+    inputs, targets, _ = samples_of(trainer.batches, SAMPLES)
     program = trainer.network.program
     seen = trainer.network.survey(inputs).get(  # standardized, if the first layer is an Affine
         program.raw.get(program.inputs.name, ""), inputs
@@ -566,10 +566,9 @@ def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> dict
     if loss.row.logits:  # sigmoid's are differences
         answer = np.log(answer + 1e-6) - (loss.row.logits == "sigmoid") * np.log1p(1e-6 - answer)
     whole = trainer.batches.size if loss.mean == "none" else 1
-    pairs = [*zip(trainer.network(inputs), targets, strict=True)]
     return {
-        "sample_losses": np.array([whole * loss(p, t) for p, t in pairs]),
-        "constants": np.array([whole * loss(answer, t) for t in targets]),
+        "sample_losses": whole * loss.of_each(trainer.network(inputs), targets),
+        "constants": whole * loss.of_each(np.tile(answer, (len(targets), 1)), targets),
     }
 
 

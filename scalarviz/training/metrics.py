@@ -20,7 +20,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, as_floats, is_one_each, one_hot, shorten
+from scalarviz.base.checks import FloatArray, as_floats, as_weights, is_one_each, one_hot
 from scalarviz.base.leaf_calls import confusion_html
 from scalarviz.core.formulas.metric_formulas import METRICS, check_of_one_class, cut
 from scalarviz.core.program import columns
@@ -76,18 +76,6 @@ def _wide(numbers: FloatArray, count: int, classes: int, labels: bool) -> FloatA
     return one_hot(numbers, classes) if labels and classes > 1 else numbers.reshape(count, 1)
 
 
-def _weights(given: object, count: int) -> FloatArray:
-    """Return the weights of samples; raise InputError unless some are above 0, and none below."""
-    found = as_floats(given, "sample_weight")
-    are_numbers = found.shape == (count,) and np.isfinite(found).all()
-    if not are_numbers or found.min() < 0.0 or not found.any():
-        raise InputError(
-            f"sample_weight is a number from 0 on for each of the {count} samples, above 0 for "
-            f"some, not {shorten(given)}"
-        )
-    return found
-
-
 def _metric(name: str) -> Callable[..., float]:
     """Return the public function of the row of `METRICS` called `name`."""
     row = METRICS[name]
@@ -95,7 +83,7 @@ def _metric(name: str) -> Callable[..., float]:
     def value(predictions: object, targets: object, sample_weight: object = None) -> float:
         p, t = _rows_of(predictions, targets, name in CLASSES)
         check_of_one_class(name, t)
-        return row.value(p, t, None if sample_weight is None else _weights(sample_weight, len(p)))
+        return row.value(p, t, None if sample_weight is None else as_weights(sample_weight, len(p)))
 
     value.__name__ = value.__qualname__ = name
     said = row.value.__doc__ or f"The {name} of predictions and targets."

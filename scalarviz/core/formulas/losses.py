@@ -19,7 +19,14 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from scalarviz.base.attributes import Absent
-from scalarviz.base.checks import FloatArray, answered, as_batch, as_targets, number
+from scalarviz.base.checks import (
+    FloatArray,
+    answered,
+    as_batch,
+    as_targets,
+    as_weights,
+    number,
+)
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.activations import ACTIVATIONS, sigmoid
 from scalarviz.core.formulas.elementary import exp, log, log1p
@@ -247,6 +254,7 @@ ROW_LOSSES = table(
     ]
 )
 
+Weights = FloatArray | None  # of samples; None: all count alike
 Mean = Literal["all", "samples", "none"]
 MEANS: dict[str, Mean] = {mean: mean for mean in get_args(Mean)}
 
@@ -271,6 +279,9 @@ class Loss:
 
     Other conventions: (p - t) per batch is `factor=.5, mean="samples"`; 2 (p - t) / batch,
     not divided by the channels, is `mean="samples"`; a plain sum of squares is `mean="none"`.
+
+    With `sample_weight` the error of each sample is multiplied by its weight, and what was divided
+    by the number of samples is divided by the sum of their weights.
 
     name    row of LOSSES or ROW_LOSSES: "mse", the default, "mae", "huber",
             "softmax_cross_entropy", ..., or what `sv.loss` returned
@@ -317,7 +328,7 @@ class Loss:
 
     def _begin(self, row: LossRow | RowLossRow, factor: float = 1.0, mean: Mean = "all") -> None:
         self.row, self.factor, self.mean = row, factor, mean
-        self._stack: list[tuple[FloatArray, FloatArray, bool]] = []
+        self._stack: list[tuple[FloatArray, FloatArray, Weights, bool]] = []
 
     @property
     def name(self) -> str:
@@ -328,22 +339,33 @@ class Loss:
         """All settings, for comparison."""
         return self.row.name, self.row.digest, self.factor, self.mean
 
-    def __call__(self, prediction: object, target: object) -> float:
-        """Return the loss, without keeping anything for `backward`."""
-        p, t, _ = self._batch(prediction, target)
-        return self._value(p, t)
+    def __call__(self, prediction: object, target: object, sample_weight: object = None) -> float:
+        """Return the loss as `forward` does, without keeping anything for `backward`."""
+        return self._value(*self._batch(prediction, target, sample_weight)[:3])
 
-    def forward(self, prediction: object, target: object) -> float:
+    def forward(self, prediction: object, target: object, sample_weight: object = None) -> float:
         """Return the loss of a batch, and keep what `backward` needs.
 
         `prediction` and `target` have shape (samples, outputs), or (outputs,) for one sample. A
         target of shape (samples,) has numbers for one output, or the labels of a loss on logits.
+        `sample_weight` has how much each sample counts; None, the default: all alike.
         Raises ShapeError if they differ, NotFiniteError if the target is not finite, InputError for
         wrong labels.
         """
-        p, t, single = self._batch(prediction, target)
-        self._stack.append((p, t, single))
-        return self._value(p, t)
+        batch = self._batch(prediction, target, sample_weight)
+        self._stack.append(batch)
+        return self._value(*batch[:3])
+
+    def of_each(self, prediction: object, target: object) -> FloatArray:
+        """Return the loss of each sample by itself: their mean, or sum, is that of the batch.
+
+        `prediction` and `target` are as in `forward`. By weights it is the weighted mean.
+
+        >>> Loss("mse").of_each([[0.0], [3.0]], [[1.0], [1.0]])
+        array([1., 4.])
+        """
+        p, t, _, _ = self._batch(prediction, target)
+        return self._errors(p, t) * self.scale((1, p.shape[1]))
 
     def backward(self) -> FloatArray:
         """Return the derivative of the newest unmatched forward's loss for each prediction.
@@ -352,8 +374,11 @@ class Loss:
         """
         if not self._stack:
             raise OrderError("backward of a loss without a forward: call loss.forward first")
-        p, t, single = self._stack.pop()
-        gradient = self._gradient(p, t) * self.scale(p.shape)
+        p, t, weights, single = self._stack.pop()
+        gradient = self._gradient(p, t) * self.scale(p.shape, weights)
+        if weights is not None:
+            with np.errstate(invalid="ignore"):  # infinity times 0
+                gradient *= weights[:, np.newaxis]
         return gradient[0] if single else gradient
 
     def classes(self, outputs: int) -> int:
@@ -391,19 +416,27 @@ class Loss:
                 f"activation {activation!r} gives none below 0: make it 'linear'"
             )
 
-    def _batch(self, prediction: object, target: object) -> tuple[FloatArray, FloatArray, bool]:
+    def _batch(
+        self, prediction: object, target: object, sample_weight: object = None
+    ) -> tuple[FloatArray, FloatArray, Weights, bool]:
         if isinstance(prediction, np.ndarray):
             JUDGED[id(prediction)] = prediction
         # A diverging network predicts inf: the loss is then inf or NaN, which is no error.
         p, single = as_batch(prediction, None, "a loss", finite=False)
         who = f"the target of a prediction of shape {p.shape}"
         classes = self.classes(p.shape[1])
-        return p, as_targets(target, len(p), p.shape[1], who, classes=classes), single
+        weights = None if sample_weight is None else as_weights(sample_weight, len(p), least=0)
+        return p, as_targets(target, len(p), p.shape[1], who, classes=classes), weights, single
 
-    def scale(self, shape: tuple[int, ...]) -> float:
-        """Return the factor of the sum of errors of a batch of `shape` (samples, outputs)."""
+    def scale(self, shape: tuple[int, ...], weights: Weights = None) -> float:
+        """Return the factor of the sum of errors of a batch of `shape` (samples, outputs).
+
+        weights  of the samples, by which their errors are multiplied; they are added up in order,
+                 as kernels do
+        """
         samples, outputs = shape
-        return self.factor / (samples * self.divisor(outputs) or 1)
+        total = samples if weights is None else float(np.cumsum(weights, dtype=np.float64)[-1])
+        return self.factor / (total * self.divisor(outputs) or 1)
 
     def divisor(self, outputs: int) -> int:
         """Return the divisor of a sample's sum of errors, given its `outputs`; 0: not divided."""
@@ -411,17 +444,24 @@ class Loss:
             return 0
         return outputs if self.mean == "all" and isinstance(self.row, LossRow) else 1
 
-    def _value(self, p: FloatArray, t: FloatArray) -> float:
+    def _value(self, p: FloatArray, t: FloatArray, weights: Weights) -> float:
+        total, own = 0.0, [1.0] * len(p) if weights is None else weights.tolist()
+        for error, weight in zip(self._errors(p, t).tolist(), own, strict=True):
+            total += error * weight
+        return LossValue(total * self.scale(p.shape, weights))
+
+    def _errors(self, p: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the sum of errors of each sample."""
         row = self.row
-        total = 0.0
-        for ps, ts in zip(p.tolist(), t.tolist(), strict=True):
-            if isinstance(row, RowLossRow):
-                total += row.value(ps, ts)
-            else:
-                total += sum(
-                    row.value(a, b) * row.weight(a, b) for a, b in zip(ps, ts, strict=True)
-                )
-        return LossValue(total * self.scale(p.shape))
+        pairs = zip(p.tolist(), t.tolist(), strict=True)
+        if isinstance(row, RowLossRow):
+            return np.array([row.value(ps, ts) for ps, ts in pairs])
+        return np.array(
+            [
+                sum(row.value(a, b) * row.weight(a, b) for a, b in zip(ps, ts, strict=True))
+                for ps, ts in pairs
+            ]
+        )
 
     def _gradient(self, p: FloatArray, t: FloatArray) -> FloatArray:
         row = self.row

@@ -14,7 +14,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, check_signature, number, shorten
 from scalarviz.core.formulas.formula import pick, table
-from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.losses import Loss, Weights
 from scalarviz.errors import InputError
 
 HELD_OUT = "held_out_"  # before the name of a metric of held-out samples
@@ -35,9 +35,6 @@ class MetricRow:
     value: Callable[..., float]
     rises: bool = False
     is_own: bool = False
-
-
-Weights = FloatArray | None  # of samples; None: all count alike
 
 
 def mean(each: FloatArray, w: Weights) -> float:
@@ -225,14 +222,16 @@ def check_of_one_class(name: str, t: FloatArray) -> None:
         )
 
 
-def measured(row: MetricRow, p: FloatArray, t: FloatArray) -> float:
+def measured(row: MetricRow, p: FloatArray, t: FloatArray, w: Weights = None) -> float:
     """Return a metric of predictions and targets; raise InputError if it is no number.
+
+    w  weights of the samples, which a function of the user does not get
 
     An error of a function of the user gets a note with its name.
     """
     if not row.is_own:  # of a network that diverges, too
         with np.errstate(over="ignore", invalid="ignore"):
-            return row.value(p, t)
+            return row.value(p, t, w)
     try:
         value = row.value(p, t)
     except BaseException as error:  # raised again, with a note

@@ -21,12 +21,12 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.kernel_threads import check_process
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import bad_gradient
-from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.losses import Loss, Weights
 from scalarviz.core.layers import Layer
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, OVERFLOW, Buffer, Moment, Program
-from scalarviz.data.batches import Batches
+from scalarviz.data.batches import Batches, goals_of
 from scalarviz.engines.cpu import tiles as plans
 from scalarviz.engines.cpu.calls import (
     ALONE,
@@ -143,12 +143,14 @@ class CpuEngine(StackEngine[FloatArray]):
             for each in program.buffers
         }
 
-    def loss_on(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Callable[[], float]:
+    def loss_on(
+        self, inputs: FloatArray, targets: FloatArray, weights: Weights, loss: Loss
+    ) -> Callable[[], float]:
         plan = plan_loss(self.tables, self.program, loss, self._work.load(units_of_loss(loss)))
         what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_AIM | plans.DO_ERROR
         todo = whole_pass(self.program, what)
-        evaluation, mean = self._evaluation(len(inputs), plan), loss.scale(targets.shape)
-        data, goals = self.array(inputs), self.array(targets)
+        evaluation, mean = self._evaluation(len(inputs), plan), loss.scale(targets.shape, weights)
+        data, goals = self.array(inputs), self.array(goals_of(targets, weights))
         return lambda: sum(evaluation.run(todo, data=data, goals=goals).tolist()) * mean
 
     def _evaluation(self, samples: int, plan: Records | None = None) -> BatchPasses:
@@ -272,7 +274,8 @@ class CpuRun(Run):
         """Let the job draw from these batches."""
         array = self.engine.array
         job.set_kernels(self._work.load(units_of_draws(batches)))
-        job.set_batches(batches, array(batches.inputs), array(batches.targets))
+        goals = goals_of(batches.targets, batches.weights)
+        job.set_batches(batches, array(batches.inputs), array(goals))
         self._drawn = batches
 
     def _set_optimizer(self, job: CpuJob, optimizer: Optimizer) -> None:
@@ -332,6 +335,11 @@ class CpuRun(Run):
     def begin(self, step: int) -> None:
         inputs, self._targets = [self.engine.array(table) for table in self.batches.at(step)]
         work, bank, program = self._work, self.engine.bank, self.engine.program
+        weights = self.batches.weights_at(step)
+        self._goals = goals_of(
+            self._targets, None if weights is None else self.engine.array(weights)
+        )
+        self._mean = self.loss_function.scale(self._targets.shape, weights)
         self._samples, places = len(inputs), number_of_tiles(len(inputs))
         self._tables = make_tables(program, bank.dtype, work.precision, apart=True)
         loss = self.loss_function
@@ -349,8 +357,8 @@ class CpuRun(Run):
         elif moment.kind == "step":
             self._step(optimizer)
         elif moment.kind == "loss":
-            errors = self._do(pass_of(moment, self.engine.program), goals=self._targets)
-            self.loss = sum(errors.tolist()) * self.loss_function.scale(self._targets.shape)
+            errors = self._do(pass_of(moment, self.engine.program), goals=self._goals)
+            self.loss = sum(errors.tolist()) * self._mean
         else:
             self._do(pass_of(moment, self.engine.program))
             if moment.kind == "weight gradient":
@@ -362,11 +370,8 @@ class CpuRun(Run):
         self, todo: Records, data: FloatArray | None = None, goals: FloatArray | None = None
     ) -> FloatArray:
         """Run passes on the batch, and return the sum of errors of each chunk."""
-        real, mean = (
-            self.engine.bank.value.dtype.type,
-            self.loss_function.scale(self._targets.shape),
-        )
-        scale = real(mean) * real(self._work.loss_scale)
+        real = self.engine.bank.value.dtype.type
+        scale = real(self._mean) * real(self._work.loss_scale)
         return self._passes.run(todo, data=data, goals=goals, scale=scale)
 
     def _step(self, optimizer: Optimizer) -> None:

@@ -3,9 +3,10 @@
 A record has addresses only, so a job keeps what they lead to: arrays, other records, and kernels.
 
 `Tables` are a program as arrays, and the sizes of workspaces. A tile's workspace of values holds
-all buffers of the program, a row for each number of a sample, then the targets of the loss, then
-the numbers that operations keep for backward. Gradients have another workspace. A `Room` has the
-workspaces and buffers for batches of one size, an `Order` an optimizer and its schedule.
+all buffers of the program, a row for each number of a sample, then the targets of the loss and the
+weights of samples, then the numbers that operations keep for backward. Gradients have another
+workspace. A `Room` has the workspaces and buffers for batches of one size, an `Order` an optimizer
+and its schedule.
 
 A pass is a range of operations that each chunk runs without waiting for others. A program without
 statistics of the whole batch has one pass. An operation that needs such statistics, as batch norm,
@@ -206,7 +207,7 @@ def make_tables(
     operations = np.zeros(len(program.operations), OPERATION)
     settings = np.zeros((len(program.operations), int(MOST_SETTINGS)), dtype)
     goals = program.workspace
-    memo = goals + program.outputs.size
+    memo = goals + program.outputs.size + 1  # for the weight of a sample
     gradients = 0
     for i, operation in enumerate(program.operations):
         source, target, op = operation.source, operation.target, operations[i]

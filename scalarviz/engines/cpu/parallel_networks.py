@@ -19,7 +19,7 @@ from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, OVERFLOW, Program
-from scalarviz.data.batches import IN_ORDER, POINTS, Batches
+from scalarviz.data.batches import IN_ORDER, POINTS, Batches, goals_of
 from scalarviz.engines.cpu.calls import ALONE, CpuCalls
 from scalarviz.engines.cpu.job import (
     LINE,
@@ -129,7 +129,10 @@ class CpuMany:
         self.count = count
         self.samples = [
             np.ascontiguousarray(table, dtype)
-            for table in (self.batches.inputs, self.batches.targets)
+            for table in (
+                self.batches.inputs,
+                goals_of(self.batches.targets, self.batches.weights),
+            )
         ]
         self.groups, self.chunks = min(GROUPS, count), number_of_chunks(batches[0].size)
         self.work = work = CpuCalls(program, banks[0], precision)
@@ -394,6 +397,7 @@ def fit_lanes(many: CpuMany) -> bool:
         names <= KINDS
         and many.optimizer not in TWO_PRODUCTS
         and many.batches.draw != POINTS
+        and many.batches.weights is None
         and many.batches.size <= LINE // many.stack.value.itemsize
         and not many.plan["half"][0]
         and many.order.numbers[0]["clip_norm"][0] == np.inf

@@ -46,6 +46,7 @@ from scalarviz.engines.cpu.records import (
     array_at,
     bank_of,
     bank_record,
+    batch_of,
     batch_record,
     call,
     operations_of,
@@ -141,7 +142,7 @@ def train(job: Address) -> None:
         if not adds_in_bank(job):
             for row in range(np.uint64(len(bank.grad))):
                 bank.grad[row] = 0
-        mean = loss_scale(plan, progress.factor, batch.samples)
+        mean = loss_scale(plan, progress.factor, total_weight(job))
         batch.scale = Real(mean) * Real(state[LOSS_SCALE])
         for chunk in range(len(errors)):
             errors[chunk] = 0.0
@@ -164,12 +165,24 @@ def sum_of(errors: Numbers) -> float:
     return total
 
 
+@exact
+def total_weight(job: Address) -> float:
+    """Return the sum of the weights of the samples of a step, or their number; 1 instead of 0."""
+    batch, last = batch_of(job, Real), plan_of(job).out_size
+    if batch.goals.shape[1] == last:
+        return float(batch.samples)
+    total = 0.0
+    for i in range(batch.samples):
+        total += batch.goals[batch.goal_rows[i], last]
+    return total if total > 0.0 else 1.0
+
+
 @inlined
-def loss_scale(plan: Record, factor: float, samples: Index) -> float:
-    """Return the normalisation factor of the loss for a batch of this size."""
+def loss_scale(plan: Record, factor: float, weight: float) -> float:
+    """Return the normalisation factor of the loss for a batch whose samples weigh this much."""
     if plan.mean_of == ZERO:
         return factor
-    return float(factor / (samples * plan.mean_of))
+    return float(factor / (weight * plan.mean_of))
 
 
 @inner
@@ -321,11 +334,17 @@ def error_kernel(forward: Kernel) -> Kernel:
 
     @by_address
     def add_errors(job: Address, place: Address, chunk: Index) -> None:
-        plan, tile = plan_of(job), tile_at(place, Real)
-        p = tile_of(tile.space, plan.out, plan.out_size, tile.stride)
-        t = tile_of(tile.space, plan.goals, plan.out_size, tile.stride)
-        errors = array_at(batch_record(job).errors, chunk + ONE, np.float64)
-        errors[chunk] += forward(ZERO, p, t, tile.n)
+        plan, tile, batch = plan_of(job), tile_at(place, Real), batch_record(job)
+        size, has_weights = plan.out_size, batch.goal_columns > plan.out_size
+        weights = tile_of(tile.space, plan.goals + size, ONE, tile.stride)
+        errors = array_at(batch.errors, chunk + ONE, np.float64)
+        count = ONE if has_weights else tile.n
+        for i in range(ZERO, tile.n, count):  # with weights each sample by itself
+            space = array_at(address_of(tile.space, i), tile.n, tile.space.dtype)
+            p = tile_of(space, plan.out, size, tile.stride)
+            t = tile_of(space, plan.goals, size, tile.stride)
+            error = forward(ZERO, p, t, count)
+            errors[chunk] += error * weights[ZERO, i] if has_weights else error
 
     return add_errors
 
@@ -341,6 +360,11 @@ def delta_kernel(backward: Kernel) -> Kernel:
         gradient = tile_of(tile.flow, plan.flow_out, plan.out_size, tile.stride)
         scale = Real(batch_record(job).scale)
         backward(ZERO, p, t, scale, gradient, tile.n)
+        if batch_record(job).goal_columns > plan.out_size:
+            weights = tile_of(tile.space, plan.goals + plan.out_size, ONE, tile.stride)
+            for k in range(plan.out_size):
+                for i in range(tile.n):
+                    gradient[k, i] *= weights[ZERO, i]
 
     return write_delta
 

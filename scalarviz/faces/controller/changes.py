@@ -21,11 +21,11 @@ from scalarviz.base.texts import text
 from scalarviz.core.layers import Dense
 from scalarviz.core.program import Operation
 from scalarviz.data.data_set import TableSet
+from scalarviz.data.samples import is_one_hot
 from scalarviz.errors import InputError
 from scalarviz.faces.controller.options import TRAINING, Options, rate_now
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.faces.scene_options import as_number
-from scalarviz.stage.data_exhibits import is_one_hot
 from scalarviz.stage.handles import image_shape, target_of
 from scalarviz.stage.show import Show, sizes_of
 from scalarviz.story.facts import Neuron

@@ -248,6 +248,8 @@ def check_step(session: Session) -> None:
         why = "clip_norm looks at all gradients at once"
     elif optimizer.own_rates.spans:
         why = "some weights have learning rates of their own"
+    elif session.trainer.batches.weights is not None:
+        why = "its samples have weights"
     else:
         arrays = [array for _, array in net.named_parameters()]
         some = [each for each in arrays if net.bank.frozen[each.rows].any() and not each.frozen]

@@ -143,7 +143,7 @@ function scaled(numbers, top, parts) {
 
 /** Return the places of a recording in order: {step, operation, ...fields of a State}. */
 function placesOf(bytes, recording, engine) {
-  const { steps, walked, rows, batches, rates, count, probe, focus } = recording;
+  const { steps, walked, weights, rows, batches, rates, count, probe, focus } = recording;
   const reader = new ArrayReader(bytes, recording);
   const { inputs, outputs } = engine.sizes;
   const sizes = new Map(engine.buffers.map(({ name, size }) => [name, size]));
@@ -165,7 +165,9 @@ function placesOf(bytes, recording, engine) {
     if (!isWalked.has(step)) return;
     const given = { [first]: reader.next(inputs) };
     const target = reader.next(outputs);
-    const shared = { ...rest, before: value, grad_before: rest.grad, inputs: given[first], target };
+    const weight = weights[walked.indexOf(step)];
+    const own = { inputs: given[first], target, weight };
+    const shared = { ...rest, before: value, grad_before: rest.grad, ...own };
     let [values, gradients] = [given, {}];
     engine.moments.forEach((moment, k) => {
       const grad = reader.next(count);

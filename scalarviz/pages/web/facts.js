@@ -65,10 +65,11 @@ export function readyState(facts, state) {
   if (readied.has(state)) return readied.get(state);
   const { all = null, before = null, earlier = null, grad_before = null, target = null } = state;
   const { batch = 1, focus = 0, edited = {}, values = {}, gradients = {}, bank_state = [] } = state;
+  const { weight = null } = state;
   const frozen = new Array(facts.rows).fill(0);
   frozenOf(facts, state).forEach((row) => (frozen[row] = 1));
   const found = {
-    ...state, all, before, earlier, grad_before, target, batch, focus, edited, values, gradients,
+    ...state, all: all && { weights: null, ...all }, weight, before, earlier, grad_before, target, batch, focus, edited, values, gradients,
     bank_state, frozen, again: lossAgain(facts, state), answer: answerOf(facts, state), run: null,
     explained: (row) => explainedOf(facts, state, row),
   }; // prettier-ignore
@@ -83,8 +84,9 @@ function answerOf({ learning, buffers, outputs }, { fresh, focus = 0 }) {
 }
 
 /** Return the loss of the same batch by the weights after the step; null where it is not known. */
-function lossAgain({ learning, loss }, { fresh, all, target, batch = 1 }) {
+function lossAgain({ learning, loss }, { fresh, all, target, weight, batch = 1 }) {
   const targets = all?.targets ?? (batch === 1 ? target : null);
-  if (learning || !fresh || !targets || !isKnownLoss(loss)) return null;
+  const isPlain = weight === null || weight === undefined;
+  if (learning || !fresh || !targets || !isPlain || !isKnownLoss(loss)) return null;
   return lossOf(loss, fresh, targets, batch);
 }

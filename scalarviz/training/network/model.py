@@ -13,7 +13,7 @@ from scalarviz.base.checks import FloatArray, Shape, as_batch
 from scalarviz.base.messages import caution
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import Wall, start_scaling
-from scalarviz.core.formulas.losses import JUDGED, Loss
+from scalarviz.core.formulas.losses import JUDGED, Loss, Weights
 from scalarviz.core.layers import Layer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Program
@@ -161,12 +161,14 @@ class Model(Part):
         return self._engine.run(batches, loss)
 
     @final
-    def loss_on(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Callable[[], float]:
+    def loss_on(
+        self, inputs: FloatArray, targets: FloatArray, weights: Weights, loss: Loss
+    ) -> Callable[[], float]:
         """Return a function that evaluates the `loss` of a batch, for a session.
 
-        It returns `loss(model(inputs), targets)` for the numbers of the model at its call.
+        It returns `loss(model(inputs), targets, weights)` for the numbers of the model at its call.
         """
-        return self._engine.loss_on(inputs, targets, loss)
+        return self._engine.loss_on(inputs, targets, weights, loss)
 
     @final
     def survey(self, inputs: FloatArray) -> dict[str, FloatArray]:

@@ -12,8 +12,9 @@ from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, Operation, Program, columns
 from scalarviz.data import DataSet
+from scalarviz.data.batches import Batches
 from scalarviz.data.data_set import TableSet
-from scalarviz.errors import InputError, ShapeError
+from scalarviz.errors import EngineError, InputError, ShapeError
 
 if TYPE_CHECKING:
     from scalarviz.training.network.model import Model
@@ -59,18 +60,28 @@ def check_loss(model: Model, loss: Loss) -> None:
 
 
 def check_engine(
-    model: Model, engine: str, precision: str | Precision | None = None, samples: int = 1
+    model: Model,
+    engine: str,
+    precision: str | Precision | None = None,
+    batches: Batches | None = None,
 ) -> tuple[str, Precision]:
     """Return the engine and precision that a model would run with, without changing it.
 
     engine     "python", "cpu", "cuda" or "auto"
     precision  "full", "mixed" or a Precision; None, the default: unchanged
-    samples    in a batch; on a GPU a small network is slower than on "cpu"
+    batches    of the training, if there is one: on a GPU a small network is slower than on "cpu",
+               and weights of samples are not known there
 
     Raises EngineError if the engine cannot run the model in this precision.
     """
     chosen = model.precision if precision is None else Precision.of(precision)
-    row = model._choose(engine, samples, chosen)
+    has_weights = batches is not None and batches.weights is not None
+    row = model._choose(engine, 1 if batches is None or has_weights else batches.size, chosen)
+    if has_weights and not row.weighs:
+        raise EngineError(
+            "weights of samples are known to a Network on the engines 'cpu' and 'python' only: "
+            "choose one of these, or leave out sample_weight and class_weight"
+        )
     row.check(model._bank, chosen, model.program)
     return row.name, chosen
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten, size
+from scalarviz.core.formulas.losses import Weights
 from scalarviz.core.formulas.randomness import STREAM_INITIAL, unit_pairs
 from scalarviz.core.past_numbers import LossPlane
-from scalarviz.data.batches import Batches, Pair, TableBatches
+from scalarviz.data.batches import Batches, TableBatches
 from scalarviz.errors import InputError
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.branches import Clock
@@ -246,15 +247,19 @@ def rows_trained(model: Model) -> Any:
     return np.flatnonzero(is_trained & ~model.bank.frozen)
 
 
-def samples_of(batches: Batches, most: int = MOST_SAMPLES) -> Pair:
-    """Return the training samples, or `most` of them at equal distances.
+def samples_of(
+    batches: Batches, most: int = MOST_SAMPLES
+) -> tuple[FloatArray, FloatArray, Weights]:
+    """Return the training samples with their weights, or `most` of them at equal distances.
 
     Of samples that are made anew in each step, those of step 0.
     """
     is_table = isinstance(batches, TableBatches)
     inputs, targets = (batches.inputs, batches.targets) if is_table else batches.at(0)
-    rows = np.arange(most) * len(inputs) // most
-    return (inputs[rows], targets[rows]) if len(inputs) > most else (inputs, targets)
+    rows: Any = slice(None)
+    if len(inputs) > most:
+        rows = np.arange(most) * len(inputs) // most
+    return inputs[rows], targets[rows], None if batches.weights is None else batches.weights[rows]
 
 
 def coarse_to_fine(points: int) -> Any:

@@ -45,20 +45,23 @@ class Metrics:
 
         The network is evaluated as by a call, without dropout.
         """
-        held_out, loss = trainer.settings.data.held_out, trainer.loss
+        data, batches, loss = trainer.settings.data, trainer.batches, trainer.loss
         found: dict[str, float] = {}
-        for prefix, pair in {"": trainer.batches.at(step), HELD_OUT: held_out}.items():
+        for prefix, pair, weights in (
+            ("", batches.at(step), batches.weights_at(step)),
+            (HELD_OUT, data.held_out, data.held_out_weights),
+        ):
             if pair is None or (not prefix and not self.rows):
                 continue
             inputs, targets = pair
             outputs = trainer.network(inputs)
             if prefix:
-                found[prefix + LOSS] = loss(outputs, targets)
+                found[prefix + LOSS] = loss(outputs, targets, weights)
             predictions = predictions_of(loss, outputs)
             wanted = np.array(targets, np.float64)
             predictions.flags.writeable = wanted.flags.writeable = False
             for row in self.rows.values():
-                found[prefix + row.name] = measured(row, predictions, wanted)
+                found[prefix + row.name] = measured(row, predictions, wanted, weights)
         return found
 
 

@@ -503,6 +503,7 @@ def state_of(session: Session) -> State:
         gradients: Mapping[str, Any] = Numbers(flows, lambda name: run.gradients(flows[name]))
         slots: Mapping[str, Any] = bank.slots
         targets, before = run.targets(), bank.value
+        weights = weights_in(timeline)
         if not operation:  # the session goes back to where it stands
             values, gradients, slots = map(copies, (values, gradients, slots))
             targets, before = targets.copy(), before.copy()
@@ -528,12 +529,14 @@ def state_of(session: Session) -> State:
         values=Numbers(values, lambda name: own(values[name])),
         gradients=Numbers(gradients, lambda name: own(gradients[name])),
         target=own(targets),
+        weight=None if weights is None else float(weights[focus]),
         batch=len(targets),
         focus=focus,
         all=BatchNumbers(
             flat(values),
             flat(gradients),
             Later(lambda: targets.astype(np.float64).ravel()),
+            weights,
         ),
         again=again,
         answer=answer,
@@ -541,6 +544,14 @@ def state_of(session: Session) -> State:
         explained=lambda row: explained_now(session, row),
         run=run if operation else None,
     )
+
+
+def weights_in(timeline: Timeline) -> Any:
+    """Return the weights of the samples of the step that is shown, as `State.weight`, or None."""
+    weights = timeline.trainer.batches.weights_at(begun(timeline).step)
+    if weights is None or timeline.trainer.loss.mean == "none":
+        return weights
+    return weights / (weights.mean() or 1.0)
 
 
 def copies(numbers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -580,12 +591,13 @@ def after_step(session: Session, focus: int) -> tuple[float | None, list[float] 
     actions = timeline.branch.actions_at(timeline.clock.place)[: timeline.clock.actions]
     with timeline.at_work():
         inputs, targets = trainer.batches.at(timeline.clock.step)
+        weights = trainer.batches.weights_at(timeline.clock.step)
     is_plain = not any(each.about.learning for each in network.program.operations)
     few = is_small(len(inputs), targets.size)
     if not (is_plain and few and all(each.kind in HARMLESS for each in actions)):
         return None, None
     outputs = network(inputs)
-    found = value_at(lambda: trainer.loss(outputs, targets))
+    found = value_at(lambda: trainer.loss(outputs, targets, weights))
     if math.isnan(found) and not math.isnan(timeline.loss):
         return None, None
     answer: list[float] = outputs[focus].astype(np.float64).tolist()

@@ -13,7 +13,15 @@ from weakref import finalize
 import numpy as np
 
 from scalarviz.base.attributes import set_known, unknown
-from scalarviz.base.checks import FloatArray, answered, not_copied, shorten, size, true_or_false
+from scalarviz.base.checks import (
+    FloatArray,
+    answered,
+    not_copied,
+    require,
+    shorten,
+    size,
+    true_or_false,
+)
 from scalarviz.base.leaf_calls import (
     caption_and_edit,
     load_timeline,
@@ -156,8 +164,8 @@ class Session:
       `advance(1_000_000)`; during background play, for one portion: some 5 ms, at least one step.
       These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_rate`, `add_samples`,
       `set_activation`, `to`, `stop_when`, `first`, `branch`, `switch`, `undo`, `redo`, `numbers`,
-      `norms`, `explain`, `samples_that_moved`, `landscape`, `caption`, `copy`, `save`, and
-      setting a rate, optimizer, data, loss function, batch, engine or precision.
+      `norms`, `explain`, `sample_losses`, `samples_that_moved`, `landscape`, `caption`, `copy`,
+      `save`, and setting a rate, optimizer, data, loss function, batch, engine or precision.
     - What only reads does not wait: every property, `own_rate`, `repr`, `history`, `best_step`,
       `to_csv`, `to_pandas`, and `request` and `ready` of a `snapshot`, which is filled in between
       two portions, also of a long `advance`. Neither do `play`, `pin`, `on_step` and
@@ -761,7 +769,7 @@ class Session:
         Raises EngineError if the engine cannot run here, or not in this precision: mixed runs on
         "cpu".
         """
-        name, chosen = check_engine(self.network, engine, precision, self.trainer.batches.size)
+        name, chosen = check_engine(self.network, engine, precision, self.trainer.batches)
         self._do("engine", name=name, precision=chosen)
 
     def set_activation(self, layer: int, name: str) -> None:
@@ -855,6 +863,26 @@ class Session:
             with self.timeline.at_work():
                 found = explain(self.trainer, row, self.timeline.clock.operation)
             return replace(found, edit=edit)
+
+    def sample_losses(self, *, held_out: bool = False) -> FloatArray:
+        """Return the loss of each training sample by itself, by the present weights of the network.
+
+        The network is evaluated as by a call, without dropout; weights of samples do not count.
+        With `held_out` they are those of the held-out samples. Raises InputError if there are none,
+        and for data that makes its samples anew in each step.
+
+        >>> data = sv.data.Arrays(inputs, targets, share=0.8)
+        >>> s = sv.Session(net, data)
+        >>> worst = s.sample_losses().argsort()[::-1][:10]
+        >>> inputs[data.rows[worst]]
+        """
+        with self._looking():
+            data = self.trainer.settings.data
+            given: Any = data.held_out if held_out else getattr(data, "training", None)
+            lacks = "held-out samples" if held_out else "samples that stay the same in each step"
+            require(given is not None, f"this data has no {lacks}: pass others, as sv.data.Arrays")
+            inputs, targets = given
+            return self.trainer.loss.of_each(self.network(inputs), targets)
 
     def samples_that_moved(
         self, weight: Weight | int, steps: int = 100, most: int = 5, *, progress: bool = True

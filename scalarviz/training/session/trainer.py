@@ -134,6 +134,8 @@ class Trainer:
         """Return data for this network and a loss; raise InputError if it does not fit them."""
         found = data_for(self.network, data, loss)
         check_fits(found, self.network)
+        if found.weights is not None:
+            check_engine(self.network, self.network.engine, batches=found.batches())
         begin_with_affine(self.network, found)  # raises an error: it is in use
         return found
 
@@ -185,8 +187,9 @@ def settings_of(
 ) -> Settings:
     """Return the settings at the start of a training; raise InputError or EngineError."""
     found = data_for(network, data, loss)
-    samples = found.batches(batch, 0).size if engine == AUTO else 1
-    name, precision = check_engine(network, engine, precision, samples)
+    asks = engine == AUTO or found.weights is not None
+    batches = found.batches(batch, 0) if asks else None
+    name, precision = check_engine(network, engine, precision, batches)
     return Settings(
         Optimizer.of(optimizer).with_own_rates(NO_OWN_RATES),
         found,

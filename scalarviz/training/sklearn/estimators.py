@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from numbers import Integral
 from typing import Any, ClassVar, Self, TypeVar, cast, final
@@ -17,7 +17,7 @@ from sklearn.utils import check_array, check_random_state, shuffle
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from scalarviz.base.checks import answered, number, shorten, size
+from scalarviz.base.checks import answered, listed, number, shorten, size
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.losses import AnyLoss
 from scalarviz.core.optimizer import Optimizer
@@ -106,11 +106,12 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
 
     @final
     @whole_or_not
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train a new network, and return the estimator.
 
         X  shape (samples, inputs): an array, or a data frame, whose columns name the inputs
         y  one target a sample; for a Regressor also rows, shape (samples, outputs)
+        sample_weight  how much each sample counts, a number from 0 on; None, the default: all alike
 
         The same `random_state` gives the same bits. Raises ValueError, of which InputError is one,
         for what cannot be learned.
@@ -118,7 +119,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         seed, epochs, held_out = self._seed(), size(self.epochs, "epochs"), 0.0
         if self.early_stopping:
             held_out = number(self.validation_fraction, "validation_fraction", 0.0, 1.0, **OPEN)
-        data = self._arrays(X, y, share=1.0 - held_out, seed=seed)
+        data = self._arrays(X, y, share=1.0 - held_out, seed=seed, sample_weight=sample_weight)
         if self.early_stopping and data.held_out is None:
             raise InputError(
                 f"early_stopping holds samples out, and a validation_fraction of {held_out:g} of "
@@ -193,7 +194,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         return Optimizer.of(self.optimizer)
 
     @whole_or_not
-    def _go_on(self, X: Any, y: Any, **classes: Any) -> Self:
+    def _go_on(self, X: Any, y: Any, sample_weight: Any, **classes: Any) -> Self:
         """Train for one epoch of these samples, on from the present numbers if there are some."""
         if self.early_stopping:
             raise InputError(
@@ -203,9 +204,12 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         seed, first = self._seed(), "network_" not in vars(self)
         session = vars(self).get("_session")
         step = 0 if session is None else session.step_index
-        X, y = shuffle(X, y, random_state=(seed + step) % 2**32)
         # In this order a training takes each sample once, at whatever step it begins.
-        data = self._arrays(X, y, first=first, order="in_order", **classes)
+        options, mixed = {"order": "in_order", **classes}, {"random_state": (seed + step) % 2**32}
+        if sample_weight is not None:
+            options["sample_weight"] = shuffle(sample_weight, **mixed)
+        X, y = shuffle(X, y, **mixed)
+        data = self._arrays(X, y, first=first, **options)
         if session is None:
             session = self._begun(data, seed, None if first else self.network_.copy())
         else:
@@ -250,6 +254,9 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
     engine               "python", "cpu", "cuda" or "auto", the default: the fastest that works here
     random_state         seed of initial numbers and batches, an integer from 0, or a RandomState;
                          None, the default: another one each time
+    class_weight         how much the samples of a class count: a dict by labels, 1 for those that
+                         it lacks; "balanced": each class as much as another one; None, the
+                         default: all samples alike
 
     >>> est = Classifier(hidden=(8,), engine="python", random_state=0)
     >>> est.fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
@@ -261,6 +268,42 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
     _LOSS = "softmax_cross_entropy"
 
     classes_: Array
+
+    @answered
+    def __init__(
+        self,
+        hidden: Any = (16,),
+        *,
+        activation: str = "relu",
+        optimizer: Optimizer | str = "adam",
+        lr: float | None = None,
+        l2: float | None = None,
+        loss: AnyLoss | None = None,
+        batch: int | None = 32,
+        epochs: int = 100,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        engine: str = "auto",
+        random_state: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+    ) -> None:
+        super().__init__(
+            hidden,
+            activation=activation,
+            optimizer=optimizer,
+            lr=lr,
+            l2=l2,
+            loss=loss,
+            batch=batch,
+            epochs=epochs,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            engine=engine,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
 
     def _arrays(
         self, X: Any, y: Any, classes: Any = None, *, first: bool = True, **options: Any
@@ -284,13 +327,24 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
             classes=count,
             input_names=columns_in(X, x.shape[1]),
             output_names=names,
+            class_weight=self._class_weight(),
             **options,
         )
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def _class_weight(self) -> Any:
+        """Return the weights of classes by their places in `classes_`."""
+        if not isinstance(self.class_weight, Mapping):
+            return self.class_weight
+        places = {label: place for place, label in enumerate(self.classes_.tolist())}
+        if odd := [key for key in self.class_weight if key not in places]:
+            known = listed([shorten(label) for label in places])
+            raise InputError(f"class_weight has {shorten(odd[0])}, and the classes are {known}")
+        return {places[key]: weight for key, weight in self.class_weight.items()}
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Train on from the present numbers for one epoch of these samples; return the estimator.
 
-        X, y     as in `fit`
+        X, y, sample_weight  as in `fit`
         classes  labels of all classes there will be, which the first call needs; None, the default:
                  those that are known
 
@@ -302,7 +356,7 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
                 "the first partial_fit needs all classes there will be: write "
                 "est.partial_fit(X, y, classes=['no', 'yes'])"
             )
-        return self._go_on(X, y, classes=classes)
+        return self._go_on(X, y, sample_weight, classes=classes)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, in the order of `classes_`, for the rows of `X`."""
@@ -363,15 +417,15 @@ class Regressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ig
         inputs = columns_in(X, x.shape[1])
         return Arrays(x, targets, input_names=inputs, output_names=names, **options)
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on from the present numbers for one epoch of these samples; return the estimator.
 
-        X, y  as in `fit`
+        X, y, sample_weight  as in `fit`
 
         The first call begins a training, and each further one goes on where its session stands, so
         that the session has the samples of all. Raises ValueError for what cannot be learned.
         """
-        return self._go_on(X, y)
+        return self._go_on(X, y, sample_weight)
 
     def predict(self, X: Any) -> Array:
         """Return the targets of the rows of `X`: one number each, or rows as in `fit`."""

@@ -76,13 +76,16 @@ def test_at_the_present_point_it_is_the_loss_of_the_session(engine: str) -> None
 
 @pytest.mark.parametrize("precision", ["full", "mixed"])
 @pytest.mark.parametrize("loss", ["softmax_cross_entropy", sv.Loss("huber", factor=3.0)])
-def test_kernels_compute_the_loss_as_the_loss_itself_does(loss: Any, precision: str) -> None:
+@pytest.mark.parametrize("weights", [None, RNG.random(700)], ids=["alike", "by weights"])
+def test_kernels_compute_the_loss_as_the_loss_itself_does(
+    loss: Any, precision: str, weights: Any
+) -> None:
     net = sv.Network([3, 40, 4], "tanh", seed=0)
     inputs, targets = RNG.normal(size=(700, 3)), np.eye(4)[RNG.integers(0, 4, 700)]
     s = sv.Session(net, (inputs, targets), loss, engine="cpu", precision=precision)
-    found = s.network.loss_on(inputs, targets, s.loss_function)
+    found = s.network.loss_on(inputs, targets, weights, s.loss_function)
     for _ in range(2):
-        assert found() == pytest.approx(s.loss_function(net(inputs), targets), rel=1e-6)
+        assert found() == pytest.approx(s.loss_function(net(inputs), targets, weights), rel=1e-6)
         net.bank.value[:] = RNG.normal(size=len(net.bank))
 
 
@@ -247,7 +250,9 @@ def test_many_keyframes_are_thinned_and_few_stay_if_a_replay_takes_long(
 
 def test_a_large_table_is_sampled_and_new_samples_are_those_of_the_first_step() -> None:
     inputs = np.arange(10_000.0)[:, np.newaxis]
-    chosen, targets = samples_of(data.Arrays(inputs, -inputs).batches(None, 0))
+    table = data.Arrays(inputs, -inputs, sample_weight=inputs[:, 0])
+    chosen, targets, weights = samples_of(table.batches(None, 0))
+    assert np.array_equal(weights, chosen[:, 0])
     assert len(chosen) == MOST_SAMPLES and np.array_equal(targets, -chosen)
     assert set(np.diff(chosen[:, 0])) == {2.0, 3.0}
     made = GeneratedBatches(lambda step: (np.full((1, 1), step + 1.0), np.ones((1, 1))), (1, 1), 1)

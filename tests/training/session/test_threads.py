@@ -284,6 +284,11 @@ def moved_by(s: sv.Session) -> None:
         s.samples_that_moved(3)
 
 
+def losses_of_samples(s: sv.Session) -> None:
+    with suppress(InputError):  # its data are made by code
+        s.sample_losses()
+
+
 def nothing_to(undo: Callable[[], None]) -> None:
     with suppress(OrderError):
         undo()
@@ -324,6 +329,7 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
     "explain": lambda s, path: s.explain(3),
     "caption": lambda s, path: s.caption(3),
     "numbers": lambda s, path: s.numbers("affine 0"),
+    "sample_losses": lambda s, path: losses_of_samples(s),
     "norms": lambda s, path: s.norms(),
     "copy": lambda s, path: s.copy(),
     "save": lambda s, path: s.save(path / "run.safetensors"),
