@@ -400,7 +400,7 @@ def as_one_each(
 
 
 def as_weights(given: object, count: int, least: int = 1) -> FloatArray:
-    """Return the weights of samples, at `least` so many of them above 0; raise InputError."""
+    """Return the weights of samples, `least` or more of them above 0; raise InputError."""
     found = as_floats(given, "sample_weight")
     are_numbers = found.shape == (count,) and np.isfinite(found).all()
     if not are_numbers or found.min() < 0.0 or np.count_nonzero(found) < least:

@@ -66,7 +66,7 @@ def from_csv(
     path     the file, in UTF-8
     inputs   columns; None, the default: all but the targets, and those without a name
     targets  columns; None, the default: the last one
-    weights  the column with `sample_weight` of Arrays; None, the default: there is none
+    weights  the column with `sample_weight` of Arrays; None, the default: no column
     class_weight  as in Arrays; None, the default: all classes count alike
     header   whether line 1 holds names; None, the default: if no cell of it is a number
     missing  of a line in which a cell of these columns is empty, or "NA", "NaN", "null", "?" or
