@@ -74,9 +74,10 @@ def colours(*layers: Any, batch: int = 4, lr: float = 0.5, **options: Any) -> sv
     return sv.Session(network, data.Rgb(), batch=batch, engine="python", **options)
 
 
-def classes(network: sv.Network, inputs: int, batch: int = 4) -> sv.Session:
+def classes(network: sv.Network, inputs: int, batch: int = 4, weights: Any = None) -> sv.Session:
     """A network that learns two classes of made-up samples."""
-    samples = data.Arrays(np.random.default_rng(0).normal(size=(10, inputs)), np.arange(10) % 2)
+    points = np.random.default_rng(0).normal(size=(10, inputs))
+    samples = data.Arrays(points, np.arange(10) % 2, class_weight=weights)
     options = {"loss": "softmax_cross_entropy", "optimizer": sv.Adam(0.05)}
     return sv.Session(network, samples, batch=batch, engine="python", **options)
 
@@ -183,9 +184,10 @@ def test_captions_of_a_small_network_are_those_of_python(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_captions_of_classes_with_adam_are_those_of_python(tmp_path: Path) -> None:
+@pytest.mark.parametrize("weights", [None, {1: 3.0}], ids=["alike", "by weights"])
+def test_captions_of_classes_with_adam_are_those_of_python(tmp_path: Path, weights: Any) -> None:
     network = sv.Network([4, 3, 2], "leaky_relu", "linear", seed=0)
-    assert compared(classes(network, 4), tmp_path) > 100
+    assert compared(classes(network, 4, weights=weights), tmp_path) > 100
 
 
 def test_captions_and_cards_of_edited_weights_are_those_of_python(tmp_path: Path) -> None:

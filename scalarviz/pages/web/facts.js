@@ -84,9 +84,8 @@ function answerOf({ learning, buffers, outputs }, { fresh, focus = 0 }) {
 }
 
 /** Return the loss of the same batch by the weights after the step; null where it is not known. */
-function lossAgain({ learning, loss }, { fresh, all, target, weight, batch = 1 }) {
+function lossAgain({ learning, loss }, { fresh, all, target, batch = 1 }) {
   const targets = all?.targets ?? (batch === 1 ? target : null);
-  const isPlain = weight === null || weight === undefined;
-  if (learning || !fresh || !targets || !isPlain || !isKnownLoss(loss)) return null;
-  return lossOf(loss, fresh, targets, batch);
+  if (learning || !fresh || !targets || !isKnownLoss(loss)) return null;
+  return lossOf(loss, fresh, targets, batch, all?.weights);
 }

@@ -108,13 +108,16 @@ export function errorsOf(loss, p, t) {
   return [t.reduce((sum, each, i) => sum + each * (normalizer - p[i]), 0)];
 }
 
-/** Return the loss of a batch: outputs and targets sample by sample, one after the other. */
-export function lossOf(loss, outputs, targets, count) {
+/** Return the loss of a batch: outputs and targets sample by sample, one after the other.
+ *
+ * weights  of the samples, which are 1 on average; null: all count alike
+ */
+export function lossOf(loss, outputs, targets, count, weights = null) {
   const size = outputs.length / count;
   let total = 0;
   for (let i = 0; i < count; i++) {
     const [p, t] = [outputs, targets].map((all) => [...all.slice(i * size, (i + 1) * size)]);
-    total += errorsOf(loss, p, t).reduce((sum, each) => sum + each, 0);
+    total += errorsOf(loss, p, t).reduce((sum, each) => sum + each, 0) * (weights?.[i] ?? 1);
   }
   return total * (loss.factor / (count * loss.divisor || 1));
 }
