@@ -15,6 +15,7 @@ NONE = "leave it out: there is no such variant here"
 CALLBACK = "write s.on_step(f, every=100), where f(view) sees the step and can stop the training"
 TRAIN = "write sv.Session(net, data).advance(steps), or net.train(inputs, targets, steps=100)"
 PARAMETERS = "the network, or the session, brings its parameters itself"
+WEIGHTS = "weights belong to the data: write sv.data.Arrays(inputs, targets, sample_weight=weights)"
 NO_SUCH = "there is no such layer here; the kinds there are: sv.Dense, sv.Conv2d, sv.Residual ..."
 
 ACTIVATIONS = {
@@ -119,6 +120,8 @@ ARGUMENTS = {
     "randomstate": "seed",
     "nsamples": "samples",
     "lr": "write optimizer=sv.SGD(lr)",
+    **dict.fromkeys(("sampleweight", "sampleweights", "classweight", "classweights"), WEIGHTS),
+    "stratify": "leave it out: of each class the same share is held out",
     **dict.fromkeys(("epochs", "nepochs", "numepochs"), "write s.advance(n, 'epoch') of a session"),
     **dict.fromkeys(("callback", "callbacks"), CALLBACK),
     **dict.fromkeys(
@@ -154,7 +157,10 @@ CALLS = {
         "which keeps it apart"
     },
     "AdamW": {"weightdecay": "decay"},
+    "Arrays": dict.fromkeys(("weight", "weights", "sampleweights"), "sample_weight"),
+    "Loss": dict.fromkeys(("weight", "posweight"), WEIGHTS),
     "from_csv": {
+        **dict.fromkeys(("sampleweight", "weight"), "weights"),
         **dict.fromkeys(
             ("sep", "delimiter"),
             "leave it out: line 1 shows if it is a tab, semicolon or comma",
