@@ -385,6 +385,11 @@ def as_targets(
     return one_each
 
 
+def widened(rows: FloatArray, width: int) -> FloatArray:
+    """Return rows of `width` numbers, with zeros behind those that they have."""
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+
+
 def as_one_each(
     targets: object, samples: int, width: int, who: str, classes: int
 ) -> FloatArray | None:

@@ -16,6 +16,7 @@ from scalarviz.base.checks import (
     shorten,
     size,
     true_or_false,
+    widened,
 )
 from scalarviz.base.progress import Progress
 from scalarviz.core.bank import SCALING, Bank, Rows
@@ -208,7 +209,7 @@ class Network(Model):
     ) -> FloatArray:
         loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
         check_loss(self, loss)
-        widths, picture = (self.inputs, self.outputs), self.input_shape
+        widths, picture = (self.inputs, loss.targets(self.outputs)), self.input_shape
         classes = loss.classes(self.outputs)
         batch, wanted = as_pairs(
             inputs, targets, widths, "the network", copy=False, classes=classes, picture=picture
@@ -216,7 +217,7 @@ class Network(Model):
         if not steps:
             return np.zeros(0)
         engine = self._engine
-        run = engine.take_run(batch, wanted, loss)
+        run = engine.take_run(batch, widened(wanted, self.outputs), loss)
         losses = take_steps(engine, run, optimizer, steps, tell)
         engine.keep_run(run)
         if self.follower is not None:
