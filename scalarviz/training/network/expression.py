@@ -204,7 +204,7 @@ class Expression(Model):
         widths, classes = (self.inputs, loss.targets(self.outputs)), loss.classes(self.outputs)
         batch, wanted = as_pairs(inputs, targets, widths, "the expression", classes=classes)
         wide = widened(wanted, self.outputs)
-        return self._engine.train(batch, wide, loss, Optimizer.of(optimizer))
+        return self._engine.train(batch, wide, loss, Optimizer.of(optimizer).on(self._rows_named))
 
     def state_dict(self) -> dict[str, FloatArray]:
         """Return copies of the numbers by name; those without a name are "parameters"."""

@@ -207,7 +207,7 @@ class Network(Model):
         steps: int,
         tell: Tell | None = None,
     ) -> FloatArray:
-        loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
+        loss, optimizer = Loss.of(loss), Optimizer.of(optimizer).on(self._rows_named)
         check_loss(self, loss)
         widths, picture = (self.inputs, loss.targets(self.outputs)), self.input_shape
         classes = loss.classes(self.outputs)

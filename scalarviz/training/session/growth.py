@@ -196,7 +196,7 @@ def changed(session: Session, did: str, change: Change) -> Session:
         network = grown.network
         now = settings_now(session)
         rates = NO_OWN_RATES
-        own = now.optimizer.own_rates.array(len(trainer.bank))[grown.rows]
+        own = now.optimizer.own_rates.at(grown.rows)
         own[grown.rows < 0] = np.nan
         for rate in np.unique(own[~np.isnan(own)]).tolist():
             rates = rates.changed(np.flatnonzero(own == rate), rate)
@@ -205,7 +205,7 @@ def changed(session: Session, did: str, change: Change) -> Session:
             now,
             stops=tuple(with_rows(in_force(now), kept)),
             activations=network.activations,
-            optimizer=now.optimizer.with_own_rates(rates),
+            optimizer=now.optimizer.on(network._rows_named).with_own_rates(rates),
         )
         made = Trainer(network, settings, trainer.seed)
         grown.take_numbers(trainer.bank)

@@ -173,7 +173,7 @@ def data_for(network: Model, data: object, loss: Loss) -> DataSet:
     fewer. Raises InputError for wrong labels.
     """
     found, classes, outputs = DataSet.of(data), loss.classes(network.outputs), network.outputs
-    if found.outputs == loss.targets(outputs) < outputs and isinstance(found, Arrays):
+    if found.outputs == loss.targets(outputs) < outputs and found.is_given:
         wide = widened(found.settings()["targets"], outputs)
         return Arrays(**{**found.settings(), "targets": wide, "output_names": None})
     return found.with_classes(classes, outputs) if classes else found
@@ -193,7 +193,7 @@ def settings_of(
     samples = found.batches(batch, 0).size if engine == AUTO else 1
     name, precision = check_engine(network, engine, precision, samples)
     return Settings(
-        Optimizer.of(optimizer).with_own_rates(NO_OWN_RATES),
+        Optimizer.of(optimizer).with_own_rates(NO_OWN_RATES).on(network._rows_named),
         found,
         loss,
         batch,
