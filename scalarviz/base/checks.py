@@ -387,7 +387,8 @@ def as_targets(
 
 def widened(rows: FloatArray, width: int) -> FloatArray:
     """Return rows of `width` numbers, with zeros behind those that they have."""
-    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+    missing = width - rows.shape[1]
+    return rows if not missing else np.pad(rows, ((0, 0), (0, missing)))
 
 
 def as_one_each(
