@@ -181,8 +181,12 @@ def loss(
             "outputs= with targets=, as many or more; a formula can pass over some of them"
         )
     name = checked_name(name, value, "a loss", BUILT_IN_LOSSES)
-    about: Any = {"digest": digest(value, derivative), "domain": (low, high)}
-    about |= {"outputs": outputs, "targets": targets}
+    about: dict[str, Any] = {
+        "digest": digest(value, derivative),
+        "domain": (low, high),
+        "outputs": outputs,
+        "targets": targets,
+    }
     made = (row_loss if rows else number_loss)(value, derivative, name, about)
     if check:
         (check_rows if isinstance(made, RowLossRow) else check_numbers)(made, low, high)  # type: ignore[arg-type]  # of one kind

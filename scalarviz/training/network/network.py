@@ -74,7 +74,7 @@ class Network(Model):
     activation  of the layers between, for sizes only; by default "linear"; the names are in
                 core/formulas/activations.py
     output      activation of the last layer, for sizes only; by default "linear"
-    init        initializer of the weights and biases, a name or an Init; by default "pytorch"
+    init        initializer, a name, a function or an Init; by default "pytorch"
     seed        seed of the initial numbers, an integer from 0; by default 0
     dtype       "float32", the default, or "float64"
     engine      "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
@@ -102,7 +102,7 @@ class Network(Model):
         activation: str | None = None,
         output: str | None = None,
         *,
-        init: str | Init = "pytorch",
+        init: str | Init | Callable[..., Any] = "pytorch",
         seed: int = 0,
         dtype: str = "float32",
         engine: str = "python",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -133,7 +133,7 @@ def remove_layer(session: Session, layer: int) -> Session:
 
 @answered
 def reinitialize(
-    session: Session, init: str | Init = "pytorch", *, seed: int | None = None
+    session: Session, init: str | Init | Callable[..., Any] = "pytorch", *, seed: int | None = None
 ) -> Session:
     """Return a new session whose network has other initial weights; frozen ones stay.
 
