@@ -385,6 +385,12 @@ def as_targets(
     return one_each
 
 
+def widened(rows: FloatArray, width: int) -> FloatArray:
+    """Return rows of `width` numbers, with zeros behind those that they have."""
+    missing = width - rows.shape[1]
+    return rows if not missing else np.pad(rows, ((0, 0), (0, missing)))
+
+
 def as_one_each(
     targets: object, samples: int, width: int, who: str, classes: int
 ) -> FloatArray | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from itertools import repeat
+from itertools import repeat, zip_longest
 from typing import Any, Literal, NoReturn
 from weakref import ref
 
@@ -117,21 +117,22 @@ class Bank:
         """
         arguments = optimizer.arguments(step)
         numbers = [array[rows].tolist() for array in (self.grad, *arrays)]
-        rate, *others = arguments
-        rates: list[float] = []
-        if optimizer.own_rates:
-            own = optimizer.own_rates.array(len(self))[rows] * optimizer.schedule.factor(step)
-            rates = np.where(np.isnan(own), rate, own).tolist()
-        largest = max(max(map(abs, each), default=0.0) for each in (arguments, rates, *numbers))
+        rates = optimizer.own_rates.at(rows, optimizer.lr) * optimizer.schedule.factor(step)
+        decays = optimizer.own_decays.at(rows, optimizer.settings.get("decay", 0.0))
+        read = (arguments, rates.tolist(), decays.tolist(), *numbers)
+        largest = max(max(map(abs, each), default=0.0) for each in read)
         kind: Any = float
         if self.dtype == "float32" and max(largest, optimizer.l1, optimizer.l2) > LARGE:
             kind, numbers = np.float32, [list(map(np.float32, each)) for each in numbers]
         with np.errstate(all="ignore"):
             g, weights, *kept = numbers
             g = optimizer.gradients(g, weights, scale)
-            each_rate = map(kind, rates) if rates else repeat(kind(rate))
-            fixed = [repeat(kind(argument)) for argument in others]
-            moved = list(map(optimizer.row.update, weights, g, *kept, each_rate, *fixed))
+            others = [
+                map(kind, decays.tolist()) if name == "decay" else repeat(kind(argument))
+                for name, argument in zip_longest(optimizer.settings, arguments[1:])
+            ]
+            each_rate = map(kind, rates.tolist())
+            moved = list(map(optimizer.row.update, weights, g, *kept, each_rate, *others))
             table = np.array(moved, np.float64).reshape(len(moved), len(arrays))
             return list(table.T.astype(self.dtype))
 

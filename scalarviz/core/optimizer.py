@@ -13,7 +13,6 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Literal,
-    NamedTuple,
     TypedDict,
     TypeVar,
     Unpack,
@@ -30,15 +29,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, Schedule, clip, regularize
 from scalarviz.errors import InputError
 
-# Learning rates of single rows of a bank, instead of that of the optimizer.
-
-
-class RateSpan(NamedTuple):
-    """The rows from `first` to before `end`, and their learning rate; NaN: the optimizer's."""
-
-    first: int
-    end: int
-    rate: float
+# Learning rates, or decays, of single rows of a bank, instead of that of the optimizer.
 
 
 @final
@@ -50,54 +41,50 @@ class OwnRates:
             differ.
     """
 
-    __slots__ = ("_firsts", "_rates")
+    __slots__ = ("_rates", "firsts")
 
     def __init__(self, firsts: Any = (), rates: Any = ()) -> None:
-        self._firsts = np.asarray(firsts, np.int64)
+        self.firsts = np.asarray(firsts, np.int64)
         self._rates = np.asarray(rates, np.float64)
 
     def __bool__(self) -> bool:
-        return len(self._firsts) > 0
+        return len(self.firsts) > 0
 
     def __len__(self) -> int:
         """Number of rows with a rate of their own."""
-        lengths = np.diff(self._firsts)[~np.isnan(self._rates[:-1])]
+        lengths = np.diff(self.firsts)[~np.isnan(self._rates[:-1])]
         return int(lengths.sum())
 
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, OwnRates):
             return self is other
-        same = np.array_equal(self._firsts, other._firsts)
+        same = np.array_equal(self.firsts, other.firsts)
         return same and np.array_equal(self._rates, other._rates, equal_nan=True)
 
     def __hash__(self) -> int:
-        return hash((self._firsts.tobytes(), self._rates.tobytes()))
+        return hash((self.firsts.tobytes(), self._rates.tobytes()))
 
     def __repr__(self) -> str:
         return f"OwnRates of {len(self)} rows"
 
     @property
-    def spans(self) -> tuple[RateSpan, ...]:
-        """Rows with a rate of their own, in order, none of them twice."""
-        end = int(self._firsts[-1]) if self else 0
-        return tuple(span for span in self.cover(end) if not math.isnan(span.rate))
+    def spans(self) -> tuple[tuple[int, int, float], ...]:
+        """First row, row after the last one, and rate, of rows with one of their own, in order."""
+        firsts, rates = self.firsts.tolist(), self._rates.tolist()
+        known = zip(firsts, firsts[1:], rates, strict=False)  # the last one has the optimizer's
+        return tuple(each for each in known if not math.isnan(each[2]))
 
     def of(self, row: int) -> float | None:
         """Return the rate of a row, or None if it has none of its own."""
-        rate = float(self._at(np.array([row]))[0])
+        rate = float(self.at(np.array([row]))[0])
         return None if math.isnan(rate) else rate
 
     def of_all(self, rows: Any) -> float | None:
         """Return the rate of some rows; None: the optimizer's; NaN: they have several."""
-        rates = self._at(np.asarray(rows))
+        rates = self.at(np.asarray(rows))
         if not np.array_equal(rates, np.full(len(rates), rates[0]), equal_nan=True):
             return math.nan
         return self.of(int(rows[0]))
-
-    def array(self, count: int) -> FloatArray:
-        """Return the rate of each of `count` rows, float64; NaN for the optimizer's."""
-        bounds = [0, *np.minimum(self._firsts, count).tolist(), count]
-        return np.repeat(np.concatenate([[np.nan], self._rates]), np.diff(bounds))
 
     def changed(self, rows: Any, rate: float | None) -> OwnRates:
         """Return the rates with another one for some rows; None: that of the optimizer.
@@ -107,31 +94,26 @@ class OwnRates:
         rows = np.unique(np.asarray(rows, np.int64))
         gaps = np.flatnonzero(np.diff(rows) > 1)
         starts, ends = rows[[0, *(gaps + 1)]], rows[[*gaps, -1]] + 1
-        bounds = np.unique(np.concatenate([self._firsts, starts, ends]))
-        rates = self._at(bounds)
+        bounds = np.unique(np.concatenate([self.firsts, starts, ends]))
+        rates = self.at(bounds)
         inside = np.searchsorted(starts, bounds, "right") > np.searchsorted(ends, bounds, "right")
         rates[inside] = np.nan if rate is None else rate
         before = np.concatenate([[np.nan], rates[:-1]])
         differs = rates.view("u8") != before.view("u8")
         return OwnRates(bounds[differs], rates[differs])
 
-    def cover(self, count: int) -> list[RateSpan]:
-        """Return spans that cover all of `count` rows, in order."""
-        inside = self._firsts < count
-        firsts, rates = self._firsts[inside].tolist(), self._rates[inside].tolist()
-        if firsts[:1] != [0]:
-            firsts, rates = [0, *firsts], [math.nan, *rates]
-        return [*map(RateSpan, firsts, [*firsts[1:], count], rates)]
-
-    def _at(self, rows: Any) -> FloatArray:
-        """Return the rates of rows; NaN for the optimizer's."""
+    def at(self, rows: Any, otherwise: float = math.nan) -> FloatArray:
+        """Return the rates of rows; `otherwise` where they have the optimizer's."""
         known = np.concatenate([[np.nan], self._rates])
-        rates: FloatArray = known[np.searchsorted(self._firsts, rows, "right")]
+        known[np.isnan(known)] = otherwise
+        rates: FloatArray = known[np.searchsorted(self.firsts, rows, "right")]
         return rates
 
 
 NO_OWN_RATES = OwnRates()
+OWN = {"lr": "own_rates", "decay": "own_decays"}  # what a group can set, and where it is kept
 
+Groups = Mapping[str, Mapping[str, float]]
 
 NotFinite = Literal["error", "zero"]
 InitT = TypeVar("InitT", bound=Callable[..., None])
@@ -146,6 +128,7 @@ class Common(TypedDict, total=False):
     clip_value: float
     clip_norm: float
     not_finite: NotFinite
+    groups: Groups | None
 
 
 class Optimizer:
@@ -170,6 +153,8 @@ class Optimizer:
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
+                {"*.bias": {"lr": 0.1}}; None, the default: none
 
     Raises InputError for a number out of its range.
     """
@@ -195,6 +180,7 @@ class Optimizer:
         clip_value: float = math.inf,
         clip_norm: float = math.inf,
         not_finite: NotFinite = "error",
+        groups: Groups | None = None,
     ) -> None:
         self.row = self._own or pick(OPTIMIZERS, name, "optimizer")
         given: object = lr
@@ -219,7 +205,8 @@ class Optimizer:
         self.clip_value = limit(clip_value, "clip_value")
         self.clip_norm = limit(clip_norm, "clip_norm")
         self.not_finite = pick({key: key for key in get_args(NotFinite)}, not_finite, "not_finite")
-        self._own_rates = NO_OWN_RATES
+        self.own_rates = self.own_decays = NO_OWN_RATES
+        self.groups = checked_groups(groups or {}, {"lr", *self.settings})
 
     @property
     def name(self) -> str:
@@ -246,16 +233,25 @@ class Optimizer:
             raise no_schedule(schedule)
         self._schedule = schedule or Schedule()
 
-    @property
-    def own_rates(self) -> OwnRates:
-        """Learning rates of some weights of one network, which a session gives them."""
-        return self._own_rates
-
     def with_own_rates(self, rates: OwnRates) -> Optimizer:
         """Return a copy with learning `rates` of some weights, instead of its own ones."""
         changed = copy.copy(self)
-        changed._own_rates = rates
+        changed.own_rates = rates
         return changed
+
+    def on(self, rows_named: Callable[[str], Any]) -> Optimizer:
+        """Return it for one network: with the rates and decays of its groups.
+
+        rows_named  returns the rows of parameters by their names
+        """
+        if not self.groups:
+            return self
+        made = copy.copy(self)
+        made.own_decays = NO_OWN_RATES
+        for name, own in self.groups.items():
+            for key, value in own.items():
+                vars(made)[OWN[key]] = vars(made)[OWN[key]].changed(rows_named(name), value)
+        return made
 
     def goes_on_from(self, other: Optimizer) -> bool:
         """Return whether the slots and the step count of an `other` optimizer suit this one.
@@ -302,7 +298,7 @@ class Optimizer:
 
     def rate_of(self, row: int, step: int) -> float:
         """Return the learning rate of a weight, by its `row`, at a `step`, schedule included."""
-        own = self._own_rates.of(row)
+        own = self.own_rates.of(row)
         return (self._lr if own is None else own) * self.schedule.factor(step)
 
     def arguments(self, step: int) -> tuple[float, ...]:
@@ -337,9 +333,26 @@ class Optimizer:
         parts += [f"{key}={getattr(self, key):g}" for key, d in defaults if getattr(self, key) != d]
         if self.schedule.name != "constant":
             parts.append(f"schedule={self.schedule!r}")
-        if self.not_finite != "error":
-            parts.append(f"not_finite={self.not_finite!r}")
+        parts += [f"not_finite={self.not_finite!r}"] * (self.not_finite != "error")
+        parts += [f"groups={self.groups!r}"] * bool(self.groups)
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def checked_groups(groups: object, known: set[str]) -> Groups:
+    """Return the groups of an optimizer that has these settings; raise InputError."""
+    if isinstance(groups, Mapping) and all(isinstance(own, Mapping) for own in groups.values()):
+        can = {key: key for key in OWN if key in known}
+        return {
+            name: {
+                pick(can, key, "setting of a group"): number(value, f"{key} of a group", 0.0)
+                for key, value in own.items()
+            }
+            for name, own in groups.items()
+        }
+    raise InputError(
+        "groups maps names of parameters to what they have instead, as in "
+        f"{{'*.bias': {{'lr': 0.001}}}}, and cannot be {shorten(groups)}"
+    )
 
 
 BELOW_1 = ("momentum", "alpha", "beta1", "beta2")
@@ -399,6 +412,8 @@ class SGD(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
+                {"*.bias": {"lr": 0.1}}; None, the default: none
 
     Raises InputError for a number out of its range.
 
@@ -423,6 +438,8 @@ class Momentum(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
+                {"*.bias": {"lr": 0.1}}; None, the default: none
 
     Raises InputError for a number out of its range.
     """
@@ -444,6 +461,8 @@ class Nesterov(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
+                {"*.bias": {"lr": 0.1}}; None, the default: none
 
     Raises InputError for a number out of its range.
     """
@@ -464,6 +483,8 @@ class RMSProp(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
+                {"*.bias": {"lr": 0.1}}; None, the default: none
 
     Raises InputError for a number out of its range.
     """
@@ -489,6 +510,8 @@ class Adam(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
+                {"*.bias": {"lr": 0.1}}; None, the default: none
 
     Raises InputError for a number out of its range.
     """
@@ -518,6 +541,8 @@ class AdamW(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
+    groups      names of parameters, as for `net.freeze`, and their own "lr" or "decay", as in
+                {"vectors": {"decay": 0.0}} for biases and norms; None, the default: none
 
     Raises InputError for a number out of its range.
     """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class Perceptron(Part):
         activation: str = "linear",
         *,
         bias: bool = True,
-        init: str | Init = "pytorch",
+        init: str | Init | Callable[..., Any] = "pytorch",
         seed: int = 0,
         dtype: str = "float64",
     ) -> None:
@@ -63,8 +63,8 @@ class Perceptron(Part):
         init, seed = Init.of(init), check_seed(seed)
         bank = Bank(inputs + bias, dtype)
         shape = (inputs, 1)
-        init.fill(bank.value[:inputs], init.weight, shape, seed, 0)
-        init.fill(bank.value[inputs:], init.bias, shape, seed, inputs)
+        init.fill(bank.value[:inputs], init.weight, shape, seed, 0, (inputs,))
+        init.fill(bank.value[inputs:], init.bias, shape, seed, inputs, (1,))
         bank.name_of = partial(row_name, inputs)
         self._bind(bank, 0, inputs, inputs if bias else None, formula)
 

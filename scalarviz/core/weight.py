@@ -54,7 +54,7 @@ class Part(metaclass=ABCMeta):
         Raises OrderError without gradients, GradientError if a gradient, UpdateError if a result is
         not finite; nothing is changed then.
         """
-        self._step(Optimizer.of(optimizer))
+        self._step(Optimizer.of(optimizer).on(self._rows_named))
 
     def _step(self, optimizer: Optimizer) -> None:
         """Move by an optimizer; an engine may know a faster way."""
@@ -90,8 +90,8 @@ class Part(metaclass=ABCMeta):
     def _rows_named(self, names: str | Sequence[str]) -> Rows:
         """Return the rows of parameters by name; a network has some."""
         raise InputError(
-            f"{type(self).__name__} has no parameters with names, such as {shorten(names)}: write "
-            "net.freeze('0.weight') of a network, or freeze() for all of it"
+            f"{type(self).__name__} has no parameters with names, such as {shorten(names)}: a "
+            "network has some, as in net.freeze('0.weight'), and freeze() is for all of this"
         )
 
     @final

@@ -40,7 +40,7 @@ from scalarviz.errors import GradientError, Interrupted, OrderError, ShapeError,
 # Number of the order in which engines add up sums, which decides their last bits. It grows when the
 # order changes: a training saved under another one cannot be replayed bit for bit.
 ORDER_OF_SUMS = 2
-MOST_KEPT = 2**14  # numbers of a batch that `Engine.keep_run` keeps
+MOST_KEPT = 2**18  # numbers of a batch that `Engine.keep_run` keeps
 Kept = TypeVar("Kept")
 
 

@@ -130,9 +130,13 @@ def describe_layer(layer: Layer) -> Description:
 
 
 def describe_init(init: Init) -> Description:
-    """Return the arguments of an `Init`."""
+    """Return the arguments of an `Init`; of a function, which is code, those of the default."""
     bias = None if init.bias is init.row.bias else init.bias.name
-    return {"name": init.row.name, "bias": bias, "settings": dict(init.settings)}
+    return {
+        "name": "pytorch" if init.weight.kind == "function" else init.row.name,
+        "bias": bias,
+        "settings": dict(init.settings),
+    }
 
 
 def build(

@@ -159,6 +159,7 @@ def describe_optimizer(optimizer: Optimizer) -> Description:
             "l1": optimizer.l1,
             "l2": optimizer.l2,
             "not_finite": optimizer.not_finite,
+            **({"groups": optimizer.groups} if optimizer.groups else {}),
             **{key: value for key, value in limits.items() if value < math.inf},
         },
     }

@@ -26,7 +26,7 @@ from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.formulas.metric_formulas import METRICS, MetricRow, rows_of_metrics
 from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.core.layers import Layer
-from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches
@@ -275,8 +275,8 @@ def own_of(start: Settings, branches: Sequence[Branch]) -> Description:
 def given_at_start(start: Settings) -> list[Action]:
     """Return own rates and conditions that a training began with as the actions that set them."""
     found = [
-        Action(0, 0, "own rate", {"rows": np.arange(span.first, span.end), "rate": span.rate})
-        for span in start.optimizer.own_rates.spans
+        Action(0, 0, "own rate", {"rows": np.arange(first, end), "rate": rate})
+        for first, end, rate in start.optimizer.own_rates.spans
     ]
     stops = in_force(start)
     return [*found, *([Action(0, 0, "stop when", {"conditions": stops})] if stops else [])]
@@ -423,7 +423,7 @@ class Rebuilding:
         loss.check_output(names[-1])
         self._check_batch(read["data"], batch)
         return Settings(
-            read["optimizer"],
+            read["optimizer"].on(self.network._rows_named).with_own_rates(NO_OWN_RATES),
             read["data"],
             loss,
             batch,

@@ -65,9 +65,10 @@ def row_names(session: Session, facts: Facts) -> dict[int, str]:
 
 
 def optimizer_data(optimizer: Optimizer, *, mixed: bool) -> Data:
-    """Return the facts of an optimizer, and the rates of some weights; `mixed` as there."""
+    """Return the facts of an optimizer, rates and decays of some weights; `mixed` as there."""
     found: Data = as_data(optimizer_facts(optimizer, mixed=mixed))
-    return found | {"own_rates": [list(span) for span in optimizer.own_rates.spans]}
+    own = {"own_rates": optimizer.own_rates, "own_decays": optimizer.own_decays}
+    return found | {name: [list(span) for span in each.spans] for name, each in own.items()}
 
 
 def as_data(value: Any) -> Any:

@@ -210,11 +210,11 @@ def draws_of(layer: Layer, init: Init) -> Iterator[Draw]:
         (own.weight, first, first + count),
         (own.bias, first + count, end),
     ):
-        if high > low:
+        if high > low and law.kind != "function":
             yield (low, high - low, law.kind == "normal", *spread(own, law, layer))
 
 
-def spread(init: Init, law: Law, layer: PerceptronLayer) -> tuple[float, float]:
+def spread(init: Init, law: Law, layer: PerceptronLayer) -> Any:
     """Return the two parameters of a law for a layer."""
     settings = tuple(init.settings.values()) if law.takes_settings else ()
     fan_in, fan_out = layer.fans()

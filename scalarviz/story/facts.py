@@ -395,6 +395,7 @@ class MovingWeight:
     grad        its gradient; `scale` by which all gradients are multiplied
     kept        the optimizer's own numbers for it before the step, by slot
     own_rate    the learning rate that only some weights have; None of others
+    own         settings that only some weights have, by name
     taken       number of steps taken before
     """
 
@@ -404,6 +405,7 @@ class MovingWeight:
     scale: float
     kept: Mapping[str, float]
     own_rate: float | None
+    own: Mapping[str, float]
     taken: int
 
 

@@ -28,7 +28,7 @@ def optimizer_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[Upd
     rate = rate_line(optimizer, weight)
     step = weight.taken + 1.0
     known = {"step": step, STEP: step, "w": weight.value, "g": g, **weight.kept, "lr": rate.value}
-    known.update(optimizer.settings)
+    known.update({**optimizer.settings, **weight.own})
     constants = lines_of(optimizer.constants, known)
     lines.append(rate)
     if constants is None:

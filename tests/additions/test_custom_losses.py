@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, MutableSequence, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from scalarviz.core.formulas.elementary import exp, log1p
 from scalarviz.core.formulas.losses import EVERYWHERE, LOSSES, ROW_LOSSES, LossRow, RowLossRow
 from scalarviz.engines.cpu.table import every_unit
 from scalarviz.engines.custom.custom_formulas import check_numbers, check_rows, points
-from scalarviz.errors import FileError, InputError, UnknownNameError
+from scalarviz.errors import FileError, InputError, ShapeError, UnknownNameError
 from tests.wording import refused
 
 SHARE = 0.9
@@ -283,6 +284,98 @@ def test_a_loss_on_rows_of_a_fixed_number_says_how_many() -> None:
         sv.loss(third, third_gradient, rows=True, outputs=2)
     assert "outputs=" in str(caught.value) and "domain" not in str(caught.value)
     refused(InputError, "0").by(sv.loss, third, third_gradient, rows=True, outputs=0)
+
+
+def gaussian(p: Sequence[float], t: Sequence[float]) -> float:
+    return 0.5 * (p[1] + (p[0] - t[0]) ** 2.0 * math.exp(-p[1]))
+
+
+def gaussian_gradient(
+    p: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
+) -> None:
+    e = (p[0] - t[0]) * math.exp(-p[1])
+    gradient[0] = e
+    gradient[1] = 0.5 - 0.5 * e * (p[0] - t[0])
+
+
+def mixture(p: Sequence[float], t: Sequence[float]) -> float:
+    """Of two normal distributions: means, logarithms of deviations, logits."""
+    a = p[4] - p[2] - 0.5 * ((t[0] - p[0]) * math.exp(-p[2])) ** 2.0
+    b = p[5] - p[3] - 0.5 * ((t[0] - p[1]) * math.exp(-p[3])) ** 2.0
+    high, most = (a if a > b else b), (p[4] if p[4] > p[5] else p[5])
+    weights = most + math.log(math.exp(p[4] - most) + math.exp(p[5] - most))
+    return weights - high - math.log(math.exp(a - high) + math.exp(b - high))
+
+
+def mixture_gradient(
+    p: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
+) -> None:
+    u, v = (t[0] - p[0]) * math.exp(-p[2]), (t[0] - p[1]) * math.exp(-p[3])
+    a, b = p[4] - p[2] - 0.5 * u * u, p[5] - p[3] - 0.5 * v * v
+    share, prior = 1.0 / (1.0 + math.exp(b - a)), 1.0 / (1.0 + math.exp(p[5] - p[4]))
+    gradient[0] = -share * u * math.exp(-p[2])
+    gradient[1] = (share - 1.0) * v * math.exp(-p[3])
+    gradient[2] = share * (1.0 - u * u)
+    gradient[3] = (1.0 - share) * (1.0 - v * v)
+    gradient[4] = prior - share
+    gradient[5] = share - prior
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+@pytest.mark.parametrize("outputs", [2, 6], ids=["gaussian", "mixture"])
+def test_a_loss_with_fewer_targets_than_outputs_agrees_with_pytorch(
+    outputs: int, engine: str
+) -> None:
+    torch = pytest.importorskip("torch", reason="make test-all installs PyTorch")
+
+    def density(y: Any, t: Any) -> Any:
+        if outputs == 2:
+            return torch.nn.GaussianNLLLoss()(y[:, :1], t, y[:, 1:].exp())
+        normal = torch.distributions.Normal(y[:, :2], y[:, 2:4].exp())
+        logs = torch.log_softmax(y[:, 4:], 1) + normal.log_prob(t)
+        return -torch.logsumexp(logs, 1).mean() - 0.5 * math.log(2.0 * math.pi)
+
+    functions = (gaussian, gaussian_gradient) if outputs == 2 else (mixture, mixture_gradient)
+    row = sv.loss(*functions, rows=True, outputs=outputs, targets=1)
+    rng = np.random.default_rng(0)
+    x, y = rng.random((40, 3)), rng.random((40, 1))
+    net = sv.Network([3, 8, outputs], "tanh", dtype="float64", engine=engine)
+    session = sv.Session(net.copy(), (x, y), row, "adam", batch=None, engine=engine)
+    module, optimizer = net.to_torch(), sv.Adam(1e-3)
+    theirs, losses = torch.optim.Adam(module.parameters(), 1e-3), []
+    for _ in range(20):
+        theirs.zero_grad()
+        loss = density(module(torch.tensor(x)), torch.tensor(y))
+        loss.backward()
+        theirs.step()
+        losses.append(float(loss.detach()) - net.train_step(x, y, row, optimizer))
+    session.advance(20)
+    weights = [p.detach().numpy().ravel() for p in module.parameters()]
+    assert np.abs(losses).max() < 1e-12
+    assert np.abs(np.concatenate(weights) - net.bank.value).max() < 1e-12
+    assert np.array_equal(session.network.bank.value, net.bank.value)
+
+
+def test_a_loss_of_fixed_numbers_refuses_others(tmp_path: Path) -> None:
+    refused(InputError, "2 targets").by(sv.loss, gaussian, gaussian_gradient, rows=True, targets=2)
+    with refused(InputError, "finite", varies=r"\(\[.*\]\)"):
+        sv.loss(gaussian, without_factor, rows=True, outputs=2, targets=1)
+    row = sv.loss(gaussian, without_factor, rows=True, outputs=2, targets=1, check=False)
+    assert (row, row.targets) == (ROW_LOSSES["gaussian"], 1)
+    row = sv.loss(gaussian, gaussian_gradient, rows=True, outputs=2, targets=1)
+    assert sv.Loss(row)([[1.0, 0.0]], [3.0]) == sv.Loss(row)([1.0, 0.0], [[3.0]]) == 2.0
+    refused(ShapeError, "not 3").by(sv.Session, sv.Network([1, 3]), ([[1.0]], [[1.0]]), row)
+    refused(ShapeError, "(1, 2)").by(sv.Network([1, 2]).train_step, [[1.0]], [[1.0, 0.0]], row)
+    made = sv.data.Arrays([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0], held_out=1, output_names=["y"])
+    session = sv.Session(sv.Network([1, 2]), made, row)
+    session.save(tmp_path / "run.safetensors")
+    other = sv.Session.load(tmp_path / "run.safetensors")
+    session.advance(3)
+    other.advance(3)
+    assert same_bits(session, other)
+    assert (session.data.outputs, session.data.held_out[1].tolist()) == (2, [[3.0, 0.0]])
+    f = sv.compile(lambda x: [x, 2.0 * x], inputs=1)
+    assert f.train_step([[1.0]], [[1.0]], row) == pytest.approx(1.0)
 
 
 def overflows(p: float, t: float) -> float:

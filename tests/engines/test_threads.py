@@ -387,7 +387,7 @@ class Machine:
         self.seconds = {True: together, False: alone}
         self.way = True
         self.steps: list[tuple[bool, int]] = []
-        self.choice = ThreadChoice(self.use)
+        self.choice = ThreadChoice()
 
     def use(self, together: bool) -> None:
         self.way = together
@@ -401,7 +401,7 @@ class Machine:
         """Share of the steps of some calls that all cores take."""
         self.steps = []
         for _ in range(calls):
-            self.choice.run(count, self.call)
+            self.choice.run(count, self.call, self.use)
         assert sum(n for _, n in self.steps) == calls * count
         return sum(n for way, n in self.steps if way) / (calls * count)
 
@@ -456,8 +456,21 @@ def test_a_training_that_stops_ends_the_call(machine: Machine) -> None:
         return False
 
     machine.run(2, 4)
-    machine.choice.run(10, stops)
+    machine.choice.run(10, stops, machine.use)
     assert calls == [1]
+
+
+@pytest.mark.parametrize("samples", [512, 4096], ids=["kept", "made anew"])
+def test_steps_taken_one_by_one_know_how_long_earlier_ones_took(
+    samples: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[int] = []
+    known = ThreadChoice._try
+    monkeypatch.setattr(ThreadChoice, "_try", lambda *a: tries.append(a[1]) or known(*a))
+    net = sv.Network([100, 64, 2], "relu", engine="cpu")
+    for _ in range(4):
+        net.train_step(np.ones((samples, 100)), np.ones((samples, 2)))
+    assert tries == [1]
 
 
 @pytest.mark.some(1)

@@ -170,6 +170,9 @@ NETWORKS: dict[str, Make] = {
     "frozen": part_frozen,
     "held batch norm": held_norm,
     "own rates": partial(own_rates, sv.SGD(0.1)),
+    "own decays": partial(
+        own_rates, sv.AdamW(0.1, groups={"*.bias": {"decay": 0.5}, "1": {"lr": 0.2}})
+    ),
     "scheduled own rates": partial(own_rates, sv.Adam(0.1, schedule=COSINE)),
     "max pool": partial(with_kernels, sv.MaxPool2d),
     "average pool": partial(with_kernels, sv.AvgPool2d),

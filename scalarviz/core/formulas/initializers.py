@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import answered, number
+from scalarviz.base.checks import answered, as_floats, number
 from scalarviz.core.formulas.elementary import sqrt
 from scalarviz.core.formulas.formula import Target, given, pick, table
 from scalarviz.core.formulas.randomness import (
@@ -32,7 +32,7 @@ from scalarviz.errors import InputError
 # memory at every operation, which takes two or three times as long.
 PORTION = 2**13
 
-LawFunction = Callable[..., tuple[float, float]]
+LawFunction = Callable[..., Any]
 
 
 def between(fan_in: float, fan_out: float, low: float, high: float) -> tuple[float, float]:
@@ -86,10 +86,13 @@ def fan_out(fan_in: float, fan_out: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A distribution whose two parameters depend on the fans of a layer, or on settings."""
+    """A distribution whose two parameters depend on the fans of a layer, or on settings.
+
+    Of the kind "function" `spread` returns the numbers themselves, see `Init`.
+    """
 
     name: str
-    kind: Literal["uniform", "normal"]
+    kind: Literal["uniform", "normal", "function"]
     spread: LawFunction
     takes_settings: bool = False
 
@@ -146,7 +149,9 @@ class Init:
     """Initial numbers of a network: `Init("uniform", low=0, high=1)`, or just a name.
 
     name       row of `INITIALIZERS`, which states the law of weights and of biases: "pytorch", the
-               default, "uniform", "normal", "he_uniform", "he_normal", "xavier_uniform", ...
+               default, "uniform", "normal", "he_uniform", "he_normal", "xavier_uniform", ...; or a
+               function f(rng, shape) of a numpy Generator and the shape of an array of weights, as
+               in `net.state_dict()`, that returns the numbers; biases begin with 0
     bias       another law for the biases: "zeros", "fan_in" (+-1/sqrt(in)) or "fan_out"
                (+-sqrt(6/out)); None, the default: that of the row
     low, high  bounds of "uniform"; by default -1.0 and 1.0
@@ -160,7 +165,7 @@ class Init:
     @answered
     def __init__(
         self,
-        name: str = "pytorch",
+        name: str | Callable[..., Any] = "pytorch",
         *,
         bias: str | None = None,
         low: float | None = None,
@@ -168,7 +173,11 @@ class Init:
         mean: float | None = None,
         deviation: float | None = None,
     ) -> None:
-        row = pick(INITIALIZERS, name, "initializer")
+        row = (
+            InitializerRow(Law(getattr(name, "__name__", "function"), "function", name))
+            if callable(name)
+            else pick(INITIALIZERS, name, "initializer")
+        )
         known = dict(row.settings)
         settings = given(low=low, high=high, mean=mean, deviation=deviation)
         for setting in settings:
@@ -189,7 +198,7 @@ class Init:
             raise InputError(f"the deviation must not be negative in {self!r}")
 
     @staticmethod
-    def of(init: str | Init) -> Init:
+    def of(init: str | Init | Callable[..., Any]) -> Init:
         """Return `init` if it is an Init, else the Init of that name."""
         return init if isinstance(init, Init) else Init(init)
 
@@ -217,12 +226,30 @@ class Init:
         return array
 
     def fill(
-        self, rows: npt.NDArray[Any], law: Law, shape: tuple[int, int], seed: int, first: int
+        self,
+        rows: npt.NDArray[Any],
+        law: Law,
+        shape: tuple[int, int],
+        seed: int,
+        first: int,
+        sides: tuple[int, ...] = (),
     ) -> None:
-        """Write initial numbers into `rows` of the bank.
+        """Write initial numbers into `rows` of the bank, an array with these `sides`.
 
         `law`, `shape`, `seed` and `first` are as in `draw`.
         """
+        if law.kind == "function":
+            found = as_floats(
+                law.spread(np.random.default_rng([seed, first]), sides),
+                f"what the initializer {law.name} returned",
+            )
+            if found.shape != sides or not np.isfinite(found).all():
+                raise InputError(
+                    f"the initializer {law.name} returned an array of shape {found.shape} for the "
+                    f"shape {sides}, or numbers that are not finite: return one for each weight"
+                )
+            rows[:] = found.ravel()
+            return
         for start in range(0, len(rows), PORTION):
             part = rows[start : start + PORTION]
             part[:] = self.draw(law, shape, seed, first + start, len(part))
@@ -230,8 +257,7 @@ class Init:
     def __repr__(self) -> str:
         parts = [repr(self.row.name)]
         parts += [f"{key}={value:g}" for key, value in self.settings.items()]
-        if self.bias is not self.row.bias:
-            parts.append(f"bias={self.bias.name!r}")
+        parts += [f"bias={self.bias.name!r}"] * (self.bias is not self.row.bias)
         return f"Init({', '.join(parts)})"
 
 

@@ -26,12 +26,13 @@ from scalarviz.base.checks import (
     as_targets,
     as_weights,
     number,
+    widened,
 )
 from scalarviz.base.messages import caution
 from scalarviz.core.formulas.activations import ACTIVATIONS, sigmoid
 from scalarviz.core.formulas.elementary import exp, log, log1p
 from scalarviz.core.formulas.formula import FloatFunction, pick, table
-from scalarviz.errors import InputError, OrderError
+from scalarviz.errors import InputError, OrderError, ShapeError
 
 EVERYWHERE = (-math.inf, math.inf)
 # Predictions that a loss was computed of, by id, as long as somebody has them.
@@ -139,6 +140,8 @@ class AboutLoss:
                        `rows.losses.NAME.error` and `rows.losses.NAME.derivative`.
     digest             hash of the source of a loss of the user's own, else ""
     domain             the numbers between which predictions lie; by default all
+    outputs, targets   numbers of a sample that a loss of rows takes; 0, the default: any number of
+                       outputs, and as many targets
     """
 
     logits: str = ""
@@ -146,6 +149,8 @@ class AboutLoss:
     slope: str = ""
     digest: str = ""
     domain: tuple[float, float] = EVERYWHERE
+    outputs: int = 0
+    targets: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +396,19 @@ class Loss:
             return 0
         return outputs if outputs > 1 or isinstance(self.row, RowLossRow) else 2
 
+    def targets(self, outputs: int) -> int:
+        """Return how many numbers the target of a sample has, given its `outputs`.
+
+        Engines get targets as wide as outputs, with zeros behind these numbers. Raises ShapeError
+        if the loss takes another number of outputs.
+        """
+        if self.row.outputs not in (0, outputs):
+            raise ShapeError(
+                f"the loss {self.name!r} takes {self.row.outputs} outputs a sample, not {outputs}: "
+                "give the last layer as many"
+            )
+        return self.row.targets or outputs
+
     def check_output(self, activation: str) -> None:
         """Raise InputError for a last `activation` that does not go with this loss.
 
@@ -424,9 +442,11 @@ class Loss:
         # A diverging network predicts inf: the loss is then inf or NaN, which is no error.
         p, single = as_batch(prediction, None, "a loss", finite=False)
         who = f"the target of a prediction of shape {p.shape}"
-        classes = self.classes(p.shape[1])
+        classes, width = self.classes(p.shape[1]), self.targets(p.shape[1])
+        is_wide = getattr(target, "shape", ()) == p.shape  # as engines have it
+        t = as_targets(target, len(p), p.shape[1] if is_wide else width, who, classes=classes)
         weights = None if sample_weight is None else as_weights(sample_weight, len(p), least=0)
-        return p, as_targets(target, len(p), p.shape[1], who, classes=classes), weights, single
+        return p, widened(t, p.shape[1]), weights, single
 
     def scale(self, shape: tuple[int, ...], weights: Weights = None) -> float:
         """Return the factor of the sum of errors of a batch of `shape` (samples, outputs).

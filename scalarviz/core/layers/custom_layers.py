@@ -75,7 +75,7 @@ def draw_arrays(layer: Layer, init: Init, seed: int, fans: tuple[int, int]) -> N
     row = layer.first_row
     for name, shape in layer._shapes.items():
         part = layer.bank.value[row : row + prod(shape)]
-        init.fill(part, init.bias if name == "bias" else init.weight, fans, seed, row)
+        init.fill(part, init.bias if name == "bias" else init.weight, fans, seed, row, shape)
         row += len(part)
 
 

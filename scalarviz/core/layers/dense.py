@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import prod
 from typing import Any, final
@@ -73,7 +73,7 @@ class PerceptronLayer(WeightedLayer):
         window: Shape,
         activation: str,
         bias: bool,
-        init: str | Init | None,
+        init: str | Init | Callable[..., Any] | None,
     ) -> None:
         self.formula = activation_row(activation)
         self.has_bias = true_or_false(bias, "bias")
@@ -173,7 +173,8 @@ class Dense(PerceptronLayer):
     activation  name of a row of core/formulas/activations.py, or one with settings such as
                 "leaky_relu(0.2)"; by default "linear"
     bias        whether each perceptron has one; by default True
-    init        initializer of this layer, a name or an Init; None, the default: that of the network
+    init        initializer of this layer, a name, a function f(rng, shape) or an Init; None, the
+                default: that of the network
 
     >>> layer = Dense(3, 8, "tanh")
     >>> layer.perceptrons[2].weights[1].name
@@ -189,7 +190,7 @@ class Dense(PerceptronLayer):
         activation: str = "linear",
         *,
         bias: bool = True,
-        init: str | Init | None = None,
+        init: str | Init | Callable[..., Any] | None = None,
     ) -> None:
         inputs = size(inputs, "the inputs of Dense")
         outputs = size(outputs, "the outputs of Dense")

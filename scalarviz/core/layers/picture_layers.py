@@ -67,7 +67,7 @@ class Conv2d(PerceptronLayer):
         activation: str = "linear",
         *,
         bias: bool = True,
-        init: str | Init | None = None,
+        init: str | Init | Callable[..., Any] | None = None,
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
     ) -> None:

@@ -99,6 +99,7 @@ class CpuCalls:
         self.fallback = Fallback(program, bank.dtype)
         self._loaded: dict[Unit, Kernel] = {}
         self._fields: dict[int, dict[str, list[Unit | None]]] = {}  # by size of the batch
+        self._choices: dict[tuple[int, bool], ThreadChoice] = {}  # of all calls of one kind
 
     def load(self, units: Mapping[str, Unit], samples: int = 0) -> dict[str, Kernel]:
         """Return kernels by name; what is missing is loaded with the kernels of the program."""
@@ -167,8 +168,11 @@ class CpuCalls:
         cores = self._splits(samples) or self.together(samples, apart=apart)
         return ONE_AT_A_TIME if cores else None
 
-    def choice(self, job: CpuJob, tables: Tables) -> ThreadChoice:
-        """Return what chooses the threads for calls of a job that is made for all cores."""
+    def choice(self, job: CpuJob, tables: Tables, samples: int) -> ThreadChoice:
+        """Return what chooses the threads for calls of a job that is made for all cores.
+
+        It is that of earlier jobs for batches of as many samples, and knows how long they took.
+        """
         (operations,) = job.keep(alone=self.linked(tables).operations)
         record = job.record
         add = self.load(ADDING)["add"].address if record.add_chunks else 0  # no passes alone
@@ -176,7 +180,7 @@ class CpuCalls:
             (self.load(ALONE)["run_pass"].address, add, operations),
             (record.run_pass, record.add_chunks, job.program.operations),
         ]
-        return ThreadChoice(job.use_threads)
+        return self._choices.setdefault((samples, bool(record.add_chunks)), ThreadChoice())
 
     @property
     def loss_scale(self) -> float:
@@ -211,7 +215,7 @@ class BatchPasses:
         job.set_program(work.linked(tables, samples), tables.plan if plan is None else plan)
         job.set_kernels({field: kernels[field] for field in ("chunk_work", "run_pass")})
         job.set_kernels(work.rounding())
-        self._choice = None if self._guard is None else work.choice(job, tables)
+        self._choice = None if self._guard is None else work.choice(job, tables, samples)
         if work.precision.mixed:
             job.set_halves(np.empty_like(work.bank.value))
         rows = np.arange(samples, dtype=np.uint64)
@@ -269,7 +273,7 @@ class BatchPasses:
             self._call(job.address)
         else:
             with self._guard:
-                self._choice.run(1, self._run_once)
+                self._choice.run(1, self._run_once, self._job.use_threads)
         return errors
 
     def _run_once(self, count: int) -> bool:
@@ -291,22 +295,23 @@ class ThreadChoice:
 
     All cores wait for each other after each part of a step. While other programs keep one of them
     busy, that takes longer than the work; then one core is faster by far. Results do not differ.
-
-    use  function of a bool that lets kernels use all cores, or one
     """
 
-    def __init__(self, use: Callable[[bool], None]) -> None:
-        self._use = use
+    def __init__(self) -> None:
         self._together = True
         self._newest = math.inf  # seconds of a step, in the call before
         self._seconds = math.inf  # the less of the last two: a call may have been disturbed
         self._left = 0.0  # seconds of work before the other way is tried
 
-    def run(self, count: int, call: Callable[[int], bool]) -> None:
-        """Call `call` with numbers of steps whose sum is `count`, until it returns False."""
+    def run(self, count: int, call: Callable[[int], bool], use: Callable[[bool], None]) -> None:
+        """Call `call` with numbers of steps whose sum is `count`, until it returns False.
+
+        `use` lets kernels use all cores, if its argument is True, or one.
+        """
+        use(self._together)
         if self._left <= 0.0 and self._seconds < math.inf:
             some = min(count, math.ceil(LONG / max(self._seconds, SHORTEST)))
-            if not self._try(some, call):
+            if not self._try(some, call, use):
                 return
             count -= some
         if count:
@@ -317,16 +322,16 @@ class ThreadChoice:
                 self._seconds = math.inf
             self._newest = seconds / count
 
-    def _try(self, count: int, call: Callable[[int], bool]) -> bool:
+    def _try(self, count: int, call: Callable[[int], bool], use: Callable[[bool], None]) -> bool:
         """Take steps the other way, and stay with it if it is faster; return what `call` does."""
-        self._use(not self._together)
+        use(not self._together)
         goes_on, seconds = timed(count, call)
         self._left = seconds / SHARE
         if seconds / count < self._seconds * MUCH:
             self._together = not self._together
             self._seconds = self._newest = seconds / count
         else:
-            self._use(self._together)
+            use(self._together)
         return goes_on
 
 

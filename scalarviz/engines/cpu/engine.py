@@ -266,7 +266,8 @@ class CpuRun(Run):
         job.set_samples(batches, batches.size)
         self._set_batches(job, batches)
         job.progress.factor = self.loss_function.factor
-        self._choice = None if self._guard is None else work.choice(job, self.engine.tables)
+        if self._guard is not None:
+            self._choice = work.choice(job, self.engine.tables, batches.size)
         self._job = job
         return job
 
@@ -306,7 +307,7 @@ class CpuRun(Run):
             self._train(job.address)
         else:
             with self._guard:
-                self._choice.run(count, self._train_some)
+                self._choice.run(count, self._train_some, job.use_threads)
         self._work.rooms = {self._sizes: room}
         bank.has_gradients = True
         bank.count_steps(progress.count - before)

@@ -394,7 +394,16 @@ def pass_of(moment: Moment, program: Program) -> Records:
 
 # From the dictionary of an optimizer: each attribute of its own would take several times as long.
 SETTINGS = itemgetter(
-    "row", "_schedule", "_lr", "clip_norm", "clip_value", "l1", "l2", "not_finite", "_own_rates"
+    "row",
+    "_schedule",
+    "_lr",
+    "clip_norm",
+    "clip_value",
+    "l1",
+    "l2",
+    "not_finite",
+    "own_rates",
+    "own_decays",
 )
 
 
@@ -416,7 +425,7 @@ class Order:
             np.array([(optimizer.lr, *limits, optimizer.l1, optimizer.l2)], HOW),
             np.array([*optimizer.settings.values()], np.float64),
             np.array([*optimizer.schedule.settings.values()], np.float64),
-            np.array(optimizer.own_rates.cover(rows), SPAN),
+            spans_of(optimizer, rows),
         )
 
     @staticmethod
@@ -425,6 +434,17 @@ class Order:
         if last is not None and last.state == state_of(optimizer):
             return last
         return Order(optimizer, rows)
+
+
+def spans_of(optimizer: Optimizer, rows: int) -> Any:
+    """Return the SPAN records of all rows of a bank, in order."""
+    rates, decays = optimizer.own_rates, optimizer.own_decays
+    firsts = np.unique([0, *rates.firsts, *decays.firsts])
+    place = 1 + [*optimizer.settings].index("decay") if decays else 0
+    return set_fields(
+        np.zeros(len(firsts), SPAN), first=firsts, end=[*firsts[1:], rows], place=place,
+        rate=rates.at(firsts), decay=decays.at(firsts),
+    )  # fmt: skip
 
 
 def state_of(optimizer: Optimizer) -> tuple[object, ...]:

@@ -90,8 +90,9 @@ DRAWING = record_type("draw", "seed_low", "seed_high", "samples", "size", number
 # Settings that all optimizers share.
 HOW = record_type("rate", "clip_norm", "clip_value", "l1", "l2", number=np.float64)
 
-# Rows of the bank from `first` to before `end`, and their learning rate, or NaN for that of HOW.
-SPAN = record_type("first", "end", rate=np.float64)
+# Rows of the bank from `first` to before `end`, and their learning rate, or NaN for that of HOW;
+# likewise their decay, the argument of the update at `place`, or 0 if it has none.
+SPAN = record_type("first", "end", "place", rate=np.float64, decay=np.float64)
 
 
 # ---- records that Python changes ----------------------------------------------------------------

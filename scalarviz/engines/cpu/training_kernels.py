@@ -578,7 +578,8 @@ def move_rows_of_bank(job: Address) -> None:
     record.finite = ONE
     for k in range(record.span_count):
         span = update.spans[k]
-        is_own = span.rate == span.rate
+        is_own, decays = span.rate == span.rate, span.decay == span.decay
+        update.arguments[span.place] = span.decay if decays else update.exact[span.place]
         update.arguments[0] = span.rate * record.factor if is_own else update.exact[0]
         finite = optimizer_update(
             ZERO, bank.value, update.gradient, bank.slots, update.arguments, bank.frozen,

@@ -450,7 +450,12 @@ def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
 
 
 def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> None:
-    """Set the fields of optimizer and schedule."""
+    """Set the fields of optimizer and schedule; raise EngineError if it has own decays."""
+    if optimizer.own_decays:
+        raise EngineError(
+            "groups have no decay on the engine 'cuda', where all weights have that of the "
+            "optimizer: leave it out of the groups, or train on the engine 'cpu'"
+        )
     schedule = optimizer.schedule
     fill(plan, {
         gpu_layout.OPTIMIZER: index_of(optimizer.row, [*OPTIMIZERS.values()], "optimizer"),

@@ -424,7 +424,7 @@ class CudaRun(Run):
         memory = self._work.memory
         self._work.use_optimizer(optimizer)
         if optimizer.own_rates and optimizer.own_rates != self._own_rates:
-            rates = optimizer.own_rates.array(memory.rows)
+            rates = optimizer.own_rates.at(np.arange(memory.rows))
             memory.write(int(memory.host_plan[gpu_layout.OWN_RATES]), rates)
             self._own_rates = optimizer.own_rates
 

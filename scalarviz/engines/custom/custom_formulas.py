@@ -100,7 +100,10 @@ POINTS = 50  # where derivatives are compared with differences
 FAR = 1000.0
 WIDTH = 4  # numbers of a sample in the checks of a loss on rows, unless it takes others
 STEP = 1e-5
-OTHER = "outputs= says how many numbers a sample has, if the loss does not take any number of them"
+OTHER = (
+    "outputs= says how many numbers a sample has, if the loss does not take any number of them, "
+    "and check=False takes it untried"
+)
 ASKED_OF_A_FORMULA = (
     "a formula gives a number everywhere; pass domain=(0, 1) if predictions lie between these"
 )
@@ -116,7 +119,9 @@ def loss(
     *,
     rows: bool = False,
     domain: tuple[float, float] = EVERYWHERE,
-    outputs: int = WIDTH,
+    outputs: int | None = None,
+    targets: int | None = None,
+    check: bool = True,
 ) -> LossRow | RowLossRow:
     """Add a loss of your own: the error of a prediction p with target t, one number.
 
@@ -141,8 +146,12 @@ def loss(
                 default False, one of each number
     domain      the numbers between which predictions lie, such as (0, 1) for the outputs of a
                 sigmoid; by default (-inf, inf). The functions are checked inside only
-    outputs     with `rows`: how many numbers the samples have with which it is checked, by default
-                4; to be passed for a loss that takes a fixed number of them
+    outputs     with `rows`: how many outputs the loss takes; None, the default: any number, and it
+                is checked with 4
+    targets     with `outputs`: how many numbers a target has, 1 to `outputs`, such as 1 for a mean
+                and a deviation; t is as long as p all the same, with zeros behind these numbers.
+                None, the default: as many as outputs
+    check       True, the default: the functions are tried at 50 points; False: they are taken
 
     Returns the row of `LOSSES` or `ROW_LOSSES`. Raises InputError for functions that cannot be
     called like this, whose source cannot be read, that raise or give NaN at one of 50 points or at
@@ -154,6 +163,7 @@ def loss(
     -0.462117
     """
     true_or_false(rows, "rows")
+    true_or_false(check, "check")
     low, high = ends_of(domain)
     wanted = (
         "value(p, t) and gradient(p, t, gradient)" if rows else "value(p, t) and derivative(p, t)"
@@ -163,19 +173,36 @@ def loss(
         check_plain(function)
     check_signature(value, ["p", "t"], "a loss", "def value(p, t): ...")
     value, derivative = map(freezing(), (value, derivative))
-    if rows:
-        return add_rows(value, derivative, name, low, high, size(outputs, "outputs"))
+    outputs = 0 if outputs is None else size(outputs, "outputs")
+    targets = outputs if targets is None else size(targets, "targets")
+    if targets > outputs:
+        raise InputError(
+            f"the loss takes {targets} targets and {outputs or 'any number of'} outputs: pass "
+            "outputs= with targets=, as many or more; a formula can pass over some of them"
+        )
     name = checked_name(name, value, "a loss", BUILT_IN_LOSSES)
+    about: dict[str, Any] = {
+        "digest": digest(value, derivative),
+        "domain": (low, high),
+        "outputs": outputs,
+        "targets": targets,
+    }
+    made = (row_loss if rows else number_loss)(value, derivative, name, about)
+    if check:
+        (check_rows if isinstance(made, RowLossRow) else check_numbers)(made, low, high)  # type: ignore[arg-type]  # of one kind
+    (LOSSES if rows else ROW_LOSSES).pop(name, None)
+    (ROW_LOSSES if rows else LOSSES)[name] = made  # type: ignore[assignment]  # of one kind
+    return made
+
+
+def number_loss(value: Any, derivative: Any, name: str, about: Mapping[str, Any]) -> LossRow:
+    """Return a loss of single numbers."""
     if derivative is not None:
         how = "def derivative(p, t): ..."
         check_signature(derivative, ["p", "t"], "the derivative of a loss", how)
-    hashed = digest(value, derivative)
     slope = recorded_derivative(value, "the loss") if derivative is None else on_numbers(derivative)
-    made = LossRow(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
+    made = LossRow(name, on_numbers(value), slope, **about)
     check_source(made.value, made.derivative)
-    check_numbers(made, low, high)
-    ROW_LOSSES.pop(name, None)
-    LOSSES[name] = made
     return made
 
 
@@ -191,11 +218,8 @@ def ends_of(domain: object) -> tuple[float, float]:
     )
 
 
-def add_rows(
-    value: Any, gradient: Any, name: str, low: float, high: float, outputs: int
-) -> RowLossRow:
-    """Add a loss of whole rows."""
-    name = checked_name(name, value, "a loss", BUILT_IN_LOSSES)
+def row_loss(value: Any, gradient: Any, name: str, about: Mapping[str, Any]) -> RowLossRow:
+    """Return a loss of whole rows."""
     if gradient is None:
         raise InputError(
             f"the gradient of the loss {name!r} on rows is not found by itself: pass it, as "
@@ -203,13 +227,8 @@ def add_rows(
         )
     how = "def gradient(p, t, gradient): ..., which writes gradient[i] for each p[i]"
     check_signature(gradient, ["p", "t", "gradient"], "the gradient of a loss on rows", how)
-    hashed = digest(value, gradient)
-    slope = on_numbers(gradient)
-    made = RowLossRow(name, on_numbers(value), slope, digest=hashed, domain=(low, high))
+    made = RowLossRow(name, on_numbers(value), on_numbers(gradient), **about)
     check_source(made.value, made.gradient)
-    check_rows(made, low, high, outputs)
-    LOSSES.pop(name, None)
-    ROW_LOSSES[name] = made
     return made
 
 
@@ -259,12 +278,14 @@ def check_numbers(row: LossRow, low: float, high: float) -> None:
             number(row.derivative, slope.format(p, t), p, t)
 
 
-def check_rows(row: RowLossRow, low: float, high: float, outputs: int = WIDTH) -> None:
+def check_rows(row: RowLossRow, low: float, high: float) -> None:
     """Do the same as `check_numbers` for a loss on rows of a fixed length."""
-    samples = [*points(low, high)]
+    samples, outputs = [*points(low, high)], row.outputs or WIDTH
+    behind = [0.0] * (row.outputs - row.targets)  # what stands there in a training
     for n in range(POINTS // outputs + 1):
         p, t = ([samples[(outputs * n + i) % POINTS][k] for i in range(outputs)] for k in (0, 1))
         t = [abs(x) / sum(map(abs, t)) for x in t] if n % 2 else t
+        t[outputs - len(behind) :] = behind
         place = f"{row.name}({in_brief(p)}, {in_brief(t)})"
         number(row.value, place, p, t)
         for i, here in enumerate(gradient_of(row, p, t)):

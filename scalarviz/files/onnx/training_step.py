@@ -246,8 +246,8 @@ def check_step(session: Session) -> None:
         why = "mixed precision rounds between the operations"
     elif optimizer.clip_norm < math.inf:
         why = "clip_norm looks at all gradients at once"
-    elif optimizer.own_rates.spans:
-        why = "some weights have learning rates of their own"
+    elif optimizer.own_rates or optimizer.own_decays:
+        why = "some weights have decays or learning rates of their own"
     elif session.trainer.batches.weights is not None:
         why = "its samples have weights"
     else:

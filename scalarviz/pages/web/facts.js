@@ -40,13 +40,19 @@ export function explainedOf(facts, state, row) {
   const clips = optimizer.clip_norm !== null;
   const weight = {
     value, grad, kept, new: state.value[row], scale: clips ? normScale(optimizer, state.grad, frozenRows) : 1,
-    own_rate: optimizer.own_rates.find(([first, end]) => first <= row && row < end)?.[2] ?? null,
+    own_rate: ownOf(optimizer.own_rates, row),
+    own: ownOf(optimizer.own_decays, row) === null ? {} : { decay: ownOf(optimizer.own_decays, row) },
     taken: (state.made?.counted ?? facts.first) + state.step - (state.operation ? 0 : 1),
   }; // prettier-ignore
   return {
     row, value, grad, kept, settings: Object.keys(optimizer.settings), frozen, clips,
     is_any_frozen: frozenRows.size > 0, lines: isKnown && !frozen ? optimizer_lines(optimizer, weight) : [],
   }; // prettier-ignore
+}
+
+/** Return the number that a row has of its own, of those of spans of rows, or null. */
+function ownOf(spans, row) {
+  return spans.find(([first, end]) => first <= row && row < end)?.[2] ?? null;
 }
 
 /** Return the factor, at most 1, by which `clip_norm` multiplies all gradients. */

@@ -20,6 +20,7 @@ from scalarviz.base.checks import (
     shorten,
     size,
     true_or_false,
+    widened,
 )
 from scalarviz.base.leaf_calls import save_expression
 from scalarviz.base.messages import visible
@@ -199,10 +200,11 @@ class Expression(Model):
 
         Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
         """
-        loss, widths = Loss.of(loss), (self.inputs, self.outputs)
-        classes = loss.classes(self.outputs)
+        loss = Loss.of(loss)
+        widths, classes = (self.inputs, loss.targets(self.outputs)), loss.classes(self.outputs)
         batch, wanted = as_pairs(inputs, targets, widths, "the expression", classes=classes)
-        return self._engine.train(batch, wanted, loss, Optimizer.of(optimizer))
+        wide = widened(wanted, self.outputs)
+        return self._engine.train(batch, wide, loss, Optimizer.of(optimizer).on(self._rows_named))
 
     def state_dict(self) -> dict[str, FloatArray]:
         """Return copies of the numbers by name; those without a name are "parameters"."""

@@ -194,8 +194,13 @@ def rows_of_part(net: Network, part: object) -> object:
 
 
 def rows_named(net: Network, names: str | Sequence[str]) -> npt.NDArray[np.intp]:
-    """Return the rows of parameters by their names, beginnings of names, or patterns."""
+    """Return the rows of parameters by their names, beginnings of names, or patterns.
+
+    "vectors" are those of one axis, biases and norms, unless a layer has this name.
+    """
     known, chosen = dict(net.named_parameters()), np.zeros(len(net.bank), np.bool_)
+    if names == "vectors":
+        names = [name for name, each in known.items() if len(each.shape) < 2]
     for name in matching([*known], [names] if isinstance(names, str) else names, "names"):
         chosen[known[name].rows] = True
     return np.flatnonzero(chosen)

@@ -16,6 +16,7 @@ from scalarviz.base.checks import (
     shorten,
     size,
     true_or_false,
+    widened,
 )
 from scalarviz.base.progress import Progress
 from scalarviz.core.bank import SCALING, Bank, Rows
@@ -73,7 +74,7 @@ class Network(Model):
     activation  of the layers between, for sizes only; by default "linear"; the names are in
                 core/formulas/activations.py
     output      activation of the last layer, for sizes only; by default "linear"
-    init        initializer of the weights and biases, a name or an Init; by default "pytorch"
+    init        initializer, a name, a function or an Init; by default "pytorch"
     seed        seed of the initial numbers, an integer from 0; by default 0
     dtype       "float32", the default, or "float64"
     engine      "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
@@ -101,7 +102,7 @@ class Network(Model):
         activation: str | None = None,
         output: str | None = None,
         *,
-        init: str | Init = "pytorch",
+        init: str | Init | Callable[..., Any] = "pytorch",
         seed: int = 0,
         dtype: str = "float32",
         engine: str = "python",
@@ -206,9 +207,9 @@ class Network(Model):
         steps: int,
         tell: Tell | None = None,
     ) -> FloatArray:
-        loss, optimizer = Loss.of(loss), Optimizer.of(optimizer)
+        loss, optimizer = Loss.of(loss), Optimizer.of(optimizer).on(self._rows_named)
         check_loss(self, loss)
-        widths, picture = (self.inputs, self.outputs), self.input_shape
+        widths, picture = (self.inputs, loss.targets(self.outputs)), self.input_shape
         classes = loss.classes(self.outputs)
         batch, wanted = as_pairs(
             inputs, targets, widths, "the network", copy=False, classes=classes, picture=picture
@@ -216,7 +217,7 @@ class Network(Model):
         if not steps:
             return np.zeros(0)
         engine = self._engine
-        run = engine.take_run(batch, wanted, loss)
+        run = engine.take_run(batch, widened(wanted, self.outputs), loss)
         losses = take_steps(engine, run, optimizer, steps, tell)
         engine.keep_run(run)
         if self.follower is not None:

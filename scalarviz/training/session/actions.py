@@ -354,10 +354,13 @@ ACTIONS: dict[str, ActionKind] = {
     "optimizer": ActionKind(
         # With goes_on, slots and count of steps stay; files of earlier versions lack it.
         lambda settings, optimizer, goes_on=False: set_own_rates(
-            settings, optimizer, settings.optimizer.own_rates
+            settings, optimizer, optimizer.own_rates or settings.optimizer.own_rates
         ),
         optimizer_set,
         {"optimizer": Optimizer, "goes_on": bool},
+        lambda network, details: details.update(
+            optimizer=details["optimizer"].on(network._rows_named)
+        ),
     ),
     "data": ActionKind(
         replace,

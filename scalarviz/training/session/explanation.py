@@ -219,6 +219,7 @@ def moving(trainer: Trainer, row: int, kept: Mapping[str, float]) -> MovingWeigh
         optimizer.norm_scale(bank.grad[~bank.frozen]) if limits else 1.0,
         kept,
         optimizer.own_rates.of(row),
+        {} if (decay := optimizer.own_decays.of(row)) is None else {"decay": decay},
         bank.step_count,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -133,7 +133,7 @@ def remove_layer(session: Session, layer: int) -> Session:
 
 @answered
 def reinitialize(
-    session: Session, init: str | Init = "pytorch", *, seed: int | None = None
+    session: Session, init: str | Init | Callable[..., Any] = "pytorch", *, seed: int | None = None
 ) -> Session:
     """Return a new session whose network has other initial weights; frozen ones stay.
 
@@ -196,7 +196,7 @@ def changed(session: Session, did: str, change: Change) -> Session:
         network = grown.network
         now = settings_now(session)
         rates = NO_OWN_RATES
-        own = now.optimizer.own_rates.array(len(trainer.bank))[grown.rows]
+        own = now.optimizer.own_rates.at(grown.rows)
         own[grown.rows < 0] = np.nan
         for rate in np.unique(own[~np.isnan(own)]).tolist():
             rates = rates.changed(np.flatnonzero(own == rate), rate)
@@ -205,7 +205,7 @@ def changed(session: Session, did: str, change: Change) -> Session:
             now,
             stops=tuple(with_rows(in_force(now), kept)),
             activations=network.activations,
-            optimizer=now.optimizer.with_own_rates(rates),
+            optimizer=now.optimizer.on(network._rows_named).with_own_rates(rates),
         )
         made = Trainer(network, settings, trainer.seed)
         grown.take_numbers(trainer.bank)

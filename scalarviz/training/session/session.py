@@ -664,7 +664,7 @@ class Session:
 
     @optimizer.setter
     def optimizer(self, optimizer: Optimizer | str) -> None:
-        chosen = copy.copy(Optimizer.of(optimizer))
+        chosen = copy.copy(Optimizer.of(optimizer)).on(self.network._rows_named)
         with self.doing():
             goes_on = chosen.goes_on_from(settings_now(self).optimizer)
             self.timeline.note("optimizer", {"optimizer": chosen, "goes_on": goes_on})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, as_floats, shorten
+from scalarviz.base.checks import FloatArray, as_floats, shorten, widened
 from scalarviz.base.kernel_threads import may_call_kernels
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import restart
@@ -17,6 +17,7 @@ from scalarviz.core.optimizer import NO_OWN_RATES, Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Moment
 from scalarviz.data import DataSet
+from scalarviz.data.data_set import Arrays
 from scalarviz.engines.engine import Run
 from scalarviz.engines.registry import AUTO
 from scalarviz.errors import InputError, OrderError, ShapeError
@@ -168,12 +169,16 @@ class Trainer:
 
 
 def data_for(network: Model, data: object, loss: Loss) -> DataSet:
-    """Return the data set of a training; labels become rows, if the loss takes labels.
+    """Return the data set of a training, with as many targets as outputs.
 
-    Raises InputError for wrong labels.
+    Labels become rows, if the loss takes labels, and targets get zeros behind them, if it takes
+    fewer. Raises InputError for wrong labels.
     """
-    found, classes = DataSet.of(data), loss.classes(network.outputs)
-    return found.with_classes(classes, network.outputs) if classes else found
+    found, classes, outputs = DataSet.of(data), loss.classes(network.outputs), network.outputs
+    if found.outputs == loss.targets(outputs) < outputs and found.is_given:
+        wide = widened(found.settings()["targets"], outputs)
+        return Arrays(**{**found.settings(), "targets": wide, "output_names": None})
+    return found.with_classes(classes, outputs) if classes else found
 
 
 def settings_of(
@@ -191,7 +196,7 @@ def settings_of(
     batches = found.batches(batch, 0) if asks else None
     name, precision = check_engine(network, engine, precision, batches)
     return Settings(
-        Optimizer.of(optimizer).with_own_rates(NO_OWN_RATES),
+        Optimizer.of(optimizer).with_own_rates(NO_OWN_RATES).on(network._rows_named),
         found,
         loss,
         batch,

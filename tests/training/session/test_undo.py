@@ -1,5 +1,6 @@
 """Undo, and what can be undone: another loss, another batch, learning rates of layers."""
 
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -12,9 +13,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz import data
-from scalarviz.core import optimizer as own_rates
 from scalarviz.core.formulas.losses import LOSSES
-from scalarviz.core.optimizer import NO_OWN_RATES, RateSpan
+from scalarviz.core.optimizer import NO_OWN_RATES
+from scalarviz.engines.cuda.device_memory import set_optimizer
 from scalarviz.errors import (
     EngineError,
     FileError,
@@ -581,7 +582,7 @@ def test_engines_agree_on_own_rates(engine: str, optimizer: sv.Optimizer) -> Non
 
 def test_rates_are_kept_as_spans() -> None:
     rates = NO_OWN_RATES.changed([3, 4, 9], 0.5).changed([4, 5], 0.25)
-    assert rates.spans == (RateSpan(3, 4, 0.5), RateSpan(4, 6, 0.25), RateSpan(9, 10, 0.5))
+    assert rates.spans == ((3, 4, 0.5), (4, 6, 0.25), (9, 10, 0.5))
     assert [rates.of(row) for row in (2, 3, 5, 6, 9, 10)] == [None, 0.5, 0.25, None, 0.5, None]
     assert len(rates) == 4
     assert not rates.changed([3, 4, 5, 9], None)
@@ -598,28 +599,24 @@ def test_rates_after_any_changes_are_those_of_an_array() -> None:
         wanted[rows] = np.nan if rate is None else rate
         for count in (0, 3, 40, 50):
             whole = np.concatenate([wanted, np.full(10, np.nan)])[:count]
-            np.testing.assert_array_equal(rates.array(count), whole)
-            covered = [[span.rate] * (span.end - span.first) for span in rates.cover(count)]
-            np.testing.assert_array_equal(np.concatenate(covered), whole)
+            np.testing.assert_array_equal(rates.at(np.arange(count)), whole)
         own = ~np.isnan(wanted)
         assert len(rates) == own.sum() and bool(rates) == own.any()
         one = rates.of(7)
         assert one == wanted[7] if own[7] else one is None
         again = rates.changed(rows, rate)
         assert (again == rates, hash(again) == hash(rates)) == (True, True)
-        several = before.array(50).tobytes() != rates.array(50).tobytes()
+        several = before.at(np.arange(50)).tobytes() != rates.at(np.arange(50)).tobytes()
         assert (before != rates) is several
 
 
-def test_a_change_of_many_rows_makes_no_object_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(own_rates, "RateSpan", lambda *fields: made.append(fields))
+def test_neighbours_of_one_rate_are_one_span() -> None:
     rates = NO_OWN_RATES
     for k in range(20):
         rates = rates.changed(np.arange(k % 2, 6_403, 2 + k % 3), 0.001 * (k % 7))
-    assert not made
-    rates.cover(6_403)
-    assert len(made) > 3_000
+    spans = rates.spans
+    assert len(spans) > 3_000
+    assert all(one[1] < two[0] or one[2] != two[2] for one, two in itertools.pairwise(spans))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -652,6 +649,90 @@ def test_own_rates_are_replayed_saved_and_forgotten_by_going_back(
     s.advance()
     s.switch(branch.parent)
     assert s.own_rate(0) == 0.2
+
+
+def in_groups(net: sv.Network, kind: Any, rates: Any, **common: float) -> Any:
+    """An optimizer of PyTorch for a module of the network, with a group for each parameter."""
+    module = net.to_torch()
+    named = [{"params": [p], **rates(name)} for name, p in module.named_parameters()]
+    return module, kind(named, **common)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", ["momentum", "adam", "adamw"])
+def test_groups_are_those_of_pytorch(kind: str, engine: str, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="make test-all installs PyTorch")
+    layers = [sv.Dense(3, 8, "tanh"), sv.LayerNorm(8), sv.Dense(8, 2)]
+    net = sv.Network(layers, seed=0, dtype="float64", engine=engine)
+    slow: dict[str, dict[str, float]] = {"2": {"lr": 0.003}, "2.bias": {"lr": 0.0}}
+    made = {
+        "momentum": lambda: sv.Momentum(0.02, l2=0.1, groups=slow),
+        "adam": lambda: sv.Adam(0.02, groups=slow),
+        "adamw": lambda: sv.AdamW(0.02, decay=0.3, groups={**slow, "vectors": {"decay": 0.0}}),
+    }[kind]()
+    theirs = {
+        "momentum": partial(torch.optim.SGD, lr=0.02, momentum=0.9, weight_decay=0.1),
+        "adam": partial(torch.optim.Adam, lr=0.02),
+        "adamw": partial(torch.optim.AdamW, lr=0.02, weight_decay=0.3),
+    }[kind]
+
+    def own(name: str) -> dict[str, float]:
+        decay = {} if kind != "adamw" or name in ("0.weight", "2.weight") else {"weight_decay": 0.0}
+        return decay | {"2.weight": {"lr": 0.003}, "2.bias": {"lr": 0.0}}.get(name, {})
+
+    module, optimizer = in_groups(net, theirs, own)
+    rng = np.random.default_rng(0)
+    x, y = rng.random((20, 3)), rng.random((20, 2))
+    s = sv.Session(net.copy(), (x, y), "mse", made, batch=None, engine=engine)
+    for _ in range(20):
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(module(torch.tensor(x)), torch.tensor(y)).backward()
+        optimizer.step()
+        net.train_step(x, y, "mse", made)
+    s.advance(20)
+    weights = np.concatenate([p.detach().numpy().ravel() for p in module.parameters()])
+    assert np.abs(weights - net.bank.value).max() < 1e-12
+    assert np.array_equal(s.network.bank.value, net.bank.value)
+    s.set_rate("2.bias", 0.5)
+    s.advance(2)
+    s.save(tmp_path / "run")
+    loaded = sv.Session.load(tmp_path / "run")
+    loaded.seek(7)
+    loaded.seek(22)
+    assert np.array_equal(loaded.network.bank.value, s.network.bank.value)
+    assert repr(loaded.optimizer) == repr(s.optimizer)
+    assert (loaded.own_rate("2.weight"), loaded.own_rate("2.bias")) == (0.003, 0.5)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_another_optimizer_brings_its_groups(engine: str, tmp_path: Path) -> None:
+    s = session_with_rates(engine, sv.AdamW(0.02, groups={"0": {"lr": 0.1, "decay": 9.0}}))
+    s.advance(2)
+    s.optimizer = sv.AdamW(0.02, decay=0.5, groups={"*.bias": {"decay": 0.25}})
+    s.advance(2)
+    assert (s.own_rate("0"), s.own_rate("1")) == (0.1, None)
+    weights = s.network.layers[1].perceptrons[0]
+    before = [weights.weights[0].value, weights.bias.value]
+    s.advance()
+    lines = [str(s.explain(w)) for w in (weights.weights[0], weights.bias)]
+    for line, value, decay in zip(lines, before, (0.5, 0.25), strict=True):
+        assert f"w = w - lr * decay * w = {value * (1.0 - 0.02 * decay):.6g}" in line
+    s.save(tmp_path / "run")
+    loaded = sv.Session.load(tmp_path / "run")
+    loaded.seek(1)
+    loaded.seek(5)
+    assert np.array_equal(loaded.network.bank.value, s.network.bank.value)
+
+
+def test_groups_that_cannot_be_are_refused() -> None:
+    refused(InputError, "params").by(sv.AdamW, groups=[{"params": 1}])
+    refused(UnknownNameError, "decay").by(sv.Adam, groups={"0": {"decay": 0.1}})
+    refused(InputError, "-1").by(sv.Adam, groups={"0": {"lr": -1}})
+    bad, weight = sv.SGD(groups={"7.weight": {"lr": 0.1}}), sv.Weight(1.0)
+    refused(UnknownNameError, "7.weight").by(session_with_rates, "python", bad)
+    refused(InputError, "7.weight").by(weight.step, bad)
+    groups = sv.AdamW(groups={"0": {"decay": 0.0}}).on(lambda names: [0])
+    refused(EngineError, "cuda").by(set_optimizer, {}, np.zeros(1), groups)
 
 
 def test_a_rate_that_no_step_could_use_is_refused() -> None:
