@@ -392,15 +392,14 @@ def part(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]
 
 def window(ctx: TracedWeight, place: int) -> list[int]:
     """Return the inputs in the window of an output of a pooling."""
-    settings = [int(each) for each in ctx.operation.settings[:6]]
-    channels, height, width, kernel, stride, padding = settings
-    high, wide = ((side + 2 * padding - kernel) // stride + 1 for side in (height, width))
-    channel, line, column = unraveled(place, (channels, high, wide))
-    top, left = line * stride - padding, column * stride - padding
+    settings = [int(each) for each in ctx.operation.settings[:10]]
+    height, width, tall, broad, down, across, above, beside, high, wide = settings
+    channel, line, column = unraveled(place, (len(ctx.outputs), high, wide))
+    top, left = line * down - above, column * across - beside
     return [
         (channel * height + i) * width + j
-        for i in range(max(top, 0), min(top + kernel, height))
-        for j in range(max(left, 0), min(left + kernel, width))
+        for i in range(max(top, 0), min(top + tall, height))
+        for j in range(max(left, 0), min(left + broad, width))
     ]
 
 
@@ -423,8 +422,7 @@ def average_line(
     ctx: TracedWeight, terms: Sequence[EquationTerm], result: float, about: Neuron, start: str = ""
 ) -> CaptionLine:
     """Return the line of a sum that an average pooling divides by the pixels of its window."""
-    side = int(ctx.operation.settings[3])
-    pixels = side * side
+    pixels = int(ctx.operation.settings[2] * ctx.operation.settings[3])
     parts: list[EquationTerm | str] = [f"{start}(", *between(terms), f") / {pixels}"]
     return equation(parts, lambda v: exact_sum(v) / pixels, result, about=about)
 

@@ -260,13 +260,19 @@ class NodeContext:
 
     @property
     def picture(self) -> Flow:
-        """The same; raise InputError if it is not an image per sample."""
+        """The same, a sequence as a picture 1 high; raise InputError if it is neither."""
         flow = self.flow.settled
+        shape: Shape = (*flow.shape[:1], 1, *flow.shape[1:]) if self.sides == 1 else flow.shape
         require(
-            len(flow.shape) == PICTURE,
+            len(shape) == PICTURE,
             f"it is given {shorten(flow.shape)} a sample, and no (channels, height, width)",
         )
-        return flow
+        return replace(flow, shape=shape, seen=shape)
+
+    @property
+    def sides(self) -> int:
+        """Sides of what comes in: 2 of a picture, 1 of a sequence, which has (channels, length)."""
+        return len(self.flow.shape) - 1
 
     def constant(self, place: int) -> Constant | None:
         """Return the constant at an input; None if there is none."""

@@ -27,6 +27,7 @@ from scalarviz.core.formulas.activations import (
 from scalarviz.core.layers import (
     AvgPool2d,
     BatchNorm,
+    Conv1d,
     Conv2d,
     Dense,
     Dropout,
@@ -39,8 +40,9 @@ from scalarviz.core.layers import (
 )
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import Concatenate, Product, Residual, TwoBranches
+from scalarviz.core.layers.picture_layers import Pool, in_short
 from scalarviz.core.layers.rowwise_layers import Slice, Spread
-from scalarviz.core.layers.shapes import layer_size
+from scalarviz.core.layers.shapes import layer_size, shape_behind
 from scalarviz.core.program import Windows
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.flows import (
@@ -56,6 +58,7 @@ from scalarviz.files.onnx.flows import (
     nothing,
 )
 from scalarviz.files.onnx.onnx_graph import FLOATS, Constant, shortest
+from scalarviz.files.onnx_names import Names
 
 # Operators that keep the numbers of a value, and at most change its shape.
 
@@ -172,20 +175,20 @@ def dropout(at: NodeContext) -> Flow:
 
 def window_of(at: NodeContext, kernel: tuple[int, ...] | None = None) -> Windows:
     """Return the windows of a node; raise InputError if it is unsupported."""
-    given = tuple(at.get("kernel_shape", list(kernel or ())))
+    shape, given = at.picture.shape, tuple(at.get("kernel_shape", list(kernel or ())))
     require(
-        len(given) == 2 and (not kernel or given == kernel) and min(given) >= 1,
+        len(given) == at.sides and (not kernel or given == kernel) and min(given) >= 1,
         f"its kernel has the shape {shorten(given)}, and not (height, width)",
     )
-    channels, height, width = at.picture.shape
-    strides, dilations = pair_of(at, "strides"), pair_of(at, "dilations")
-    found = Windows(channels, height, width, given[0], given[1], *strides, 0, *dilations)
+    sizes = [list(given), pair_of(at, "strides"), pair_of(at, "dilations")]
+    (tall, broad), (down, across), gaps = ([1] * (2 - at.sides) + each for each in sizes)
+    found = Windows(shape[0], shape[1], shape[2], tall, broad, down, across, 0, *gaps)
     pads = pads_of(at, found)
     require(
-        len(set(pads)) == 1 and len(pads) == 4 and pads[0] >= 0,
-        f"its pads are {shorten(pads)}: they must be the same on all sides",
+        len(pads) == 4 and pads[:2] == pads[2:] and min(pads) >= 0,
+        f"its pads are {shorten(pads)}: they must be the same on opposite sides",
     )
-    found = replace(found, padding=pads[0])
+    found = replace(found, padding_height=pads[0], padding_width=pads[1])
     require(
         not at.get("ceil_mode", 0) or not any(found.left_over),
         "its ceil_mode lets windows reach beyond the edge",
@@ -193,21 +196,22 @@ def window_of(at: NodeContext, kernel: tuple[int, ...] | None = None) -> Windows
     return found
 
 
-def pair_of(at: NodeContext, name: str) -> tuple[int, int]:
-    """Return an attribute of two numbers of pixels; raise InputError for others."""
-    found = at.get(name, [1, 1])
+def pair_of(at: NodeContext, name: str) -> list[int]:
+    """Return an attribute of a number of pixels for each side; raise InputError for others."""
+    found: list[int] = at.get(name, [1] * at.sides)
     require(
-        len(found) == 2 and min(found) >= 1,
-        f"its {name} are {shorten(found)}, and not two numbers of at least 1",
+        len(found) == at.sides and min(found) >= 1,
+        f"its {name} are {shorten(found)}, and not numbers of at least 1 for each side",
     )
-    return found[0], found[1]
+    return found
 
 
 def pads_of(at: NodeContext, window: Windows) -> list[int]:
     """Return the padding of all edges, in the order of `pads`."""
     auto = at.get("auto_pad", "NOTSET")
     if auto in ("NOTSET", ""):
-        return list(at.get("pads", [0, 0, 0, 0]))
+        pads = list(at.get("pads", [0] * 2 * at.sides))
+        return [0, *pads[:1], 0, *pads[1:]] if at.sides == 1 else pads
     if auto == "VALID":
         return [0, 0, 0, 0]
     at.only("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER")
@@ -224,78 +228,67 @@ def pads_of(at: NodeContext, window: Windows) -> list[int]:
 
 
 def convolution(at: NodeContext) -> Flow:
-    """Conv: kernels on an image."""
-    flow, weights = at.picture, at.needed(1, "weights")
+    """Conv: kernels on an image, or on a sequence."""
+    flow, weights = at.flow.settled, at.needed(1, "weights")
     groups = at.get("group", 1)
-    shape = weights.shape
+    shape, channels = weights.shape, at.picture.shape[0]
     require(
-        len(shape) == PICTURE + 1 and shape[1] * groups == flow.shape[0],
+        len(shape) == at.sides + 2 and shape[1] * groups == channels,
         f"its weights {shorten(weights.name)} have the shape {shape}, for a picture of "
         f"{flow.shape} in {groups} group{'s' * (groups != 1)}",
     )
-    window = window_of(at, shape[2:])
+    sizes = sizes_of(window_of(at, shape[2:]), at.sides)
+    window, stride, padding, dilation = map(in_short, sizes)
     bias = [at.parameter("bias", 2, shape[:1])] if at.constant(2) else []
-    layer = Conv2d(
-        layer_size(flow.shape),
-        shape[0],
-        (window.kernel_height, window.kernel_width),
-        (window.stride_height, window.stride_width),
-        window.padding,
-        bias=bool(bias),
-        dilation=(window.dilation_height, window.dilation_width),
+    kind = Conv2d if at.sides > 1 else Conv1d
+    layer = kind(
+        flow.shape, shape[0], window, stride, padding, bias=bool(bias), dilation=dilation,
         groups=groups,
-    )
+    )  # fmt: skip
     weight = Parameter("weight", weights.name, weights.array, matrix=True)
-    return flow.then(layer, at.names, weight, *bias, shape=layer.output_shape)
+    return at.picture.then(layer, at.names, weight, *bias, shape=shape_behind(layer, flow.shape))
 
 
-def square(at: NodeContext) -> tuple[int, int, int]:
-    """Return side, stride and padding of a window; raise InputError if it is not a square."""
-    window = window_of(at)
-    at.only("dilations", [1, 1])
-    height, width = window.kernel_height, window.kernel_width
-    require(height == width, f"its window is {height} x {width}, and only squares can be had")
-    strides = [window.stride_height, window.stride_width]
-    require(strides[0] == strides[1], f"its strides are {shorten(strides)}: they must be equal")
-    return height, strides[0], window.padding
+def sizes_of(w: Windows, sides: int = 2) -> list[list[int]]:
+    """Return kernel, strides, padding and dilations of windows, for each side."""
+    found = (
+        [w.kernel_height, w.kernel_width],
+        [w.stride_height, w.stride_width],
+        [w.padding_height, w.padding_width],
+        [w.dilation_height, w.dilation_width],
+    )
+    return [each[-sides:] for each in found]
 
 
-def max_pool(at: NodeContext) -> Flow:
-    """MaxPool."""
-    flow, window = at.picture, square(at)
+def pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
+    """MaxPool or AveragePool; if windows reach beyond the edge, padding must count as 0."""
+    *window, dilations = sizes_of(window_of(at))
+    require(dilations == [1, 1], f"its dilations are {shorten(dilations)}: they must be 1")
     at.only("storage_order", 0)
-    layer = MaxPool2d(layer_size(flow.shape), *window)
-    return flow.then(layer, at.names, shape=layer.output_shape)
-
-
-def average_pool(at: NodeContext) -> Flow:
-    """AveragePool; if windows reach beyond the edge, padding must count as 0."""
-    flow, window = at.picture, square(at)
     require(
-        not window[2] or at.get("count_include_pad", 0),
+        kind is MaxPool2d or not any(window[2]) or at.get("count_include_pad", 0),
         "its count_include_pad is 0, and what lies beyond the edge counts here",
     )
-    layer = AvgPool2d(layer_size(flow.shape), *window)
-    return flow.then(layer, at.names, shape=layer.output_shape)
+    return pooled(kind(at.picture.shape, *window), at, at.names)
+
+
+def pooled(layer: Pool, at: NodeContext, names: Names) -> Flow:
+    return at.picture.then(layer, names, shape=shape_behind(layer, at.flow.shape))
 
 
 def global_average_pool(at: NodeContext) -> Flow:
     """GlobalAveragePool: the mean of each channel, as an image of one pixel."""
-    flow = at.picture
-    channels, height, width = flow.shape
-    require(height == width, f"its picture is {height} x {width}, and only squares can be had")
-    layer = AvgPool2d((channels, height, width), height)
-    return flow.then(layer, {**at.names, "form": "GlobalAveragePool"}, shape=layer.output_shape)
+    shape = at.picture.shape
+    return pooled(AvgPool2d(shape, shape[1:]), at, {**at.names, "form": "GlobalAveragePool"})
 
 
 def reduce_mean(at: NodeContext) -> Flow:
-    """ReduceMean over height and width, as PyTorch may write a global average."""
-    flow = at.picture
+    """ReduceMean over height and width, or a length, as PyTorch may write a global average."""
     axes = at.few(1) if at.constant(1) else at.get("axes", [])
-    rank = len(flow.shape) + 1
+    rank = at.sides + 2
     whole = isinstance(axes, list) and sorted(a % rank for a in axes if type(a) is int)
     require(
-        whole == [PICTURE - 1, PICTURE],
+        at.sides > 0 and whole == [*range(2, rank)],
         f"its axes are {shorten(axes)}, and only a whole picture has a mean here",
     )
     found = global_average_pool(at)
@@ -699,7 +692,7 @@ def softmax(kind: type[Softmax] | type[LogSoftmax], at: NodeContext) -> Flow:
 def batch_norm(at: NodeContext) -> Flow:
     """BatchNormalization in inference mode."""
     flow = at.flow.settled
-    require(len(flow.shape) in (1, PICTURE), f"it is given {shorten(flow.shape)} a sample")
+    require(0 < len(flow.shape) <= PICTURE, f"it is given {shorten(flow.shape)} a sample")
     at.only("training_mode", 0)
     at.only("spatial", 1)
     channels = flow.shape[:1]
@@ -780,8 +773,8 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "Sub": moved,
     "Div": divide,
     "Conv": convolution,
-    "MaxPool": max_pool,
-    "AveragePool": average_pool,
+    "MaxPool": partial(pool, MaxPool2d),
+    "AveragePool": partial(pool, AvgPool2d),
     "GlobalAveragePool": global_average_pool,
     "ReduceMean": reduce_mean,
     "BatchNormalization": batch_norm,

@@ -24,7 +24,9 @@ from scalarviz.core.layers.elementwise_layers import Activation, Dropout
 from scalarviz.core.layers.nested import Concatenate, Product, TwoBranches
 from scalarviz.core.layers.normalization import Affine, LayerNorm
 from scalarviz.core.layers.parameters import own_parameters, state_arrays
+from scalarviz.core.layers.picture_layers import Conv1d
 from scalarviz.core.layers.rowwise_layers import Slice
+from scalarviz.core.layers.shapes import shape_behind
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.onnx.flows import Flow, NodeContext, Parameter
 from scalarviz.files.onnx.fusions import join
@@ -281,8 +283,7 @@ def layer(at: NodeContext) -> Flow:
         for role, name in (("running_mean", "running_mean"), ("running_var", "running_variance"))
         if role in arrays
     }
-    shape = flow.shape if prod(flow.shape) == made.outputs else (made.outputs,)
-    shape = made.output_shape or shape
+    shape = shape_behind(made, flow.shape)
     return flow.then(made, {"node": at.node.name}, *parameters, shape=shape, state=state)
 
 
@@ -300,6 +301,16 @@ BACK: dict[str, Any] = {
     "Dense": lambda nn, a, shape: nn.Linear(a.inputs, a.outputs, a.has_bias),
     "Conv2d": lambda nn, a, shape: nn.Conv2d(
         a.shape[0], a.channels, a.kernel_size, a.stride, a.padding, a.dilation, a.groups, a.has_bias
+    ),
+    "Conv1d": lambda nn, a, shape: nn.Conv1d(
+        a.shape[0],
+        a.channels,
+        a.kernel_size[1],
+        a.stride[1],
+        a.padding[1],
+        a.dilation[1],
+        a.groups,
+        a.has_bias,
     ),
     "MaxPool2d": lambda nn, a, shape: nn.MaxPool2d(a.kernel, a.stride, a.padding),
     "AvgPool2d": lambda nn, a, shape: nn.AvgPool2d(a.kernel, a.stride, a.padding),
@@ -343,7 +354,9 @@ class Writer:
 
     def layer(self, layer: Layer, names: Names, usual: str) -> None:
         """Append a layer; `names` are those in the module that it came from."""
-        if layer.input_shape or not isinstance(layer, ANY_SHAPE):
+        if isinstance(layer, Conv1d):
+            self.see(layer.shape[::2])
+        elif layer.input_shape or not isinstance(layer, ANY_SHAPE):
             self.see(layer.input_shape or (layer.inputs,))
         if isinstance(layer, TwoBranches):
             self.branches(layer, names.get("layers", []), f"{usual}.")
@@ -359,13 +372,13 @@ class Writer:
         elif not isinstance(layer, Activation):
             self.call(name, self.made(layer))
         if layer.output_shape or not isinstance(layer, ANY_SHAPE):
-            self.shape = layer.output_shape or (layer.outputs,)
+            self.shape = shape_behind(layer, self.shape)
         self.activate(layer.activation, name)
 
     def name_of(self, layer: Layer, names: Names) -> str:
         """Return the name of the module that a layer came from; "" if it is not known."""
         bases = {str(names.get(role, "")).rpartition(".")[0] for role in own_parameters(layer)}
-        base = bases.pop() if len(bases) == 1 else ""
+        base = bases.pop() if len(bases) == 1 else str(names.get("node", ""))
         parts = base.split(".")
         return base if all(part.replace("_", "a").isalnum() for part in parts) else ""
 

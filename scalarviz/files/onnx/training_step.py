@@ -475,10 +475,15 @@ def parametric_back(at: StepOperation) -> tuple[str, ...]:
     return (at.graph.put("Mul", at.upstream, at.graph.formula(row.derivative, at.x, *given)),)
 
 
+def kernels(at: StepOperation) -> str:
+    """Return the weights of a convolution, those of sequences 1 high."""
+    return at.graph.shaped(at.weights, *at.operation.shape)
+
+
 def convolution(at: StepOperation) -> str:
     w = Windows.of(at.operation)
     x = at.graph.shaped(at.x, -1, w.channels, w.height, w.width)
-    found = at.graph.put("Conv", x, at.weights, *at.biases, group=w.groups, **moves_of(w))
+    found = at.graph.put("Conv", x, kernels(at), *at.biases, group=w.groups, **moves_of(w))
     return at.graph.shaped(found, -1, at.operation.target.size)
 
 
@@ -494,20 +499,19 @@ def convolution_back(at: StepOperation) -> tuple[str, ...]:
     seen = graph.shaped(seen, w.seen_channels, -1, w.height, w.width)
     wide = graph.put("Conv", seen, graph.turned(g), group=w.groups, **moves)
     ends, axes = graph.integers(w.kernel_height, w.kernel_width), graph.integers(2, 3)
-    at.learn(
-        at.operation.weights,
-        graph.turned(graph.put("Slice", wide, graph.integers(0, 0), ends, axes)),
-    )
+    found = graph.turned(graph.put("Slice", wide, graph.integers(0, 0), ends, axes))
+    row = at.operation.weights
+    at.learn(row, graph.shaped(found, *at.step.arrays[row].shape))
     if at.biases:
         at.learn(at.operation.biases, graph.sums(g, 0, 2, 3))
-    return (back_through(at, w, g, at.weights),)
+    return (back_through(at, w, g, kernels(at)),)
 
 
 def moves_of(w: Windows) -> dict[str, list[int]]:
     """Return the attributes of windows, apart from their size."""
     return {
         "strides": [w.stride_height, w.stride_width],
-        "pads": [w.padding] * 4,
+        "pads": [w.padding_height, w.padding_width] * 2,
         "dilations": [w.dilation_height, w.dilation_width],
     }
 
@@ -692,17 +696,18 @@ def encoding_back(at: StepOperation) -> tuple[str, ...]:
 
 
 def pool_windows(at: StepOperation) -> Windows:
-    channels, height, width, kernel, stride, padding = map(int, at.operation.settings[:6])
-    size = kernel, kernel, stride, stride, padding
-    return Windows(channels, height, width, *size, groups=channels)
+    settings = [int(each) for each in at.operation.settings[:10]]
+    height, width, tall, broad, down, across, above, beside, high, wide = settings
+    channels = at.operation.target.size // (high * wide)
+    sizes = height, width, tall, broad, down, across, above
+    return Windows(channels, *sizes, groups=channels, padding_width=beside)
 
 
 def pooled(at: StepOperation, operator: str, results: int, **more: int) -> list[str]:
     """Write a pool; return its result, and for the largest where they were."""
     w = pool_windows(at)
     x = at.graph.shaped(at.x, -1, w.channels, w.height, w.width)
-    kernel = [w.kernel_height, w.kernel_width]
-    moves = {"kernel_shape": kernel, "strides": [w.stride_height] * 2, "pads": [w.padding] * 4}
+    moves = {"kernel_shape": [w.kernel_height, w.kernel_width], **moves_of(w)}
     return at.graph.puts(operator, x, results=results, **moves, **more)
 
 
@@ -727,7 +732,7 @@ def average_pool(at: StepOperation) -> str:
 def average_pool_back(at: StepOperation) -> tuple[str, ...]:
     w = pool_windows(at)
     shape = w.channels, 1, w.kernel_height, w.kernel_width
-    kernel = at.graph.number(np.full(shape, at.operation.settings[6]))
+    kernel = at.graph.number(np.full(shape, at.operation.settings[10]))
     g = at.graph.shaped(at.upstream, -1, w.channels, w.out_height, w.out_width)
     return (back_through(at, w, g, kernel),)
 

@@ -26,6 +26,7 @@ from scalarviz.core.layers import (
     Affine,
     AvgPool2d,
     BatchNorm,
+    Conv1d,
     Conv2d,
     Dense,
     Dropout,
@@ -40,6 +41,7 @@ from scalarviz.core.layers import (
     RMSNorm,
     Slice,
 )
+from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.nested import TwoBranches
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
@@ -108,7 +110,7 @@ def check_places(layers: Sequence[Layer]) -> None:
 
 def has_matrix(layer: Layer) -> bool:
     """Return whether a layer, or an inner layer, has a weight matrix."""
-    return isinstance(layer, (Dense, Conv2d)) or any(map(has_matrix, layer.layers))
+    return isinstance(layer, PerceptronLayer) or any(map(has_matrix, layer.layers))
 
 
 def odd_parts(layers: Iterable[Layer]) -> list[str]:
@@ -206,7 +208,7 @@ def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
     word, write = WRITERS[type(layer).__name__]
     found = names.get("node")
     name = found if isinstance(found, str) and found else writer.numbered(word)
-    if layer.input_shape:
+    if layer.input_shape and not isinstance(layer, Conv1d):
         writer.see(layer.input_shape, name)
     write(LayerContext(writer, layer, names, name))
 
@@ -230,31 +232,33 @@ def dense(at: LayerContext[Dense]) -> None:
     at.activate("activation", at.ending)
 
 
-def convolution(at: LayerContext[Conv2d]) -> None:
-    layer = at.layer
-    shape = layer.kernel.shape
+def convolution(at: LayerContext[Conv1d | Conv2d]) -> None:
+    layer, shape = at.layer, at.layer.kernel.shape
+    sides = len(shape) - 2
+    at.writer.see((layer.shape[0], *layer.shape[-sides:]), at.name)
     inputs = [at.writer.current, at.rows("weight", 0, shape)]
     if layer.has_bias:
         inputs.append(at.rows("bias", int(np.prod(shape)), (layer.channels,)))
     more: dict[str, Any] = {
-        "kernel_shape": list(layer.kernel_size),
-        "strides": list(layer.stride),
-        "pads": [layer.padding] * 4,
+        "kernel_shape": list(layer.kernel_size[-sides:]),
+        "strides": list(layer.stride[-sides:]),
+        "pads": [*layer.padding[-sides:]] * 2,
     }
     if layer.dilation != (1, 1):
-        more["dilations"] = list(layer.dilation)
+        more["dilations"] = list(layer.dilation[-sides:])
     if layer.groups != 1:
         more["group"] = layer.groups
-    at.writer.node("Conv", at.name, *inputs, shape=layer.output_shape, **more)
+    made = layer.channels, *layer.output_shape[-sides:]
+    at.writer.node("Conv", at.name, *inputs, shape=made, **more)
     at.activate("activation", at.ending)
 
 
 def windows(layer: MaxPool2d | AvgPool2d) -> dict[str, list[int]]:
     """Return the attributes of a window."""
     return {
-        "kernel_shape": [layer.kernel] * 2,
-        "strides": [layer.stride] * 2,
-        "pads": [layer.padding] * 4,
+        "kernel_shape": list(layer.kernel),
+        "strides": list(layer.stride),
+        "pads": [*layer.padding] * 2,
     }
 
 
@@ -264,7 +268,7 @@ def max_pool(at: LayerContext[MaxPool2d]) -> None:
 
 def average_pool(at: LayerContext[AvgPool2d]) -> None:
     layer, shape = at.layer, at.layer.output_shape
-    whole = layer.kernel == layer.shape[1] == layer.shape[2] and not layer.padding
+    whole = layer.kernel == layer.shape[1:] and not any(layer.padding)
     if whole and at.names.get("form") == "GlobalAveragePool":
         at.writer.node("GlobalAveragePool", at.name, shape=shape)
     else:
@@ -449,6 +453,7 @@ def branches(operator: str, at: LayerContext[TwoBranches]) -> None:
 WRITERS: Mapping[str, tuple[str, Callable[[LayerContext[Any]], None]]] = {
     "Dense": ("dense", dense),
     "Conv2d": ("conv", convolution),
+    "Conv1d": ("conv", convolution),
     "MaxPool2d": ("max_pool", max_pool),
     "AvgPool2d": ("average_pool", average_pool),
     "Flatten": ("flatten", flatten),

@@ -210,7 +210,7 @@ def test_division_and_powers_agree_with_numpy_everywhere(name: str, x: float, y:
 
 
 X = np.array([0.4, -1.2, 2.2, 0.7, -0.3, 1.9, 0.1, -2.5])
-PICTURE = 1, 2, 4, 2, 1, 1  # channels, height, width, kernel, stride, padding
+PICTURE = 2, 4, 2, 2, 1, 1, 1, 1, 3, 5  # its size, that of windows, strides, paddings, how many
 
 
 def windows(x: Any, beyond: float) -> Any:

@@ -335,7 +335,7 @@ CONV = {"k": floats(2, 3, 3, 3)}
         ([node("Conv", "x k", "y", dilations=[1, 3])], CONV, PICTURE),
         ([node("Conv", "x k", "y")], CONV, (1, 3, 2, 2)),
         ([node("Conv", "x k", "y")], CONV, (1, 4, 6, 6)),
-        ([node("MaxPool", "x", "y", kernel_shape=[2, 3])], {}, PICTURE),
+        ([node("MaxPool", "x", "y", kernel_shape=[2])], {}, PICTURE),
         (
             [node("AveragePool", "x", "y", kernel_shape=[2, 2], pads=[1] * 4)],
             {}, PICTURE,
@@ -347,7 +347,7 @@ CONV = {"k": floats(2, 3, 3, 3)}
         ([node("Reshape", "x to", "y")], {"to": np.array([-1, 6])}, PICTURE),
         ([node("Transpose", "x", "y", perm=[0, 2, 3, 1])], {}, PICTURE),
         ([node("Flatten", "x", "y", axis=2)], {}, PICTURE),
-        ([node("GlobalAveragePool", "x", "y")], {}, (1, 3, 4, 6)),
+        ([node("GlobalAveragePool", "x", "y")], {}, (1, 3)),
         ([node("Relu", "nothing", "y")], {}, (1, 3)),
         ([node("Div", "x c", "y")], {"c": np.float32(0)}, (1, 3)),
         ([node("Reshape", "x to", "y")], {"to": np.array([5, 3])}, (4, 3)),
@@ -365,7 +365,7 @@ CONV = {"k": floats(2, 3, 3, 3)}
             {}, (1, 3),
         ),
         ([node("Conv", "x k", "y", group=3)], CONV, (1, 9, 6, 6)),
-        ([node("MaxPool", "x", "y", kernel_shape=[2, 2], strides=[1, 2])], {}, PICTURE),
+        ([node("MaxPool", "x", "y", kernel_shape=[2, 2], dilations=[1, 2])], {}, PICTURE),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_says_why(
@@ -547,6 +547,26 @@ def test_a_part_of_a_row_is_read(start: int, end: int, outputs: int, tmp_path: P
     numbers = {"a": np.array([start]), "b": np.array([end]), "c": np.array([1])}
     given = graph(node("Slice", "x a b c", "y"), numbers=numbers, out=None, shape=("batch", 4))
     assert same(given, tmp_path).outputs == outputs
+
+
+@pytest.mark.parametrize(
+    ("made", "shape"),
+    [
+        (node("Conv", "x k", "y", strides=[2], pads=[2, 2], dilations=[2]), (3, 9)),
+        (node("MaxPool", "x", "y", kernel_shape=[3], strides=[2], pads=[1, 1]), (2, 8)),
+        (node("AveragePool", "x", "y", kernel_shape=[2], auto_pad="VALID"), (2, 5)),
+        (node("GlobalAveragePool", "x", "y"), (2, 5)),
+        (node("ReduceMean", "x", "y", axes=[-1]), (2, 5)),
+        (node("MaxPool", "x", "y", kernel_shape=[2, 3], pads=[1, 0, 1, 0]), (1, 4, 7)),
+        (node("AveragePool", "x", "y", kernel_shape=[1, 3], strides=[2, 1]), (1, 4, 7)),
+        (node("GlobalAveragePool", "x", "y"), (3, 4, 6)),
+    ],
+)
+def test_windows_of_sequences_and_of_two_sizes_are_read(
+    made: onnx.NodeProto, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    numbers = {"k": floats(4, 3, 3)} if "k" in made.input else {}
+    same(graph(made, numbers=numbers, out=None, shape=("batch", *shape)), tmp_path)
 
 
 def test_parts_of_other_kinds_are_refused(tmp_path: Path) -> None:

@@ -51,6 +51,9 @@ def pictures() -> sv.Network:
         sv.Dense(12, 4, "softplus(2)"),
         sv.LogSoftmax(4),
         sv.Softmax(4),
+        sv.Conv1d((2, 2), 3, 2, padding=1, activation="tanh"),
+        sv.AvgPool2d((3, 1, 3), (1, 2)),
+        sv.Conv1d((3, 1), 2, 1, bias=False),
     ]
     net = sv.Network(layers, seed=1)
     norm = net.layers[5]

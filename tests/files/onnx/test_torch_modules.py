@@ -33,6 +33,8 @@ KERNEL = {"stride": (1, 1), "dilation": (1, 1), "groups": 1, "padding_mode": "ze
         ("RMSNorm", {"eps": 1e-6, "normalized_shape": (3,)}, {}, (3,), sv.RMSNorm(3, 1e-6)),
         ("BatchNorm1d", {"eps": 1e-5, "momentum": 0.2}, {}, (3,), sv.BatchNorm(3, momentum=0.2)),
         ("Dropout", {"p": 0.3}, {}, (3,), sv.Dropout(3, 0.3)),
+        ("MaxPool1d", SQUARE, {}, (3, 8), sv.MaxPool2d((3, 1, 8), (1, 2))),
+        ("AdaptiveAvgPool1d", {"output_size": 1}, {}, (3, 8), sv.AvgPool2d((3, 1, 8), (1, 8))),
         ("Unflatten", {"unflattened_size": (3, 2, 2)}, {}, (12,), sv.Reshape(12, (3, 2, 2))),
         (
             "Conv2d",
@@ -178,6 +180,21 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
             ),
             (5, 1, 6, 6),
         ),
+        "sequence": (
+            row(
+                nn.Conv1d(2, 4, 5, 2, 2), nn.ReLU(), nn.BatchNorm1d(4), nn.MaxPool1d(2),
+                nn.Conv1d(4, 6, 3, padding="same", dilation=2, groups=2, bias=False), nn.GELU(),
+                nn.AvgPool1d(3, 2, 1), nn.Flatten(), nn.Linear(18, 2),
+            ),
+            (5, 2, 23),
+        ),
+        "sizes": (
+            row(
+                nn.Conv2d(2, 3, (3, 5), (1, 2), (0, 2)), nn.MaxPool2d((1, 2), (2, 1), (0, 1)),
+                nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 2),
+            ),
+            (3, 2, 8, 9),
+        ),
         "residual": (Picture(), (2, 1, 8, 8)),
         "gate": (Gate(), (3, 6)),
         "inputs": (Net(), (4, 7)),
@@ -189,8 +206,12 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("wide", [False, True], ids=["float32", "float64"])
 @pytest.mark.parametrize(
-    "name", ["mlp", "cnn", "norms", "pictures", "residual", "gate", "inputs", "tied", "siren"]
-)
+    "name",
+    [
+        "mlp", "cnn", "norms", "pictures", "sequence", "sizes", "residual", "gate", "inputs",
+        "tied", "siren",
+    ],
+)  # fmt: skip
 def test_a_module_and_its_network_compute_the_same_there_and_back(name: str, wide: bool) -> None:
     torch, models = torch_and_models()
     torch.manual_seed(0)
