@@ -289,6 +289,7 @@ NETWORKS: dict[str, list[sv.Layer]] = {
         sv.Product([sv.Slice(7, 0, 3), sv.Dense(3, 4)], [sv.Slice(7, 2, 7), sv.Dense(5, 4)]),
         sv.Dense(4, 2),
     ],
+    "groups of channels": [sv.GroupNorm((4, 3, 2), 2), sv.GroupNorm(24, 8), sv.Dense(24, 2)],
     "pools": [
         sv.MaxPool2d(SHAPE, kernel=(1, 2), stride=1, padding=(0, 1)),
         sv.AvgPool2d((2, 4, 6), kernel=(3, 2), stride=(1, 2)),

@@ -23,12 +23,13 @@ from scalarviz.errors import InputError
 # Pooling: one number for each window of a picture, its maximum or its mean. A picture is a row of
 # numbers: channel by channel, line by line. Windows are `tall` x `broad` pixels, and `down` and
 # `across` pixels apart; the first one reaches `above` and `beside` pixels beyond the edge. There
-# are `high` of them from top to bottom and `wide` from left to right.
+# are `high` of them from top to bottom and `wide` from left to right. `share` is what one pixel is
+# of a window, 1 / (tall * broad), as a float.
 
 
 def max_pool(
     x: Row, y: MutableRow, height: int, width: int, tall: int, broad: int, down: int, across: int,
-    above: int, beside: int, high: int, wide: int,
+    above: int, beside: int, high: int, wide: int, share: float,
 ) -> float:  # fmt: skip
     """Write the largest number of each window to y; numbers beyond the edge do not count."""
     for place in range(len(y)):
@@ -51,7 +52,7 @@ def max_pool(
 def max_pool_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, height: int,
     width: int, tall: int, broad: int, down: int, across: int, above: int, beside: int, high: int,
-    wide: int,
+    wide: int, share: float,
 ) -> None:  # fmt: skip
     """Pass the gradient to the pixel that was the largest, the first one if there are several.
 
@@ -68,8 +69,8 @@ def max_pool_backward(
         for line in range(max(top, 0), min(top + tall, height)):
             for column in range(max(left, 0), min(left + broad, width)):
                 here = x[(first + line) * width + column]
-                share = rest if here == largest or here != here else 0.0
-                gradient[(first + line) * width + column] += share
+                taken = rest if here == largest or here != here else 0.0
+                gradient[(first + line) * width + column] += taken
                 rest = 0.0 if here == largest or here != here else rest
 
 
@@ -77,10 +78,7 @@ def average_pool(
     x: Row, y: MutableRow, height: int, width: int, tall: int, broad: int, down: int, across: int,
     above: int, beside: int, high: int, wide: int, share: float,
 ) -> float:  # fmt: skip
-    """Write the mean of each window to y; numbers beyond the edge count as 0.
-
-    `share` is 1 / (tall * broad), as a float.
-    """
+    """Write the mean of each window to y; numbers beyond the edge count as 0."""
     for place in range(len(y)):
         top = place // wide % high * down - above
         left = place % wide * across - beside
@@ -139,6 +137,44 @@ def layer_norm_backward(
         stretch += upstream[i] * y[i] / length
     for i in range(len(y)):
         gradient[i] = scale * (upstream[i] - shift - stretch * y[i])
+
+
+def group_norm(x: Row, y: MutableRow, size: int, length: float, eps: float) -> float:
+    """Normalize each `size` numbers to mean 0 and variance 1; `length` is `size` as a float."""
+    for group in range(len(x) // size):
+        mean = 0.0
+        for k in range(size):
+            mean += x[group * size + k] / length
+        variance = 0.0
+        for k in range(size):
+            variance += (x[group * size + k] - mean) * (x[group * size + k] - mean) / length
+        scale = 1.0 / sqrt(variance + eps)
+        for k in range(size):
+            y[group * size + k] = (x[group * size + k] - mean) * scale
+    return 0.0
+
+
+def group_norm_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, size: int, length: float,
+    eps: float,
+) -> None:  # fmt: skip
+    """As `layer_norm_backward` in each group; the factor is computed again, as there are many."""
+    for group in range(len(x) // size):
+        mean = 0.0
+        shift = 0.0
+        stretch = 0.0
+        for k in range(size):
+            mean += x[group * size + k] / length
+            shift += upstream[group * size + k] / length
+            stretch += upstream[group * size + k] * y[group * size + k] / length
+        variance = 0.0
+        for k in range(size):
+            variance += (x[group * size + k] - mean) * (x[group * size + k] - mean) / length
+        factor = 1.0 / sqrt(variance + eps)
+        for k in range(size):
+            gradient[group * size + k] = factor * (
+                upstream[group * size + k] - shift - stretch * y[group * size + k]
+            )
 
 
 def rms_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
@@ -306,6 +342,7 @@ class RowFormula:
 ROW_FORMULAS = table(
     [
         RowFormula("layer_norm", layer_norm, layer_norm_backward),
+        RowFormula("group_norm", group_norm, group_norm_backward),
         RowFormula("rms_norm", rms_norm, rms_norm_backward),
         RowFormula("frequency_encoding", frequency_encoding, frequency_encoding_backward),
         RowFormula("softmax", softmax, softmax_backward),

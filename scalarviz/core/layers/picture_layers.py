@@ -15,7 +15,7 @@ from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.layer import Batch
 from scalarviz.core.layers.rowwise_layers import Rowwise
-from scalarviz.core.layers.shapes import shape_of
+from scalarviz.core.layers.shapes import groups_of, shape_of
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Program, Windows
 from scalarviz.core.weight import Weight
@@ -50,18 +50,18 @@ class Convolution(PerceptronLayer):
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
     ) -> None:
-        kind, sides = type(self).__name__, self._sides
-        self.shape = shape_of(shape, kind, sides)
-        self.channels = size(channels, f"the channels of {kind}")
+        sides = self._sides
+        self.shape = shape_of(shape, type(self).__name__, sides)
+        self.channels = size(channels, f"the channels of {type(self).__name__}")
         self.kernel_size = pair_of(kernel, "kernel", sides)
         self.stride = pair_of(stride, "stride", sides)
         self.padding = pair_of(padding, "padding", sides, 0)
         self.dilation = pair_of(dilation, "dilation", sides)
         self.groups = groups_of(groups, self.shape[0], self.channels)
-        above, beside = self.padding
         self.windows = Windows(
-            *self.shape, *self.kernel_size, *self.stride, above, *self.dilation, self.groups, beside
-        )
+            *self.shape, *self.kernel_size, *self.stride, self.padding[0], *self.dilation,
+            self.groups, self.padding[1],
+        )  # fmt: skip
         check_fit(self.windows)
         window = self.windows.seen_channels, *self.kernel_size[-sides:]
         made = self.channels, self.windows.out_height, self.windows.out_width
@@ -233,17 +233,6 @@ def in_short(sizes: Sequence[int]) -> int | list[int]:
     return sizes[0] if len({*sizes}) == 1 else list(sizes)
 
 
-def groups_of(groups: object, seen: int, made: int) -> int:
-    """Return a number of groups; raise ShapeError unless it divides the channels on both sides."""
-    found = size(groups, "groups")
-    if seen % found or made % found:
-        raise ShapeError(
-            f"groups is {found}, which does not divide the number of channels of the picture, "
-            f"{seen}, and of the result, {made}: choose a number that divides both"
-        )
-    return found
-
-
 def check_fit(windows: Windows) -> None:
     """Raise ShapeError if no window fits into the picture, or one could lie beyond its edge."""
     size = " x ".join(map(str, windows.extent))
@@ -265,38 +254,36 @@ def check_fit(windows: Windows) -> None:
 class Pool(Rowwise):
     """A row formula on windows of a picture; `output_shape` is the shape of the result.
 
-    shape    channels, height and width of the picture
-    kernel   pixels along a side of a window, or (height, width)
-    stride   pixels from one window to the next, or (down, across); None: equal to `kernel`
-    padding  pixels by which the first window reaches beyond the edge, or (above, beside), at most
-             half of `kernel`
-    formula  row of core/formulas/layer_formulas.py
-    more     further settings of the formula
+    The arguments are those of MaxPool2d.
     """
+
+    _formula: ClassVar[RowFormula]
 
     def __init__(
         self,
         shape: Sequence[int],
-        kernel: int | Sequence[int],
-        stride: int | Sequence[int] | None,
-        padding: int | Sequence[int],
-        formula: RowFormula,
-        *more: float,
+        kernel: int | Sequence[int] = 2,
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
     ) -> None:
         self.shape = shape_of(shape, type(self).__name__)
         self.kernel = pair_of(kernel, "kernel", 2)
         self.stride = self.kernel if stride is None else pair_of(stride, "stride", 2)
-        self.padding = above, beside = pair_of(padding, "padding", 2, 0)
+        self.padding = pair_of(padding, "padding", 2, 0)
         if any(n > side // 2 for n, side in zip(self.padding, self.kernel, strict=True)):
             raise ShapeError(
                 f"a padding of {in_short(self.padding)} is more than half a window of "
                 f"{in_short(self.kernel)}: choose a smaller one"
             )
-        windows = Windows(*self.shape, *self.kernel, *self.stride, above, padding_width=beside)
-        check_fit(windows)
-        made = self.shape[0], windows.out_height, windows.out_width
-        numbers = *self.shape[1:], *self.kernel, *self.stride, *self.padding, *made[1:], *more
-        super().__init__(self.shape, made, formula, tuple(map(float, numbers)))
+        self.windows = Windows(
+            *self.shape, *self.kernel, *self.stride, self.padding[0], padding_width=self.padding[1]
+        )
+        check_fit(self.windows)
+        made = self.shape[0], self.windows.out_height, self.windows.out_width
+        numbers = *self.shape[1:], *self.kernel, *self.stride, *self.padding, *made[1:]
+        super().__init__(
+            self.shape, made, self._formula, (*map(float, numbers), 1.0 / prod(self.kernel))
+        )
 
     @final
     def settings(self) -> dict[str, Any]:
@@ -323,14 +310,7 @@ class MaxPool2d(Pool):
     [5.0, 7.0]
     """
 
-    def __init__(
-        self,
-        shape: Sequence[int],
-        kernel: int | Sequence[int] = 2,
-        stride: int | Sequence[int] | None = None,
-        padding: int | Sequence[int] = 0,
-    ) -> None:
-        super().__init__(shape, kernel, stride, padding, ROW_FORMULAS["max_pool"])
+    _formula = ROW_FORMULAS["max_pool"]
 
 
 @final
@@ -348,12 +328,4 @@ class AvgPool2d(Pool):
     [3.0, 2.0]
     """
 
-    def __init__(
-        self,
-        shape: Sequence[int],
-        kernel: int | Sequence[int] = 2,
-        stride: int | Sequence[int] | None = None,
-        padding: int | Sequence[int] = 0,
-    ) -> None:
-        share = 1.0 / prod(pair_of(kernel, "kernel", 2))
-        super().__init__(shape, kernel, stride, padding, ROW_FORMULAS["average_pool"], share)
+    _formula = ROW_FORMULAS["average_pool"]

@@ -42,6 +42,17 @@ def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
     return (), size(shape, what)
 
 
+def groups_of(groups: object, seen: int, made: int) -> int:
+    """Return a number of groups; raise ShapeError unless it divides the channels on both sides."""
+    found = size(groups, "groups")
+    if seen % found or made % found:
+        raise ShapeError(
+            f"groups is {found}, which does not divide the number of channels of the picture, "
+            f"{seen}, and of the result, {made}: choose a number that divides both"
+        )
+    return found
+
+
 def layer_size(shape: Shape) -> Any:
     """Return what a layer is given as the size of a sample: a picture's shape, else a number.
 
@@ -52,7 +63,8 @@ def layer_size(shape: Shape) -> Any:
 
 def shape_behind(layer: Layer, shape: Shape) -> Shape:
     """Return the shape of what a layer makes of samples of a shape; sequences stay such."""
-    found = layer.output_shape or (shape if prod(shape) == layer.outputs else (layer.outputs,))
+    keeps = not layer.input_shape and prod(shape) == layer.outputs
+    found = layer.output_shape or (shape if keeps else (layer.outputs,))
     return (found[0], found[2]) if len(shape) == 2 and len(found) == 3 else found
 
 

@@ -56,6 +56,7 @@ class Parameter:
     name: str
     values: Array
     matrix: bool  # whether it is more than a vector
+    held: bool = False  # whether it is frozen, as no number of the model
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,14 +261,13 @@ class NodeContext:
 
     @property
     def picture(self) -> Flow:
-        """The same, a sequence as a picture 1 high; raise InputError if it is neither."""
+        """The same; raise InputError if it is no image per sample, and no sequence."""
         flow = self.flow.settled
-        shape: Shape = (*flow.shape[:1], 1, *flow.shape[1:]) if self.sides == 1 else flow.shape
         require(
-            len(shape) == PICTURE,
+            self.sides in (1, 2),
             f"it is given {shorten(flow.shape)} a sample, and no (channels, height, width)",
         )
-        return replace(flow, shape=shape, seen=shape)
+        return flow
 
     @property
     def sides(self) -> int:

@@ -110,6 +110,16 @@ PATTERNS = (
         if row.onnx and row.onnx.gate  # such as swish
     ],
     *rms_norms(),
+    *[  # as `save` and PyTorch write it: groups are the channels of a sequence
+        Pattern(
+            "GroupNormalization",
+            "Add(Mul(Reshape(InstanceNormalization(Reshape(x, sizes), ones, zeros), "
+            f"{back}), gain), shift)",
+            "add node - norm",
+            inputs="gain shift ones zeros sizes back",
+        )
+        for back in ("back", "Shape(x)")
+    ],
     Pattern("MatMul", "Add(MatMul(x, weights), bias)", "add node", inputs="weights bias"),
 )
 

@@ -31,6 +31,7 @@ from scalarviz.core.layers import (
     Conv2d,
     Dense,
     Dropout,
+    GroupNorm,
     LayerNorm,
     LogSoftmax,
     MaxPool2d,
@@ -43,7 +44,6 @@ from scalarviz.core.layers.nested import Concatenate, Product, Residual, TwoBran
 from scalarviz.core.layers.picture_layers import Pool, in_short
 from scalarviz.core.layers.rowwise_layers import Slice, Spread
 from scalarviz.core.layers.shapes import layer_size, shape_behind
-from scalarviz.core.program import Windows
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.flows import (
     PICTURE,
@@ -58,7 +58,6 @@ from scalarviz.files.onnx.flows import (
     nothing,
 )
 from scalarviz.files.onnx.onnx_graph import FLOATS, Constant, shortest
-from scalarviz.files.onnx_names import Names
 
 # Operators that keep the numbers of a value, and at most change its shape.
 
@@ -173,53 +172,52 @@ def dropout(at: NodeContext) -> Flow:
 # Operators with windows: Conv, MaxPool, AveragePool, and global averages.
 
 
-def window_of(at: NodeContext, kernel: tuple[int, ...] | None = None) -> Windows:
-    """Return the windows of a node; raise InputError if it is unsupported."""
-    shape, given = at.picture.shape, tuple(at.get("kernel_shape", list(kernel or ())))
+def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
+    """Return kernel, strides, paddings and dilations of a node, for each side of what comes in.
+
+    kernel  the shape of the weights, if it has some
+
+    Raises InputError for windows that no layer has.
+    """
+    lengths, given = at.picture.shape[1:], at.get("kernel_shape", [*kernel])
     require(
-        len(given) == at.sides and (not kernel or given == kernel) and min(given) >= 1,
+        len(given) == at.sides and (not kernel or given == [*kernel]) and min(given) >= 1,
         f"its kernel has the shape {shorten(given)}, and not (height, width)",
     )
-    sizes = [list(given), pair_of(at, "strides"), pair_of(at, "dilations")]
-    (tall, broad), (down, across), gaps = ([1] * (2 - at.sides) + each for each in sizes)
-    found = Windows(shape[0], shape[1], shape[2], tall, broad, down, across, 0, *gaps)
-    pads = pads_of(at, found)
+    strides, gaps = (at.get(name, [1] * at.sides) for name in ("strides", "dilations"))
+    for name, each in (("strides", strides), ("dilations", gaps)):
+        require(
+            len(each) == at.sides and min(each) >= 1,
+            f"its {name} are {shorten(each)}, and not numbers of at least 1 for each side",
+        )
+    extents = [(n - 1) * gap + 1 for n, gap in zip(given, gaps, strict=True)]
+    sides = list(zip(lengths, extents, strides, strict=True))
+    pads = pads_of(at, sides)
+    edges = pads[: at.sides]
     require(
-        len(pads) == 4 and pads[:2] == pads[2:] and min(pads) >= 0,
+        pads == edges * 2 and len(edges) == at.sides and min(pads) >= 0,
         f"its pads are {shorten(pads)}: they must be the same on opposite sides",
     )
-    found = replace(found, padding_height=pads[0], padding_width=pads[1])
+    rest = [
+        (n + 2 * edge - size) % step for (n, size, step), edge in zip(sides, edges, strict=True)
+    ]
     require(
-        not at.get("ceil_mode", 0) or not any(found.left_over),
+        not at.get("ceil_mode", 0) or not any(rest),
         "its ceil_mode lets windows reach beyond the edge",
     )
-    return found
+    return [given, strides, edges, gaps]
 
 
-def pair_of(at: NodeContext, name: str) -> list[int]:
-    """Return an attribute of a number of pixels for each side; raise InputError for others."""
-    found: list[int] = at.get(name, [1] * at.sides)
-    require(
-        len(found) == at.sides and min(found) >= 1,
-        f"its {name} are {shorten(found)}, and not numbers of at least 1 for each side",
-    )
-    return found
+def pads_of(at: NodeContext, sides: Sequence[tuple[int, int, int]]) -> list[int]:
+    """Return the padding of all edges, in the order of `pads`.
 
-
-def pads_of(at: NodeContext, window: Windows) -> list[int]:
-    """Return the padding of all edges, in the order of `pads`."""
-    auto = at.get("auto_pad", "NOTSET")
-    if auto in ("NOTSET", ""):
-        pads = list(at.get("pads", [0] * 2 * at.sides))
-        return [0, *pads[:1], 0, *pads[1:]] if at.sides == 1 else pads
-    if auto == "VALID":
-        return [0, 0, 0, 0]
+    sides  for each its length, the extent of a window, and the stride
+    """
+    auto, none = at.get("auto_pad", "NOTSET"), [0] * 2 * len(sides)
+    if auto in ("NOTSET", "VALID", ""):
+        return none if auto == "VALID" else list(at.get("pads", none))
     at.only("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER")
-    totals = []
-    sides, strides = (window.height, window.width), (window.stride_height, window.stride_width)
-    for side, extent, stride in zip(sides, window.extent, strides, strict=True):
-        count = -(-side // stride)
-        totals.append(max((count - 1) * stride + extent - side, 0))
+    totals = [max((-(-n // step) - 1) * step + extent - n, 0) for n, extent, step in sides]
     require(
         not any(total % 2 for total in totals),
         f"its auto_pad {auto} pads one side more than the other",
@@ -229,72 +227,68 @@ def pads_of(at: NodeContext, window: Windows) -> list[int]:
 
 def convolution(at: NodeContext) -> Flow:
     """Conv: kernels on an image, or on a sequence."""
-    flow, weights = at.flow.settled, at.needed(1, "weights")
-    groups = at.get("group", 1)
-    shape, channels = weights.shape, at.picture.shape[0]
+    flow, weights, groups = at.picture, at.needed(1, "weights"), at.get("group", 1)
+    shape = weights.shape
     require(
-        len(shape) == at.sides + 2 and shape[1] * groups == channels,
+        len(shape) == at.sides + 2 and shape[1] * groups == flow.shape[0],
         f"its weights {shorten(weights.name)} have the shape {shape}, for a picture of "
         f"{flow.shape} in {groups} group{'s' * (groups != 1)}",
     )
-    sizes = sizes_of(window_of(at, shape[2:]), at.sides)
-    window, stride, padding, dilation = map(in_short, sizes)
+    window, stride, padding, dilation = map(in_short, windows_of(at, shape[2:]))
     bias = [at.parameter("bias", 2, shape[:1])] if at.constant(2) else []
-    kind = Conv2d if at.sides > 1 else Conv1d
-    layer = kind(
+    layer = (Conv2d if at.sides > 1 else Conv1d)(
         flow.shape, shape[0], window, stride, padding, bias=bool(bias), dilation=dilation,
         groups=groups,
     )  # fmt: skip
     weight = Parameter("weight", weights.name, weights.array, matrix=True)
-    return at.picture.then(layer, at.names, weight, *bias, shape=shape_behind(layer, flow.shape))
-
-
-def sizes_of(w: Windows, sides: int = 2) -> list[list[int]]:
-    """Return kernel, strides, padding and dilations of windows, for each side."""
-    found = (
-        [w.kernel_height, w.kernel_width],
-        [w.stride_height, w.stride_width],
-        [w.padding_height, w.padding_width],
-        [w.dilation_height, w.dilation_width],
-    )
-    return [each[-sides:] for each in found]
+    return flow.then(layer, at.names, weight, *bias, shape=shape_behind(layer, flow.shape))
 
 
 def pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
     """MaxPool or AveragePool; if windows reach beyond the edge, padding must count as 0."""
-    *window, dilations = sizes_of(window_of(at))
-    require(dilations == [1, 1], f"its dilations are {shorten(dilations)}: they must be 1")
+    kernel, strides, edges, gaps = windows_of(at)
+    require({*gaps} == {1}, f"its dilations are {shorten(gaps)}: they must be 1")
     at.only("storage_order", 0)
     require(
-        kind is MaxPool2d or not any(window[2]) or at.get("count_include_pad", 0),
+        kind is MaxPool2d or not any(edges) or at.get("count_include_pad", 0),
         "its count_include_pad is 0, and what lies beyond the edge counts here",
     )
-    return pooled(kind(at.picture.shape, *window), at, at.names)
-
-
-def pooled(layer: Pool, at: NodeContext, names: Names) -> Flow:
-    return at.picture.then(layer, names, shape=shape_behind(layer, at.flow.shape))
+    one = [1] * (2 - at.sides)  # down a sequence
+    layer = kind(layer_size(at.flow.shape), one + kernel, one + strides, [0] * len(one) + edges)
+    return at.picture.then(layer, at.names, shape=shape_behind(layer, at.flow.shape))
 
 
 def global_average_pool(at: NodeContext) -> Flow:
     """GlobalAveragePool: the mean of each channel, as an image of one pixel."""
-    shape = at.picture.shape
-    return pooled(AvgPool2d(shape, shape[1:]), at, {**at.names, "form": "GlobalAveragePool"})
+    flow = at.picture
+    layer = AvgPool2d(layer_size(flow.shape), layer_size(flow.shape)[1:])
+    names = {**at.names, "form": "GlobalAveragePool"}
+    return flow.then(layer, names, shape=shape_behind(layer, flow.shape))
 
 
 def reduce_mean(at: NodeContext) -> Flow:
-    """ReduceMean over height and width, or a length, as PyTorch may write a global average."""
+    """ReduceMean of a row, or over height and width, as PyTorch may write a global average."""
+    if at.sides == 0:
+        return reduce_sum(at, 1.0 / at.flow.shape[0])
     axes = at.few(1) if at.constant(1) else at.get("axes", [])
     rank = at.sides + 2
     whole = isinstance(axes, list) and sorted(a % rank for a in axes if type(a) is int)
     require(
-        at.sides > 0 and whole == [*range(2, rank)],
+        whole == [*range(2, rank)],
         f"its axes are {shorten(axes)}, and only a whole picture has a mean here",
     )
     found = global_average_pool(at)
     if at.get("keepdims", 1):
         return found
     return found.seen_as((prod(found.shape),), at.node)
+
+
+def reduce_sum(at: NodeContext, each: float = 1.0) -> Flow:
+    """ReduceSum over the numbers of a row, times `each`: a Dense, which nothing trains."""
+    count, name = prod(at.row.shape), f"{at.node.name}.weight"
+    axes_of(at, 2)  # which must be that of the numbers
+    weight = Parameter("weight", name, np.full(count, each), matrix=True, held=True)
+    return at.row.then(Dense(count, 1, bias=False), at.names, weight, shape=(1,))
 
 
 # A FrequencyEncoding, from the nodes Mul, Sin, Cos and Concat.
@@ -723,6 +717,22 @@ def layer_norm(at: NodeContext) -> Flow:
     return flow.then(layer, at.names, *parameters, shape=flow.shape)
 
 
+def group_norm(at: NodeContext) -> Flow:
+    """InstanceNormalization, GroupNormalization, and what PyTorch and `save` write of these."""
+    flow, channels = at.flow.settled, at.flow.shape[0]
+    groups = at.few(5)[1] if at.constant(5) else at.get("num_groups", channels)
+    parameters = []
+    for place, role in enumerate(("weight", "bias"), 1):
+        found, plain = at.needed(place, role), at.constant(place + 2)
+        require(
+            found.array.size == channels and (not plain or (plain.array == 2 - place).all()),
+            f"its {role} has the shape {shorten(found.shape)}, and not one number for each channel",
+        )
+        parameters.append(Parameter(role, found.name, found.array.ravel(), matrix=False))
+    layer = GroupNorm(layer_size(flow.shape), groups, at.get("epsilon", 1e-5))
+    return flow.then(layer, at.names, *parameters, shape=flow.shape)
+
+
 PARTS_OF_RMS_NORM = "square", "mean", "sum", "root", "quotient"
 
 
@@ -777,8 +787,11 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "AveragePool": partial(pool, AvgPool2d),
     "GlobalAveragePool": global_average_pool,
     "ReduceMean": reduce_mean,
+    "ReduceSum": reduce_sum,
     "BatchNormalization": batch_norm,
     "LayerNormalization": layer_norm,
+    "InstanceNormalization": group_norm,
+    "GroupNormalization": group_norm,
     "RMSNorm": rms_norm,
     "PRelu": prelu,
     "Expand": expand,

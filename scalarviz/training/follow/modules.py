@@ -107,7 +107,8 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
     for module in head.modules:
         if module["kind"] in IDLE:
             continue
-        if module["kind"].endswith("2d") and len(shape) == 2:  # a probe without its one channel
+        sides = 1 if module["kind"] == "Conv1d" else 2 if module["kind"].endswith("2d") else 0
+        if len(shape) == sides:  # a probe without its one channel
             shape = (1, *shape)
         arrays = by_module.get(module["name"], {})
         layer = layer_of(module["kind"], module["settings"], arrays, shape)

@@ -16,7 +16,7 @@ from scalarviz.base.checks import Shape
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.dense import Dense
 from scalarviz.core.layers.elementwise_layers import Activation, Dropout, PReLU
-from scalarviz.core.layers.normalization import BatchNorm, LayerNorm, RMSNorm
+from scalarviz.core.layers.normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 from scalarviz.core.layers.picture_layers import AvgPool2d, Conv1d, Conv2d, MaxPool2d, in_short
 from scalarviz.core.layers.rowwise_layers import Flatten, LogSoftmax, Reshape, Softmax
 from scalarviz.core.layers.shapes import layer_size
@@ -169,10 +169,6 @@ def norm(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: 
     return kind(prod(shape), settings["eps"])
 
 
-def batch_norm(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
-    return BatchNorm(layer_size(shape), settings["eps"], settings["momentum"])
-
-
 def softmax(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
     if len(shape) != 1 or settings["dim"] not in (1, -1):
         raise ValueError(settings["dim"])
@@ -185,11 +181,22 @@ LAYERS: dict[str, Callable[[Settings, Arrays, Shape], Layer]] = {
     **dict.fromkeys(("MaxPool1d", "MaxPool2d"), partial(pool, MaxPool2d)),
     **dict.fromkeys(("AvgPool1d", "AvgPool2d"), partial(pool, AvgPool2d)),
     **dict.fromkeys(("AdaptiveAvgPool1d", "AdaptiveAvgPool2d"), global_pool),
-    "Flatten": lambda settings, arrays, shape: Flatten(shape),
+    "Flatten": lambda settings, arrays, shape: Flatten(layer_size(shape)),
     "Unflatten": lambda settings, arrays, shape: Reshape(prod(shape), settings["unflattened_size"]),
     "LayerNorm": partial(norm, LayerNorm),
     "RMSNorm": partial(norm, RMSNorm),
-    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d"), batch_norm),
+    **dict.fromkeys(
+        ("GroupNorm", "InstanceNorm1d", "InstanceNorm2d"),
+        lambda settings, arrays, shape: GroupNorm(
+            layer_size(shape), settings.get("num_groups", shape[0]), settings["eps"]
+        ),
+    ),
+    **dict.fromkeys(
+        ("BatchNorm1d", "BatchNorm2d"),
+        lambda settings, arrays, shape: BatchNorm(
+            layer_size(shape), settings["eps"], settings["momentum"]
+        ),
+    ),
     "Dropout": lambda settings, arrays, shape: Dropout(layer_size(shape), settings["p"]),
     "PReLU": lambda settings, arrays, shape: PReLU(layer_size(shape), settings["num_parameters"]),
     "Softmax": partial(softmax, Softmax),

@@ -418,12 +418,6 @@ def test_weights_of_two_layers_that_differ_are_refused(tmp_path: Path) -> None:
     refused(FileError, "'w'").by(read, graph(*nodes, numbers=numbers, out=None), tmp_path)
 
 
-def test_two_inputs_are_refused(tmp_path: Path) -> None:
-    model = graph(node("Add", "x z", "y"))
-    model.graph.input.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, (1, 3)))
-    refused(FileError, "['x', 'z']").by(read, model, tmp_path)
-
-
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     for use in (lambda: sv.onnx.load("x.onnx"), lambda: sv.onnx.save(sv.Network([1, 1]), "x.onnx")):
@@ -567,6 +561,46 @@ def test_windows_of_sequences_and_of_two_sizes_are_read(
 ) -> None:
     numbers = {"k": floats(4, 3, 3)} if "k" in made.input else {}
     same(graph(made, numbers=numbers, out=None, shape=("batch", *shape)), tmp_path)
+
+
+def test_norms_of_channels_and_of_groups_are_read(tmp_path: Path) -> None:
+    numbers = {"g": floats(4, seed=1), "s": floats(4, seed=2)}
+    for made in (
+        node("InstanceNormalization", "x g s", "y", epsilon=0.1),
+        node("GroupNormalization", "x g s", "y", num_groups=2),
+    ):
+        for shape in ((4, 5), (4, 2, 3)):
+            given = graph(made, numbers=numbers, out=None, shape=("batch", *shape), opset=21)
+            assert type(same(given, tmp_path).layers[0]) is sv.GroupNorm
+    given = graph(made, numbers=numbers | {"g": floats(2)}, out=None, shape=(1, 4, 5), opset=21)
+    refused(FileError, "its weight has the shape (2,)").by(read, given, tmp_path)
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_a_sum_or_mean_of_a_row_is_a_layer_whose_weights_stay(
+    keepdims: int, tmp_path: Path
+) -> None:
+    for made, wanted in (
+        (node("ReduceMean", "x", "y", axes=[1], keepdims=keepdims), 2.5),
+        (node("ReduceSum", "x a", "y", keepdims=keepdims), 10.0),
+    ):
+        given = graph(made, numbers={"a": np.array([1])}, out=None, shape=("batch", 4))
+        net = read(given, tmp_path)
+        np.testing.assert_allclose(net([1.0, 2.0, 3.0, 4.0]), [wanted])
+        assert net.layers[0].weight(0).frozen
+    refused(FileError, "axes are [1, 2]").by(
+        read, graph(made, numbers={"a": np.array([1, 2])}, shape=("batch", 4)), tmp_path
+    )
+
+
+def test_several_inputs_are_parts_of_a_row(tmp_path: Path) -> None:
+    given = graph(node("Concat", "q x", "y", axis=1), out=None, shape=("batch", 3))
+    given.graph.input.append(
+        onnx.helper.make_tensor_value_info("q", onnx.TensorProto.FLOAT, ["batch", 2])
+    )
+    net = read(given, tmp_path)
+    assert net([1.0, 2.0, 3.0, 4.0, 5.0]).tolist() == [4.0, 5.0, 1.0, 2.0, 3.0]
+    assert net.names is not None and net.names["input"] == "x_q"
 
 
 def test_parts_of_other_kinds_are_refused(tmp_path: Path) -> None:

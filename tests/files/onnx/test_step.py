@@ -66,7 +66,14 @@ def agrees(s: sv.Session, path: Path, steps: int = STEPS) -> None:
 
 NETWORKS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
     "norms": (
-        [Dense(3, 8, "elu"), sv.LayerNorm(8), Dense(8, 8), sv.RMSNorm(8), Dense(8, 3)],
+        [
+            Dense(3, 8, "elu"),
+            sv.LayerNorm(8),
+            Dense(8, 8),
+            sv.RMSNorm(8),
+            sv.GroupNorm(8, 2),
+            Dense(8, 3),
+        ],
         {"optimizer": sv.RMSProp(0.001)},
     ),
     "batch norm": ([Dense(3, 8, "swish"), sv.BatchNorm(8), Dense(8, 3), sv.Softmax(3)], {}),
