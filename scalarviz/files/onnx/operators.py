@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from math import inf, prod
+from math import inf, pi, prod
 from typing import Any
 
 import numpy as np
@@ -343,11 +343,12 @@ def multiply(at: NodeContext) -> Flow:
 
 
 def wave(f: str, at: NodeContext) -> Flow:
-    """Sin or Cos of an encoding; elsewhere, Sin is an activation."""
+    """Sin or Cos of an encoding; elsewhere, Sin is an activation, and Cos a quarter before it."""
     flow = at.flow
     if flow.waves is None or flow.is_wave:
-        require(f == "sin", "there is a cosine in the frequency encoding only")
-        return at.activated("sin")
+        quarter, names = np.full(1, pi / 2.0), {"shift": at.node.name}
+        turned = flow if f == "sin" else at.scaled(flow, np.ones(1), quarter, names)
+        return replace(at, inputs=(turned,)).activated("sin")
     waves = flow.waves
     weigh(at, flow.shape)
     f_of_all = np.full(flow.shape, f, "U3")
@@ -519,6 +520,9 @@ def moved(at: NodeContext) -> Flow:
     """Add or Sub of numbers of the file, in either order: an Affine."""
     flows = [each for each in at.inputs if isinstance(each, Flow)]
     stored = [each for each in at.inputs if isinstance(each, Constant)]
+    if len(flows) == 2 and at.node.operator == "Sub":
+        less = at.scaled(flows[1], np.full(1, -1.0), np.zeros(1), {"node": f"{at.node.name}.minus"})
+        return add(replace(at, inputs=(flows[0], less)))
     require(
         len(flows) == 1 and len(stored) == 1,
         "it is to take one computed value, and numbers of the file",

@@ -49,7 +49,8 @@ DIFFERENCE = 1e-4  # of the largest output: more of it is another function, and 
 CALLS = {
     "add": "Add", "iadd": "Add", "sub": "Sub", "mul": "Mul", "imul": "Mul", "truediv": "Div",
     "div": "Div", "cat": "Concat", "concat": "Concat", "view": "Reshape", "reshape": "Reshape",
-    "mean": "ReduceMean", "sum": "ReduceSum", "getitem": "Slice", "sin": "Sin", "exp": "Exp",
+    "mean": "ReduceMean", "sum": "ReduceSum", "getitem": "Slice",
+    "sin": "Sin", "cos": "Cos", "exp": "Exp",
 }  # fmt: skip
 SHAPES = {"Flatten": "Flatten", "Identity": "Identity"}
 # Modules by names of functions that do the same: "leakyrelu" of leaky_relu.

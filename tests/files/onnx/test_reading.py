@@ -323,9 +323,9 @@ CONV = {"k": floats(2, 3, 3, 3)}
         ([node("Mul", "c c", "z"), node("Add", "x z", "y")], TWO, (1, 3)),
         ([node("Mul", "x i", "y")], {"i": np.array([2])}, (1, 3)),
         ([node("Sub", "x c", "y")], {"c": floats(1, 1, 6)}, PICTURE),
-        ([node("Sub", "x x", "y")], {}, (1, 3)),
+        ([node("Tan", "x", "y")], {}, (1, 3)),
         ([node("Div", "c x", "y")], TWO, (1, 3)),
-        ([MATMUL, node("Cos", "z", "y")], W, (1, 3)),
+        ([MATMUL, node("Cosh", "z", "y")], W, (1, 3)),
         ([MATMUL, node("Gelu", "z", "y", approximate="other")], W, (1, 3)),
         ([MATMUL, node("Celu", "z", "y", alpha=-1.0)], W, (1, 3)),
         ([node("Softmax", "x", "y", axis=1)], {}, (1, 3, 4, 4)),
@@ -591,6 +591,13 @@ def test_a_sum_or_mean_of_a_row_is_a_layer_whose_weights_stay(
     refused(FileError, "axes are [1, 2]").by(
         read, graph(made, numbers={"a": np.array([1, 2])}, shape=("batch", 4)), tmp_path
     )
+
+
+def test_a_cosine_and_a_difference_of_two_values_are_read(tmp_path: Path) -> None:
+    cosine = graph(MATMUL, node("Cos", "z", "y"), numbers=W)
+    assert [layer.activation for layer in same(cosine, tmp_path).layers] == ["linear"] * 2 + ["sin"]
+    same(graph(node("Tanh", "x", "z"), node("Sub", "x z", "y"), out=None), tmp_path)
+    same(graph(node("Tanh", "x", "z"), node("Sub", "z x", "y"), out=None), tmp_path)
 
 
 def test_several_inputs_are_parts_of_a_row(tmp_path: Path) -> None:
