@@ -3,9 +3,9 @@
     numbers       Value where maximum minimum lookup name compile gradcheck
                   nn: nn.Neuron, nn.Layer, nn.MLP
     one by one    Weight Perceptron Bank
-    layers        Network Layer Dense Conv2d MaxPool2d AvgPool2d Flatten Reshape Activation Softmax
-                  LogSoftmax PReLU BatchNorm LayerNorm RMSNorm Dropout Residual Product
-                  Concatenate FrequencyEncoding Slice Spread Elementwise Affine
+    layers        Network Layer Dense Conv2d Conv1d MaxPool2d AvgPool2d Flatten Reshape Activation
+                  Softmax LogSoftmax PReLU BatchNorm LayerNorm GroupNorm RMSNorm Dropout Residual
+                  Product Concatenate FrequencyEncoding Slice Spread Elementwise Affine
     start         Init Precision
     loss          Loss
     optimizers    Optimizer SGD Momentum Nesterov RMSProp Adam AdamW Schedule

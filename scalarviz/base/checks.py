@@ -97,9 +97,9 @@ def as_batch(
 def is_picture(given: Shape, known: Shape) -> bool:
     """Return whether a sample of the shape `given` is a picture of the shape `known`, if any.
 
-    The channel can be left out of a picture that has only one.
+    The channel can be left out of a picture that has only one, the height of 1 of a sequence.
     """
-    return len(given) > 1 and known in (given, (1, *given))
+    return len(given) > 1 and known in (given, (1, *given), (given[0], 1, *given[1:]))
 
 
 def as_rows_remedy(shape: Shape, picture: Shape = ()) -> str:

@@ -186,8 +186,9 @@ LAYERS = {
     ),
     **dict.fromkeys(("batchnorm1d", "batchnorm2d"), "BatchNorm"),
     **dict.fromkeys(("dropout1d", "dropout2d"), "Dropout"),
-    **dict.fromkeys(("adaptiveavgpool2d", "globalaveragepooling2d"), "AvgPool2d"),
-    **dict.fromkeys(("conv1d", "conv3d", "convtranspose2d", "embedding", "lstm", "gru"), NO_SUCH),
+    **dict.fromkeys(("adaptiveavgpool2d", "globalaveragepooling2d", "avgpool1d"), "AvgPool2d"),
+    "maxpool1d": "MaxPool2d",
+    **dict.fromkeys(("conv3d", "convtranspose2d", "embedding", "lstm", "gru"), NO_SUCH),
     **dict.fromkeys(("rnn", "transformer", "multiheadattention"), NO_SUCH),
 }
 PUBLIC = {

@@ -184,10 +184,11 @@ class Windows:
     kernel_width: int
     stride_height: int
     stride_width: int
-    padding: int
+    padding_height: int
     dilation_height: int = 1
     dilation_width: int = 1
     groups: int = 1
+    padding_width: int = 0
 
     @staticmethod
     def of(operation: Operation) -> Windows:
@@ -214,19 +215,19 @@ class Windows:
     @property
     def out_height(self) -> int:
         """Number of windows from top to bottom."""
-        return (self.height + 2 * self.padding - self.extent[0]) // self.stride_height + 1
+        return (self.height + 2 * self.padding_height - self.extent[0]) // self.stride_height + 1
 
     @property
     def out_width(self) -> int:
         """Number of windows from left to right."""
-        return (self.width + 2 * self.padding - self.extent[1]) // self.stride_width + 1
+        return (self.width + 2 * self.padding_width - self.extent[1]) // self.stride_width + 1
 
     @property
     def left_over(self) -> tuple[int, int]:
         """Rows and columns of the picture, with its padding, after those of the last windows."""
         return (
-            (self.height + 2 * self.padding - self.extent[0]) % self.stride_height,
-            (self.width + 2 * self.padding - self.extent[1]) % self.stride_width,
+            (self.height + 2 * self.padding_height - self.extent[0]) % self.stride_height,
+            (self.width + 2 * self.padding_width - self.extent[1]) % self.stride_width,
         )
 
     @property
@@ -240,8 +241,8 @@ class Windows:
         `channel` is one of the picture, `line` and `column` are those of a number of a window.
         """
         down, across = line * self.dilation_height, column * self.dilation_width
-        y = np.arange(self.out_height) * self.stride_height - self.padding + down
-        x = np.arange(self.out_width) * self.stride_width - self.padding + across
+        y = np.arange(self.out_height) * self.stride_height - self.padding_height + down
+        x = np.arange(self.out_width) * self.stride_width - self.padding_width + across
         rows = np.flatnonzero((y >= 0) & (y < self.height))
         columns = np.flatnonzero((x >= 0) & (x < self.width))
         windows = rows[:, np.newaxis] * self.out_width + columns

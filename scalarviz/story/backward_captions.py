@@ -34,6 +34,7 @@ from scalarviz.story.forward_captions import (
     feature_of,
     first_of,
     floats,
+    in_group,
     is_held,
     kept_line,
     log_sum_exp,
@@ -240,11 +241,12 @@ def norm_back(ctx: TracedWeight) -> Caption:
 def normed(ctx: TracedWeight) -> tuple[list[list[float]], float] | None:
     """Return what a norm reads and writes, the gradients there, and its eps; None if unknown.
 
-    They are those of the sample, or of a feature of the batch.
+    They are those of the sample, of a group in it, or of a feature of the batch.
     """
     operation, settings = ctx.operation, ctx.operation.settings
     if operation.kind != "batch_norm":
-        return [floats(each) for each in (ctx.inputs, ctx.outputs, ctx.upstream)], settings[-1]
+        rows = [floats(each) for each in (ctx.inputs, ctx.outputs, ctx.upstream)]
+        return [in_group(ctx, each, ctx.place[1]) for each in rows], settings[-1]
     feature, found = ctx.place[1] // int(settings[1]), []
     for kind, name in (
         ("values", operation.source),
@@ -371,6 +373,7 @@ def row_formula_back(ctx: TracedWeight) -> Caption:
 
 ROWS_BACK: dict[str, CaptionFn] = {
     "layer_norm": norm_back,
+    "group_norm": norm_back,
     "rms_norm": norm_back,
     "softmax": softmax_back,
     "log_softmax": log_softmax_back,

@@ -328,11 +328,18 @@ def row_formula(ctx: TracedWeight) -> Caption:
 
 
 def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
-    middle, spread, eps = mean(x), variance(x), float(ctx.operation.settings[-1])
+    group, eps = in_group(ctx, x, ctx.place[0]), float(ctx.operation.settings[-1])
+    middle, spread = mean(group), variance(group)
     line = standardized(x[ctx.place[0]], middle, spread, eps, y, ctx.behind)
     said_mean, said_spread = said(middle, 3), said(spread, 3)
-    over = text("captions.layer_norm.over", count=len(x), mean=said_mean, variance=said_spread)
+    over = text("captions.layer_norm.over", count=len(group), mean=said_mean, variance=said_spread)
     return line, *plain_lines(over)
+
+
+def in_group(ctx: TracedWeight, numbers: list[float], place: int) -> list[float]:
+    """Return the numbers that a norm normalizes together, of which one is at a place."""
+    size = int(ctx.operation.settings[0])
+    return numbers[place // size * size :][:size]
 
 
 def rms_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
@@ -345,21 +352,19 @@ def rms_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, 
 
 
 def softmax(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
+    """The lines of a softmax, or of its logarithms."""
     top, own = largest(x), EquationTerm((x[ctx.place[0]],), neuron=ctx.before)
-    total = exact_sum(math.exp(each - top) for each in x)
-    parts: list[EquationTerm | str] = ["exp(", own, " - ", EquationTerm((top,))]
-    parts += [") / ", EquationTerm((total,))]
-    line = equation(parts, lambda v: math.exp(v[0] - v[1]) / v[2], y, about=ctx.behind)
-    return line, *plain_lines(text("captions.softmax.over", count=len(x), top=said(top, 3)))
+    total, name = exact_sum(math.exp(each - top) for each in x), ctx.operation.formula
+    head: list[EquationTerm | str] = [own, " - ", EquationTerm((top,))]
+    is_log = name == "log_softmax"
+    parts: list[EquationTerm | str] = [*head, " - log("] if is_log else ["exp(", *head, ") / "]
+    parts += [EquationTerm((total,)), ")"] if is_log else [EquationTerm((total,))]
 
+    def compute(v: Sequence[float]) -> float:
+        return v[0] - v[1] - math.log(v[2]) if is_log else math.exp(v[0] - v[1]) / v[2]
 
-def log_softmax(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
-    top, own = largest(x), EquationTerm((x[ctx.place[0]],), neuron=ctx.before)
-    total = exact_sum(math.exp(each - top) for each in x)
-    parts: list[EquationTerm | str] = [own, " - ", EquationTerm((top,)), " - log("]
-    parts += [EquationTerm((total,)), ")"]
-    line = equation(parts, lambda v: v[0] - v[1] - math.log(v[2]), y, about=ctx.behind)
-    return line, *plain_lines(text("captions.log_softmax.over", count=len(x), top=said(top, 3)))
+    line = equation(parts, compute, y, about=ctx.behind)
+    return line, *plain_lines(text(f"captions.{name}.over", count=len(x), top=said(top, 3)))
 
 
 def waves(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
@@ -378,29 +383,24 @@ def waves(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...
     return (equation(parts, compute, y, about=ctx.behind),)
 
 
-def spread(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
-    channel = ctx.place[0] // int(ctx.operation.settings[0])
-    number = EquationTerm((x[channel],), neuron=(ctx.operation.source, channel))
-    return (equation([number], lambda v: v[0], y, about=ctx.behind),)
-
-
-def part(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
-    place = ctx.place[0] + int(ctx.operation.settings[0])
+def copied(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
+    """The line of a number that is spread to the pixels of its channel, or that a slice passes."""
+    operation, by = ctx.operation, int(ctx.operation.settings[0])
+    place = ctx.place[0] // by if operation.formula == "spread" else ctx.place[0] + by
     number = EquationTerm((x[place],), neuron=(ctx.operation.source, place))
     return (equation([number], lambda v: v[0], y, about=ctx.behind),)
 
 
 def window(ctx: TracedWeight, place: int) -> list[int]:
     """Return the inputs in the window of an output of a pooling."""
-    settings = [int(each) for each in ctx.operation.settings[:6]]
-    channels, height, width, kernel, stride, padding = settings
-    high, wide = ((side + 2 * padding - kernel) // stride + 1 for side in (height, width))
-    channel, line, column = unraveled(place, (channels, high, wide))
-    top, left = line * stride - padding, column * stride - padding
+    settings = [int(each) for each in ctx.operation.settings[:10]]
+    height, width, tall, broad, down, across, above, beside, high, wide = settings
+    channel, line, column = unraveled(place, (len(ctx.outputs), high, wide))
+    top, left = line * down - above, column * across - beside
     return [
         (channel * height + i) * width + j
-        for i in range(max(top, 0), min(top + kernel, height))
-        for j in range(max(left, 0), min(left + kernel, width))
+        for i in range(max(top, 0), min(top + tall, height))
+        for j in range(max(left, 0), min(left + broad, width))
     ]
 
 
@@ -423,20 +423,20 @@ def average_line(
     ctx: TracedWeight, terms: Sequence[EquationTerm], result: float, about: Neuron, start: str = ""
 ) -> CaptionLine:
     """Return the line of a sum that an average pooling divides by the pixels of its window."""
-    side = int(ctx.operation.settings[3])
-    pixels = side * side
+    pixels = int(ctx.operation.settings[2] * ctx.operation.settings[3])
     parts: list[EquationTerm | str] = [f"{start}(", *between(terms), f") / {pixels}"]
     return equation(parts, lambda v: exact_sum(v) / pixels, result, about=about)
 
 
 ROW_LINES: dict[str, LineFn] = {
     "layer_norm": layer_norm,
+    "group_norm": layer_norm,
     "rms_norm": rms_norm,
     "softmax": softmax,
-    "log_softmax": log_softmax,
+    "log_softmax": softmax,
     "frequency_encoding": waves,
-    "spread": spread,
-    "slice": part,
+    "spread": copied,
+    "slice": copied,
     "max_pool": max_pool,
     "average_pool": average_pool,
 }

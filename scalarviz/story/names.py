@@ -174,18 +174,18 @@ def first_channel(operation: OperationFacts, kernel: int) -> int:
 
 def convolved(operation: OperationFacts, place: int) -> tuple[list[int], list[int]]:
     """Return outputs and inputs of a weight of a kernel: one pair for each window."""
-    settings = [int(each) for each in operation.settings[1:10]]
-    height, width, high, wide, down, right, padding, gap_y, gap_x = settings
-    rows = (height + 2 * padding - (high - 1) * gap_y - 1) // down + 1
-    columns = (width + 2 * padding - (wide - 1) * gap_x - 1) // right + 1
+    settings = [int(each) for each in operation.settings[1:12]]
+    height, width, high, wide, down, right, above, gap_y, gap_x, _, beside = settings
+    rows = (height + 2 * above - (high - 1) * gap_y - 1) // down + 1
+    columns = (width + 2 * beside - (wide - 1) * gap_x - 1) // right + 1
     kernel, channel, line, column = unraveled(place, operation.shape)
     channel += first_channel(operation, kernel)
     written: list[int] = []
     read: list[int] = []
     for i in range(rows):
-        y = i * down - padding + line * gap_y
+        y = i * down - above + line * gap_y
         for j in range(columns):
-            x = j * right - padding + column * gap_x
+            x = j * right - beside + column * gap_x
             if 0 <= y < height and 0 <= x < width:
                 written.append((kernel * rows + i) * columns + j)
                 read.append((channel * height + y) * width + x)

@@ -113,12 +113,11 @@ def backward(program: Program, value: Array, space: Array, upstream: Array) -> t
 
 def windows(operation: Operation, pictures: Array) -> Array:
     """What each window of a convolution sees, (samples, windows, numbers)."""
-    channels, height, width, tall, broad, down, across, padding, *gaps, _ = map(
+    channels, height, width, tall, broad, down, across, above, *gaps, _, beside = map(
         int, operation.settings
     )
     shaped = pictures.reshape(-1, channels, height, width)
-    edge = (padding, padding)
-    padded = np.pad(shaped, ((0, 0), (0, 0), edge, edge))
+    padded = np.pad(shaped, ((0, 0), (0, 0), (above, above), (beside, beside)))
     extent = (tall - 1) * gaps[0] + 1, (broad - 1) * gaps[1] + 1
     seen = np.lib.stride_tricks.sliding_window_view(padded, extent, axis=(2, 3))
     seen = seen[:, :, ::down, ::across, :: gaps[0], :: gaps[1]].transpose(0, 2, 3, 1, 4, 5)
@@ -128,14 +127,14 @@ def windows(operation: Operation, pictures: Array) -> Array:
 def own_columns(operation: Operation) -> Array:
     """Where each kernel has its weights, if it had some for all channels: (kernels, numbers)."""
     kernels, channels, tall, broad = operation.shape
-    group = np.arange(kernels) * int(operation.settings[-1]) // kernels
+    group = np.arange(kernels) * int(operation.settings[10]) // kernels
     columns: Array = np.arange(channels * tall * broad)
     return columns + group[:, None] * len(columns)
 
 
 def on_all_channels(operation: Operation, weights: Array) -> Array:
     """Kernels with weights for all channels, which are 0 for those of other groups."""
-    found = np.zeros((len(weights), weights.shape[1] * int(operation.settings[-1])))
+    found = np.zeros((len(weights), weights.shape[1] * int(operation.settings[10])))
     np.put_along_axis(found, own_columns(operation), weights, axis=1)
     return found
 

@@ -289,13 +289,16 @@ NETWORKS: dict[str, list[sv.Layer]] = {
         sv.Product([sv.Slice(7, 0, 3), sv.Dense(3, 4)], [sv.Slice(7, 2, 7), sv.Dense(5, 4)]),
         sv.Dense(4, 2),
     ],
+    "groups of channels": [sv.GroupNorm((4, 3, 2), 2), sv.GroupNorm(24, 8), sv.Dense(24, 2)],
     "pools": [
-        sv.MaxPool2d(SHAPE, kernel=2, stride=1, padding=1), sv.AvgPool2d((2, 5, 6), kernel=3)
+        sv.MaxPool2d(SHAPE, kernel=(1, 2), stride=1, padding=(0, 1)),
+        sv.AvgPool2d((2, 4, 6), kernel=(3, 2), stride=(1, 2)),
     ],
     "convolution": [sv.Conv2d(SHAPE, 3, (2, 3), activation="tanh")],
     "stride and padding": [sv.Conv2d((3, 4, 7), 5, (2, 3), stride=2, padding=1)],
     "far apart": [sv.Conv2d((2, 6, 3), 9, (3, 2), stride=3, padding=1, bias=False)],
     "five channels": [sv.Conv2d((5, 3, 3), 4, 3, padding=1)],
+    "sequence": [sv.Conv1d((3, 9), 5, 4, stride=2, padding=3)],
     "tall window": [sv.Conv2d((2, 3, 5), 3, (4, 2), padding=1)],
     "depthwise": [sv.Conv2d((3, 4, 4), 6, (3, 2), (2, 1), 1, groups=3)],
     "groups with holes": [

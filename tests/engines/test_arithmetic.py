@@ -208,14 +208,15 @@ STEP, SAMPLES = 4, 3  # of a workspace
 # Numbers of a sample and of its result, and the settings of the formula.
 SIZES: dict[str, tuple[int, int, list[float]]] = {
     "layer_norm": (19, 19, [19.0, 1e-5]),
+    "group_norm": (18, 18, [6.0, 6.0, 0.1]),
     "rms_norm": (19, 19, [19.0, 1e-5]),
     "frequency_encoding": (5, 30, [3.0]),
     "softmax": (19, 19, [19.0]),
     "log_softmax": (19, 19, [19.0]),
     "spread": (5, 30, [6.0]),
     "slice": (7, 3, [2.0]),
-    "max_pool": (40, 12, [2.0, 4.0, 5.0, 3.0, 2.0, 1.0]),
-    "average_pool": (40, 12, [2.0, 4.0, 5.0, 3.0, 2.0, 1.0, 1.0 / 9.0]),
+    "max_pool": (40, 12, [4.0, 5.0, 3.0, 3.0, 2.0, 2.0, 1.0, 1.0, 2.0, 3.0, 1.0 / 9.0]),
+    "average_pool": (40, 12, [4.0, 5.0, 3.0, 3.0, 2.0, 2.0, 1.0, 1.0, 2.0, 3.0, 1.0 / 9.0]),
 }
 
 
@@ -257,6 +258,7 @@ def test_a_team_computes_what_the_formula_says(name: str) -> None:
 # and the largest number of a row are not.
 DIVIDED = {
     "layer_norm": ("3 of 3", "2 of 2"),
+    "group_norm": ("1 of 1", "1 of 1"),
     "rms_norm": ("2 of 2", "2 of 2"),
     "frequency_encoding": ("1 of 1", "1 of 1"),
     "softmax": ("2 of 3", "2 of 2"),

@@ -45,14 +45,15 @@ def test_an_activation_multiplies_the_gradient(kernels: Kernels, name: str) -> N
 
 SETTINGS = {
     "layer_norm": [5.0, 1e-5],
+    "group_norm": [5.0, 5.0, 0.1],
     "rms_norm": [5.0, 1e-5],
     "frequency_encoding": [3.0],
     "softmax": [5.0],
     "log_softmax": [5.0],
     "spread": [6.0],
     "slice": [2.0],
-    "max_pool": [1.0, 1.0, 5.0, 3.0, 1.0, 1.0],
-    "average_pool": [1.0, 1.0, 5.0, 3.0, 1.0, 1.0, 1.0 / 9.0],
+    "max_pool": [1.0, 5.0, 3.0, 3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 1.0 / 9.0],
+    "average_pool": [1.0, 5.0, 3.0, 3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 1.0 / 9.0],
 }
 
 

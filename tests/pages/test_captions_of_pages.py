@@ -122,6 +122,11 @@ COLOURS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
     "softmax": ([sv.Dense(3, 5, "tanh"), sv.Dense(5, 3), sv.Softmax(3)], {}),
     "log_softmax": ([sv.Dense(3, 5, "selu"), sv.Dense(5, 3), sv.LogSoftmax(3)], {}),
     "layer norm": ([sv.Dense(3, 5, "tanh"), sv.LayerNorm(5), sv.Dense(5, 3)], {}),
+    "group norm": ([sv.Dense(3, 6, "tanh"), sv.GroupNorm(6, 2), sv.Dense(6, 3)], {}),
+    "sequence": (
+        [sv.Conv1d((1, 3), 2, 2, padding=1), sv.MaxPool2d((2, 1, 4), (1, 2)), sv.Dense(4, 3)],
+        {},
+    ),
     "rms norm": ([sv.Dense(3, 5, "tanh"), sv.RMSNorm(5), sv.Dense(5, 3)], {}),
     "batch norm": ([sv.Dense(3, 5, "tanh"), sv.BatchNorm(5), sv.Dense(5, 3)], {}),
     "slopes": ([sv.PReLU(3), sv.Dense(3, 4), sv.PReLU(4, slopes=2), sv.Dense(4, 3)], {}),

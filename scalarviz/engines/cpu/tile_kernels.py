@@ -25,7 +25,7 @@ of a group at a time; if fewer are left, the last one is computed several times.
     tall, broad               height and width of a window
     apart_y, apart_x          stride of the windows
     gap_y, gap_x              dilation: pixels from one number of a window to the next
-    padding                   zeros around the picture
+    above, beside             rows and columns of zeros on each side of the picture
     high, wide                number of windows from top to bottom and from left to right
     fan                       number of weights of a convolution kernel
     o, c                      index of a convolution kernel, and of a channel
@@ -579,20 +579,20 @@ def products_over(
 def geometry(op: Record, settings: Numbers) -> Any:
     """Return groups, and channels and kernels of each; height and width of the picture.
 
-    Then height and width of a window, strides, padding, dilations, and the number of windows from
+    Then height and width of a window, strides, paddings, dilations, and the number of windows from
     top to bottom and from left to right.
     """
     height, width = np.uint64(settings[1]), np.uint64(settings[2])
     tall, broad = np.uint64(settings[3]), np.uint64(settings[4])
     apart_y, apart_x = np.uint64(settings[5]), np.uint64(settings[6])
-    padding, groups = np.uint64(settings[7]), np.uint64(settings[10])
+    above, beside, groups = np.uint64(settings[7]), np.uint64(settings[11]), np.uint64(settings[10])
     gap_y, gap_x = np.uint64(settings[8]), np.uint64(settings[9])
-    high = (height + TWO * padding - (tall - ONE) * gap_y - ONE) // apart_y + ONE
-    wide = (width + TWO * padding - (broad - ONE) * gap_x - ONE) // apart_x + ONE
+    high = (height + TWO * above - (tall - ONE) * gap_y - ONE) // apart_y + ONE
+    wide = (width + TWO * beside - (broad - ONE) * gap_x - ONE) // apart_x + ONE
     channels, kernels = np.uint64(settings[0]) // groups, op.outputs // (high * wide) // groups
     return (
-        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
-        gap_x, high, wide,
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
+        gap_y, gap_x, high, wide,
     )  # fmt: skip
 
 
@@ -653,8 +653,8 @@ def convolution_forward(op: Record, settings: Numbers, bank: BankView, tile: Til
     """z = b + the sum over a window of w x, for each window and each kernel."""
     space, n, stride = tile.space, tile.n, tile.stride
     (
-        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
-        gap_x, high, wide,
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
+        gap_y, gap_x, high, wide,
     ) = geometry(op, settings)  # fmt: skip
     step, fan = lane_count(space), channels * tall * broad
     x0, z0, across = op.source, op.target * stride, high * wide * stride
@@ -662,9 +662,9 @@ def convolution_forward(op: Record, settings: Numbers, bank: BankView, tile: Til
         group, o, last = four_of(four, kernels)
         weights, count = op.weights + o * fan, last + ONE - o
         for y in range(high):
-            top, bottom = inside(y * apart_y, height, gap_y, padding, tall)
+            top, bottom = inside(y * apart_y, height, gap_y, above, tall)
             for x in range(wide):
-                left, right = inside(x * apart_x, width, gap_x, padding, broad)
+                left, right = inside(x * apart_x, width, gap_x, beside, broad)
                 z = z0 + o * across + (y * wide + x) * stride
                 for t in range(ZERO, n, step):
                     sums = no_four_sums(space)
@@ -673,8 +673,8 @@ def convolution_forward(op: Record, settings: Numbers, bank: BankView, tile: Til
                     for c in range(channels):
                         for line in range(top, bottom):
                             row = (group * channels + c) * height + y * apart_y + line * gap_y
-                            at = x0 + (row - padding) * width + x * apart_x + left * gap_x
-                            at = (at - padding) * stride + t
+                            at = x0 + (row - above) * width + x * apart_x + left * gap_x
+                            at = (at - beside) * stride + t
                             w = weights + (c * tall + line) * broad + left
                             for _ in range(left, right):
                                 not_unrolled()
@@ -691,8 +691,8 @@ def convolution_parameters(op: Record, settings: Numbers, bank: BankView, tile: 
     """Add the gradient of each weight: the sum of g x over samples and windows."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     (
-        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
-        gap_x, high, wide,
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
+        gap_y, gap_x, high, wide,
     ) = geometry(op, settings)  # fmt: skip
     fan, across = channels * tall * broad, high * wide * stride
     for four in range(groups * ((kernels + THREE) // FOUR)):
@@ -703,14 +703,14 @@ def convolution_parameters(op: Record, settings: Numbers, bank: BankView, tile: 
         g3 = op.flow_out * stride + min(o + THREE, last) * across
         for c in range(channels):
             for line in range(tall):
-                up, down = inside(line * gap_y, height, apart_y, padding, high)
+                up, down = inside(line * gap_y, height, apart_y, above, high)
                 for column in range(broad):
-                    left, right = inside(column * gap_x, width, apart_x, padding, wide)
+                    left, right = inside(column * gap_x, width, apart_x, beside, wide)
                     weight_sums(
                         tile.partial, op.gradients + o * fan + (c * tall + line) * broad + column,
                         fan, last + ONE - o, space, flow, op.source,
-                        (group * channels + c) * height + line * gap_y - padding,
-                        column * gap_x - padding, width, apart_y, apart_x, up, down, left, right,
+                        (group * channels + c) * height + line * gap_y - above,
+                        column * gap_x - beside, width, apart_y, apart_x, up, down, left, right,
                         wide, g0, g1, g2, g3, n, stride,
                     )  # fmt: skip
         if op.has_biases == ONE:
@@ -783,8 +783,8 @@ def convolution_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile
     """Gradient of each input: the sum of w g over kernels and the windows that read it."""
     flow, n, stride = tile.flow, tile.n, tile.stride
     (
-        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
-        gap_x, high, wide,
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
+        gap_y, gap_x, high, wide,
     ) = geometry(op, settings)  # fmt: skip
     step, fan, area = lane_count(flow), channels * tall * broad, tall * broad
     turns_y, turns_x = turns(apart_y, gap_y), turns(apart_x, gap_x)
@@ -796,11 +796,11 @@ def convolution_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile
         weights = op.weights + group * (kernels * fan - channels * area) + c * area
         count, flow_out = last + ONE - c, op.flow_out + group * kernels * high * wide
         for i in range(height):
-            up, down = seeing(i + padding, high, tall, apart_y, gap_y)
-            bottom = (i + padding - up * gap_y) // apart_y
+            up, down = seeing(i + above, high, tall, apart_y, gap_y)
+            bottom = (i + above - up * gap_y) // apart_y
             for j in range(width):
-                left, right = seeing(j + padding, wide, broad, apart_x, gap_x)
-                x = (j + padding - left * gap_x) // apart_x
+                left, right = seeing(j + beside, wide, broad, apart_x, gap_x)
+                x = (j + beside - left * gap_x) // apart_x
                 h = h0 + c * plane + (i * width + j) * stride
                 for t in range(ZERO, n, step):
                     sums = no_four_sums(flow)

@@ -17,7 +17,7 @@ from each other: the compiler knows how far, and needs one address for all of th
     tall, broad               height and width of a window
     apart_y, apart_x          stride of the windows
     gap_y, gap_x              dilation: pixels from one number of a window to the next
-    padding                   zeros around the picture
+    above, beside             rows and columns of zeros on each side of the picture
     high, wide                number of windows from top to bottom and from left to right
     taps                      number of weights of a convolution kernel
     o, c                      index of a convolution kernel, and of a channel
@@ -78,22 +78,23 @@ def steps_in(length: Index, step: Index) -> Index:
 def geometry(plan: Whole, op: Index, arena: Numbers) -> Any:
     """Return groups, and channels and kernels of each; height and width of the picture.
 
-    Then height and width of a window, strides, padding, dilations, and the number of windows from
+    Then height and width of a window, strides, paddings, dilations, and the number of windows from
     top to bottom and from left to right.
     """
     first = plan[op + SETTINGS]
     height, width = np.int64(arena[first + 1]), np.int64(arena[first + 2])
     tall, broad = np.int64(arena[first + 3]), np.int64(arena[first + 4])
     apart_y, apart_x = np.int64(arena[first + 5]), np.int64(arena[first + 6])
-    padding, groups = np.int64(arena[first + 7]), np.int64(arena[first + 10])
+    above, beside = np.int64(arena[first + 7]), np.int64(arena[first + 11])
     gap_y, gap_x = np.int64(arena[first + 8]), np.int64(arena[first + 9])
-    high = steps_in(height + 2 * padding - (tall - 1) * gap_y - 1, apart_y) + 1
-    wide = steps_in(width + 2 * padding - (broad - 1) * gap_x - 1, apart_x) + 1
+    groups = np.int64(arena[first + 10])
+    high = steps_in(height + 2 * above - (tall - 1) * gap_y - 1, apart_y) + 1
+    wide = steps_in(width + 2 * beside - (broad - 1) * gap_x - 1, apart_x) + 1
     channels = steps_in(np.int64(arena[first]), groups)
     kernels = steps_in(steps_in(plan[op + OUTPUTS], plan[op + EACH]), groups)
     return (
-        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
-        gap_x, high, wide,
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
+        gap_y, gap_x, high, wide,
     )  # fmt: skip
 
 
@@ -236,8 +237,8 @@ def convolution_forward(
 ) -> None:
     """z = b + the sum over a window of w x; for 4 kernels and 4 samples a thread."""
     (
-        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
-        gap_x, high, wide,
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
+        gap_y, gap_x, high, wide,
     ) = geometry(plan, op, arena)  # fmt: skip
     base, stride = plan[SPACE], plan[STRIDE]
     x0, z0 = ends_of(plan, op, base, stride)
@@ -253,7 +254,7 @@ def convolution_forward(
         pixel = place - quad * pixels
         group, o, last = four_of(quad, kernels)
         y = np.int64(row_of(pixel, wide))
-        top, left = y * apart_y - padding, (pixel - y * wide) * apart_x - padding
+        top, left = y * apart_y - above, (pixel - y * wide) * apart_x - beside
         four_weights(o, last, taps, rows)
         for i in range(16):
             sums[i] = arena[biases + min(o + i // 4, last)] if biased else Real(0)
@@ -287,8 +288,8 @@ def convolution_inputs(
 ) -> None:
     """The sum of w g over the windows that read an input; for 4 channels and 4 samples a thread."""
     (
-        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
-        gap_x, high, wide,
+        groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
+        gap_y, gap_x, high, wide,
     ) = geometry(plan, op, arena)  # fmt: skip
     base, stride = plan[FLOW], plan[STRIDE]
     h0, g0 = ends_of(plan, op, base, stride)
@@ -309,7 +310,7 @@ def convolution_inputs(
         pixel = place - quad * size
         group, channel, last = four_of(quad, channels)
         y = np.int64(row_of(pixel, width))
-        row, column = y + padding, pixel - y * width + padding
+        row, column = y + above, pixel - y * width + beside
         up, down = seeing(row, high, tall, apart_y, gap_y)
         left, right = seeing(column, wide, broad, apart_x, gap_x)
         four_weights(channel, last, window, rows)
@@ -352,8 +353,8 @@ def convolution_parameters(
     while True:
         # Computed anew for each tile: they take no registers while products are added up.
         (
-            groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, padding, gap_y,
-            gap_x, high, wide,
+            groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above,
+            beside, gap_y, gap_x, high, wide,
         ) = geometry(plan, op, arena)  # fmt: skip
         taps = channels * tall * broad
         columns = taps + (1 if plan[op + HAS_BIASES] != 0 else 0)
@@ -369,8 +370,8 @@ def convolution_parameters(
         for i in range(cuda.threadIdx.x, here, cuda.blockDim.x):
             channel = np.int64(row_of(first + i, tall * broad))
             line = np.int64(row_of(first + i, broad)) - channel * tall
-            column = (first + i - (channel * tall + line) * broad) * gap_x - padding
-            line = line * gap_y - padding
+            column = (first + i - (channel * tall + line) * broad) * gap_x - beside
+            line = line * gap_y - above
             channel += group * channels
             table[i] = ((channel * height + line) * width + column) * plan[STRIDE]
             table[MATRIX_TILE + i] = line

@@ -69,7 +69,7 @@ PLAN_FIELDS = 51
     PARTIAL, MEMO, SETTINGS, EACH, SECOND, STATE, STATISTICS, HELD_FROM, HELD_TO, IN_ROOM,
 ) = range(20)  # fmt: skip
 COLUMNS = 20
-MOST_SETTINGS = 11  # of an operation
+MOST_SETTINGS = 12  # of an operation
 
 # Indices in `scalars`. The bank's state has any length: three numbers that only mixed precision
 # uses, which the engine cpu has, then running statistics, from RUNNING on. After it, from

@@ -56,6 +56,7 @@ class Parameter:
     name: str
     values: Array
     matrix: bool  # whether it is more than a vector
+    held: bool = False  # whether it is frozen, as no number of the model
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,13 +261,18 @@ class NodeContext:
 
     @property
     def picture(self) -> Flow:
-        """The same; raise InputError if it is not an image per sample."""
+        """The same; raise InputError if it is no image per sample, and no sequence."""
         flow = self.flow.settled
         require(
-            len(flow.shape) == PICTURE,
+            self.sides in (1, 2),
             f"it is given {shorten(flow.shape)} a sample, and no (channels, height, width)",
         )
         return flow
+
+    @property
+    def sides(self) -> int:
+        """Sides of what comes in: 2 of a picture, 1 of a sequence, which has (channels, length)."""
+        return len(self.flow.shape) - 1
 
     def constant(self, place: int) -> Constant | None:
         """Return the constant at an input; None if there is none."""

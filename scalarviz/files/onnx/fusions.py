@@ -16,7 +16,7 @@ import numpy as np
 
 from scalarviz.base.checks import require, shorten
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.layers import Conv2d, Dense
+from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import MOST_DEPTH
 from scalarviz.errors import InputError
@@ -110,6 +110,16 @@ PATTERNS = (
         if row.onnx and row.onnx.gate  # such as swish
     ],
     *rms_norms(),
+    *[  # as `save` and PyTorch write it: groups are the channels of a sequence
+        Pattern(
+            "GroupNormalization",
+            "Add(Mul(Reshape(InstanceNormalization(Reshape(x, sizes), ones, zeros), "
+            f"{back}), gain), shift)",
+            "add node - norm",
+            inputs="gain shift ones zeros sizes back",
+        )
+        for back in ("back", "Shape(x)")
+    ],
     Pattern("MatMul", "Add(MatMul(x, weights), bias)", "add node", inputs="weights bias"),
 )
 
@@ -264,7 +274,7 @@ def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[LayerStep]:
 
 def joins(before: LayerStep, step: LayerStep, alike: Mapping[str, bool]) -> bool:
     """Return whether an activation becomes that of the layer before it."""
-    if not isinstance(before.layer, (Dense, Conv2d)) or not isinstance(step.layer, Activation):
+    if not isinstance(before.layer, PerceptronLayer) or not isinstance(step.layer, Activation):
         return False
     return alike[weights_of(before)]
 

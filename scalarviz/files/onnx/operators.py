@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from math import inf, prod
+from math import inf, pi, prod
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,11 @@ from scalarviz.core.formulas.activations import (
 from scalarviz.core.layers import (
     AvgPool2d,
     BatchNorm,
+    Conv1d,
     Conv2d,
     Dense,
     Dropout,
+    GroupNorm,
     LayerNorm,
     LogSoftmax,
     MaxPool2d,
@@ -39,9 +41,9 @@ from scalarviz.core.layers import (
 )
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import Concatenate, Product, Residual, TwoBranches
+from scalarviz.core.layers.picture_layers import Pool, in_short
 from scalarviz.core.layers.rowwise_layers import Slice, Spread
-from scalarviz.core.layers.shapes import layer_size
-from scalarviz.core.program import Windows
+from scalarviz.core.layers.shapes import layer_size, shape_behind
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.flows import (
     PICTURE,
@@ -170,52 +172,52 @@ def dropout(at: NodeContext) -> Flow:
 # Operators with windows: Conv, MaxPool, AveragePool, and global averages.
 
 
-def window_of(at: NodeContext, kernel: tuple[int, ...] | None = None) -> Windows:
-    """Return the windows of a node; raise InputError if it is unsupported."""
-    given = tuple(at.get("kernel_shape", list(kernel or ())))
+def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
+    """Return kernel, strides, paddings and dilations of a node, for each side of what comes in.
+
+    kernel  the shape of the weights, if it has some
+
+    Raises InputError for windows that no layer has.
+    """
+    lengths, given = at.picture.shape[1:], at.get("kernel_shape", [*kernel])
     require(
-        len(given) == 2 and (not kernel or given == kernel) and min(given) >= 1,
+        len(given) == at.sides and (not kernel or given == [*kernel]) and min(given) >= 1,
         f"its kernel has the shape {shorten(given)}, and not (height, width)",
     )
-    channels, height, width = at.picture.shape
-    strides, dilations = pair_of(at, "strides"), pair_of(at, "dilations")
-    found = Windows(channels, height, width, given[0], given[1], *strides, 0, *dilations)
-    pads = pads_of(at, found)
+    strides, gaps = (at.get(name, [1] * at.sides) for name in ("strides", "dilations"))
+    for name, each in (("strides", strides), ("dilations", gaps)):
+        require(
+            len(each) == at.sides and min(each) >= 1,
+            f"its {name} are {shorten(each)}, and not numbers of at least 1 for each side",
+        )
+    extents = [(n - 1) * gap + 1 for n, gap in zip(given, gaps, strict=True)]
+    sides = list(zip(lengths, extents, strides, strict=True))
+    pads = pads_of(at, sides)
+    edges = pads[: at.sides]
     require(
-        len(set(pads)) == 1 and len(pads) == 4 and pads[0] >= 0,
-        f"its pads are {shorten(pads)}: they must be the same on all sides",
+        pads == edges * 2 and len(edges) == at.sides and min(pads) >= 0,
+        f"its pads are {shorten(pads)}: they must be the same on opposite sides",
     )
-    found = replace(found, padding=pads[0])
+    rest = [
+        (n + 2 * edge - size) % step for (n, size, step), edge in zip(sides, edges, strict=True)
+    ]
     require(
-        not at.get("ceil_mode", 0) or not any(found.left_over),
+        not at.get("ceil_mode", 0) or not any(rest),
         "its ceil_mode lets windows reach beyond the edge",
     )
-    return found
+    return [given, strides, edges, gaps]
 
 
-def pair_of(at: NodeContext, name: str) -> tuple[int, int]:
-    """Return an attribute of two numbers of pixels; raise InputError for others."""
-    found = at.get(name, [1, 1])
-    require(
-        len(found) == 2 and min(found) >= 1,
-        f"its {name} are {shorten(found)}, and not two numbers of at least 1",
-    )
-    return found[0], found[1]
+def pads_of(at: NodeContext, sides: Sequence[tuple[int, int, int]]) -> list[int]:
+    """Return the padding of all edges, in the order of `pads`.
 
-
-def pads_of(at: NodeContext, window: Windows) -> list[int]:
-    """Return the padding of all edges, in the order of `pads`."""
-    auto = at.get("auto_pad", "NOTSET")
-    if auto in ("NOTSET", ""):
-        return list(at.get("pads", [0, 0, 0, 0]))
-    if auto == "VALID":
-        return [0, 0, 0, 0]
+    sides  for each its length, the extent of a window, and the stride
+    """
+    auto, none = at.get("auto_pad", "NOTSET"), [0] * 2 * len(sides)
+    if auto in ("NOTSET", "VALID", ""):
+        return none if auto == "VALID" else list(at.get("pads", none))
     at.only("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER")
-    totals = []
-    sides, strides = (window.height, window.width), (window.stride_height, window.stride_width)
-    for side, extent, stride in zip(sides, window.extent, strides, strict=True):
-        count = -(-side // stride)
-        totals.append(max((count - 1) * stride + extent - side, 0))
+    totals = [max((-(-n // step) - 1) * step + extent - n, 0) for n, extent, step in sides]
     require(
         not any(total % 2 for total in totals),
         f"its auto_pad {auto} pads one side more than the other",
@@ -224,84 +226,69 @@ def pads_of(at: NodeContext, window: Windows) -> list[int]:
 
 
 def convolution(at: NodeContext) -> Flow:
-    """Conv: kernels on an image."""
-    flow, weights = at.picture, at.needed(1, "weights")
-    groups = at.get("group", 1)
+    """Conv: kernels on an image, or on a sequence."""
+    flow, weights, groups = at.picture, at.needed(1, "weights"), at.get("group", 1)
     shape = weights.shape
     require(
-        len(shape) == PICTURE + 1 and shape[1] * groups == flow.shape[0],
+        len(shape) == at.sides + 2 and shape[1] * groups == flow.shape[0],
         f"its weights {shorten(weights.name)} have the shape {shape}, for a picture of "
         f"{flow.shape} in {groups} group{'s' * (groups != 1)}",
     )
-    window = window_of(at, shape[2:])
+    window, stride, padding, dilation = map(in_short, windows_of(at, shape[2:]))
     bias = [at.parameter("bias", 2, shape[:1])] if at.constant(2) else []
-    layer = Conv2d(
-        layer_size(flow.shape),
-        shape[0],
-        (window.kernel_height, window.kernel_width),
-        (window.stride_height, window.stride_width),
-        window.padding,
-        bias=bool(bias),
-        dilation=(window.dilation_height, window.dilation_width),
+    layer = (Conv2d if at.sides > 1 else Conv1d)(
+        flow.shape, shape[0], window, stride, padding, bias=bool(bias), dilation=dilation,
         groups=groups,
-    )
+    )  # fmt: skip
     weight = Parameter("weight", weights.name, weights.array, matrix=True)
-    return flow.then(layer, at.names, weight, *bias, shape=layer.output_shape)
+    return flow.then(layer, at.names, weight, *bias, shape=shape_behind(layer, flow.shape))
 
 
-def square(at: NodeContext) -> tuple[int, int, int]:
-    """Return side, stride and padding of a window; raise InputError if it is not a square."""
-    window = window_of(at)
-    at.only("dilations", [1, 1])
-    height, width = window.kernel_height, window.kernel_width
-    require(height == width, f"its window is {height} x {width}, and only squares can be had")
-    strides = [window.stride_height, window.stride_width]
-    require(strides[0] == strides[1], f"its strides are {shorten(strides)}: they must be equal")
-    return height, strides[0], window.padding
-
-
-def max_pool(at: NodeContext) -> Flow:
-    """MaxPool."""
-    flow, window = at.picture, square(at)
+def pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
+    """MaxPool or AveragePool; if windows reach beyond the edge, padding must count as 0."""
+    kernel, strides, edges, gaps = windows_of(at)
+    require({*gaps} == {1}, f"its dilations are {shorten(gaps)}: they must be 1")
     at.only("storage_order", 0)
-    layer = MaxPool2d(layer_size(flow.shape), *window)
-    return flow.then(layer, at.names, shape=layer.output_shape)
-
-
-def average_pool(at: NodeContext) -> Flow:
-    """AveragePool; if windows reach beyond the edge, padding must count as 0."""
-    flow, window = at.picture, square(at)
     require(
-        not window[2] or at.get("count_include_pad", 0),
+        kind is MaxPool2d or not any(edges) or at.get("count_include_pad", 0),
         "its count_include_pad is 0, and what lies beyond the edge counts here",
     )
-    layer = AvgPool2d(layer_size(flow.shape), *window)
-    return flow.then(layer, at.names, shape=layer.output_shape)
+    one = [1] * (2 - at.sides)  # down a sequence
+    layer = kind(layer_size(at.flow.shape), one + kernel, one + strides, [0] * len(one) + edges)
+    return at.picture.then(layer, at.names, shape=shape_behind(layer, at.flow.shape))
 
 
 def global_average_pool(at: NodeContext) -> Flow:
     """GlobalAveragePool: the mean of each channel, as an image of one pixel."""
     flow = at.picture
-    channels, height, width = flow.shape
-    require(height == width, f"its picture is {height} x {width}, and only squares can be had")
-    layer = AvgPool2d((channels, height, width), height)
-    return flow.then(layer, {**at.names, "form": "GlobalAveragePool"}, shape=layer.output_shape)
+    layer = AvgPool2d(layer_size(flow.shape), layer_size(flow.shape)[1:])
+    names = {**at.names, "form": "GlobalAveragePool"}
+    return flow.then(layer, names, shape=shape_behind(layer, flow.shape))
 
 
 def reduce_mean(at: NodeContext) -> Flow:
-    """ReduceMean over height and width, as PyTorch may write a global average."""
-    flow = at.picture
+    """ReduceMean of a row, or over height and width, as PyTorch may write a global average."""
+    if at.sides == 0:
+        return reduce_sum(at, 1.0 / at.flow.shape[0])
     axes = at.few(1) if at.constant(1) else at.get("axes", [])
-    rank = len(flow.shape) + 1
+    rank = at.sides + 2
     whole = isinstance(axes, list) and sorted(a % rank for a in axes if type(a) is int)
     require(
-        whole == [PICTURE - 1, PICTURE],
+        whole == [*range(2, rank)],
         f"its axes are {shorten(axes)}, and only a whole picture has a mean here",
     )
     found = global_average_pool(at)
     if at.get("keepdims", 1):
         return found
     return found.seen_as((prod(found.shape),), at.node)
+
+
+def reduce_sum(at: NodeContext, each: float = 1.0) -> Flow:
+    """ReduceSum over the numbers of a row, times `each`: a Dense, which nothing trains."""
+    count, name = prod(at.row.shape), f"{at.node.name}.weight"
+    axes_of(at, 2)  # which must be that of the numbers
+    weight = Parameter("weight", name, np.full(count, each), matrix=True, held=True)
+    return at.row.then(Dense(count, 1, bias=False), at.names, weight, shape=(1,))
 
 
 # A FrequencyEncoding, from the nodes Mul, Sin, Cos and Concat.
@@ -356,11 +343,12 @@ def multiply(at: NodeContext) -> Flow:
 
 
 def wave(f: str, at: NodeContext) -> Flow:
-    """Sin or Cos of an encoding; elsewhere, Sin is an activation."""
+    """Sin or Cos of an encoding; elsewhere, Sin is an activation, and Cos a quarter before it."""
     flow = at.flow
     if flow.waves is None or flow.is_wave:
-        require(f == "sin", "there is a cosine in the frequency encoding only")
-        return at.activated("sin")
+        quarter, names = np.full(1, pi / 2.0), {"shift": at.node.name}
+        turned = flow if f == "sin" else at.scaled(flow, np.ones(1), quarter, names)
+        return replace(at, inputs=(turned,)).activated("sin")
     waves = flow.waves
     weigh(at, flow.shape)
     f_of_all = np.full(flow.shape, f, "U3")
@@ -532,6 +520,9 @@ def moved(at: NodeContext) -> Flow:
     """Add or Sub of numbers of the file, in either order: an Affine."""
     flows = [each for each in at.inputs if isinstance(each, Flow)]
     stored = [each for each in at.inputs if isinstance(each, Constant)]
+    if len(flows) == 2 and at.node.operator == "Sub":
+        less = at.scaled(flows[1], np.full(1, -1.0), np.zeros(1), {"node": f"{at.node.name}.minus"})
+        return add(replace(at, inputs=(flows[0], less)))
     require(
         len(flows) == 1 and len(stored) == 1,
         "it is to take one computed value, and numbers of the file",
@@ -699,7 +690,7 @@ def softmax(kind: type[Softmax] | type[LogSoftmax], at: NodeContext) -> Flow:
 def batch_norm(at: NodeContext) -> Flow:
     """BatchNormalization in inference mode."""
     flow = at.flow.settled
-    require(len(flow.shape) in (1, PICTURE), f"it is given {shorten(flow.shape)} a sample")
+    require(0 < len(flow.shape) <= PICTURE, f"it is given {shorten(flow.shape)} a sample")
     at.only("training_mode", 0)
     at.only("spatial", 1)
     channels = flow.shape[:1]
@@ -727,6 +718,22 @@ def layer_norm(at: NodeContext) -> Flow:
     bias = at.parameter("bias", 2, flow.shape) if at.constant(2) else shift
     parameters = [replace(each, matrix=False) for each in (weight, bias)]
     layer = LayerNorm(count, at.get("epsilon", 1e-5))
+    return flow.then(layer, at.names, *parameters, shape=flow.shape)
+
+
+def group_norm(at: NodeContext) -> Flow:
+    """InstanceNormalization, GroupNormalization, and what PyTorch and `save` write of these."""
+    flow, channels = at.flow.settled, at.flow.shape[0]
+    groups = at.few(5)[1] if at.constant(5) else at.get("num_groups", channels)
+    parameters = []
+    for place, role in enumerate(("weight", "bias"), 1):
+        found, plain = at.needed(place, role), at.constant(place + 2)
+        require(
+            found.array.size == channels and (not plain or (plain.array == 2 - place).all()),
+            f"its {role} has the shape {shorten(found.shape)}, and not one number for each channel",
+        )
+        parameters.append(Parameter(role, found.name, found.array.ravel(), matrix=False))
+    layer = GroupNorm(layer_size(flow.shape), groups, at.get("epsilon", 1e-5))
     return flow.then(layer, at.names, *parameters, shape=flow.shape)
 
 
@@ -780,12 +787,15 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "Sub": moved,
     "Div": divide,
     "Conv": convolution,
-    "MaxPool": max_pool,
-    "AveragePool": average_pool,
+    "MaxPool": partial(pool, MaxPool2d),
+    "AveragePool": partial(pool, AvgPool2d),
     "GlobalAveragePool": global_average_pool,
     "ReduceMean": reduce_mean,
+    "ReduceSum": reduce_sum,
     "BatchNormalization": batch_norm,
     "LayerNormalization": layer_norm,
+    "InstanceNormalization": group_norm,
+    "GroupNormalization": group_norm,
     "RMSNorm": rms_norm,
     "PRelu": prelu,
     "Expand": expand,

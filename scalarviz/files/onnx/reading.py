@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from scalarviz.base.limits import Budget
 from scalarviz.base.messages import inform
 from scalarviz.core.bank import DTYPES
 from scalarviz.core.formulas.formula import pick
+from scalarviz.core.layers import Slice
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.files.atomic import as_path, shown
 from scalarviz.files.onnx.flows import (
@@ -51,8 +53,8 @@ def load_model(
     the_package()
     try:
         graph = read_graph(found, budget)
-        source, target = ends(graph, output)
-        start, steps = walk(graph, source, target)
+        target = end(graph, output)
+        start, steps = walk(graph, target)
         made = join(steps)
     except (FileError, UnknownNameError):
         raise
@@ -63,14 +65,13 @@ def load_model(
         net = build(made, frozen, dtype, budget)
     except InputError as error:
         raise not_loaded(found, error) from error
-    name_parts(net, graph, source.name, target, made, start)
+    name_parts(net, graph, target, made, start)
     return net
 
 
 def name_parts(
     net: Network,
     graph: ModelGraph,
-    source: str,
     target: str,
     made: Sequence[LayerStep],
     start: Shape,
@@ -78,7 +79,7 @@ def name_parts(
     """Keep the names that the parts of a network have in a graph, and the shape of a sample."""
     names: Names = {
         "graph": graph.name,
-        "input": source,
+        "input": "_".join(port.name for port in graph.inputs),
         "output": target,
         "layers": [each.names for each in made],
     }
@@ -97,18 +98,17 @@ def not_loaded(path: Path, error: InputError) -> FileError:
 # ---- where it begins and ends -------------------------------------------------------------------
 
 
-def ends(graph: ModelGraph, output: str | None) -> tuple[Port, str]:
-    """Return the input, and the name of the value to compute."""
-    if len(graph.inputs) != 1:
-        names = [port.name for port in graph.inputs]
-        raise InputError(f"it has {len(names)} inputs, {shorten(names)}, and a network has one")
-    (source,) = graph.inputs
-    require(source.numbers, f"its input {shorten(source.name)} takes no numbers with a fraction")
+def end(graph: ModelGraph, output: str | None) -> str:
+    """Return the name of the value to compute; raise InputError for inputs that are no numbers."""
+    require(graph.inputs, "it has no inputs, and a network has some")
+    for source in graph.inputs:
+        name = shorten(source.name)
+        require(source.numbers, f"its input {name} takes no numbers with a fraction")
     if output is not None:
         made = [name for node in graph.nodes for name in node.outputs if name]
         if output not in made:
             raise UnknownNameError("value of the graph", output, made)
-        return source, output
+        return output
     maps = {node.outputs[:1]: node for node in graph.nodes if node.operator == ZIP_MAP}
     outputs = [
         before_map(maps[port.name,]) if (port.name,) in maps else port.name
@@ -116,7 +116,7 @@ def ends(graph: ModelGraph, output: str | None) -> tuple[Port, str]:
         if port.numbers or (port.name,) in maps
     ]
     if len(outputs) == 1:
-        return source, outputs[0]
+        return outputs[0]
     if outputs:
         raise InputError(f"it has several outputs, {shorten(outputs)}: choose one with output=")
     odd = [(node, unknown(node)) for node in graph.nodes if reader(node.operator) is None]
@@ -167,16 +167,29 @@ def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) ->
 # ---- the walk -----------------------------------------------------------------------------------
 
 
-def walk(graph: ModelGraph, source: Port, target: str) -> tuple[Shape, tuple[LayerStep, ...]]:
+def begin(graph: ModelGraph, nodes: Sequence[GraphNode]) -> tuple[Shape, dict[str, Flow | None]]:
+    """Return the shape of a sample, and the inputs; several are side by side in a row."""
+    shapes = {port.name: sample_shape(graph, port, nodes) for port in graph.inputs}
+    if len(shapes) == 1:
+        (start,) = shapes.values()
+        return start, dict.fromkeys(shapes, Flow(start, start))
+    place, start = 0, (sum(map(prod, shapes.values())),)
+    flows: dict[str, Flow | None] = {}
+    for name, shape in shapes.items():
+        layer = Slice(start[0], place, place + prod(shape))
+        size, place = (layer.outputs,), layer.end
+        flows[name] = Flow(shape, size, (LayerStep(layer, {"node": name}),))
+    return start, flows
+
+
+def walk(graph: ModelGraph, target: str) -> tuple[Shape, tuple[LayerStep, ...]]:
     """Return the shape of a sample and the steps to `target`; the error lists all odd nodes.
 
     If there are no steps, the network gets one identity layer.
     """
-    nodes = fuse(graph, needed(graph, target), target)
-    batch = source.sizes[0] if source.sizes else None
-    flows: dict[str, Flow | None] = {}  # None: depends on an unsupported node
-    start = sample_shape(graph, source, nodes)
-    flows[source.name] = Flow(start, start)
+    nodes, sizes = fuse(graph, needed(graph, target), target), graph.inputs[0].sizes
+    batch = sizes[0] if sizes else None
+    start, flows = begin(graph, nodes)  # a flow is None if it depends on an unsupported node
     odd: list[tuple[GraphNode, str]] = []
     for node in nodes:
         for name in node.outputs:
@@ -188,17 +201,17 @@ def walk(graph: ModelGraph, source: Port, target: str) -> tuple[Shape, tuple[Lay
                 flows[node.outputs[place]] = flow
         except InputError as error:
             odd.append((getattr(error, "node", node), str(error)))
-    end = flows.get(target)
+    found = flows.get(target)
     steps: tuple[LayerStep, ...] = ()
     try:
-        steps = (end.settled.steps or (nothing(end.shape),)) if end else ()
+        steps = (found.settled.steps or (nothing(found.shape),)) if found else ()
     except InputError as error:
         odd.append((getattr(error, "node", nodes[-1]), str(error)))
     if odd:
         raise InputError(*all_of(odd))
-    if end is None:
+    if found is None:
         raise InputError(f"nothing leads from its input to {shorten(target)}")
-    check_output(graph, target, end)
+    check_output(graph, target, found)
     return start, steps
 
 
@@ -247,7 +260,7 @@ def list_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
 def check_output(graph: ModelGraph, target: str, end: Flow) -> None:
     """Raise InputError if the output's shape differs from the shape declared in the file."""
     for port in graph.outputs:
-        sizes = port.sizes[1:] if port.name == target and port.sizes else None
+        sizes = port.sizes[1:] or (1,) if port.name == target and port.sizes else None
         if sizes is None:
             continue
         fits = len(sizes) == len(end.shape) and all(
@@ -288,7 +301,7 @@ def build(made: Sequence[LayerStep], frozen: Frozen, dtype: str, budget: Budget)
                 np.isfinite(net.bank.value[rows]).all(),
                 f"the numbers {shorten(parameter.name)} do not fit into {dtype}",
             )
-            net.bank.frozen[rows] = parameter.name in frozen
+            net.bank.frozen[rows] = parameter.held or parameter.name in frozen
             row = rows.stop
         for name, values in each.state.items():
             getattr(each.layer, name)[:] = values

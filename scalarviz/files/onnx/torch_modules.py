@@ -24,7 +24,9 @@ from scalarviz.core.layers.elementwise_layers import Activation, Dropout
 from scalarviz.core.layers.nested import Concatenate, Product, TwoBranches
 from scalarviz.core.layers.normalization import Affine, LayerNorm
 from scalarviz.core.layers.parameters import own_parameters, state_arrays
+from scalarviz.core.layers.picture_layers import Conv1d
 from scalarviz.core.layers.rowwise_layers import Slice
+from scalarviz.core.layers.shapes import shape_behind
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.onnx.flows import Flow, NodeContext, Parameter
 from scalarviz.files.onnx.fusions import join
@@ -47,7 +49,8 @@ DIFFERENCE = 1e-4  # of the largest output: more of it is another function, and 
 CALLS = {
     "add": "Add", "iadd": "Add", "sub": "Sub", "mul": "Mul", "imul": "Mul", "truediv": "Div",
     "div": "Div", "cat": "Concat", "concat": "Concat", "view": "Reshape", "reshape": "Reshape",
-    "mean": "ReduceMean", "getitem": "Slice", "sin": "Sin", "exp": "Exp",
+    "mean": "ReduceMean", "sum": "ReduceSum", "getitem": "Slice",
+    "sin": "Sin", "cos": "Cos", "exp": "Exp",
 }  # fmt: skip
 SHAPES = {"Flatten": "Flatten", "Identity": "Identity"}
 # Modules by names of functions that do the same: "leakyrelu" of leaky_relu.
@@ -73,7 +76,8 @@ def from_torch(module: object, example: object) -> Network:
     module   an nn.Module of layers that scalarviz has, or one whose `forward` calls such modules
              and functions; it is unchanged
     example  a batch of inputs, a tensor or an array: it tells the shape of a sample, and both must
-             compute the same for it
+             compute the same for it; a tuple of them for a module of several inputs, which the
+             network takes side by side in a row
 
     Parameters that do not require a gradient are frozen. Batch norms stay. `net.to_torch()` goes
     back, with the same names. Raises InputError, with all that has no counterpart.
@@ -84,18 +88,19 @@ def from_torch(module: object, example: object) -> Network:
             f"from_torch takes a PyTorch module, such as torch.nn.Linear(3, 8), not "
             f"{shorten(module)}"
         )
-    torch, model, batch = the_package(), unwrapped(module), None
+    torch, model, batches = the_package(), unwrapped(module), []
     with suppress(TypeError, ValueError, RuntimeError):  # of what is no array of numbers
-        batch = torch.as_tensor(example)
-    if batch is None or batch.ndim < 2 or not len(batch):
+        given = example if isinstance(example, tuple) else (example,)
+        batches = [torch.as_tensor(each) for each in given]
+    if not batches or any(batch.ndim < 2 or not len(batch) for batch in batches):
         raise InputError(
             f"the example is a batch, a sample or more along its first axis, not {shorten(example)}"
         )
     if type(model).__module__.startswith("torch.nn.") and not [*model.children()]:
         model = torch.nn.Sequential(model)
     try:
-        graph = Traced(torch, model, tuple(batch.shape[1:])).graph()
-        start, steps = walk(graph, graph.inputs[0], graph.outputs[0].name)
+        graph = Traced(torch, model, [tuple(batch.shape[1:]) for batch in batches]).graph()
+        start, steps = walk(graph, graph.outputs[0].name)
         frozen = {name for name, each in model.named_parameters() if not each.requires_grad}
         wide = any(each.dtype == torch.float64 for each in model.parameters())
         made = join(steps)
@@ -105,21 +110,23 @@ def from_torch(module: object, example: object) -> Network:
         raise InputError(
             f"this {type(model).__name__} is no network here: {first}", *rest
         ) from error
-    name_parts(net, graph, graph.inputs[0].name, graph.outputs[0].name, made, start)
-    check_same(torch, model, net, batch)
+    name_parts(net, graph, graph.outputs[0].name, made, start)
+    check_same(torch, model, net, batches)
     return net
 
 
-def check_same(torch: Any, model: Any, net: Network, batch: Any) -> None:
+def check_same(torch: Any, model: Any, net: Network, batches: Sequence[Any]) -> None:
     """Raise InputError unless a module and its network compute the same for a batch."""
-    was_training = model.training
+    was_training, count = model.training, len(batches[0])
     with torch.no_grad():
         try:
-            tensor = batch.to(next(iter(model.parameters()), batch))  # its type and device
-            wanted = model.eval()(tensor).reshape(len(batch), -1).double().cpu().numpy()
+            first = next(iter(model.parameters()), batches[0])  # its type and device
+            tensors = [batch.to(first) for batch in batches]
+            wanted = model.eval()(*tensors).reshape(count, -1).double().cpu().numpy()
         finally:
             model.train(was_training)
-    found = net(tensor.reshape(len(batch), -1).double().cpu().numpy())
+    row = torch.cat([tensor.reshape(count, -1).double().cpu() for tensor in tensors], 1)
+    found = net(row.numpy())
     name, near = type(model).__name__, DIFFERENCE * np.abs(wanted).max(initial=1e-30)
     require(
         found.shape == wanted.shape,
@@ -137,11 +144,11 @@ def check_same(torch: Any, model: Any, net: Network, batch: Any) -> None:
 class Traced:
     """A traced module as the graph of a file.
 
-    shape  of a sample
+    shapes  of a sample of each input
     """
 
-    def __init__(self, torch: Any, model: Any, shape: Shape) -> None:
-        self.torch, self.model, self.shape = torch, model, shape
+    def __init__(self, torch: Any, model: Any, shapes: Sequence[Shape]) -> None:
+        self.torch, self.model, self.shapes = torch, model, shapes
         try:
             self.traced = torch.fx.symbolic_trace(model)
         except Exception as error:  # of the user's forward, which is called with a stand-in
@@ -155,7 +162,13 @@ class Traced:
     def graph(self) -> ModelGraph:
         inputs = [node.name for node in self.traced.graph.nodes if node.op == "placeholder"]
         (end,) = [node.args[0] for node in self.traced.graph.nodes if node.op == "output"]
-        require(len(inputs) == 1, f"its forward takes {len(inputs)} inputs, and a network one")
+        given = len(self.shapes)
+        require(
+            len(inputs) == given,
+            f"its forward takes {len(inputs)} inputs, and the example has {given}: pass a tuple "
+            "with a batch of each",
+        )
+        ports = zip(inputs, self.shapes, strict=True)
         require(isinstance(end, self.torch.fx.Node), "its forward returns several values")
         for node in self.traced.graph.nodes:
             if node.op == "get_attr":
@@ -168,7 +181,8 @@ class Traced:
                 except (TypeError, ValueError, LookupError, AttributeError, RuntimeError):
                     self.add(name_of(node), node, [], node.name)  # such as a size: no layer
         return ModelGraph(
-            type(self.model).__name__, NEWEST, (Port(inputs[0], (None, *self.shape), True),),
+            type(self.model).__name__, NEWEST,
+            tuple(Port(name, (None, *shape), True) for name, shape in ports),
             (Port(end.name, None, True),), tuple(self.nodes), self.constants, Budget(None),
             dict.fromkeys({*ACTIVATIONS, *LAYERS} - {*SHAPES}, layer),
         )  # fmt: skip
@@ -229,10 +243,11 @@ class Traced:
             bounds = (rest[0][1].start or 0, rest[0][1].stop or sys.maxsize, 1)
             given = [self.constant(f"{node.name}.{i}", [each]) for i, each in enumerate(bounds)]
             self.add(word, node, [first.name, *given], node.name)
-        elif word == "ReduceMean":
+        elif word in ("ReduceMean", "ReduceSum"):
             axes = rest[0] if rest else node.kwargs.get("dim", [])
+            axes = [axes] if isinstance(axes, int) else [*axes]
             keep = int(node.kwargs.get("keepdim", False))
-            self.add(word, node, [first.name], node.name, axes=list(axes), keepdims=keep)
+            self.add(word, node, [first.name], node.name, axes=axes, keepdims=keep)
         else:
             inputs = [
                 getattr(each, "name", None) or self.constant(f"{node.name}.{i}", float(each))
@@ -269,20 +284,18 @@ def layer(at: NodeContext) -> Flow:
         given = ", ".join(f"{name}={each!r}" for name, each in settings.items())
         told = f"it is given {shorten(flow.shape)} a sample, and no layer here does the same"
         raise InputError(f"{told} with {given}" if given else told) from error
-    shapes = made.parameter_shapes()
-    lacks = [role for role in shapes if role not in arrays]
-    require(not lacks, f"it has no {' and no '.join(lacks)}, and a layer here has one")
-    parameters = [
-        Parameter(role, arrays[role].name, arrays[role].array.ravel(), matrix=len(shape) > 1)
-        for role, shape in shapes.items()
-    ]
+    parameters = []
+    for role, sizes in made.parameter_shapes().items():  # a norm may have none, and ours has
+        usual = Constant(f"{at.node.name}.{role}", Given(np.full(sizes, float(role == "weight"))))
+        found, matrix = arrays.get(role, usual), len(sizes) > 1
+        numbers = found.array.ravel()
+        parameters.append(Parameter(role, found.name, numbers, matrix, held=found is usual))
     state = {
         name: arrays[role].array
         for role, name in (("running_mean", "running_mean"), ("running_var", "running_variance"))
-        if role in arrays
+        if role in arrays and made.state_size
     }
-    shape = flow.shape if prod(flow.shape) == made.outputs else (made.outputs,)
-    shape = made.output_shape or shape
+    shape = shape_behind(made, flow.shape)
     return flow.then(made, {"node": at.node.name}, *parameters, shape=shape, state=state)
 
 
@@ -301,12 +314,23 @@ BACK: dict[str, Any] = {
     "Conv2d": lambda nn, a, shape: nn.Conv2d(
         a.shape[0], a.channels, a.kernel_size, a.stride, a.padding, a.dilation, a.groups, a.has_bias
     ),
+    "Conv1d": lambda nn, a, shape: nn.Conv1d(
+        a.shape[0],
+        a.channels,
+        a.kernel_size[1],
+        a.stride[1],
+        a.padding[1],
+        a.dilation[1],
+        a.groups,
+        a.has_bias,
+    ),
     "MaxPool2d": lambda nn, a, shape: nn.MaxPool2d(a.kernel, a.stride, a.padding),
     "AvgPool2d": lambda nn, a, shape: nn.AvgPool2d(a.kernel, a.stride, a.padding),
     "Flatten": lambda nn, a, shape: nn.Flatten(),
     "Reshape": lambda nn, a, shape: nn.Unflatten(1, a.shape),
     "LayerNorm": lambda nn, a, shape: nn.LayerNorm(shape, a.eps),
     "RMSNorm": lambda nn, a, shape: nn.RMSNorm(a.inputs, a.eps),
+    "GroupNorm": lambda nn, a, shape: nn.GroupNorm(a.groups, a.features, a.eps),
     "BatchNorm": lambda nn, a, shape: (nn.BatchNorm2d if a.input_shape else nn.BatchNorm1d)(
         a.features, a.eps, a.momentum
     ),
@@ -343,7 +367,9 @@ class Writer:
 
     def layer(self, layer: Layer, names: Names, usual: str) -> None:
         """Append a layer; `names` are those in the module that it came from."""
-        if layer.input_shape or not isinstance(layer, ANY_SHAPE):
+        if isinstance(layer, Conv1d):
+            self.see(layer.shape[::2])
+        elif layer.input_shape or not isinstance(layer, ANY_SHAPE):
             self.see(layer.input_shape or (layer.inputs,))
         if isinstance(layer, TwoBranches):
             self.branches(layer, names.get("layers", []), f"{usual}.")
@@ -359,13 +385,13 @@ class Writer:
         elif not isinstance(layer, Activation):
             self.call(name, self.made(layer))
         if layer.output_shape or not isinstance(layer, ANY_SHAPE):
-            self.shape = layer.output_shape or (layer.outputs,)
+            self.shape = shape_behind(layer, self.shape)
         self.activate(layer.activation, name)
 
     def name_of(self, layer: Layer, names: Names) -> str:
         """Return the name of the module that a layer came from; "" if it is not known."""
         bases = {str(names.get(role, "")).rpartition(".")[0] for role in own_parameters(layer)}
-        base = bases.pop() if len(bases) == 1 else ""
+        base = bases.pop() if len(bases) == 1 else str(names.get("node", ""))
         parts = base.split(".")
         return base if all(part.replace("_", "a").isalnum() for part in parts) else ""
 

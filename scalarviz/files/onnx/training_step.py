@@ -28,7 +28,7 @@ from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path
 from scalarviz.files.checked_safetensors import Array
 from scalarviz.files.onnx.onnx_graph import the_package
-from scalarviz.files.onnx.writing import FormulaNodes, tensor_of, write_model
+from scalarviz.files.onnx.writing import FormulaNodes, tensor_of, windows, write_model
 from scalarviz.files.onnx_names import unused
 from scalarviz.training.session.session import Session
 
@@ -477,10 +477,15 @@ def parametric_back(at: StepOperation) -> tuple[str, ...]:
     return (at.graph.put("Mul", at.upstream, at.graph.formula(row.derivative, at.x, *given)),)
 
 
+def kernels(at: StepOperation) -> str:
+    """Return the weights of a convolution, those of sequences 1 high."""
+    return at.graph.shaped(at.weights, *at.operation.shape)
+
+
 def convolution(at: StepOperation) -> str:
     w = Windows.of(at.operation)
     x = at.graph.shaped(at.x, -1, w.channels, w.height, w.width)
-    found = at.graph.put("Conv", x, at.weights, *at.biases, group=w.groups, **moves_of(w))
+    found = at.graph.put("Conv", x, kernels(at), *at.biases, group=w.groups, **windows(w))
     return at.graph.shaped(found, -1, at.operation.target.size)
 
 
@@ -489,36 +494,27 @@ def convolution_back(at: StepOperation) -> tuple[str, ...]:
     x = graph.shaped(at.x, -1, w.channels, w.height, w.width)
     g = graph.shaped(at.upstream, -1, at.operation.shape[0], w.out_height, w.out_width)
     # The gradient of a kernel is a convolution of the inputs by what arrives, over the samples.
-    moves = moves_of(w)
+    moves = windows(w)
     moves["strides"], moves["dilations"] = moves["dilations"], moves["strides"]
+    moves["kernel_shape"] = [w.out_height, w.out_width]
     seen = graph.shaped(x, -1, w.groups, w.seen_channels, w.height * w.width)
     seen = graph.put("Transpose", seen, perm=[2, 1, 0, 3])
     seen = graph.shaped(seen, w.seen_channels, -1, w.height, w.width)
     wide = graph.put("Conv", seen, graph.turned(g), group=w.groups, **moves)
     ends, axes = graph.integers(w.kernel_height, w.kernel_width), graph.integers(2, 3)
-    at.learn(
-        at.operation.weights,
-        graph.turned(graph.put("Slice", wide, graph.integers(0, 0), ends, axes)),
-    )
+    found = graph.turned(graph.put("Slice", wide, graph.integers(0, 0), ends, axes))
+    row = at.operation.weights
+    at.learn(row, graph.shaped(found, *at.step.arrays[row].shape))
     if at.biases:
         at.learn(at.operation.biases, graph.sums(g, 0, 2, 3))
-    return (back_through(at, w, g, at.weights),)
-
-
-def moves_of(w: Windows) -> dict[str, list[int]]:
-    """Return the attributes of windows, apart from their size."""
-    return {
-        "strides": [w.stride_height, w.stride_width],
-        "pads": [w.padding] * 4,
-        "dilations": [w.dilation_height, w.dilation_width],
-    }
+    return (back_through(at, w, g, kernels(at)),)
 
 
 def back_through(at: StepOperation, w: Windows, g: str, kernel: str) -> str:
     """Return what arrives at the pixels that windows have read."""
     rest = list(w.left_over)
     found = at.graph.put(
-        "ConvTranspose", g, kernel, output_padding=rest, group=w.groups, **moves_of(w)
+        "ConvTranspose", g, kernel, output_padding=rest, group=w.groups, **windows(w)
     )
     return at.graph.shaped(found, -1, at.operation.source.size)
 
@@ -605,22 +601,30 @@ def batch_norm_back(at: StepOperation) -> tuple[str, ...]:
     return (at.graph.shaped(found, -1, at.operation.source.size),)
 
 
+def by_group(at: StepOperation, name: str) -> str:
+    """Return samples in the groups of numbers that a norm normalizes together."""
+    size = int(at.operation.settings[0])
+    return at.graph.shaped(name, -1, at.operation.source.size // size, size)
+
+
 def normal(at: StepOperation, *, centres: bool) -> tuple[str, str]:
-    """Return rows by their root mean square, less their mean before, and the factor of each."""
+    """Return groups by their root mean square, less their mean before, and the factor of each."""
+    x = by_group(at, at.x)
     if centres:
-        rest, _, square = centred(at, at.x, (1,))
+        rest, _, square = centred(at, x, (2,))
     else:
-        rest, square = at.x, at.graph.means(at.graph.put("Mul", at.x, at.x), 1)
-    return divided(at, rest, square, at.operation.settings[1])
+        rest, square = x, at.graph.means(at.graph.put("Mul", x, x), 2)
+    return divided(at, rest, square, at.operation.settings[-1])
 
 
 def norm(centres: bool, at: StepOperation) -> str:
-    return normal(at, centres=centres)[0]
+    return at.graph.shaped(normal(at, centres=centres)[0], -1, at.operation.target.size)
 
 
 def norm_back(centres: bool, at: StepOperation) -> tuple[str, ...]:
     y, factor = normal(at, centres=centres)
-    return (less_shared(at, y, at.upstream, factor, (1,), shifts=centres),)
+    found = less_shared(at, y, by_group(at, at.upstream), factor, (2,), shifts=centres)
+    return (at.graph.shaped(found, -1, at.operation.source.size),)
 
 
 def softmax_back(at: StepOperation) -> tuple[str, ...]:
@@ -694,18 +698,20 @@ def encoding_back(at: StepOperation) -> tuple[str, ...]:
 
 
 def pool_windows(at: StepOperation) -> Windows:
-    channels, height, width, kernel, stride, padding = map(int, at.operation.settings[:6])
-    size = kernel, kernel, stride, stride, padding
-    return Windows(channels, height, width, *size, groups=channels)
+    settings = [int(each) for each in at.operation.settings[:10]]
+    height, width, tall, broad, down, across, above, beside, high, wide = settings
+    channels = at.operation.target.size // (high * wide)
+    return Windows(
+        channels, height, width, tall, broad, down, across, above, groups=channels,
+        padding_width=beside,
+    )  # fmt: skip
 
 
 def pooled(at: StepOperation, operator: str, results: int, **more: int) -> list[str]:
     """Write a pool; return its result, and for the largest where they were."""
     w = pool_windows(at)
     x = at.graph.shaped(at.x, -1, w.channels, w.height, w.width)
-    kernel = [w.kernel_height, w.kernel_width]
-    moves = {"kernel_shape": kernel, "strides": [w.stride_height] * 2, "pads": [w.padding] * 4}
-    return at.graph.puts(operator, x, results=results, **moves, **more)
+    return at.graph.puts(operator, x, results=results, **windows(w), **more)
 
 
 def max_pool(at: StepOperation) -> str:
@@ -729,7 +735,7 @@ def average_pool(at: StepOperation) -> str:
 def average_pool_back(at: StepOperation) -> tuple[str, ...]:
     w = pool_windows(at)
     shape = w.channels, 1, w.kernel_height, w.kernel_width
-    kernel = at.graph.number(np.full(shape, at.operation.settings[6]))
+    kernel = at.graph.number(np.full(shape, at.operation.settings[10]))
     g = at.graph.shaped(at.upstream, -1, w.channels, w.out_height, w.out_width)
     return (back_through(at, w, g, kernel),)
 
@@ -748,6 +754,7 @@ KINDS: dict[str, tuple[Forward, Backward]] = {
 }
 ROWS: dict[str, tuple[Forward, Backward]] = {
     "layer_norm": (partial(norm, True), partial(norm_back, True)),
+    "group_norm": (partial(norm, True), partial(norm_back, True)),
     "rms_norm": (partial(norm, False), partial(norm_back, False)),
     "softmax": (partial(of_inputs, "Softmax", axis=1), softmax_back),
     "log_softmax": (partial(of_inputs, "LogSoftmax", axis=1), log_softmax_back),

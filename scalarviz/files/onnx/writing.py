@@ -26,11 +26,13 @@ from scalarviz.core.layers import (
     Affine,
     AvgPool2d,
     BatchNorm,
+    Conv1d,
     Conv2d,
     Dense,
     Dropout,
     Elementwise,
     FrequencyEncoding,
+    GroupNorm,
     Layer,
     LayerNorm,
     MaxPool2d,
@@ -40,7 +42,9 @@ from scalarviz.core.layers import (
     RMSNorm,
     Slice,
 )
+from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.nested import TwoBranches
+from scalarviz.core.program import Windows
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
 from scalarviz.files.checked_safetensors import Array
@@ -108,7 +112,7 @@ def check_places(layers: Sequence[Layer]) -> None:
 
 def has_matrix(layer: Layer) -> bool:
     """Return whether a layer, or an inner layer, has a weight matrix."""
-    return isinstance(layer, (Dense, Conv2d)) or any(map(has_matrix, layer.layers))
+    return isinstance(layer, PerceptronLayer) or any(map(has_matrix, layer.layers))
 
 
 def odd_parts(layers: Iterable[Layer]) -> list[str]:
@@ -206,7 +210,7 @@ def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
     word, write = WRITERS[type(layer).__name__]
     found = names.get("node")
     name = found if isinstance(found, str) and found else writer.numbered(word)
-    if layer.input_shape:
+    if layer.input_shape and not isinstance(layer, Conv1d):
         writer.see(layer.input_shape, name)
     write(LayerContext(writer, layer, names, name))
 
@@ -230,45 +234,36 @@ def dense(at: LayerContext[Dense]) -> None:
     at.activate("activation", at.ending)
 
 
-def convolution(at: LayerContext[Conv2d]) -> None:
-    layer = at.layer
-    shape = layer.kernel.shape
+def convolution(at: LayerContext[Conv1d | Conv2d]) -> None:
+    layer, shape = at.layer, at.layer.kernel.shape
+    sides = len(shape) - 2
+    at.writer.see((layer.shape[0], *layer.shape[-sides:]), at.name)
     inputs = [at.writer.current, at.rows("weight", 0, shape)]
     if layer.has_bias:
         inputs.append(at.rows("bias", int(np.prod(shape)), (layer.channels,)))
-    more: dict[str, Any] = {
-        "kernel_shape": list(layer.kernel_size),
-        "strides": list(layer.stride),
-        "pads": [layer.padding] * 4,
-    }
-    if layer.dilation != (1, 1):
-        more["dilations"] = list(layer.dilation)
-    if layer.groups != 1:
-        more["group"] = layer.groups
-    at.writer.node("Conv", at.name, *inputs, shape=layer.output_shape, **more)
+    made, more = (layer.channels, *layer.output_shape[-sides:]), windows(layer.windows, sides)
+    at.writer.node("Conv", at.name, *inputs, shape=made, group=layer.groups, **more)
     at.activate("activation", at.ending)
 
 
-def windows(layer: MaxPool2d | AvgPool2d) -> dict[str, list[int]]:
-    """Return the attributes of a window."""
+def windows(w: Windows, sides: int = 2) -> dict[str, list[int]]:
+    """Return the attributes of windows, of pictures or of sequences."""
     return {
-        "kernel_shape": [layer.kernel] * 2,
-        "strides": [layer.stride] * 2,
-        "pads": [layer.padding] * 4,
+        "kernel_shape": [w.kernel_height, w.kernel_width][-sides:],
+        "strides": [w.stride_height, w.stride_width][-sides:],
+        "pads": [w.padding_height, w.padding_width][-sides:] * 2,
+        "dilations": [w.dilation_height, w.dilation_width][-sides:],
     }
 
 
-def max_pool(at: LayerContext[MaxPool2d]) -> None:
-    at.writer.node("MaxPool", at.name, shape=at.layer.output_shape, **windows(at.layer))
-
-
-def average_pool(at: LayerContext[AvgPool2d]) -> None:
+def pool(operator: str, at: LayerContext[MaxPool2d | AvgPool2d]) -> None:
     layer, shape = at.layer, at.layer.output_shape
-    whole = layer.kernel == layer.shape[1] == layer.shape[2] and not layer.padding
+    whole = layer.kernel == layer.shape[1:] and not any(layer.padding)
+    more: dict[str, Any] = {"count_include_pad": 1} if operator == "AveragePool" else {}
     if whole and at.names.get("form") == "GlobalAveragePool":
         at.writer.node("GlobalAveragePool", at.name, shape=shape)
     else:
-        at.writer.node("AveragePool", at.name, shape=shape, count_include_pad=1, **windows(layer))
+        at.writer.node(operator, at.name, shape=shape, **more, **windows(layer.windows))
 
 
 def flatten(at: LayerContext[Layer]) -> None:
@@ -295,7 +290,7 @@ def batch_norm(at: LayerContext[BatchNorm]) -> None:
     at.writer.node("BatchNormalization", at.name, *inputs, epsilon=layer.eps, momentum=kept)
 
 
-def affine(at: LayerContext[Affine]) -> None:
+def affine(at: LayerContext[Affine | GroupNorm]) -> None:
     layer, writer = at.layer, at.writer
     if not layer.input_shape:
         writer.flat(at.name)
@@ -314,6 +309,17 @@ def layer_norm(at: LayerContext[LayerNorm]) -> None:
         at.rows("bias", layer.inputs, shape),
     )
     writer.node("LayerNormalization", at.name, *inputs, axis=-len(shape), epsilon=layer.eps)
+
+
+def group_norm(at: LayerContext[GroupNorm]) -> None:
+    """Write GroupNorm with groups as the channels of a sequence; ONNX 20 has it for these alone."""
+    writer, layer, ones = at.writer, at.layer, np.ones(at.layer.groups)
+    shape, plain = writer.shape, (at.numbers("ones", ones), at.numbers("zeros", 0.0 * ones))
+    writer.reshape((layer.groups, layer.inputs // layer.groups), f"{at.name}.groups")
+    name = at.called("norm", ".norm")
+    writer.node("InstanceNormalization", name, writer.current, *plain, epsilon=layer.eps)
+    writer.reshape(shape, f"{at.name}.channels")
+    affine(at)
 
 
 def rms_norm(at: LayerContext[RMSNorm]) -> None:
@@ -449,13 +455,15 @@ def branches(operator: str, at: LayerContext[TwoBranches]) -> None:
 WRITERS: Mapping[str, tuple[str, Callable[[LayerContext[Any]], None]]] = {
     "Dense": ("dense", dense),
     "Conv2d": ("conv", convolution),
-    "MaxPool2d": ("max_pool", max_pool),
-    "AvgPool2d": ("average_pool", average_pool),
+    "Conv1d": ("conv", convolution),
+    "MaxPool2d": ("max_pool", partial(pool, "MaxPool")),
+    "AvgPool2d": ("average_pool", partial(pool, "AveragePool")),
     "Flatten": ("flatten", flatten),
     "Reshape": ("reshape", reshape),
     "BatchNorm": ("batch_norm", batch_norm),
     "Affine": ("affine", affine),
     "LayerNorm": ("layer_norm", layer_norm),
+    "GroupNorm": ("group_norm", group_norm),
     "RMSNorm": ("rms_norm", rms_norm),
     "PReLU": ("prelu", prelu),
     "Elementwise": ("formula", elementwise),

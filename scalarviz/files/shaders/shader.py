@@ -256,10 +256,10 @@ def convolution(shader: Shader, operation: Operation) -> list[str]:
         f"        int c = i / {w.kernel_height * w.kernel_width};",
         f"        int at = i - c * {w.kernel_height * w.kernel_width};",
         f"        int down = at / {w.kernel_width};",
-        f"        int y = p / {w.out_width} * {w.stride_height} - {w.padding}"
+        f"        int y = p / {w.out_width} * {w.stride_height} - {w.padding_height}"
         f" + down * {w.dilation_height};",
-        f"        int x = (p - p / {w.out_width} * {w.out_width}) * {w.stride_width} - {w.padding}"
-        f" + (at - down * {w.kernel_width}) * {w.dilation_width};",
+        f"        int x = (p - p / {w.out_width} * {w.out_width}) * {w.stride_width}"
+        f" - {w.padding_width} + (at - down * {w.kernel_width}) * {w.dilation_width};",
         "        seen[i] = 0.0;",
         f"        if (c < {seen} && {inside})"
         f" seen[i] = {x}[((group * {seen} + c) * {w.height} + y) * {w.width} + x];",

@@ -15,11 +15,11 @@ import numpy as np
 
 from scalarviz.core.bank import Bank
 from scalarviz.core.layers import Layer
-from scalarviz.core.layers.dense import Dense
+from scalarviz.core.layers.dense import PerceptronLayer
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.layer import Batch
 from scalarviz.core.layers.parameters import own_parameters, state_arrays
-from scalarviz.core.layers.picture_layers import Conv2d
+from scalarviz.core.layers.shapes import shape_behind
 from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.errors import ScalarvizError
 from scalarviz.story.facts import ArrayFacts
@@ -107,17 +107,18 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
     for module in head.modules:
         if module["kind"] in IDLE:
             continue
-        if module["kind"].endswith("2d") and len(shape) == 2:  # a probe without its one channel
+        sides = 1 if module["kind"] == "Conv1d" else 2 if module["kind"].endswith("2d") else 0
+        if len(shape) == sides:  # a probe without its one channel
             shape = (1, *shape)
         arrays = by_module.get(module["name"], {})
         layer = layer_of(module["kind"], module["settings"], arrays, shape)
         last = found[-1][1] if found else None
-        is_open = isinstance(last, (Dense, Conv2d)) and last.activation == "linear"
+        is_open = isinstance(last, PerceptronLayer) and last.activation == "linear"
         if last is not None and is_open and isinstance(layer, Activation):
             last.set_activation(layer.activation)
             continue
         found.append((module["name"], layer))
-        shape = layer.output_shape or (layer.outputs,)
+        shape = shape_behind(layer, shape)
     return found
 
 

@@ -16,8 +16,8 @@ from scalarviz.base.checks import Shape
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.dense import Dense
 from scalarviz.core.layers.elementwise_layers import Activation, Dropout, PReLU
-from scalarviz.core.layers.normalization import BatchNorm, LayerNorm, RMSNorm
-from scalarviz.core.layers.picture_layers import AvgPool2d, Conv2d, MaxPool2d
+from scalarviz.core.layers.normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm
+from scalarviz.core.layers.picture_layers import AvgPool2d, Conv1d, Conv2d, MaxPool2d, in_short
 from scalarviz.core.layers.rowwise_layers import Flatten, LogSoftmax, Reshape, Softmax
 from scalarviz.core.layers.shapes import layer_size
 
@@ -129,48 +129,44 @@ def linear(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
 
 
 def convolution(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
-    weight, stride, padding = arrays["weight"].shape, settings["stride"], settings["padding"]
+    (count, _, *kernel), padding = arrays["weight"].shape, settings["padding"]
     if padding in ("valid", "same"):
-        same = [(n - 1) * d / 2 for n, d in zip(weight[2:], settings["dilation"], strict=True)]
-        padding = same if padding == "same" else [0]
-    edge = {*padding}.pop()
-    if settings["padding_mode"] != "zeros" or {*padding} != {int(edge)}:
+        same = [(n - 1) * d / 2 for n, d in zip(kernel, settings["dilation"], strict=True)]
+        padding = same if padding == "same" else [0] * len(kernel)
+    if settings["padding_mode"] != "zeros" or any(edge % 1 for edge in padding):
         raise ValueError(padding)
-    return Conv2d(
-        shape, weight[0], weight[2:], stride, int(edge), dilation=settings["dilation"],
-        groups=settings["groups"], bias="bias" in arrays,
+    sizes = kernel, settings["stride"], [*map(int, padding)], settings["dilation"]
+    window, stride, edges, dilation = map(in_short, sizes)
+    return (Conv2d if len(kernel) > 1 else Conv1d)(
+        shape, count, window, stride, edges, dilation=dilation, groups=settings["groups"],
+        bias="bias" in arrays,
     )  # fmt: skip
 
 
-def square(size: Any) -> int:
-    """Return one size for both directions; raise ValueError if they differ."""
-    found = {size} if isinstance(size, int) else {*size}
-    if len(found) != 1:
-        raise ValueError(size)
-    return int(found.pop())
-
-
 def pool(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
-    sizes = [square(settings[each]) for each in ("kernel_size", "stride", "padding")]
-    if square(settings.get("dilation", 1)) != 1 or settings.get("return_indices"):
+    usual = (("kernel_size", 1), ("stride", 1), ("padding", 0), ("dilation", 1))
+    *sizes, dilation = [of_sides(settings.get(name, n), shape, n) for name, n in usual]
+    if dilation != [1, 1] or settings.get("return_indices"):
         raise ValueError(settings)
-    return kind(shape, *sizes)
+    return kind(layer_size(shape), *sizes)
+
+
+def of_sides(given: Any, shape: Shape, usual: int) -> list[int]:
+    """Return numbers for both directions, given one for all; `usual` is down a sequence."""
+    sides = len(shape) - 1
+    return [usual] * (2 - sides) + ([given] * sides if isinstance(given, int) else [*given])
 
 
 def global_pool(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
-    if square(settings["output_size"]) != 1:
+    if of_sides(settings["output_size"], shape, 1) != [1, 1]:
         raise ValueError(settings)
-    return AvgPool2d(shape, square(shape[1:]))
+    return AvgPool2d(layer_size(shape), layer_size(shape)[1:])
 
 
 def norm(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
     if prod(settings["normalized_shape"]) != prod(shape):
         raise ValueError(shape)
     return kind(prod(shape), settings["eps"])
-
-
-def batch_norm(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
-    return BatchNorm(layer_size(shape), settings["eps"], settings["momentum"])
 
 
 def softmax(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
@@ -181,16 +177,26 @@ def softmax(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shap
 
 LAYERS: dict[str, Callable[[Settings, Arrays, Shape], Layer]] = {
     "Linear": linear,
-    "Conv2d": convolution,
-    "MaxPool2d": partial(pool, MaxPool2d),
-    "AvgPool2d": partial(pool, AvgPool2d),
-    "AdaptiveAvgPool2d": global_pool,
-    "Flatten": lambda settings, arrays, shape: Flatten(shape),
+    **dict.fromkeys(("Conv1d", "Conv2d"), convolution),
+    **dict.fromkeys(("MaxPool1d", "MaxPool2d"), partial(pool, MaxPool2d)),
+    **dict.fromkeys(("AvgPool1d", "AvgPool2d"), partial(pool, AvgPool2d)),
+    **dict.fromkeys(("AdaptiveAvgPool1d", "AdaptiveAvgPool2d"), global_pool),
+    "Flatten": lambda settings, arrays, shape: Flatten(layer_size(shape)),
     "Unflatten": lambda settings, arrays, shape: Reshape(prod(shape), settings["unflattened_size"]),
     "LayerNorm": partial(norm, LayerNorm),
     "RMSNorm": partial(norm, RMSNorm),
-    "BatchNorm1d": batch_norm,
-    "BatchNorm2d": batch_norm,
+    **dict.fromkeys(
+        ("GroupNorm", "InstanceNorm1d", "InstanceNorm2d"),
+        lambda settings, arrays, shape: GroupNorm(
+            layer_size(shape), settings.get("num_groups", shape[0]), settings["eps"]
+        ),
+    ),
+    **dict.fromkeys(
+        ("BatchNorm1d", "BatchNorm2d"),
+        lambda settings, arrays, shape: BatchNorm(
+            layer_size(shape), settings["eps"], settings["momentum"]
+        ),
+    ),
     "Dropout": lambda settings, arrays, shape: Dropout(layer_size(shape), settings["p"]),
     "PReLU": lambda settings, arrays, shape: PReLU(layer_size(shape), settings["num_parameters"]),
     "Softmax": partial(softmax, Softmax),

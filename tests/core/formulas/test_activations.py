@@ -210,7 +210,7 @@ def test_division_and_powers_agree_with_numpy_everywhere(name: str, x: float, y:
 
 
 X = np.array([0.4, -1.2, 2.2, 0.7, -0.3, 1.9, 0.1, -2.5])
-PICTURE = 1, 2, 4, 2, 1, 1  # channels, height, width, kernel, stride, padding
+PICTURE = 2, 4, 2, 2, 1, 1, 1, 1, 3, 5  # its size, that of windows, strides, paddings, how many
 
 
 def windows(x: Any, beyond: float) -> Any:
@@ -225,16 +225,23 @@ def waves(x: Any) -> Any:
     return np.stack([np.sin(angles), np.cos(angles)], axis=2).ravel()
 
 
+def normed_in_halves(x: Any) -> Any:
+    halves = x.reshape(2, 4)
+    spread = np.sqrt(halves.var(axis=1, keepdims=True) + 0.1)
+    return ((halves - halves.mean(axis=1, keepdims=True)) / spread).ravel()
+
+
 # The settings of each row, and what it writes with them.
 DEFINITIONS: dict[str, tuple[tuple[float, ...], Callable[[Any], Any]]] = {
     "layer_norm": ((8.0, 0.1), lambda x: (x - x.mean()) / np.sqrt(x.var() + 0.1)),
+    "group_norm": ((4, 4.0, 0.1), normed_in_halves),
     "rms_norm": ((8.0, 0.1), lambda x: x / np.sqrt((x * x).mean() + 0.1)),
     "frequency_encoding": ((2,), waves),
     "softmax": ((8.0,), lambda x: np.exp(x) / np.exp(x).sum()),
     "log_softmax": ((8.0,), lambda x: x - np.log(np.exp(x).sum())),
     "spread": ((3,), lambda x: np.repeat(x, 3)),
     "slice": ((2,), lambda x: x[2:6]),
-    "max_pool": (PICTURE, lambda x: windows(x, -np.inf).max(axis=1)),
+    "max_pool": ((*PICTURE, 0.25), lambda x: windows(x, -np.inf).max(axis=1)),
     "average_pool": ((*PICTURE, 0.25), lambda x: windows(x, 0.0).mean(axis=1)),
 }
 

@@ -33,11 +33,13 @@ PLAIN: dict[str, sv.Layer] = {
     "FrequencyEncoding": sv.FrequencyEncoding(4, octaves=2),
     "LayerNorm": sv.LayerNorm(4),
     "RMSNorm": sv.RMSNorm(4),
+    "GroupNorm": sv.GroupNorm((2, 1, 2), 2),
     "Softmax": sv.Softmax(4),
     "LogSoftmax": sv.LogSoftmax(4),
     "MaxPool2d": sv.MaxPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
     "AvgPool2d": sv.AvgPool2d((1, 2, 2), kernel=2, stride=1, padding=1),
     "Conv2d": sv.Conv2d((1, 2, 2), 3, kernel=2, padding=1, stride=2, activation="tanh"),
+    "Conv1d": sv.Conv1d((2, 2), 3, 2, padding=1, activation="tanh", init="normal"),
     "Activation": sv.Activation(4, "swish"),
     "Flatten": sv.Flatten((1, 2, 2)),
     "Reshape": sv.Reshape(4, (1, 2, 2)),
@@ -283,7 +285,7 @@ def test_of_equal_pixels_the_first_gets_the_gradient_and_a_nan_is_not_lost() -> 
         x = [1.0, 3.0, 2.0, 0.0]
         x[place] = np.nan
         y = [0.0]
-        pool.formula.forward(x, y, 1, 2, 2, 2, 2, 0)
+        pool.formula.forward(x, y, 2, 2, 2, 2, 2, 2, 0, 0, 1, 1, 0.25)
         assert np.isnan(y[0])
 
 

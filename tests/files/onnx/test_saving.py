@@ -40,6 +40,7 @@ def pictures() -> sv.Network:
         sv.Residual(sv.Conv2d((3, 2, 2), 3, kernel=3, padding=1, activation="elu")),
         sv.AvgPool2d((3, 2, 2), 2, padding=1),
         sv.PReLU((3, 2, 2), 3),
+        sv.GroupNorm((3, 2, 2), 3, 1e-3),
         sv.Product(
             sv.Activation((3, 2, 2), "tanh"),
             [sv.AvgPool2d((3, 2, 2)), sv.Conv2d((3, 1, 1), 3, 1), sv.Spread((3, 2, 2))],
@@ -51,6 +52,9 @@ def pictures() -> sv.Network:
         sv.Dense(12, 4, "softplus(2)"),
         sv.LogSoftmax(4),
         sv.Softmax(4),
+        sv.Conv1d((2, 2), 3, 2, padding=1, activation="tanh"),
+        sv.AvgPool2d((3, 1, 3), (1, 2)),
+        sv.Conv1d((3, 1), 2, 1, bias=False),
     ]
     net = sv.Network(layers, seed=1)
     norm = net.layers[5]

@@ -66,7 +66,14 @@ def agrees(s: sv.Session, path: Path, steps: int = STEPS) -> None:
 
 NETWORKS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
     "norms": (
-        [Dense(3, 8, "elu"), sv.LayerNorm(8), Dense(8, 8), sv.RMSNorm(8), Dense(8, 3)],
+        [
+            Dense(3, 8, "elu"),
+            sv.LayerNorm(8),
+            Dense(8, 8),
+            sv.RMSNorm(8),
+            sv.GroupNorm(8, 2),
+            Dense(8, 3),
+        ],
         {"optimizer": sv.RMSProp(0.001)},
     ),
     "batch norm": ([Dense(3, 8, "swish"), sv.BatchNorm(8), Dense(8, 3), sv.Softmax(3)], {}),
@@ -115,8 +122,10 @@ NETWORKS: dict[str, tuple[list[sv.Layer], dict[str, Any]]] = {
     "mean": (
         [
             sv.Conv2d((2, 6, 5), 3, (2, 3), stride=2, padding=1),
-            sv.AvgPool2d((3, 4, 3), 2, stride=1, padding=1),
-            Dense(60, 3),
+            sv.AvgPool2d((3, 4, 3), (3, 2), stride=(2, 1), padding=(1, 0)),
+            sv.Flatten((3, 2, 2)),
+            sv.Conv1d((3, 4), 4, 3, 2, 1),
+            Dense(8, 3),
         ],
         {"optimizer": sv.SGD(0.01)},
     ),

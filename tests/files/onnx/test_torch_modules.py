@@ -6,6 +6,7 @@ What needs PyTorch is slow, since only `make test-all` installs it.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,6 +34,8 @@ KERNEL = {"stride": (1, 1), "dilation": (1, 1), "groups": 1, "padding_mode": "ze
         ("RMSNorm", {"eps": 1e-6, "normalized_shape": (3,)}, {}, (3,), sv.RMSNorm(3, 1e-6)),
         ("BatchNorm1d", {"eps": 1e-5, "momentum": 0.2}, {}, (3,), sv.BatchNorm(3, momentum=0.2)),
         ("Dropout", {"p": 0.3}, {}, (3,), sv.Dropout(3, 0.3)),
+        ("MaxPool1d", SQUARE, {}, (3, 8), sv.MaxPool2d((3, 1, 8), (1, 2))),
+        ("AdaptiveAvgPool1d", {"output_size": 1}, {}, (3, 8), sv.AvgPool2d((3, 1, 8), (1, 8))),
         ("Unflatten", {"unflattened_size": (3, 2, 2)}, {}, (12,), sv.Reshape(12, (3, 2, 2))),
         (
             "Conv2d",
@@ -126,6 +129,14 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
             left = self.a(x) * torch.sigmoid(self.b(x))
             return self.out(torch.cat([left, self.c(x) + self.d(x)], dim=1))
 
+    class Operator(nn.Module):  # DeepONet, of two inputs
+        def __init__(self) -> None:
+            super().__init__()
+            self.branch, self.trunk = nn.Linear(20, 8), nn.Linear(1, 8)
+
+        def forward(self, branch: Any, trunk: Any) -> Any:
+            return (self.branch(branch) * torch.tanh(self.trunk(trunk))).sum(1, keepdim=True)
+
     class Net(nn.Module):  # of a function and a point, as DeepONet
         def __init__(self) -> None:
             super().__init__()
@@ -178,9 +189,33 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
             ),
             (5, 1, 6, 6),
         ),
+        "sequence": (
+            row(
+                nn.Conv1d(2, 4, 5, 2, 2), nn.ReLU(), nn.BatchNorm1d(4), nn.MaxPool1d(2),
+                nn.Conv1d(4, 6, 3, padding="same", dilation=2, groups=2, bias=False), nn.GELU(),
+                nn.AvgPool1d(3, 2, 1), nn.Flatten(), nn.Linear(18, 2),
+            ),
+            (5, 2, 23),
+        ),
+        "sizes": (
+            row(
+                nn.Conv2d(2, 3, (3, 5), (1, 2), (0, 2)), nn.MaxPool2d((1, 2), (2, 1), (0, 1)),
+                nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 2),
+            ),
+            (3, 2, 8, 9),
+        ),
+        "groups": (
+            row(
+                nn.Conv2d(2, 6, 3), nn.GroupNorm(3, 6, 1e-3), nn.ReLU(),
+                nn.InstanceNorm2d(6, affine=True), nn.Flatten(), nn.Linear(24, 4),
+                nn.GroupNorm(2, 4),
+            ),
+            (4, 2, 4, 4),
+        ),
         "residual": (Picture(), (2, 1, 8, 8)),
         "gate": (Gate(), (3, 6)),
         "inputs": (Net(), (4, 7)),
+        "operator": (Operator(), (4, 21)),
         "tied": (Tied(), (3, 4)),
         "siren": (Siren(), (3, 2)),
     }  # fmt: skip
@@ -189,8 +224,12 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("wide", [False, True], ids=["float32", "float64"])
 @pytest.mark.parametrize(
-    "name", ["mlp", "cnn", "norms", "pictures", "residual", "gate", "inputs", "tied", "siren"]
-)
+    "name",
+    [
+        "mlp", "cnn", "norms", "pictures", "sequence", "sizes", "groups", "residual", "gate",
+        "inputs", "tied", "siren",
+    ],
+)  # fmt: skip
 def test_a_module_and_its_network_compute_the_same_there_and_back(name: str, wide: bool) -> None:
     torch, models = torch_and_models()
     torch.manual_seed(0)
@@ -214,6 +253,39 @@ def test_a_module_and_its_network_compute_the_same_there_and_back(name: str, wid
     assert {*ours} == {*theirs}
     for key in theirs:
         assert "num_batches" in key or torch.equal(ours[key], theirs[key]), key
+
+
+@pytest.mark.slow
+def test_several_inputs_are_side_by_side_in_a_row(tmp_path: Path) -> None:
+    torch, models = torch_and_models()
+    model = models["operator"][0].double()
+    batches = torch.randn(5, 20).double(), torch.randn(5, 1).double()
+    wanted, row = model(*batches).detach().numpy(), np.hstack([each.numpy() for each in batches])
+    net = sv.from_torch(model, batches)
+    np.testing.assert_allclose(net(row), wanted, atol=1e-12)
+    assert net.names is not None and net.names["input"] == "branch_trunk"
+    assert [repr(each) for each in net.layers[0].layers[::2]] == [
+        "Slice(shape=21, first=0, end=20)", "Slice(shape=21, first=20, end=21)",
+    ]  # fmt: skip
+    assert [each.frozen for each in dict(net.named_parameters()).values()] == [False] * 4 + [True]
+    np.testing.assert_allclose(net.to_torch()(torch.tensor(row)).detach(), wanted, atol=1e-12)
+    sv.onnx.save(net, tmp_path / "net.onnx")
+    again = sv.onnx.load(tmp_path / "net.onnx", dtype="float64")
+    np.testing.assert_allclose(again(row), wanted, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_norm_without_gains_has_those_that_change_nothing_and_keeps_them() -> None:
+    torch, _ = torch_and_models()
+    model = torch.nn.Sequential(
+        torch.nn.Conv1d(2, 4, 3), torch.nn.InstanceNorm1d(4), torch.nn.Flatten(),
+        torch.nn.LayerNorm(16, elementwise_affine=False),
+    ).double()  # fmt: skip
+    batch = torch.randn(3, 2, 6).double()
+    net = sv.from_torch(model, batch)
+    np.testing.assert_allclose(net(batch.numpy()), model(batch).detach(), atol=1e-12)
+    frozen = [each.frozen for each in dict(net.named_parameters()).values()]
+    assert frozen == [False, False, True, True, True, True]
 
 
 @pytest.mark.slow
@@ -293,12 +365,12 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
     for module, example, said in (
         (nn.Sequential(nn.Linear(3, 3), nn.LSTM(3, 4)), batch, "'1' (LSTM): there is no such"),
         (nn.Linear(4, 2), batch, "it is given (3,) a sample"),
-        (nn.LayerNorm(3, elementwise_affine=False), batch, "it has no weight and no bias"),
+        (nn.InstanceNorm1d(3, track_running_stats=True), torch.ones(2, 3, 4), "something else"),
         (nn.Linear(3, 2), torch.ones(3), "the example is a batch"),
         (nn.Linear(3, 2), "x", "the example is a batch"),
-        (Mean(), batch, "'mean' (mean): there is no such"),
+        (Mean(), torch.ones(2, 3, 4, 4), "only a whole picture has a mean here"),
         (Chunk(), batch, "'chunk' (chunk): there is no such"),
-        (Two(), batch, "its forward takes 2 inputs"),
+        (Two(), batch, "its forward takes 2 inputs, and the example has 1"),
         (Chooses(), batch, "its forward cannot be traced"),
         (Loose(), batch, "its parameter scale is used outside of a layer"),
     ):

@@ -377,6 +377,10 @@ def between(*modules: Any) -> tuple[Any, tuple[int, ...]]:
     return nn.Sequential(nn.Linear(5, 4), *modules, nn.Linear(4, 2)), (5,)
 
 
+def along(*modules: Any) -> tuple[Any, tuple[int, ...]]:
+    return nn.Sequential(nn.Conv1d(1, 2, 3), *modules), (1, 6)
+
+
 relu, linear = nn.ReLU(), nn.Linear(4, 4)
 CHAINS = {
     "Conv2d": convolved(nn.ReLU(), nn.Conv2d(2, 4, 3, 2, 1, groups=2)),
@@ -391,6 +395,13 @@ CHAINS = {
     "Softmax": between(nn.Softmax(-1)),
     "LogSoftmax": between(nn.LogSoftmax(1)),
     "AdaptiveAvgPool2d": convolved(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2, 2)),
+    "Conv1d": along(nn.ReLU(), nn.Conv1d(2, 4, 3, 2, 1, groups=2)),
+    "MaxPool1d": along(nn.MaxPool1d(2)),
+    "AvgPool1d": along(nn.AvgPool1d(2)),
+    "AdaptiveAvgPool1d": along(nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(2, 2)),
+    "GroupNorm": convolved(nn.GroupNorm(1, 2)),
+    "InstanceNorm1d": along(nn.InstanceNorm1d(2, affine=True)),
+    "InstanceNorm2d": convolved(nn.InstanceNorm2d(2, affine=True)),
     "Unflatten": between(nn.Unflatten(1, (1, 2, 2)), nn.Flatten()),
     "normed and convolved": convolved(nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 2, 3)),
     "GELU of tanh": between(nn.GELU("tanh")),
