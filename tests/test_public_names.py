@@ -95,6 +95,7 @@ OF_OPTIMIZERS: dict[str, Any] = {
     "beta2": 0.875,
     "eps": 0.125,
     "decay": 0.375,
+    "groups": {"0": {"lr": 0.5}},
 }
 
 

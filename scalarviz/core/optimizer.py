@@ -153,8 +153,8 @@ class Optimizer:
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
-                {"*.bias": {"lr": 0.1}}; None, the default: none
+    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
     Raises InputError for a number out of its range.
     """
@@ -242,7 +242,7 @@ class Optimizer:
     def on(self, rows_named: Callable[[str], Any]) -> Optimizer:
         """Return it for one network: with the rates and decays of its groups.
 
-        rows_named  returns the rows of parameters by their names
+        rows_named  function from a name of parameters to their rows
         """
         if not self.groups:
             return self
@@ -412,8 +412,8 @@ class SGD(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
-                {"*.bias": {"lr": 0.1}}; None, the default: none
+    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
     Raises InputError for a number out of its range.
 
@@ -438,8 +438,8 @@ class Momentum(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
-                {"*.bias": {"lr": 0.1}}; None, the default: none
+    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
     Raises InputError for a number out of its range.
     """
@@ -461,8 +461,8 @@ class Nesterov(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
-                {"*.bias": {"lr": 0.1}}; None, the default: none
+    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
     Raises InputError for a number out of its range.
     """
@@ -483,8 +483,8 @@ class RMSProp(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
-                {"*.bias": {"lr": 0.1}}; None, the default: none
+    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
     Raises InputError for a number out of its range.
     """
@@ -510,8 +510,8 @@ class Adam(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and their own "lr", as in
-                {"*.bias": {"lr": 0.1}}; None, the default: none
+    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
     Raises InputError for a number out of its range.
     """
@@ -541,8 +541,8 @@ class AdamW(Optimizer):
     clip_value  bound of the magnitude of each gradient; by default infinity, no bound
     clip_norm   bound of the norm of all gradients of a step; by default infinity, no bound
     not_finite  "error", the default: refuse a gradient that is NaN or infinite; "zero": use 0
-    groups      names of parameters, as for `net.freeze`, and their own "lr" or "decay", as in
-                {"vectors": {"decay": 0.0}} for biases and norms; None, the default: none
+    groups      names of parameters, as for `net.freeze`, and what they have instead: "lr", "decay"
+                of AdamW, as in {"vectors": {"decay": 0.0}}; None, the default: none
 
     Raises InputError for a number out of its range.
     """

@@ -1,7 +1,9 @@
 """The engine of a page, in Node, against the cpu engine; and a page made where nothing compiles."""
 
 import os
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -228,8 +230,11 @@ def test_a_page_goes_on_from_the_step_where_the_session_stands(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_a_page_trains_with_the_rates_of_single_weights(tmp_path: Path) -> None:
-    session = rgb(optimizer=sv.Adam(0.02, schedule=sv.Schedule("cosine", steps=30)))
+@pytest.mark.parametrize("kind", [sv.Adam, partial(sv.AdamW, groups={"*.bias": {"decay": 9.0}})])
+def test_a_page_trains_with_the_rates_and_decays_of_single_weights(
+    kind: Any, tmp_path: Path
+) -> None:
+    session = rgb(optimizer=kind(0.02, schedule=sv.Schedule("cosine", steps=30)))
     session.set_rate(session.network.layers[1], 0.1)
     session.set_rate([3, 4], 0.0)
     session.edit(5, 0.25)

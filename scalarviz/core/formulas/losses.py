@@ -141,7 +141,7 @@ class AboutLoss:
     digest             hash of the source of a loss of the user's own, else ""
     domain             the numbers between which predictions lie; by default all
     outputs, targets   numbers of a sample that a loss of rows takes; 0, the default: any number of
-                       outputs, and as many targets
+                       outputs, and a target for each
     """
 
     logits: str = ""

@@ -171,7 +171,7 @@ class CpuCalls:
     def choice(self, job: CpuJob, tables: Tables, samples: int) -> ThreadChoice:
         """Return what chooses the threads for calls of a job that is made for all cores.
 
-        It is that of earlier jobs for batches of as many samples, and knows how long they took.
+        It is that of earlier jobs for batches of this size, and knows how long they took.
         """
         (operations,) = job.keep(alone=self.linked(tables).operations)
         record = job.record

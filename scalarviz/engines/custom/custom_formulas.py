@@ -150,7 +150,7 @@ def loss(
                 is checked with 4
     targets     with `outputs`: how many numbers a target has, 1 to `outputs`, such as 1 for a mean
                 and a deviation; t is as long as p all the same, with zeros behind these numbers.
-                None, the default: as many as outputs
+                None, the default: one for each output
     check       True, the default: the functions are tried at 50 points; False: they are taken
 
     Returns the row of `LOSSES` or `ROW_LOSSES`. Raises InputError for functions that cannot be

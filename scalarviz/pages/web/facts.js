@@ -50,7 +50,7 @@ export function explainedOf(facts, state, row) {
   }; // prettier-ignore
 }
 
-/** Return the number that a row has of its own, of those of spans of rows, or null. */
+/** Return the number of the span that has a row, or null. */
 function ownOf(spans, row) {
   return spans.find(([first, end]) => first <= row && row < end)?.[2] ?? null;
 }
