@@ -10,7 +10,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula_trees import function_tree
-from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS
+from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, is_one_hot
 from scalarviz.data import DataSet, Digits, Rgb, Texture
 from scalarviz.data.batches import Pair
 from scalarviz.data.plane import FEATURES, PlaneSet
@@ -25,7 +25,6 @@ from scalarviz.stage.data_exhibits import (
     answer_names,
     graph,
     held_out_points,
-    is_one_hot,
     middle_and_reach,
     needs_batch,
     places_of,

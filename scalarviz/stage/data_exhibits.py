@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.formulas.metric_formulas import predictions_of
+from scalarviz.core.formulas.metric_formulas import is_one_hot, predictions_of
 from scalarviz.data import DataSet, Digits, Rgb, Texture, psnr
 from scalarviz.data.batches import Pair
 from scalarviz.data.data_set import TableSet
@@ -350,12 +350,6 @@ def middle_and_reach(targets: FloatArray) -> tuple[float, float]:
 
 def first_of_each(rows: FloatArray) -> FloatArray:
     return rows[:, 0]
-
-
-def is_one_hot(targets: FloatArray) -> bool:
-    """Return whether each row has a 1 at its class, and else zeros, of two or more numbers."""
-    is_binary = bool(((targets == 0.0) | (targets == 1.0)).all())
-    return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
 
 
 def largest(rows: FloatArray) -> FloatArray:

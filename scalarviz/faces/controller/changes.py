@@ -18,6 +18,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.core.formulas.metric_formulas import is_one_hot
 from scalarviz.core.layers import Dense
 from scalarviz.core.program import Operation
 from scalarviz.data.data_set import TableSet
@@ -25,7 +26,6 @@ from scalarviz.errors import InputError
 from scalarviz.faces.controller.options import TRAINING, Options, rate_now
 from scalarviz.faces.controller.precompile import computes
 from scalarviz.faces.scene_options import as_number
-from scalarviz.stage.data_exhibits import is_one_hot
 from scalarviz.stage.handles import image_shape, target_of
 from scalarviz.stage.show import Show, sizes_of
 from scalarviz.story.facts import Neuron
